@@ -1,0 +1,45 @@
+//! Serving a client that started us: lines in on standard input, lines out on standard output.
+
+use std::time::Duration;
+
+use rmcp::ServerHandler;
+use rmcp::service::serve_directly;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
+
+use super::lines::{LineLimits, LineTransport};
+
+/// How long calls in flight may take to finish once a signal asked us to end. With it and
+/// the last write, the process is gone within half a second.
+const DRAIN_ON_STOP: Duration = Duration::from_millis(400);
+
+/// Serves one session until its input ends, its output breaks, or `stop` is cancelled.
+///
+/// When the input ends, calls in flight have five seconds to answer (rmcp's drain).
+/// The session is served without waiting for `initialize`: rmcp's handshake ends the
+/// whole session when anything else comes first, and 2026-07-28 has no handshake.
+pub(crate) async fn serve_session<H, R, W>(
+    handler: H,
+    input: R,
+    output: W,
+    limits: LineLimits,
+    stop: CancellationToken,
+) where
+    H: ServerHandler,
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let transport = LineTransport::new(input, output, limits, stop.clone());
+    let session = serve_directly(handler, transport, None);
+    let ended = session.waiting();
+    tokio::pin!(ended);
+    let ended = tokio::select! {
+        ended = &mut ended => Some(ended),
+        () = stop.cancelled() => tokio::time::timeout(DRAIN_ON_STOP, ended).await.ok(),
+    };
+    match ended {
+        Some(Ok(reason)) => tracing::debug!(?reason, "session ended"),
+        Some(Err(error)) => tracing::error!(%error, "session failed"),
+        None => tracing::warn!("calls were still running when the server was told to end"),
+    }
+}
