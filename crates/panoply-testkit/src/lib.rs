@@ -1,0 +1,12 @@
+//! For tests only: a scripted MCP client, and the rules this repository keeps about itself.
+//!
+//! - [`client`] starts the real binary and talks to it as an agent would, over stdio or HTTP.
+//! - [`tidy`] reads the sources and says where they break a habit that no compiler checks.
+#![expect(
+    clippy::panic,
+    clippy::expect_used,
+    reason = "a test helper that cannot go on must fail the test and say why"
+)]
+
+pub mod client;
+pub mod tidy;

@@ -1,0 +1,108 @@
+//! Words that must not be in the repository, each with the reason.
+//!
+//! The words are put together from pieces, so that this file does not break its own rules.
+
+use super::{Problem, Repository, SourceFile};
+
+/// A word, the files it matters in, and why it is not wanted there.
+struct Rule {
+    words: Vec<String>,
+    applies: fn(&SourceFile) -> bool,
+    why: &'static str,
+}
+
+/// Every forbidden word, with the line it stands on.
+pub fn found(repository: &Repository) -> Vec<Problem> {
+    let rules = rules();
+    let mut problems = Vec::new();
+    for file in &repository.files {
+        for rule in rules.iter().filter(|rule| (rule.applies)(file)) {
+            for (number, line) in file.lines() {
+                for word in rule.words.iter().filter(|word| line.contains(word.as_str())) {
+                    let what = format!("`{word}`: {}", rule.why);
+                    problems.push(Problem::at(&file.path, number, what));
+                }
+            }
+        }
+    }
+    problems
+}
+
+fn rules() -> Vec<Rule> {
+    vec![
+        Rule {
+            words: vec!["../".to_owned() + "shared", "/work/".to_owned() + "shared"],
+            applies: |_| true,
+            why: "the project stands alone; copy the fact, not the path",
+        },
+        Rule {
+            words: registries(),
+            // Cargo writes the name of its index into every lock file.
+            applies: |file| !file.path.ends_with(".lock"),
+            why: "packages are named by name, never by the host they come from",
+        },
+        Rule {
+            words: ["TO-DO", "FIX-ME"].map(|word| word.replace('-', "")).to_vec(),
+            // Checksums and figures are not prose.
+            applies: |file| !file.path.starts_with("data/") && !file.path.contains("package-lock"),
+            why: "open an issue, or do it now",
+        },
+        Rule {
+            words: vec!["to".to_owned() + "do!(", "unimple".to_owned() + "mented!("],
+            applies: |file| file.path.ends_with(".rs"),
+            why: "nothing that is called may be unfinished",
+        },
+        Rule {
+            words: vec!["<".repeat(7) + " ", ">".repeat(7) + " "],
+            applies: |_| true,
+            why: "a merge was left unfinished",
+        },
+        Rule {
+            words: vec!["serde(unt".to_owned() + "agged"],
+            applies: |file| file.path.ends_with(".rs") && !file.is_for_tests(),
+            why: "its errors say nothing; write a visitor that does",
+        },
+    ]
+}
+
+fn registries() -> Vec<String> {
+    let hosts: [&[&str]; 8] = [
+        &["crates", "io"],
+        &["npmjs", "org"],
+        &["npmjs", "com"],
+        &["pypi", "org"],
+        &["pythonhosted", "org"],
+        &["deb", "debian", "org"],
+        &["security", "debian", "org"],
+        &["proxy", "golang", "org"],
+    ];
+    hosts.iter().map(|parts| parts.join(".")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_rule_finds_its_words_where_it_applies() {
+        for rule in rules() {
+            for word in &rule.words {
+                let text = format!("fine\nbefore {word} after\n");
+                let sample = Repository::sample(&[("crates/a/src/lib.rs", &text)]);
+                let problems = found(&sample);
+                assert!(
+                    problems.iter().any(|problem| problem.place == "crates/a/src/lib.rs:2"),
+                    "{word} was not found"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_lock_file_may_name_its_index() {
+        let text = "source = \"registry+https://github.com/rust-lang/".to_owned()
+            + &registries()[0]
+            + "-index\"";
+        assert_eq!(found(&Repository::sample(&[("Cargo.lock", &text)])), []);
+    }
+}

@@ -1,0 +1,105 @@
+//! The repository keeps its own rules. Each test is one rule; the rules are in `src/tidy/`.
+#![expect(clippy::expect_used, reason = "helpers of tests may fail the test")]
+
+use std::process::Command;
+
+use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
+use panoply_testkit::tidy::dependencies::Manifest;
+use panoply_testkit::tidy::{self, Repository, assert_none, root};
+
+#[test]
+fn every_file_says_what_it_is_for() {
+    assert_none(&tidy::shape::without_purpose(&Repository::here()));
+}
+
+#[test]
+fn no_file_is_too_long() {
+    let repository = Repository::here();
+    for warning in tidy::shape::longer_than(&repository, tidy::shape::LONG) {
+        println!("warning: {warning}");
+    }
+    assert_none(&tidy::shape::longer_than(&repository, tidy::shape::TOO_LONG));
+}
+
+#[test]
+fn no_file_is_an_orphan() {
+    assert_none(&tidy::modules::orphans(&Repository::here()));
+}
+
+#[test]
+fn no_forbidden_word_is_written() {
+    assert_none(&tidy::forbidden_text::found(&Repository::here()));
+}
+
+#[test]
+fn no_confidence_is_written_down() {
+    assert_none(&tidy::confidence::literals(&Repository::here()));
+}
+
+#[test]
+fn every_environment_variable_is_declared() {
+    assert_none(&tidy::env_vars::undeclared(&Repository::here()));
+}
+
+#[test]
+fn documents_link_to_files_that_exist() {
+    let root = root();
+    assert_none(&tidy::links::broken(&Repository::here(), |path| root.join(path).exists()));
+}
+
+#[test]
+fn every_spec_line_names_a_test_that_exists() {
+    let repository = Repository::here();
+    assert_none(&tidy::traceability::problems(&repository, &tidy::traceability::RECORDED));
+}
+
+#[test]
+fn crates_depend_only_on_what_the_architecture_allows() {
+    let metadata = metadata(true);
+    let manifests: Vec<Manifest> = metadata.packages.iter().map(manifest).collect();
+    assert!(manifests.len() > 4, "the workspace has more crates than {}", manifests.len());
+    assert_none(&tidy::dependencies::refused(&manifests));
+}
+
+#[test]
+fn every_dependency_has_a_licence_we_may_ship() {
+    let metadata = metadata(false);
+    let packages =
+        metadata.packages.iter().map(|package| (package.name.as_str(), package.license.as_deref()));
+    assert_none(&tidy::licences::refused(packages));
+}
+
+#[test]
+fn the_test_scripts_are_executable_and_parse() {
+    for script in ["test", ".ci/run"] {
+        let path = root().join(script);
+        let parsed = Command::new("bash").arg("-n").arg(&path).status().unwrap();
+        assert!(parsed.success(), "{script} does not parse");
+        let executable = Command::new("test").arg("-x").arg(&path).status().unwrap();
+        assert!(executable.success(), "{script} is not executable");
+    }
+}
+
+fn metadata(ours_only: bool) -> Metadata {
+    let mut command = MetadataCommand::new();
+    command.current_dir(root()).other_options(vec!["--locked".to_owned()]);
+    if ours_only {
+        command.no_deps();
+    }
+    command.exec().expect("cargo can describe the workspace")
+}
+
+fn manifest(package: &cargo_metadata::Package) -> Manifest {
+    let names = |dev: bool| {
+        let kept = package
+            .dependencies
+            .iter()
+            .filter(|dependency| (dependency.kind == DependencyKind::Development) == dev);
+        kept.map(|dependency| dependency.name.to_string()).collect()
+    };
+    Manifest {
+        name: package.name.to_string(),
+        dependencies: names(false),
+        dev_dependencies: names(true),
+    }
+}
