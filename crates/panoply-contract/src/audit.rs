@@ -1,0 +1,273 @@
+//! What is recorded of every call: hashes of what went in and came out, over canonical JSON.
+//!
+//! Canonical JSON is RFC 8785: keys sorted by UTF-16, numbers as ECMAScript prints doubles.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use jiff::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::error::ToolError;
+
+/// The audit of one call, as replies carry it.
+#[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize, schemars::JsonSchema)]
+pub struct Audit {
+    /// SHA-256 of the canonical JSON of the input.
+    pub in_hash: String,
+    /// SHA-256 of the canonical JSON of the output without its audit.
+    pub out_hash: String,
+    /// From request to reply, in milliseconds.
+    pub latency_ms: u64,
+    /// The first eight bytes of `in_hash` as an integer.
+    pub seed: u64,
+    /// `ok` or `error`.
+    pub status: Status,
+}
+
+/// How a call ended.
+#[derive(
+    Clone, Copy, Debug, Eq, PartialEq, Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// With an answer.
+    Ok,
+    /// With an error.
+    Error,
+}
+
+impl Status {
+    /// The word in the audit.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// A SHA-256 over canonical JSON.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Fingerprint([u8; 32]);
+
+impl Fingerprint {
+    /// The fingerprint of a JSON value, and how many bytes its canonical form has.
+    pub fn of(value: &Value) -> Result<(Self, usize), ToolError> {
+        let canonical = canonical_json(value)?;
+        Ok((Self(Sha256::digest(&canonical).into()), canonical.len()))
+    }
+
+    /// 64 hexadecimal digits.
+    pub fn hex(&self) -> String {
+        use std::fmt::Write;
+        self.0.iter().fold(String::with_capacity(64), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+    }
+
+    /// Its first eight bytes as a big-endian integer, which is what reading the first sixteen
+    /// hexadecimal digits as a number gives.
+    pub const fn seed(&self) -> u64 {
+        let bytes = &self.0;
+        u64::from_be_bytes([
+            bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7],
+        ])
+    }
+}
+
+/// RFC 8785 canonical JSON.
+pub fn canonical_json(value: &Value) -> Result<Vec<u8>, ToolError> {
+    serde_json_canonicalizer::to_vec(value)
+        .map_err(|error| ToolError::system("no canonical JSON for this value").cause(error))
+}
+
+/// One row of the audit log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuditEntry {
+    /// When the call came.
+    pub at: Timestamp,
+    /// The published name that was called.
+    pub tool: String,
+    /// Its version.
+    pub tool_version: String,
+    /// Whose call it was.
+    pub partition: String,
+    /// The client program.
+    pub agent_id: String,
+    /// The trace.
+    pub trace_id: String,
+    /// The audit that the reply carried.
+    pub audit: Audit,
+    /// The code of the error, if there was one.
+    pub error_code: Option<String>,
+    /// Whether the call changed data: then the row is on disk before the reply leaves.
+    pub mutation: bool,
+}
+
+/// A row read back from the log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuditRow {
+    /// Its place in the chain, from 1.
+    pub sequence: u64,
+    /// What was recorded.
+    pub entry: AuditEntry,
+}
+
+/// Which rows to read back, newest first.
+#[derive(Clone, Debug, Default)]
+pub struct AuditFilter {
+    /// Only calls of this tool.
+    pub tool: Option<String>,
+    /// Only calls of this trace.
+    pub trace_id: Option<String>,
+    /// Only calls of this caller.
+    pub partition: Option<String>,
+    /// Only failed calls.
+    pub errors_only: bool,
+    /// Only rows before this one.
+    pub before: Option<u64>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+/// Where audit entries go. Implemented by the store; an append must not block the caller
+/// unless the entry is a mutation's.
+pub trait AuditLog: Send + Sync + 'static {
+    /// Whether an entry could be written now. Asked before a mutation runs, so that nothing is
+    /// changed that cannot be recorded.
+    fn ready(&self) -> Result<(), ToolError>;
+
+    /// Appends an entry. For a mutation the future completes when the row is durable.
+    fn append(&self, entry: AuditEntry) -> BoxFuture<'static, Result<(), ToolError>>;
+
+    /// Reads rows back, newest first.
+    fn read(&self, filter: AuditFilter) -> BoxFuture<'static, Result<Vec<AuditRow>, ToolError>>;
+}
+
+/// A log that keeps its rows in memory, for tests and for programs without a home.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryAuditLog(Arc<std::sync::Mutex<Vec<AuditRow>>>);
+
+impl AuditLog for MemoryAuditLog {
+    fn ready(&self) -> Result<(), ToolError> {
+        Ok(())
+    }
+
+    fn append(&self, entry: AuditEntry) -> BoxFuture<'static, Result<(), ToolError>> {
+        let mut rows = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let sequence = rows.len() as u64 + 1;
+        rows.push(AuditRow { sequence, entry });
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn read(&self, filter: AuditFilter) -> BoxFuture<'static, Result<Vec<AuditRow>, ToolError>> {
+        let rows = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let wanted = |row: &&AuditRow| {
+            filter.tool.as_ref().is_none_or(|tool| *tool == row.entry.tool)
+                && filter.trace_id.as_ref().is_none_or(|trace| *trace == row.entry.trace_id)
+                && filter
+                    .partition
+                    .as_ref()
+                    .is_none_or(|partition| *partition == row.entry.partition)
+                && (!filter.errors_only || row.entry.audit.status == Status::Error)
+                && filter.before.is_none_or(|before| row.sequence < before)
+        };
+        let found = rows.iter().rev().filter(wanted).take(filter.limit).cloned().collect();
+        Box::pin(std::future::ready(Ok(found)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn canonical(text: &str) -> String {
+        let value: Value = serde_json::from_str(text).unwrap();
+        String::from_utf8(canonical_json(&value).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_example_of_rfc_8785_section_3_2_2() {
+        let input = r#"{
+            "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
+            "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
+            "literals": [null, true, false]
+        }"#;
+        let expected = r#"{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\u000f\nA'B\"\\\\\"/"}"#;
+        assert_eq!(canonical(input), expected);
+    }
+
+    #[test]
+    fn the_sorting_example_of_rfc_8785_section_3_2_3() {
+        let input = r#"{"\u20ac":"Euro Sign","\r":"Carriage Return","\ufb33":"Hebrew Letter Dalet With Dagesh","1":"One","\ud83d\ude00":"Emoji: Grinning Face","\u0080":"Control","\u00f6":"Latin Small Letter O With Diaeresis"}"#;
+        let sorted: Vec<String> = canonical(input).split("\":\"").map(str::to_owned).collect();
+        let order =
+            ["Carriage Return", "One", "Control", "Latin Small", "Euro Sign", "Emoji", "Hebrew"];
+        for (place, start) in order.iter().enumerate() {
+            assert!(sorted[place + 1].starts_with(start), "place {place}: {}", sorted[place + 1]);
+        }
+    }
+
+    #[test]
+    fn the_numbers_of_rfc_8785_appendix_b() {
+        // Bit patterns and texts as printed in the RFC's table; NaN and infinities are not JSON.
+        let cases: [(u64, &str); 22] = [
+            (0x0000_0000_0000_0000, "0"),
+            (0x8000_0000_0000_0000, "0"),
+            (0x0000_0000_0000_0001, "5e-324"),
+            (0x8000_0000_0000_0001, "-5e-324"),
+            (0x7fef_ffff_ffff_ffff, "1.7976931348623157e+308"),
+            (0xffef_ffff_ffff_ffff, "-1.7976931348623157e+308"),
+            (0x4340_0000_0000_0000, "9007199254740992"),
+            (0xc340_0000_0000_0000, "-9007199254740992"),
+            (0x4430_0000_0000_0000, "295147905179352830000"),
+            (0x44b5_2d02_c7e1_4af5, "9.999999999999997e+22"),
+            (0x44b5_2d02_c7e1_4af6, "1e+23"),
+            (0x44b5_2d02_c7e1_4af7, "1.0000000000000001e+23"),
+            (0x444b_1ae4_d6e2_ef4e, "999999999999999700000"),
+            (0x444b_1ae4_d6e2_ef4f, "999999999999999900000"),
+            (0x444b_1ae4_d6e2_ef50, "1e+21"),
+            (0x3eb0_c6f7_a0b5_ed8c, "9.999999999999997e-7"),
+            (0x3eb0_c6f7_a0b5_ed8d, "0.000001"),
+            (0x41b3_de43_5555_53e3, "333333333.3333332"),
+            (0x41b3_de43_5555_5554, "333333333.3333333"),
+            (0x41b3_de43_5555_5555, "333333333.33333325"),
+            (0x41b3_de43_5555_5556, "333333333.3333334"),
+            (0xbecb_f647_612f_3696, "-0.0000033333333333333333"),
+        ];
+        for (bits, expected) in cases {
+            let value = Value::from(f64::from_bits(bits));
+            assert_eq!(
+                String::from_utf8(canonical_json(&value).unwrap()).unwrap(),
+                expected,
+                "bits: {bits:#018x}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_fingerprint_does_not_depend_on_the_order_of_keys() {
+        let (first, _) = Fingerprint::of(&json!({"a": 1, "b": [1, 2]})).unwrap();
+        let (second, _) =
+            Fingerprint::of(&serde_json::from_str(r#"{"b":[1,2],"a":1.0}"#).unwrap()).unwrap();
+        assert_eq!(first, second);
+    }
+
+    #[test]
+    fn the_seed_is_the_first_sixteen_digits_read_as_a_number() {
+        // SHA-256 of "{}", as printed by sha256sum: 44136fa355b3678a1146ad16f7e8649e…
+        let (fingerprint, size) = Fingerprint::of(&json!({})).unwrap();
+        assert_eq!(
+            fingerprint.hex(),
+            "44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+        );
+        assert_eq!(fingerprint.seed(), 0x4413_6fa3_55b3_678a);
+        assert_eq!(size, 2);
+    }
+}

@@ -1,0 +1,418 @@
+//! How evidence becomes the numbers in `agentHints`. No other file computes a confidence.
+//!
+//! Confidence is the probability that the data answer the question correctly and completely,
+//! taken as the product of the factors that apply. Each factor is between 0 and 1 and can only
+//! fall when there is less data, older data, a smaller sample or a worse source; so can their
+//! product. The tests below hold us to that.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::evidence::{
+    Ambiguity, Benefit, Evidence, Freshness, NextChange, Sample, Share, Source, SourceClass,
+};
+use crate::hints::{
+    Alignment, EstimatedImpact, Level, RiskFactor, RiskKind, SourceQuality, ValidityPeriod,
+};
+
+/// Two standard errors, near enough: the normal quantile of a 95 % interval.
+const Z: f64 = 1.96;
+/// A figure with no observations at all is a coin toss.
+const NO_SAMPLE: f64 = 0.5;
+/// A source with less weight than this does not decide the quality of the whole.
+const NEGLIGIBLE_WEIGHT: f64 = 0.05;
+/// Risks below this product of probability and impact are noise.
+const NEGLIGIBLE_RISK: f64 = 0.01;
+
+/// A confidence and the sentence that says where it comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assessment {
+    /// From 0 to 1.
+    pub confidence: f64,
+    /// The factors, named, with what they rest on.
+    pub reasoning: String,
+    /// Inputs that would have told more.
+    pub missing: Vec<String>,
+}
+
+/// How sure the evidence makes us at `now`.
+pub fn assess(evidence: &Evidence, now: Timestamp) -> Assessment {
+    let mut factors: Vec<(String, f64)> = Vec::new();
+    let mut missing = Vec::new();
+    if let Some(share) = evidence.completeness {
+        factors.push((format!("completeness {}/{}", share.part, share.whole), share_of(share)));
+        if share.part < share.whole {
+            missing.push(format!("{} of {} needed values", share.whole - share.part, share.whole));
+        }
+    }
+    if let Some(freshness) = evidence.freshness {
+        let label = format!("freshness as of {}", day_of(freshness.as_of));
+        factors.push((label, freshness_of(freshness, now)));
+    }
+    if let Some(sample) = evidence.sample {
+        let n = match sample {
+            Sample::Proportion { n, .. } | Sample::Mean { n, .. } => n,
+        };
+        factors.push((format!("sample n={n}"), sample_of(sample)));
+        if n == 0 {
+            missing.push("observations to measure from".to_owned());
+        }
+    }
+    if let Some(share) = evidence.agreement {
+        factors.push((format!("agreement {}/{}", share.part, share.whole), share_of(share)));
+    }
+    if let Some(ambiguity) = evidence.ambiguity {
+        factors.push(("clearness of the match".to_owned(), clearness_of(ambiguity)));
+    }
+    factors.push((provenance_label(&evidence.sources), provenance_of(&evidence.sources)));
+    if evidence.sources.is_empty() {
+        missing.push("the sources of the data".to_owned());
+    }
+    let confidence = round(factors.iter().map(|(_, value)| value).product::<f64>(), 4);
+    let terms: Vec<String> =
+        factors.iter().map(|(name, value)| format!("{name} {}", round(*value, 3))).collect();
+    Assessment {
+        confidence,
+        reasoning: format!("confidence {confidence} = {}", terms.join(" × ")),
+        missing,
+    }
+}
+
+/// The part of the whole that is there; of nothing, everything is there.
+fn share_of(share: Share) -> f64 {
+    if share.whole == 0 {
+        return 1.0;
+    }
+    (as_f64(share.part) / as_f64(share.whole)).clamp(0.0, 1.0)
+}
+
+fn freshness_of(freshness: Freshness, now: Timestamp) -> f64 {
+    let age = now.duration_since(freshness.as_of).as_secs_f64().max(0.0);
+    let half_life = freshness.half_life.as_secs_f64();
+    if half_life <= 0.0 {
+        return if age > 0.0 { 0.0 } else { 1.0 };
+    }
+    (-age / half_life).exp2()
+}
+
+/// One minus half the width of the 95 % interval: Wilson's for a proportion, relative for a mean.
+fn sample_of(sample: Sample) -> f64 {
+    match sample {
+        Sample::Proportion { n: 0, .. } | Sample::Mean { n: 0, .. } => NO_SAMPLE,
+        Sample::Proportion { successes, n } => {
+            let trials = as_f64(n);
+            let rate = (as_f64(successes) / trials).clamp(0.0, 1.0);
+            let spread = (rate * (1.0 - rate) / trials + Z * Z / (4.0 * trials * trials)).sqrt();
+            let half_width = Z * spread / (1.0 + Z * Z / trials);
+            (1.0 - half_width).clamp(NO_SAMPLE, 1.0)
+        }
+        Sample::Mean { n, variation } if variation.is_finite() => {
+            let half_width = Z * variation.abs() / as_f64(n).sqrt();
+            (1.0 - half_width).clamp(NO_SAMPLE, 1.0)
+        }
+        Sample::Mean { .. } => NO_SAMPLE,
+    }
+}
+
+fn clearness_of(ambiguity: Ambiguity) -> f64 {
+    let (top, runner_up) = (ambiguity.top.max(0.0), ambiguity.runner_up.max(0.0));
+    if !(top.is_finite() && runner_up.is_finite()) || top <= 0.0 {
+        return 0.0;
+    }
+    (top / (top + runner_up)).clamp(0.0, 1.0)
+}
+
+/// The documented table of source classes.
+const fn worth_of(class: SourceClass) -> f64 {
+    match class {
+        SourceClass::Exact | SourceClass::Verified => 1.0,
+        SourceClass::Authoritative => 0.97,
+        SourceClass::UserSupplied => 0.9,
+        SourceClass::Derived => 0.8,
+        SourceClass::Unverified => 0.6,
+    }
+}
+
+/// The mean worth of the sources, by weight; half when nothing is known.
+fn provenance_of(sources: &[Source]) -> f64 {
+    let total = total_weight(sources);
+    if total <= 0.0 {
+        return NO_SAMPLE;
+    }
+    sources.iter().map(|source| worth_of(source.class) * source.weight.max(0.0)).sum::<f64>()
+        / total
+}
+
+fn total_weight(sources: &[Source]) -> f64 {
+    sources.iter().map(|source| source.weight.max(0.0)).sum()
+}
+
+fn provenance_label(sources: &[Source]) -> String {
+    match sources {
+        [] => "sources unknown".to_owned(),
+        [only] if only.class == SourceClass::Exact => format!("exact read of {}", only.label),
+        [only] => format!("source {}", only.label),
+        [first, rest @ ..] => format!("sources {} and {} more", first.label, rest.len()),
+    }
+}
+
+/// High needs every source that matters to be an authority's and the data to be fresh.
+pub fn source_quality(evidence: &Evidence, now: Timestamp) -> SourceQuality {
+    let total = total_weight(&evidence.sources);
+    let matters = |source: &&Source| source.weight > NEGLIGIBLE_WEIGHT * total;
+    let Some(worst) = evidence.sources.iter().filter(matters).map(|source| source.class).max()
+    else {
+        return SourceQuality::Unknown;
+    };
+    let freshness = evidence.freshness.map_or(1.0, |freshness| freshness_of(freshness, now));
+    if worst <= SourceClass::Authoritative && freshness >= 0.9 {
+        SourceQuality::High
+    } else if worst <= SourceClass::Derived && freshness >= 0.5 {
+        SourceQuality::Medium
+    } else {
+        SourceQuality::Low
+    }
+}
+
+/// How long the answer holds, from when it may next change.
+pub fn validity(next_change: NextChange, now: Timestamp) -> ValidityPeriod {
+    const MINUTE: i64 = 60;
+    const HOUR: i64 = 60 * MINUTE;
+    let moment = match next_change {
+        NextChange::NotScheduled => return ValidityPeriod::Indefinite,
+        NextChange::WithNextAction => return ValidityPeriod::Immediate,
+        NextChange::At(moment) => moment,
+    };
+    match moment.duration_since(now).as_secs() {
+        left if left <= 0 => ValidityPeriod::Immediate,
+        left if left <= 10 * MINUTE => ValidityPeriod::Short,
+        left if left <= 2 * HOUR => ValidityPeriod::Medium,
+        left if left <= 36 * HOUR => ValidityPeriod::Long,
+        _ => ValidityPeriod::Indefinite,
+    }
+}
+
+/// What following the first suggestion would bring and cost: `typical` is how long that tool
+/// takes. Without a suggestion both are nothing.
+pub fn impact(benefit: Option<&Benefit>, typical: Option<Duration>) -> EstimatedImpact {
+    const EFFORTLESS: f64 = 0.01;
+    let Some(typical) = typical else {
+        return EstimatedImpact {
+            benefit: 0.0,
+            effort: 0.0,
+            roi: 0.0,
+            affected_metrics: Vec::new(),
+        };
+    };
+    let human = benefit.map_or(0.0, |benefit| finite_or_zero(benefit.human_seconds).max(0.0));
+    let seconds = typical.as_secs_f64() + human;
+    let effort = round((seconds / (seconds + 60.0)).clamp(0.0, 1.0), 4);
+    let value =
+        round(benefit.map_or(0.0, |benefit| finite_or_zero(benefit.value)).clamp(0.0, 1.0), 4);
+    EstimatedImpact {
+        benefit: value,
+        effort,
+        roi: round(value / effort.max(EFFORTLESS), 2),
+        affected_metrics: benefit.map(|benefit| benefit.metrics.clone()).unwrap_or_default(),
+    }
+}
+
+/// A risk with its severity worked out, or nothing when it is too small to mention.
+pub fn risk(
+    kind: RiskKind,
+    description: impl Into<String>,
+    probability: f64,
+    impact: f64,
+    mitigation: Option<String>,
+) -> Option<RiskFactor> {
+    let (probability, impact) = (unit(probability), unit(impact));
+    let severity = match probability * impact {
+        product if product < NEGLIGIBLE_RISK => return None,
+        product if product >= 0.5 => Level::Critical,
+        product if product >= 0.25 => Level::High,
+        product if product >= 0.1 => Level::Medium,
+        _ => Level::Low,
+    };
+    let (probability, impact) = (round(probability, 4), round(impact, 4));
+    Some(RiskFactor {
+        kind,
+        severity,
+        description: description.into(),
+        probability,
+        impact,
+        mitigation,
+    })
+}
+
+/// The word for an alignment score between -1 and 1.
+pub fn alignment(score: f64) -> Alignment {
+    match score {
+        score if score >= 0.66 => Alignment::Strong,
+        score if score >= 0.33 => Alignment::Moderate,
+        score if score > 0.0 => Alignment::Weak,
+        score if score > -0.33 => Alignment::Neutral,
+        _ => Alignment::Conflict,
+    }
+}
+
+fn unit(value: f64) -> f64 {
+    finite_or_zero(value).clamp(0.0, 1.0)
+}
+
+fn finite_or_zero(value: f64) -> f64 {
+    if value.is_finite() { value } else { 0.0 }
+}
+
+/// Rounded down at the given place, so that rounding never raises a confidence.
+fn round(value: f64, places: i32) -> f64 {
+    let scale = 10_f64.powi(places);
+    let rounded = (value * scale).round() / scale;
+    if rounded.is_finite() { rounded } else { 0.0 }
+}
+
+fn day_of(moment: Timestamp) -> String {
+    moment.to_string().chars().take(10).collect()
+}
+
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts beyond 2^53 do not occur, and a ratio would not notice"
+)]
+fn as_f64(count: u64) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const DAY: Duration = Duration::from_secs(86_400);
+
+    fn now() -> Timestamp {
+        "2026-11-15T12:00:00Z".parse().unwrap()
+    }
+
+    fn evidence() -> Evidence {
+        Evidence::from(Source::new(SourceClass::Verified, "the register"))
+    }
+
+    #[test]
+    fn an_exact_read_is_certain_and_says_so() {
+        let stored = Evidence::from(Source::new(SourceClass::Exact, "stored card"));
+        let assessment = assess(&stored, now());
+        assert_eq!(assessment.confidence.to_string(), "1");
+        assert!(
+            assessment.reasoning.contains("exact read of stored card"),
+            "{}",
+            assessment.reasoning
+        );
+    }
+
+    #[test]
+    fn a_half_life_halves_confidence() {
+        let old = evidence().as_of(now() - DAY, DAY);
+        assert!((assess(&old, now()).confidence - 0.5).abs() < 1e-9);
+        assert_eq!(source_quality(&old, now()), SourceQuality::Medium);
+    }
+
+    #[test]
+    fn nothing_known_is_said_to_be_unknown() {
+        let mut nothing = evidence();
+        nothing.sources.clear();
+        assert_eq!(source_quality(&nothing, now()), SourceQuality::Unknown);
+        assert_eq!(assess(&nothing, now()).missing, ["the sources of the data"]);
+    }
+
+    #[test]
+    fn validity_follows_the_next_change() {
+        let cases = [
+            (Duration::from_secs(0), ValidityPeriod::Immediate),
+            (Duration::from_secs(300), ValidityPeriod::Short),
+            (Duration::from_secs(3600), ValidityPeriod::Medium),
+            (DAY, ValidityPeriod::Long),
+            (DAY * 7, ValidityPeriod::Indefinite),
+        ];
+        for (left, expected) in cases {
+            assert_eq!(validity(NextChange::At(now() + left), now()), expected, "left: {left:?}");
+        }
+        assert_eq!(validity(NextChange::WithNextAction, now()), ValidityPeriod::Immediate);
+        assert_eq!(validity(NextChange::NotScheduled, now()), ValidityPeriod::Indefinite);
+    }
+
+    #[test]
+    fn roi_is_benefit_over_effort() {
+        let benefit =
+            Benefit { value: 0.6, metrics: vec!["retention".to_owned()], human_seconds: 60.0 };
+        let impact = impact(Some(&benefit), Some(Duration::ZERO));
+        assert_eq!((impact.benefit, impact.effort, impact.roi), (0.6, 0.5, 1.2));
+    }
+
+    #[test]
+    fn a_risk_too_small_to_matter_is_not_mentioned() {
+        assert!(risk(RiskKind::Accuracy, "tiny", 0.05, 0.1, None).is_none());
+        let grave = risk(RiskKind::Accuracy, "grave", 0.9, 1.0, None).unwrap();
+        assert_eq!(grave.severity, Level::Critical);
+    }
+
+    #[test]
+    fn wilson_agrees_with_the_published_interval() {
+        // Newcombe (1998), Statistics in Medicine 17:857, example 15/148: 0.0624 to 0.1605.
+        let half_width = (0.1605 - 0.0624) / 2.0;
+        let factor = sample_of(Sample::Proportion { successes: 15, n: 148 });
+        assert!((factor - (1.0 - half_width)).abs() < 1e-4, "{factor}");
+    }
+
+    proptest! {
+        #[test]
+        fn less_data_never_raises_confidence(whole in 1_u64..500, part in 0_u64..500, fewer in 0_u64..500) {
+            let part = part.min(whole);
+            let fewer = fewer.min(part);
+            let more_data = assess(&evidence().complete(part, whole), now()).confidence;
+            let less_data = assess(&evidence().complete(fewer, whole), now()).confidence;
+            prop_assert!(less_data <= more_data);
+        }
+
+        #[test]
+        fn older_data_never_raise_confidence(age in 0_u64..10_000, older in 0_u64..10_000, half_life in 0_u64..5_000) {
+            let half_life = Duration::from_secs(half_life * 60);
+            let at = |minutes: u64| now() - Duration::from_secs(minutes * 60);
+            let fresh = assess(&evidence().as_of(at(age), half_life), now()).confidence;
+            let stale = assess(&evidence().as_of(at(age + older), half_life), now()).confidence;
+            prop_assert!(stale <= fresh);
+        }
+
+        #[test]
+        fn a_smaller_sample_of_the_same_rate_never_raises_confidence(successes in 0_u64..50, failures in 0_u64..50, times in 1_u64..20) {
+            let small = Sample::Proportion { successes, n: successes + failures };
+            let large = Sample::Proportion { successes: successes * times, n: (successes + failures) * times };
+            let confidence = |sample| assess(&evidence().sampled(sample), now()).confidence;
+            prop_assert!(confidence(small) <= confidence(large));
+        }
+
+        #[test]
+        fn a_smaller_sample_of_a_mean_never_raises_confidence(n in 0_u64..500, more in 0_u64..500, variation in 0.0_f64..5.0) {
+            let confidence = |n| assess(&evidence().sampled(Sample::Mean { n, variation }), now()).confidence;
+            prop_assert!(confidence(n) <= confidence(n + more));
+        }
+
+        #[test]
+        fn every_confidence_is_a_probability(part in any::<u64>(), whole in any::<u64>(), top in any::<f64>(), next in any::<f64>(), variation in any::<f64>(), weight in any::<f64>()) {
+            let wild = Evidence::from(Source::new(SourceClass::Derived, "x").weighing(weight))
+                .complete(part, whole).matched(top, next).sampled(Sample::Mean { n: part, variation });
+            let confidence = assess(&wild, now()).confidence;
+            prop_assert!((0.0..=1.0).contains(&confidence), "{}", confidence);
+        }
+
+        #[test]
+        fn a_worse_source_never_raises_confidence(better in 0_usize..6, worse in 0_usize..6) {
+            let classes = [SourceClass::Exact, SourceClass::Verified, SourceClass::Authoritative,
+                SourceClass::UserSupplied, SourceClass::Derived, SourceClass::Unverified];
+            let (better, worse) = (better.min(worse), better.max(worse));
+            let confidence = |index: usize| assess(&Evidence::from(Source::new(classes[index], "x")), now()).confidence;
+            prop_assert!(confidence(worse) <= confidence(better));
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Who is calling, when, under which ids, and how to reach them while they wait.
+
+use std::fmt;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use crate::clock::Clock;
+use crate::error::{ErrorKind, ToolError};
+use crate::ids::{CorrelationId, TraceId};
+use crate::permission::{Grants, Profile};
+
+/// What every handler receives beside its parameters.
+#[derive(Clone)]
+pub struct CallContext {
+    /// Who is calling and what they may do.
+    pub caller: Caller,
+    /// The session, where the transport has one.
+    pub session_id: Option<String>,
+    /// Links related requests.
+    pub correlation_id: CorrelationId,
+    /// Ties together everything this request caused.
+    pub trace_id: TraceId,
+    /// The client program.
+    pub agent_id: String,
+    /// Its version.
+    pub agent_version: String,
+    /// When the request was made.
+    pub timestamp: Timestamp,
+    /// Whatever else the transport knows.
+    pub metadata: Map<String, Value>,
+    /// The language to answer in.
+    pub lang: Lang,
+    /// Show what a mutation would do, and do nothing.
+    pub dry_run: bool,
+    /// Makes a repeated mutation happen once.
+    pub idempotency_key: Option<String>,
+    /// Fires when the caller gives up or the deadline passes.
+    pub cancel: CancellationToken,
+    /// Where progress goes, when the caller asked for it.
+    pub progress: Option<Arc<dyn ProgressSink>>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+}
+
+impl CallContext {
+    /// The context of a call by the local owner; the transport sets what else it knows.
+    pub fn local(clock: Arc<dyn Clock>, trace_id: TraceId) -> Self {
+        Self {
+            caller: Caller::local_owner(),
+            session_id: None,
+            correlation_id: trace_id,
+            trace_id,
+            agent_id: "unknown".to_owned(),
+            agent_version: "0.0.0".to_owned(),
+            timestamp: clock.now(),
+            metadata: Map::new(),
+            lang: Lang::En,
+            dry_run: false,
+            idempotency_key: None,
+            cancel: CancellationToken::new(),
+            progress: None,
+            clock,
+        }
+    }
+
+    /// Who the call is for; `None` for the system itself.
+    pub fn user_id(&self) -> Option<&str> {
+        self.caller.user_id.as_deref()
+    }
+
+    /// To be asked inside long loops: an error once nobody waits for the answer any more.
+    pub fn check_cancelled(&self) -> Result<(), ToolError> {
+        if self.cancel.is_cancelled() {
+            Err(ToolError::new(ErrorKind::Cancelled, "CANCELLED", "the call was cancelled"))
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Tells a waiting caller how far the work is; costs nothing when nobody asked.
+    pub fn report_progress(&self, done: u64, total: Option<u64>, message: &str) {
+        if let Some(sink) = &self.progress {
+            sink.progress(done, total, message);
+        }
+    }
+}
+
+impl fmt::Debug for CallContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallContext")
+            .field("caller", &self.caller.partition)
+            .field("trace_id", &self.trace_id)
+            .field("agent_id", &self.agent_id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Someone who calls tools.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The user, as the verified token or key says; `None` for the system itself.
+    pub user_id: Option<String>,
+    /// Keeps limits, caches and idempotency keys of different callers apart.
+    pub partition: String,
+    /// What they may do.
+    pub grants: Grants,
+}
+
+impl Caller {
+    /// Whoever started the program on this machine.
+    pub fn local_owner() -> Self {
+        Self {
+            user_id: Some("user_local".to_owned()),
+            partition: "local".to_owned(),
+            grants: Grants::of(Profile::Owner),
+        }
+    }
+}
+
+/// Receives progress of a long call.
+pub trait ProgressSink: Send + Sync + 'static {
+    /// `done` of `total`, and what is going on.
+    fn progress(&self, done: u64, total: Option<u64>, message: &str);
+}
+
+/// The language a reply is written in.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Hash)]
+pub enum Lang {
+    /// English.
+    #[default]
+    En,
+    /// Thai.
+    Th,
+}
+
+impl Lang {
+    /// The language of a BCP 47 locale such as `th-TH`; English for all we do not speak.
+    pub fn of_locale(locale: &str) -> Self {
+        let primary = locale.split(['-', '_']).next().unwrap_or_default();
+        if primary.eq_ignore_ascii_case("th") { Self::Th } else { Self::En }
+    }
+
+    /// Its ISO 639 code.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::En => "en",
+            Self::Th => "th",
+        }
+    }
+}

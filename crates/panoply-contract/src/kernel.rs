@@ -1,0 +1,282 @@
+//! The registry with everything a call needs: time, log, limits, cache and counters.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use crate::audit::AuditLog;
+use crate::clock::Clock;
+use crate::compliance::{Line, Violation};
+use crate::context::{CallContext, Caller};
+use crate::error::{ErrorKind, ToolError};
+use crate::kernel_tools::{self, Catalog};
+use crate::observe::Observer;
+use crate::pack::Pack;
+use crate::permission::{Grants, Profile};
+use crate::pipeline::{IdempotencyStore, ReplyCache, Throttle};
+use crate::registry::{PackEntry, Registry, ToolEntry};
+use crate::resource::{CompletionTarget, Resource, ResourceContent, ResourceTemplate};
+use crate::spec::Listing;
+
+/// What the kernel needs from outside.
+pub struct World {
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Where every call is recorded.
+    pub audit: Arc<dyn AuditLog>,
+    /// Where idempotency keys are kept.
+    pub idempotency: Arc<dyn IdempotencyStore>,
+    /// Who is told about calls.
+    pub observers: Vec<Arc<dyn Observer>>,
+}
+
+/// What an operator can choose.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Version of the program, for metadata.
+    pub service_version: &'static str,
+    /// Which tools are listed.
+    pub offer: Offer,
+    /// Hide and refuse every mutation.
+    pub read_only: bool,
+    /// The largest input, in bytes of canonical JSON.
+    pub largest_input: usize,
+    /// The most memory that kept replies may take, in bytes.
+    pub cache_bytes: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            service_version: env!("CARGO_PKG_VERSION"),
+            offer: Offer::Core,
+            read_only: false,
+            largest_input: 4 << 20,
+            cache_bytes: 64 << 20,
+        }
+    }
+}
+
+/// Which tools a server lists. What is not listed can still be found and called.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Offer {
+    /// The core tools of its packs.
+    #[default]
+    Core,
+    /// Everything.
+    All,
+    /// Only `search-tools` and `describe-tool`.
+    Lazy,
+}
+
+/// Which packs a connection sees: all, or one and the kernel's own tools.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub enum Scope {
+    /// Every pack.
+    #[default]
+    All,
+    /// One pack.
+    Pack(String),
+}
+
+/// The house: every surface holds one of these and calls tools through
+/// [`pipeline::call`](crate::pipeline::call).
+pub struct Kernel {
+    pub(crate) registry: Registry,
+    pub(crate) world: World,
+    pub(crate) settings: Settings,
+    pub(crate) throttle: Throttle,
+    pub(crate) cache: ReplyCache,
+    epochs: HashMap<&'static str, AtomicU64>,
+}
+
+impl Kernel {
+    /// A kernel over these packs and its own tools, or everything that is wrong with them.
+    pub fn new(
+        packs: Vec<Pack>,
+        world: World,
+        settings: Settings,
+    ) -> Result<Arc<Self>, Vec<Violation>> {
+        let kernel_handle = Arc::new(OnceLock::new());
+        let mut all = vec![kernel_tools::pack(
+            Catalog::new(Arc::clone(&kernel_handle)),
+            Arc::clone(&world.audit),
+        )];
+        all.extend(packs);
+        let registry = Registry::new(all)?;
+        prove_permissions(&registry)?;
+        let kernel = Arc::new(Self {
+            throttle: Throttle::new(&registry, &world.clock),
+            cache: ReplyCache::new(settings.cache_bytes),
+            epochs: registry
+                .get_all()
+                .iter()
+                .flat_map(|entry| entry.spec.data)
+                .map(|name| (*name, AtomicU64::new(0)))
+                .collect(),
+            registry,
+            world,
+            settings,
+        });
+        // The kernel's own tools look at the kernel, which exists only now. Weakly, or neither
+        // would ever be dropped.
+        let _ = kernel_handle.set(Arc::downgrade(&kernel));
+        Ok(kernel)
+    }
+
+    /// Every tool.
+    pub const fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// What the operator chose.
+    pub const fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The time.
+    pub fn clock(&self) -> &Arc<dyn Clock> {
+        &self.world.clock
+    }
+
+    /// The audit log.
+    pub fn audit(&self) -> &Arc<dyn AuditLog> {
+        &self.world.audit
+    }
+
+    /// The tools that `tools/list` shows this caller, in a fixed order.
+    pub fn listed(&self, scope: &Scope, caller: &Caller) -> Vec<&ToolEntry> {
+        let listed = |entry: &&ToolEntry| match self.settings.offer {
+            Offer::All => true,
+            Offer::Core => entry.spec.listing == Listing::Core,
+            Offer::Lazy => kernel_tools::FINDERS.contains(&entry.spec.name),
+        };
+        self.callable(scope, caller).filter(listed).collect()
+    }
+
+    /// The tools this caller may call, listed or not.
+    pub fn callable(&self, scope: &Scope, caller: &Caller) -> impl Iterator<Item = &ToolEntry> {
+        let today = self.world.clock.now().to_string();
+        self.registry.get_all().iter().filter(move |entry| {
+            in_scope(entry.pack, scope)
+                && caller.grants.allow_all(entry.spec.permissions)
+                && !(self.settings.read_only && entry.spec.category.mutates())
+                && !entry
+                    .spec
+                    .deprecated
+                    .as_ref()
+                    .is_some_and(|deprecation| *today >= *deprecation.removal_date)
+        })
+    }
+
+    /// The tool of this name or alias, if it is in scope.
+    pub(crate) fn resolve(&self, name: &str, scope: &Scope) -> Option<&ToolEntry> {
+        self.registry.get(name).filter(|entry| in_scope(entry.pack, scope))
+    }
+
+    /// The packs in scope.
+    pub fn packs<'a>(&'a self, scope: &'a Scope) -> impl Iterator<Item = &'a PackEntry> {
+        self.registry.packs().iter().filter(move |pack| in_scope(pack.info.name, scope))
+    }
+
+    /// Every address that is always there.
+    pub fn resources(&self, scope: &Scope, caller: &Caller) -> Vec<Resource> {
+        let providers = self.packs(scope).flat_map(|pack| &pack.resources);
+        let visible = providers.filter(|provider| caller.grants.allow_all(provider.permissions()));
+        visible.flat_map(|provider| provider.resources()).collect()
+    }
+
+    /// Every family of addresses.
+    pub fn resource_templates(&self, scope: &Scope, caller: &Caller) -> Vec<ResourceTemplate> {
+        let providers = self.packs(scope).flat_map(|pack| &pack.resources);
+        let visible = providers.filter(|provider| caller.grants.allow_all(provider.permissions()));
+        visible.flat_map(|provider| provider.templates()).collect()
+    }
+
+    /// What is at `uri`.
+    pub async fn read_resource(
+        &self,
+        scope: &Scope,
+        uri: &str,
+        cx: &CallContext,
+    ) -> Result<ResourceContent, ToolError> {
+        for provider in self.packs(scope).flat_map(|pack| &pack.resources) {
+            let allowed = cx.caller.grants.allow_all(provider.permissions());
+            if let Some(found) = crate::pipeline::guarded(provider.read(uri, cx)).await? {
+                return if allowed {
+                    found
+                } else {
+                    Err(forbidden(&cx.caller, provider.permissions()))
+                };
+            }
+        }
+        let shown: String = uri.chars().take(200).collect();
+        Err(ToolError::not_found("RESOURCE_NOT_FOUND", format!("no resource at `{shown}`"))
+            .hint("list what there is with `resources/list` and `resources/templates/list`"))
+    }
+
+    /// Suggestions for an argument that a person is typing.
+    pub fn complete(
+        &self,
+        scope: &Scope,
+        of: CompletionTarget<'_>,
+        argument: &str,
+        typed: &str,
+    ) -> Vec<String> {
+        let mut completers = self.packs(scope).flat_map(|pack| &pack.completers);
+        completers.find_map(|completer| completer.complete(of, argument, typed)).unwrap_or_default()
+    }
+
+    /// A number that changes whenever data that this tool reads may have changed.
+    pub(crate) fn epoch(&self, entry: &ToolEntry) -> (u64, u64) {
+        let epochs = entry.spec.data.iter().filter_map(|name| self.epochs.get(name));
+        let changes = epochs.map(|epoch| epoch.load(Ordering::Acquire)).sum();
+        let version = self.registry.pack_of(entry).and_then(|pack| pack.data_version.as_ref());
+        (changes, version.map_or(0, |version| version()))
+    }
+
+    /// Says that the data a mutation touches may have changed.
+    pub(crate) fn advance_epochs(&self, entry: &ToolEntry) {
+        for epoch in entry.spec.data.iter().filter_map(|name| self.epochs.get(name)) {
+            epoch.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+}
+
+fn in_scope(pack: &str, scope: &Scope) -> bool {
+    match scope {
+        Scope::All => true,
+        Scope::Pack(name) => pack == name || pack == kernel_tools::PACK,
+    }
+}
+
+pub(crate) fn forbidden(caller: &Caller, required: &[&str]) -> ToolError {
+    let missing = caller.grants.missing(required);
+    ToolError::new(
+        ErrorKind::Forbidden,
+        "FORBIDDEN",
+        format!("this caller lacks the permission `{}`", missing.join("`, `")),
+    )
+    .hint("ask the operator for a key whose profile grants it")
+    .detail("missingPermissions", missing)
+}
+
+/// At start: each permission that a tool asks for is granted by some profile.
+fn prove_permissions(registry: &Registry) -> Result<(), Vec<Violation>> {
+    let profiles: Vec<Grants> = Profile::ALL.into_iter().map(Grants::of).collect();
+    let granted = |permission: &str| profiles.iter().any(|grants| grants.allow(permission));
+    let violations: Vec<Violation> = registry
+        .get_all()
+        .iter()
+        .flat_map(|entry| entry.spec.permissions.iter().map(move |permission| (entry, permission)))
+        .filter(|(_, permission)| !granted(permission))
+        .map(|(entry, permission)| {
+            Violation::new(
+                entry.spec.name,
+                Line::Permissions,
+                format!("no profile grants `{permission}`"),
+            )
+        })
+        .collect();
+    if violations.is_empty() { Ok(()) } else { Err(violations) }
+}

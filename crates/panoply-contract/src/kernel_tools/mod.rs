@@ -1,0 +1,75 @@
+//! The tools that every server has: finding tools, describing them, and looking at how they do.
+
+mod describe_tool;
+mod get_audit_trail;
+mod get_tool_metrics;
+mod search_tools;
+
+use std::sync::{Arc, OnceLock, Weak};
+
+use crate::audit::AuditLog;
+use crate::context::CallContext;
+use crate::dialect::Unified;
+use crate::error::ToolError;
+use crate::kernel::Kernel;
+use crate::pack::{Pack, PackInfo};
+use crate::registry::ToolEntry;
+
+/// The name of this pack; it is in every scope.
+pub const PACK: &str = "kernel";
+/// What a lazy listing shows.
+pub const FINDERS: [&str; 2] = ["search-tools", "describe-tool"];
+
+const INFO: PackInfo = PackInfo {
+    name: PACK,
+    title: "Panoply itself",
+    instructions: "Find tools that are not listed with `search-tools`, read one's full contract with `describe-tool`.",
+};
+
+/// The kernel's own pack.
+pub(crate) fn pack(catalog: Catalog, audit: Arc<dyn AuditLog>) -> Pack {
+    Pack::new(INFO, Unified)
+        .with(search_tools::SearchTools::new(catalog.clone()))
+        .with(describe_tool::DescribeTool::new(catalog.clone()))
+        .with(get_tool_metrics::GetToolMetrics::new(catalog))
+        .with(get_audit_trail::GetAuditTrail::new(audit))
+}
+
+/// A look at the kernel from inside it.
+#[derive(Clone)]
+pub(crate) struct Catalog(Arc<OnceLock<Weak<Kernel>>>);
+
+impl Catalog {
+    pub(crate) const fn new(kernel: Arc<OnceLock<Weak<Kernel>>>) -> Self {
+        Self(kernel)
+    }
+
+    fn kernel(&self) -> Result<Arc<Kernel>, ToolError> {
+        self.0
+            .get()
+            .and_then(Weak::upgrade)
+            .ok_or_else(|| ToolError::system("the kernel is not there any more"))
+    }
+
+    /// The tool of that name, if the caller may know of it.
+    fn with_tool<T>(
+        &self,
+        name: &str,
+        cx: &CallContext,
+        look: impl FnOnce(&ToolEntry) -> T,
+    ) -> Result<T, ToolError> {
+        let kernel = self.kernel()?;
+        let visible = |entry: &&ToolEntry| cx.caller.grants.allow_all(entry.spec.permissions);
+        kernel.registry().get(name).filter(visible).map(look).ok_or_else(|| {
+            let shown: String = name.chars().take(100).collect();
+            let nearest = kernel.registry().nearest(name, &cx.caller);
+            let hint = match nearest.first() {
+                Some(name) => format!("did you mean `{name}`?"),
+                None => "find tools with `search-tools`".to_owned(),
+            };
+            ToolError::not_found("UNKNOWN_TOOL", format!("there is no tool `{shown}`"))
+                .hint(hint)
+                .detail("nearest", nearest)
+        })
+    }
+}

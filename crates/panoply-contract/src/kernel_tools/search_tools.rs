@@ -1,0 +1,197 @@
+//! `search-tools`: finds tools by words, listed or not.
+
+use serde_json::json;
+
+use super::Catalog;
+use crate::kernel::Scope;
+use crate::params::Limit;
+use crate::prelude::*;
+use crate::registry::ToolEntry;
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "search-tools",
+    title: "Search tools",
+    description: Description {
+        does: "Finds tools of this server by words in their name, title, tags and description.",
+        when: "Use this when no listed tool fits the task: some tools are not listed but can be found here and called.",
+        returns: "Returns the best matches with name, pack, what they do and a score, best first.",
+        asks: &["Is there a tool for tax on shares?", "What can you do with flash cards?"],
+    },
+    version: "1.0.0",
+    aliases: &[],
+    permissions: &[],
+    category: Category::Query,
+    response_time: ResponseTime::Fast,
+    cache: CachePolicy::Never,
+    idempotent: true,
+    data: &[],
+    examples: &[
+        Example {
+            shows: "a search by purpose",
+            params: r#"{"query": "how a tool performs", "limit": 1}"#,
+            expect: Expect::Data(r#"{"matches": [{"name": "get-tool-metrics", "pack": "kernel"}]}"#),
+        },
+        Example {
+            shows: "a search without words",
+            params: r#"{"query": ""}"#,
+            expect: Expect::Error("INVALID_INPUT"),
+        },
+    ],
+    tags: &["discovery"],
+    rate_limit: Some(RateLimit { max_calls: 600, window: Duration::from_secs(60) }),
+    deprecated: None,
+    annotations: Annotations::CLOSED,
+    listing: Listing::Core,
+    widget: None,
+}
+.checked();
+
+/// What to look for.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Params {
+    /// Words that say what the tool should do.
+    #[schemars(length(min = 1, max = 500))]
+    query: String,
+    /// Only tools of this pack.
+    #[schemars(length(min = 1, max = 40))]
+    pack: Option<String>,
+    /// How many matches to return at most.
+    #[serde(default)]
+    limit: Limit,
+}
+
+/// What was found.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// The best matches, best first.
+    matches: Vec<Match>,
+    /// How many tools were searched.
+    searched: usize,
+}
+
+/// A tool that fits.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Match {
+    /// Its name, to be called with.
+    name: String,
+    /// Its name for people.
+    title: String,
+    /// The pack it belongs to.
+    pack: String,
+    /// What it does.
+    does: String,
+    /// Share of the query's words that fit, weighted by where.
+    #[schemars(range(min = 0.0, max = 1.0))]
+    score: f64,
+}
+
+/// See the module.
+pub(crate) struct SearchTools {
+    catalog: Catalog,
+}
+
+impl SearchTools {
+    pub(crate) const fn new(catalog: Catalog) -> Self {
+        Self { catalog }
+    }
+}
+
+impl Tool for SearchTools {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+        let kernel = self.catalog.kernel()?;
+        let scope = params.pack.map_or(Scope::All, Scope::Pack);
+        let words = words_of(&params.query);
+        let mut matches: Vec<Match> =
+            kernel.callable(&scope, &cx.caller).map(|entry| match_of(entry, &words)).collect();
+        let searched = matches.len();
+        matches.retain(|found| found.score > 0.0);
+        matches.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.name.cmp(&b.name)));
+        matches.truncate(params.limit.get());
+        let source = Source::new(SourceClass::Exact, "this server's registry");
+        let mut evidence = Evidence::from(source);
+        if let [best, rest @ ..] = matches.as_slice() {
+            evidence = evidence.matched(best.score, rest.first().map_or(0.0, |next| next.score));
+        }
+        let text = match matches.first() {
+            Some(best) => format!(
+                "{} of {searched} tools fit; best: {} ({}).",
+                matches.len(),
+                best.name,
+                best.does.trim_end_matches('.')
+            ),
+            None => format!("None of {searched} tools fits; try other words."),
+        };
+        let table = matches.iter().fold(Table::new(["tool", "pack", "does"]), |table, found| {
+            table.row([&found.name, &found.pack, &found.does])
+        });
+        let best = matches.first().map(|best| best.name.clone());
+        let mut reply = Reply::new(Output { matches, searched }, text, evidence).table(table);
+        if let Some(name) = best {
+            reply = reply.next(NextAction::new(
+                "describe-tool",
+                json!({"name": name}),
+                "read its full contract before calling it",
+            ));
+        }
+        Ok(reply)
+    }
+}
+
+fn match_of(entry: &ToolEntry, words: &[String]) -> Match {
+    let spec = entry.spec;
+    let score = score(entry, words);
+    Match {
+        name: spec.name.to_owned(),
+        title: spec.title.to_owned(),
+        pack: entry.pack.to_owned(),
+        does: spec.description.does.to_owned(),
+        score,
+    }
+}
+
+/// A word in the name or the tags counts more than one in the description.
+fn score(entry: &ToolEntry, words: &[String]) -> f64 {
+    let spec = entry.spec;
+    let fields: [(Vec<String>, f64); 4] = [
+        (words_of(spec.name), 1.0),
+        (words_of(&spec.tags.join(" ")), 0.9),
+        (words_of(spec.title), 0.8),
+        (words_of(&entry.description), 0.5),
+    ];
+    let best_place = |word: &String| {
+        let fits =
+            |other: &String| other == word || (word.len() > 3 && other.starts_with(word.as_str()));
+        fields
+            .iter()
+            .filter(|(field, _)| field.iter().any(fits))
+            .map(|(_, weight)| *weight)
+            .fold(0.0, f64::max)
+    };
+    let total: f64 = words.iter().map(best_place).sum();
+    let count = u32::try_from(words.len().max(1)).map_or(f64::MAX, f64::from);
+    (total / count * 1000.0).round() / 1000.0
+}
+
+/// Lower-case words of letters and digits, without the ones that say nothing.
+fn words_of(text: &str) -> Vec<String> {
+    const EMPTY_WORDS: &[&str] = &[
+        "a", "an", "and", "the", "of", "to", "for", "in", "is", "it", "how", "what", "with", "on",
+        "by", "tool", "tools",
+    ];
+    let lower = text.to_lowercase();
+    let words = lower.split(|c: char| {
+        !c.is_alphanumeric() && !matches!(c, '\u{0E31}' | '\u{0E34}'..='\u{0E4E}')
+    });
+    words
+        .filter(|word| !word.is_empty() && !EMPTY_WORDS.contains(word))
+        .map(|word| word.trim_end_matches('s').to_owned())
+        .collect()
+}

@@ -1,0 +1,90 @@
+//! A pack: the tools, documents and prompts of one field, with the dialect they speak.
+
+use std::sync::Arc;
+
+use crate::dialect::Dialect;
+use crate::prompt::Prompt;
+use crate::resource::{Completer, ResourceProvider};
+use crate::tool::{AnyTool, Tool};
+
+/// What a pack is called and what it is for.
+#[derive(Clone, Copy, Debug)]
+pub struct PackInfo {
+    /// The word on the command line and in URLs.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// What an agent should know before it calls anything here; goes into the server's
+    /// instructions, so a few sentences.
+    pub instructions: &'static str,
+}
+
+/// One field's tools, ready to be served.
+pub struct Pack {
+    pub(crate) info: PackInfo,
+    pub(crate) dialect: Arc<dyn Dialect>,
+    pub(crate) tools: Vec<Arc<dyn AnyTool>>,
+    pub(crate) resources: Vec<Arc<dyn ResourceProvider>>,
+    pub(crate) prompts: Vec<Prompt>,
+    pub(crate) completers: Vec<Arc<dyn Completer>>,
+    pub(crate) data_version: Option<DataVersion>,
+}
+
+/// A number that changes whenever a pack's data do, by whatever process.
+pub(crate) type DataVersion = Arc<dyn Fn() -> u64 + Send + Sync>;
+
+impl Pack {
+    /// An empty pack.
+    pub fn new(info: PackInfo, dialect: impl Dialect) -> Self {
+        Self {
+            info,
+            dialect: Arc::new(dialect),
+            tools: Vec::new(),
+            resources: Vec::new(),
+            prompts: Vec::new(),
+            completers: Vec::new(),
+            data_version: None,
+        }
+    }
+
+    /// Adds a tool.
+    #[must_use]
+    pub fn with(mut self, tool: impl Tool) -> Self {
+        self.tools.push(Arc::new(tool));
+        self
+    }
+
+    /// Adds documents.
+    #[must_use]
+    pub fn with_resources(mut self, provider: impl ResourceProvider) -> Self {
+        self.resources.push(Arc::new(provider));
+        self
+    }
+
+    /// Adds a prompt.
+    #[must_use]
+    pub fn with_prompt(mut self, prompt: Prompt) -> Self {
+        self.prompts.push(prompt);
+        self
+    }
+
+    /// Adds suggestions for arguments.
+    #[must_use]
+    pub fn with_completer(mut self, completer: impl Completer) -> Self {
+        self.completers.push(Arc::new(completer));
+        self
+    }
+
+    /// Ends cached replies when this number changes: a data set's version, or what SQLite
+    /// calls `data_version`, which sees the writes of other processes too.
+    #[must_use]
+    pub fn with_data_version(mut self, version: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
+        self.data_version = Some(Arc::new(version));
+        self
+    }
+
+    /// Its name and purpose.
+    pub const fn info(&self) -> PackInfo {
+        self.info
+    }
+}

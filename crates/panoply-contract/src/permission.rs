@@ -1,0 +1,197 @@
+//! Who may do what: permissions written `resource:action`, and the profiles that grant them.
+
+use std::fmt;
+
+/// The actions a permission may name. Closed, so that a profile can be checked against it.
+pub const ACTIONS: &[&str] =
+    &["read", "create", "update", "delete", "review", "import", "export", "write", "run", "admin"];
+
+/// Whether `text` is `resource:action` with a known action; usable while compiling.
+pub const fn is_permission(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let mut colon = 0;
+    while colon < bytes.len() && bytes[colon] != b':' {
+        if !bytes[colon].is_ascii_lowercase() && bytes[colon] != b'-' {
+            return false;
+        }
+        colon += 1;
+    }
+    if colon == 0 || colon == bytes.len() {
+        return false;
+    }
+    let mut index = 0;
+    while index < ACTIONS.len() {
+        if tail_equals(bytes, colon + 1, ACTIONS[index].as_bytes()) {
+            return true;
+        }
+        index += 1;
+    }
+    false
+}
+
+const fn tail_equals(bytes: &[u8], from: usize, expected: &[u8]) -> bool {
+    if bytes.len() - from != expected.len() {
+        return false;
+    }
+    let mut index = 0;
+    while index < expected.len() {
+        if bytes[from + index] != expected[index] {
+            return false;
+        }
+        index += 1;
+    }
+    true
+}
+
+/// A named set of grants.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Hash, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Profile {
+    /// The person whose machine or account this is.
+    Owner,
+    /// An agent working for the owner: all but deleting, administering and guarded writes.
+    Agent,
+    /// Someone who may look.
+    Reader,
+}
+
+impl Profile {
+    /// Every profile there is.
+    pub const ALL: [Self; 3] = [Self::Owner, Self::Agent, Self::Reader];
+
+    /// Its name in settings and key files.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Owner => "owner",
+            Self::Agent => "agent",
+            Self::Reader => "reader",
+        }
+    }
+
+    /// The profile of that name.
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|profile| profile.as_str() == name)
+    }
+
+    /// What it grants. Spelled out, so that a permission nobody grants is found at start.
+    pub const fn grants(self) -> &'static [&'static str] {
+        match self {
+            Self::Owner => &[
+                "*:read", "*:create", "*:update", "*:delete", "*:review", "*:import", "*:export",
+                "*:write", "*:run", "*:admin",
+            ],
+            Self::Agent => {
+                &["*:read", "*:create", "*:update", "*:review", "*:import", "*:export", "*:run"]
+            }
+            Self::Reader => &["*:read"],
+        }
+    }
+}
+
+/// What one caller may do.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Grants(Vec<String>);
+
+impl Grants {
+    /// The grants of a profile.
+    pub fn of(profile: Profile) -> Self {
+        Self(profile.grants().iter().map(ToString::to_string).collect())
+    }
+
+    /// The well-formed patterns of a list (`cards:read`, `cards:*`, `*:read`); the rest are
+    /// dropped, because a token's scopes may speak of other services too.
+    pub fn from_patterns<'a>(patterns: impl IntoIterator<Item = &'a str>) -> Self {
+        let well_formed = patterns.into_iter().filter(|pattern| is_pattern(pattern));
+        Self(well_formed.map(str::to_owned).collect())
+    }
+
+    /// Whether `permission` is granted.
+    pub fn allow(&self, permission: &str) -> bool {
+        self.0.iter().any(|pattern| matches(pattern, permission))
+    }
+
+    /// Those of `required` that are not granted.
+    pub fn missing<'a>(&self, required: &[&'a str]) -> Vec<&'a str> {
+        required.iter().copied().filter(|permission| !self.allow(permission)).collect()
+    }
+
+    /// Whether all of `required` are granted.
+    pub fn allow_all(&self, required: &[&str]) -> bool {
+        required.iter().all(|permission| self.allow(permission))
+    }
+}
+
+impl fmt::Display for Grants {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.join(" "))
+    }
+}
+
+fn is_pattern(pattern: &str) -> bool {
+    let Some((resource, action)) = pattern.split_once(':') else { return false };
+    let resource_fits = resource == "*"
+        || (!resource.is_empty()
+            && resource.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-'));
+    resource_fits && (action == "*" || ACTIONS.contains(&action))
+}
+
+fn matches(pattern: &str, permission: &str) -> bool {
+    let (Some((wanted_resource, wanted_action)), Some((resource, action))) =
+        (pattern.split_once(':'), permission.split_once(':'))
+    else {
+        return false;
+    };
+    (wanted_resource == "*" || wanted_resource == resource)
+        && (wanted_action == "*" || wanted_action == action)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_permission_names_a_resource_and_a_known_action() {
+        let cases = [
+            ("cards:create", true),
+            ("kg:write", true),
+            ("study-plans:read", true),
+            ("cards:fly", false),
+            ("cards", false),
+            (":read", false),
+            ("cards:", false),
+            ("Cards:read", false),
+            ("cards:read:all", false),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(is_permission(text), expected, "permission: {text:?}");
+        }
+    }
+
+    #[test]
+    fn a_reader_reads_and_nothing_else() {
+        let reader = Grants::of(Profile::Reader);
+        assert!(reader.allow("cards:read"));
+        for action in ACTIONS.iter().filter(|action| **action != "read") {
+            assert!(!reader.allow(&format!("cards:{action}")), "action: {action}");
+        }
+    }
+
+    #[test]
+    fn an_owner_may_do_every_known_action() {
+        let owner = Grants::of(Profile::Owner);
+        for action in ACTIONS {
+            assert!(owner.allow(&format!("anything:{action}")), "action: {action}");
+        }
+    }
+
+    #[test]
+    fn scopes_that_are_not_patterns_grant_nothing() {
+        let grants =
+            Grants::from_patterns(["openid", "cards:read", "decks:*", "*:fly", "", "a:b:c"]);
+        assert_eq!(grants.to_string(), "cards:read decks:*");
+        assert_eq!(
+            grants.missing(&["cards:read", "cards:create", "decks:delete"]),
+            ["cards:create"]
+        );
+    }
+}

@@ -1,0 +1,120 @@
+//! Runs a handler where it can do no harm: under a deadline, with panics caught, and its
+//! answer verified before anyone sees it.
+
+use std::any::Any;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use futures::FutureExt;
+use serde_json::Value;
+
+use super::{Call, Kept, validate};
+use crate::audit::Fingerprint;
+use crate::error::{ErrorKind, ToolError};
+use crate::registry::ToolEntry;
+use crate::reply::Reply;
+use crate::spec::ResponseTime;
+use crate::tool::Handling;
+
+/// About 20,000 tokens: more than this and large clients cut the reply or refuse it.
+pub(crate) const LARGEST_REPLY: usize = 80_000;
+/// In a release build, one reply in so many is checked against its schema. Tests check all.
+const REPLIES_PER_CHECK: u64 = if cfg!(debug_assertions) { 1 } else { 100 };
+
+static REPLIES: AtomicU64 = AtomicU64::new(0);
+
+pub(super) async fn handle(call: &Call<'_>, input: &Value) -> Result<Kept, ToolError> {
+    let entry = call.entry;
+    let handling = guard_sync(|| Arc::clone(&entry.handler).call(input, Arc::clone(&call.cx)))?
+        .map_err(|error| validate::unparsed(entry, &error))?;
+    let reply = match entry.spec.response_time {
+        ResponseTime::Fast => within_deadline(call, guarded(handling)).await?,
+        // These may compute for a while. On the blocking pool they cannot starve the others.
+        ResponseTime::Medium | ResponseTime::Slow => {
+            within_deadline(call, on_blocking_pool(handling)).await?
+        }
+    }?;
+    verify(entry, &reply)?;
+    let (fingerprint, bytes) = Fingerprint::of(&reply.data)?;
+    if bytes > LARGEST_REPLY && !entry.spec.category.mutates() {
+        return Err(ToolError::business(
+            "REPLY_TOO_LARGE",
+            format!("the answer has {bytes} bytes, at most {LARGEST_REPLY} fit into a reply"),
+        )
+        .hint("ask for less: a smaller page, a shorter period or fewer fields"));
+    }
+    let Reply { data, notes } = reply;
+    Ok(Kept { data, notes, fingerprint, bytes, computed_at: call.kernel.world.clock.monotonic() })
+}
+
+async fn within_deadline<T>(
+    call: &Call<'_>,
+    work: impl Future<Output = Result<T, ToolError>>,
+) -> Result<T, ToolError> {
+    let deadline = call.entry.spec.deadline();
+    let overrun = async { call.kernel.world.clock.sleep(deadline).await };
+    tokio::select! {
+        biased;
+        done = work => done,
+        () = call.cx.cancel.cancelled() => {
+            Err(ToolError::new(ErrorKind::Cancelled, "CANCELLED", "the call was cancelled"))
+        }
+        () = overrun => {
+            // The handler may still be computing: this asks it to stop.
+            call.cx.cancel.cancel();
+            let name = call.entry.spec.name;
+            Err(ToolError::new(ErrorKind::Timeout, "TIMEOUT", format!("`{name}` did not answer within {} s", deadline.as_secs()))
+                .hint("try again with a narrower question"))
+        }
+    }
+}
+
+async fn on_blocking_pool(
+    handling: Handling,
+) -> Result<Result<Reply<Value>, ToolError>, ToolError> {
+    let runtime = tokio::runtime::Handle::current();
+    match tokio::task::spawn_blocking(move || runtime.block_on(guarded(handling))).await {
+        Ok(done) => done,
+        Err(error) => Err(ToolError::system("the blocking pool lost a handler").cause(error)),
+    }
+}
+
+/// A future whose panic is an error.
+pub(crate) async fn guarded<T>(work: impl Future<Output = T>) -> Result<T, ToolError> {
+    AssertUnwindSafe(work).catch_unwind().await.map_err(|panic| panicked(panic.as_ref()))
+}
+
+fn guard_sync<T>(work: impl FnOnce() -> T) -> Result<T, ToolError> {
+    std::panic::catch_unwind(AssertUnwindSafe(work)).map_err(|panic| panicked(panic.as_ref()))
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> ToolError {
+    let text = panic
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "without a message".to_owned());
+    ToolError::system(format!("a handler panicked: {text}"))
+}
+
+/// What the contract demands of every result, as far as the types do not say it already.
+fn verify(entry: &ToolEntry, reply: &Reply<Value>) -> Result<(), ToolError> {
+    let name = entry.spec.name;
+    if reply.data.is_null() {
+        return Err(ToolError::system(format!("`{name}` answered null")));
+    }
+    if reply.notes.text.is_empty() {
+        return Err(ToolError::system(format!("`{name}` answered without a text")));
+    }
+    if REPLIES.fetch_add(1, Ordering::Relaxed) % REPLIES_PER_CHECK == 0
+        && let Err(error) = entry.data.validate(&reply.data)
+    {
+        let place = error.instance_path().to_string();
+        return Err(ToolError::system(format!(
+            "`{name}` broke its output schema at `{place}`: {error}"
+        )));
+    }
+    Ok(())
+}

@@ -1,0 +1,250 @@
+//! After the answer: hints, audit, counters, log, and the pack's dialect.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Call, Outcome};
+use crate::audit::{Audit, AuditEntry, Fingerprint, Status};
+use crate::calculus;
+use crate::dialect::{Answered, Envelope, Failed, Fault, Metadata};
+use crate::error::{ErrorKind, ToolError};
+use crate::evidence::{Evidence, Source, SourceClass};
+use crate::hints::{AgentHints, HintsMetadata, Level, SuggestedAction, Warning, WarningKind};
+use crate::meters::CacheUse;
+use crate::observe::CallFinished;
+use crate::reply::{NextAction, Notes, Reply};
+
+pub(super) async fn finish(call: &Call<'_>, outcome: Result<Outcome, Arc<ToolError>>) -> Envelope {
+    let Some(pack) = call.kernel.registry.pack_of(call.entry) else {
+        return refuse_unreadable(ToolError::system("a tool without a pack"));
+    };
+    let dialect = &pack.dialect;
+    let answered = match outcome {
+        Ok(outcome) => {
+            let hints = complete_hints(call, &outcome.kept.notes);
+            let audit = audit_of(call, outcome.kept.fingerprint, Status::Ok);
+            match record(call, &audit, None).await {
+                Ok(()) => Ok((outcome, hints, audit)),
+                Err(error) => Err(Arc::new(error)),
+            }
+        }
+        Err(error) => Err(error),
+    };
+    match answered {
+        Ok((outcome, hints, audit)) => {
+            let elapsed = observe(call, &audit, outcome.cache, outcome.kept.bytes, None);
+            let metadata =
+                metadata_of(call, elapsed, outcome.cache == CacheUse::Hit, outcome.replayed);
+            let (data, notes) = (&outcome.kept.data, &outcome.kept.notes);
+            let spec = call.entry.spec;
+            dialect.success(&Answered {
+                spec,
+                data,
+                notes,
+                hints: &hints,
+                metadata: &metadata,
+                audit: &audit,
+            })
+        }
+        Err(error) => {
+            let fingerprint = Fingerprint::of(&dialect.error_body(&error))
+                .map_or(call.fingerprint, |(hash, _)| hash);
+            let audit = audit_of(call, fingerprint, Status::Error);
+            // The call has failed already; a log that cannot be written is reported by the log itself.
+            let _ = record(call, &audit, Some(&error)).await;
+            let elapsed = observe(call, &audit, CacheUse::None, 0, Some(&error));
+            let metadata = metadata_of(call, elapsed, false, false);
+            let hints = hints_for_error(call, &error);
+            dialect.failure(&Failed {
+                error: &error,
+                hints: &hints,
+                metadata: &metadata,
+                audit: &audit,
+            })
+        }
+    }
+}
+
+/// For the few failures that happen before a call has an identity.
+pub(super) fn refuse_unreadable(error: ToolError) -> Envelope {
+    tracing::error!(cause = error.cause_chain(), "a call failed before it began");
+    let data = serde_json::json!({"code": error.code, "hint": error.hint});
+    Envelope::Refusal { fault: Fault::Server, message: error.message, data }
+}
+
+fn audit_of(call: &Call<'_>, output: Fingerprint, status: Status) -> Audit {
+    let elapsed = call.kernel.world.clock.monotonic().saturating_sub(call.started);
+    Audit {
+        in_hash: call.fingerprint.hex(),
+        out_hash: output.hex(),
+        latency_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+        seed: call.fingerprint.seed(),
+        status,
+    }
+}
+
+async fn record(
+    call: &Call<'_>,
+    audit: &Audit,
+    error: Option<&ToolError>,
+) -> Result<(), ToolError> {
+    let spec = call.entry.spec;
+    let entry = AuditEntry {
+        at: call.now,
+        tool: spec.name.to_owned(),
+        tool_version: spec.version.to_owned(),
+        partition: call.cx.caller.partition.clone(),
+        agent_id: call.cx.agent_id.clone(),
+        trace_id: call.cx.trace_id.to_string(),
+        audit: audit.clone(),
+        error_code: error.map(|error| error.code.to_string()),
+        mutation: spec.category.mutates() && !call.cx.dry_run && error.is_none(),
+    };
+    call.kernel.world.audit.append(entry).await
+}
+
+/// Counts and logs the call; gives back how long it took.
+fn observe(
+    call: &Call<'_>,
+    audit: &Audit,
+    cache: CacheUse,
+    output_bytes: usize,
+    error: Option<&ToolError>,
+) -> Duration {
+    let elapsed = call.kernel.world.clock.monotonic().saturating_sub(call.started);
+    let class = error.map(|error| error.kind.class());
+    let rate_limited = error.is_some_and(|error| error.kind == ErrorKind::RateLimited);
+    call.entry.meter.count(elapsed, class, cache, rate_limited);
+    let finished = CallFinished {
+        tool: call.entry.spec.name,
+        pack: call.entry.pack,
+        cx: &call.cx,
+        elapsed,
+        audit,
+        output_bytes,
+        cached: cache == CacheUse::Hit,
+        error,
+    };
+    call.kernel.world.observers.iter().for_each(|observer| observer.finished(&finished));
+    elapsed
+}
+
+fn metadata_of(call: &Call<'_>, elapsed: Duration, cached: bool, replayed: bool) -> Metadata {
+    Metadata {
+        tool_version: call.entry.spec.version.to_owned(),
+        timestamp: call.now.to_string(),
+        execution_time: (elapsed.as_secs_f64() * 1e6).round() / 1e3,
+        service_version: call.kernel.settings.service_version.to_owned(),
+        trace_id: call.cx.trace_id.to_string(),
+        correlation_id: call.cx.correlation_id.to_string(),
+        cached,
+        dry_run: call.cx.dry_run && call.entry.spec.category.mutates(),
+        replayed,
+    }
+}
+
+fn complete_hints(call: &Call<'_>, notes: &Notes) -> AgentHints {
+    let assessment = calculus::assess(&notes.evidence, call.now);
+    let suggested: Vec<SuggestedAction> =
+        notes.next.iter().filter_map(|action| suggestion(call, action)).collect();
+    let first_takes = notes.next.iter().find_map(|action| typical_time(call, action.tool));
+    let first_takes = first_takes.filter(|_| !suggested.is_empty());
+    let mut context_needed = notes.context_needed.clone();
+    context_needed.extend(assessment.missing);
+    let mut warnings = notes.warnings.clone();
+    warnings.extend(deprecation_warning(call));
+    AgentHints {
+        suggested_next_actions: suggested,
+        related_resources: notes.related.clone(),
+        confidence: assessment.confidence,
+        source_quality: calculus::source_quality(&notes.evidence, call.now),
+        validity_period: calculus::validity(notes.evidence.next_change, call.now),
+        context_needed,
+        assumptions: notes.assumptions.clone(),
+        risk_factors: notes.risks.clone(),
+        dependencies: notes.dependencies.clone(),
+        estimated_impact: calculus::impact(notes.evidence.benefit.as_ref(), first_takes),
+        preference_alignment: notes.preferences.clone(),
+        reasoning: assessment.reasoning,
+        warnings,
+        alternatives: notes.alternatives.clone(),
+        constraints: notes.constraints.clone(),
+        metadata: HintsMetadata {
+            generated_at: call.now.to_string(),
+            generated_by: call.entry.pack.to_owned(),
+        },
+    }
+}
+
+/// Hints about a failure: what the error itself shows, and the call that would work.
+fn hints_for_error(call: &Call<'_>, error: &ToolError) -> AgentHints {
+    let evidence = Evidence::from(Source::new(SourceClass::Exact, "the error itself"));
+    let mut notes = Reply::new((), error.message.clone(), evidence).notes;
+    let example = error.details.get("example").filter(|_| error.kind == ErrorKind::Validation);
+    if let Some(example) = example {
+        let why = "a call of this tool that works";
+        notes.next.push(
+            NextAction::new(call.entry.spec.name, example.clone(), why).priority(Level::High),
+        );
+    }
+    if let (ErrorKind::Removed, Some(deprecation)) = (error.kind, &call.entry.spec.deprecated) {
+        notes.constraints.push(format!("`{}` replaces this tool", deprecation.replacement));
+    }
+    complete_hints(call, &notes)
+}
+
+/// A suggestion as the agent sees it; `None` when the caller could not follow it.
+fn suggestion(call: &Call<'_>, action: &NextAction) -> Option<SuggestedAction> {
+    let entry = call.kernel.resolve(action.tool, call.scope)?;
+    let hidden = call.kernel.settings.read_only && entry.spec.category.mutates();
+    if hidden || !call.cx.caller.grants.allow_all(entry.spec.permissions) {
+        return None;
+    }
+    debug_assert!(
+        entry.input.is_valid(&action.arguments),
+        "suggested arguments of `{}` break its schema: {}",
+        action.tool,
+        action.arguments
+    );
+    Some(SuggestedAction {
+        action: entry.spec.name.to_owned(),
+        priority: action.priority,
+        data: action.arguments.as_object().cloned().unwrap_or_default(),
+        description: Some(action.why.clone()),
+        estimated_time: typical_time(call, action.tool).map(|time| time.as_secs_f64() * 1e3),
+        estimated_cost: None,
+        category: action.category,
+        prerequisites: Vec::new(),
+        expected_outcome: action.outcome.clone(),
+        reversible: Some(!entry.spec.annotations.destructive),
+        confidence: None,
+    })
+}
+
+/// The median of that tool's calls so far; before the first, what its class promises.
+fn typical_time(call: &Call<'_>, tool: &str) -> Option<Duration> {
+    let entry = call.kernel.resolve(tool, call.scope)?;
+    Some(entry.meter.snapshot().quantile(0.5).unwrap_or(entry.spec.response_time.deadline() / 10))
+}
+
+fn deprecation_warning(call: &Call<'_>) -> Option<Warning> {
+    let deprecation = call.entry.spec.deprecated.as_ref()?;
+    let (name, removal) = (call.entry.spec.name, deprecation.removal_date);
+    tracing::warn!(
+        tool = name,
+        replacement = deprecation.replacement,
+        removal,
+        "a deprecated tool was called"
+    );
+    Some(Warning {
+        kind: WarningKind::Deprecation,
+        severity: Level::High,
+        message: format!(
+            "`{name}` is deprecated since {} and will be removed on {removal}",
+            deprecation.since
+        ),
+        related_ids: Vec::new(),
+        suggested_fix: Some(format!("call `{}` instead", deprecation.replacement)),
+        auto_fixable: Some(false),
+    })
+}

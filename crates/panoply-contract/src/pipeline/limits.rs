@@ -1,0 +1,154 @@
+//! The gates before validation: size, removal, permission, rate.
+
+use std::fmt;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use governor::clock::{Clock as GovernorClock, Reference};
+use governor::state::keyed::DashMapStateStore;
+use governor::{Quota, RateLimiter};
+
+use super::Call;
+use crate::clock::Clock;
+use crate::error::{ErrorKind, ToolError};
+use crate::kernel::forbidden;
+use crate::registry::Registry;
+use crate::spec::RateLimit;
+
+/// After so many checks, callers who have been quiet are forgotten.
+const CHECKS_BETWEEN_SWEEPS: u32 = 4096;
+
+pub(super) fn size_cap(call: &Call<'_>) -> Result<(), ToolError> {
+    let most = call.kernel.settings.largest_input;
+    if call.input_bytes <= most {
+        return Ok(());
+    }
+    Err(ToolError::validation(
+        "INPUT_TOO_LARGE",
+        format!("the input has {} bytes, at most {most} are read", call.input_bytes),
+    )
+    .hint("send less at once: split the input into several calls"))
+}
+
+/// A tool past its removal date is gone, and says what replaces it.
+pub(super) fn not_removed(call: &Call<'_>) -> Result<(), ToolError> {
+    let spec = call.entry.spec;
+    let Some(deprecation) = &spec.deprecated else { return Ok(()) };
+    if *call.now.to_string() < *deprecation.removal_date {
+        return Ok(());
+    }
+    let message = format!("`{}` was removed on {}", spec.name, deprecation.removal_date);
+    Err(ToolError::new(ErrorKind::Removed, "TOOL_REMOVED", message)
+        .hint(format!("call `{}` instead", deprecation.replacement))
+        .detail("replacement", deprecation.replacement))
+}
+
+pub(super) fn authorise(call: &Call<'_>) -> Result<(), ToolError> {
+    let spec = call.entry.spec;
+    if call.kernel.settings.read_only && spec.category.mutates() {
+        return Err(ToolError::new(
+            ErrorKind::Forbidden,
+            "READ_ONLY",
+            format!("`{}` changes data, and this server is read-only", spec.name),
+        )
+        .hint("ask the operator to start the server without `--read-only`"));
+    }
+    if call.cx.caller.grants.allow_all(spec.permissions) {
+        Ok(())
+    } else {
+        Err(forbidden(&call.cx.caller, spec.permissions))
+    }
+}
+
+pub(super) fn rate_limit(call: &Call<'_>) -> Result<(), ToolError> {
+    call.kernel.throttle.check(call.entry.index, &call.cx.caller.partition).map_err(|wait| {
+        let name = call.entry.spec.name;
+        ToolError::new(
+            ErrorKind::RateLimited,
+            "RATE_LIMITED",
+            format!("too many calls of `{name}`"),
+        )
+        .hint(format!("wait {} ms and call again", wait.as_millis()))
+        .retry_after(wait)
+    })
+}
+
+/// How often each caller may call each tool: GCRA, a bucket of `max_calls` that refills evenly.
+pub struct Throttle {
+    limiters: Vec<Option<Limiter>>,
+}
+
+struct Limiter {
+    states: RateLimiter<
+        String,
+        DashMapStateStore<String>,
+        MonotonicClock,
+        governor::middleware::NoOpMiddleware<Duration>,
+    >,
+    clock: MonotonicClock,
+    checks: AtomicU32,
+}
+
+impl Throttle {
+    pub(crate) fn new(registry: &Registry, clock: &Arc<dyn Clock>) -> Self {
+        let limiters = registry
+            .get_all()
+            .iter()
+            .map(|entry| entry.spec.rate_limit.and_then(|limit| Limiter::new(limit, clock)));
+        Self { limiters: limiters.collect() }
+    }
+
+    /// Lets a call pass, or says how long to wait.
+    fn check(&self, tool: usize, partition: &str) -> Result<(), Duration> {
+        match self.limiters.get(tool) {
+            Some(Some(limiter)) => limiter.check(partition),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Limiter {
+    fn new(limit: RateLimit, clock: &Arc<dyn Clock>) -> Option<Self> {
+        let burst = NonZeroU32::new(limit.max_calls)?;
+        let quota = Quota::with_period(limit.window / limit.max_calls)?.allow_burst(burst);
+        let clock = MonotonicClock(Arc::clone(clock));
+        let states = RateLimiter::dashmap_with_clock(quota, clock.clone());
+        Some(Self { states, clock, checks: AtomicU32::new(0) })
+    }
+
+    fn check(&self, partition: &str) -> Result<(), Duration> {
+        if self.checks.fetch_add(1, Ordering::Relaxed) % CHECKS_BETWEEN_SWEEPS
+            == CHECKS_BETWEEN_SWEEPS - 1
+        {
+            self.states.retain_recent();
+        }
+        let key = partition.to_owned();
+        self.states.check_key(&key).map_err(|not_until| not_until.wait_time_from(self.clock.now()))
+    }
+}
+
+/// The kernel's clock as governor wants it.
+#[derive(Clone)]
+struct MonotonicClock(Arc<dyn Clock>);
+
+impl GovernorClock for MonotonicClock {
+    type Instant = Duration;
+
+    fn now(&self) -> Duration {
+        self.0.monotonic()
+    }
+}
+
+impl fmt::Debug for MonotonicClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MonotonicClock")
+    }
+}
+
+// Keeps the trait bound visible: governor accepts `Duration` as an instant.
+const _: fn() = || {
+    fn is_reference<T: Reference>() {}
+    is_reference::<Duration>();
+};

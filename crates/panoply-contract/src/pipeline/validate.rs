@@ -1,0 +1,237 @@
+//! Checks the input against the tool's schema and reports every problem with what would work.
+
+use std::borrow::Cow;
+
+use jsonschema::ValidationError;
+use jsonschema::error::ValidationErrorKind;
+use serde_json::{Map, Value};
+
+use super::Call;
+use crate::error::{Problem, ToolError};
+use crate::registry::{ToolEntry, nearest};
+
+/// More than this and the reader has stopped reading.
+const MOST_PROBLEMS: usize = 20;
+/// How much of an offending value is shown back.
+const LONGEST_SEEN: usize = 120;
+
+/// The input as the handler gets it, or everything that is wrong with it.
+pub(super) fn validate<'a>(call: &'a Call<'_>) -> Result<Cow<'a, Value>, ToolError> {
+    let input = without_nulls(&call.input, &call.entry.input_schema);
+    if call.entry.input.is_valid(&input) {
+        return Ok(input);
+    }
+    Err(invalid(call.entry, problems(call.entry, &input)))
+}
+
+/// A type check that only the typed parameters make; the schema should have said it already.
+pub(super) fn unparsed(entry: &ToolEntry, error: &serde_json::Error) -> ToolError {
+    let message = error.to_string();
+    let expected = message.clone();
+    invalid(
+        entry,
+        vec![Problem {
+            pointer: String::new(),
+            message,
+            seen: Value::Null,
+            expected,
+            example: None,
+        }],
+    )
+}
+
+fn invalid(entry: &ToolEntry, problems: Vec<Problem>) -> ToolError {
+    let listed: Vec<String> = problems.iter().map(describe).collect();
+    let message = format!("invalid input for `{}`: {}", entry.spec.name, listed.join("; "));
+    let mut error = ToolError::validation("INVALID_INPUT", message)
+        .hint("correct the listed arguments; `example` shows a call that works");
+    if let Some(example) = working_example(entry) {
+        error = error.detail("example", example);
+    }
+    error.problems = problems;
+    error
+}
+
+fn describe(problem: &Problem) -> String {
+    if problem.pointer.is_empty() {
+        problem.message.clone()
+    } else {
+        format!("`{}` {}", problem.pointer, problem.message)
+    }
+}
+
+/// Agents often write `null` for "not given". Optional arguments that are null are left out.
+fn without_nulls<'a>(input: &'a Value, schema: &Value) -> Cow<'a, Value> {
+    let Value::Object(arguments) = input else {
+        // No arguments at all is the same as none given.
+        return if input.is_null() {
+            Cow::Owned(Value::Object(Map::new()))
+        } else {
+            Cow::Borrowed(input)
+        };
+    };
+    if !arguments.values().any(Value::is_null) {
+        return Cow::Borrowed(input);
+    }
+    let required: Vec<&str> = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let kept = arguments
+        .iter()
+        .filter(|(name, value)| !value.is_null() || required.contains(&name.as_str()));
+    Cow::Owned(Value::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect()))
+}
+
+fn problems(entry: &ToolEntry, input: &Value) -> Vec<Problem> {
+    let example = working_example(entry);
+    entry
+        .input
+        .iter_errors(input)
+        .flat_map(|error| explain(&error, input, &entry.input_schema, example.as_ref()))
+        .take(MOST_PROBLEMS)
+        .collect()
+}
+
+fn explain(
+    error: &ValidationError<'_>,
+    input: &Value,
+    schema: &Value,
+    example: Option<&Value>,
+) -> Vec<Problem> {
+    let pointer = error.instance_path().as_str().to_owned();
+    let seen = input.pointer(&pointer).map(shortened).unwrap_or_default();
+    let subschema = schema_at(schema, &pointer);
+    let example_at = |pointer: &str| example.and_then(|example| example.pointer(pointer)).cloned();
+    match error.kind() {
+        ValidationErrorKind::Required { property } => {
+            let name = property.as_str().unwrap_or_default();
+            let below = format!("{pointer}/{name}");
+            let expected =
+                schema_at(schema, &below).map_or_else(|| "a value".to_owned(), expectation);
+            let example =
+                example_at(&below).or_else(|| schema_at(schema, &below).and_then(sample_value));
+            vec![Problem {
+                message: "is required".to_owned(),
+                seen: Value::Null,
+                expected,
+                example,
+                pointer: below,
+            }]
+        }
+        ValidationErrorKind::AdditionalProperties { unexpected } => {
+            let known =
+                subschema.and_then(|schema| schema.get("properties")).and_then(Value::as_object);
+            unexpected.iter().map(|name| unknown_argument(name, &pointer, input, known)).collect()
+        }
+        _ => {
+            let expected = subschema.map_or_else(|| "something else".to_owned(), expectation);
+            let example = example_at(&pointer).or_else(|| subschema.and_then(sample_value));
+            let message = if pointer.is_empty() {
+                format!("the arguments are not {expected}")
+            } else {
+                format!("is {seen}, expected {expected}")
+            };
+            vec![Problem { pointer, message, seen, expected, example }]
+        }
+    }
+}
+
+fn unknown_argument(
+    name: &str,
+    pointer: &str,
+    input: &Value,
+    known: Option<&Map<String, Value>>,
+) -> Problem {
+    let below = format!("{pointer}/{}", escape(name));
+    let seen = input.pointer(&below).map(shortened).unwrap_or_default();
+    let names: Vec<&str> =
+        known.into_iter().flat_map(|known| known.keys()).map(String::as_str).collect();
+    let message = match nearest(name, names.iter().copied()).first() {
+        Some(close) => format!("is not an argument; did you mean `{close}`?"),
+        None => "is not an argument".to_owned(),
+    };
+    let expected = if names.is_empty() {
+        "no arguments".to_owned()
+    } else {
+        format!("one of {}", names.join(", "))
+    };
+    let pointer: String = below.chars().take(LONGEST_SEEN).collect();
+    Problem { pointer, message, seen, expected, example: None }
+}
+
+fn escape(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+/// The part of the schema that speaks of the value at `pointer`.
+fn schema_at<'a>(schema: &'a Value, pointer: &str) -> Option<&'a Value> {
+    pointer.split('/').skip(1).try_fold(schema, |schema, part| {
+        let name = part.replace("~1", "/").replace("~0", "~");
+        schema
+            .get("properties")
+            .and_then(|properties| properties.get(&name))
+            .or_else(|| schema.get("items"))
+            .or_else(|| schema.get("additionalProperties").filter(|inner| inner.is_object()))
+    })
+}
+
+/// What a schema wants, in words.
+fn expectation(schema: &Value) -> String {
+    if let Some(values) = schema.get("enum").and_then(Value::as_array) {
+        let listed: Vec<String> = values.iter().map(ToString::to_string).collect();
+        return format!("one of {}", listed.join(", "));
+    }
+    let number = |keyword: &str| schema.get(keyword).filter(|value| value.is_number());
+    let kind = schema.get("type").and_then(Value::as_str).unwrap_or("value");
+    let article = if kind.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
+    let mut text = format!("{article} {kind}");
+    let range = |least: Option<&Value>, most: Option<&Value>| match (least, most) {
+        (Some(least), Some(most)) => Some(format!("from {least} to {most}")),
+        (Some(least), None) => Some(format!("of at least {least}")),
+        (None, Some(most)) => Some(format!("of at most {most}")),
+        (None, None) => None,
+    };
+    if let Some(range) = range(number("minimum"), number("maximum")) {
+        text += &format!(" {range}");
+    }
+    if let Some(range) = range(number("minLength"), number("maxLength")) {
+        text += &format!(" {range} characters");
+    }
+    if let Some(range) = range(number("minItems"), number("maxItems")) {
+        text += &format!(" {range} items");
+    }
+    if let Some(pattern) = schema.get("pattern").and_then(Value::as_str) {
+        text += &format!(" that matches {pattern}");
+    }
+    text
+}
+
+/// A value the schema itself shows.
+fn sample_value(schema: &Value) -> Option<Value> {
+    let first = |keyword: &str| {
+        schema.get(keyword).and_then(Value::as_array).and_then(|values| values.first())
+    };
+    first("examples")
+        .or_else(|| schema.get("default"))
+        .or_else(|| first("enum"))
+        .or_else(|| schema.get("minimum"))
+        .cloned()
+}
+
+/// The input of the tool's first example.
+fn working_example(entry: &ToolEntry) -> Option<Value> {
+    entry.spec.examples.first().and_then(|example| serde_json::from_str(example.params).ok())
+}
+
+fn shortened(value: &Value) -> Value {
+    let text = value.to_string();
+    if text.len() <= LONGEST_SEEN {
+        return value.clone();
+    }
+    let start: String = text.chars().take(LONGEST_SEEN).collect();
+    Value::String(format!("{start}…"))
+}

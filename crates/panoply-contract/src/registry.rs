@@ -1,0 +1,204 @@
+//! Every tool there is, under every name it answers to, with its schemas compiled once.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use jsonschema::Validator;
+use serde_json::Value;
+
+use crate::compliance::{self, Line, Violation};
+use crate::context::Caller;
+use crate::dialect::Dialect;
+use crate::meters::Meter;
+use crate::pack::{DataVersion, Pack, PackInfo};
+use crate::prompt::Prompt;
+use crate::resource::{Completer, ResourceProvider};
+use crate::spec::{Category, ToolSpec};
+use crate::tool::AnyTool;
+
+/// The tools of all packs. Built once, then only read.
+pub struct Registry {
+    packs: Vec<PackEntry>,
+    tools: Vec<ToolEntry>,
+    /// Names and aliases.
+    by_name: HashMap<&'static str, usize>,
+}
+
+/// A pack as the registry keeps it.
+pub struct PackEntry {
+    /// Its name and purpose.
+    pub info: PackInfo,
+    /// Its prompts.
+    pub prompts: Vec<Prompt>,
+    pub(crate) dialect: Arc<dyn Dialect>,
+    pub(crate) resources: Vec<Arc<dyn ResourceProvider>>,
+    pub(crate) completers: Vec<Arc<dyn Completer>>,
+    pub(crate) data_version: Option<DataVersion>,
+}
+
+/// A tool as the registry keeps it: a description. Only the pipeline can call it.
+pub struct ToolEntry {
+    /// What it declares.
+    pub spec: &'static ToolSpec,
+    /// The pack it belongs to.
+    pub pack: &'static str,
+    /// The description as agents read it.
+    pub description: String,
+    /// The portable schema of its input.
+    pub input_schema: Value,
+    /// The portable schema of its structured reply.
+    pub output_schema: Value,
+    /// Its counters.
+    pub meter: Meter,
+    pub(crate) index: usize,
+    pub(crate) pack_index: usize,
+    pub(crate) input: Validator,
+    pub(crate) data: Validator,
+    pub(crate) handler: Arc<dyn AnyTool>,
+}
+
+impl Registry {
+    /// A registry of these packs, or everything that is wrong with them.
+    pub fn new(packs: Vec<Pack>) -> Result<Self, Vec<Violation>> {
+        let mut registry = Self { packs: Vec::new(), tools: Vec::new(), by_name: HashMap::new() };
+        let violations: Vec<Violation> =
+            packs.into_iter().flat_map(|pack| registry.register(pack)).collect();
+        if violations.is_empty() { Ok(registry) } else { Err(violations) }
+    }
+
+    /// Adds a pack and says what is wrong with it; a tool with violations is left out.
+    pub fn register(&mut self, pack: Pack) -> Vec<Violation> {
+        let pack_index = self.packs.len();
+        let Pack { info, dialect, tools, resources, prompts, completers, data_version } = pack;
+        let mut violations = Vec::new();
+        if self.packs.iter().any(|other| other.info.name == info.name) {
+            violations.push(Violation::new(
+                info.name,
+                Line::UniqueName,
+                "a pack of this name is there already",
+            ));
+        }
+        for handler in tools {
+            match self.entry(handler, info.name, pack_index, dialect.as_ref()) {
+                Ok(entry) => self.insert(entry),
+                Err(found) => violations.extend(found),
+            }
+        }
+        self.packs.push(PackEntry { info, prompts, dialect, resources, completers, data_version });
+        violations
+    }
+
+    /// The tool of this name or alias.
+    pub fn get(&self, name: &str) -> Option<&ToolEntry> {
+        self.by_name.get(name).and_then(|index| self.tools.get(*index))
+    }
+
+    /// Every tool, in the order of registration.
+    pub fn get_all(&self) -> &[ToolEntry] {
+        &self.tools
+    }
+
+    /// The tools of a category.
+    pub fn get_by_category(&self, category: Category) -> impl Iterator<Item = &ToolEntry> {
+        self.tools.iter().filter(move |entry| entry.spec.category == category)
+    }
+
+    /// The tools with a tag.
+    pub fn get_by_tag<'a>(&'a self, tag: &'a str) -> impl Iterator<Item = &'a ToolEntry> {
+        self.tools.iter().filter(move |entry| entry.spec.tags.contains(&tag))
+    }
+
+    /// What a registered tool breaks of the contract that can be seen without calling it.
+    pub fn validate(&self, entry: &ToolEntry) -> Vec<Violation> {
+        compliance::static_violations(entry.spec, &entry.input_schema, &entry.output_schema)
+    }
+
+    /// Every pack.
+    pub fn packs(&self) -> &[PackEntry] {
+        &self.packs
+    }
+
+    /// The names nearest to `name`, for a caller who mistyped; tools the caller may not call
+    /// are not given away.
+    pub fn nearest(&self, name: &str, caller: &Caller) -> Vec<&'static str> {
+        let candidates =
+            self.tools.iter().filter(|entry| caller.grants.allow_all(entry.spec.permissions));
+        nearest(name, candidates.map(|entry| entry.spec.name))
+    }
+
+    pub(crate) fn pack_of(&self, entry: &ToolEntry) -> Option<&PackEntry> {
+        self.packs.get(entry.pack_index)
+    }
+
+    fn entry(
+        &self,
+        handler: Arc<dyn AnyTool>,
+        pack: &'static str,
+        pack_index: usize,
+        dialect: &dyn Dialect,
+    ) -> Result<ToolEntry, Vec<Violation>> {
+        let spec = handler.spec();
+        let input_schema = handler.input_schema();
+        let data_schema = handler.output_schema();
+        let output_schema = dialect.output_schema(data_schema.clone());
+        let mut violations = compliance::static_violations(spec, &input_schema, &output_schema);
+        for name in std::iter::once(&spec.name).chain(spec.aliases) {
+            if self.by_name.contains_key(name) {
+                let message = format!("the name `{name}` is taken");
+                violations.push(Violation::new(spec.name, Line::UniqueName, message));
+            }
+        }
+        let compile = |schema: &Value, line: Line| {
+            jsonschema::validator_for(schema).map_err(|error| {
+                Violation::new(spec.name, line, format!("the schema does not compile: {error}"))
+            })
+        };
+        let compiled =
+            (compile(&input_schema, Line::Parameters), compile(&data_schema, Line::ToolResult));
+        match compiled {
+            (Ok(input), Ok(data)) if violations.is_empty() => Ok(ToolEntry {
+                spec,
+                pack,
+                description: spec.description.text(),
+                input_schema,
+                output_schema,
+                meter: Meter::default(),
+                index: self.tools.len(),
+                pack_index,
+                input,
+                data,
+                handler,
+            }),
+            (input, data) => {
+                violations.extend(input.err());
+                violations.extend(data.err());
+                Err(violations)
+            }
+        }
+    }
+
+    fn insert(&mut self, entry: ToolEntry) {
+        self.by_name.insert(entry.spec.name, entry.index);
+        self.by_name.extend(entry.spec.aliases.iter().map(|alias| (*alias, entry.index)));
+        self.tools.push(entry);
+    }
+}
+
+/// Up to three of `candidates` that look like `name`, nearest first.
+pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    // Long names are cut: the distance takes time proportional to the product of both lengths.
+    let wanted: String = name.chars().take(80).flat_map(char::to_lowercase).collect();
+    let mut scored: Vec<(f64, &str)> = candidates
+        .map(|candidate| (strsim::jaro_winkler(&wanted, &candidate.to_lowercase()), candidate))
+        .filter(|(score, _)| *score > 0.7)
+        .collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    scored.into_iter().take(3).map(|(_, candidate)| candidate).collect()
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.tools.iter().map(|entry| entry.spec.name)).finish()
+    }
+}

@@ -1,0 +1,395 @@
+//! JSON Schemas that every client takes.
+//!
+//! One careless keyword makes some clients refuse the whole tool list, so the schemas that
+//! schemars writes are rewritten: references inlined, nullable types spelled out, formats that
+//! nobody knows dropped. [`lint`] then refuses what no rewriting can mend.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+/// Formats that all large clients accept; the others only narrow who can call us.
+const KNOWN_FORMATS: &[&str] = &["date-time"];
+/// Deeper than this a schema is taken to contain itself.
+const DEEPEST: usize = 32;
+/// The longest description a client shows.
+const LONGEST_DESCRIPTION: usize = 2048;
+/// The longest property name we allow.
+const LONGEST_PROPERTY: usize = 50;
+
+/// The portable schema of an output type.
+pub fn of<T: JsonSchema>() -> Value {
+    portable(generate::<T>(), Direction::Out)
+}
+
+/// The portable schema of a parameter type: `null` is not offered, and an object always has
+/// `properties`, because some clients insist.
+pub fn of_params<T: JsonSchema>() -> Value {
+    let mut schema = portable(generate::<T>(), Direction::In);
+    if let Some(object) = schema.as_object_mut() {
+        object.entry("type").or_insert_with(|| "object".into());
+        object.entry("properties").or_insert_with(|| json!({}));
+    }
+    schema
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Direction {
+    In,
+    Out,
+}
+
+fn generate<T: JsonSchema>() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.meta_schema = None;
+        settings.inline_subschemas = false;
+    });
+    settings.into_generator().into_root_schema_for::<T>().to_value()
+}
+
+fn portable(schema: Value, direction: Direction) -> Value {
+    let Value::Object(mut root) = schema else { return json!({}) };
+    let definitions = match root.shift_remove("$defs") {
+        Some(Value::Object(definitions)) => definitions,
+        _ => Map::new(),
+    };
+    let mut rewritten = rewrite(Value::Object(root), &definitions, direction, 0);
+    if let Some(object) = rewritten.as_object_mut() {
+        object.shift_remove("title");
+        // The type's own doc comment speaks to readers of the code, not to the agent.
+        object.shift_remove("description");
+    }
+    rewritten
+}
+
+fn rewrite(
+    schema: Value,
+    definitions: &Map<String, Value>,
+    direction: Direction,
+    depth: usize,
+) -> Value {
+    let Value::Object(mut object) = schema else { return json!({}) };
+    if depth > DEEPEST {
+        return json!({"description": "nested further"});
+    }
+    if let Some(Value::String(reference)) = object.shift_remove("$ref") {
+        let name = reference.trim_start_matches("#/$defs/");
+        let mut target = match definitions.get(name) {
+            Some(Value::Object(target)) => target.clone(),
+            _ => Map::new(),
+        };
+        // What stands beside the reference (a field's own description) wins.
+        target.extend(object);
+        return rewrite(Value::Object(target), definitions, direction, depth + 1);
+    }
+    object.shift_remove("$schema");
+    object.shift_remove("title");
+    drop_unknown_format(&mut object);
+    merge_constant_choices(&mut object);
+    spell_out_null(&mut object, direction);
+    if let Some(constant) = object.shift_remove("const") {
+        object.insert("enum".to_owned(), json!([constant]));
+    }
+    if object.get("default").is_some_and(Value::is_null) {
+        object.shift_remove("default");
+    }
+    let rewritten: Map<String, Value> = object
+        .into_iter()
+        .map(|(keyword, value)| {
+            let value = rewrite_keyword(&keyword, value, definitions, direction, depth);
+            (keyword, value)
+        })
+        .collect();
+    unwrap_single_choice(rewritten)
+}
+
+fn rewrite_keyword(
+    keyword: &str,
+    value: Value,
+    definitions: &Map<String, Value>,
+    direction: Direction,
+    depth: usize,
+) -> Value {
+    let again = |schema| rewrite(schema, definitions, direction, depth + 1);
+    match (keyword, value) {
+        ("properties" | "patternProperties", Value::Object(members)) => {
+            Value::Object(members.into_iter().map(|(name, schema)| (name, again(schema))).collect())
+        }
+        ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(schemas)) => {
+            Value::Array(schemas.into_iter().map(again).collect())
+        }
+        ("items" | "not", schema @ (Value::Object(_) | Value::Bool(_))) => again(schema),
+        ("additionalProperties", schema @ Value::Object(_)) => again(schema),
+        (_, other) => other,
+    }
+}
+
+fn drop_unknown_format(object: &mut Map<String, Value>) {
+    let unknown = object
+        .get("format")
+        .and_then(Value::as_str)
+        .is_some_and(|format| !KNOWN_FORMATS.contains(&format));
+    if unknown {
+        object.shift_remove("format");
+    }
+}
+
+/// An enum whose variants have doc comments comes as `oneOf` constants; clients want `enum`.
+/// The variants' descriptions move into the description of the whole.
+fn merge_constant_choices(object: &mut Map<String, Value>) {
+    let Some(Value::Array(choices)) = object.get("oneOf") else { return };
+    let mut values = Vec::new();
+    let mut explained = Vec::new();
+    for choice in choices {
+        let constants = match (choice.get("const"), choice.get("enum")) {
+            (Some(constant), _) => vec![constant.clone()],
+            (None, Some(Value::Array(constants))) => constants.clone(),
+            _ => return,
+        };
+        if let (Some(description), [Value::String(name)]) =
+            (choice.get("description").and_then(Value::as_str), constants.as_slice())
+        {
+            explained.push(format!("`{name}`: {}", description.trim_end_matches('.')));
+        }
+        values.extend(constants);
+    }
+    object.shift_remove("oneOf");
+    object.insert("type".to_owned(), "string".into());
+    object.insert("enum".to_owned(), Value::Array(values));
+    if !explained.is_empty() {
+        let own = object.get("description").and_then(Value::as_str).unwrap_or_default();
+        let text = format!("{own} {}.", explained.join("; "));
+        object.insert("description".to_owned(), text.trim().into());
+    }
+}
+
+/// `type: [x, null]` becomes `x` on the way in (leave it out instead), and a choice on the way
+/// out. `anyOf: [x, null]` likewise loses its `null` on the way in.
+fn spell_out_null(object: &mut Map<String, Value>, direction: Direction) {
+    if let Some(Value::Array(types)) = object.get("type").cloned() {
+        let real: Vec<Value> = types.iter().filter(|name| *name != "null").cloned().collect();
+        let nullable = real.len() < types.len();
+        object.shift_remove("type");
+        if let ([only], true) = (real.as_slice(), direction == Direction::Out && nullable) {
+            let description = object.shift_remove("description");
+            let mut inner = std::mem::take(object);
+            inner.insert("type".to_owned(), only.clone());
+            if let Some(Value::Array(values)) = inner.get_mut("enum") {
+                values.retain(|value| !value.is_null());
+            }
+            object.extend(description.map(|text| ("description".to_owned(), text)));
+            object.insert("anyOf".to_owned(), json!([inner, {"type": "null"}]));
+        } else if let [only] = real.as_slice() {
+            object.insert("type".to_owned(), only.clone());
+        } else {
+            let choices: Vec<Value> = real.iter().map(|name| json!({"type": name})).collect();
+            object.insert("anyOf".to_owned(), Value::Array(choices));
+        }
+    }
+    if direction == Direction::In {
+        for keyword in ["anyOf", "oneOf"] {
+            if let Some(Value::Array(choices)) = object.get_mut(keyword) {
+                choices.retain(|choice| choice.get("type").is_none_or(|name| name != "null"));
+            }
+        }
+        if let Some(Value::Array(values)) = object.get_mut("enum") {
+            values.retain(|value| !value.is_null());
+        }
+    }
+}
+
+/// A choice of one is that one; what stands beside it wins.
+fn unwrap_single_choice(mut object: Map<String, Value>) -> Value {
+    for keyword in ["anyOf", "oneOf", "allOf"] {
+        let single = match object.get(keyword) {
+            Some(Value::Array(choices)) if choices.len() == 1 => {
+                choices.first().and_then(Value::as_object).cloned()
+            }
+            _ => None,
+        };
+        if let Some(mut inner) = single {
+            object.shift_remove(keyword);
+            inner.extend(object);
+            object = inner;
+        }
+    }
+    Value::Object(object)
+}
+
+/// What in a published schema some client would refuse, as `pointer: what`.
+pub fn lint(schema: &Value, input: bool) -> Vec<String> {
+    let mut found = Vec::new();
+    for combinator in ["anyOf", "oneOf", "allOf", "not", "enum"] {
+        if schema.get(combinator).is_some() {
+            found.push(format!("/: `{combinator}` at the top makes clients refuse the whole list"));
+        }
+    }
+    if schema.get("type").and_then(Value::as_str) != Some("object") {
+        found.push("/: the top of a schema is an object".to_owned());
+    }
+    lint_below(schema, "", input, &mut found);
+    found
+}
+
+fn lint_below(schema: &Value, pointer: &str, input: bool, found: &mut Vec<String>) {
+    let Some(object) = schema.as_object() else {
+        found.push(format!("{pointer}: a bare `{schema}` is not a schema that clients read"));
+        return;
+    };
+    for keyword in ["$ref", "$defs", "$schema", "const"] {
+        if object.contains_key(keyword) {
+            found.push(format!("{pointer}: `{keyword}` is left"));
+        }
+    }
+    if object.get("type").is_some_and(Value::is_array) {
+        found.push(format!("{pointer}: a list of types"));
+    }
+    if let Some(format) = object.get("format").and_then(Value::as_str)
+        && !KNOWN_FORMATS.contains(&format)
+    {
+        found.push(format!("{pointer}: format `{format}`"));
+    }
+    if object
+        .get("description")
+        .and_then(Value::as_str)
+        .is_some_and(|text| text.len() > LONGEST_DESCRIPTION)
+    {
+        found.push(format!("{pointer}: a description over {LONGEST_DESCRIPTION} bytes"));
+    }
+    if let Some(Value::Object(properties)) = object.get("properties") {
+        for (name, property) in properties {
+            let below = format!("{pointer}/{name}");
+            if name.len() > LONGEST_PROPERTY {
+                found.push(format!("{below}: a name over {LONGEST_PROPERTY} characters"));
+            }
+            if input && property.get("description").is_none() {
+                found.push(format!("{below}: no description"));
+            }
+            lint_below(property, &below, input, found);
+        }
+    }
+    for keyword in ["anyOf", "oneOf", "allOf"] {
+        if let Some(Value::Array(choices)) = object.get(keyword) {
+            choices.iter().for_each(|choice| lint_below(choice, pointer, input, found));
+        }
+    }
+    for keyword in ["items", "additionalProperties"] {
+        if let Some(inner @ Value::Object(_)) = object.get(keyword) {
+            lint_below(inner, &format!("{pointer}/{keyword}"), input, found);
+        }
+    }
+}
+
+/// Numbers in an input schema that have no limits: the contract wants them where they apply.
+pub fn unbounded_numbers(schema: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    collect_unbounded(schema, "", &mut found);
+    found
+}
+
+fn collect_unbounded(schema: &Value, pointer: &str, found: &mut Vec<String>) {
+    let is_integer = schema.get("type").and_then(Value::as_str) == Some("integer");
+    let bounded = schema.get("enum").is_some()
+        || (schema.get("minimum").is_some() && schema.get("maximum").is_some());
+    if is_integer && !bounded {
+        found.push(pointer.to_owned());
+    }
+    if let Some(Value::Object(properties)) = schema.get("properties") {
+        for (name, property) in properties {
+            collect_unbounded(property, &format!("{pointer}/{name}"), found);
+        }
+    }
+    if let Some(items) = schema.get("items") {
+        collect_unbounded(items, &format!("{pointer}/items"), found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use schemars::JsonSchema;
+    use serde::{Deserialize, Serialize};
+
+    use super::*;
+
+    /// How to sort.
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    enum Order {
+        /// Smallest first.
+        Asc,
+        /// Largest first.
+        Desc,
+    }
+
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    struct Inner {
+        /// A number.
+        n: u32,
+    }
+
+    #[derive(Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields)]
+    struct Params {
+        /// How to sort.
+        order: Option<Order>,
+        /// Inside.
+        inner: Option<Inner>,
+        /// A share.
+        #[schemars(range(min = 0.0, max = 1.0))]
+        share: Option<f64>,
+        /// A text.
+        text: String,
+        /// Anything.
+        anything: Option<Value>,
+    }
+
+    #[test]
+    fn parameters_lose_references_nulls_and_strange_formats() {
+        let schema = of_params::<Params>();
+        assert_eq!(lint(&schema, true), Vec::<String>::new(), "{schema:#}");
+        assert_eq!(schema["properties"]["order"]["enum"], json!(["asc", "desc"]));
+        assert_eq!(schema["properties"]["inner"]["properties"]["n"]["type"], "integer");
+        assert_eq!(schema["properties"]["share"]["type"], "number");
+        assert_eq!(schema["additionalProperties"], false);
+        assert_eq!(schema["required"], json!(["text"]));
+    }
+
+    #[test]
+    fn outputs_say_where_null_may_stand() {
+        let schema = of::<Params>();
+        assert_eq!(lint(&schema, false), Vec::<String>::new(), "{schema:#}");
+        assert_eq!(schema["properties"]["share"]["anyOf"][1]["type"], "null", "{schema:#}");
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        assert!(validator.is_valid(
+            &json!({"text": "x", "share": null, "order": null, "inner": null, "anything": null})
+        ));
+        assert!(!validator.is_valid(&json!({"text": "x", "share": 2})));
+        assert!(!validator.is_valid(&json!({"text": "x", "order": "sideways"})));
+    }
+
+    #[test]
+    fn the_linter_sees_what_clients_refuse() {
+        let cases = [
+            (json!({"type": "object", "anyOf": []}), "`anyOf` at the top"),
+            (json!({"type": "array"}), "the top of a schema is an object"),
+            (
+                json!({"type": "object", "properties": {"a": {"$ref": "#/x", "description": "d"}}}),
+                "`$ref` is left",
+            ),
+            (
+                json!({"type": "object", "properties": {"a": {"type": ["string", "null"], "description": "d"}}}),
+                "a list of types",
+            ),
+            (
+                json!({"type": "object", "properties": {"a": {"type": "integer", "format": "uint32", "description": "d"}}}),
+                "uint32",
+            ),
+            (json!({"type": "object", "properties": {"a": {"type": "string"}}}), "no description"),
+            (json!({"type": "object", "properties": {"a": true}}), "a bare `true`"),
+        ];
+        for (schema, expected) in cases {
+            let found = lint(&schema, true).join("\n");
+            assert!(found.contains(expected), "expected {expected:?} in {found:?}");
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! What a tool declares about itself: the "Tool Definition" of the contract.
+//!
+//! A [`ToolSpec`] is a struct literal without `Default`, so a forgotten field is a compile
+//! error, and [`ToolSpec::checked`] is a `const fn`, so a broken rule is one too, provided
+//! the spec is a free `const` (an associated const is only evaluated where it is used).
+
+use std::time::Duration;
+
+use crate::spec_checks;
+
+/// Everything the contract asks a tool to declare.
+#[derive(Debug)]
+pub struct ToolSpec {
+    /// The published name, `verb-noun` or `verb_noun`; it never changes once published.
+    pub name: &'static str,
+    /// A short name for people.
+    pub title: &'static str,
+    /// What it does, when to use it, what it returns, and questions it answers.
+    pub description: Description,
+    /// Semantic version of this tool's own contract.
+    pub version: &'static str,
+    /// Other names that `tools/call` accepts.
+    pub aliases: &'static [&'static str],
+    /// What the caller must be allowed, as `resource:action`.
+    pub permissions: &'static [&'static str],
+    /// Decides caching, retries and who may call it in read-only mode.
+    pub category: Category,
+    /// How long it usually takes; sets the deadline.
+    pub response_time: ResponseTime,
+    /// Whether a reply may be served again.
+    pub cache: CachePolicy,
+    /// Whether the same input gives the same output.
+    pub idempotent: bool,
+    /// The data it reads (queries) or changes (mutations). A mutation advances their epochs,
+    /// which is what makes cached replies about them unreachable.
+    pub data: &'static [&'static str],
+    /// Calls that show how it is used; each is replayed as a test.
+    pub examples: &'static [Example],
+    /// Words to find it by.
+    pub tags: &'static [&'static str],
+    /// How often one caller may call it.
+    pub rate_limit: Option<RateLimit>,
+    /// Set when the tool is on its way out.
+    pub deprecated: Option<Deprecation>,
+    /// What MCP hosts are told beyond what the category says.
+    pub annotations: Annotations,
+    /// Whether a server lists it by default.
+    pub listing: Listing,
+    /// The page that shows its reply, where there is one.
+    pub widget: Option<Widget>,
+}
+
+/// The parts of a description that the contract demands, so that none is forgotten.
+#[derive(Debug)]
+pub struct Description {
+    /// What it does, in a sentence.
+    pub does: &'static str,
+    /// When to use it ("Use this when …") and, where it matters, when not to.
+    pub when: &'static str,
+    /// What comes back.
+    pub returns: &'static str,
+    /// Questions a user might ask that this tool answers.
+    pub asks: &'static [&'static str],
+}
+
+impl Description {
+    /// The text an agent reads in `tools/list`.
+    pub fn text(&self) -> String {
+        let asks: Vec<String> = self.asks.iter().map(|ask| format!("\"{ask}\"")).collect();
+        format!("{} {} {} Examples: {}.", self.does, self.when, self.returns, asks.join("; "))
+    }
+}
+
+/// What kind of work a tool does.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Eq,
+    PartialEq,
+    Hash,
+    Ord,
+    PartialOrd,
+    serde::Serialize,
+    serde::Deserialize,
+    schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Category {
+    /// Reads.
+    Query,
+    /// Writes.
+    Mutation,
+    /// Computes from what is stored or given.
+    Analysis,
+    /// Makes new text or media.
+    Generation,
+}
+
+impl Category {
+    /// The word the contract uses.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Query => "query",
+            Self::Mutation => "mutation",
+            Self::Analysis => "analysis",
+            Self::Generation => "generation",
+        }
+    }
+
+    /// Whether calls of this kind change stored data.
+    pub const fn mutates(self) -> bool {
+        matches!(self, Self::Mutation)
+    }
+}
+
+/// How long a call usually takes.
+#[derive(
+    Clone, Copy, Debug, Eq, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum ResponseTime {
+    /// Under 100 ms. Runs where it is polled, so it must not block.
+    Fast,
+    /// Up to a second. Runs on the blocking pool.
+    Medium,
+    /// Longer. Runs on the blocking pool and should report progress.
+    Slow,
+}
+
+impl ResponseTime {
+    /// The word the contract uses.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fast => "fast",
+            Self::Medium => "medium",
+            Self::Slow => "slow",
+        }
+    }
+
+    /// When a call of this class is given up: ten times what it should take, 60 s for slow ones.
+    pub const fn deadline(self) -> Duration {
+        match self {
+            Self::Fast => Duration::from_secs(1),
+            Self::Medium => Duration::from_secs(10),
+            Self::Slow => Duration::from_secs(60),
+        }
+    }
+}
+
+/// How long a reply may be served again.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum CachePolicy {
+    /// Run the tool every time.
+    Never,
+    /// Keep a reply this long, for the caller that asked.
+    For(Duration),
+    /// Keep a reply this long, for everyone: the data are public and the same for all.
+    Shared(Duration),
+}
+
+impl CachePolicy {
+    /// How long, if at all.
+    pub const fn ttl(self) -> Option<Duration> {
+        match self {
+            Self::Never => None,
+            Self::For(ttl) | Self::Shared(ttl) => Some(ttl),
+        }
+    }
+}
+
+/// One call that shows what the tool is for.
+#[derive(Debug)]
+pub struct Example {
+    /// What it shows.
+    pub shows: &'static str,
+    /// The input, as JSON.
+    pub params: &'static str,
+    /// What must come back.
+    pub expect: Expect,
+}
+
+/// What an example must give.
+#[derive(Debug)]
+pub enum Expect {
+    /// JSON that the data must contain: every member named here, with this value.
+    Data(&'static str),
+    /// An error with this code.
+    Error(&'static str),
+}
+
+/// At most `max_calls` in `window`, per caller.
+#[derive(Clone, Copy, Debug)]
+pub struct RateLimit {
+    /// How many calls.
+    pub max_calls: u32,
+    /// In how long.
+    pub window: Duration,
+}
+
+/// A tool on its way out.
+#[derive(Debug)]
+pub struct Deprecation {
+    /// The version that deprecated it.
+    pub since: &'static str,
+    /// The day that version came out, `YYYY-MM-DD`.
+    pub announced: &'static str,
+    /// The tool to use instead.
+    pub replacement: &'static str,
+    /// The first day on which calls are refused, at least 90 days after `announced`.
+    pub removal_date: &'static str,
+}
+
+/// MCP hints that do not follow from category and `idempotent`.
+#[derive(Clone, Copy, Debug)]
+pub struct Annotations {
+    /// May it destroy what a user made?
+    pub destructive: bool,
+    /// Does it reach beyond this server and its data?
+    pub open_world: bool,
+}
+
+impl Annotations {
+    /// Neither destroys nor reaches out: what most tools are.
+    pub const CLOSED: Self = Self { destructive: false, open_world: false };
+}
+
+/// Whether a tool is listed by default.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Listing {
+    /// In every listing.
+    Core,
+    /// Only with `--tools all`; found by `search-tools` and callable all the same.
+    Extra,
+}
+
+/// The page that shows a tool's reply.
+#[derive(Clone, Copy, Debug)]
+pub struct Widget {
+    /// The `ui://` resource, with its version in the name.
+    pub resource_uri: &'static str,
+    /// What a host shows while the tool runs, at most 64 characters.
+    pub invoking: &'static str,
+    /// What a host shows when it has run, at most 64 characters.
+    pub invoked: &'static str,
+}
+
+impl ToolSpec {
+    /// Gives the spec back if it keeps the contract, and stops the build if it does not.
+    #[must_use]
+    pub const fn checked(self) -> Self {
+        if let Some(breach) = self.breach() {
+            spec_checks::stop_the_build(breach);
+        }
+        self
+    }
+
+    /// The first rule this spec breaks, for `checked` and for specs made at run time.
+    pub const fn breach(&self) -> Option<&'static str> {
+        spec_checks::first_breach(self)
+    }
+
+    /// When a call of this tool is given up.
+    pub const fn deadline(&self) -> Duration {
+        self.response_time.deadline()
+    }
+}

@@ -1,0 +1,117 @@
+//! What tests of packs and surfaces need: a clock that stands still, and a kernel in memory.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use jiff::Timestamp;
+use serde_json::Value;
+
+use crate::audit::MemoryAuditLog;
+use crate::clock::Clock;
+use crate::compliance::Violation;
+use crate::context::CallContext;
+use crate::dialect::Envelope;
+use crate::ids::TraceId;
+use crate::kernel::{Kernel, Scope, Settings, World};
+use crate::pack::Pack;
+use crate::pipeline::{self, MemoryIdempotencyStore, Request};
+
+/// A clock that moves only when told to.
+#[derive(Debug)]
+pub struct FixedClock {
+    start: Timestamp,
+    passed_micros: AtomicU64,
+    sleepers: Mutex<Vec<(Duration, tokio::sync::oneshot::Sender<()>)>>,
+}
+
+impl FixedClock {
+    /// A clock that stands at `moment`.
+    pub fn at(moment: Timestamp) -> Arc<Self> {
+        Arc::new(Self {
+            start: moment,
+            passed_micros: AtomicU64::new(0),
+            sleepers: Mutex::default(),
+        })
+    }
+
+    /// Lets time pass, and wakes who slept long enough.
+    pub fn advance(&self, by: Duration) {
+        let micros = u64::try_from(by.as_micros()).unwrap_or(u64::MAX);
+        self.passed_micros.fetch_add(micros, Ordering::SeqCst);
+        let now = self.monotonic();
+        let mut sleepers = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
+        let (awake, asleep) =
+            std::mem::take(&mut *sleepers).into_iter().partition(|(until, _)| *until <= now);
+        *sleepers = asleep;
+        let awake: Vec<(Duration, tokio::sync::oneshot::Sender<()>)> = awake;
+        for (_, wake) in awake {
+            let _ = wake.send(());
+        }
+    }
+
+    /// How many are asleep.
+    pub fn sleeping(&self) -> usize {
+        let mut sleepers = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
+        sleepers.retain(|(_, wake)| !wake.is_closed());
+        sleepers.len()
+    }
+}
+
+impl Clock for FixedClock {
+    fn now(&self) -> Timestamp {
+        self.start + self.monotonic()
+    }
+
+    fn monotonic(&self) -> Duration {
+        Duration::from_micros(self.passed_micros.load(Ordering::SeqCst))
+    }
+
+    fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
+        let (wake, woken) = tokio::sync::oneshot::channel();
+        let until = self.monotonic() + duration;
+        self.sleepers.lock().unwrap_or_else(PoisonError::into_inner).push((until, wake));
+        Box::pin(async move {
+            let _ = woken.await;
+        })
+    }
+}
+
+/// Noon, UTC, on a day that tests agree on.
+pub fn noon() -> Timestamp {
+    Timestamp::constant(1_794_744_000, 0)
+}
+
+/// A kernel over these packs that keeps everything in memory.
+pub fn kernel_in_memory(
+    packs: Vec<Pack>,
+    clock: Arc<dyn Clock>,
+    settings: Settings,
+) -> Result<Arc<Kernel>, Vec<Violation>> {
+    let world = World {
+        clock,
+        audit: Arc::new(MemoryAuditLog::default()),
+        idempotency: Arc::new(MemoryIdempotencyStore::default()),
+        observers: Vec::new(),
+    };
+    Kernel::new(packs, world, settings)
+}
+
+/// Calls a tool as the local owner.
+pub async fn call_as_owner(kernel: &Kernel, tool: &str, input: Value) -> Envelope {
+    call_with(kernel, tool, input, |_| {}).await
+}
+
+/// Calls a tool as the local owner, after `change` has had its way with the context.
+pub async fn call_with(
+    kernel: &Kernel,
+    tool: &str,
+    input: Value,
+    change: impl FnOnce(&mut CallContext),
+) -> Envelope {
+    let trace = TraceId::new(uuid::Uuid::from_u128(0x4bf9_2f35_77b3_4da6_a3ce_929d_0e0e_4736));
+    let mut cx = CallContext::local(Arc::clone(kernel.clock()), trace);
+    change(&mut cx);
+    pipeline::call(kernel, Request { tool, input, scope: &Scope::All }, cx).await
+}

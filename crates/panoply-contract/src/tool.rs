@@ -1,0 +1,74 @@
+//! The trait a tool implements, and its form without types that the registry keeps.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::context::CallContext;
+use crate::error::ToolError;
+use crate::reply::Reply;
+use crate::schema;
+use crate::spec::ToolSpec;
+
+/// One capability an agent can call. One file each.
+pub trait Tool: Send + Sync + 'static {
+    /// What goes in. Its doc comments become the schema the agent reads. Derive with
+    /// `#[serde(deny_unknown_fields)]`, so that a misspelt argument is an error.
+    type Params: DeserializeOwned + JsonSchema + Send + 'static;
+    /// What comes out, as the agent sees it.
+    type Output: Serialize + JsonSchema + Send + 'static;
+
+    /// The tool's `SPEC`.
+    fn spec(&self) -> &'static ToolSpec;
+
+    /// Does the work. The pipeline has checked permissions, limits and the schema, and catches
+    /// panics and overruns; the handler parses, asks the domain, and shapes the reply.
+    fn call(
+        &self,
+        params: Self::Params,
+        cx: &CallContext,
+    ) -> impl Future<Output = Result<Reply<Self::Output>, ToolError>> + Send;
+}
+
+/// A tool without its types. Private to this crate: the pipeline is the only way to a handler.
+pub(crate) trait AnyTool: Send + Sync {
+    fn spec(&self) -> &'static ToolSpec;
+    fn input_schema(&self) -> Value;
+    fn output_schema(&self) -> Value;
+    fn call(
+        self: Arc<Self>,
+        input: &Value,
+        cx: Arc<CallContext>,
+    ) -> Result<Handling, serde_json::Error>;
+}
+
+/// A handler at work.
+pub(crate) type Handling = BoxFuture<'static, Result<Reply<Value>, ToolError>>;
+
+impl<T: Tool> AnyTool for T {
+    fn spec(&self) -> &'static ToolSpec {
+        Tool::spec(self)
+    }
+
+    fn input_schema(&self) -> Value {
+        schema::of_params::<T::Params>()
+    }
+
+    fn output_schema(&self) -> Value {
+        schema::of::<T::Output>()
+    }
+
+    fn call(
+        self: Arc<Self>,
+        input: &Value,
+        cx: Arc<CallContext>,
+    ) -> Result<Handling, serde_json::Error> {
+        let params = <T::Params as serde::Deserialize>::deserialize(input)?;
+        Ok(Box::pin(async move { Tool::call(self.as_ref(), params, &cx).await?.erase() }))
+    }
+}
