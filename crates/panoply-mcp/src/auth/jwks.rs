@@ -1,0 +1,152 @@
+//! The issuer's public keys, fetched when needed and kept when the issuer is away.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, PublicKeyUse};
+use jsonwebtoken::{Algorithm, DecodingKey};
+use panoply_contract::clock::Clock;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Fetches the issuer's key set. The binary does the network; this crate only reads JSON.
+pub trait JwksSource: Send + Sync + 'static {
+    /// The JSON text of the key set (RFC 7517 §5).
+    fn fetch(&self) -> BoxFuture<'_, Result<String, JwksUnavailable>>;
+}
+
+/// The key set could not be had; the reason is for the log.
+#[derive(Debug, thiserror::Error)]
+#[error("key set of the issuer is not available: {0}")]
+pub struct JwksUnavailable(pub String);
+
+/// Between two fetches that unknown key ids caused: strangers choose those ids.
+const BETWEEN_FETCHES: Duration = Duration::from_secs(30);
+/// After this long the set is fetched again, so that a withdrawn key stops working.
+const FRESH_FOR: Duration = Duration::from_secs(3600);
+
+/// How long the issuer may take to answer.
+const FETCH_TIME: Duration = Duration::from_secs(10);
+
+/// One key and the only algorithm it is used with.
+pub(super) struct VerifyingKey {
+    pub(super) algorithm: Algorithm,
+    pub(super) key: DecodingKey,
+}
+
+type KeySet = HashMap<String, Arc<VerifyingKey>>;
+
+pub(super) struct Jwks {
+    source: Arc<dyn JwksSource>,
+    known: RwLock<Known>,
+    /// When we last tried to fetch. Held while fetching, so that a crowd causes one fetch.
+    last_try: tokio::sync::Mutex<Option<Duration>>,
+}
+
+#[derive(Default)]
+struct Known {
+    keys: KeySet,
+    fetched: Option<Duration>,
+}
+
+/// What became of a search for a key.
+pub(super) enum Found {
+    Key(Arc<VerifyingKey>),
+    /// The issuer has no such key.
+    Unknown,
+    /// We have never seen the issuer's keys.
+    Unavailable,
+}
+
+impl Jwks {
+    pub(super) fn new(source: Arc<dyn JwksSource>) -> Self {
+        Self { source, known: RwLock::default(), last_try: tokio::sync::Mutex::default() }
+    }
+
+    pub(super) async fn find(&self, id: &str, clock: &dyn Clock) -> Found {
+        let now = clock.monotonic();
+        if let (Found::Key(key), true) = (self.known(id), self.is_fresh(now)) {
+            return Found::Key(key);
+        }
+        let mut last_try = self.last_try.lock().await;
+        // Whoever held the lock may have fetched what we want.
+        let wanted = !matches!(self.known(id), Found::Key(_)) || !self.is_fresh(now);
+        let may_fetch = last_try.is_none_or(|tried| now.saturating_sub(tried) >= BETWEEN_FETCHES);
+        if wanted && may_fetch {
+            *last_try = Some(now);
+            self.refresh(now).await;
+        }
+        self.known(id)
+    }
+
+    /// Replaces the set, or leaves the last good one in use.
+    async fn refresh(&self, now: Duration) {
+        let fetched = match tokio::time::timeout(FETCH_TIME, self.source.fetch()).await {
+            Ok(Ok(text)) => read_set(&text),
+            Ok(Err(error)) => Err(error),
+            Err(_elapsed) => Err(JwksUnavailable("no answer in time".to_owned())),
+        };
+        match fetched {
+            Ok(keys) => {
+                *self.known.write().unwrap_or_else(PoisonError::into_inner) =
+                    Known { keys, fetched: Some(now) };
+            }
+            Err(error) => tracing::warn!(%error, "keeping the last good key set"),
+        }
+    }
+
+    fn is_fresh(&self, now: Duration) -> bool {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.fetched.is_some_and(|fetched| now.saturating_sub(fetched) < FRESH_FOR)
+    }
+
+    fn known(&self, id: &str) -> Found {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        match known.keys.get(id) {
+            Some(key) => Found::Key(Arc::clone(key)),
+            None if known.fetched.is_some() => Found::Unknown,
+            None => Found::Unavailable,
+        }
+    }
+}
+
+/// Keys we can use, by id. Others are left out rather than failing the whole set:
+/// issuers publish keys of kinds we do not accept beside those we do.
+fn read_set(text: &str) -> Result<KeySet, JwksUnavailable> {
+    #[derive(Deserialize)]
+    struct Set {
+        keys: Vec<Value>,
+    }
+
+    let set: Set =
+        serde_json::from_str(text).map_err(|error| JwksUnavailable(error.to_string()))?;
+    Ok(set
+        .keys
+        .into_iter()
+        .filter_map(|key| read_key(&serde_json::from_value(key).ok()?))
+        .collect())
+}
+
+fn read_key(jwk: &Jwk) -> Option<(String, Arc<VerifyingKey>)> {
+    let (algorithm, declared) = match &jwk.algorithm {
+        AlgorithmParameters::RSA(_) => (Algorithm::RS256, KeyAlgorithm::RS256),
+        AlgorithmParameters::EllipticCurve(curve) if curve.curve == EllipticCurve::P256 => {
+            (Algorithm::ES256, KeyAlgorithm::ES256)
+        }
+        AlgorithmParameters::OctetKeyPair(pair) if pair.curve == EllipticCurve::Ed25519 => {
+            (Algorithm::EdDSA, KeyAlgorithm::EdDSA)
+        }
+        _ => return None,
+    };
+    let signs =
+        jwk.common.public_key_use.as_ref().is_none_or(|used| *used == PublicKeyUse::Signature);
+    let says_the_same = jwk.common.key_algorithm.is_none_or(|named| named == declared);
+    if !signs || !says_the_same {
+        return None;
+    }
+    let id = jwk.common.key_id.clone()?;
+    let key = DecodingKey::from_jwk(jwk).ok()?;
+    Some((id, Arc::new(VerifyingKey { algorithm, key })))
+}

@@ -1,0 +1,190 @@
+//! API keys: `pnp_<id>_<secret>`, kept only as SHA-256.
+//!
+//! The secret is 32 random bytes, so a fast hash is enough: there is no dictionary to try,
+//! and a slow hash would let strangers burn our time.
+
+use std::fmt;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::Timestamp;
+use panoply_contract::context::Caller;
+use panoply_contract::permission::Grants;
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use super::Denied;
+
+const PREFIX: &str = "pnp_";
+
+/// Where keys are kept. Asked on every request, so a revoked key stops working at once.
+pub trait KeyStore: Send + Sync + 'static {
+    /// The key of that id, revoked or not.
+    fn key(&self, id: &str) -> Option<ApiKey>;
+}
+
+/// What is kept of a key.
+#[derive(Clone, Debug)]
+pub struct ApiKey {
+    /// The part that may be shown and logged.
+    pub id: String,
+    /// The hash of the whole key.
+    pub hash: KeyHash,
+    /// The user it acts for, as `user_…`.
+    pub user_id: String,
+    /// What it may do.
+    pub grants: Grants,
+    /// When it stops working.
+    pub expires: Option<Timestamp>,
+    /// Whether it has been taken back.
+    pub revoked: bool,
+}
+
+/// The SHA-256 of a key, written as 64 hexadecimal digits.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct KeyHash([u8; 32]);
+
+/// Why a text is not a key, or not the hash of one.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("expected `{expected}`")]
+pub struct BadKey {
+    /// What it should look like.
+    pub expected: &'static str,
+}
+
+impl ApiKey {
+    /// The text of a new key, to be shown once. The id is 1 to 32 letters and digits.
+    pub fn text(id: &str, secret: [u8; 32]) -> Result<String, BadKey> {
+        let fits =
+            (1..=32).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        if fits {
+            Ok(format!("{PREFIX}{id}_{}", URL_SAFE_NO_PAD.encode(secret)))
+        } else {
+            Err(BadKey { expected: "an id of 1 to 32 letters and digits" })
+        }
+    }
+}
+
+impl KeyHash {
+    /// The hash of a key's text.
+    pub fn of(key: &str) -> Self {
+        Self(Sha256::digest(key.as_bytes()).into())
+    }
+
+    /// Reads 64 hexadecimal digits.
+    pub fn parse(text: &str) -> Result<Self, BadKey> {
+        let bad = BadKey { expected: "64 hexadecimal digits" };
+        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(bad);
+        }
+        let mut bytes = [0; 32];
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            let digits = text.get(index * 2..index * 2 + 2).ok_or(bad)?;
+            *byte = u8::from_str_radix(digits, 16).map_err(|_| bad)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl fmt::Display for KeyHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+pub(super) fn looks_like_key(token: &str) -> bool {
+    token.starts_with(PREFIX)
+}
+
+/// The caller behind a key.
+pub(super) fn check(store: &dyn KeyStore, token: &str, now: Timestamp) -> Result<Caller, Denied> {
+    let id = token.strip_prefix(PREFIX).and_then(|rest| rest.split_once('_')).map(|(id, _)| id);
+    let key = id.and_then(|id| store.key(id));
+    // An unknown id takes as long as a wrong secret, so ids cannot be found by the clock.
+    let expected = key.as_ref().map_or(KeyHash([0; 32]), |key| key.hash);
+    let matches = bool::from(KeyHash::of(token).0.ct_eq(&expected.0));
+    let Some(key) = key.filter(|_| matches) else {
+        return Err(Denied::Invalid("unknown key"));
+    };
+    if key.revoked {
+        return Err(Denied::Invalid("key is revoked"));
+    }
+    if key.expires.is_some_and(|expires| expires <= now) {
+        return Err(Denied::Invalid("key has expired"));
+    }
+    Ok(Caller {
+        user_id: Some(key.user_id),
+        partition: format!("key:{}", key.id),
+        grants: key.grants,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use panoply_contract::permission::Profile;
+
+    struct OneKey(ApiKey);
+
+    impl KeyStore for OneKey {
+        fn key(&self, id: &str) -> Option<ApiKey> {
+            (id == self.0.id).then(|| self.0.clone())
+        }
+    }
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_second(seconds).unwrap()
+    }
+
+    #[test]
+    fn only_the_right_key_in_its_time_is_accepted() {
+        let good = ApiKey::text("ab12", [7; 32]).unwrap();
+        let key = ApiKey {
+            id: "ab12".to_owned(),
+            hash: KeyHash::of(&good),
+            user_id: "user_1".to_owned(),
+            grants: Grants::of(Profile::Agent),
+            expires: Some(at(1000)),
+            revoked: false,
+        };
+        let wrong_secret = ApiKey::text("ab12", [8; 32]).unwrap();
+        let wrong_id = ApiKey::text("zz99", [7; 32]).unwrap();
+        let cases = [
+            (good.as_str(), at(999), Ok("key:ab12")),
+            (good.as_str(), at(1000), Err("key has expired")),
+            (wrong_secret.as_str(), at(0), Err("unknown key")),
+            (wrong_id.as_str(), at(0), Err("unknown key")),
+            ("pnp_ab12_", at(0), Err("unknown key")),
+            ("pnp_ab12", at(0), Err("unknown key")),
+            ("pnp_", at(0), Err("unknown key")),
+            (&good[..good.len() - 1], at(0), Err("unknown key")),
+        ];
+        let store = OneKey(key.clone());
+        for (token, now, expected) in cases {
+            let outcome = check(&store, token, now).map(|caller| caller.partition);
+            let expected = expected.map(str::to_owned).map_err(Denied::Invalid);
+            assert_eq!(outcome, expected, "token: {token}");
+        }
+        let revoked = OneKey(ApiKey { revoked: true, ..key });
+        assert_eq!(check(&revoked, &good, at(0)).unwrap_err(), Denied::Invalid("key is revoked"));
+    }
+
+    #[test]
+    fn a_hash_is_written_and_read_as_hexadecimal() {
+        // The SHA-256 of "abc", from FIPS 180-2, appendix B.1.
+        let text = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(KeyHash::of("abc").to_string(), text);
+        assert_eq!(KeyHash::parse(text), Ok(KeyHash::of("abc")));
+        for bad in ["", "ba", &text[1..], &text.replace('b', "ก"), &text.replace('b', "+")] {
+            assert!(KeyHash::parse(bad).is_err(), "hash: {bad}");
+        }
+    }
+
+    #[test]
+    fn a_key_shows_its_id_and_43_characters_of_secret() {
+        let key = ApiKey::text("k1", [0; 32]).unwrap();
+        assert_eq!(key, format!("pnp_k1_{}", "A".repeat(43)));
+        assert!(ApiKey::text("with_underscore", [0; 32]).is_err());
+        assert!(ApiKey::text("", [0; 32]).is_err());
+    }
+}

@@ -1,0 +1,269 @@
+//! Bearer tokens: signed by the issuer, meant for us, and valid now (RFC 9068, RFC 8707).
+//!
+//! Only RS256, ES256 and EdDSA are accepted, each with keys of its own kind, so a public
+//! key can never be used as a shared secret. Keys come from the issuer's key set alone:
+//! `jku`, `x5u` and `jwk` in a token's header are not even read.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jsonwebtoken::{Algorithm, Validation};
+use panoply_contract::clock::Clock;
+use panoply_contract::context::Caller;
+use panoply_contract::ids::UserId;
+use panoply_contract::permission::Grants;
+use serde::Deserialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use super::Denied;
+use super::jwks::{Found, Jwks, JwksSource};
+
+/// The authorization server whose tokens we accept.
+#[derive(Clone, Debug)]
+pub struct Issuer {
+    /// Its identifier, compared with `iss` letter by letter.
+    pub issuer: String,
+    /// Our own address as clients know it, such as `https://tools.example.com/mcp`. Tokens
+    /// must name it, or the pack's address below it, as their audience.
+    pub resource: String,
+    /// The scopes that exist here, which are the permissions of the tools.
+    pub scopes: Vec<String>,
+}
+
+/// Checks tokens of one issuer.
+pub struct TokenVerifier {
+    issuer: Issuer,
+    keys: Jwks,
+}
+
+/// Tokens are a kilobyte or two. A longer one is not worth the work of checking it.
+const LONGEST_TOKEN: usize = 8 * 1024;
+/// How far the issuer's clock may be from ours, in seconds.
+const LEEWAY: f64 = 60.0;
+
+impl TokenVerifier {
+    /// A verifier that gets the issuer's keys from `source` when the first token comes.
+    pub fn new(issuer: Issuer, source: Arc<dyn JwksSource>) -> Self {
+        Self { issuer, keys: Jwks::new(source) }
+    }
+
+    /// Whose tokens these are.
+    pub(super) const fn issuer(&self) -> &Issuer {
+        &self.issuer
+    }
+
+    /// The caller behind a token that was sent to the resource at `path`.
+    pub(super) async fn check(
+        &self,
+        token: &str,
+        path: &str,
+        clock: &dyn Clock,
+    ) -> Result<Caller, Denied> {
+        if token.len() > LONGEST_TOKEN {
+            return Err(Denied::Invalid("token is too long"));
+        }
+        let header = read_header(token)?;
+        let algorithm = header.algorithm()?;
+        let key_id = header.kid.ok_or(Denied::Invalid("no key id"))?;
+        let key = match self.keys.find(&key_id, clock).await {
+            Found::Key(key) => key,
+            Found::Unknown => return Err(Denied::Invalid("unknown key id")),
+            Found::Unavailable => return Err(Denied::Unavailable),
+        };
+        if key.algorithm != algorithm {
+            return Err(Denied::Invalid("algorithm is not the key's"));
+        }
+        let claims = jsonwebtoken::decode::<Claims>(token, &key.key, &signature_only(algorithm))
+            .map_err(|_| Denied::Invalid("signature or claims are malformed"))?
+            .claims;
+        self.check_claims(&claims, path, clock.now().as_second())?;
+        self.caller(claims)
+    }
+
+    fn check_claims(&self, claims: &Claims, path: &str, now: i64) -> Result<(), Denied> {
+        #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 fit a double")]
+        let now = now as f64;
+        if claims.iss != self.issuer.issuer {
+            return Err(Denied::Invalid("wrong issuer"));
+        }
+        if !claims.aud.names(&self.issuer.resource)
+            && !claims.aud.names(&self.issuer.resource_at(path))
+        {
+            return Err(Denied::Invalid("wrong audience"));
+        }
+        if claims.exp + LEEWAY <= now {
+            return Err(Denied::Invalid("expired"));
+        }
+        let not_yet = |moment: Option<f64>| moment.is_some_and(|moment| moment - LEEWAY > now);
+        if not_yet(claims.nbf) || not_yet(claims.iat) {
+            return Err(Denied::Invalid("not valid yet"));
+        }
+        Ok(())
+    }
+
+    fn caller(&self, claims: Claims) -> Result<Caller, Denied> {
+        if claims.sub.is_empty() {
+            return Err(Denied::Invalid("no subject"));
+        }
+        let scopes = claims.scope.into_iter().chain(claims.scp.map(Words::joined));
+        let scopes = scopes.collect::<Vec<_>>().join(" ");
+        let user_id = user_id(&claims.iss, &claims.sub);
+        Ok(Caller {
+            partition: format!("sub:{user_id}"),
+            user_id: Some(user_id),
+            grants: Grants::from_patterns(scopes.split_ascii_whitespace()),
+        })
+    }
+}
+
+impl Issuer {
+    /// The resource that `path` belongs to: `/mcp/rmf` is one of its own.
+    pub(crate) fn resource_at(&self, path: &str) -> String {
+        match path.strip_prefix("/mcp/").filter(|pack| !pack.is_empty() && !pack.contains('/')) {
+            Some(pack) => format!("{}/{pack}", self.resource.trim_end_matches('/')),
+            None => self.resource.clone(),
+        }
+    }
+
+    /// Where the metadata of that resource are (RFC 9728 §3.1).
+    pub(crate) fn metadata_url(&self, path: &str) -> String {
+        let resource = self.resource_at(path);
+        let after_scheme = resource.find("://").map_or(0, |at| at + 3);
+        let path_at = resource
+            .get(after_scheme..)
+            .and_then(|rest| rest.find('/'))
+            .map(|at| after_scheme + at);
+        let (origin, path) = resource.split_at(path_at.unwrap_or(resource.len()));
+        format!("{origin}/.well-known/oauth-protected-resource{path}")
+    }
+}
+
+#[derive(Deserialize)]
+struct Header {
+    alg: String,
+    kid: Option<String>,
+    crit: Option<Value>,
+}
+
+impl Header {
+    fn algorithm(&self) -> Result<Algorithm, Denied> {
+        if self.crit.is_some() {
+            return Err(Denied::Invalid("unknown critical header"));
+        }
+        match self.alg.as_str() {
+            "RS256" => Ok(Algorithm::RS256),
+            "ES256" => Ok(Algorithm::ES256),
+            "EdDSA" => Ok(Algorithm::EdDSA),
+            _ => Err(Denied::Invalid("algorithm is not allowed")),
+        }
+    }
+}
+
+/// `derive` refuses a claim that comes twice, which a lenient reader could read either way.
+#[derive(Deserialize)]
+struct Claims {
+    iss: String,
+    sub: String,
+    aud: Words,
+    exp: f64,
+    nbf: Option<f64>,
+    iat: Option<f64>,
+    scope: Option<String>,
+    scp: Option<Words>,
+}
+
+/// A text or a list of texts.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Words {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl Words {
+    fn names(&self, word: &str) -> bool {
+        match self {
+            Self::One(only) => only == word,
+            Self::Many(all) => all.iter().any(|one| one == word),
+        }
+    }
+
+    fn joined(self) -> String {
+        match self {
+            Self::One(only) => only,
+            Self::Many(all) => all.join(" "),
+        }
+    }
+}
+
+fn read_header(token: &str) -> Result<Header, Denied> {
+    let parts = token.split('.').collect::<Vec<_>>();
+    let [header, _claims, _signature] = parts.as_slice() else {
+        return Err(Denied::Invalid("not three parts"));
+    };
+    let json =
+        URL_SAFE_NO_PAD.decode(header).map_err(|_| Denied::Invalid("header is not base64url"))?;
+    serde_json::from_slice(&json).map_err(|_| Denied::Invalid("header is malformed"))
+}
+
+/// The claims are checked here, by a clock that tests can hold still.
+fn signature_only(algorithm: Algorithm) -> Validation {
+    let mut validation = Validation::new(algorithm);
+    validation.required_spec_claims.clear();
+    validation.validate_exp = false;
+    validation.validate_nbf = false;
+    validation.validate_aud = false;
+    validation
+}
+
+/// Subjects may be anything, an e-mail address included. Ours are short and say nothing.
+fn user_id(issuer: &str, subject: &str) -> String {
+    if UserId::parse(subject).is_ok() {
+        return subject.to_owned();
+    }
+    let digest = Sha256::digest(format!("{issuer}\0{subject}"));
+    let short: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    format!("user_{short}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_metadata_of_a_resource_are_below_its_origin() {
+        let cases = [
+            (
+                "https://t.example/mcp",
+                "/mcp",
+                "https://t.example/.well-known/oauth-protected-resource/mcp",
+            ),
+            (
+                "https://t.example/mcp",
+                "/mcp/rmf",
+                "https://t.example/.well-known/oauth-protected-resource/mcp/rmf",
+            ),
+            ("https://t.example", "/mcp", "https://t.example/.well-known/oauth-protected-resource"),
+            (
+                "https://t.example:8443/a/mcp",
+                "/metrics",
+                "https://t.example:8443/.well-known/oauth-protected-resource/a/mcp",
+            ),
+        ];
+        for (resource, path, expected) in cases {
+            let issuer =
+                Issuer { issuer: String::new(), resource: resource.to_owned(), scopes: Vec::new() };
+            assert_eq!(issuer.metadata_url(path), expected, "resource: {resource}, path: {path}");
+        }
+    }
+
+    #[test]
+    fn a_subject_becomes_a_user_id_that_says_nothing_about_it() {
+        assert_eq!(user_id("https://i", "user_7"), "user_7");
+        let hashed = user_id("https://i", "ann@example.com");
+        assert!(UserId::parse(&hashed).is_ok(), "id: {hashed}");
+        assert_ne!(hashed, user_id("https://other", "ann@example.com"));
+    }
+}

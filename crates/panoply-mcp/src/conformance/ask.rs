@@ -1,0 +1,76 @@
+//! Tools that ask the client while they run, as the versions before 2026-07-28 do it.
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ClientCapabilities, ErrorData, ServerRequest,
+};
+use serde_json::{Value, json};
+
+use super::data::{Data, broken, from_json};
+use super::{Context, done};
+
+/// Refuses a client that did not say it can sample.
+pub(super) fn needs_sampling(context: &Context) -> Result<CallToolResponse, ErrorData> {
+    let declared = context.client_capabilities().and_then(|capabilities| to_json(&capabilities).ok());
+    if declared.is_some_and(|capabilities| capabilities.get("sampling").is_some()) {
+        return done("The client can sample");
+    }
+    let needed: ClientCapabilities = from_json(json!({"sampling": {}}))?;
+    Err(ErrorData::missing_required_client_capability(needed))
+}
+
+/// Asks the client's model.
+pub(super) async fn sampling(
+    request: &CallToolRequestParams,
+    context: &Context,
+) -> Result<CallToolResponse, ErrorData> {
+    let message = json!({"role": "user", "content": {"type": "text", "text": argument(request, "prompt")}});
+    let params = json!({"messages": [message], "maxTokens": 100});
+    let answer = ask(context, json!({"method": "sampling/createMessage", "params": params})).await?;
+    let content = answer.get("content");
+    let text = content.and_then(|content| content.get("text").or_else(|| content.pointer("/0/text")));
+    done(&format!("LLM response: {}", text.and_then(Value::as_str).unwrap_or("(not a text)")))
+}
+
+/// Asks the user with the form that belongs to the tool.
+pub(super) async fn elicitation(
+    request: &CallToolRequestParams,
+    context: &Context,
+) -> Result<CallToolResponse, ErrorData> {
+    let fields = Data::get().named("forms", &request.name).cloned().unwrap_or_default();
+    let mut schema = json!({"type": "object", "properties": fields});
+    if request.name == "test_elicitation"
+        && let Some(schema) = schema.as_object_mut()
+    {
+        schema.insert("required".to_owned(), json!(["username", "email"]));
+    }
+    let message = match argument(request, "message") {
+        "" => "Please fill in the form",
+        message => message,
+    };
+    let params = json!({"mode": "form", "message": message, "requestedSchema": schema});
+    let answer = ask(context, json!({"method": "elicitation/create", "params": params})).await?;
+    let action = answer.get("action").and_then(Value::as_str).unwrap_or_default();
+    let content = answer.get("content").cloned().unwrap_or_default();
+    if request.name == "test_elicitation" {
+        return done(&format!("User response: action={action}, content={content}"));
+    }
+    done(&format!("Elicitation completed: action={action}, content={content}"))
+}
+
+async fn ask(context: &Context, request: Value) -> Result<Value, ErrorData> {
+    let request: ServerRequest = from_json(request)?;
+    let answer = context.peer.send_request(request).await;
+    let answer = answer.map_err(|error| {
+        ErrorData::internal_error(format!("the client did not answer: {error}"), None)
+    })?;
+    to_json(&answer)
+}
+
+fn to_json(value: &impl serde::Serialize) -> Result<Value, ErrorData> {
+    serde_json::to_value(value).map_err(broken)
+}
+
+fn argument<'a>(request: &'a CallToolRequestParams, name: &str) -> &'a str {
+    let value = request.arguments.as_ref().and_then(|arguments| arguments.get(name));
+    value.and_then(Value::as_str).unwrap_or_default()
+}

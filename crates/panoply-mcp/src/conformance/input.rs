@@ -1,0 +1,153 @@
+//! Tools and a prompt that answer "I need input first", as 2026-07-28 does it (SEP-2322).
+//!
+//! Between rounds the server keeps nothing: what it must remember travels in a sealed state.
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, ErrorData, GetPromptRequestParams, GetPromptResponse,
+    InputRequiredResult, InputResponses,
+};
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::data::{Data, from_json};
+use super::{Context, done};
+
+/// Known to nobody but this process in earnest; a fixture may write it down.
+const SEAL: &str = "panoply-conformance";
+/// Tools whose first round carries a state.
+const STATEFUL: [&str; 4] = [
+    "test_input_required_result_request_state",
+    "test_input_required_result_multiple_inputs",
+    "test_input_required_result_multi_round",
+    "test_input_required_result_tampered_state",
+];
+
+/// One round of a tool.
+pub(super) fn tool(
+    request: &CallToolRequestParams,
+    context: &Context,
+) -> Result<CallToolResponse, ErrorData> {
+    let step = round(request.request_state.as_deref())?;
+    let wanted = wanted(&request.name, step).unwrap_or_default();
+    let wanted = if request.name.ends_with("_capabilities") { affordable(wanted, context) } else { wanted };
+    let answers = request.input_responses.as_ref();
+    if !is_answered(&wanted, answers) {
+        return required(&request.name, step, wanted).map(CallToolResponse::InputRequired);
+    }
+    if let Some(next) = self::wanted(&request.name, step + 1) {
+        return required(&request.name, step + 1, next).map(CallToolResponse::InputRequired);
+    }
+    done(&told(&request.name, answers))
+}
+
+/// One round of the prompt.
+pub(super) fn prompt(request: &GetPromptRequestParams) -> Result<GetPromptResponse, ErrorData> {
+    let wanted = wanted(&request.name, 0).unwrap_or_default();
+    if !is_answered(&wanted, request.input_responses.as_ref()) {
+        return required(&request.name, 0, wanted).map(GetPromptResponse::InputRequired);
+    }
+    let text = told(&request.name, request.input_responses.as_ref());
+    let message = json!({"role": "user", "content": {"type": "text", "text": text}});
+    from_json(json!({"messages": [message]})).map(GetPromptResponse::Complete)
+}
+
+/// What the round asks for: requests by key.
+fn wanted(name: &str, step: usize) -> Option<Map<String, Value>> {
+    Data::get().named("rounds", name)?.get(step)?.as_object().cloned()
+}
+
+/// Leaves out what this client did not say it can do.
+fn affordable(wanted: Map<String, Value>, context: &Context) -> Map<String, Value> {
+    let declared = context.client_capabilities();
+    let declared = declared.and_then(|capabilities| serde_json::to_value(capabilities).ok());
+    let can = |method: &str| {
+        let capability = method.split('/').next().unwrap_or_default();
+        declared.as_ref().is_some_and(|declared| declared.get(capability).is_some())
+    };
+    let asked = |request: &Value| request.get("method").and_then(Value::as_str).is_some_and(can);
+    wanted.into_iter().filter(|(_, request)| asked(request)).collect()
+}
+
+/// Whether every request has an answer of the right shape.
+fn is_answered(wanted: &Map<String, Value>, answers: Option<&InputResponses>) -> bool {
+    let Some(answers) = answers else { return false };
+    wanted.iter().all(|(key, request)| {
+        let Some(answer) = answers.get(key) else { return false };
+        match request.get("method").and_then(Value::as_str) {
+            Some("elicitation/create") => answer.get("action").is_some_and(Value::is_string),
+            Some("sampling/createMessage") => answer.get("content").is_some(),
+            Some("roots/list") => answer.get("roots").is_some_and(Value::is_array),
+            Some(_) | None => false,
+        }
+    })
+}
+
+fn required(
+    name: &str,
+    step: usize,
+    wanted: Map<String, Value>,
+) -> Result<InputRequiredResult, ErrorData> {
+    let mut result = json!({"resultType": "input_required", "inputRequests": wanted});
+    if STATEFUL.contains(&name)
+        && let Some(result) = result.as_object_mut()
+    {
+        result.insert("requestState".to_owned(), json!(sealed(step)));
+    }
+    from_json(result)
+}
+
+/// What the answers said, for the final text.
+fn told(name: &str, answers: Option<&InputResponses>) -> String {
+    let answers = serde_json::to_value(answers).unwrap_or_default();
+    match answers.pointer("/user_name/content/name").and_then(Value::as_str) {
+        Some(user) => format!("Hello, {user}!"),
+        None if name.ends_with("_state") => format!("state-ok: {answers}"),
+        None => format!("Answered: {answers}"),
+    }
+}
+
+/// The round that a sealed state stands for; the first when there is none.
+fn round(state: Option<&str>) -> Result<usize, ErrorData> {
+    let Some(state) = state else { return Ok(0) };
+    let step = state.split('.').next().and_then(|step| step.parse().ok());
+    match step {
+        Some(step) if sealed(step) == state => Ok(step),
+        Some(_) | None => Err(ErrorData::invalid_params("requestState was altered", None)),
+    }
+}
+
+fn sealed(step: usize) -> String {
+    let digest = Sha256::digest(format!("{SEAL}:{step}:{SEAL}"));
+    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{step}.{hex}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_is_trusted_only_as_it_was_sealed() {
+        assert_eq!(round(None).unwrap(), 0);
+        assert_eq!(round(Some(&sealed(1))).unwrap(), 1);
+        let altered = sealed(1).replacen('1', "2", 1);
+        for state in ["", "1", "1.", altered.as_str()] {
+            assert!(round(Some(state)).is_err(), "state: {state:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_of_the_wrong_shape_is_no_answer() {
+        let wanted = wanted("test_input_required_result_elicitation", 0).unwrap();
+        let cases = [
+            (json!({"user_name": {"action": "accept", "content": {"name": "A"}}}), true),
+            (json!({"user_name": {"action": "accept"}, "extra": 1}), true),
+            (json!({"user_name": "A"}), false),
+            (json!({"other": {"action": "accept"}}), false),
+        ];
+        for (answers, expected) in cases {
+            let parsed: InputResponses = serde_json::from_value(answers.clone()).unwrap();
+            assert_eq!(is_answered(&wanted, Some(&parsed)), expected, "answers: {answers}");
+        }
+    }
+}

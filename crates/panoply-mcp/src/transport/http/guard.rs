@@ -1,0 +1,364 @@
+//! Which hosts and web pages may reach the server: the defence against DNS rebinding.
+//!
+//! A page on the internet can make a browser send requests to a server on the same machine,
+//! by letting its own name point to 127.0.0.1. The browser then still says, in `Host` and
+//! `Origin`, which name and which page it thinks it is dealing with, so both are checked.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, ACCESS_CONTROL_REQUEST_HEADERS,
+    ACCESS_CONTROL_REQUEST_METHOD, HOST, ORIGIN, VARY,
+};
+use http::uri::Authority;
+use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
+use rmcp::model::ErrorCode;
+
+use super::{Front, reply};
+
+/// The hosts and origins that are let through.
+pub(super) struct Guard {
+    hosts: Vec<HostRule>,
+    origins: Vec<OriginRule>,
+    /// Whether any address of numbers is fine as a host: one cannot be rebound.
+    any_address: bool,
+}
+
+#[derive(Debug, Eq, PartialEq)]
+struct HostRule {
+    host: String,
+    port: PortRule,
+}
+
+#[derive(Debug, Eq, PartialEq)]
+struct OriginRule {
+    scheme: String,
+    host: HostRule,
+}
+
+#[derive(Debug, Eq, PartialEq)]
+enum PortRule {
+    Any,
+    Only(u16),
+}
+
+/// A host in the settings that is not one.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is not a host; write `tools.example.com` or `tools.example.com:8443`")]
+pub struct BadHostRule(pub String);
+
+/// An origin in the settings that is not one.
+#[derive(Debug, thiserror::Error)]
+#[error("`{0}` is not an origin; write `https://app.example.com`, with `:*` for any port")]
+pub struct BadOriginRule(pub String);
+
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+impl Guard {
+    /// Lets through the names of the address itself, and what the settings add.
+    pub(super) fn new(
+        address: SocketAddr,
+        hosts: &[String],
+        origins: &[String],
+    ) -> Result<Self, super::HttpError> {
+        let loopback = || {
+            LOOPBACK.iter().map(|host| HostRule { host: (*host).to_owned(), port: PortRule::Any })
+        };
+        let mut guard =
+            Self { hosts: loopback().collect(), origins: Vec::new(), any_address: false };
+        if address.ip().is_loopback() {
+            for scheme in ["http", "https"] {
+                guard
+                    .origins
+                    .extend(loopback().map(|host| OriginRule { scheme: scheme.to_owned(), host }));
+            }
+        } else if address.ip().is_unspecified() {
+            guard.any_address = true;
+        } else {
+            guard.hosts.push(HostRule { host: written(address.ip()), port: PortRule::Any });
+        }
+        for text in hosts {
+            guard.hosts.push(HostRule::parse(text).ok_or_else(|| BadHostRule(text.clone()))?);
+        }
+        for text in origins {
+            guard.origins.push(OriginRule::parse(text).ok_or_else(|| BadOriginRule(text.clone()))?);
+        }
+        Ok(guard)
+    }
+
+    fn host_is_allowed(&self, uri: &Uri, headers: &HeaderMap) -> bool {
+        let mut named = headers.get_all(HOST).iter();
+        let (host, second) = (named.next(), named.next());
+        // An absolute address in the request line counts before `Host`; HTTP/2 has only that.
+        let from_uri = uri.authority().map(Authority::as_str);
+        let from_header = host.map(|host| host.to_str().unwrap_or_default());
+        let any_named = from_uri.is_some() || from_header.is_some();
+        let all_allowed =
+            from_uri.into_iter().chain(from_header).all(|host| self.allows_host(host));
+        any_named && second.is_none() && all_allowed
+    }
+
+    fn allows_host(&self, text: &str) -> bool {
+        let Some((host, port)) = split_authority(text) else { return false };
+        let is_address = || host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok();
+        self.hosts.iter().any(|rule| rule.allows(&host, port, None))
+            || (self.any_address && is_address())
+    }
+
+    /// `Ok(None)` when no page is involved.
+    fn origin<'a>(&self, headers: &'a HeaderMap) -> Result<Option<&'a HeaderValue>, ()> {
+        let mut named = headers.get_all(ORIGIN).iter();
+        let Some(origin) = named.next() else { return Ok(None) };
+        let allowed =
+            named.next().is_none() && origin.to_str().is_ok_and(|text| self.allows_origin(text));
+        if allowed { Ok(Some(origin)) } else { Err(()) }
+    }
+
+    fn allows_origin(&self, text: &str) -> bool {
+        let Some((scheme, rest)) = text.split_once("://") else { return false };
+        let Some((host, port)) = split_authority(rest) else { return false };
+        let scheme = scheme.to_ascii_lowercase();
+        self.origins.iter().any(|rule| {
+            rule.scheme == scheme && rule.host.allows(&host, port, default_port(&scheme))
+        })
+    }
+}
+
+/// The outermost layer.
+pub(super) async fn check(
+    State(front): State<Arc<Front>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if !front.guard.host_is_allowed(request.uri(), request.headers()) && !is_probe(&request) {
+        return forbidden("Host", request.headers().get(HOST));
+    }
+    let origin = match front.guard.origin(request.headers()) {
+        Ok(origin) => origin.cloned(),
+        Err(()) => return forbidden("Origin", request.headers().get(ORIGIN)),
+    };
+    let Some(origin) = origin else { return next.run(request).await };
+    let mut response = match preflight(&request) {
+        Some(response) => response,
+        None => next.run(request).await,
+    };
+    let headers = response.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.append(VARY, HeaderValue::from_static("Origin"));
+    let exposed = HeaderValue::from_static(
+        "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After",
+    );
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
+    response
+}
+
+/// Orchestrators probe by whatever address they have, and learn nothing from the answer.
+fn is_probe(request: &Request) -> bool {
+    request.method() == Method::GET && matches!(request.uri().path(), "/healthz" | "/readyz")
+}
+
+/// The answer to a browser that asks before it sends.
+fn preflight(request: &Request) -> Option<Response> {
+    let asks = request.method() == Method::OPTIONS
+        && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD);
+    if !asks {
+        return None;
+    }
+    let mut response = Response::default();
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let headers = response.headers_mut();
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static("GET, POST, OPTIONS"));
+    headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+    // Clients send `Mcp-Param-*` headers with names of their own, so what is asked for is granted.
+    if let Some(wanted) = request.headers().get(ACCESS_CONTROL_REQUEST_HEADERS) {
+        headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, wanted.clone());
+    }
+    Some(response)
+}
+
+fn forbidden(header: &str, value: Option<&HeaderValue>) -> Response {
+    tracing::warn!(header, ?value, "refused a request; possible DNS rebinding");
+    let message = format!(
+        "this `{header}` is not allowed here; see --allowed-{}",
+        header.to_ascii_lowercase()
+    );
+    reply::refusal(StatusCode::FORBIDDEN, ErrorCode::INVALID_REQUEST, message)
+}
+
+impl HostRule {
+    fn parse(text: &str) -> Option<Self> {
+        let any = text.strip_suffix(":*");
+        let (host, port) = split_authority(any.unwrap_or(text))?;
+        match (any, port) {
+            (Some(_), Some(_)) => None,
+            (_, None) => Some(Self { host, port: PortRule::Any }),
+            (None, Some(port)) => Some(Self { host, port: PortRule::Only(port) }),
+        }
+    }
+
+    fn allows(&self, host: &str, port: Option<u16>, default: Option<u16>) -> bool {
+        let port_fits = match self.port {
+            PortRule::Any => true,
+            PortRule::Only(only) => port.or(default) == Some(only),
+        };
+        self.host == host && port_fits
+    }
+}
+
+impl OriginRule {
+    fn parse(text: &str) -> Option<Self> {
+        let (scheme, rest) = text.trim_end_matches('/').split_once("://")?;
+        let scheme = scheme.to_ascii_lowercase();
+        let default = default_port(&scheme)?;
+        let mut host = HostRule::parse(rest)?;
+        // An origin without a port means the scheme's own, unless `:*` says otherwise.
+        if host.port == PortRule::Any && !rest.ends_with(":*") {
+            host.port = PortRule::Only(default);
+        }
+        Some(Self { scheme, host })
+    }
+}
+
+fn default_port(scheme: &str) -> Option<u16> {
+    match scheme {
+        "http" => Some(80),
+        "https" => Some(443),
+        _ => None,
+    }
+}
+
+/// Host in lower case, and port. Nothing that could be read in two ways is taken.
+fn split_authority(text: &str) -> Option<(String, Option<u16>)> {
+    let authority: Authority = text.parse().ok()?;
+    let host = authority.host();
+    let rest = text.strip_prefix(host)?;
+    let port = match rest.strip_prefix(':') {
+        Some(digits) => Some(digits.parse().ok()?),
+        None if rest.is_empty() => None,
+        None => return None,
+    };
+    (!host.is_empty()).then(|| (host.to_ascii_lowercase(), port))
+}
+
+fn written(address: IpAddr) -> String {
+    match address {
+        IpAddr::V4(address) => address.to_string(),
+        IpAddr::V6(address) => format!("[{address}]"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guard(address: &str, hosts: &[&str], origins: &[&str]) -> Guard {
+        let owned = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
+        Guard::new(address.parse().unwrap(), &owned(hosts), &owned(origins)).unwrap()
+    }
+
+    #[test]
+    fn hosts_are_compared_whole() {
+        let local = guard("127.0.0.1:8642", &["tools.example.com", "p.example.com:8443"], &[]);
+        let public = guard("0.0.0.0:8642", &["tools.example.com"], &[]);
+        let cases = [
+            ("localhost", true, true),
+            ("localhost:8642", true, true),
+            ("LOCALHOST:1", true, true),
+            ("127.0.0.1:8642", true, true),
+            ("[::1]:8642", true, true),
+            ("tools.example.com", true, true),
+            ("p.example.com:8443", true, false),
+            ("p.example.com", false, false),
+            ("p.example.com:8444", false, false),
+            ("192.168.1.7:8642", false, true),
+            ("evil.example", false, false),
+            ("localhost.evil.example", false, false),
+            ("evil-localhost", false, false),
+            ("localhost.", false, false),
+            ("127.0.0.1.nip.io", false, false),
+            ("127.0.0.2", false, true),
+            ("2130706433", false, false),
+            ("0x7f.1", false, false),
+            ("user@localhost", false, false),
+            ("localhost:99999", false, false),
+            ("localhost:8642x", false, false),
+            ("localhost:", false, false),
+            ("localhost, evil.example", false, false),
+            ("ＬＯＣＡＬＨＯＳＴ", false, false),
+            ("xn--lclhost-9db.example", false, false),
+            ("", false, false),
+        ];
+        for (host, by_local, by_public) in cases {
+            assert_eq!(local.allows_host(host), by_local, "host: {host:?}, bound to loopback");
+            assert_eq!(public.allows_host(host), by_public, "host: {host:?}, bound to all");
+        }
+    }
+
+    #[test]
+    fn origins_are_compared_by_scheme_host_and_port() {
+        let local =
+            guard("127.0.0.1:8642", &[], &["https://app.example.com", "http://dev.example.com:*"]);
+        let public = guard("0.0.0.0:8642", &[], &["https://app.example.com"]);
+        let cases = [
+            ("http://localhost:3000", true, false),
+            ("https://localhost", true, false),
+            ("http://[::1]:1", true, false),
+            ("https://app.example.com", true, true),
+            ("https://app.example.com:443", true, true),
+            ("https://app.example.com:444", false, false),
+            ("http://app.example.com", false, false),
+            ("http://dev.example.com:5173", true, false),
+            ("https://evil.example", false, false),
+            ("https://app.example.com.evil.example", false, false),
+            ("https://user@app.example.com", false, false),
+            ("https://app.example.com/path", false, false),
+            ("file://", false, false),
+            ("null", false, false),
+            ("", false, false),
+        ];
+        for (origin, by_local, by_public) in cases {
+            assert_eq!(
+                local.allows_origin(origin),
+                by_local,
+                "origin: {origin:?}, bound to loopback"
+            );
+            assert_eq!(public.allows_origin(origin), by_public, "origin: {origin:?}, bound to all");
+        }
+    }
+
+    #[test]
+    fn a_request_names_one_host_and_all_names_must_fit() {
+        let guard = guard("127.0.0.1:8642", &[], &[]);
+        let cases: [(&str, &[&str], bool); 6] = [
+            ("/mcp", &["localhost"], true),
+            ("/mcp", &[], false),
+            ("/mcp", &["localhost", "localhost"], false),
+            ("http://evil.example/mcp", &["localhost"], false),
+            ("http://localhost/mcp", &["evil.example"], false),
+            ("http://localhost/mcp", &[], true),
+        ];
+        for (uri, hosts, allowed) in cases {
+            let mut headers = HeaderMap::new();
+            for host in hosts {
+                headers.append(HOST, HeaderValue::from_static(host));
+            }
+            let outcome = guard.host_is_allowed(&uri.parse().unwrap(), &headers);
+            assert_eq!(outcome, allowed, "uri: {uri}, hosts: {hosts:?}");
+        }
+    }
+
+    #[test]
+    fn settings_that_are_no_hosts_or_origins_are_refused() {
+        for text in ["", "a b", "http://x", "x:99999", "x:1:*"] {
+            assert_eq!(HostRule::parse(text), None, "host: {text:?}");
+        }
+        for text in ["", "*", "app.example.com", "ftp://app.example.com", "https://", "null"] {
+            assert_eq!(OriginRule::parse(text), None, "origin: {text:?}");
+        }
+    }
+}

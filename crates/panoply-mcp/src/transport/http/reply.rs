@@ -1,0 +1,56 @@
+//! Replies that no handler makes: refusals with a status and a JSON-RPC error for a body.
+
+use axum::body::Body;
+use axum::response::Response;
+use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use rmcp::model::ErrorCode;
+
+use crate::auth::{Denied, Issuer};
+use crate::transport::frame::{MissingId, Rejection};
+
+/// A refusal of a request whose id was not read.
+pub(super) fn refusal(status: StatusCode, code: ErrorCode, message: impl Into<String>) -> Response {
+    let rejection = Rejection { id: None, code, message: message.into() };
+    rejected(status, &rejection, MissingId::Omitted)
+}
+
+/// A refusal with everything that was found out about the request.
+pub(super) fn rejected(
+    status: StatusCode,
+    rejection: &Rejection,
+    missing_id: MissingId,
+) -> Response {
+    json(status, rejection.to_json(missing_id).to_string())
+}
+
+/// A reply of JSON.
+pub(super) fn json(status: StatusCode, body: String) -> Response {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// A refusal that says when to come back.
+pub(super) fn busy(message: &str) -> Response {
+    let mut response = refusal(StatusCode::SERVICE_UNAVAILABLE, ErrorCode::INTERNAL_ERROR, message);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}
+
+/// A refusal of someone who may not come in.
+pub(super) fn denied(denied: &Denied, issuer: Option<&Issuer>, path: &str) -> Response {
+    let mut response = refusal(denied.status(), ErrorCode::INVALID_REQUEST, denied.message());
+    match denied.challenge(issuer, path) {
+        Some(challenge) => response.headers_mut().insert(WWW_AUTHENTICATE, challenge),
+        None => response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5")),
+    };
+    response
+}
+
+/// How this client expects an unreadable id to be shown.
+pub(super) fn missing_id(headers: &HeaderMap) -> MissingId {
+    let version = headers.get("mcp-protocol-version").and_then(|version| version.to_str().ok());
+    version.map_or(MissingId::Null, MissingId::for_version)
+}

@@ -1,0 +1,96 @@
+//! What operators and clients ask before they use the server.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::Path;
+use axum::response::Response;
+use axum::routing::get;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderValue, StatusCode, Uri};
+use rmcp::model::ErrorCode;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use super::{Front, reply};
+use crate::auth::Issuer;
+
+type Ready = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
+
+/// `/healthz`: the process runs. `/readyz`: it can do its work, and is not about to end.
+pub(super) fn health(ready: Ready, stop: CancellationToken) -> Router {
+    let readiness = move || {
+        let state = if stop.is_cancelled() { Err("stopping".to_owned()) } else { ready() };
+        let (status, text) = match state {
+            Ok(()) => (StatusCode::OK, json!({"status": "ready"})),
+            Err(reason) => {
+                (StatusCode::SERVICE_UNAVAILABLE, json!({"status": "not ready", "reason": reason}))
+            }
+        };
+        std::future::ready(reply::json(status, text.to_string()))
+    };
+    Router::new()
+        .route(
+            "/healthz",
+            get(async || reply::json(StatusCode::OK, json!({"status": "ok"}).to_string())),
+        )
+        .route("/readyz", get(readiness))
+}
+
+/// `/metrics`, for callers: it tells what the server is used for.
+pub(super) fn metrics(render: Arc<dyn Fn() -> String + Send + Sync>) -> Router {
+    let page = move || {
+        let mut response = Response::new(axum::body::Body::from(render()));
+        let text = HeaderValue::from_static("text/plain; version=0.0.4; charset=utf-8");
+        response.headers_mut().insert(CONTENT_TYPE, text);
+        std::future::ready(response)
+    };
+    Router::new().route("/metrics", get(page))
+}
+
+/// The protected resource metadata of RFC 9728, for the server and for each pack of it.
+pub(super) fn resource_metadata(front: &Arc<Front>) -> Router {
+    const BASE: &str = "/.well-known/oauth-protected-resource";
+    let whole = {
+        let front = Arc::clone(front);
+        move || std::future::ready(metadata(front.access.issuer(), "/mcp"))
+    };
+    let of_pack = {
+        let front = Arc::clone(front);
+        move |Path(pack): Path<String>| {
+            std::future::ready(metadata(front.access.issuer(), &format!("/mcp/{pack}")))
+        }
+    };
+    Router::new()
+        .route(BASE, get(whole.clone()))
+        .route(&format!("{BASE}/mcp"), get(whole))
+        .route(&format!("{BASE}/mcp/{{pack}}"), get(of_pack))
+}
+
+fn metadata(issuer: Option<&Issuer>, path: &str) -> Response {
+    let Some(issuer) = issuer else {
+        return reply::refusal(
+            StatusCode::NOT_FOUND,
+            ErrorCode::INVALID_REQUEST,
+            "this server has no token issuer; use an API key, if it asks for credentials",
+        );
+    };
+    let document = json!({
+        "resource": issuer.resource_at(path),
+        "authorization_servers": [issuer.issuer],
+        "scopes_supported": issuer.scopes,
+        "bearer_methods_supported": ["header"],
+        "resource_name": "Panoply",
+    });
+    let mut response = reply::json(StatusCode::OK, document.to_string());
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("max-age=3600"));
+    response
+}
+
+/// Says what there is instead.
+pub(super) async fn not_found(uri: Uri) -> Response {
+    let path: String = uri.path().chars().take(80).collect();
+    let message =
+        format!("nothing is at `{path}`; the server is at `/mcp`, one pack at `/mcp/{{pack}}`");
+    reply::refusal(StatusCode::NOT_FOUND, ErrorCode::INVALID_REQUEST, message)
+}
