@@ -1,16 +1,23 @@
 //! Tools that ask the client while they run, as the versions before 2026-07-28 do it.
 
+use std::time::Duration;
+
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, ErrorData, ServerRequest,
 };
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use super::data::{Data, broken, from_json};
 use super::{Context, done};
 
+/// Without a session the answer cannot find its way back, and the suite should not wait a minute.
+const PATIENCE: Duration = Duration::from_secs(3);
+
 /// Refuses a client that did not say it can sample.
 pub(super) fn needs_sampling(context: &Context) -> Result<CallToolResponse, ErrorData> {
-    let declared = context.client_capabilities().and_then(|capabilities| to_json(&capabilities).ok());
+    let declared =
+        context.client_capabilities().and_then(|capabilities| to_json(&capabilities).ok());
     if declared.is_some_and(|capabilities| capabilities.get("sampling").is_some()) {
         return done("The client can sample");
     }
@@ -23,11 +30,14 @@ pub(super) async fn sampling(
     request: &CallToolRequestParams,
     context: &Context,
 ) -> Result<CallToolResponse, ErrorData> {
-    let message = json!({"role": "user", "content": {"type": "text", "text": argument(request, "prompt")}});
+    let message =
+        json!({"role": "user", "content": {"type": "text", "text": argument(request, "prompt")}});
     let params = json!({"messages": [message], "maxTokens": 100});
-    let answer = ask(context, json!({"method": "sampling/createMessage", "params": params})).await?;
+    let answer =
+        ask(context, json!({"method": "sampling/createMessage", "params": params})).await?;
     let content = answer.get("content");
-    let text = content.and_then(|content| content.get("text").or_else(|| content.pointer("/0/text")));
+    let text =
+        content.and_then(|content| content.get("text").or_else(|| content.pointer("/0/text")));
     done(&format!("LLM response: {}", text.and_then(Value::as_str).unwrap_or("(not a text)")))
 }
 
@@ -59,11 +69,16 @@ pub(super) async fn elicitation(
 
 async fn ask(context: &Context, request: Value) -> Result<Value, ErrorData> {
     let request: ServerRequest = from_json(request)?;
-    let answer = context.peer.send_request(request).await;
-    let answer = answer.map_err(|error| {
-        ErrorData::internal_error(format!("the client did not answer: {error}"), None)
-    })?;
-    to_json(&answer)
+    let answer = timeout(PATIENCE, context.peer.send_request(request)).await;
+    match answer {
+        Ok(Ok(answer)) => to_json(&answer),
+        Ok(Err(error)) => Err(unanswered(&error.to_string())),
+        Err(_) => Err(unanswered("it took too long")),
+    }
+}
+
+fn unanswered(why: &str) -> ErrorData {
+    ErrorData::internal_error(format!("the client did not answer: {why}"), None)
 }
 
 fn to_json(value: &impl serde::Serialize) -> Result<Value, ErrorData> {

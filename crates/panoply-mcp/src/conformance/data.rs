@@ -12,7 +12,9 @@ pub(super) struct Data(Value);
 impl Data {
     pub(super) fn get() -> &'static Self {
         static DATA: OnceLock<Data> = OnceLock::new();
-        DATA.get_or_init(|| Self(serde_json::from_str(include_str!("fixture.json")).unwrap_or_default()))
+        DATA.get_or_init(|| {
+            Self(serde_json::from_str(include_str!("fixture.json")).unwrap_or_default())
+        })
     }
 
     /// A section as it is, in the type the caller wants.
@@ -46,6 +48,14 @@ impl Data {
 /// A value as an rmcp type.
 pub(super) fn from_json<T: DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
     serde_json::from_value(value).map_err(broken)
+}
+
+/// A finished result as an rmcp type; 2026-07-28 wants it to say that it is finished.
+pub(super) fn complete<T: DeserializeOwned>(mut value: Value) -> Result<T, ErrorData> {
+    if let Some(fields) = value.as_object_mut() {
+        fields.insert("resultType".to_owned(), Value::from("complete"));
+    }
+    from_json(value)
 }
 
 /// The fixture itself is wrong.

@@ -9,7 +9,7 @@ use rmcp::model::{
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::data::{Data, from_json};
+use super::data::{Data, complete, from_json};
 use super::{Context, done};
 
 /// Known to nobody but this process in earnest; a fixture may write it down.
@@ -29,7 +29,8 @@ pub(super) fn tool(
 ) -> Result<CallToolResponse, ErrorData> {
     let step = round(request.request_state.as_deref())?;
     let wanted = wanted(&request.name, step).unwrap_or_default();
-    let wanted = if request.name.ends_with("_capabilities") { affordable(wanted, context) } else { wanted };
+    let wanted =
+        if request.name.ends_with("_capabilities") { affordable(wanted, context) } else { wanted };
     let answers = request.input_responses.as_ref();
     if !is_answered(&wanted, answers) {
         return required(&request.name, step, wanted).map(CallToolResponse::InputRequired);
@@ -48,7 +49,7 @@ pub(super) fn prompt(request: &GetPromptRequestParams) -> Result<GetPromptRespon
     }
     let text = told(&request.name, request.input_responses.as_ref());
     let message = json!({"role": "user", "content": {"type": "text", "text": text}});
-    from_json(json!({"messages": [message]})).map(GetPromptResponse::Complete)
+    complete(json!({"messages": [message]})).map(GetPromptResponse::Complete)
 }
 
 /// What the round asks for: requests by key.

@@ -10,16 +10,16 @@ mod input;
 
 use std::time::Duration;
 
+use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ErrorData, GetPromptRequestParams,
-    GetPromptResponse, GetPromptResult, LoggingLevel, LoggingMessageNotificationParam,
-    ProgressNotificationParam, Prompt, ReadResourceResult, Resource, ResourceTemplate, Tool,
+    GetPromptResponse, GetPromptResult, ProgressNotificationParam, Prompt, ReadResourceResult,
+    Resource, ResourceTemplate, ServerNotification, Tool,
 };
 use rmcp::service::RequestContext;
-use rmcp::RoleServer;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use data::{Data, from_json};
+use data::{Data, complete};
 
 /// The pack's name on the command line: `panoply http conformance`.
 pub const PACK: &str = "conformance";
@@ -53,14 +53,16 @@ pub fn templates() -> Vec<ResourceTemplate> {
 
 /// Reads a resource of the fixture, or `None` when it is not one.
 pub fn read(uri: &str) -> Option<Result<ReadResourceResult, ErrorData>> {
-    let contents = match uri.strip_prefix("test://template/").and_then(|rest| rest.strip_suffix("/data")) {
-        Some(id) => {
-            let text = json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")});
-            json!({"uri": uri, "mimeType": "application/json", "text": text.to_string()})
-        }
-        None => Data::get().find("resources", "/resource/uri", uri)?.get("contents")?.clone(),
-    };
-    Some(from_json(json!({"contents": [contents]})))
+    let contents =
+        match uri.strip_prefix("test://template/").and_then(|rest| rest.strip_suffix("/data")) {
+            Some(id) => {
+                let text =
+                    json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")});
+                json!({"uri": uri, "mimeType": "application/json", "text": text.to_string()})
+            }
+            None => Data::get().find("resources", "/resource/uri", uri)?.get("contents")?.clone(),
+        };
+    Some(complete(json!({"contents": [contents]})))
 }
 
 /// Gets a prompt of the fixture, or `None` when it is not one.
@@ -74,8 +76,8 @@ pub fn prompt(request: &GetPromptRequestParams) -> Option<Result<GetPromptRespon
         let value = json!(value.as_str().unwrap_or_default()).to_string();
         text = text.replace(&format!("{{{name}}}"), value.trim_matches('"'));
     }
-    let result: Result<GetPromptResult, ErrorData> =
-        serde_json::from_str(&text).map_err(data::broken);
+    let result = serde_json::from_str(&text).map_err(data::broken);
+    let result: Result<GetPromptResult, ErrorData> = result.and_then(complete);
     Some(result.map(GetPromptResponse::Complete))
 }
 
@@ -86,7 +88,7 @@ pub async fn call(
 ) -> Option<Result<CallToolResponse, ErrorData>> {
     let entry = Data::get().find("tools", "/tool/name", &request.name)?;
     if let Some(result) = entry.get("result") {
-        return Some(from_json::<CallToolResult>(result.clone()).map(CallToolResponse::Complete));
+        return Some(complete::<CallToolResult>(result.clone()).map(CallToolResponse::Complete));
     }
     Some(behave(request, context).await)
 }
@@ -98,7 +100,9 @@ async fn behave(
 ) -> Result<CallToolResponse, ErrorData> {
     match request.name.as_ref() {
         "test_tool_with_logging" => {
-            for line in ["Tool execution started", "Tool processing data", "Tool execution completed"] {
+            for line in
+                ["Tool execution started", "Tool processing data", "Tool execution completed"]
+            {
                 log(context, line).await;
                 pause().await;
             }
@@ -134,7 +138,7 @@ async fn behave(
 
 /// A result of one text.
 fn done(text: &str) -> Result<CallToolResponse, ErrorData> {
-    let result = from_json::<CallToolResult>(json!({"content": [{"type": "text", "text": text}]}));
+    let result = complete::<CallToolResult>(json!({"content": [{"type": "text", "text": text}]}));
     result.map(CallToolResponse::Complete)
 }
 
@@ -143,11 +147,14 @@ async fn pause() {
     tokio::time::sleep(Duration::from_millis(50)).await;
 }
 
-#[expect(deprecated, reason = "the suites for older versions still ask for log notifications")]
+/// Built from JSON, because rmcp marks its types for logging as deprecated.
 async fn log(context: &Context, line: &str) {
-    let message = LoggingMessageNotificationParam::new(LoggingLevel::Info, Value::from(line));
-    // A client that has gone away needs no log.
-    let _ = context.peer.notify_logging_message(message).await;
+    let note =
+        json!({"method": "notifications/message", "params": {"level": "info", "data": line}});
+    if let Ok(note) = data::from_json::<ServerNotification>(note) {
+        // A client that has gone away needs no log.
+        let _ = context.peer.send_notification(note).await;
+    }
 }
 
 async fn progress(context: &Context, percent: f64) {
