@@ -1,8 +1,21 @@
 //! The MCP server: rmcp, transports, authentication.
 //!
-//! This is the only crate that knows MCP and JSON-RPC. The rest of the program
-//! hands it a registry and gets a server back.
+//! This is the only crate that knows MCP and JSON-RPC. The rest of the program hands it a
+//! kernel and gets a server back: [`McpServer`].
 
 pub mod auth;
+mod completion;
+mod context;
+mod instructions;
 pub mod lifecycle;
+mod logging;
+pub mod observe;
+mod page;
+mod progress;
+mod prompts;
+mod resources;
+mod server;
+mod tools;
 pub mod transport;
+
+pub use server::McpServer;

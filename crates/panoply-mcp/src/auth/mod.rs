@@ -31,7 +31,7 @@ pub struct Credentials {
     /// API keys.
     pub keys: Option<Arc<dyn KeyStore>>,
     /// Tokens of an OAuth 2.1 issuer.
-    pub tokens: Option<TokenVerifier>,
+    pub tokens: Option<Arc<TokenVerifier>>,
     /// Decides what has expired.
     pub clock: Arc<dyn Clock>,
 }
@@ -76,7 +76,7 @@ impl Access {
         match self {
             Self::LocalOwner => None,
             Self::Credentials(credentials) => {
-                credentials.tokens.as_ref().map(TokenVerifier::issuer)
+                credentials.tokens.as_deref().map(TokenVerifier::issuer)
             }
         }
     }

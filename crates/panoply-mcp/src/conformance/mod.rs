@@ -7,6 +7,7 @@
 mod ask;
 mod data;
 mod input;
+mod wrap;
 
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ use rmcp::service::RequestContext;
 use serde_json::json;
 
 use data::{Data, complete};
+pub use wrap::pack;
+pub(crate) use wrap::WithFixture;
 
 /// The pack's name on the command line: `panoply http conformance`.
 pub const PACK: &str = "conformance";

@@ -133,7 +133,7 @@ mod tests {
         let (mut client, server) = tokio::io::duplex(64);
         client.write_all(&[b'x'; PREFACE]).await.unwrap();
         let mut watched = Watched::new(server, SOON, LONG);
-        watched.read_exact(&mut vec![0; PREFACE]).await.unwrap();
+        watched.read_exact(&mut [0; PREFACE]).await.unwrap();
         let silence = tokio::time::timeout(SOON * 3, watched.read_u8()).await;
         assert!(silence.is_err(), "the connection should still be waiting");
     }

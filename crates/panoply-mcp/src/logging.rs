@@ -1,0 +1,81 @@
+//! Log messages to the client: a line per call, for those who asked for it.
+//!
+//! 2026-07-28 asks per request (`_meta` log level), older versions once per session
+//! (`logging/setLevel`), which only makes sense where there is a session. The operator's
+//! log is elsewhere: on standard error.
+
+#![expect(deprecated, reason = "2026-07-28 retires logging, older clients still use it")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+use panoply_contract::dialect::Envelope;
+use panoply_contract::ids::TraceId;
+use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam};
+use rmcp::service::{Peer, RequestContext, RoleServer};
+use serde_json::json;
+
+use crate::context::Surface;
+
+/// How long a reply may wait for its log message.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// The level a session has asked for; silent until then.
+#[derive(Clone, Default)]
+pub(crate) struct SessionLevel(Arc<AtomicU8>);
+
+impl SessionLevel {
+    pub(crate) fn set(&self, level: LoggingLevel) {
+        self.0.store(rank(level), Ordering::Relaxed);
+    }
+
+    fn get(&self) -> Option<u8> {
+        Some(self.0.load(Ordering::Relaxed)).filter(|rank| *rank > 0)
+    }
+}
+
+/// The least severe level this client wants to hear of; `None` for silence.
+pub(crate) fn wanted(surface: &Surface, request: &RequestContext<RoleServer>) -> Option<u8> {
+    let of_session = match surface {
+        Surface::Lines(level) => level.get(),
+        Surface::Http => None,
+    };
+    request.meta.log_level().map(rank).or(of_session)
+}
+
+/// Says how a call ended, if that is severe enough.
+pub(crate) async fn tell(
+    peer: &Peer<RoleServer>,
+    wanted: u8,
+    tool: &str,
+    trace_id: TraceId,
+    envelope: &Envelope,
+) {
+    let failed = match envelope {
+        Envelope::Result { is_error, .. } => *is_error,
+        Envelope::Refusal { .. } => true,
+    };
+    let level = if failed { LoggingLevel::Warning } else { LoggingLevel::Info };
+    if rank(level) < wanted {
+        return;
+    }
+    let ended = if failed { "failed" } else { "answered" };
+    let data = json!({"message": format!("`{tool}` {ended}"), "tool": tool, "traceId": trace_id.to_string()});
+    let message = LoggingMessageNotificationParam::new(level, data).with_logger("panoply");
+    let _unheard = tokio::time::timeout(PATIENCE, peer.notify_logging_message(message)).await;
+}
+
+/// Severity, from 1; 0 means that nothing was asked for.
+const fn rank(level: LoggingLevel) -> u8 {
+    match level {
+        LoggingLevel::Debug => 1,
+        LoggingLevel::Info => 2,
+        LoggingLevel::Notice => 3,
+        LoggingLevel::Warning => 4,
+        LoggingLevel::Error => 5,
+        LoggingLevel::Critical => 6,
+        LoggingLevel::Alert => 7,
+        LoggingLevel::Emergency => 8,
+    }
+}

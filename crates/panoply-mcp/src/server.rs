@@ -1,0 +1,255 @@
+//! The MCP server over a kernel: one handler for both eras of the protocol and all transports.
+//!
+//! Versions before 2026-07-28 start with `initialize`; from then on each request says for
+//! itself who sends it. rmcp tells the two apart, and nothing here keeps state between
+//! requests except the log level that an older client may set for its own session.
+
+use std::collections::BTreeMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use panoply_contract::kernel::{Kernel, Scope};
+use rmcp::ServerHandler;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
+    CustomResult, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
+    InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_util::sync::CancellationToken;
+
+use crate::context::Surface;
+use crate::instructions;
+use crate::logging::SessionLevel;
+use crate::tools::Descriptors;
+use crate::transport::LineLimits;
+use crate::transport::http::{HttpError, HttpOptions, HttpServer};
+use crate::transport::stdio;
+use crate::{completion, context, prompts, resources, tools};
+
+/// A kernel, ready to be served over MCP.
+#[derive(Clone)]
+pub struct McpServer {
+    kernel: Arc<Kernel>,
+    name: &'static str,
+}
+
+impl McpServer {
+    /// A server that introduces itself by `name`.
+    pub const fn new(kernel: Arc<Kernel>, name: &'static str) -> Self {
+        Self { kernel, name }
+    }
+
+    /// Serves the process's own standard input and output until either ends or `stop` is
+    /// cancelled. Calls in flight are answered first.
+    pub async fn serve_stdio(&self, stop: CancellationToken) {
+        let (input, output) = rmcp::transport::stdio_pipes();
+        self.serve_lines(input, output, LineLimits::default(), stop).await;
+    }
+
+    /// Serves one session of lines, wherever they come from.
+    pub async fn serve_lines<R, W>(
+        &self,
+        input: R,
+        output: W,
+        limits: LineLimits,
+        stop: CancellationToken,
+    ) where
+        R: AsyncRead + Send + Unpin + 'static,
+        W: AsyncWrite + Send + Unpin + 'static,
+    {
+        let handler = self.handler(Scope::All, Surface::Lines(SessionLevel::default()));
+        stdio::serve_session(handler, input, output, limits, stop).await;
+    }
+
+    /// Takes the port for an HTTP server. It serves when [`HttpServer::serve`] is called,
+    /// until `stop` is cancelled.
+    pub async fn bind_http(
+        &self,
+        options: HttpOptions,
+        stop: CancellationToken,
+    ) -> Result<HttpServer, HttpError> {
+        let all = self.handler(Scope::All, Surface::Http);
+        let packs: BTreeMap<&'static str, Handler> = self
+            .kernel
+            .packs(&Scope::All)
+            .map(|pack| pack.info.name)
+            .map(|name| (name, self.handler(Scope::Pack(name.to_owned()), Surface::Http)))
+            .collect();
+        HttpServer::bind(all, packs, options, stop).await
+    }
+
+    fn handler(&self, scope: Scope, surface: Surface) -> Handler {
+        let info = server_info(&self.kernel, &scope, self.name);
+        let descriptors = Descriptors::of(&self.kernel);
+        Handler(Arc::new(Inner {
+            kernel: Arc::clone(&self.kernel),
+            scope,
+            surface,
+            info,
+            descriptors,
+        }))
+    }
+}
+
+/// What rmcp calls. Cloned for each HTTP request, so it is one pointer.
+#[derive(Clone)]
+pub(crate) struct Handler(Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) scope: Scope,
+    pub(crate) surface: Surface,
+    pub(crate) descriptors: Descriptors,
+    info: ServerConfig,
+}
+
+#[expect(deprecated, reason = "2026-07-28 retires logging, older clients still use it")]
+fn server_info(kernel: &Kernel, scope: &Scope, name: &str) -> ServerConfig {
+    let capabilities = ServerCapabilities::builder()
+        .enable_tools()
+        .enable_resources()
+        .enable_prompts()
+        .enable_completions()
+        .enable_logging()
+        .build();
+    let identity = Implementation::new(name, kernel.settings().service_version)
+        .with_title("Panoply")
+        .with_description("Expert tools for agents, under one contract");
+    ServerConfig::new(capabilities)
+        .with_server_info(identity)
+        .with_instructions(instructions::of(kernel, scope))
+}
+
+/// rmcp sends no reply at all when a handler panics, and the client would wait for ever.
+async fn answered<T>(work: impl Future<Output = Result<T, ErrorData>>) -> Result<T, ErrorData> {
+    match AssertUnwindSafe(work).catch_unwind().await {
+        Ok(outcome) => outcome,
+        Err(_panic) => {
+            tracing::error!("a handler panicked; see the message above");
+            Err(ErrorData::internal_error("the server failed to answer this request", None))
+        }
+    }
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        self.0.info.clone()
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        let result = self.negotiate_initialize(&request)?;
+        // Later requests of the session are read by the version that was agreed, not asked for.
+        let mut peer = request;
+        peer.protocol_version = result.protocol_version.clone();
+        context.peer.set_peer_info(peer);
+        Ok(result)
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        answered(async { tools::list(&self.0, request, &context::caller(&self.0, &context)?) })
+            .await
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.0.descriptors.get(self.0.kernel.registry(), name)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        answered(tools::call(&self.0, request, context)).await
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        answered(async { resources::list(&self.0, request, &context::caller(&self.0, &context)?) })
+            .await
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        answered(async {
+            resources::templates(&self.0, request, &context::caller(&self.0, &context)?)
+        })
+        .await
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        answered(async {
+            resources::read(&self.0, &request.uri, context::of_call(&self.0, &context)?).await
+        })
+        .await
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        answered(async { prompts::list(&self.0, request) }).await
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        answered(async { prompts::get(&self.0, request) }).await
+    }
+
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        answered(async { Ok(completion::complete(&self.0, &request)) }).await
+    }
+
+    #[expect(
+        deprecated,
+        reason = "2026-07-28 retires logging/setLevel, older clients still send it"
+    )]
+    async fn set_level(
+        &self,
+        request: rmcp::model::SetLevelRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        if let Surface::Lines(level) = &self.0.surface {
+            level.set(request.level);
+        }
+        Ok(())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        Err(crate::transport::frame::misfit(&request))
+    }
+}
