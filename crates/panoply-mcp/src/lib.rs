@@ -5,6 +5,8 @@
 
 pub mod auth;
 mod completion;
+#[cfg(feature = "conformance")]
+pub mod conformance;
 mod context;
 mod instructions;
 pub mod lifecycle;

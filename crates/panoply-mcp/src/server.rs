@@ -80,6 +80,8 @@ impl McpServer {
             .map(|pack| pack.info.name)
             .map(|name| (name, self.handler(Scope::Pack(name.to_owned()), Surface::Http)))
             .collect();
+        #[cfg(feature = "conformance")]
+        let (all, packs) = crate::conformance::over(all, packs, &self.kernel);
         HttpServer::bind(all, packs, options, stop).await
     }
 

@@ -21,8 +21,8 @@ use rmcp::service::RequestContext;
 use serde_json::json;
 
 use data::{Data, complete};
+pub(crate) use wrap::over;
 pub use wrap::pack;
-pub(crate) use wrap::WithFixture;
 
 /// The pack's name on the command line: `panoply http conformance`.
 pub const PACK: &str = "conformance";

@@ -1,8 +1,11 @@
 //! The fixture laid over the real handler, so that the suites judge our transports and limits.
 
+use std::collections::BTreeMap;
+
 use panoply_contract::dialect::Unified;
 use panoply_contract::kernel::{Kernel, Scope};
 use panoply_contract::pack::{Pack, PackInfo};
+use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
     CustomResult, ErrorData, GetPromptRequestParams, GetPromptResponse, InitializeRequestParams,
@@ -11,7 +14,6 @@ use rmcp::model::{
     ServerConfig, SubscribeRequestParams, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, RoleServer};
-use rmcp::ServerHandler;
 
 use super::PACK;
 
@@ -33,11 +35,15 @@ pub(crate) struct WithFixture<H> {
     on: bool,
 }
 
-impl<H> WithFixture<H> {
-    pub(crate) fn new(inner: H, kernel: &Kernel) -> Self {
-        let on = kernel.packs(&Scope::All).any(|pack| pack.info.name == PACK);
-        Self { inner, on }
-    }
+/// Lays the fixture over all handlers of an HTTP server.
+pub(crate) fn over<H>(
+    all: H,
+    packs: BTreeMap<&'static str, H>,
+    kernel: &Kernel,
+) -> (WithFixture<H>, BTreeMap<&'static str, WithFixture<H>>) {
+    let on = kernel.packs(&Scope::All).any(|pack| pack.info.name == PACK);
+    let wrap = |inner| WithFixture { inner, on };
+    (wrap(all), packs.into_iter().map(|(name, inner)| (name, wrap(inner))).collect())
 }
 
 impl<H: ServerHandler> ServerHandler for WithFixture<H> {
@@ -167,7 +173,10 @@ impl<H: ServerHandler> ServerHandler for WithFixture<H> {
         if self.on { Ok(()) } else { self.inner.subscribe(request, context).await }
     }
 
-    #[expect(deprecated, reason = "2026-07-28 retires resources/unsubscribe, older clients send it")]
+    #[expect(
+        deprecated,
+        reason = "2026-07-28 retires resources/unsubscribe, older clients send it"
+    )]
     async fn unsubscribe(
         &self,
         request: UnsubscribeRequestParams,
