@@ -161,11 +161,11 @@ impl Kernel {
             in_scope(entry.pack, scope)
                 && caller.grants.allow_all(entry.spec.permissions)
                 && !(self.settings.read_only && entry.spec.category.mutates())
-                && !entry
+                && entry
                     .spec
                     .deprecated
                     .as_ref()
-                    .is_some_and(|deprecation| *today >= *deprecation.removal_date)
+                    .is_none_or(|deprecation| *today < *deprecation.removal_date)
         })
     }
 

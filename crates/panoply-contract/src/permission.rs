@@ -7,6 +7,10 @@ pub const ACTIONS: &[&str] =
     &["read", "create", "update", "delete", "review", "import", "export", "write", "run", "admin"];
 
 /// Whether `text` is `resource:action` with a known action; usable while compiling.
+#[expect(
+    clippy::indexing_slicing,
+    reason = "const fns have no `get`; every index is below a length just compared"
+)]
 pub const fn is_permission(text: &str) -> bool {
     let bytes = text.as_bytes();
     let mut colon = 0;
@@ -29,6 +33,10 @@ pub const fn is_permission(text: &str) -> bool {
     false
 }
 
+#[expect(
+    clippy::indexing_slicing,
+    reason = "const fns have no `get`; the lengths were just compared"
+)]
 const fn tail_equals(bytes: &[u8], from: usize, expected: &[u8]) -> bool {
     if bytes.len() - from != expected.len() {
         return false;

@@ -247,6 +247,39 @@ pub struct Widget {
 
 impl ToolSpec {
     /// Gives the spec back if it keeps the contract, and stops the build if it does not.
+    ///
+    /// ```
+    /// use panoply_contract::{spec::ToolSpec, testing::SAMPLE_SPEC};
+    /// const GOOD: ToolSpec = ToolSpec { tags: &["anything"], ..SAMPLE_SPEC }.checked();
+    /// # assert_eq!(GOOD.tags.len(), 1);
+    /// ```
+    ///
+    /// No tag:
+    /// ```compile_fail,E0080
+    /// use panoply_contract::{spec::ToolSpec, testing::SAMPLE_SPEC};
+    /// const BAD: ToolSpec = ToolSpec { tags: &[], ..SAMPLE_SPEC }.checked();
+    /// # assert_eq!(BAD.tags.len(), 0);
+    /// ```
+    ///
+    /// A cached mutation:
+    /// ```compile_fail,E0080
+    /// use panoply_contract::{spec::*, testing::SAMPLE_SPEC};
+    /// const BAD: ToolSpec = ToolSpec {
+    ///     category: Category::Mutation,
+    ///     cache: CachePolicy::For(std::time::Duration::from_secs(60)),
+    ///     data: &["cards"],
+    ///     ..SAMPLE_SPEC
+    /// }
+    /// .checked();
+    /// # assert_eq!(BAD.tags.len(), 1);
+    /// ```
+    ///
+    /// A forgotten field:
+    /// ```compile_fail,E0063
+    /// use panoply_contract::spec::ToolSpec;
+    /// const BAD: ToolSpec = ToolSpec { name: "get-card", title: "Get a card" }.checked();
+    /// # assert_eq!(BAD.name, "get-card");
+    /// ```
     #[must_use]
     pub const fn checked(self) -> Self {
         if let Some(breach) = self.breach() {

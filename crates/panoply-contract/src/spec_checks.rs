@@ -3,6 +3,11 @@
 //! Everything here is `const fn`, hence the loops over bytes: iterators and string methods
 //! are not available to the compiler's evaluator.
 
+#![expect(
+    clippy::indexing_slicing,
+    reason = "const fns have no `get`; a slip here stops a build, not a server"
+)]
+
 use crate::permission;
 use crate::spec::{CachePolicy, Category, ToolSpec};
 
@@ -200,7 +205,11 @@ const fn digits(bytes: &[u8], from: usize, to: usize) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
+    use crate::spec::{Annotations, Deprecation, Description, RateLimit};
+    use crate::testing::SAMPLE_SPEC;
 
     #[test]
     fn a_tool_name_is_two_or_more_words_in_one_case() {
@@ -221,6 +230,81 @@ mod tests {
         ];
         for (name, expected) in cases {
             assert_eq!(is_tool_name(name), expected, "name: {name:?}");
+        }
+    }
+
+    #[test]
+    fn every_breach_of_a_spec_is_named() {
+        let (long, empty) = (Box::leak("x".repeat(3000).into_boxed_str()), Duration::ZERO);
+        let description = |does, asks| Description { does, when: "When?", returns: "What?", asks };
+        let cached = |ttl| CachePolicy::For(Duration::from_secs(ttl));
+        let leaving = |announced, removal_date| {
+            Some(Deprecation { since: "1.1.0", announced, replacement: "x", removal_date })
+        };
+        let cases: Vec<(&str, ToolSpec)> = vec![
+            ("name", ToolSpec { name: "Sample", ..SAMPLE_SPEC }),
+            ("title", ToolSpec { title: "", ..SAMPLE_SPEC }),
+            ("at least 50", ToolSpec { description: description("Short.", &["a"]), ..SAMPLE_SPEC }),
+            ("at most 2048", ToolSpec { description: description(long, &["a"]), ..SAMPLE_SPEC }),
+            ("what it does", ToolSpec { description: description("", &["a"]), ..SAMPLE_SPEC }),
+            (
+                "example use",
+                ToolSpec {
+                    description: description(SAMPLE_SPEC.description.does, &[]),
+                    ..SAMPLE_SPEC
+                },
+            ),
+            ("version", ToolSpec { version: "one", ..SAMPLE_SPEC }),
+            ("permissions", ToolSpec { permissions: &["samples"], ..SAMPLE_SPEC }),
+            ("tags", ToolSpec { tags: &[], ..SAMPLE_SPEC }),
+            ("examples", ToolSpec { examples: &[], ..SAMPLE_SPEC }),
+            (
+                "never cached",
+                ToolSpec {
+                    cache: cached(9),
+                    category: Category::Mutation,
+                    data: &["x"],
+                    ..SAMPLE_SPEC
+                },
+            ),
+            ("time to live", ToolSpec { cache: cached(0), ..SAMPLE_SPEC }),
+            ("vary", ToolSpec { cache: cached(9), idempotent: false, ..SAMPLE_SPEC }),
+            ("names the data", ToolSpec { category: Category::Mutation, ..SAMPLE_SPEC }),
+            (
+                "destructive",
+                ToolSpec {
+                    annotations: Annotations { destructive: true, open_world: false },
+                    ..SAMPLE_SPEC
+                },
+            ),
+            (
+                "rate_limit",
+                ToolSpec {
+                    rate_limit: Some(RateLimit { max_calls: 0, window: Duration::MAX }),
+                    ..SAMPLE_SPEC
+                },
+            ),
+            (
+                "rate_limit",
+                ToolSpec {
+                    rate_limit: Some(RateLimit { max_calls: 1, window: empty }),
+                    ..SAMPLE_SPEC
+                },
+            ),
+            ("YYYY-MM-DD", ToolSpec { deprecated: leaving("soon", "2027-01-01"), ..SAMPLE_SPEC }),
+            (
+                "90 days",
+                ToolSpec { deprecated: leaving("2026-11-15", "2027-02-12"), ..SAMPLE_SPEC },
+            ),
+        ];
+        assert_eq!(SAMPLE_SPEC.breach(), None);
+        assert_eq!(
+            ToolSpec { deprecated: leaving("2026-11-15", "2027-02-13"), ..SAMPLE_SPEC }.breach(),
+            None
+        );
+        for (expected, spec) in cases {
+            let breach = spec.breach().unwrap_or("nothing");
+            assert!(breach.contains(expected), "expected {expected:?}, got {breach:?}");
         }
     }
 

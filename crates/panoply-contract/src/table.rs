@@ -89,7 +89,7 @@ mod tests {
         ]);
         expect![[r#"
             fund        ชื่อ     ytd
-            A-RMF       ทองคำ   1.5
+            A-RMF       ทองคำ  1.5
             LONGER-RMF  หุ้นไทย  -2"#]]
         .assert_eq(&table.render(LONGEST_TABLE));
     }

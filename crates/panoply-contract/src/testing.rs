@@ -17,6 +17,41 @@ use crate::ids::TraceId;
 use crate::kernel::{Kernel, Scope, Settings, World};
 use crate::pack::Pack;
 use crate::pipeline::{self, MemoryIdempotencyStore, Request};
+use crate::spec::{
+    Annotations, CachePolicy, Category, Description, Example, Expect, Listing, ResponseTime,
+    ToolSpec,
+};
+
+/// A spec that keeps the contract, to be varied: `ToolSpec { tags: &[], ..SAMPLE_SPEC }`.
+pub const SAMPLE_SPEC: ToolSpec = ToolSpec {
+    name: "get-sample",
+    title: "Get a sample",
+    description: Description {
+        does: "Gives back what it was given, so that tests can see what a call does.",
+        when: "Use this in tests only.",
+        returns: "Returns the text it was given.",
+        asks: &["What did I say?"],
+    },
+    version: "1.0.0",
+    aliases: &[],
+    permissions: &["samples:read"],
+    category: Category::Query,
+    response_time: ResponseTime::Fast,
+    cache: CachePolicy::Never,
+    idempotent: true,
+    data: &[],
+    examples: &[Example {
+        shows: "a text",
+        params: r#"{"text": "hello"}"#,
+        expect: Expect::Data(r#"{"text": "hello"}"#),
+    }],
+    tags: &["testing"],
+    rate_limit: None,
+    deprecated: None,
+    annotations: Annotations::CLOSED,
+    listing: Listing::Core,
+    widget: None,
+};
 
 /// A clock that moves only when told to.
 #[derive(Debug)]

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures::FutureExt;
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use super::{Call, Kept, validate};
 use crate::audit::Fingerprint;
@@ -33,7 +34,7 @@ pub(super) async fn handle(call: &Call<'_>, input: &Value) -> Result<Kept, ToolE
         ResponseTime::Fast => within_deadline(call, guarded(handling)).await?,
         // These may compute for a while. On the blocking pool they cannot starve the others.
         ResponseTime::Medium | ResponseTime::Slow => {
-            within_deadline(call, on_blocking_pool(handling)).await?
+            within_deadline(call, on_blocking_pool(handling, call.cx.cancel.clone())).await?
         }
     }?;
     verify(entry, &reply)?;
@@ -58,9 +59,7 @@ async fn within_deadline<T>(
     tokio::select! {
         biased;
         done = work => done,
-        () = call.cx.cancel.cancelled() => {
-            Err(ToolError::new(ErrorKind::Cancelled, "CANCELLED", "the call was cancelled"))
-        }
+        () = call.cx.cancel.cancelled() => Err(cancelled()),
         () = overrun => {
             // The handler may still be computing: this asks it to stop.
             call.cx.cancel.cancel();
@@ -71,14 +70,28 @@ async fn within_deadline<T>(
     }
 }
 
+/// A handler that waits is dropped when nobody wants its answer any more; one that computes has
+/// to ask `check_cancelled` now and then.
 async fn on_blocking_pool(
     handling: Handling,
+    cancel: CancellationToken,
 ) -> Result<Result<Reply<Value>, ToolError>, ToolError> {
     let runtime = tokio::runtime::Handle::current();
-    match tokio::task::spawn_blocking(move || runtime.block_on(guarded(handling))).await {
+    let work = async move {
+        tokio::select! {
+            biased;
+            done = guarded(handling) => done,
+            () = cancel.cancelled() => Err(cancelled()),
+        }
+    };
+    match tokio::task::spawn_blocking(move || runtime.block_on(work)).await {
         Ok(done) => done,
         Err(error) => Err(ToolError::system("the blocking pool lost a handler").cause(error)),
     }
+}
+
+fn cancelled() -> ToolError {
+    ToolError::new(ErrorKind::Cancelled, "CANCELLED", "the call was cancelled")
 }
 
 /// A future whose panic is an error.
@@ -108,7 +121,7 @@ fn verify(entry: &ToolEntry, reply: &Reply<Value>) -> Result<(), ToolError> {
     if reply.notes.text.is_empty() {
         return Err(ToolError::system(format!("`{name}` answered without a text")));
     }
-    if REPLIES.fetch_add(1, Ordering::Relaxed) % REPLIES_PER_CHECK == 0
+    if REPLIES.fetch_add(1, Ordering::Relaxed).is_multiple_of(REPLIES_PER_CHECK)
         && let Err(error) = entry.data.validate(&reply.data)
     {
         let place = error.instance_path().to_string();

@@ -1,0 +1,144 @@
+//! Kept replies: who gets them, for how long, and what ends them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use panoply_contract::context::{Caller, Lang};
+use panoply_contract::permission::{Grants, Profile};
+use panoply_contract::prelude::*;
+use panoply_contract::testing::{SAMPLE_SPEC, call_as_owner, call_with};
+use serde_json::json;
+
+use crate::tools::*;
+
+const CACHED: ToolSpec =
+    ToolSpec { cache: CachePolicy::For(MINUTE), data: &["samples"], ..SAMPLE_SPEC };
+
+#[tokio::test]
+async fn a_hit_says_so_and_has_a_fresh_timestamp() {
+    let (kernel, clock) = kernel_with(CACHED, echo);
+    let first = call(&kernel, json!({"text": "x"})).await;
+    clock.advance(Duration::from_secs(30));
+    let second = call(&kernel, json!({"text": "x"})).await;
+    assert_eq!(structured(&second)["runs"], 1);
+    let (before, after) = (meta(&first, "panoply/metadata"), meta(&second, "panoply/metadata"));
+    assert_eq!((&before["cached"], &after["cached"]), (&json!(false), &json!(true)));
+    assert_eq!(before["timestamp"], "2026-11-15T12:00:00Z");
+    assert_eq!(after["timestamp"], "2026-11-15T12:00:30Z");
+    assert_eq!(
+        meta(&first, "panoply/audit")["out_hash"],
+        meta(&second, "panoply/audit")["out_hash"]
+    );
+    let snapshot = kernel.registry().get("get-sample").unwrap().meter.snapshot();
+    assert_eq!((snapshot.cache_hits, snapshot.cache_misses), (1, 1));
+}
+
+#[tokio::test]
+async fn a_reply_is_kept_only_as_long_as_the_tool_says() {
+    let (kernel, clock) = kernel_with(CACHED, echo);
+    call(&kernel, json!({"text": "x"})).await;
+    clock.advance(MINUTE);
+    assert_eq!(structured(&call(&kernel, json!({"text": "x"})).await)["runs"], 2);
+}
+
+#[tokio::test]
+async fn key_order_and_number_form_do_not_matter_but_language_does() {
+    let (kernel, _) = kernel_with(CACHED, echo);
+    call(&kernel, serde_json::from_str(r#"{"text":"x","howMany":2}"#).unwrap()).await;
+    let same = call(&kernel, serde_json::from_str(r#"{"howMany":2,"text":"x"}"#).unwrap()).await;
+    assert_eq!(structured(&same)["runs"], 1);
+    let thai = call_with(&kernel, "get-sample", json!({"text": "x", "howMany": 2}), |cx| {
+        cx.lang = Lang::Th
+    })
+    .await;
+    assert_eq!(structured(&thai)["runs"], 2);
+}
+
+#[tokio::test]
+async fn one_callers_reply_never_reaches_another_unless_it_is_shared() {
+    let other = || Caller {
+        user_id: None,
+        partition: "other".to_owned(),
+        grants: Grants::of(Profile::Reader),
+    };
+    for (cache, runs) in [(CachePolicy::For(MINUTE), 2), (CachePolicy::Shared(MINUTE), 1)] {
+        let (kernel, _) = kernel_with(ToolSpec { cache, ..CACHED }, echo);
+        call(&kernel, json!({"text": "x"})).await;
+        let reply =
+            call_with(&kernel, "get-sample", json!({"text": "x"}), |cx| cx.caller = other()).await;
+        assert_eq!(structured(&reply)["runs"], runs, "cache: {cache:?}");
+        // Nobody without the permission gets even a shared reply.
+        let barred = || Caller { grants: Grants::from_patterns([]), ..other() };
+        let reply =
+            call_with(&kernel, "get-sample", json!({"text": "x"}), |cx| cx.caller = barred()).await;
+        assert_eq!(error(&reply)["code"], "FORBIDDEN");
+    }
+}
+
+#[tokio::test]
+async fn a_hundred_callers_asking_at_once_run_the_handler_once() {
+    let (kernel, _) = kernel_with(CACHED, echo);
+    let replies =
+        futures::future::join_all((0..100).map(|_| call(&kernel, json!({"text": "x"})))).await;
+    assert!(replies.iter().all(|reply| structured(reply)["runs"] == 1));
+    assert_eq!(structured(&call(&kernel, json!({"text": "y"})).await)["runs"], 2);
+}
+
+#[tokio::test]
+async fn an_error_is_not_kept() {
+    fn fails_first(
+        _: &Params,
+        _: &CallContext,
+        output: Output,
+    ) -> Result<Reply<Output>, ToolError> {
+        match output.runs {
+            1 => Err(ToolError::business("NOT_NOW", "not now")),
+            _ => {
+                Ok(Reply::new(output, "Now.", Evidence::from(Source::new(SourceClass::Exact, "x"))))
+            }
+        }
+    }
+    let (kernel, _) = kernel_with(CACHED, fails_first);
+    assert_eq!(error(&call(&kernel, json!({"text": "x"})).await)["code"], "NOT_NOW");
+    assert_eq!(structured(&call(&kernel, json!({"text": "x"})).await)["runs"], 2);
+}
+
+#[tokio::test]
+async fn a_mutation_ends_the_kept_replies_about_what_it_changes_and_no_others() {
+    let change = ToolSpec {
+        name: "change-sample",
+        category: Category::Mutation,
+        data: &["samples"],
+        ..SAMPLE_SPEC
+    };
+    let unrelated = ToolSpec { name: "get-other", data: &["others"], ..CACHED };
+    let (kernel, _) = kernel_of(
+        published()
+            .with(Sample::new(spec(CACHED), echo))
+            .with(Sample::new(spec(change), echo))
+            .with(Sample::new(spec(unrelated), echo)),
+    );
+    let input = json!({"text": "x"});
+    let ask = async |tool: &str| {
+        structured(&call_as_owner(&kernel, tool, input.clone()).await)["runs"].clone()
+    };
+    assert_eq!((ask("get-sample").await, ask("get-other").await), (json!(1), json!(1)));
+    // A dry run changes nothing, so it ends nothing.
+    call_with(&kernel, "change-sample", input.clone(), |cx| cx.dry_run = true).await;
+    assert_eq!(ask("get-sample").await, 1);
+    ask("change-sample").await;
+    assert_eq!((ask("get-sample").await, ask("get-other").await), (json!(2), json!(1)));
+}
+
+#[tokio::test]
+async fn a_new_data_version_ends_kept_replies_whoever_made_it() {
+    let version = Arc::new(AtomicU64::new(1));
+    let seen = Arc::clone(&version);
+    let pack = published()
+        .with(Sample::new(spec(CACHED), echo))
+        .with_data_version(move || seen.load(Ordering::SeqCst));
+    let (kernel, _) = kernel_of(pack);
+    call(&kernel, json!({"text": "x"})).await;
+    version.store(2, Ordering::SeqCst);
+    assert_eq!(structured(&call(&kernel, json!({"text": "x"})).await)["runs"], 2);
+}

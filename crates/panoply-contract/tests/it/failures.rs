@@ -1,0 +1,181 @@
+//! Handlers that fail, panic, hang or answer nonsense: always a structured error, never silence.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use panoply_contract::audit::{AuditFilter, MemoryAuditLog};
+use panoply_contract::kernel::{Kernel, Settings, World};
+use panoply_contract::observe::{CallFinished, CallStarted, Observer};
+use panoply_contract::pipeline::MemoryIdempotencyStore;
+use panoply_contract::prelude::*;
+use panoply_contract::testing::{FixedClock, SAMPLE_SPEC, call_with, noon};
+use serde_json::json;
+
+use crate::tools::*;
+
+#[tokio::test]
+async fn a_panic_is_a_system_error_with_the_trace_id_and_nothing_of_the_panic() {
+    fn panics(_: &Params, _: &CallContext, _: Output) -> Result<Reply<Output>, ToolError> {
+        panic!("secret: /etc/passwd")
+    }
+    for response_time in [ResponseTime::Fast, ResponseTime::Medium] {
+        let (kernel, _) = kernel_with(ToolSpec { response_time, ..SAMPLE_SPEC }, panics);
+        let reply = call(&kernel, json!({"text": "x"})).await;
+        assert_eq!(error(&reply)["code"], "INTERNAL_ERROR");
+        assert_eq!(error(&reply)["class"], "system");
+        assert!(!format!("{reply:?}").contains("secret"), "{reply:?}");
+        assert_eq!(
+            meta(&reply, "panoply/metadata")["traceId"],
+            "4bf92f35-77b3-4da6-a3ce-929d0e0e4736"
+        );
+        // The kernel goes on.
+        assert_eq!(error(&call(&kernel, json!({"text": "x"})).await)["code"], "INTERNAL_ERROR");
+    }
+}
+
+/// Never answers.
+struct Hangs(&'static ToolSpec);
+
+impl Tool for Hangs {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> &'static ToolSpec {
+        self.0
+    }
+
+    async fn call(&self, _: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+        cx.cancel.cancelled().await;
+        std::future::pending().await
+    }
+}
+
+#[tokio::test]
+async fn a_handler_that_overruns_its_deadline_is_given_up() {
+    for response_time in [ResponseTime::Fast, ResponseTime::Medium, ResponseTime::Slow] {
+        let (kernel, clock) =
+            kernel_of(published().with(Hangs(spec(ToolSpec { response_time, ..SAMPLE_SPEC }))));
+        let calling = tokio::spawn({
+            let kernel = Arc::clone(&kernel);
+            async move { call(&kernel, json!({"text": "x"})).await }
+        });
+        while clock.sleeping() == 0 {
+            tokio::task::yield_now().await;
+        }
+        clock.advance(response_time.deadline());
+        let reply = calling.await.unwrap();
+        assert_eq!(error(&reply)["code"], "TIMEOUT", "{response_time:?}");
+        assert_eq!(error(&reply)["retryable"], true);
+    }
+}
+
+#[tokio::test]
+async fn a_caller_who_gives_up_is_not_kept_waiting() {
+    let (kernel, _) = kernel_of(published().with(Hangs(spec(SAMPLE_SPEC))));
+    let reply =
+        call_with(&kernel, "get-sample", json!({"text": "x"}), |cx| cx.cancel.cancel()).await;
+    assert_eq!(error(&reply)["code"], "CANCELLED");
+}
+
+#[tokio::test]
+async fn an_answer_that_breaks_its_own_schema_does_not_leave_the_house() {
+    /// Promises a number up to ten.
+    struct Liar;
+    /// At most ten.
+    #[derive(Serialize, JsonSchema)]
+    struct Small {
+        /// A small number.
+        #[schemars(range(min = 0, max = 10))]
+        n: u32,
+    }
+    impl Tool for Liar {
+        type Params = Params;
+        type Output = Small;
+        fn spec(&self) -> &'static ToolSpec {
+            spec(SAMPLE_SPEC)
+        }
+        async fn call(&self, _: Params, _: &CallContext) -> Result<Reply<Small>, ToolError> {
+            Ok(Reply::new(
+                Small { n: 11 },
+                "Eleven.",
+                Evidence::from(Source::new(SourceClass::Exact, "x")),
+            ))
+        }
+    }
+    let (kernel, _) = kernel_of(published().with(Liar));
+    assert_eq!(error(&call(&kernel, json!({"text": "x"})).await)["code"], "INTERNAL_ERROR");
+}
+
+#[tokio::test]
+async fn an_answer_too_large_for_any_client_says_how_to_get_a_smaller_one() {
+    fn large(_: &Params, _: &CallContext, output: Output) -> Result<Reply<Output>, ToolError> {
+        let output = Output { text: "x".repeat(90_000), ..output };
+        Ok(Reply::new(output, "Large.", Evidence::from(Source::new(SourceClass::Exact, "x"))))
+    }
+    let (kernel, _) = kernel_with(SAMPLE_SPEC, large);
+    let reply = call(&kernel, json!({"text": "x"})).await;
+    assert_eq!(error(&reply)["code"], "REPLY_TOO_LARGE");
+    assert!(error(&reply)["hint"].as_str().unwrap().starts_with("ask for less"));
+}
+
+/// Counts what it is told.
+#[derive(Default)]
+struct Counting {
+    started: AtomicUsize,
+    finished: AtomicUsize,
+    failed: AtomicUsize,
+}
+
+impl Observer for Counting {
+    fn started(&self, call: &CallStarted<'_>) {
+        assert_eq!((call.tool, call.pack), ("get-sample", "sample"));
+        assert!(call.input.is_object());
+        self.started.fetch_add(1, Ordering::SeqCst);
+    }
+
+    fn finished(&self, call: &CallFinished<'_>) {
+        self.finished.fetch_add(1, Ordering::SeqCst);
+        self.failed.fetch_add(usize::from(call.error.is_some()), Ordering::SeqCst);
+    }
+}
+
+#[tokio::test]
+async fn every_call_is_observed_counted_and_audited_at_start_and_end() {
+    let observer = Arc::new(Counting::default());
+    let audit = MemoryAuditLog::default();
+    let world = World {
+        clock: FixedClock::at(noon()),
+        audit: Arc::new(audit),
+        idempotency: Arc::new(MemoryIdempotencyStore::default()),
+        observers: vec![observer.clone()],
+    };
+    let pack = published().with(Sample::new(spec(SAMPLE_SPEC), echo));
+    let kernel = Kernel::new(vec![pack], world, Settings::default()).unwrap();
+    call(&kernel, json!({"text": "x"})).await;
+    call(&kernel, json!({"bad": "x"})).await;
+    let told = (&observer.started, &observer.finished, &observer.failed);
+    assert_eq!(
+        (
+            told.0.load(Ordering::SeqCst),
+            told.1.load(Ordering::SeqCst),
+            told.2.load(Ordering::SeqCst)
+        ),
+        (2, 2, 1)
+    );
+    let rows =
+        kernel.audit().read(AuditFilter { limit: 10, ..AuditFilter::default() }).await.unwrap();
+    let codes: Vec<Option<&str>> = rows.iter().map(|row| row.entry.error_code.as_deref()).collect();
+    assert_eq!(codes, [Some("INVALID_INPUT"), None]);
+    assert!(rows.iter().all(|row| row.entry.audit.in_hash.len() == 64));
+    let snapshot = kernel.registry().get("get-sample").unwrap().meter.snapshot();
+    assert_eq!((snapshot.calls, snapshot.errors), (2, [1, 0, 0]));
+}
+
+#[tokio::test]
+async fn the_same_call_at_the_same_time_gives_the_same_bytes() {
+    let run = async || {
+        let (kernel, _) = sample_kernel();
+        format!("{:?}", call(&kernel, json!({"text": "x", "howMany": 3})).await)
+    };
+    assert_eq!(run().await, run().await);
+}

@@ -1,0 +1,10 @@
+//! The pipeline and the kernel, seen from outside: every test goes through `pipeline::call`.
+
+mod caching;
+mod checklist;
+mod failures;
+mod gates;
+mod hints;
+mod kernel_tools;
+mod mutations;
+mod tools;

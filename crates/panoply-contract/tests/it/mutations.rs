@@ -1,0 +1,158 @@
+//! Mutations: done once per idempotency key, not at all in a dry run, and never unrecorded.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures::future::BoxFuture;
+use panoply_contract::audit::{AuditEntry, AuditFilter, AuditLog, AuditRow};
+use panoply_contract::kernel::{Kernel, Settings, World};
+use panoply_contract::pipeline::MemoryIdempotencyStore;
+use panoply_contract::prelude::*;
+use panoply_contract::testing::{FixedClock, SAMPLE_SPEC, call_with, noon};
+use serde_json::{Value, json};
+
+use crate::tools::*;
+
+const MUTATION: ToolSpec =
+    ToolSpec { category: Category::Mutation, data: &["samples"], ..SAMPLE_SPEC };
+
+async fn change(kernel: &Kernel, input: Value, key: &str) -> panoply_contract::dialect::Envelope {
+    let key = key.to_owned();
+    call_with(kernel, "get-sample", input, |cx| cx.idempotency_key = Some(key)).await
+}
+
+#[tokio::test]
+async fn a_repeated_key_brings_back_the_first_result_and_runs_nothing() {
+    let (kernel, clock) = kernel_with(MUTATION, echo);
+    let first = change(&kernel, json!({"text": "x"}), "k1").await;
+    let again = change(&kernel, json!({"text": "x"}), "k1").await;
+    assert_eq!(structured(&first), structured(&again));
+    assert_eq!(meta(&again, "panoply/metadata")["replayed"], true);
+    assert_eq!(structured(&change(&kernel, json!({"text": "x"}), "k2").await)["runs"], 2);
+    clock.advance(MINUTE * 60 * 24);
+    assert_eq!(structured(&change(&kernel, json!({"text": "x"}), "k1").await)["runs"], 3);
+}
+
+#[tokio::test]
+async fn a_key_belongs_to_its_input() {
+    let (kernel, _) = kernel_with(MUTATION, echo);
+    change(&kernel, json!({"text": "x"}), "k").await;
+    let other = change(&kernel, json!({"text": "y"}), "k").await;
+    assert_eq!(error(&other)["code"], "IDEMPOTENCY_CONFLICT");
+}
+
+#[tokio::test]
+async fn two_callers_with_the_same_key_at_once_make_one_change() {
+    let (kernel, _) = kernel_with(MUTATION, echo);
+    let (one, two) = futures::join!(
+        change(&kernel, json!({"text": "x"}), "k"),
+        change(&kernel, json!({"text": "x"}), "k")
+    );
+    assert_eq!(structured(&one)["runs"], 1);
+    assert_eq!(error(&two)["code"], "IDEMPOTENCY_RUNNING");
+    assert_eq!(structured(&change(&kernel, json!({"text": "x"}), "k").await)["runs"], 1);
+}
+
+#[tokio::test]
+async fn a_failed_change_gives_its_key_back() {
+    fn fails_first(
+        _: &Params,
+        _: &CallContext,
+        output: Output,
+    ) -> Result<Reply<Output>, ToolError> {
+        match output.runs {
+            1 => Err(ToolError::conflict("BUSY", "busy")),
+            _ => echo(
+                &Params { text: String::new(), how_many: None, direction: None },
+                &context(),
+                output,
+            ),
+        }
+    }
+    fn context() -> CallContext {
+        let clock = FixedClock::at(noon());
+        CallContext::local(
+            clock,
+            panoply_contract::ids::TraceId::parse("4bf92f3577b34da6a3ce929d0e0e4736").unwrap(),
+        )
+    }
+    let (kernel, _) = kernel_with(MUTATION, fails_first);
+    assert_eq!(error(&change(&kernel, json!({"text": "x"}), "k").await)["code"], "BUSY");
+    assert_eq!(structured(&change(&kernel, json!({"text": "x"}), "k").await)["runs"], 2);
+}
+
+#[tokio::test]
+async fn a_dry_run_says_so_and_leaves_the_key_unused() {
+    fn dry_runs_only(
+        params: &Params,
+        cx: &CallContext,
+        output: Output,
+    ) -> Result<Reply<Output>, ToolError> {
+        assert!(cx.dry_run || output.runs > 1);
+        echo(params, cx, output)
+    }
+    let (kernel, _) = kernel_with(MUTATION, dry_runs_only);
+    let preview = call_with(&kernel, "get-sample", json!({"text": "x"}), |cx| {
+        cx.dry_run = true;
+        cx.idempotency_key = Some("k".to_owned());
+    })
+    .await;
+    assert_eq!(meta(&preview, "panoply/metadata")["dryRun"], true);
+    assert_eq!(structured(&change(&kernel, json!({"text": "x"}), "k").await)["runs"], 2);
+}
+
+#[tokio::test]
+async fn a_key_that_is_no_key_is_refused() {
+    let (kernel, _) = kernel_with(MUTATION, echo);
+    for key in [String::new(), "x".repeat(201)] {
+        let reply = change(&kernel, json!({"text": "x"}), &key).await;
+        assert_eq!(error(&reply)["code"], "BAD_IDEMPOTENCY_KEY", "key of {} bytes", key.len());
+    }
+}
+
+/// A log that can be broken.
+#[derive(Default)]
+struct BrokenLog {
+    refuses_to_start: AtomicBool,
+    refuses_to_append: AtomicBool,
+}
+
+impl AuditLog for BrokenLog {
+    fn ready(&self) -> Result<(), ToolError> {
+        if self.refuses_to_start.load(Ordering::SeqCst) {
+            Err(ToolError::system("disk full"))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn append(&self, _: AuditEntry) -> BoxFuture<'static, Result<(), ToolError>> {
+        let broken = self.refuses_to_append.load(Ordering::SeqCst);
+        Box::pin(async move { if broken { Err(ToolError::system("disk full")) } else { Ok(()) } })
+    }
+
+    fn read(&self, _: AuditFilter) -> BoxFuture<'static, Result<Vec<AuditRow>, ToolError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_changed_that_cannot_be_recorded() {
+    let log = Arc::new(BrokenLog::default());
+    let tool = Sample::new(spec(MUTATION), echo);
+    let runs = Arc::clone(&tool.runs);
+    let world = World {
+        clock: FixedClock::at(noon()),
+        audit: log.clone(),
+        idempotency: Arc::new(MemoryIdempotencyStore::default()),
+        observers: Vec::new(),
+    };
+    let kernel = Kernel::new(vec![published().with(tool)], world, Settings::default()).unwrap();
+    log.refuses_to_start.store(true, Ordering::SeqCst);
+    assert_eq!(error(&call(&kernel, json!({"text": "x"})).await)["code"], "INTERNAL_ERROR");
+    assert_eq!(runs.load(Ordering::SeqCst), 0);
+    log.refuses_to_start.store(false, Ordering::SeqCst);
+    log.refuses_to_append.store(true, Ordering::SeqCst);
+    // It ran, but the caller is not told that all is well.
+    assert_eq!(error(&call(&kernel, json!({"text": "x"})).await)["code"], "INTERNAL_ERROR");
+}
