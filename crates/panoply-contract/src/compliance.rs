@@ -17,7 +17,7 @@ use crate::kernel::{Kernel, Scope};
 use crate::pipeline::{self, Request};
 use crate::registry::ToolEntry;
 use crate::schema;
-use crate::spec::{CachePolicy, Expect, ToolSpec};
+use crate::spec::{Expect, ToolSpec};
 
 /// The lines of the checklist, in its order.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
@@ -321,7 +321,7 @@ async fn behaviour(kernel: &Kernel, entry: &ToolEntry) -> Vec<Violation> {
                 format!("example \"{}\": {message}", example.shows),
             ));
         }
-        found.extend(envelope_violations(spec, &envelope));
+        found.extend(envelope_violations(kernel, spec, &envelope));
         last_audit = part(&envelope, AUDIT_KEY, "audit").unwrap_or(last_audit);
     }
     let nonsense = replay(kernel, spec, json!({"no such argument": true})).await;
@@ -337,12 +337,6 @@ async fn behaviour(kernel: &Kernel, entry: &ToolEntry) -> Vec<Violation> {
     }
     if last_audit.get("in_hash").is_none() {
         found.push(Violation::new(spec.name, Line::Logging, "calls carry no audit"));
-    }
-    if matches!(spec.cache, CachePolicy::Shared(_))
-        && spec.permissions.is_empty()
-        && spec.category.mutates()
-    {
-        found.push(Violation::new(spec.name, Line::Cacheable, "a mutation is never cached"));
     }
     found
 }
@@ -432,7 +426,11 @@ fn contains(seen: &Value, expected: &Value, pointer: &str) -> Option<String> {
     }
 }
 
-fn envelope_violations(spec: &'static ToolSpec, envelope: &Envelope) -> Vec<Violation> {
+fn envelope_violations(
+    kernel: &Kernel,
+    spec: &'static ToolSpec,
+    envelope: &Envelope,
+) -> Vec<Violation> {
     if let Envelope::Result { text, .. } = envelope
         && text.is_empty()
     {
@@ -444,7 +442,10 @@ fn envelope_violations(spec: &'static ToolSpec, envelope: &Envelope) -> Vec<Viol
     let mut found = Vec::new();
     match part(envelope, HINTS_KEY, "agentHints") {
         None => found.push(Violation::new(spec.name, Line::Hints, "no agentHints")),
-        Some(hints) => found.extend(hint_violations(spec, &hints)),
+        Some(hints) => {
+            found.extend(hint_violations(spec, &hints));
+            found.extend(unfollowable(kernel, spec, &hints));
+        }
     }
     let metadata = part(envelope, METADATA_KEY, "metadata").unwrap_or_default();
     for field in
@@ -464,6 +465,22 @@ fn part(envelope: &Envelope, meta_key: &str, member: &str) -> Option<Value> {
         .or_else(|| structured.as_ref().and_then(|body| body.get(member)))
         .or_else(|| meta.get(crate::dialect::ERROR_KEY).and_then(|body| body.get(member)))
         .cloned()
+}
+
+/// Suggestions that could not be followed as they stand.
+fn unfollowable(kernel: &Kernel, spec: &'static ToolSpec, hints: &Value) -> Vec<Violation> {
+    let actions = hints.get("suggestedNextActions").and_then(Value::as_array);
+    let broken = |action: &&Value| {
+        let name = action.get("action").and_then(Value::as_str).unwrap_or_default();
+        let arguments = action.get("data").cloned().unwrap_or_default();
+        !kernel.registry().get(name).is_some_and(|entry| entry.input.is_valid(&arguments))
+    };
+    let broken = actions.into_iter().flatten().filter(broken);
+    broken
+        .map(|action| {
+            Violation::new(spec.name, Line::Hints, format!("cannot be followed: {action}"))
+        })
+        .collect()
 }
 
 fn hint_violations(spec: &'static ToolSpec, hints: &Value) -> Vec<Violation> {

@@ -48,7 +48,7 @@ async fn key_order_and_number_form_do_not_matter_but_language_does() {
     let same = call(&kernel, serde_json::from_str(r#"{"howMany":2,"text":"x"}"#).unwrap()).await;
     assert_eq!(structured(&same)["runs"], 1);
     let thai = call_with(&kernel, "get-sample", json!({"text": "x", "howMany": 2}), |cx| {
-        cx.lang = Lang::Th
+        cx.lang = Lang::Th;
     })
     .await;
     assert_eq!(structured(&thai)["runs"], 2);
