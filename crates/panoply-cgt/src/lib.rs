@@ -1,0 +1,13 @@
+//! UK Capital Gains Tax on shares: from a list of trades to the figures of the return, with the
+//! law behind each number.
+//!
+//! Everything at the top is the computation alone: values in, values out, no contract, no I/O.
+//! [`tools`] is what an agent calls.
+
+pub mod currency;
+pub mod money;
+pub mod number;
+pub mod ratio;
+pub mod tax_year;
+pub mod transaction;
+mod wide;

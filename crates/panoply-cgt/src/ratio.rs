@@ -1,0 +1,144 @@
+//! Fractions of whole numbers: split factors, and quantities that no decimal can hold.
+
+use std::fmt;
+
+use rust_decimal::Decimal;
+
+/// How many decimals a fraction without end is printed with.
+const DECIMALS_SHOWN: u32 = 12;
+
+/// A fraction in lowest terms that is not negative.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Hash)]
+pub struct Ratio {
+    numerator: u128,
+    denominator: u128,
+}
+
+impl Ratio {
+    /// One.
+    pub const ONE: Self = Self { numerator: 1, denominator: 1 };
+    /// Nothing.
+    pub const ZERO: Self = Self { numerator: 0, denominator: 1 };
+
+    /// `numerator ÷ denominator`; `None` when the denominator is zero.
+    pub fn new(numerator: u128, denominator: u128) -> Option<Self> {
+        let common = gcd(numerator, denominator);
+        (denominator != 0)
+            .then(|| Self { numerator: numerator / common, denominator: denominator / common })
+    }
+
+    /// A decimal as a fraction; `None` when it is negative.
+    pub fn of(decimal: Decimal) -> Option<Self> {
+        let mantissa = u128::try_from(decimal.mantissa()).ok()?;
+        Self::new(mantissa, 10_u128.checked_pow(decimal.scale())?)
+    }
+
+    /// The number above the line.
+    pub const fn numerator(self) -> u128 {
+        self.numerator
+    }
+
+    /// The number below the line.
+    pub const fn denominator(self) -> u128 {
+        self.denominator
+    }
+
+    /// Whether it is nothing.
+    pub const fn is_zero(self) -> bool {
+        self.numerator == 0
+    }
+
+    /// One over it; `None` for zero.
+    pub fn inverse(self) -> Option<Self> {
+        Self::new(self.denominator, self.numerator)
+    }
+
+    /// The product; `None` when it does not fit.
+    pub fn times(self, other: Self) -> Option<Self> {
+        // Crosswise first, so that the product is in lowest terms and as small as can be.
+        let left = gcd(self.numerator, other.denominator).max(1);
+        let right = gcd(other.numerator, self.denominator).max(1);
+        let numerator = (self.numerator / left).checked_mul(other.numerator / right)?;
+        let denominator = (self.denominator / right).checked_mul(other.denominator / left)?;
+        Some(Self { numerator, denominator })
+    }
+}
+
+/// The decimal it is, or twelve decimals of it when it has no end.
+impl fmt::Display for Ratio {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, mut rest) =
+            (self.numerator / self.denominator, self.numerator % self.denominator);
+        if rest == 0 {
+            return write!(f, "{whole}");
+        }
+        let limit = if self.has_an_end() { u32::MAX } else { DECIMALS_SHOWN };
+        let mut decimals = String::new();
+        for _ in 0..limit {
+            let Some(shifted) = rest.checked_mul(10).filter(|_| rest > 0) else { break };
+            let digit = u32::try_from(shifted / self.denominator).unwrap_or_default();
+            decimals.extend(char::from_digit(digit, 10));
+            rest = shifted % self.denominator;
+        }
+        write!(f, "{whole}.{decimals}")
+    }
+}
+
+impl Ratio {
+    /// Whether its decimals come to an end: only twos and fives below the line.
+    const fn has_an_end(self) -> bool {
+        let mut rest = self.denominator;
+        while rest.is_multiple_of(2) {
+            rest /= 2;
+        }
+        while rest.is_multiple_of(5) {
+            rest /= 5;
+        }
+        rest == 1
+    }
+}
+
+/// The largest number that divides both.
+pub(crate) const fn gcd(mut a: u128, mut b: u128) -> u128 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    if a == 0 { 1 } else { a }
+}
+
+/// The smallest number that both divide; `None` when it does not fit.
+pub(crate) const fn lcm(a: u128, b: u128) -> Option<u128> {
+    (a / gcd(a, b)).checked_mul(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ratio(numerator: u128, denominator: u128) -> Ratio {
+        Ratio::new(numerator, denominator).unwrap()
+    }
+
+    #[test]
+    fn a_fraction_is_printed_as_the_decimal_it_is() {
+        let cases = [
+            (ratio(0, 5), "0"),
+            (ratio(10, 5), "2"),
+            (ratio(1, 8), "0.125"),
+            (ratio(100, 3), "33.333333333333"),
+            (ratio(1, 1_000_000_000_000_000_000), "0.000000000000000001"),
+        ];
+        for (ratio, expected) in cases {
+            assert_eq!(ratio.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn a_product_is_in_lowest_terms() {
+        assert_eq!(ratio(2, 3).times(ratio(3, 4)), Some(ratio(1, 2)));
+        assert_eq!(ratio(1, 3).inverse(), Some(ratio(3, 1)));
+        assert_eq!(ratio(u128::MAX, 1).times(ratio(2, 1)), None);
+        assert_eq!(Ratio::ZERO.inverse(), None);
+        assert_eq!(Ratio::of("0.25".parse().unwrap()), Some(ratio(1, 4)));
+    }
+}

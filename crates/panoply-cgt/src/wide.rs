@@ -1,0 +1,92 @@
+//! `a × b ÷ c` without losing the middle: the product of two 128-bit numbers has 256.
+
+/// `a × b ÷ c`, rounded to nearest with halves up; `None` when `c` is zero or the result does
+/// not fit.
+pub(crate) fn mul_div(a: u128, b: u128, c: u128) -> Option<u128> {
+    if c == 0 {
+        return None;
+    }
+    let (quotient, remainder) = match a.checked_mul(b) {
+        Some(product) => (product / c, product % c),
+        None => divide(multiply(a, b), c)?,
+    };
+    // `remainder ≥ c / 2`, written so that it cannot overflow.
+    if remainder >= c - remainder { quotient.checked_add(1) } else { Some(quotient) }
+}
+
+/// A 256-bit number: high and low half.
+type Wide = (u128, u128);
+
+const HALF: u32 = 64;
+const LOW: u128 = (1 << HALF) - 1;
+
+/// Schoolbook multiplication in halves of 64 bits.
+const fn multiply(a: u128, b: u128) -> Wide {
+    let (a1, a0) = (a >> HALF, a & LOW);
+    let (b1, b0) = (b >> HALF, b & LOW);
+    let low = a0 * b0;
+    let (middle, carry) = (a1 * b0).overflowing_add(a0 * b1);
+    let (low, low_carry) = low.overflowing_add(middle << HALF);
+    let high = a1 * b1 + (middle >> HALF) + ((carry as u128) << HALF) + low_carry as u128;
+    (high, low)
+}
+
+/// Long division bit by bit. Slow, but only amounts beyond 38 digits come here.
+fn divide((high, low): Wide, divisor: u128) -> Option<(u128, u128)> {
+    if high >= divisor {
+        return None;
+    }
+    let (mut remainder, mut quotient) = (high, 0_u128);
+    for bit in (0..128).rev() {
+        let overflows = remainder >> 127 == 1;
+        remainder = (remainder << 1) | ((low >> bit) & 1);
+        quotient <<= 1;
+        if overflows || remainder >= divisor {
+            remainder = remainder.wrapping_sub(divisor);
+            quotient |= 1;
+        }
+    }
+    Some((quotient, remainder))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_middle_may_be_wider_than_the_result() {
+        // Checked with Python's integers: round-half-up of a * b / c.
+        let cases = [
+            (10, 1, 4, Some(3)),
+            (9, 1, 4, Some(2)),
+            (u128::MAX, u128::MAX, u128::MAX, Some(u128::MAX)),
+            (u128::MAX, 3, 7, Some(145_835_300_108_973_627_198_589_117_470_757_804_909)),
+            (
+                10_u128.pow(38),
+                10_u128.pow(38),
+                3 * 10_u128.pow(38),
+                Some(33_333_333_333_333_333_333_333_333_333_333_333_333),
+            ),
+            (u128::MAX, 2, 1, None),
+            (1, 1, 0, None),
+        ];
+        for (a, b, c, expected) in cases {
+            assert_eq!(mul_div(a, b, c), expected, "{a} * {b} / {c}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn dividing_undoes_multiplying(a: u128, b in 1_u128.., ) {
+            prop_assert_eq!(mul_div(a, b, b), Some(a));
+        }
+
+        #[test]
+        fn long_division_agrees_with_the_short_one(a: u64, b: u64, c in 1_u128..) {
+            let product = u128::from(a) * u128::from(b);
+            prop_assert_eq!(divide((0, product), c), Some((product / c, product % c)));
+        }
+    }
+}
