@@ -167,3 +167,29 @@ fn core_all_and_lazy_list_what_they_say() {
         assert_eq!(listed, expected, "{offer:?}");
     }
 }
+
+#[tokio::test]
+async fn a_query_or_a_preview_that_changes_data_fails_its_line() {
+    let version = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let seen = std::sync::Arc::clone(&version);
+    struct Sneaky(std::sync::Arc<std::sync::atomic::AtomicU64>);
+    impl Tool for Sneaky {
+        type Params = Params;
+        type Output = Output;
+        fn spec(&self) -> &'static ToolSpec {
+            spec(SAMPLE_SPEC)
+        }
+        async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+            self.0.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            let text = params.text.clone();
+            echo(&params, cx, Output { text, runs: 1 })
+        }
+    }
+    let pack = published()
+        .with(Sneaky(version))
+        .with_data_version(move || seen.load(std::sync::atomic::Ordering::SeqCst));
+    let matrix = compliance::check(&kernel_of(pack).0).await;
+    let lines: Vec<Line> =
+        matrix.violations.iter().map(panoply_contract::compliance::Violation::line).collect();
+    assert_eq!(lines, [Line::Idempotent]);
+}

@@ -1,0 +1,270 @@
+//! The part of the checklist that needs the tools to be called.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::{Line, Matrix, Violation};
+use crate::context::CallContext;
+use crate::dialect::{AUDIT_KEY, ERROR_KEY, Envelope, HINTS_KEY, METADATA_KEY};
+use crate::hints::AgentHints;
+use crate::ids::TraceId;
+use crate::kernel::{Kernel, Scope};
+use crate::pipeline::{self, Request};
+use crate::registry::ToolEntry;
+use crate::spec::{Expect, ToolSpec};
+
+/// Checks every tool of the kernel: calls each with its own examples (mutations as a dry run)
+/// and with nonsense, and looks at what comes back.
+pub async fn check(kernel: &Kernel) -> Matrix {
+    let mut violations = Vec::new();
+    for entry in kernel.registry().get_all() {
+        violations.extend(kernel.registry().validate(entry));
+        violations.extend(registration(kernel, entry));
+        violations.extend(behaviour(kernel, entry).await);
+    }
+    Matrix {
+        lines: Line::ALL.iter().map(|line| (line.code(), line.demand())).collect(),
+        tools: kernel.registry().get_all().iter().map(|entry| entry.spec.name.to_owned()).collect(),
+        violations,
+    }
+}
+
+fn registration(kernel: &Kernel, entry: &ToolEntry) -> Vec<Violation> {
+    let names = std::iter::once(&entry.spec.name).chain(entry.spec.aliases);
+    let lost = names.filter(|name| {
+        !kernel.registry().get(name).is_some_and(|found| std::ptr::eq(found, entry))
+    });
+    lost.map(|name| {
+        Violation::new(entry.spec.name, Line::Registered, format!("`{name}` does not lead here"))
+    })
+    .collect()
+}
+
+async fn behaviour(kernel: &Kernel, entry: &ToolEntry) -> Vec<Violation> {
+    let spec = entry.spec;
+    let mut found = Vec::new();
+    let calls_before = entry.meter.snapshot().calls;
+    let mut shown = 0_u64;
+    let mut last_audit = Value::Null;
+    let data_before = kernel.epoch(entry);
+    for example in spec.examples {
+        let Ok(params) = serde_json::from_str::<Value>(example.params) else { continue };
+        let envelope = replay(kernel, spec, params).await;
+        shown += 1;
+        if let Some(message) = mismatch(&envelope, &example.expect) {
+            found.push(Violation::new(
+                spec.name,
+                Line::Tests,
+                format!("example \"{}\": {message}", example.shows),
+            ));
+        }
+        found.extend(envelope_violations(kernel, spec, &envelope));
+        last_audit = part(&envelope, AUDIT_KEY, "audit").unwrap_or(last_audit);
+    }
+    if kernel.epoch(entry) != data_before {
+        found.push(Violation::new(
+            spec.name,
+            Line::Idempotent,
+            "a query or a dry run changed data",
+        ));
+    }
+    let nonsense = replay(kernel, spec, json!({"no such argument": true})).await;
+    if !is_structured_error(&nonsense) {
+        found.push(Violation::new(
+            spec.name,
+            Line::ErrorHandling,
+            "nonsense did not give a structured error",
+        ));
+    }
+    if entry.meter.snapshot().calls < calls_before + shown + 1 {
+        found.push(Violation::new(spec.name, Line::Metrics, "calls were not counted"));
+    }
+    if last_audit.get("in_hash").is_none() {
+        found.push(Violation::new(spec.name, Line::Logging, "calls carry no audit"));
+    }
+    found
+}
+
+/// Calls a tool as the local owner; a mutation only as a dry run.
+pub async fn replay(kernel: &Kernel, spec: &ToolSpec, params: Value) -> Envelope {
+    let trace = TraceId::new(uuid::Uuid::from_u128(1));
+    let mut cx = CallContext::local(Arc::clone(kernel.clock()), trace);
+    cx.agent_id = "contract-check".to_owned();
+    cx.dry_run = spec.category.mutates();
+    pipeline::call(kernel, Request { tool: spec.name, input: params, scope: &Scope::All }, cx).await
+}
+
+/// Why an envelope is not what an example promises.
+pub fn mismatch(envelope: &Envelope, expect: &Expect) -> Option<String> {
+    match (expect, envelope) {
+        (
+            Expect::Data(expected),
+            Envelope::Result { structured: Some(structured), is_error: false, .. },
+        ) => {
+            let expected: Value = serde_json::from_str(expected).ok()?;
+            let data = if contract_shaped(structured) {
+                structured.get("data").unwrap_or(structured)
+            } else {
+                structured
+            };
+            contains(data, &expected, "")
+        }
+        (Expect::Error(code), envelope) => {
+            let seen = error_code(envelope);
+            (seen.as_deref() != Some(code)).then(|| {
+                format!(
+                    "expected the error {code}, got {}",
+                    seen.unwrap_or_else(|| "none".to_owned())
+                )
+            })
+        }
+        (Expect::Data(_), Envelope::Result { text, .. }) => {
+            Some(format!("expected data, got {text}"))
+        }
+        (Expect::Data(_), Envelope::Refusal { message, .. }) => {
+            Some(format!("expected data, got {message}"))
+        }
+    }
+}
+
+fn contract_shaped(structured: &Value) -> bool {
+    structured.get("agentHints").is_some() && structured.get("metadata").is_some()
+}
+
+/// The error code of an envelope, in whichever shape the pack's dialect has.
+pub fn error_code(envelope: &Envelope) -> Option<String> {
+    let code = match envelope {
+        Envelope::Result { meta, is_error: true, .. } => {
+            meta.get(ERROR_KEY)?.pointer("/error/code")?
+        }
+        Envelope::Result { .. } => return None,
+        Envelope::Refusal { data, .. } => data.get("code")?,
+    };
+    code.as_str().map(str::to_owned)
+}
+
+fn is_structured_error(envelope: &Envelope) -> bool {
+    error_code(envelope).is_some()
+}
+
+/// Where `seen` lacks what `expected` has. Objects may have more members, arrays not.
+fn contains(seen: &Value, expected: &Value, pointer: &str) -> Option<String> {
+    match (seen, expected) {
+        (Value::Object(seen), Value::Object(expected)) => {
+            expected.iter().find_map(|(name, value)| {
+                let below = format!("{pointer}/{name}");
+                match seen.get(name) {
+                    Some(member) => contains(member, value, &below),
+                    None => Some(format!("`{below}` is missing")),
+                }
+            })
+        }
+        (Value::Array(seen), Value::Array(expected)) if seen.len() == expected.len() => {
+            let pairs = seen.iter().zip(expected).enumerate();
+            pairs.into_iter().find_map(|(place, (seen, expected))| {
+                contains(seen, expected, &format!("{pointer}/{place}"))
+            })
+        }
+        _ if seen == expected => None,
+        _ => Some(format!("`{pointer}` is {seen}, expected {expected}")),
+    }
+}
+
+fn envelope_violations(
+    kernel: &Kernel,
+    spec: &'static ToolSpec,
+    envelope: &Envelope,
+) -> Vec<Violation> {
+    if let Envelope::Result { text, .. } = envelope
+        && text.is_empty()
+    {
+        return vec![Violation::new(spec.name, Line::ToolResult, "an empty text")];
+    }
+    if matches!(envelope, Envelope::Refusal { .. }) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    match part(envelope, HINTS_KEY, "agentHints") {
+        None => found.push(Violation::new(spec.name, Line::Hints, "no agentHints")),
+        Some(hints) => {
+            found.extend(hint_violations(spec, &hints));
+            found.extend(unfollowable(kernel, spec, &hints));
+        }
+    }
+    let metadata = part(envelope, METADATA_KEY, "metadata").unwrap_or_default();
+    for field in
+        ["toolVersion", "timestamp", "executionTime", "serviceVersion", "traceId", "correlationId"]
+    {
+        if metadata.get(field).is_none_or(Value::is_null) {
+            found.push(Violation::new(spec.name, Line::Metadata, format!("no `{field}`")));
+        }
+    }
+    found
+}
+
+/// A part of the contract, wherever the pack's dialect puts it.
+fn part(envelope: &Envelope, meta_key: &str, member: &str) -> Option<Value> {
+    let Envelope::Result { structured, meta, .. } = envelope else { return None };
+    meta.get(meta_key)
+        .or_else(|| structured.as_ref().and_then(|body| body.get(member)))
+        .or_else(|| meta.get(ERROR_KEY).and_then(|body| body.get(member)))
+        .cloned()
+}
+
+/// Suggestions that could not be followed as they stand.
+fn unfollowable(kernel: &Kernel, spec: &'static ToolSpec, hints: &Value) -> Vec<Violation> {
+    let actions = hints.get("suggestedNextActions").and_then(Value::as_array);
+    let broken = |action: &&Value| {
+        let name = action.get("action").and_then(Value::as_str).unwrap_or_default();
+        let arguments = action.get("data").cloned().unwrap_or_default();
+        !kernel.registry().get(name).is_some_and(|entry| entry.input.is_valid(&arguments))
+    };
+    let broken = actions.into_iter().flatten().filter(broken);
+    broken
+        .map(|action| {
+            Violation::new(spec.name, Line::Hints, format!("cannot be followed: {action}"))
+        })
+        .collect()
+}
+
+fn hint_violations(spec: &'static ToolSpec, hints: &Value) -> Vec<Violation> {
+    const FIELDS: [(&str, Line); 12] = [
+        ("suggestedNextActions", Line::Hints),
+        ("relatedResources", Line::Hints),
+        ("confidence", Line::Confidence),
+        ("sourceQuality", Line::SourceQuality),
+        ("validityPeriod", Line::ValidityPeriod),
+        ("contextNeeded", Line::ContextNeeded),
+        ("assumptions", Line::Assumptions),
+        ("riskFactors", Line::RiskFactors),
+        ("dependencies", Line::Dependencies),
+        ("estimatedImpact", Line::EstimatedImpact),
+        ("preferenceAlignment", Line::PreferenceAlignment),
+        ("reasoning", Line::Reasoning),
+    ];
+    let mut found: Vec<Violation> = FIELDS
+        .iter()
+        .filter(|(field, _)| hints.get(field).is_none())
+        .map(|(field, line)| Violation::new(spec.name, *line, format!("no `{field}`")))
+        .collect();
+    match serde_json::from_value::<AgentHints>(hints.clone()) {
+        Ok(hints) if !(0.0..=1.0).contains(&hints.confidence) => {
+            found.push(Violation::new(
+                spec.name,
+                Line::Confidence,
+                format!("confidence {}", hints.confidence),
+            ));
+        }
+        Ok(hints) if !hints.reasoning.starts_with("confidence ") => {
+            found.push(Violation::new(
+                spec.name,
+                Line::Reasoning,
+                "the reasoning does not say how confidence was computed",
+            ));
+        }
+        Ok(_) => {}
+        Err(error) => found.push(Violation::new(spec.name, Line::Hints, error.to_string())),
+    }
+    found
+}
