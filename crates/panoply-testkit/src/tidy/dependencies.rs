@@ -73,6 +73,9 @@ const TABLE: &[(&str, &[&str])] = &[
     (
         "panoply-store",
         &[
+            "base64",
+            "futures",
+            "getrandom",
             "jiff",
             "panoply-contract",
             "rusqlite",
