@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::audit::MemoryAuditLog;
 use crate::clock::Clock;
-use crate::compliance::Violation;
+use crate::compliance::{self, Violation};
 use crate::context::CallContext;
 use crate::dialect::Envelope;
 use crate::ids::TraceId;
@@ -131,6 +131,14 @@ pub fn kernel_in_memory(
         observers: Vec::new(),
     };
     Kernel::new(packs, world, settings)
+}
+
+/// Everything the contract finds wrong with a pack: the one test that every pack has.
+pub async fn check_pack(pack: Pack) -> Vec<Violation> {
+    match kernel_in_memory(vec![pack], FixedClock::at(noon()), Settings::default()) {
+        Ok(kernel) => compliance::check(&kernel).await.violations,
+        Err(violations) => violations,
+    }
 }
 
 /// Calls a tool as the local owner.

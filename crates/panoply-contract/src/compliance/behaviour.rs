@@ -60,6 +60,7 @@ async fn behaviour(kernel: &Kernel, entry: &ToolEntry) -> Vec<Violation> {
             ));
         }
         found.extend(envelope_violations(kernel, spec, &envelope));
+        found.extend(broken_output_schema(entry, &envelope));
         last_audit = part(&envelope, AUDIT_KEY, "audit").unwrap_or(last_audit);
     }
     if kernel.epoch(entry) != data_before {
@@ -84,6 +85,20 @@ async fn behaviour(kernel: &Kernel, entry: &ToolEntry) -> Vec<Violation> {
         found.push(Violation::new(spec.name, Line::Logging, "calls carry no audit"));
     }
     found
+}
+
+/// A reply that its published schema does not allow: a strict client would drop it.
+fn broken_output_schema(entry: &ToolEntry, envelope: &Envelope) -> Option<Violation> {
+    let Envelope::Result { structured: Some(structured), .. } = envelope else { return None };
+    let problem = match jsonschema::validator_for(&entry.output_schema) {
+        Ok(validator) => validator.validate(structured).err()?.to_string(),
+        Err(error) => error.to_string(),
+    };
+    Some(Violation::new(
+        entry.spec.name,
+        Line::ToolResult,
+        format!("breaks its output schema: {problem}"),
+    ))
 }
 
 /// Calls a tool as the local owner; a mutation only as a dry run.
