@@ -21,7 +21,6 @@ use rmcp::model::ErrorCode;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::sync::Semaphore;
-use tokio_util::sync::CancellationToken;
 
 use super::{HttpLimits, reply};
 use crate::transport::frame::{self, Frame};
@@ -55,17 +54,12 @@ pub(super) fn routes<H>(
     packs: BTreeMap<&'static str, H>,
     limits: HttpLimits,
     room: Arc<Semaphore>,
-    stop: &CancellationToken,
 ) -> Router
 where
     H: ServerHandler + Clone,
 {
     let route = |handler: H| {
-        Arc::new(McpRoute {
-            service: service(handler, limits, stop),
-            limits,
-            room: Arc::clone(&room),
-        })
+        Arc::new(McpRoute { service: service(handler, limits), limits, room: Arc::clone(&room) })
     };
     let all = route(all);
     let packs: Arc<BTreeMap<_, _>> =
@@ -84,17 +78,13 @@ where
         .route("/mcp/{pack}", any(one_pack))
 }
 
-fn service<H: ServerHandler + Clone>(
-    handler: H,
-    limits: HttpLimits,
-    stop: &CancellationToken,
-) -> Service<H> {
-    // Host and Origin have been checked by the guard, for all routes alike.
+fn service<H: ServerHandler + Clone>(handler: H, limits: HttpLimits) -> Service<H> {
+    // Host and Origin have been checked by the guard, for all routes alike. No cancellation
+    // token either: rmcp answers 500 to what is in flight when it fires.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
         .with_max_request_body_bytes(limits.body)
-        .with_cancellation_token(stop.child_token())
         .disable_allowed_hosts();
     StreamableHttpService::new(
         move || Ok(handler.clone()),

@@ -194,7 +194,7 @@ where
     let guard = guard::Guard::new(address, &options.allowed_hosts, &options.allowed_origins)?;
     let front = Arc::new(Front { access: options.access, guard });
     let room = Arc::new(Semaphore::new(options.limits.requests));
-    let mcp = mcp_route::routes(all, packs, options.limits, room, stop);
+    let mcp = mcp_route::routes(all, packs, options.limits, room);
     let protected = mcp
         .merge(status::metrics(options.metrics))
         .merge(options.protected)

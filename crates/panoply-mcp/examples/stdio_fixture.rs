@@ -1,0 +1,27 @@
+//! The fixture pack on standard input and output: what the process tests start and kill.
+
+#![expect(clippy::panic, reason = "the fixture panics on demand")]
+
+use std::process::ExitCode;
+
+use panoply_contract::testing::{FixedClock, noon};
+use panoply_mcp::McpServer;
+use panoply_mcp::lifecycle::{Parent, run, stop_on_request};
+use tokio_util::sync::CancellationToken;
+
+#[path = "../tests/it/fixture.rs"]
+mod fixture;
+
+fn main() -> ExitCode {
+    let served = run(async {
+        let stop = CancellationToken::new();
+        stop_on_request(stop.clone(), Parent::Matters)?;
+        let kernel = fixture::kernel(FixedClock::at(noon()));
+        McpServer::new(kernel, "fixture").serve_stdio(stop).await;
+        Ok::<_, std::io::Error>(())
+    });
+    match served {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(_)) | Err(_) => ExitCode::FAILURE,
+    }
+}
