@@ -16,7 +16,8 @@ use rmcp::model::{
     CustomResult, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
     InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
     ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig, Tool,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestParams, Tool,
+    UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -36,12 +37,14 @@ use crate::{completion, context, prompts, resources, tools};
 pub struct McpServer {
     kernel: Arc<Kernel>,
     name: &'static str,
+    descriptors: Arc<Descriptors>,
 }
 
 impl McpServer {
     /// A server that introduces itself by `name`.
-    pub const fn new(kernel: Arc<Kernel>, name: &'static str) -> Self {
-        Self { kernel, name }
+    pub fn new(kernel: Arc<Kernel>, name: &'static str) -> Self {
+        let descriptors = Arc::new(Descriptors::of(&kernel));
+        Self { kernel, name, descriptors }
     }
 
     /// Serves the process's own standard input and output until either ends or `stop` is
@@ -87,14 +90,8 @@ impl McpServer {
 
     fn handler(&self, scope: Scope, surface: Surface) -> Handler {
         let info = server_info(&self.kernel, &scope, self.name);
-        let descriptors = Descriptors::of(&self.kernel);
-        Handler(Arc::new(Inner {
-            kernel: Arc::clone(&self.kernel),
-            scope,
-            surface,
-            info,
-            descriptors,
-        }))
+        let (kernel, descriptors) = (Arc::clone(&self.kernel), Arc::clone(&self.descriptors));
+        Handler(Arc::new(Inner { kernel, scope, surface, descriptors, info }))
     }
 }
 
@@ -106,7 +103,7 @@ pub(crate) struct Inner {
     pub(crate) kernel: Arc<Kernel>,
     pub(crate) scope: Scope,
     pub(crate) surface: Surface,
-    pub(crate) descriptors: Descriptors,
+    pub(crate) descriptors: Arc<Descriptors>,
     info: ServerConfig,
 }
 
@@ -206,6 +203,25 @@ impl ServerHandler for Handler {
             resources::read(&self.0, &request.uri, context::of_call(&self.0, &context)?).await
         })
         .await
+    }
+
+    // Providers announce no changes, so there is nothing to send to a subscriber: it is told
+    // whether the address exists, and the capability is not advertised.
+    async fn subscribe(
+        &self,
+        request: SubscribeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        let cx = context::of_call(&self.0, &context)?;
+        answered(async { resources::read(&self.0, &request.uri, cx).await.map(drop) }).await
+    }
+
+    async fn unsubscribe(
+        &self,
+        _request: UnsubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Ok(())
     }
 
     async fn list_prompts(

@@ -5,4 +5,4 @@ pub mod lines;
 pub mod metrics;
 
 pub use calls::CallLog;
-pub use lines::{LogFormat, LogGuard, LogSettings, start};
+pub use lines::{LogError, LogFormat, LogGuard, LogSettings, start};

@@ -204,6 +204,12 @@ async fn resources_are_listed_and_read() {
     assert_eq!(missing["error"]["code"], -32002);
     let modern = session.ask(&modern(6, "resources/read", json!({"uri": "fixture://no"}))).await;
     assert_eq!(modern["error"]["code"], -32602);
+    let watched =
+        session.ask(&request(7, "resources/subscribe", json!({"uri": "fixture://note"}))).await;
+    assert_eq!(watched["result"], json!({}));
+    let unwatched =
+        session.ask(&request(8, "resources/unsubscribe", json!({"uri": "fixture://note"}))).await;
+    assert_eq!(unwatched["result"], json!({}));
 }
 
 #[tokio::test]
