@@ -1,0 +1,51 @@
+//! Reads rows back, newest first.
+
+use std::path::Path;
+
+use panoply_contract::audit::{AuditFilter, AuditRow, Status};
+use rusqlite::types::Value;
+use rusqlite::{Connection, params_from_iter};
+
+use super::row::{COLUMNS, StoredRow};
+use crate::error::StoreError;
+
+pub(super) fn read(
+    connection: &Connection,
+    file: &Path,
+    filter: &AuditFilter,
+) -> Result<Vec<AuditRow>, StoreError> {
+    let (sql, parameters) = question(filter);
+    let stored = || {
+        let mut statement = connection.prepare_cached(&sql)?;
+        let rows = statement.query_map(params_from_iter(parameters), StoredRow::of)?;
+        rows.collect::<rusqlite::Result<Vec<StoredRow>>>()
+    };
+    let stored = stored().map_err(StoreError::about(file))?;
+    stored.into_iter().map(|row| row.into_row(file)).collect()
+}
+
+/// The conditions are fixed texts; what a caller wrote is only ever a parameter.
+fn question(filter: &AuditFilter) -> (String, Vec<Value>) {
+    let integer = |number: u64| Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
+    let text = |text: &Option<String>| text.clone().map(Value::Text);
+    let status = filter.errors_only.then(|| Value::Text(Status::Error.as_str().to_owned()));
+    let conditions = [
+        ("tool = ?", text(&filter.tool)),
+        ("trace_id = ?", text(&filter.trace_id)),
+        ("partition = ?", text(&filter.partition)),
+        ("status = ?", status),
+        ("sequence < ?", filter.before.map(integer)),
+    ];
+    let mut sql = format!("SELECT {COLUMNS} FROM audit");
+    let mut parameters = Vec::new();
+    for (condition, value) in conditions {
+        if let Some(value) = value {
+            sql += if parameters.is_empty() { " WHERE " } else { " AND " };
+            sql += condition;
+            parameters.push(value);
+        }
+    }
+    sql += " ORDER BY sequence DESC LIMIT ?";
+    parameters.push(integer(filter.limit as u64));
+    (sql, parameters)
+}

@@ -1,0 +1,143 @@
+//! The log from inside: what callers see while the disk takes nothing. The rest is in `tests/`.
+
+use panoply_contract::audit::{Audit, Status};
+use panoply_contract::testing::noon;
+
+use super::*;
+
+fn entry(tool: &str, mutation: bool) -> AuditEntry {
+    AuditEntry {
+        at: noon(),
+        tool: tool.to_owned(),
+        tool_version: "1.0.0".to_owned(),
+        partition: "local".to_owned(),
+        agent_id: "test".to_owned(),
+        trace_id: "t".to_owned(),
+        audit: Audit {
+            in_hash: "a".repeat(64),
+            out_hash: "b".repeat(64),
+            latency_ms: 1,
+            seed: u64::MAX,
+            status: Status::Ok,
+        },
+        error_code: None,
+        mutation,
+    }
+}
+
+fn log() -> (tempfile::TempDir, SqliteAuditLog) {
+    let folder = tempfile::tempdir().unwrap();
+    let log = SqliteAuditLog::open(&folder.path().join("audit.db")).unwrap();
+    (folder, log)
+}
+
+async fn tools(log: &SqliteAuditLog) -> Vec<String> {
+    let filter = AuditFilter { limit: 100_000, ..AuditFilter::default() };
+    let rows = log.read(filter).await.unwrap();
+    rows.into_iter().rev().map(|row| row.entry.tool).collect()
+}
+
+/// SQL for the writer's own connection that makes each write fail, and the SQL that ends it.
+const FAILURES: [(&str, &str, &str); 2] = [
+    // SQLite's own way to be out of space.
+    ("DISK_FULL", "PRAGMA max_page_count = 1", "PRAGMA max_page_count = 1000000"),
+    ("STORE_READ_ONLY", "PRAGMA query_only = ON", "PRAGMA query_only = OFF"),
+];
+
+async fn run_sql(log: &SqliteAuditLog, sql: &'static str) {
+    let run = move |connection: &Connection| {
+        connection.prepare(sql).unwrap().query(()).unwrap().next().unwrap();
+    };
+    log.queue.tamper(Box::new(run)).await;
+}
+
+#[tokio::test]
+async fn while_nothing_can_be_written_changes_are_refused_and_rows_wait() {
+    for (code, breaks, heals) in FAILURES {
+        let (_folder, log) = log();
+        log.append(entry("before", true)).await.unwrap();
+        run_sql(&log, breaks).await;
+        // Large enough to need a page of its own.
+        let large = AuditEntry { agent_id: "x".repeat(100_000), ..entry("changed", true) };
+        let error = log.append(large).await.unwrap_err();
+        assert_eq!(error.code, code);
+        assert_eq!(
+            log.ready().unwrap_err().code,
+            code,
+            "the next change is refused before it runs"
+        );
+        log.append(entry("asked", false)).await.unwrap();
+        assert_eq!(tools(&log).await, ["before"], "what is on disk can be read: {code}");
+
+        run_sql(&log, heals).await;
+        log.flush().await;
+        log.ready().unwrap();
+        assert_eq!(tools(&log).await, ["before", "changed", "asked"], "nothing was lost: {code}");
+        assert_eq!(log.lost_rows(), 0);
+        log.append(entry("after", true)).await.unwrap();
+        log.close();
+        let found = verify(log.file(), None).unwrap();
+        assert!(found.is_intact(), "{found:?}");
+        assert_eq!(found.rows, 4);
+    }
+}
+
+#[tokio::test]
+async fn it_recovers_without_anyone_asking() {
+    let (_folder, log) = log();
+    let (_, breaks, heals) = FAILURES[1];
+    run_sql(&log, breaks).await;
+    log.append(entry("asked", false)).await.unwrap();
+    log.flush().await;
+    assert!(log.ready().is_err());
+    run_sql(&log, heals).await;
+    for _ in 0..200 {
+        if log.ready().is_ok() {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    panic!("the log did not try again");
+}
+
+#[tokio::test]
+async fn queries_go_on_for_ever_without_a_disk_and_what_is_lost_is_counted() {
+    let (_folder, log) = log();
+    run_sql(&log, FAILURES[1].1).await;
+    for number in 0..KEPT_ROWS + 100 {
+        log.append(entry(&number.to_string(), false)).await.unwrap();
+        if number % 500 == 0 {
+            log.flush().await;
+        }
+    }
+    log.flush().await;
+    assert_eq!(log.lost_rows(), 100);
+    run_sql(&log, FAILURES[1].2).await;
+    log.flush().await;
+    let kept = tools(&log).await;
+    assert_eq!(kept.len(), KEPT_ROWS, "the oldest are kept, in order");
+    assert_eq!(kept[0], "0");
+    assert_eq!(kept[KEPT_ROWS - 1], (KEPT_ROWS - 1).to_string());
+}
+
+#[tokio::test]
+async fn a_dead_writer_refuses_changes_and_lets_queries_pass() {
+    let (_folder, log) = log();
+    log.queue.tamper(Box::new(|_| panic!("a bug in the writer"))).await;
+    // The flush inside `tamper` ended with the writer.
+    let error = log.append(entry("changed", true)).await.unwrap_err();
+    assert_eq!(error.code, "DATABASE_ERROR");
+    assert!(log.ready().is_err());
+    log.append(entry("asked", false)).await.unwrap();
+    assert_eq!(log.lost_rows(), 1);
+    log.flush().await;
+    log.close();
+}
+
+#[tokio::test]
+async fn after_closing_a_change_is_refused() {
+    let (_folder, log) = log();
+    log.close();
+    assert!(log.ready().is_err());
+    assert!(log.append(entry("late", true)).await.is_err());
+}

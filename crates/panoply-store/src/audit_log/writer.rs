@@ -1,0 +1,197 @@
+//! The one thread that writes the log.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use panoply_contract::audit::AuditEntry;
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+
+use super::queue::{Job, Queue, Work, Written};
+use super::row::{COLUMNS, ChainHash, StoredRow};
+use crate::error::StoreError;
+use crate::sqlite::{self, Durability};
+
+/// How many rows wait for a disk that takes nothing. The rest are counted and lost.
+pub const KEPT_ROWS: usize = 4096;
+
+/// Starts the writer.
+pub(super) fn start(
+    file: &Path,
+    connection: Connection,
+    queue: Arc<Queue>,
+) -> Result<JoinHandle<()>, StoreError> {
+    let writer = Writer {
+        file: file.to_owned(),
+        connection,
+        durability: Durability::Full,
+        held: Vec::new(),
+        end: End { file: file.to_owned(), queue },
+    };
+    thread::Builder::new()
+        .name("audit-log".to_owned())
+        .spawn(move || writer.run())
+        .map_err(|source| StoreError::Unopenable { file: file.to_owned(), source })
+}
+
+struct Writer {
+    file: PathBuf,
+    connection: Connection,
+    /// What the connection is set to.
+    durability: Durability,
+    /// Rows that could not be written yet, oldest first.
+    held: Vec<AuditEntry>,
+    end: End,
+}
+
+/// Tells the callers when the writer ends, however it ends.
+struct End {
+    file: PathBuf,
+    queue: Arc<Queue>,
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        self.queue.end(StoreError::WriterGone { file: self.file.clone() });
+    }
+}
+
+impl Writer {
+    fn run(mut self) {
+        loop {
+            let work = self.end.queue.next(!self.held.is_empty());
+            let last = work.last;
+            self.take_on(work);
+            if last {
+                break;
+            }
+        }
+        if !self.held.is_empty() {
+            let (file, rows) = (self.file.display(), self.held.len());
+            tracing::error!(%file, rows, "rows of the audit log could not be written and are lost");
+        }
+    }
+
+    fn take_on(&mut self, work: Work) {
+        #[cfg(test)]
+        for tampering in work.tampering {
+            tampering(&self.connection);
+        }
+        let taken = work.jobs.len();
+        let mut waiting = Vec::new();
+        let mut entries = std::mem::take(&mut self.held);
+        for Job { entry, done } in work.jobs {
+            waiting.extend(done);
+            entries.push(entry);
+        }
+        let outcome = self.write(&entries);
+        if let Err(error) = &outcome {
+            tracing::error!(cause = error.chain(), "the audit log cannot be written");
+            self.hold(entries);
+        }
+        // First the state, then the news: who hears of a failure must find it in `ready` too.
+        self.end.queue.tried(outcome.clone(), taken);
+        for done in waiting {
+            let _ = done.send(outcome.clone());
+        }
+        for flush in work.flushes {
+            let _ = flush.send(());
+        }
+    }
+
+    /// Keeps what could not be written. A mutation's row is kept too: its change was made, and
+    /// the log should say so once it can, although its caller was told of the failure.
+    fn hold(&mut self, mut entries: Vec<AuditEntry>) {
+        let lost = entries.len().saturating_sub(KEPT_ROWS);
+        entries.truncate(KEPT_ROWS);
+        self.held = entries;
+        if lost > 0 {
+            self.end.queue.lose(lost as u64);
+        }
+    }
+
+    fn write(&mut self, entries: &[AuditEntry]) -> Written {
+        if entries.is_empty() {
+            return self.end.queue.health();
+        }
+        // Rows of queries need not survive a loss of power one by one. A commit that must
+        // survive takes all before it along: they are in the same log.
+        let any_mutation = entries.iter().any(|entry| entry.mutation);
+        let durability = if any_mutation { Durability::Full } else { Durability::Normal };
+        self.commit(entries, durability).map_err(|source| {
+            // SQLite has rolled back already after most errors; this is for the others.
+            if !self.connection.is_autocommit() {
+                let _ = self.connection.execute_batch("ROLLBACK");
+            }
+            Arc::new(StoreError::of(&self.file, source))
+        })
+    }
+
+    fn commit(&mut self, entries: &[AuditEntry], durability: Durability) -> rusqlite::Result<()> {
+        if self.durability != durability {
+            sqlite::set_durability(&self.connection, durability)?;
+            self.durability = durability;
+        }
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        append(&transaction, entries)?;
+        transaction.commit()
+    }
+}
+
+/// Appends rows where the chain ends, and moves its head.
+fn append(transaction: &Transaction<'_>, entries: &[AuditEntry]) -> rusqlite::Result<()> {
+    let (mut sequence, mut previous) = end_of_chain(transaction)?;
+    let mut insert = transaction.prepare_cached(&format!(
+        "INSERT INTO audit ({COLUMNS}) \
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"
+    ))?;
+    for entry in entries {
+        sequence += 1;
+        let row = StoredRow::new(sequence, entry);
+        let hash = row.hash(previous);
+        insert.execute(rusqlite::params![
+            row.sequence,
+            row.at,
+            row.tool,
+            row.tool_version,
+            row.partition,
+            row.agent_id,
+            row.trace_id,
+            row.in_hash,
+            row.out_hash,
+            row.latency_ms,
+            row.seed,
+            row.status,
+            row.error_code,
+            row.mutation,
+            previous.0,
+            hash.0,
+        ])?;
+        previous = hash;
+    }
+    transaction
+        .prepare_cached(
+            "INSERT INTO head (one, sequence, hash) VALUES (1, ?1, ?2) \
+             ON CONFLICT (one) DO UPDATE SET sequence = excluded.sequence, hash = excluded.hash",
+        )?
+        .execute(rusqlite::params![sequence, previous.0])?;
+    Ok(())
+}
+
+/// Where the next row goes. The head decides, not the last row: if rows were cut off the end,
+/// the gap stays for [`verify`](super::verify()) to find; if rows were added or the head was
+/// removed, the link stays broken.
+fn end_of_chain(transaction: &Transaction<'_>) -> rusqlite::Result<(i64, ChainHash)> {
+    let head = transaction
+        .prepare_cached("SELECT sequence, hash FROM head")?
+        .query_row((), |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)))
+        .optional()?;
+    let last: i64 = transaction
+        .prepare_cached("SELECT coalesce(max(sequence), 0) FROM audit")?
+        .query_row((), |row| row.get(0))?;
+    Ok(match head {
+        Some((sequence, hash)) => (sequence.max(last), ChainHash(hash)),
+        None => (last, ChainHash::BEFORE_ALL),
+    })
+}

@@ -1,0 +1,287 @@
+//! API keys: `pnp_<id>_<secret>`, of which only the SHA-256 is kept.
+//!
+//! The secret is 32 random bytes, so a fast hash is enough: there is no dictionary to try. The
+//! file is asked at every request, so a key that one process revokes stops working in all.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jiff::Timestamp;
+use panoply_contract::permission::Profile;
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use sha2::{Digest, Sha256};
+
+use crate::error::StoreError;
+use crate::migrate::{self, Migration};
+use crate::sqlite::Durability;
+
+const MIGRATIONS: &[Migration] = &[Migration {
+    name: "API keys",
+    sql: "
+        -- Times are RFC 3339 in UTC.
+        CREATE TABLE api_key (
+            id      TEXT PRIMARY KEY,
+            hash    TEXT NOT NULL UNIQUE,
+            label   TEXT NOT NULL,
+            user_id TEXT NOT NULL,
+            profile TEXT NOT NULL,
+            created TEXT NOT NULL,
+            expires TEXT,
+            revoked TEXT
+        ) STRICT, WITHOUT ROWID;
+    ",
+}];
+
+/// What is kept of a key.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct KeyRecord {
+    /// The part that may be shown and logged.
+    pub id: String,
+    /// The SHA-256 of the whole key, 64 hexadecimal digits.
+    pub hash: String,
+    /// What a person calls it.
+    pub label: String,
+    /// The user it acts for, as `user_…`.
+    pub user_id: String,
+    /// What it may do.
+    pub profile: Profile,
+    /// When it was made.
+    pub created: Timestamp,
+    /// When it stops working.
+    pub expires: Option<Timestamp>,
+    /// When it was taken back.
+    pub revoked: Option<Timestamp>,
+}
+
+impl KeyRecord {
+    /// Whether it opens anything at `now`.
+    pub fn works_at(&self, now: Timestamp) -> bool {
+        self.revoked.is_none() && self.expires.is_none_or(|expires| expires > now)
+    }
+}
+
+/// What a new key is to be.
+#[derive(Clone, Debug)]
+pub struct NewKey {
+    /// What a person calls it.
+    pub label: String,
+    /// The user it acts for; `None` makes a user of its own for it.
+    pub user_id: Option<String>,
+    /// What it may do.
+    pub profile: Profile,
+    /// When it stops working.
+    pub expires: Option<Timestamp>,
+}
+
+/// A key that has just been made. Its text is never to be had again.
+pub struct CreatedKey {
+    /// What is kept of it.
+    pub record: KeyRecord,
+    /// The key itself, to be shown once.
+    pub text: String,
+}
+
+impl fmt::Debug for CreatedKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CreatedKey").field("record", &self.record).finish_non_exhaustive()
+    }
+}
+
+/// The API keys in a SQLite file.
+pub struct ApiKeys {
+    file: PathBuf,
+    connection: Mutex<Connection>,
+}
+
+impl ApiKeys {
+    /// Opens the file, making it if need be.
+    pub fn open(file: &Path) -> Result<Self, StoreError> {
+        let connection = Mutex::new(migrate::open(file, Durability::Full, MIGRATIONS)?);
+        Ok(Self { file: file.to_owned(), connection })
+    }
+
+    /// Makes a key.
+    pub fn create(&self, new: NewKey, now: Timestamp) -> Result<CreatedKey, StoreError> {
+        let mut random = [0; 40];
+        getrandom::fill(&mut random).map_err(StoreError::NoRandomness)?;
+        let (for_id, secret) = random.split_at(8);
+        let id: String = for_id.iter().map(|byte| format!("{byte:02x}")).collect();
+        let text = format!("pnp_{id}_{}", URL_SAFE_NO_PAD.encode(secret));
+        let record = KeyRecord {
+            hash: hash_of(&text),
+            label: new.label,
+            user_id: new.user_id.unwrap_or_else(|| format!("user_{id}")),
+            profile: new.profile,
+            created: now,
+            expires: new.expires,
+            revoked: None,
+            id,
+        };
+        self.lock()
+            .execute(
+                "INSERT INTO api_key (id, hash, label, user_id, profile, created, expires) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                params![
+                    record.id,
+                    record.hash,
+                    record.label,
+                    record.user_id,
+                    record.profile.as_str(),
+                    record.created.to_string(),
+                    record.expires.map(|expires| expires.to_string()),
+                ],
+            )
+            .map_err(StoreError::about(&self.file))?;
+        Ok(CreatedKey { record, text })
+    }
+
+    /// The key of that id, revoked or not.
+    pub fn find(&self, id: &str) -> Result<Option<KeyRecord>, StoreError> {
+        let find = |connection: &Connection| {
+            connection
+                .prepare_cached(&format!("SELECT {COLUMNS} FROM api_key WHERE id = ?1"))?
+                .query_row([id], record)
+                .optional()
+        };
+        find(&self.lock()).map_err(StoreError::about(&self.file))
+    }
+
+    /// Every key, the oldest first.
+    pub fn list(&self) -> Result<Vec<KeyRecord>, StoreError> {
+        let list = |connection: &Connection| {
+            let sql = format!("SELECT {COLUMNS} FROM api_key ORDER BY created, id");
+            connection.prepare(&sql)?.query_map((), record)?.collect::<rusqlite::Result<_>>()
+        };
+        list(&self.lock()).map_err(StoreError::about(&self.file))
+    }
+
+    /// Takes a key back for good. `false` when there is no such key; a second time changes
+    /// nothing.
+    pub fn revoke(&self, id: &str, now: Timestamp) -> Result<bool, StoreError> {
+        let changed = self.lock().execute(
+            "UPDATE api_key SET revoked = coalesce(revoked, ?2) WHERE id = ?1",
+            params![id, now.to_string()],
+        );
+        changed.map(|rows| rows > 0).map_err(StoreError::about(&self.file))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+const COLUMNS: &str = "id, hash, label, user_id, profile, created, expires, revoked";
+
+fn record(row: &Row<'_>) -> rusqlite::Result<KeyRecord> {
+    let profile: String = row.get(4)?;
+    let optional_time =
+        |column| row.get::<_, Option<String>>(column)?.map(|text| time(column, &text)).transpose();
+    Ok(KeyRecord {
+        id: row.get(0)?,
+        hash: row.get(1)?,
+        label: row.get(2)?,
+        user_id: row.get(3)?,
+        profile: Profile::parse(&profile)
+            .ok_or_else(|| unreadable(4, format!("unknown profile `{profile}`").into()))?,
+        created: time(5, &row.get::<_, String>(5)?)?,
+        expires: optional_time(6)?,
+        revoked: optional_time(7)?,
+    })
+}
+
+fn time(column: usize, text: &str) -> rusqlite::Result<Timestamp> {
+    text.parse().map_err(|error: jiff::Error| unreadable(column, Box::new(error)))
+}
+
+fn unreadable(column: usize, error: Box<dyn std::error::Error + Send + Sync>) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error)
+}
+
+fn hash_of(key: &str) -> String {
+    Sha256::digest(key.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use panoply_contract::testing::noon;
+
+    use super::*;
+
+    fn keys() -> (tempfile::TempDir, ApiKeys) {
+        let folder = tempfile::tempdir().unwrap();
+        let keys = ApiKeys::open(&folder.path().join("keys.db")).unwrap();
+        (folder, keys)
+    }
+
+    fn new_key(label: &str) -> NewKey {
+        NewKey { label: label.to_owned(), user_id: None, profile: Profile::Agent, expires: None }
+    }
+
+    #[test]
+    fn a_key_is_found_by_its_id_and_known_by_its_hash() {
+        let (_folder, keys) = keys();
+        let expires = noon() + Duration::from_secs(60);
+        let new = NewKey { expires: Some(expires), profile: Profile::Reader, ..new_key("laptop") };
+        let made = keys.create(new, noon()).unwrap();
+        let parts: Vec<&str> = made.text.splitn(3, '_').collect();
+        assert_eq!(parts[0], "pnp");
+        assert_eq!(parts[1], made.record.id);
+        assert_eq!(parts[2].len(), 43, "32 bytes in base64");
+        assert_eq!(made.record.user_id, format!("user_{}", made.record.id));
+        let found = keys.find(&made.record.id).unwrap().unwrap();
+        assert_eq!(found, made.record);
+        assert_eq!(found.hash, hash_of(&made.text));
+        assert!(found.works_at(noon()));
+        assert!(!found.works_at(expires));
+        assert_eq!(keys.find("nobody").unwrap(), None);
+    }
+
+    #[test]
+    fn no_file_and_no_log_line_holds_a_usable_key() {
+        let (folder, keys) = keys();
+        let made = keys.create(new_key("laptop"), noon()).unwrap();
+        let secret = made.text.splitn(3, '_').last().unwrap();
+        for entry in std::fs::read_dir(folder.path()).unwrap() {
+            let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+            let held = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+            assert!(!held);
+        }
+        assert!(!format!("{made:?}").contains(secret));
+    }
+
+    #[test]
+    fn a_key_revoked_by_another_process_stops_working_here() {
+        let (folder, keys) = keys();
+        let made = keys.create(new_key("laptop"), noon()).unwrap();
+        let other_process = ApiKeys::open(&folder.path().join("keys.db")).unwrap();
+        assert!(other_process.revoke(&made.record.id, noon()).unwrap());
+        let found = keys.find(&made.record.id).unwrap().unwrap();
+        assert!(!found.works_at(noon()));
+        let later = noon() + Duration::from_secs(9);
+        assert!(keys.revoke(&made.record.id, later).unwrap());
+        let found = keys.find(&made.record.id).unwrap().unwrap();
+        assert_eq!(found.revoked, Some(noon()), "the first time counts");
+        assert!(!keys.revoke("nobody", noon()).unwrap());
+    }
+
+    #[test]
+    fn keys_are_listed_in_the_order_they_were_made_and_never_repeat() {
+        let (_folder, keys) = keys();
+        for place in 0..20 {
+            let now = noon() + Duration::from_secs(place);
+            keys.create(new_key(&place.to_string()), now).unwrap();
+        }
+        let listed = keys.list().unwrap();
+        let labels: Vec<&str> = listed.iter().map(|key| key.label.as_str()).collect();
+        let expected: Vec<String> = (0..20).map(|place| place.to_string()).collect();
+        assert_eq!(labels, expected);
+        let ids: std::collections::BTreeSet<&str> =
+            listed.iter().map(|key| key.id.as_str()).collect();
+        assert_eq!(ids.len(), 20);
+    }
+}

@@ -1,0 +1,177 @@
+//! Opens a SQLite file the one way we do.
+//!
+//! Write-ahead log, so that readers never wait for a writer; foreign keys; nothing that a
+//! hostile schema could run; pages checked as they are read. In this mode a commit survives the
+//! death of the process in any case. [`Durability`] says whether it survives loss of power too.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::error::StoreError;
+
+/// How long a writer waits for another process.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What a commit survives beside the death of the process.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Durability {
+    /// Loss of power: for what a user wrote.
+    Full,
+    /// Loss of power may take the last commits: for what can be made again.
+    Normal,
+}
+
+impl Durability {
+    const fn pragma(self) -> &'static str {
+        match self {
+            Self::Full => "FULL",
+            Self::Normal => "NORMAL",
+        }
+    }
+}
+
+/// Opens a file for reading and writing; makes it, and its folder, for this user alone.
+pub fn open(file: &Path, durability: Durability) -> Result<Connection, StoreError> {
+    create_private(file)
+        .map_err(|source| StoreError::Unopenable { file: file.to_owned(), source })?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let set_up = || {
+        let connection = Connection::open_with_flags(file, flags)?;
+        harden(&connection)?;
+        connection.pragma_update(None, "journal_mode", "WAL")?;
+        set_durability(&connection, durability)?;
+        Ok(connection)
+    };
+    set_up().map_err(StoreError::about(file))
+}
+
+/// Opens an existing file to look and not touch.
+pub fn open_read_only(file: &Path) -> Result<Connection, StoreError> {
+    // SQLite says only "unable to open" for a file that is not there.
+    fs::metadata(file)
+        .map_err(|source| StoreError::Unopenable { file: file.to_owned(), source })?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let set_up = || {
+        let connection = Connection::open_with_flags(file, flags)?;
+        harden(&connection)?;
+        Ok(connection)
+    };
+    set_up().map_err(StoreError::about(file))
+}
+
+/// Changes what commits from now on survive.
+pub fn set_durability(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "synchronous", durability.pragma())
+}
+
+fn harden(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(PATIENCE)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.pragma_update(None, "cell_size_check", true)
+}
+
+/// Makes the folder and an empty file before SQLite does, which would let others read them.
+/// The log files beside it get the permissions of the file.
+pub(crate) fn create_private(file: &Path) -> io::Result<()> {
+    if let Some(folder) = file.parent() {
+        create_private_folder(folder)?;
+    }
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    match options.open(file) {
+        Ok(_) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        // SQLite has a better word for a file that cannot be made here.
+        Err(error) => Err(error),
+    }
+}
+
+/// Makes a folder that only this user may enter; leaves an existing one as it is.
+pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pragma(connection: &Connection, name: &str) -> String {
+        connection
+            .pragma_query_value(None, name, |row| {
+                let value: rusqlite::types::Value = row.get(0)?;
+                Ok(match value {
+                    rusqlite::types::Value::Text(text) => text,
+                    other => format!("{other:?}"),
+                })
+            })
+            .unwrap()
+    }
+
+    #[test]
+    fn every_connection_has_the_same_settings() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.db");
+        let cases = [(Durability::Full, "Integer(2)"), (Durability::Normal, "Integer(1)")];
+        for (durability, synchronous) in cases {
+            let connection = open(&file, durability).unwrap();
+            let expected = [
+                ("journal_mode", "wal"),
+                ("synchronous", synchronous),
+                ("busy_timeout", "Integer(5000)"),
+                ("foreign_keys", "Integer(1)"),
+                ("trusted_schema", "Integer(0)"),
+                ("cell_size_check", "Integer(1)"),
+            ];
+            for (name, value) in expected {
+                assert_eq!(pragma(&connection, name), value, "{name} of {durability:?}");
+            }
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn other_users_can_read_neither_the_folder_nor_any_file() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("deep/home");
+        let connection = open(&home.join("a.db"), Durability::Full).unwrap();
+        connection.execute_batch("CREATE TABLE t (x) STRICT;").unwrap_err();
+        connection.execute_batch("CREATE TABLE t (x INTEGER) STRICT;").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&home), 0o700);
+        for name in ["a.db", "a.db-wal", "a.db-shm"] {
+            assert_eq!(mode(&home.join(name)), 0o600, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_something_else_is_named_as_such_and_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("notes.txt");
+        fs::write(&file, "my notes, which are longer than a header of a database".repeat(40))
+            .unwrap();
+        let before = fs::read(&file).unwrap();
+        let error = open(&file, Durability::Full).unwrap_err();
+        assert!(matches!(error, StoreError::NotADatabase { .. }), "{error:?}");
+        assert_eq!(fs::read(&file).unwrap(), before);
+    }
+
+    #[test]
+    fn looking_at_a_file_that_is_not_there_does_not_make_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("none.db");
+        assert!(matches!(open_read_only(&file), Err(StoreError::Unopenable { .. })));
+        assert!(!file.exists());
+    }
+}

@@ -1,0 +1,50 @@
+//! Several writers on one file, as when an agent's server and a command run at once.
+
+use panoply_contract::audit::AuditLog;
+use panoply_store::SqliteAuditLog;
+use panoply_store::audit_log::verify;
+
+use crate::entries::entry;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn many_writers_make_one_chain() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("audit.db");
+    // Each opens the file for itself: to SQLite these are as different as processes.
+    let writers: Vec<_> = (0..4u64)
+        .map(|writer| {
+            let file = file.clone();
+            tokio::spawn(async move {
+                let log = SqliteAuditLog::open(&file).unwrap();
+                for number in 0..50 {
+                    log.append(entry(writer * 1000 + number, number % 10 == 0)).await.unwrap();
+                    // The rows of the others come in between.
+                    if number % 7 == 0 {
+                        log.flush().await;
+                    }
+                }
+                log.close();
+            })
+        })
+        .collect();
+    for writer in writers {
+        writer.await.unwrap();
+    }
+    let found = verify(&file, None).unwrap();
+    assert!(found.is_intact(), "{found:?}");
+    assert_eq!(found.rows, 200);
+}
+
+#[tokio::test]
+async fn one_can_verify_while_another_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("audit.db");
+    let log = SqliteAuditLog::open(&file).unwrap();
+    for number in 1..=200 {
+        log.append(entry(number, false)).await.unwrap();
+        if number % 20 == 0 {
+            let found = verify(&file, None).unwrap();
+            assert!(found.is_intact(), "{found:?}");
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Audit entries for the tests.
+
+use std::path::Path;
+
+use panoply_contract::audit::{Audit, AuditEntry, AuditLog, Status};
+use panoply_contract::testing::noon;
+use panoply_store::SqliteAuditLog;
+
+/// The `number`th entry; everything in it depends on the number.
+pub(crate) fn entry(number: u64, mutation: bool) -> AuditEntry {
+    let failed = number.is_multiple_of(3);
+    AuditEntry {
+        at: noon() + std::time::Duration::from_nanos(number * 1_000_001),
+        tool: format!("tool-{}", number % 5),
+        tool_version: "1.2.0".to_owned(),
+        partition: if number.is_multiple_of(2) { "local" } else { "key:ก" }.to_owned(),
+        agent_id: "agent, \"quoted\"\n".to_owned(),
+        trace_id: format!("trace-{number}"),
+        audit: Audit {
+            in_hash: format!("{number:064x}"),
+            out_hash: format!("{:064x}", number * 7),
+            latency_ms: number,
+            seed: u64::MAX - number,
+            status: if failed { Status::Error } else { Status::Ok },
+        },
+        error_code: failed.then(|| "NOT_FOUND".to_owned()),
+        mutation,
+    }
+}
+
+/// A closed log with this many rows.
+pub(crate) async fn log_with(file: &Path, rows: u64) {
+    let log = SqliteAuditLog::open(file).unwrap();
+    for number in 1..=rows {
+        log.append(entry(number, false)).await.unwrap();
+    }
+    log.close();
+}

@@ -1,0 +1,16 @@
+//! The stores from outside: tampering, several writers, and sudden death.
+//!
+//! `cfg(test)` tells the lints that helpers may unwrap too.
+
+#[cfg(test)]
+mod concurrency;
+#[cfg(test)]
+mod crash;
+#[cfg(test)]
+mod entries;
+#[cfg(test)]
+mod recompute;
+#[cfg(test)]
+mod roundtrip;
+#[cfg(test)]
+mod tampering;

@@ -1,0 +1,36 @@
+//! The chain computed by another language from the file alone, as its description says.
+
+use std::process::Command;
+
+use panoply_store::audit_log::verify;
+
+use crate::entries::log_with;
+
+const SCRIPT: &str = r#"
+import hashlib, sqlite3, sys
+previous, count = bytes(32), 0
+for row in sqlite3.connect(sys.argv[1]).execute("SELECT * FROM audit ORDER BY sequence"):
+    text = b"panoply-audit-1\n"
+    for field in row[:14] + (previous,):
+        if field is None:
+            text += b"-"
+            continue
+        raw = field if isinstance(field, bytes) else str(field).encode()
+        text += b"%d:%b," % (len(raw), raw)
+    count, previous = count + 1, hashlib.sha256(text).digest()
+print(count, previous.hex())
+"#;
+
+#[tokio::test]
+async fn python_computes_the_same_chain() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("audit.db");
+    log_with(&file, 30).await;
+    let Ok(output) = Command::new("python3").arg("-c").arg(SCRIPT).arg(&file).output() else {
+        // Without Python there is nothing to compare with.
+        return;
+    };
+    let head = verify(&file, None).unwrap().head.unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(printed.trim(), format!("{} {}", head.sequence, head.hash));
+}

@@ -1,0 +1,79 @@
+//! What goes into the log comes out of it, filtered and newest first.
+
+use panoply_contract::audit::{AuditFilter, AuditLog};
+use panoply_store::SqliteAuditLog;
+use panoply_store::audit_log::verify;
+
+use crate::entries::{entry, log_with};
+
+async fn sequences(log: &SqliteAuditLog, filter: AuditFilter) -> Vec<u64> {
+    let rows = log.read(AuditFilter { limit: filter.limit.max(100), ..filter }).await.unwrap();
+    rows.iter().map(|row| row.sequence).collect()
+}
+
+#[tokio::test]
+async fn rows_come_back_as_they_went_in() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = SqliteAuditLog::open(&folder.path().join("audit.db")).unwrap();
+    for number in 1..=20 {
+        log.append(entry(number, number % 4 == 0)).await.unwrap();
+    }
+    let rows = log.read(AuditFilter { limit: 100, ..AuditFilter::default() }).await.unwrap();
+    assert_eq!(rows.len(), 20);
+    for (row, number) in rows.iter().zip((1..=20).rev()) {
+        assert_eq!(row.sequence, number);
+        assert_eq!(row.entry, entry(number, number % 4 == 0));
+    }
+}
+
+#[tokio::test]
+async fn each_filter_keeps_what_it_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("audit.db");
+    log_with(&file, 12).await;
+    let log = SqliteAuditLog::open(&file).unwrap();
+    let none = AuditFilter::default;
+    let text = |text: &str| Some(text.to_owned());
+    let cases = [
+        (AuditFilter { tool: text("tool-1"), ..none() }, vec![11, 6, 1]),
+        (AuditFilter { trace_id: text("trace-7"), ..none() }, vec![7]),
+        (AuditFilter { trace_id: text("' OR 1=1 --"), ..none() }, vec![]),
+        (AuditFilter { partition: text("key:ก"), ..none() }, vec![11, 9, 7, 5, 3, 1]),
+        (AuditFilter { errors_only: true, ..none() }, vec![12, 9, 6, 3]),
+        (AuditFilter { before: Some(3), ..none() }, vec![2, 1]),
+        (AuditFilter { before: Some(u64::MAX), errors_only: true, ..none() }, vec![12, 9, 6, 3]),
+        (
+            AuditFilter { errors_only: true, partition: text("local"), before: Some(12), ..none() },
+            vec![6],
+        ),
+    ];
+    for (filter, expected) in cases {
+        assert_eq!(sequences(&log, filter.clone()).await, expected, "{filter:?}");
+    }
+    let two = log.read(AuditFilter { limit: 2, ..none() }).await.unwrap();
+    assert_eq!(two.len(), 2);
+}
+
+#[tokio::test]
+async fn a_short_program_that_drops_its_log_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("audit.db");
+    for number in 1..=3 {
+        let log = SqliteAuditLog::open(&file).unwrap();
+        log.append(entry(number, false)).await.unwrap();
+        drop(log);
+    }
+    let found = verify(&file, None).unwrap();
+    assert!(found.is_intact(), "{found:?}");
+    assert_eq!(found.rows, 3);
+}
+
+#[tokio::test]
+async fn more_rows_than_the_queue_holds_are_all_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("audit.db");
+    log_with(&file, 20_000).await;
+    let found = verify(&file, None).unwrap();
+    assert!(found.is_intact(), "{found:?}");
+    assert_eq!(found.rows, 20_000);
+}
