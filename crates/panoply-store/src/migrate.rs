@@ -48,6 +48,14 @@ pub fn open(
     Ok(connection)
 }
 
+/// The schema a file has, for `panoply doctor`. The file is only read.
+pub fn schema_version(file: &Path) -> Result<u32, StoreError> {
+    let connection = sqlite::open_read_only(file)?;
+    connection
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .map_err(StoreError::about(file))
+}
+
 /// Takes the steps that are missing, all or none.
 pub fn migrate(
     connection: &mut Connection,

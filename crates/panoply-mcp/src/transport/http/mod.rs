@@ -60,6 +60,23 @@ pub struct HttpOptions {
     pub protected: Router,
 }
 
+impl HttpOptions {
+    /// A server that is always ready, measures nothing and has no routes of its own.
+    pub fn new(listen: SocketAddr, access: Access) -> Self {
+        Self {
+            listen,
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            access,
+            limits: HttpLimits::default(),
+            ready: Arc::new(|| Ok(())),
+            metrics: Arc::new(String::new),
+            public: Router::new(),
+            protected: Router::new(),
+        }
+    }
+}
+
 /// What a server takes before it says no.
 #[derive(Clone, Copy, Debug)]
 pub struct HttpLimits {
