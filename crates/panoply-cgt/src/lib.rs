@@ -5,8 +5,10 @@
 //! [`tools`] is what an agent calls.
 
 pub mod currency;
+pub mod dsl;
 pub mod money;
 pub mod number;
+pub mod problem;
 pub mod ratio;
 pub mod tax_year;
 pub mod transaction;

@@ -1,0 +1,90 @@
+//! The form of each action, with an example that works.
+
+/// How an action is written.
+#[derive(Clone, Copy, Debug)]
+pub struct Form {
+    /// The action's word.
+    pub word: &'static str,
+    /// What follows the date; brackets hold what may be left out.
+    pub form: &'static str,
+    /// A line that works.
+    pub example: &'static str,
+    /// What it means.
+    pub means: &'static str,
+}
+
+/// Every action.
+pub const FORMS: [Form; 11] = [
+    Form {
+        word: "BUY",
+        form: "BUY ticker quantity @ price [currency] [RATE rate] [FEES amount [currency] [RATE rate]]",
+        example: "2024-01-15 BUY AAPL 100 @ 150 USD FEES 10 USD",
+        means: "shares bought at a price each; fees add to the cost",
+    },
+    Form {
+        word: "SELL",
+        form: "SELL ticker quantity @ price [currency] [RATE rate] [FEES amount [currency] [RATE rate]]",
+        example: "2024-06-20 SELL AAPL 50 @ 180 USD FEES 5 USD",
+        means: "shares sold at a price each; fees come off the proceeds",
+    },
+    Form {
+        word: "DIVIDEND",
+        form: "DIVIDEND ticker TOTAL amount [currency] [RATE rate] [TAX amount [currency] [RATE rate]]",
+        example: "2024-07-01 DIVIDEND AAPL TOTAL 12 USD TAX 1.80 USD",
+        means: "cash paid out; it is income and leaves the cost alone",
+    },
+    Form {
+        word: "ACCUMULATION",
+        form: "ACCUMULATION ticker quantity TOTAL amount [currency] [RATE rate] [TAX amount [currency] [RATE rate]]",
+        example: "2024-05-31 ACCUMULATION VWRP 200 TOTAL 85.40",
+        means: "income reinvested inside a fund, or excess reportable income; it adds to the cost",
+    },
+    Form {
+        word: "CAPRETURN",
+        form: "CAPRETURN ticker quantity TOTAL amount [currency] [RATE rate] [FEES amount [currency] [RATE rate]]",
+        example: "2024-03-01 CAPRETURN VOD 500 TOTAL 25",
+        means: "capital paid back, or equalisation; it comes off the cost",
+    },
+    Form {
+        word: "SPLIT",
+        form: "SPLIT ticker RATIO number",
+        example: "2024-06-10 SPLIT NVDA RATIO 10",
+        means: "each share became that many",
+    },
+    Form {
+        word: "UNSPLIT",
+        form: "UNSPLIT ticker RATIO number",
+        example: "2023-02-01 UNSPLIT LLOY RATIO 10",
+        means: "that many shares became one",
+    },
+    Form {
+        word: "RESTRUCT",
+        form: "RESTRUCT ticker RATIO old:new",
+        example: "2022-05-03 RESTRUCT ABDN RATIO 8:7",
+        means: "that many old shares became that many new ones",
+    },
+    Form {
+        word: "SPOUSE_OUT",
+        form: "SPOUSE_OUT ticker quantity",
+        example: "2024-02-01 SPOUSE_OUT VOD 100",
+        means: "shares given to the spouse or civil partner, at no gain and no loss",
+    },
+    Form {
+        word: "SPOUSE_IN",
+        form: "SPOUSE_IN ticker quantity TOTAL amount [currency] [RATE rate]",
+        example: "2024-02-01 SPOUSE_IN VOD 100 TOTAL 85.50",
+        means: "shares received from the spouse or civil partner, at what they had cost",
+    },
+    Form {
+        word: "OPENING",
+        form: "OPENING ticker quantity COST amount [currency] [RATE rate]",
+        example: "2020-04-06 OPENING VOD 1000 COST 1250",
+        means: "a Section 104 holding known from earlier records",
+    },
+];
+
+/// The form of an action's word, in any case; `CAP_RETURN` is an old spelling.
+pub fn form_of(word: &str) -> Option<&'static Form> {
+    let word = if word.eq_ignore_ascii_case("CAP_RETURN") { "CAPRETURN" } else { word };
+    FORMS.iter().find(|form| form.word.eq_ignore_ascii_case(word))
+}

@@ -1,0 +1,352 @@
+//! Words into transactions. A line gives a transaction or one problem; a text gives all of them.
+
+use std::collections::HashMap;
+
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+
+use super::grammar::{FORMS, Form, form_of};
+use super::lexer::{self, Word};
+use crate::currency::Currency;
+use crate::number;
+use crate::problem::{Problem, nearest};
+use crate::transaction::{Amount, BadTicker, Kind, Place, Quantity, Row, Ticker, Transaction};
+
+/// Words that follow an amount, and so are no currency.
+const KEYWORDS: [&str; 6] = ["FEES", "TAX", "TOTAL", "RATIO", "COST", "RATE"];
+
+/// Reads a text; every line that cannot be read is a problem.
+pub fn parse(text: &str) -> Result<Vec<Row>, Vec<Problem>> {
+    let mut rows = Vec::new();
+    let mut problems = Vec::new();
+    let mut words = Vec::new();
+    let mut tickers = HashMap::new();
+    for (number, line) in lexer::lines(text) {
+        lexer::words(line, &mut words);
+        if words.is_empty() {
+            continue;
+        }
+        let reader = Reader { line, number, words: &words, next: 0, form: None };
+        match reader.transaction(&mut tickers) {
+            Ok(transaction) => {
+                rows.push(Row { transaction, place: Place { file: None, line: number } });
+            }
+            Err(problem) => problems.push(*problem),
+        }
+    }
+    if problems.is_empty() { Ok(rows) } else { Err(problems) }
+}
+
+/// Boxed, so that the good way stays cheap.
+type Read<T> = Result<T, Box<Problem>>;
+
+/// A line while it is read.
+struct Reader<'a, 'w> {
+    line: &'a str,
+    number: u32,
+    words: &'w [Word<'a>],
+    next: usize,
+    form: Option<&'static Form>,
+}
+
+impl<'a> Reader<'a, '_> {
+    fn transaction(mut self, tickers: &mut HashMap<&'a str, Ticker>) -> Read<Transaction> {
+        let date = self.date()?;
+        let form = self.action()?;
+        self.form = Some(form);
+        let ticker = self.ticker(tickers)?;
+        let kind = match form.word {
+            "BUY" => {
+                let (quantity, price, fees) = self.trade()?;
+                Kind::Buy { quantity, price, fees }
+            }
+            "SELL" => {
+                let (quantity, price, fees) = self.trade()?;
+                Kind::Sell { quantity, price, fees }
+            }
+            "DIVIDEND" => {
+                self.refuse_the_old_dividend()?;
+                let total = self.amount_after("TOTAL")?;
+                Kind::Dividend { total, tax: self.optional_amount("TAX")? }
+            }
+            "ACCUMULATION" => {
+                let quantity = self.accumulated_quantity()?;
+                let total = self.amount_after("TOTAL")?;
+                if quantity.is_zero() && !total.value().is_zero() {
+                    return Err(self.not_positive("quantity", 3));
+                }
+                Kind::Accumulation { quantity, total, tax: self.optional_amount("TAX")? }
+            }
+            "CAPRETURN" => {
+                let quantity = self.quantity("quantity")?;
+                let total = self.amount_after("TOTAL")?;
+                Kind::CapReturn { quantity, total, fees: self.optional_amount("FEES")? }
+            }
+            "SPLIT" => Kind::Split { ratio: self.ratio()? },
+            "UNSPLIT" => Kind::Unsplit { ratio: self.ratio()? },
+            "RESTRUCT" => {
+                let (old, new) = self.old_and_new()?;
+                Kind::Restruct { old, new }
+            }
+            "SPOUSE_OUT" => Kind::SpouseOut { quantity: self.quantity("quantity")? },
+            "SPOUSE_IN" => {
+                let quantity = self.quantity("quantity")?;
+                Kind::SpouseIn { quantity, total: self.amount_after("TOTAL")? }
+            }
+            _ => {
+                let quantity = self.quantity("quantity")?;
+                Kind::Opening { quantity, cost: self.amount_after("COST")? }
+            }
+        };
+        self.end()?;
+        Ok(Transaction { date, ticker, kind })
+    }
+
+    fn trade(&mut self) -> Read<(Quantity, Amount, Amount)> {
+        let quantity = self.quantity("quantity")?;
+        self.word("@")?;
+        let price = self.amount("price")?;
+        Ok((quantity, price, self.optional_amount("FEES")?))
+    }
+
+    fn date(&mut self) -> Read<Date> {
+        let text = self.peek();
+        let day = read_date(text);
+        if day.is_none() {
+            let hint = match day_first(text) {
+                Some(iso) => format!("write the year first: `{iso}` if the day came first"),
+                None => "start each line with a date that exists, year first".to_owned(),
+            };
+            let message = format!("`{text}` is not a date");
+            return Err(self.problem(message, "a date as YYYY-MM-DD", hint));
+        }
+        self.next += 1;
+        day.ok_or_else(|| self.problem(String::new(), "", String::new()))
+    }
+
+    fn action(&mut self) -> Read<&'static Form> {
+        let text = self.peek();
+        let Some(form) = form_of(text) else {
+            let known: Vec<&str> = FORMS.iter().map(|form| form.word).collect();
+            let hint = match nearest(text, known.iter().copied()) {
+                Some(close) => format!("write `{close}`, if that is what was meant"),
+                None => "write one of the actions after the date".to_owned(),
+            };
+            let message = match text {
+                "" => "there is no action after the date".to_owned(),
+                _ => format!("`{text}` is not an action"),
+            };
+            return Err(self.problem(message, known.join(", "), hint));
+        };
+        self.next += 1;
+        Ok(form)
+    }
+
+    fn ticker(&mut self, tickers: &mut HashMap<&'a str, Ticker>) -> Read<Ticker> {
+        let text = self.peek();
+        if let Some(ticker) = tickers.get(text) {
+            self.next += 1;
+            return Ok(ticker.clone());
+        }
+        let ticker = Ticker::parse(text).map_err(|bad| {
+            let message = match text {
+                "" => "there is no ticker".to_owned(),
+                _ => bad.to_string(),
+            };
+            self.problem(message, BadTicker::EXPECTED, "write a ticker after the action".to_owned())
+        })?;
+        self.next += 1;
+        tickers.insert(text, ticker.clone());
+        Ok(ticker)
+    }
+
+    /// Until 2026 a DIVIDEND had a quantity and raised the cost. Read silently it would now
+    /// mean something else.
+    fn refuse_the_old_dividend(&self) -> Read<()> {
+        let is_total = |word: &Word<'_>| word.text.eq_ignore_ascii_case("TOTAL");
+        let followed = self.words.get(self.next + 1).is_some_and(is_total);
+        if !followed || number::parse(self.peek()).is_err() {
+            return Ok(());
+        }
+        let message = format!("a DIVIDEND has no quantity, but `{}` stands here", self.peek());
+        let hint = "leave the quantity out if cash was paid (DIVIDEND: income, cost unchanged); \
+                    write ACCUMULATION if it was reinvested in the fund (added to the cost)";
+        Err(self.problem(message, "TOTAL", hint.to_owned()))
+    }
+
+    fn quantity(&mut self, what: &'static str) -> Read<Quantity> {
+        let number = self.number(what)?;
+        Quantity::new(number).ok_or_else(|| self.not_positive(what, self.next - 1))
+    }
+
+    fn accumulated_quantity(&mut self) -> Read<Decimal> {
+        self.number("quantity")
+    }
+
+    fn not_positive(&self, what: &str, word: usize) -> Box<Problem> {
+        let message = format!("the {what} is zero, but it must be positive");
+        let at = Self { next: word, ..*self };
+        at.problem(message, "a number above zero", format!("write the {what}, or leave the line out"))
+    }
+
+    fn number(&mut self, what: &'static str) -> Read<Decimal> {
+        let text = self.peek();
+        let number = number::parse(text).map_err(|bad| {
+            let message = match (text, bad) {
+                ("", _) => format!("there is no {what}"),
+                (_, number::BadNumber::Negative) => {
+                    format!("the {what} `{text}` is negative, but it must be positive")
+                }
+                _ => format!("the {what} `{text}` {bad}"),
+            };
+            self.problem(message, format!("a number: the {what}"), bad.hint().to_owned())
+        })?;
+        self.next += 1;
+        Ok(number)
+    }
+
+    fn word(&mut self, expected: &'static str) -> Read<()> {
+        let text = self.peek();
+        if text.eq_ignore_ascii_case(expected) {
+            self.next += 1;
+            return Ok(());
+        }
+        let message = match text {
+            "" => format!("there is no `{expected}`"),
+            _ => format!("`{text}` stands where `{expected}` belongs"),
+        };
+        let form = self.form.map_or("", |form| form.form);
+        Err(self.problem(message, format!("`{expected}`"), format!("write it as: {form}")))
+    }
+
+    fn amount_after(&mut self, word: &'static str) -> Read<Amount> {
+        self.word(word)?;
+        self.amount("amount")
+    }
+
+    fn optional_amount(&mut self, word: &'static str) -> Read<Amount> {
+        if self.peek().eq_ignore_ascii_case(word) {
+            self.next += 1;
+            return self.amount("amount");
+        }
+        Ok(Amount::NONE)
+    }
+
+    fn amount(&mut self, what: &'static str) -> Read<Amount> {
+        let value = self.number(what)?;
+        let currency = self.currency()?;
+        let amount = Amount::new(value, currency)
+            .ok_or_else(|| self.problem(String::new(), "", String::new()))?;
+        if !self.peek().eq_ignore_ascii_case("RATE") {
+            return Ok(amount);
+        }
+        if !currency.is_foreign() {
+            let hint = "name the foreign currency before RATE, or leave RATE out".to_owned();
+            let message = "pounds have no rate".to_owned();
+            return Err(self.problem(message, "a foreign currency before RATE", hint));
+        }
+        self.next += 1;
+        Ok(amount.at_rate(Some(self.quantity("rate")?)))
+    }
+
+    fn currency(&mut self) -> Read<Currency> {
+        let text = self.peek();
+        let keyword = KEYWORDS.iter().any(|word| word.eq_ignore_ascii_case(text));
+        let looks_like_one =
+            text.chars().count() == 3 && text.chars().all(char::is_alphabetic) && !keyword;
+        if !looks_like_one {
+            return Ok(Currency::GBP);
+        }
+        let currency = Currency::parse(text).map_err(|unknown| {
+            let hint = unknown.hint().to_owned();
+            self.problem(unknown.to_string(), "an ISO 4217 currency code", hint)
+        })?;
+        self.next += 1;
+        Ok(currency)
+    }
+
+    fn ratio(&mut self) -> Read<Quantity> {
+        self.word("RATIO")?;
+        if self.peek().contains(':') {
+            let hint = "write RESTRUCT for a ratio of two numbers".to_owned();
+            let message = format!("`{}` is two numbers", self.peek());
+            return Err(self.problem(message, "one number", hint));
+        }
+        self.quantity("ratio")
+    }
+
+    fn old_and_new(&mut self) -> Read<(Quantity, Quantity)> {
+        self.word("RATIO")?;
+        let text = self.peek();
+        let positive = |text: &str| number::parse(text).ok().and_then(Quantity::new);
+        let both = text.split_once(':').and_then(|(old, new)| Some((positive(old)?, positive(new)?)));
+        match both {
+            Some(both) => {
+                self.next += 1;
+                Ok(both)
+            }
+            None => {
+                let message = match text {
+                    "" => "there is no ratio".to_owned(),
+                    _ => format!("`{text}` is not two positive numbers"),
+                };
+                let hint = "write old and new shares with a colon: `8:7` turns 8 shares into 7";
+                Err(self.problem(message, "old:new", hint.to_owned()))
+            }
+        }
+    }
+
+    fn end(&self) -> Read<()> {
+        let text = self.peek();
+        if text.is_empty() {
+            return Ok(());
+        }
+        let form = self.form.map_or("", |form| form.form);
+        let hint = match nearest(text, KEYWORDS) {
+            Some(close) if !close.eq_ignore_ascii_case(text) => {
+                format!("write `{close}`, if that is what was meant")
+            }
+            _ => format!("put `#` before a comment; otherwise write it as: {form}"),
+        };
+        Err(self.problem(format!("`{text}` is one word too many"), "the end of the line", hint))
+    }
+
+    /// The next word; empty at the end.
+    fn peek(&self) -> &'a str {
+        self.words.get(self.next).map_or("", |word| word.text)
+    }
+
+    fn problem(&self, message: String, expected: impl Into<String>, hint: String) -> Box<Problem> {
+        let after_last = self.words.last().map_or(0, |word| word.start + word.text.len() + 1);
+        let byte = self.words.get(self.next).map_or(after_last, |word| word.start);
+        let before = self.line.get(..byte).unwrap_or(self.line).chars().count();
+        let past_end = byte.saturating_sub(self.line.len());
+        Box::new(Problem {
+            line: self.number,
+            column: u32::try_from(before + past_end + 1).unwrap_or(u32::MAX),
+            source: self.line.to_owned(),
+            value: self.peek().to_owned(),
+            message,
+            expected: expected.into(),
+            hint,
+            example: self.form.map_or("2024-01-15 BUY AAPL 100 @ 150 USD FEES 10 USD", |form| form.example),
+        })
+    }
+}
+
+/// `YYYY-MM-DD`, and a day that exists.
+pub(crate) fn read_date(text: &str) -> Option<Date> {
+    let &[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text.as_bytes() else { return None };
+    let digit = |byte: u8| byte.is_ascii_digit().then(|| byte - b'0');
+    let two = |tens: u8, ones: u8| i8::try_from(digit(tens)? * 10 + digit(ones)?).ok();
+    let year = i16::from(two(y1, y2)?) * 100 + i16::from(two(y3, y4)?);
+    Date::new(year, two(m1, m2)?, two(d1, d2)?).ok()
+}
+
+/// `20/06/2024` the way round it should be, if it is one.
+pub(crate) fn day_first(text: &str) -> Option<String> {
+    let mut parts = text.split(['/', '.', '-']);
+    let (day, month, year) = (parts.next()?, parts.next()?, parts.next()?);
+    let iso = format!("{year:0>4}-{month:0>2}-{day:0>2}");
+    read_date(&iso).map(|_| iso)
+}

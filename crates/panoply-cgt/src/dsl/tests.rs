@@ -1,0 +1,191 @@
+//! What the transaction language takes, what it refuses, and that printing undoes parsing.
+
+use expect_test::expect;
+use proptest::prelude::*;
+use rust_decimal::Decimal;
+
+use super::grammar::FORMS;
+use super::{parse, print};
+use crate::currency::Currency;
+use crate::transaction::{Amount, Kind, Quantity, Ticker, Transaction};
+
+fn printed(text: &str) -> String {
+    let rows = parse(text).unwrap_or_else(|problems| panic!("{}: {problems:#?}", text));
+    print(rows.iter().map(|row| &row.transaction))
+}
+
+#[test]
+fn every_example_of_the_grammar_is_read() {
+    for form in FORMS {
+        assert!(form.form.starts_with(form.word) && form.example.contains(form.word));
+        assert_eq!(parse(form.example).map(|rows| rows.len()), Ok(1), "{}", form.example);
+    }
+}
+
+#[test]
+fn a_line_is_printed_in_one_way() {
+    let cases = [
+        ("2024-01-15 buy aapl 100 @ 150.00", "2024-01-15 BUY AAPL 100 @ 150.00 GBP"),
+        ("2024-01-15 BUY A 1@1 usd fees 0 usd", "2024-01-15 BUY A 1 @ 1 USD FEES 0 USD"),
+        ("2024-01-15 BUY A 1 @ 1 FEES 0", "2024-01-15 BUY A 1 @ 1 GBP"),
+        ("2024-01-15 SELL BRK.B 1 @ 1 USD RATE 1.27 # mine", "2024-01-15 SELL BRK.B 1 @ 1 USD RATE 1.27"),
+        ("2024-01-15 DIVIDEND A TOTAL 5 TAX 1 USD", "2024-01-15 DIVIDEND A TOTAL 5 GBP TAX 1 USD"),
+        ("2024-01-15 accumulation A 10 total 5", "2024-01-15 ACCUMULATION A 10 TOTAL 5 GBP"),
+        ("2024-01-15 CAP_RETURN A 10 TOTAL 5 FEES 1", "2024-01-15 CAPRETURN A 10 TOTAL 5 GBP FEES 1 GBP"),
+        ("2024-01-15 UNSPLIT A RATIO 2.5", "2024-01-15 UNSPLIT A RATIO 2.5"),
+        ("2024-01-15 RESTRUCT A RATIO 8:7", "2024-01-15 RESTRUCT A RATIO 8:7"),
+        ("2024-01-15 SPOUSE_OUT A 5", "2024-01-15 SPOUSE_OUT A 5"),
+        ("2024-01-15 SPOUSE_IN A 5 TOTAL 10", "2024-01-15 SPOUSE_IN A 5 TOTAL 10 GBP"),
+        ("2024-01-15 OPENING A 5 COST 10 EUR", "2024-01-15 OPENING A 5 COST 10 EUR"),
+        ("\n# only a comment\n  \t\n", ""),
+        // A ticker may look like a keyword or a currency.
+        ("2024-01-15 BUY TAX 1 @ 2 TAX", ""),
+        ("2024-01-15 SELL USD 1 @ 2 USD", "2024-01-15 SELL USD 1 @ 2 USD"),
+    ];
+    for (text, expected) in cases {
+        match parse(text) {
+            Ok(_) => assert_eq!(printed(text), expected, "text: {text:?}"),
+            Err(problems) => assert_eq!(expected, "", "text: {text:?}: {problems:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_mistake_is_shown_with_its_place_and_what_would_work() {
+    let problems = parse("2024-01-15 BUY AAPL 100 @ 150\n2024-02-28 SELL AAPL x").unwrap_err();
+    assert_eq!(problems.len(), 1);
+    expect![[r#"
+        line 2, column 22: the quantity `x` is not a number
+        2024-02-28 SELL AAPL x
+                             ^
+        expected: a number: the quantity
+        hint: write digits with an optional decimal point
+        example: 2024-06-20 SELL AAPL 50 @ 180 USD FEES 5 USD"#]]
+    .assert_eq(&problems[0].to_string());
+}
+
+#[test]
+fn every_line_that_is_wrong_is_named() {
+    let text = "2024-02-30 BUY A 1 @ 1\n2024-01-01 BUY A 1 @ 1\n\n2024-01-01 HOLD A\nx";
+    let lines: Vec<u32> = parse(text).unwrap_err().iter().map(|problem| problem.line).collect();
+    assert_eq!(lines, [1, 4, 5]);
+}
+
+#[test]
+fn each_mistake_says_what_to_do() {
+    let cases = [
+        ("2024-02-30 SELL AAPL 1 @ 2", 1, "`2024-02-30` is not a date", "a date that exists"),
+        ("20/06/2024 SELL AAPL 1 @ 2", 1, "20/06/2024", "2024-06-20"),
+        ("2024-01-15", 12, "no action", "one of the actions"),
+        ("2024-01-15 BYU A 1 @ 1", 12, "`BYU` is not an action", "write `BUY`"),
+        ("2024-01-15 BUY", 16, "no ticker", "a ticker"),
+        ("2024-01-15 BUY A!B 1 @ 1", 16, "`A!B` is not a ticker", "a ticker"),
+        ("2024-01-15 BUY A 0 @ 1", 18, "must be positive", "leave the line out"),
+        ("2024-01-15 BUY A -5 @ 1", 18, "`-5` is negative, but it must be positive", "positive"),
+        ("2024-01-15 BUY A 1,000 @ 1", 18, "comma", "leave out the comma"),
+        ("2024-01-15 BUY A 1 @ £5", 22, "currency sign", "without a sign"),
+        ("2024-01-15 BUY A 1 @ .5", 22, "point", "before and after"),
+        ("2024-01-15 BUY A 1 1", 20, "`1` stands where `@` belongs", "BUY ticker quantity @ price"),
+        ("2024-01-15 BUY A 1 @", 22, "there is no price", "digits"),
+        ("2024-01-15 BUY A 1 @ 5 ZZZ", 24, "`ZZZ`", "three-letter code"),
+        ("2024-01-15 BUY A 1 @ 5 GBX", 24, "`GBX`", "pence by 100"),
+        ("2024-01-15 BUY A 1 @ 5 FEE 1", 24, "`FEE`", "three-letter code"),
+        ("2024-01-15 BUY A 1 @ 5 FEESS 1", 24, "one word too many", "write `FEES`"),
+        ("2024-01-15 BUY A 1 @ 5 a note", 24, "one word too many", "`#` before a comment"),
+        ("2024-01-15 BUY A 1 @ 5 RATE 2", 24, "pounds have no rate", "foreign currency"),
+        ("2024-01-15 BUY A 1 @ 5 USD RATE 0", 33, "rate is zero", "rate"),
+        ("2024-01-15 DIVIDEND A 10 TOTAL 5", 23, "a DIVIDEND has no quantity", "ACCUMULATION"),
+        ("2024-01-15 ACCUMULATION A 0 TOTAL 5", 27, "must be positive", "quantity"),
+        ("2024-01-15 SPLIT A 2", 20, "`2` stands where `RATIO` belongs", "SPLIT ticker RATIO"),
+        ("2024-01-15 SPLIT A RATIO 1:2", 26, "two numbers", "RESTRUCT"),
+        ("2024-01-15 RESTRUCT A RATIO 2", 29, "`2` is not two positive numbers", "8:7"),
+        ("2024-01-15 RESTRUCT A RATIO 0:7", 29, "not two positive", "8:7"),
+        ("2024-01-15 SPOUSE_IN A 5", 26, "there is no `TOTAL`", "SPOUSE_IN ticker"),
+        ("ééé", 1, "`ééé` is not a date", "date"),
+    ];
+    for (text, column, message, hint) in cases {
+        let problems = parse(text).expect_err(text);
+        let [problem] = problems.as_slice() else { panic!("{text}: {problems:?}") };
+        assert_eq!(problem.column, column, "column of {text:?}: {problem}");
+        assert!(problem.message.contains(message), "message of {text:?}: {}", problem.message);
+        assert!(problem.hint.contains(hint), "hint of {text:?}: {}", problem.hint);
+        assert!(!problem.expected.is_empty(), "expected of {text:?}");
+        assert!(parse(problem.example).is_ok(), "example of {text:?}");
+    }
+}
+
+#[test]
+fn an_accumulation_of_nothing_is_fine() {
+    assert!(parse("2024-01-15 ACCUMULATION A 0 TOTAL 0").is_ok());
+}
+
+proptest! {
+    #[test]
+    fn printing_and_parsing_again_gives_the_same(transactions in prop::collection::vec(any_transaction(), 0..20)) {
+        let rows = parse(&print(&transactions)).unwrap();
+        let again: Vec<Transaction> = rows.into_iter().map(|row| row.transaction).collect();
+        prop_assert_eq!(again, transactions);
+    }
+
+    /// A fuzzer in small: no text, however strange, does anything but give rows or problems,
+    /// and every problem points into its line.
+    #[test]
+    fn no_text_breaks_the_parser(text in "(?s).{0,200}") {
+        if let Err(problems) = parse(&text) {
+            for problem in problems {
+                let length = problem.source.chars().count();
+                prop_assert!(usize::try_from(problem.column).unwrap() <= length + 2, "{}", problem);
+            }
+        }
+    }
+
+    #[test]
+    fn no_line_of_its_own_words_breaks_the_parser(
+        words in prop::collection::vec(prop::sample::select(vec![
+            "2024-01-15", "2024-13-15", "BUY", "sell", "DIVIDEND", "SPLIT", "RESTRUCT", "OPENING", "A", "BRK.B", "0", "1.5",
+            "-1", "@", "USD", "XYZ", "FEES", "TAX", "TOTAL", "RATIO", "RATE", "COST", "1:2", "#", "\n", "\t", "£1", "é",
+        ]), 0..40),
+    ) {
+        let _ = parse(&words.join(" "));
+        let _ = parse(&words.concat());
+    }
+}
+
+pub(crate) fn any_transaction() -> impl Strategy<Value = Transaction> {
+    let date = (1990_i16..2060, 1_i8..=12, 1_i8..=28)
+        .prop_map(|(year, month, day)| jiff::civil::date(year, month, day));
+    let ticker = "[A-Z0-9][A-Z0-9.:_/^&+-]{0,8}".prop_map(|text| Ticker::parse(&text).unwrap());
+    let kind = (0_u8..11, any_quantity(), any_quantity(), any_amount(), any_amount()).prop_map(
+        |(which, quantity, other, first, second)| match which {
+            0 => Kind::Buy { quantity, price: first, fees: second },
+            1 => Kind::Sell { quantity, price: first, fees: second },
+            2 => Kind::Dividend { total: first, tax: second },
+            3 => Kind::Accumulation { quantity: quantity.get(), total: first, tax: second },
+            4 => Kind::CapReturn { quantity, total: first, fees: second },
+            5 => Kind::Split { ratio: quantity },
+            6 => Kind::Unsplit { ratio: quantity },
+            7 => Kind::Restruct { old: quantity, new: other },
+            8 => Kind::SpouseOut { quantity },
+            9 => Kind::SpouseIn { quantity, total: first },
+            _ => Kind::Opening { quantity, cost: first },
+        },
+    );
+    (date, ticker, kind).prop_map(|(date, ticker, kind)| Transaction { date, ticker, kind })
+}
+
+fn any_quantity() -> impl Strategy<Value = Quantity> {
+    (1_i64..1_000_000_000, 0_u32..10)
+        .prop_map(|(mantissa, scale)| Quantity::new(Decimal::new(mantissa, scale)).unwrap())
+}
+
+fn any_amount() -> impl Strategy<Value = Amount> {
+    let currency = prop::sample::select(vec!["GBP", "USD", "EUR", "JPY"])
+        .prop_map(|code| Currency::parse(code).unwrap());
+    let plain = (0_i64..1_000_000_000, 0_u32..6, currency)
+        .prop_map(|(mantissa, scale, currency)| {
+            let value = Decimal::new(mantissa, scale);
+            // Nought pounds are left out when printed, whatever their decimals.
+            if value.is_zero() && !currency.is_foreign() { Amount::NONE } else { Amount::new(value, currency).unwrap() }
+        });
+    (plain, prop::option::of(any_quantity())).prop_map(|(amount, rate)| amount.at_rate(rate))
+}

@@ -1,0 +1,97 @@
+//! What is wrong with an input, said so that it can be mended: where, what, what was expected,
+//! what to do, and a line that works.
+
+use std::fmt;
+
+/// One thing wrong with a list of transactions.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Problem {
+    /// The line, counted from 1; the element's number in a list that has no lines.
+    pub line: u32,
+    /// The column, counted from 1 in characters.
+    pub column: u32,
+    /// The whole line; empty where there are none.
+    pub source: String,
+    /// The text or value that is wrong; empty when something is missing.
+    pub value: String,
+    /// What is wrong.
+    pub message: String,
+    /// What was expected there.
+    pub expected: String,
+    /// What to do; starts with a verb.
+    pub hint: String,
+    /// Something that works there.
+    pub example: &'static str,
+}
+
+impl Problem {
+    /// The line with a caret under the column; empty where there are no lines.
+    pub fn pointed(&self) -> String {
+        if self.source.is_empty() {
+            return String::new();
+        }
+        const LONGEST: usize = 160;
+        let column = usize::try_from(self.column).unwrap_or(1).max(1);
+        // A long line is cut around the place, or the caret would be out of sight.
+        let skipped = column.saturating_sub(LONGEST / 2);
+        let shown: String = self.source.chars().skip(skipped).take(LONGEST).collect();
+        let padding: String = shown
+            .chars()
+            .take(column - 1 - skipped)
+            .map(|c| if c == '\t' { '\t' } else { ' ' })
+            .collect();
+        format!("{shown}\n{padding}^")
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}: {}", self.line, self.column, self.message)?;
+        let pointed = self.pointed();
+        if !pointed.is_empty() {
+            write!(f, "\n{pointed}")?;
+        }
+        write!(f, "\nexpected: {}\nhint: {}\nexample: {}", self.expected, self.hint, self.example)
+    }
+}
+
+/// The word of a list that is closest to `word`, when it is close enough to be meant.
+pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = word.to_lowercase();
+    known
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()), candidate))
+        .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 6)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_word_is_near() {
+        let known = ["BUY", "SELL", "DIVIDEND"];
+        assert_eq!(nearest("byu", known), Some("BUY"));
+        assert_eq!(nearest("DIVIDENT", known), Some("DIVIDEND"));
+        assert_eq!(nearest("HOLD", known), None);
+    }
+
+    #[test]
+    fn the_caret_stays_in_sight() {
+        let problem = Problem {
+            line: 1,
+            column: 300,
+            source: "x".repeat(299) + "y",
+            value: "y".to_owned(),
+            message: String::new(),
+            expected: String::new(),
+            hint: String::new(),
+            example: "",
+        };
+        let pointed = problem.pointed();
+        let (line, caret) = pointed.split_once('\n').unwrap();
+        assert_eq!(line.find('y'), caret.find('^'));
+    }
+}
