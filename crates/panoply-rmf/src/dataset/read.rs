@@ -1,0 +1,284 @@
+//! Reads the packed form, and refuses a file that is damaged or cut short.
+
+use std::borrow::Cow;
+use std::str::FromStr;
+
+use jiff::Span;
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+
+use super::cells::unescape;
+use super::write::checksum;
+use super::{About, COLUMNS, Dataset, MAGIC};
+use crate::fund::{
+    Allocation, Benchmark, Company, Documents, Fee, Flag, Fund, Minimums, PublishedDeviation,
+    RiskLevel, Status, Suitability,
+};
+use crate::nav::{NavPoint, NavSeries};
+use crate::period::{ByPeriod, Period};
+
+/// Why a file is not a data set.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum BadDataset {
+    /// Not text at all.
+    #[error("the file is not UTF-8 text")]
+    NotText,
+    /// Another format or version.
+    #[error(
+        "the file does not start with `panoply-rmf 1`; expected a file made by `panoply rmf pack-data` or `panoply rmf sync`"
+    )]
+    OtherFormat,
+    /// Damaged or cut short.
+    #[error("the checksum at the end of the file is missing or wrong: the file is damaged")]
+    Damaged,
+    /// A line that says nothing we understand.
+    #[error("line {line}: {problem}")]
+    Line {
+        /// Which one, counted from one.
+        line: usize,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+impl Dataset {
+    /// The funds in a packed file.
+    pub fn read(bytes: &[u8]) -> Result<Self, BadDataset> {
+        let text = std::str::from_utf8(bytes).map_err(|_| BadDataset::NotText)?;
+        if text.lines().next() != Some(MAGIC) {
+            return Err(BadDataset::OtherFormat);
+        }
+        let (body, trailer) =
+            text.rfind("sha256\t").map(|at| text.split_at(at)).ok_or(BadDataset::Damaged)?;
+        let claimed = trailer.trim_end().strip_prefix("sha256\t").unwrap_or_default();
+        if !body.ends_with('\n') || claimed != checksum(body) {
+            return Err(BadDataset::Damaged);
+        }
+        let mut reader = Reader::default();
+        for (number, line) in body.lines().enumerate().skip(1) {
+            reader.take(line).map_err(|problem| BadDataset::Line { line: number + 1, problem })?;
+        }
+        Ok(Self { about: reader.about, funds: reader.funds, checksum: claimed.to_owned() })
+    }
+}
+
+#[derive(Default)]
+struct Reader<'a> {
+    about: About,
+    texts: Vec<Cow<'a, str>>,
+    funds: Vec<Fund>,
+}
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, line: &'a str) -> Result<(), String> {
+        let (kind, rest) = line.split_once('\t').unwrap_or((line, ""));
+        match kind {
+            "about" => self.take_about(rest),
+            "text" => {
+                self.texts.push(unescape(rest));
+                Ok(())
+            }
+            "columns" => {
+                let known = rest.split('\t').eq(COLUMNS);
+                known.then_some(()).ok_or_else(|| "these are not the columns we know".to_owned())
+            }
+            "fund" => {
+                let fund = fund(&mut self.cells(rest))?;
+                self.funds.push(fund);
+                Ok(())
+            }
+            "asset" => {
+                let mut cells = self.cells(rest);
+                let part =
+                    Allocation { asset_class: cells.text()?, percent: cells.required("percent")? };
+                self.last_fund()?.allocation.get_or_insert_default().push(part);
+                Ok(())
+            }
+            "fee" => {
+                let mut cells = self.cells(rest);
+                let fee = Fee {
+                    kind: cells.text()?,
+                    description: cells.text()?,
+                    value: cells.parsed("value")?,
+                    remark: cells.optional()?,
+                };
+                self.last_fund()?.fees.push(fee);
+                Ok(())
+            }
+            "nav" => {
+                let series = nav_series(&mut self.cells(rest))?;
+                self.last_fund()?.nav = series;
+                Ok(())
+            }
+            other => Err(format!("`{other}` is not a kind of line")),
+        }
+    }
+
+    fn take_about(&mut self, rest: &str) -> Result<(), String> {
+        let (name, value) = rest.split_once('\t').unwrap_or((rest, ""));
+        let place = match name {
+            "source" => &mut self.about.source,
+            "licence" => &mut self.about.licence,
+            "fetched_at" => &mut self.about.fetched_at,
+            other => return Err(format!("nobody asked about `{other}`")),
+        };
+        *place = unescape(value).into_owned();
+        Ok(())
+    }
+
+    fn cells<'b>(&'b self, rest: &'a str) -> Cells<'a, 'b> {
+        Cells { rest: rest.split('\t'), texts: &self.texts }
+    }
+
+    fn last_fund(&mut self) -> Result<&mut Fund, String> {
+        self.funds.last_mut().ok_or_else(|| "it belongs to no fund".to_owned())
+    }
+}
+
+/// The cells of a line, one after the other. Beyond the end of the line they are empty.
+struct Cells<'a, 'b> {
+    rest: std::str::Split<'a, char>,
+    texts: &'b [Cow<'a, str>],
+}
+
+impl<'a> Cells<'a, '_> {
+    fn raw(&mut self) -> &'a str {
+        self.rest.next().unwrap_or_default()
+    }
+
+    fn text(&mut self) -> Result<String, String> {
+        let cell = self.raw();
+        let Some(number) = cell.strip_prefix('=') else { return Ok(unescape(cell).into_owned()) };
+        let text = number.parse().ok().and_then(|number: usize| self.texts.get(number));
+        text.map(ToString::to_string).ok_or_else(|| format!("there is no text `{cell}`"))
+    }
+
+    fn optional(&mut self) -> Result<Option<String>, String> {
+        self.text().map(|text| Some(text).filter(|text| !text.is_empty()))
+    }
+
+    fn parsed<T: FromStr>(&mut self, what: &str) -> Result<Option<T>, String> {
+        let cell = self.raw();
+        if cell.is_empty() {
+            return Ok(None);
+        }
+        cell.parse().map(Some).map_err(|_| format!("`{cell}` is no {what}"))
+    }
+
+    fn required<T: FromStr>(&mut self, what: &str) -> Result<T, String> {
+        self.parsed(what)?.ok_or_else(|| format!("the {what} is missing"))
+    }
+
+    fn by_period(&mut self) -> Result<ByPeriod<Decimal>, String> {
+        let mut values = ByPeriod::default();
+        for period in Period::ALL {
+            values.set(period, self.parsed("return")?);
+        }
+        Ok(values)
+    }
+}
+
+fn fund(cells: &mut Cells<'_, '_>) -> Result<Fund, String> {
+    // Fields are read in the order in which they are written here, which is that of `COLUMNS`.
+    Ok(Fund {
+        fund_id: cells.text()?,
+        symbol: cells.text()?,
+        name: cells.text()?,
+        name_th: cells.optional()?,
+        company: Company { id: cells.text()?, name: cells.text()? },
+        classification: cells.optional()?,
+        compare_code: cells.optional()?,
+        management_style: cells.optional()?,
+        dividend_policy: cells.optional()?,
+        policy_th: cells.optional()?,
+        risk: RiskLevel::new(cells.required("risk level")?)
+            .ok_or_else(|| "the risk level is not on the scale".to_owned())?,
+        status: Status::parse(cells.raw()).ok_or_else(|| "the status is unknown".to_owned())?,
+        registered: cells.parsed("date")?,
+        nav: NavSeries::default(),
+        buy_price: cells.parsed("price")?,
+        sell_price: cells.parsed("price")?,
+        net_assets: cells.parsed("amount")?,
+        returns: cells.by_period()?,
+        returns_as_of: cells.parsed("date")?,
+        benchmark: Benchmark { name: cells.optional()?, returns: cells.by_period()? },
+        deviation: match (cells.parsed("deviation")?, cells.optional()?) {
+            (Some(percent), Some(period)) => Some(PublishedDeviation { percent, period }),
+            _ => None,
+        },
+        volatility_1y: cells.parsed("volatility")?,
+        tracking_error: cells.parsed("tracking error")?,
+        allocation: None,
+        fees: Vec::new(),
+        minimums: Minimums {
+            initial: cells.parsed("amount")?,
+            additional: cells.parsed("amount")?,
+            redemption: cells.parsed("amount")?,
+            balance: cells.parsed("amount")?,
+        },
+        documents: Documents {
+            factsheet: cells.optional()?,
+            annual_report: cells.optional()?,
+            halfyear_report: cells.optional()?,
+        },
+        suitability: Suitability {
+            risk_level: cells.optional()?,
+            target_investor: cells.optional()?,
+            investment_horizon: cells.optional()?,
+        },
+        share_classes: listed(&cells.text()?, '|').map(str::to_owned).collect(),
+        fetched_at: cells.optional()?,
+        flags: listed(&cells.text()?, ' ')
+            .map(|name| Flag::parse(name).ok_or_else(|| format!("`{name}` is no flag")))
+            .collect::<Result<_, _>>()?,
+    })
+}
+
+fn listed(text: &str, separator: char) -> impl Iterator<Item = &str> {
+    text.split(separator).filter(|part| !part.is_empty())
+}
+
+fn nav_series(cells: &mut Cells<'_, '_>) -> Result<NavSeries, String> {
+    let mut date: Date = cells.required("date")?;
+    let mut points = vec![NavPoint { date, nav: cells.required("NAV")? }];
+    while let Some(days) = cells.parsed::<u16>("number of days")? {
+        let span = Span::new().days(i64::from(days));
+        date = date.checked_add(span).map_err(|_| "the days run out of the calendar".to_owned())?;
+        points.push(NavPoint { date, nav: cells.required("NAV")? });
+    }
+    NavSeries::new(points).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples;
+
+    #[test]
+    fn what_is_written_comes_back() {
+        let dataset = samples::dataset();
+        let packed = dataset.packed();
+        assert_eq!(Dataset::read(packed.as_bytes()), Ok(dataset));
+    }
+
+    #[test]
+    fn a_damaged_file_is_refused_with_the_reason() {
+        let packed = samples::dataset().packed();
+        let cut: String = packed.chars().take(packed.chars().count() / 2).collect();
+        let changed = packed.replace("12.5", "12.6");
+        let sealed = |body: &str| format!("{body}sha256\t{}\n", checksum(body));
+        let cases: [(&str, Vec<u8>, &str); 7] = [
+            ("bytes", vec![0xff, 0xfe], "UTF-8"),
+            ("another file", b"symbol,date,nav\n".to_vec(), "pack-data"),
+            ("cut", cut.into_bytes(), "damaged"),
+            ("changed", changed.into_bytes(), "damaged"),
+            ("kind", sealed("panoply-rmf\t1\nsurprise\tx\n").into_bytes(), "line 2: `surprise`"),
+            ("columns", sealed("panoply-rmf\t1\ncolumns\tx\n").into_bytes(), "columns"),
+            ("no fund", sealed("panoply-rmf\t1\nasset\tGold\t1\n").into_bytes(), "no fund"),
+        ];
+        for (name, bytes, expected) in cases {
+            let error = Dataset::read(&bytes).unwrap_err().to_string();
+            assert!(error.contains(expected), "{name}: {error}");
+        }
+    }
+}

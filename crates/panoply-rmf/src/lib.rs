@@ -1,0 +1,15 @@
+//! Thai Retirement Mutual Funds: figures, comparisons, tax room and holding rules.
+//!
+//! The modules here are the domain: values in, values out, no clock, no network, no contract.
+//! What agents can call is in `tools/`, behind the feature of that name.
+
+pub mod book;
+pub mod dataset;
+pub mod figures;
+pub mod fund;
+pub mod lookup;
+pub mod nav;
+pub mod pack_data;
+pub mod period;
+#[cfg(test)]
+mod samples;

@@ -1,0 +1,201 @@
+//! A fund's net asset value, day by day, and what a stretch of it says.
+
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+
+use crate::figures::{mean, percent_change, rounded, rounded_float, sample_deviation, to_f64};
+
+/// What one unit was worth on one day, in baht.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct NavPoint {
+    /// The day.
+    pub date: Date,
+    /// The value.
+    pub nav: Decimal,
+}
+
+/// Days in order, each once. Days without trading are simply not there.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct NavSeries(Vec<NavPoint>);
+
+/// A series that is out of order.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("the NAV of {date} does not come after the one before it")]
+pub struct OutOfOrder {
+    /// The day that is out of order.
+    pub date: Date,
+}
+
+impl NavSeries {
+    /// A series of points that are in order already.
+    pub fn new(points: Vec<NavPoint>) -> Result<Self, OutOfOrder> {
+        let out_of_order = points.iter().zip(points.iter().skip(1)).find(|(a, b)| a.date >= b.date);
+        match out_of_order {
+            Some((_, later)) => Err(OutOfOrder { date: later.date }),
+            None => Ok(Self(points)),
+        }
+    }
+
+    /// Every day.
+    pub fn points(&self) -> &[NavPoint] {
+        &self.0
+    }
+
+    /// The last day there is.
+    pub fn latest(&self) -> Option<NavPoint> {
+        self.0.last().copied()
+    }
+
+    /// The last `records` days there are.
+    pub fn tail(&self, records: usize) -> &[NavPoint] {
+        self.0.get(self.0.len().saturating_sub(records)..).unwrap_or_default()
+    }
+
+    /// How the last day differs from the one before.
+    pub fn latest_change(&self) -> Option<Change> {
+        match self.tail(2) {
+            [before, last] => change(*before, *last),
+            _ => None,
+        }
+    }
+
+    /// This series with `news` added; where both have a day, the news win, because the source
+    /// restates figures now and then.
+    #[must_use]
+    pub fn merged_with(&self, news: &Self) -> Self {
+        let mut days: std::collections::BTreeMap<Date, Decimal> =
+            self.0.iter().map(|point| (point.date, point.nav)).collect();
+        days.extend(news.0.iter().map(|point| (point.date, point.nav)));
+        Self(days.into_iter().map(|(date, nav)| NavPoint { date, nav }).collect())
+    }
+}
+
+/// The step from one day to the next.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Change {
+    /// In baht.
+    pub baht: Decimal,
+    /// In percent of the earlier value, four places.
+    pub percent: Decimal,
+}
+
+/// The step from `before` to `after`; `None` from a value of zero.
+pub fn change(before: NavPoint, after: NavPoint) -> Option<Change> {
+    let percent = percent_change(before.nav, after.nav)?;
+    Some(Change { baht: (after.nav - before.nav).normalize(), percent })
+}
+
+/// Daily simple returns, not in percent.
+pub fn daily_returns(points: &[NavPoint]) -> Vec<f64> {
+    let pairs = points.iter().zip(points.iter().skip(1));
+    pairs
+        .filter(|(before, _)| !before.nav.is_zero())
+        .map(|(before, after)| to_f64(after.nav) / to_f64(before.nav) - 1.0)
+        .collect()
+}
+
+/// What a stretch of days says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// From the first to the last day, in percent; `None` of fewer than two days.
+    pub period_return: Option<Decimal>,
+    /// Sample standard deviation of daily simple returns, in percent; `None` of fewer than two
+    /// returns.
+    pub volatility: Option<Decimal>,
+    /// The lowest value.
+    pub min: Option<Decimal>,
+    /// The highest value.
+    pub max: Option<Decimal>,
+    /// The mean value.
+    pub average: Option<Decimal>,
+}
+
+/// What these days say.
+pub fn summarise(points: &[NavPoint]) -> Summary {
+    let values: Vec<Decimal> = points.iter().map(|point| point.nav).collect();
+    let period_return = match points {
+        [first, .., last] => percent_change(first.nav, last.nav),
+        _ => None,
+    };
+    let volatility = sample_deviation(&daily_returns(points));
+    Summary {
+        period_return,
+        volatility: volatility.and_then(|deviation| rounded_float(deviation * 100.0)),
+        min: values.iter().min().copied(),
+        max: values.iter().max().copied(),
+        average: mean(&values).map(rounded),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+
+    use super::*;
+
+    fn series(values: &[&str]) -> NavSeries {
+        let start = date(2025, 11, 1);
+        let points = values.iter().zip(0..).map(|(value, day)| NavPoint {
+            date: start + jiff::Span::new().days(day),
+            nav: value.parse().unwrap(),
+        });
+        NavSeries::new(points.collect()).unwrap()
+    }
+
+    #[test]
+    fn the_last_change_needs_two_days() {
+        assert_eq!(series(&[]).latest_change(), None);
+        assert_eq!(series(&["10"]).latest_change(), None);
+        let change = series(&["9", "15.8339", "15.6260"]).latest_change().unwrap();
+        assert_eq!(
+            (change.baht.to_string(), change.percent.to_string()),
+            ("-0.2079".to_owned(), "-1.313".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_tail_longer_than_the_series_is_all_of_it() {
+        let series = series(&["1", "2", "3"]);
+        assert_eq!(series.tail(2).len(), 2);
+        assert_eq!(series.tail(365).len(), 3);
+        assert_eq!(series.tail(0).len(), 0);
+    }
+
+    #[test]
+    fn a_summary_of_too_little_says_nothing() {
+        let none = summarise(series(&[]).points());
+        assert_eq!((none.period_return, none.volatility, none.min), (None, None, None));
+        let two = summarise(series(&["10", "11"]).points());
+        assert_eq!(two.period_return, Some("10".parse().unwrap()));
+        assert_eq!(two.volatility, None, "one return has no sample deviation");
+    }
+
+    #[test]
+    fn volatility_is_the_sample_deviation_of_daily_returns_in_percent() {
+        // Returns +10 % and -10 %: mean 0, squares 0.02, over one, root 0.141421.
+        let summary = summarise(series(&["100", "110", "99"]).points());
+        assert_eq!(summary.volatility, Some("14.1421".parse().unwrap()));
+        assert_eq!(summary.average, Some("103".parse().unwrap()));
+    }
+
+    #[test]
+    fn days_out_of_order_are_refused() {
+        let point = |day| NavPoint { date: date(2025, 11, day), nav: Decimal::ONE };
+        assert!(NavSeries::new(vec![point(2), point(1)]).is_err());
+        assert!(NavSeries::new(vec![point(1), point(1)]).is_err());
+    }
+
+    #[test]
+    fn a_restated_day_replaces_the_old_one() {
+        let old = series(&["1", "2"]);
+        let news = NavSeries::new(vec![
+            NavPoint { date: date(2025, 11, 2), nav: "2.5".parse().unwrap() },
+            NavPoint { date: date(2025, 11, 3), nav: "3".parse().unwrap() },
+        ])
+        .unwrap();
+        let merged = old.merged_with(&news);
+        let values: Vec<String> =
+            merged.points().iter().map(|point| point.nav.to_string()).collect();
+        assert_eq!(values, ["1", "2.5", "3"]);
+    }
+}

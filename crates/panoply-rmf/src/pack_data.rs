@@ -1,0 +1,322 @@
+//! Makes the packed form from a snapshot of the SEC's figures: one JSON object a fund and a
+//! table of NAVs. `panoply rmf pack-data` calls this; [data/rmf/README.md] says where the
+//! snapshot comes from.
+//!
+//! Figures are carried over digit by digit. What the snapshot cannot be trusted with is not:
+//! the change of the NAV is computed from the series, and an allocation that does not add up
+//! is flagged.
+//!
+//! [data/rmf/README.md]: ../../../data/rmf/README.md
+
+use std::collections::BTreeMap;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+use serde::Deserialize;
+use serde_json::{Map, Number, Value};
+
+use crate::dataset::{About, Dataset};
+use crate::fund::{
+    Allocation, Benchmark, Company, Documents, Fee, Flag, Fund, Minimums, PublishedDeviation,
+    RiskLevel, Status, Suitability, does_not_add_up,
+};
+use crate::nav::{NavPoint, NavSeries};
+use crate::period::{ByPeriod, Period};
+
+/// The day the returns of the bundled snapshot run up to: its factsheets are those of the end
+/// of September 2025.
+pub const SNAPSHOT_RETURNS_AS_OF: Date = Date::constant(2025, 9, 30);
+
+/// Why a snapshot cannot be packed.
+#[derive(Debug, thiserror::Error)]
+pub enum PackError {
+    /// A fund that is not what we expect.
+    #[error("fund on line {line}: {problem}")]
+    Fund {
+        /// Which line, counted from one.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A line of the table of NAVs that is not what we expect.
+    #[error("NAV on line {line}: {problem}")]
+    Nav {
+        /// Which line, counted from one.
+        line: usize,
+        /// What is wrong.
+        problem: String,
+    },
+    /// NAVs of a fund that is not there.
+    #[error("there are NAVs of `{symbol}` but no such fund")]
+    NoSuchFund {
+        /// Its code.
+        symbol: String,
+    },
+}
+
+/// The data set of a snapshot: `funds` has a JSON object a line, `navs` the columns symbol,
+/// date and NAV.
+pub fn pack(funds: &str, navs: &str) -> Result<Dataset, PackError> {
+    let mut series = series_of(navs)?;
+    let mut packed = Vec::new();
+    for (number, line) in funds.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let fund = fund(line, &mut series)
+            .map_err(|problem| PackError::Fund { line: number + 1, problem })?;
+        packed.push(fund);
+    }
+    if let Some((symbol, _)) = series.pop_first() {
+        return Err(PackError::NoSuchFund { symbol });
+    }
+    let fetched_at = packed.iter().filter_map(|fund| fund.fetched_at.as_deref()).max();
+    let about = About {
+        source: "Thai SEC Open API (FundFactsheet, FundDailyInfo), public snapshot".to_owned(),
+        licence: "figures published by the Thai SEC for public use; name the SEC as their source"
+            .to_owned(),
+        fetched_at: fetched_at.unwrap_or_default().to_owned(),
+    };
+    Ok(Dataset::new(about, packed))
+}
+
+fn series_of(navs: &str) -> Result<BTreeMap<String, Vec<NavPoint>>, PackError> {
+    let mut series: BTreeMap<String, Vec<NavPoint>> = BTreeMap::new();
+    for (number, line) in navs.lines().enumerate().skip(1) {
+        let wrong = || PackError::Nav {
+            line: number + 1,
+            problem: format!("`{line}` is not symbol, date and NAV"),
+        };
+        let (symbol, rest) = line.split_once(',').ok_or_else(wrong)?;
+        let (date, nav) = rest.split_once(',').ok_or_else(wrong)?;
+        let point = NavPoint {
+            date: date.parse().map_err(|_| wrong())?,
+            nav: nav.trim().parse().map_err(|_| wrong())?,
+        };
+        series.entry(symbol.to_owned()).or_default().push(point);
+    }
+    Ok(series)
+}
+
+/// A fund as the snapshot has it. Figures that go by name (`perf_ytd`) stay in `rest`.
+#[derive(Deserialize)]
+struct Snapshot {
+    fund_id: String,
+    symbol: String,
+    fund_name: String,
+    amc: String,
+    fund_classification: Option<String>,
+    management_style: Option<String>,
+    dividend_policy: Option<String>,
+    risk_level: u8,
+    nav_date: Option<Date>,
+    nav_value: Option<Number>,
+    benchmark_name: Option<String>,
+    asset_allocation: Option<Vec<SnapshotPart>>,
+    fees: Option<Vec<SnapshotFee>>,
+    factsheet_url: Option<String>,
+    annual_report_url: Option<String>,
+    halfyear_report_url: Option<String>,
+    suitability_risk_level: Option<String>,
+    suitability_target_investor: Option<String>,
+    suitability_investment_horizon: Option<String>,
+    x_fund_name_th: Option<String>,
+    x_amc_id: String,
+    x_fund_status: String,
+    x_regis_date: Option<Date>,
+    x_aimc_category: Option<String>,
+    x_sec_policy_th: Option<String>,
+    x_sec_std_dev_period: Option<String>,
+    x_share_classes: Option<Vec<String>>,
+    x_data_fetched_at: Option<String>,
+    x_flags: Vec<String>,
+    #[serde(flatten)]
+    rest: Map<String, Value>,
+}
+
+#[derive(Deserialize)]
+struct SnapshotPart {
+    asset_class: String,
+    percentage: Number,
+}
+
+#[derive(Deserialize)]
+struct SnapshotFee {
+    fee_type: String,
+    fee_desc: String,
+    fee_value: Option<Number>,
+    fee_remark: Option<String>,
+}
+
+fn fund(line: &str, series: &mut BTreeMap<String, Vec<NavPoint>>) -> Result<Fund, String> {
+    let source: Snapshot = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let points = series.remove(&source.symbol).unwrap_or_default();
+    let nav = NavSeries::new(points).map_err(|error| error.to_string())?;
+    let stated = source.nav_value.as_ref().map(exact).transpose()?;
+    let latest = nav.latest();
+    if (latest.map(|point| point.date), latest.map(|point| point.nav)) != (source.nav_date, stated)
+    {
+        return Err(format!("`{}` has another last NAV in the table", source.symbol));
+    }
+    let figure = |name: &str| match source.rest.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Number(number)) => exact(number).map(Some),
+        Some(other) => Err(format!("`{name}` is {other}, expected a number")),
+    };
+    let by_period = |prefix: &str| {
+        let mut values = ByPeriod::default();
+        for period in Period::ALL {
+            values.set(period, figure(&format!("{prefix}_{period}"))?);
+        }
+        Ok::<_, String>(values)
+    };
+    let allocation = allocation(source.asset_allocation)?;
+    let mut flags = source
+        .x_flags
+        .iter()
+        .map(|name| Flag::parse(name).ok_or_else(|| format!("`{name}` is not a flag we know")))
+        .collect::<Result<Vec<_>, _>>()?;
+    if allocation.as_deref().is_some_and(does_not_add_up) {
+        flags.push(Flag::AllocationDoesNotAddUp);
+    }
+    flags.sort_unstable();
+    let deviation = match (figure("x_sec_std_dev")?, source.x_sec_std_dev_period) {
+        (Some(percent), Some(period)) => Some(PublishedDeviation { percent, period }),
+        _ => None,
+    };
+    Ok(Fund {
+        risk: RiskLevel::new(source.risk_level)
+            .ok_or_else(|| format!("risk level {} is not on the scale", source.risk_level))?,
+        status: Status::parse(&source.x_fund_status)
+            .ok_or_else(|| format!("`{}` is not a status we know", source.x_fund_status))?,
+        buy_price: figure("buy_price")?,
+        sell_price: figure("sell_price")?,
+        net_assets: figure("x_net_asset")?,
+        returns: by_period("perf")?,
+        returns_as_of: Some(SNAPSHOT_RETURNS_AS_OF),
+        benchmark: Benchmark { name: source.benchmark_name, returns: by_period("benchmark")? },
+        volatility_1y: figure("volatility_1y")?,
+        tracking_error: figure("tracking_error")?,
+        minimums: Minimums {
+            initial: figure("min_initial")?,
+            additional: figure("min_additional")?,
+            redemption: figure("min_redemption")?,
+            balance: figure("min_balance")?,
+        },
+        fund_id: source.fund_id,
+        symbol: source.symbol,
+        name: source.fund_name,
+        name_th: source.x_fund_name_th,
+        company: Company { id: source.x_amc_id, name: source.amc },
+        classification: source.fund_classification,
+        compare_code: source.x_aimc_category,
+        management_style: source.management_style,
+        dividend_policy: source.dividend_policy,
+        policy_th: source.x_sec_policy_th,
+        registered: source.x_regis_date,
+        nav,
+        deviation,
+        allocation,
+        fees: fees(source.fees)?,
+        documents: Documents {
+            factsheet: source.factsheet_url,
+            annual_report: source.annual_report_url,
+            halfyear_report: source.halfyear_report_url,
+        },
+        suitability: Suitability {
+            risk_level: decoded(source.suitability_risk_level)?,
+            target_investor: decoded(source.suitability_target_investor)?,
+            investment_horizon: decoded(source.suitability_investment_horizon)?,
+        },
+        share_classes: source.x_share_classes.unwrap_or_default(),
+        fetched_at: source.x_data_fetched_at,
+        flags,
+    })
+}
+
+fn allocation(parts: Option<Vec<SnapshotPart>>) -> Result<Option<Vec<Allocation>>, String> {
+    let part = |part: SnapshotPart| {
+        Ok(Allocation { asset_class: part.asset_class, percent: exact(&part.percentage)? })
+    };
+    let parts = parts.filter(|parts| !parts.is_empty());
+    parts.map(|parts| parts.into_iter().map(part).collect()).transpose()
+}
+
+fn fees(fees: Option<Vec<SnapshotFee>>) -> Result<Vec<Fee>, String> {
+    let fee = |fee: SnapshotFee| {
+        Ok(Fee {
+            kind: fee.fee_type,
+            description: fee.fee_desc,
+            value: fee.fee_value.as_ref().map(exact).transpose()?,
+            remark: fee.fee_remark,
+        })
+    };
+    fees.unwrap_or_default().into_iter().map(fee).collect()
+}
+
+/// The digits of a JSON number.
+fn exact(number: &Number) -> Result<Decimal, String> {
+    number.to_string().parse().map_err(|_| format!("`{number}` is not a number we can keep"))
+}
+
+/// The text in a Base64 field, which must be the only way to write that text.
+fn decoded(field: Option<String>) -> Result<Option<String>, String> {
+    let Some(field) = field else { return Ok(None) };
+    let text = STANDARD
+        .decode(&field)
+        .ok()
+        .and_then(|bytes| String::from_utf8(bytes).ok())
+        .filter(|text| STANDARD.encode(text) == field);
+    text.map(Some).ok_or_else(|| format!("`{field}` is not the Base64 of a text"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FUND: &str = r#"{"fund_id": "M1", "symbol": "KT25/75RMF", "fund_name": "A", "amc": "B",
+        "fund_classification": null, "management_style": null, "dividend_policy": "No",
+        "risk_level": 6, "nav_date": "2025-11-07", "nav_value": 15.626, "nav_change": 15.626,
+        "perf_ytd": 4.789999999999999, "perf_1y": null, "benchmark_name": null,
+        "asset_allocation": [{"asset_class": "Gold", "percentage": 31.03}], "fees": [],
+        "factsheet_url": null, "annual_report_url": null, "halfyear_report_url": null,
+        "suitability_risk_level": "4LmA4Liq4Li14LmI4Lii4LiH", "min_initial": 0.01,
+        "suitability_target_investor": null, "suitability_investment_horizon": null,
+        "x_fund_name_th": null, "x_amc_id": "C1", "x_fund_status": "RG", "x_regis_date": null,
+        "x_aimc_category": null, "x_sec_policy_th": null, "x_sec_std_dev_period": null,
+        "x_share_classes": null, "x_data_fetched_at": "2025-11-11T06:10:41.753Z", "x_flags": []}"#;
+    const NAVS: &str =
+        "symbol,date,nav\nKT25/75RMF,2025-11-06,15.8339\nKT25/75RMF,2025-11-07,15.6260\n";
+
+    fn line() -> String {
+        FUND.replace('\n', " ")
+    }
+
+    #[test]
+    fn figures_are_carried_over_digit_by_digit() {
+        let dataset = pack(&line(), NAVS).unwrap();
+        let fund = &dataset.funds[0];
+        assert_eq!(fund.returns.get(Period::Ytd).unwrap().to_string(), "4.789999999999999");
+        assert_eq!(fund.returns.get(Period::Y1), None);
+        assert_eq!(fund.minimums.initial.unwrap().to_string(), "0.01");
+        assert_eq!(fund.suitability.risk_level.as_deref(), Some("เสี่ยง"));
+        assert_eq!(fund.flags, [Flag::AllocationDoesNotAddUp]);
+        assert_eq!(fund.nav.latest_change().unwrap().baht.to_string(), "-0.2079");
+        assert_eq!(dataset.about.fetched_at, "2025-11-11T06:10:41.753Z");
+    }
+
+    #[test]
+    fn a_snapshot_that_contradicts_itself_is_refused() {
+        let cases = [
+            ("other NAV", line(), NAVS.replace("15.6260", "15.7")),
+            ("risk 9", line().replace("\"risk_level\": 6", "\"risk_level\": 9"), NAVS.to_owned()),
+            ("base64", line().replace("4LmA4Liq", "!!"), NAVS.to_owned()),
+            ("flag", line().replace("\"x_flags\": []", "\"x_flags\": [\"odd\"]"), NAVS.to_owned()),
+            ("stray NAV", line(), format!("{NAVS}NOBODY,2025-11-07,1\n")),
+            ("no table", line(), NAVS.replace(',', ";")),
+            ("no JSON", "{".to_owned(), NAVS.to_owned()),
+        ];
+        for (name, funds, navs) in cases {
+            assert!(pack(&funds, &navs).is_err(), "{name}");
+        }
+    }
+}
