@@ -27,9 +27,10 @@ use crate::context::Surface;
 use crate::instructions;
 use crate::logging::SessionLevel;
 use crate::tools::Descriptors;
-use crate::transport::LineLimits;
+use crate::transport::frame;
 use crate::transport::http::{HttpError, HttpOptions, HttpServer};
 use crate::transport::stdio;
+use crate::transport::{LineLimits, frame};
 use crate::{completion, context, prompts, resources, tools};
 
 /// A kernel, ready to be served over MCP.
@@ -205,15 +206,14 @@ impl ServerHandler for Handler {
         .await
     }
 
-    // Providers announce no changes, so there is nothing to send to a subscriber: it is told
-    // whether the address exists, and the capability is not advertised.
+    // Providers announce no changes, so a subscription is accepted and stays silent; the
+    // capability is not advertised. An error would only stop clients that subscribe unasked.
     async fn subscribe(
         &self,
-        request: SubscribeRequestParams,
-        context: RequestContext<RoleServer>,
+        _request: SubscribeRequestParams,
+        _context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let cx = context::of_call(&self.0, &context)?;
-        answered(async { resources::read(&self.0, &request.uri, cx).await.map(drop) }).await
+        Ok(())
     }
 
     async fn unsubscribe(
@@ -255,8 +255,11 @@ impl ServerHandler for Handler {
     async fn set_level(
         &self,
         request: rmcp::model::SetLevelRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
+        if context.meta.protocol_version().as_ref().is_some_and(frame::is_stateless) {
+            return Err(ErrorData::method_not_found::<rmcp::model::SetLevelRequestMethod>());
+        }
         if let Surface::Lines(level) = &self.0.surface {
             level.set(request.level);
         }
@@ -266,8 +269,8 @@ impl ServerHandler for Handler {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(crate::transport::frame::misfit(&request))
+        Err(frame::misfit(&request, context.meta.protocol_version().as_ref()))
     }
 }

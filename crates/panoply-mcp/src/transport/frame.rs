@@ -9,9 +9,9 @@
 use bytes::Bytes;
 use rmcp::model::{
     CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, CompleteRequestParams,
-    CustomRequest, ErrorCode, ErrorData, GetPromptRequestParams, InitializeRequestParams,
-    JsonRpcMessage, PaginatedRequestParams, ReadResourceRequestParams, RequestId,
-    SetLevelRequestParams,
+    CustomRequest, ErrorCode, ErrorData, GetMeta, GetPromptRequestParams, InitializeRequestParams,
+    JsonRpcMessage, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, RequestId,
+    RequestMetaObject, SetLevelRequestParams,
 };
 use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value, json};
@@ -60,7 +60,10 @@ pub(crate) fn parse(text: &[u8]) -> Frame {
     match serde_json::from_slice::<ClientJsonRpcMessage>(text) {
         Ok(JsonRpcMessage::Request(request)) => match request.request {
             ClientRequest::CustomRequest(custom) => {
-                Frame::Rejected(Rejection::of_error(Some(id_value(&request.id)), misfit(&custom)))
+                let meta = custom.extensions.get::<RequestMetaObject>();
+                let version = meta.and_then(RequestMetaObject::protocol_version);
+                let error = misfit(&custom, version.as_ref());
+                Frame::Rejected(Rejection::of_error(Some(id_value(&request.id)), error))
             }
             known if cursor_was_lost(&known, text) => Frame::Rejected(Rejection {
                 id: Some(id_value(&request.id)),
@@ -93,11 +96,23 @@ fn cursor_was_lost(request: &ClientRequest, text: &[u8]) -> bool {
         })
 }
 
-/// Why a request became none of the methods we know: the name, or its params.
-pub(crate) fn misfit(request: &CustomRequest) -> ErrorData {
+/// Methods that 2026-07-28 took out: for a request of that version they do not exist.
+const RETIRED: [&str; 5] =
+    ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
+
+/// Why a request became none of the methods we know: the name, or its params. `version` is the
+/// one that the request itself speaks, if it says so.
+pub(crate) fn misfit(request: &CustomRequest, version: Option<&ProtocolVersion>) -> ErrorData {
     let params = request.params.clone().unwrap_or_else(|| Value::Object(Map::new()));
     let method = request.method.as_str();
+    if is_retired(method, version) {
+        return unknown_method(method);
+    }
     let reason = match method {
+        _ if version.is_some_and(is_stateless) && RETIRED.contains(&method) => {
+            let message = format!("`{method}` is no method of this protocol version");
+            return ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None);
+        }
         "initialize" => why_not::<InitializeRequestParams>(params),
         "tools/call" => why_not::<CallToolRequestParams>(params),
         "prompts/get" => why_not::<GetPromptRequestParams>(params),
@@ -115,12 +130,34 @@ pub(crate) fn misfit(request: &CustomRequest) -> ErrorData {
         | "tasks/get"
         | "tasks/update"
         | "tasks/cancel" => "params do not have the shape this method asks for".to_owned(),
-        _ => {
-            let message = format!("unknown method `{}`", shortened(method));
-            return ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None);
-        }
+        _ => return unknown_method(method),
     };
     ErrorData::invalid_params(format!("invalid params for `{method}`: {reason}"), None)
+}
+
+/// Whether each request of this version stands alone.
+pub(crate) fn is_stateless(version: &ProtocolVersion) -> bool {
+    // Versions are ISO dates, so they compare as text.
+    version.as_str() >= ProtocolVersion::V_2026_07_28.as_str()
+}
+
+/// Whether this version of the protocol no longer has the method.
+pub(crate) fn is_retired(method: &str, version: Option<&ProtocolVersion>) -> bool {
+    let retired = matches!(
+        method,
+        "initialize"
+            | "ping"
+            | "logging/setLevel"
+            | "resources/subscribe"
+            | "resources/unsubscribe"
+    );
+    retired && version.is_some_and(|version| !version.has_initialize())
+}
+
+/// The refusal of a method that does not exist.
+pub(crate) fn unknown_method(method: &str) -> ErrorData {
+    let message = format!("unknown method `{}`", shortened(method));
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
 }
 
 /// The refusal of a message longer than the cap, of which only the head was read.
@@ -228,7 +265,7 @@ fn diagnose_object(object: &Map<String, Value>) -> Frame {
         {
             // JSON-RPC allows an array here; no method of MCP takes one.
             let request = CustomRequest::new(method, Some(Value::Array(params.clone())));
-            return Frame::Rejected(Rejection::of_error(id, misfit(&request)));
+            return Frame::Rejected(Rejection::of_error(id, misfit(&request, None)));
         }
         // Well-formed by all the rules above, and yet refused: a key came twice.
         problems.push("each key may appear only once");
@@ -361,6 +398,28 @@ mod tests {
             assert_eq!(rejection.code.0, *code, "input: {shown}: {}", rejection.message);
             assert_eq!(rejection.id.clone().unwrap_or_default(), *id, "input: {shown}");
             assert!(rejection.message.len() < 400, "input: {shown}: {}", rejection.message);
+        }
+    }
+
+    #[test]
+    fn a_method_that_a_version_took_out_does_not_exist_in_it() {
+        let meta = |version: &str| {
+            json!({"_meta": {
+                "io.modelcontextprotocol/protocolVersion": version,
+                "io.modelcontextprotocol/clientCapabilities": {},
+            }})
+        };
+        for method in ["initialize", "logging/setLevel", "resources/subscribe"] {
+            for (version, expected) in [("2025-11-25", -32602), ("2026-07-28", -32601)] {
+                let request =
+                    json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": meta(version)});
+                match parse(request.to_string().as_bytes()) {
+                    Frame::Rejected(rejection) => {
+                        assert_eq!(rejection.code.0, expected, "{method} in {version}");
+                    }
+                    other => panic!("{method} in {version}: {other:?}"),
+                }
+            }
         }
     }
 
