@@ -27,7 +27,6 @@ use crate::context::Surface;
 use crate::instructions;
 use crate::logging::SessionLevel;
 use crate::tools::Descriptors;
-use crate::transport::frame;
 use crate::transport::http::{HttpError, HttpOptions, HttpServer};
 use crate::transport::stdio;
 use crate::transport::{LineLimits, frame};
@@ -257,8 +256,8 @@ impl ServerHandler for Handler {
         request: rmcp::model::SetLevelRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if context.meta.protocol_version().as_ref().is_some_and(frame::is_stateless) {
-            return Err(ErrorData::method_not_found::<rmcp::model::SetLevelRequestMethod>());
+        if frame::is_retired("logging/setLevel", context.meta.protocol_version().as_ref()) {
+            return Err(frame::unknown_method("logging/setLevel"));
         }
         if let Surface::Lines(level) = &self.0.surface {
             level.set(request.level);

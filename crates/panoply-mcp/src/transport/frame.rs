@@ -9,7 +9,7 @@
 use bytes::Bytes;
 use rmcp::model::{
     CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, CompleteRequestParams,
-    CustomRequest, ErrorCode, ErrorData, GetMeta, GetPromptRequestParams, InitializeRequestParams,
+    CustomRequest, ErrorCode, ErrorData, GetPromptRequestParams, InitializeRequestParams,
     JsonRpcMessage, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, RequestId,
     RequestMetaObject, SetLevelRequestParams,
 };
@@ -96,10 +96,6 @@ fn cursor_was_lost(request: &ClientRequest, text: &[u8]) -> bool {
         })
 }
 
-/// Methods that 2026-07-28 took out: for a request of that version they do not exist.
-const RETIRED: [&str; 5] =
-    ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
-
 /// Why a request became none of the methods we know: the name, or its params. `version` is the
 /// one that the request itself speaks, if it says so.
 pub(crate) fn misfit(request: &CustomRequest, version: Option<&ProtocolVersion>) -> ErrorData {
@@ -109,10 +105,6 @@ pub(crate) fn misfit(request: &CustomRequest, version: Option<&ProtocolVersion>)
         return unknown_method(method);
     }
     let reason = match method {
-        _ if version.is_some_and(is_stateless) && RETIRED.contains(&method) => {
-            let message = format!("`{method}` is no method of this protocol version");
-            return ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None);
-        }
         "initialize" => why_not::<InitializeRequestParams>(params),
         "tools/call" => why_not::<CallToolRequestParams>(params),
         "prompts/get" => why_not::<GetPromptRequestParams>(params),
@@ -135,13 +127,7 @@ pub(crate) fn misfit(request: &CustomRequest, version: Option<&ProtocolVersion>)
     ErrorData::invalid_params(format!("invalid params for `{method}`: {reason}"), None)
 }
 
-/// Whether each request of this version stands alone.
-pub(crate) fn is_stateless(version: &ProtocolVersion) -> bool {
-    // Versions are ISO dates, so they compare as text.
-    version.as_str() >= ProtocolVersion::V_2026_07_28.as_str()
-}
-
-/// Whether this version of the protocol no longer has the method.
+/// Whether this version of the protocol no longer has the method: 2026-07-28 took five out.
 pub(crate) fn is_retired(method: &str, version: Option<&ProtocolVersion>) -> bool {
     let retired = matches!(
         method,

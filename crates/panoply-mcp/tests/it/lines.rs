@@ -189,6 +189,23 @@ async fn log_messages_come_to_a_session_that_set_a_level() {
 }
 
 #[tokio::test]
+async fn methods_that_2026_retired_do_not_exist_there() {
+    let mut session = session();
+    let cases = [
+        ("ping", json!({})),
+        ("initialize", json!({})),
+        ("logging/setLevel", json!({"level": "info"})),
+        ("logging/setLevel", json!({})),
+        ("resources/subscribe", json!({"uri": "fixture://note"})),
+        ("resources/unsubscribe", json!({})),
+    ];
+    for (number, (method, params)) in (1..).zip(cases) {
+        let reply = session.ask(&modern(number, method, params.clone())).await;
+        assert_eq!(reply["error"]["code"], -32601, "{method} {params}: {reply}");
+    }
+}
+
+#[tokio::test]
 async fn resources_are_listed_and_read() {
     let mut session = session();
     let listed = session.ask(&request(1, "resources/list", json!({}))).await;
