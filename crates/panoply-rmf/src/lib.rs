@@ -4,12 +4,19 @@
 //! What agents can call is in `tools/`, behind the feature of that name.
 
 pub mod book;
+pub mod compare;
 pub mod dataset;
 pub mod figures;
 pub mod fund;
+pub mod holding;
 pub mod lookup;
 pub mod nav;
 pub mod pack_data;
+pub mod peers;
+pub mod performance;
 pub mod period;
+pub mod query;
+pub mod risk;
 #[cfg(test)]
 mod samples;
+pub mod tax;

@@ -1,0 +1,259 @@
+//! May RMF units be sold without giving back the tax they saved, and when? Not tax advice.
+//!
+//! The rules: the holder is 55, five years have passed since the first purchase, counted day to
+//! day, and units were bought at least every other calendar year up to then.
+
+use jiff::Span;
+use jiff::civil::Date;
+
+use crate::tax::RuleSource;
+
+/// The age from which units may be sold.
+pub const AGE: i16 = 55;
+/// How many years must have passed since the first purchase.
+pub const YEARS_HELD: i16 = 5;
+/// How many calendar years in a row may pass without a purchase.
+pub const YEARS_MISSED: i16 = 1;
+
+/// Where the rules come from.
+pub const SOURCES: &[RuleSource] = &[
+    RuleSource {
+        rule: "sell at 55 or later and five years after the first purchase; buy at least every other year",
+        citation: "Ministerial Regulation No. 126 under the Revenue Code, as amended from tax year 2020; kasikornasset.com, conditions of investing in RMF",
+    },
+    RuleSource {
+        rule: "a breach before five years: all tax saved is paid back and the gain is taxed; after five years: the tax saved in the last five years is paid back",
+        citation: "kasikornasset.com, conditions of investing in RMF",
+    },
+];
+
+/// What is known of a holder.
+#[derive(Clone, Debug)]
+pub struct Holding {
+    /// When the holder was born.
+    pub born: Date,
+    /// When units were bought, in any order.
+    pub purchases: Vec<Date>,
+}
+
+/// What the rules say on a day.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Verdict {
+    /// Whether units may be sold on that day.
+    pub may_redeem: bool,
+    /// The holder's age in whole years.
+    pub age: i16,
+    /// The day the holder turns 55.
+    pub of_age_on: Date,
+    /// The first purchase.
+    pub first_purchase: Date,
+    /// The day five years after it.
+    pub held_enough_on: Date,
+    /// The first day on which both hold.
+    pub earliest: Date,
+    /// Runs of calendar years without a purchase that are too long.
+    pub gaps: Vec<Gap>,
+    /// The last calendar year in which a purchase keeps the run unbroken; `None` when units may
+    /// be sold already or the run is broken.
+    pub buy_again_by: Option<i16>,
+    /// What selling on that day would cost.
+    pub consequence: Consequence,
+}
+
+/// Calendar years without a purchase.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Gap {
+    /// The first.
+    pub from: i16,
+    /// The last.
+    pub to: i16,
+}
+
+/// What selling costs.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Consequence {
+    /// Nothing.
+    None,
+    /// All tax saved is paid back, and the gain is income.
+    RepayAllAndTaxGain,
+    /// The tax saved in the last five years is paid back.
+    RepayLastFiveYears,
+}
+
+/// Why there is no verdict.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum NoVerdict {
+    /// Nothing was bought.
+    #[error("there is no purchase")]
+    NoPurchase,
+    /// Bought before being born.
+    #[error("the purchase of {purchase} is before the birth on {born}")]
+    BeforeBirth {
+        /// The purchase.
+        purchase: Date,
+        /// The birth.
+        born: Date,
+    },
+    /// Bought later than the day in question.
+    #[error("the purchase of {purchase} is after {on}")]
+    InTheFuture {
+        /// The purchase.
+        purchase: Date,
+        /// The day in question.
+        on: Date,
+    },
+    /// A date so far out that years cannot be added to it.
+    #[error("{date} is too far from today")]
+    OutOfCalendar {
+        /// The date.
+        date: Date,
+    },
+}
+
+/// What the rules say about `holding` on the day `on`.
+pub fn check(holding: &Holding, on: Date) -> Result<Verdict, NoVerdict> {
+    let mut purchases = holding.purchases.clone();
+    purchases.sort_unstable();
+    let (Some(first), Some(last)) = (purchases.first().copied(), purchases.last().copied()) else {
+        return Err(NoVerdict::NoPurchase);
+    };
+    if first < holding.born {
+        return Err(NoVerdict::BeforeBirth { purchase: first, born: holding.born });
+    }
+    if last > on {
+        return Err(NoVerdict::InTheFuture { purchase: last, on });
+    }
+    let of_age_on = years_after(holding.born, AGE)?;
+    let held_enough_on = years_after(first, YEARS_HELD)?;
+    let earliest = of_age_on.max(held_enough_on);
+    let gaps = gaps(&purchases, on.min(earliest));
+    let may_redeem = on >= earliest && gaps.is_empty();
+    let buy_again_by = last.year() + YEARS_MISSED + 1;
+    let consequence = match (may_redeem, on >= held_enough_on) {
+        (true, _) => Consequence::None,
+        (false, false) => Consequence::RepayAllAndTaxGain,
+        (false, true) => Consequence::RepayLastFiveYears,
+    };
+    Ok(Verdict {
+        may_redeem,
+        age: age(holding.born, on),
+        of_age_on,
+        first_purchase: first,
+        held_enough_on,
+        earliest,
+        buy_again_by: (on < earliest && gaps.is_empty()).then_some(buy_again_by),
+        gaps,
+        consequence,
+    })
+}
+
+/// Runs of more than one calendar year without a purchase. The year of `until` is not over, so
+/// it counts as a year in which one may still buy.
+fn gaps(purchases: &[Date], until: Date) -> Vec<Gap> {
+    let years = purchases.iter().map(|date| date.year());
+    let ends = purchases.iter().skip(1).map(|date| date.year()).chain([until.year()]);
+    years
+        .zip(ends)
+        .filter(|(from, to)| to - from - 1 > YEARS_MISSED)
+        .map(|(from, to)| Gap { from: from + 1, to: to - 1 })
+        .collect()
+}
+
+fn years_after(date: Date, years: i16) -> Result<Date, NoVerdict> {
+    date.checked_add(Span::new().years(years)).map_err(|_| NoVerdict::OutOfCalendar { date })
+}
+
+fn age(born: Date, on: Date) -> i16 {
+    let birthday_is_over = (on.month(), on.day()) >= (born.month(), born.day());
+    on.year() - born.year() - i16::from(!birthday_is_over)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::civil::date;
+
+    use super::*;
+
+    fn holding(born: Date, years: &[i16]) -> Holding {
+        Holding { born, purchases: years.iter().map(|year| date(*year, 12, 15)).collect() }
+    }
+
+    #[test]
+    fn both_the_age_and_the_years_are_needed() {
+        let born = date(1970, 6, 1);
+        let years: Vec<i16> = (2018..=2025).collect();
+        let cases = [
+            (date(2025, 12, 31), true, Consequence::None),
+            (date(2025, 12, 20), true, Consequence::None),
+        ];
+        for (on, may, consequence) in cases {
+            let verdict = check(&holding(born, &years), on).unwrap();
+            assert_eq!((verdict.may_redeem, verdict.consequence), (may, consequence), "on {on}");
+        }
+        let young = check(&holding(date(1990, 1, 1), &years), date(2025, 12, 31)).unwrap();
+        assert_eq!(young.consequence, Consequence::RepayLastFiveYears);
+        assert_eq!(young.earliest, date(2045, 1, 1));
+        assert_eq!(young.buy_again_by, Some(2027));
+        let recent = check(&holding(born, &[2024, 2025]), date(2025, 12, 31)).unwrap();
+        assert_eq!(recent.consequence, Consequence::RepayAllAndTaxGain);
+        assert_eq!(recent.earliest, date(2029, 12, 15));
+        assert_eq!(recent.age, 55);
+    }
+
+    #[test]
+    fn five_years_are_counted_day_to_day() {
+        let holding = holding(date(1960, 1, 1), &[2020, 2021, 2022, 2023, 2024, 2025]);
+        let holding = Holding { purchases: holding.purchases[..5].to_vec(), ..holding };
+        assert!(!check(&holding, date(2025, 12, 14)).unwrap().may_redeem);
+        assert!(check(&holding, date(2025, 12, 15)).unwrap().may_redeem);
+    }
+
+    #[test]
+    fn a_leap_day_ends_on_the_last_of_february() {
+        let holding = Holding {
+            born: date(1968, 2, 29),
+            purchases: vec![
+                date(2016, 2, 29),
+                date(2018, 1, 5),
+                date(2020, 1, 5),
+                date(2022, 1, 5),
+            ],
+        };
+        let verdict = check(&holding, date(2023, 2, 28)).unwrap();
+        assert_eq!(verdict.of_age_on, date(2023, 2, 28));
+        assert_eq!(verdict.held_enough_on, date(2021, 2, 28));
+        assert!(verdict.may_redeem);
+    }
+
+    #[test]
+    fn every_other_year_is_enough_and_two_years_missed_are_not() {
+        let born = date(1965, 1, 1);
+        let on = date(2026, 1, 1);
+        assert!(
+            check(&holding(born, &[2016, 2018, 2020]), on).unwrap().may_redeem,
+            "55 in 2020, held by 2021"
+        );
+        let verdict = check(&holding(date(1968, 1, 1), &[2016, 2019, 2021, 2022]), on).unwrap();
+        assert_eq!(verdict.gaps, [Gap { from: 2017, to: 2018 }]);
+        assert!(!verdict.may_redeem);
+        assert_eq!(verdict.buy_again_by, None);
+    }
+
+    #[test]
+    fn who_is_past_both_limits_need_not_buy_on() {
+        let verdict =
+            check(&holding(date(1950, 1, 1), &[2010, 2012, 2014]), date(2026, 1, 1)).unwrap();
+        assert!(verdict.may_redeem, "{verdict:?}");
+    }
+
+    #[test]
+    fn impossible_dates_are_refused() {
+        let born = date(1970, 1, 1);
+        let on = date(2026, 1, 1);
+        assert_eq!(check(&holding(born, &[]), on), Err(NoVerdict::NoPurchase));
+        assert!(matches!(check(&holding(born, &[1960]), on), Err(NoVerdict::BeforeBirth { .. })));
+        assert!(matches!(check(&holding(born, &[2026]), on), Err(NoVerdict::InTheFuture { .. })));
+        let far = Holding { born: Date::MAX, purchases: vec![Date::MAX] };
+        assert!(matches!(check(&far, Date::MAX), Err(NoVerdict::OutOfCalendar { .. })));
+    }
+}

@@ -1,0 +1,116 @@
+//! Who did best over a period, and how all did.
+
+use rust_decimal::Decimal;
+
+use crate::figures::{mean, median, rounded};
+use crate::fund::{Fund, RiskLevel};
+use crate::period::Period;
+use crate::query::{Direction, SortKey, sort};
+
+/// Funds with a return over a period, in order, and what all of them add up to.
+#[derive(Debug)]
+pub struct Leaderboard<'a> {
+    /// Every fund with a figure.
+    pub standings: Vec<Standing<'a>>,
+    /// Over all of them; `None` when there is none.
+    pub stats: Option<Stats>,
+}
+
+/// A fund and its return over the period.
+#[derive(Clone, Debug)]
+pub struct Standing<'a> {
+    /// The fund.
+    pub fund: &'a Fund,
+    /// Its return, in percent.
+    pub performance: Decimal,
+    /// Its benchmark's.
+    pub benchmark: Option<Decimal>,
+}
+
+impl Standing<'_> {
+    /// By how many points it beat its benchmark.
+    pub fn outperformance(&self) -> Option<Decimal> {
+        self.benchmark.map(|benchmark| rounded(self.performance - benchmark))
+    }
+}
+
+/// How funds did over a period, in percent.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Stats {
+    /// The mean.
+    pub average: Decimal,
+    /// The middle.
+    pub median: Decimal,
+    /// The worst.
+    pub min: Decimal,
+    /// The best.
+    pub max: Decimal,
+    /// Over how many funds.
+    pub counted: usize,
+}
+
+/// The funds with a return over `period`, of one level of risk where one is given.
+pub fn leaderboard(
+    funds: &[Fund],
+    period: Period,
+    risk: Option<RiskLevel>,
+    direction: Direction,
+) -> Leaderboard<'_> {
+    let mut chosen: Vec<&Fund> =
+        funds.iter().filter(|fund| risk.is_none_or(|risk| fund.risk == risk)).collect();
+    sort(&mut chosen, SortKey::Return(period), direction);
+    let standings: Vec<Standing<'_>> = chosen
+        .into_iter()
+        .filter_map(|fund| {
+            let performance = fund.returns.get(period)?;
+            Some(Standing { fund, performance, benchmark: fund.benchmark.returns.get(period) })
+        })
+        .collect();
+    let returns: Vec<Decimal> = standings.iter().map(|standing| standing.performance).collect();
+    Leaderboard { stats: stats(&returns), standings }
+}
+
+/// What these returns add up to.
+pub fn stats(returns: &[Decimal]) -> Option<Stats> {
+    Some(Stats {
+        average: rounded(mean(returns)?),
+        median: rounded(median(returns)?),
+        min: *returns.iter().min()?,
+        max: *returns.iter().max()?,
+        counted: returns.len(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{fund, with_returns};
+
+    #[test]
+    fn the_stats_cover_every_fund_with_a_figure_of_the_level_asked_for() {
+        let funds = [
+            with_returns(fund("A", 6), &[(Period::Y1, "10")]),
+            with_returns(fund("B", 6), &[(Period::Y1, "-3")]),
+            with_returns(fund("C", 5), &[(Period::Y1, "2")]),
+            fund("D", 6),
+        ];
+        let board = leaderboard(&funds, Period::Y1, None, Direction::Descending);
+        let stats = board.stats.unwrap();
+        assert_eq!((stats.counted, stats.average, stats.median), (3, 3.into(), 2.into()));
+        let board = leaderboard(&funds, Period::Y1, RiskLevel::new(6), Direction::Ascending);
+        let codes: Vec<&str> = board.standings.iter().map(|at| at.fund.symbol.as_str()).collect();
+        assert_eq!(codes, ["B", "A"]);
+        assert_eq!(board.stats.unwrap().counted, 2);
+        assert!(leaderboard(&funds, Period::Y10, None, Direction::Descending).stats.is_none());
+    }
+
+    #[test]
+    fn outperformance_is_exact() {
+        let mut gold = with_returns(fund("ES-GOLDRMF-UH", 8), &[(Period::Y1, "42.61")]);
+        gold.benchmark.returns.set(Period::Y1, Some("44.39".parse().unwrap()));
+        let funds = [gold, with_returns(fund("X", 8), &[(Period::Y1, "1")])];
+        let board = leaderboard(&funds, Period::Y1, None, Direction::Descending);
+        assert_eq!(board.standings[0].outperformance().unwrap().to_string(), "-1.78");
+        assert_eq!(board.standings[1].outperformance(), None);
+    }
+}

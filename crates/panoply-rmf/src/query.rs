@@ -1,0 +1,278 @@
+//! Which funds, in which order: filters, sorting and pages.
+//!
+//! Funds without the figure come last in both directions, and equals come in the order of
+//! their codes, so that every order is total and a page is always the same.
+
+use std::cmp::Ordering;
+
+use rust_decimal::Decimal;
+
+use crate::fund::{Fund, RiskLevel};
+use crate::lookup::folded;
+use crate::period::Period;
+
+/// What funds must be like. A part that is `None` lets every fund through.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Words in the name or the code.
+    pub search: Option<String>,
+    /// A part of the company's name.
+    pub company: Option<String>,
+    /// The least risk.
+    pub min_risk: Option<RiskLevel>,
+    /// The most risk.
+    pub max_risk: Option<RiskLevel>,
+    /// The least return since the start of the year, in percent.
+    pub min_ytd: Option<Decimal>,
+    /// The beginning of the classification, or one of [`CATEGORY_ALIASES`].
+    pub category: Option<String>,
+}
+
+/// Words that stand for the beginning of a classification.
+pub const CATEGORY_ALIASES: [(&str, &str); 5] = [
+    ("EQUITY", "EQ"),
+    ("FIXED", "FIX"),
+    ("MIXED", "MIX"),
+    ("PROPERTY", "PRF"),
+    ("COMMODITY", "COM"),
+];
+
+impl Filter {
+    /// The funds that fit. When no fund contains the words of the search as they stand, each
+    /// word is looked for on its own, forgiving punctuation.
+    pub fn apply<'a>(&self, funds: &'a [Fund]) -> Vec<&'a Fund> {
+        let others: Vec<&Fund> =
+            funds.iter().filter(|fund| self.fits_but_for_search(fund)).collect();
+        let Some(search) = self.search.as_deref().map(str::trim) else { return others };
+        let as_it_stands: Vec<&Fund> =
+            others.iter().copied().filter(|fund| contains(fund, search)).collect();
+        if !as_it_stands.is_empty() {
+            return as_it_stands;
+        }
+        others.into_iter().filter(|fund| contains_each_word(fund, search)).collect()
+    }
+
+    fn fits_but_for_search(&self, fund: &Fund) -> bool {
+        let company = self.company.as_deref().is_none_or(|part| {
+            fund.company.name.to_lowercase().contains(&part.trim().to_lowercase())
+        });
+        let ytd = self
+            .min_ytd
+            .is_none_or(|least| fund.returns.get(Period::Ytd).is_some_and(|ytd| ytd >= least));
+        let category = self.category.as_deref().is_none_or(|category| {
+            fund.classification.as_deref().is_some_and(|class| class_starts_with(class, category))
+        });
+        company
+            && ytd
+            && category
+            && self.min_risk.is_none_or(|least| fund.risk >= least)
+            && self.max_risk.is_none_or(|most| fund.risk <= most)
+    }
+}
+
+/// Whether a classification is of a category, which is its beginning or an alias.
+pub fn class_starts_with(class: &str, category: &str) -> bool {
+    let wanted = category.trim().to_uppercase();
+    let alias = CATEGORY_ALIASES.iter().find(|(alias, _)| *alias == wanted);
+    let prefix = alias.map_or(wanted.as_str(), |(_, prefix)| prefix);
+    class.to_uppercase().starts_with(prefix)
+}
+
+fn contains(fund: &Fund, search: &str) -> bool {
+    let search = search.to_lowercase();
+    let found = |text: &str| text.to_lowercase().contains(&search);
+    // English words in a Thai name would be found twice over; Thai ones are only there.
+    let thai = || is_thai(&search) && fund.name_th.as_deref().is_some_and(found);
+    found(&fund.symbol) || found(&fund.name) || thai()
+}
+
+fn is_thai(text: &str) -> bool {
+    text.chars().any(|c| ('\u{0E00}'..='\u{0E7F}').contains(&c))
+}
+
+fn contains_each_word(fund: &Fund, search: &str) -> bool {
+    let texts = [
+        folded(&fund.symbol),
+        folded(&fund.name),
+        folded(fund.name_th.as_deref().unwrap_or_default()),
+    ];
+    let words: Vec<String> =
+        search.split_whitespace().map(folded).filter(|word| !word.is_empty()).collect();
+    let whole = folded(search);
+    let in_one = |word: &String| texts.iter().any(|text| text.contains(word.as_str()));
+    !words.is_empty() && (in_one(&whole) || words.iter().all(in_one))
+}
+
+/// What to sort by.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum SortKey {
+    /// A return.
+    Return(Period),
+    /// The level of risk.
+    Risk,
+    /// The last NAV.
+    Nav,
+    /// The English name.
+    Name,
+}
+
+/// Which way.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Direction {
+    /// Smallest first.
+    Ascending,
+    /// Largest first.
+    Descending,
+}
+
+/// Puts funds in order.
+pub fn sort(funds: &mut [&Fund], key: SortKey, direction: Direction) {
+    match key {
+        SortKey::Return(period) => sort_by(funds, direction, |fund| fund.returns.get(period)),
+        SortKey::Risk => sort_by(funds, direction, |fund| Some(fund.risk)),
+        SortKey::Nav => {
+            sort_by(funds, direction, |fund| fund.nav.latest().map(|point| point.nav));
+        }
+        SortKey::Name => sort_by(funds, direction, |fund| Some(fund.name.to_lowercase())),
+    }
+}
+
+fn sort_by<K: Ord>(funds: &mut [&Fund], direction: Direction, key: impl Fn(&Fund) -> Option<K>) {
+    funds.sort_by(|a, b| {
+        let by_key = match (key(a), key(b)) {
+            (Some(a), Some(b)) if direction == Direction::Ascending => a.cmp(&b),
+            (Some(a), Some(b)) => b.cmp(&a),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (None, None) => Ordering::Equal,
+        };
+        by_key.then_with(|| a.symbol.cmp(&b.symbol))
+    });
+}
+
+/// A part of a list.
+#[derive(Clone, Debug)]
+pub struct Page<'a> {
+    /// The funds on it.
+    pub funds: Vec<&'a Fund>,
+    /// How many there are on all pages.
+    pub total: usize,
+    /// How many pages there are.
+    pub pages: usize,
+}
+
+/// Page `number`, counted from one, of pages of `size`. Past the end it is empty.
+pub fn page<'a>(funds: &[&'a Fund], number: usize, size: usize) -> Page<'a> {
+    let size = size.max(1);
+    let skipped = number.saturating_sub(1).saturating_mul(size);
+    Page {
+        funds: funds.iter().copied().skip(skipped).take(size).collect(),
+        total: funds.len(),
+        pages: funds.len().div_ceil(size),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::samples::{fund, series, with_returns};
+
+    fn codes(funds: &[&Fund]) -> Vec<String> {
+        funds.iter().map(|fund| fund.symbol.clone()).collect()
+    }
+
+    #[test]
+    fn unknown_figures_come_last_in_both_directions_and_equals_by_code() {
+        let funds = [
+            with_returns(fund("C", 1), &[(Period::Ytd, "1")]),
+            fund("A", 2),
+            with_returns(fund("B", 3), &[(Period::Ytd, "1")]),
+            with_returns(fund("D", 4), &[(Period::Ytd, "-2")]),
+        ];
+        let mut found: Vec<&Fund> = funds.iter().collect();
+        sort(&mut found, SortKey::Return(Period::Ytd), Direction::Descending);
+        assert_eq!(codes(&found), ["B", "C", "D", "A"]);
+        sort(&mut found, SortKey::Return(Period::Ytd), Direction::Ascending);
+        assert_eq!(codes(&found), ["D", "B", "C", "A"]);
+        sort(&mut found, SortKey::Nav, Direction::Descending);
+        assert_eq!(codes(&found), ["A", "B", "C", "D"]);
+        sort(&mut found, SortKey::Risk, Direction::Descending);
+        assert_eq!(codes(&found), ["D", "B", "A", "C"]);
+    }
+
+    #[test]
+    fn a_category_is_the_beginning_of_a_class_or_an_alias() {
+        let cases = [
+            ("EQASxJP", "EQAS", true),
+            ("EQASxJP", "eqasXjp", true),
+            ("EQASxJP", "equity", true),
+            ("FIXMIDGEN", "Fixed", true),
+            ("MIXFI", "FIXED", false),
+            ("PRFOPTH", "PROPERTY", true),
+            ("COMPM", "COMMODITY", true),
+            ("COMPM", "COMMODITIES", false),
+        ];
+        for (class, category, expected) in cases {
+            assert_eq!(class_starts_with(class, category), expected, "{class} of {category}");
+        }
+    }
+
+    #[test]
+    fn words_are_found_as_they_stand_first_and_each_on_its_own_then() {
+        let mut gold = fund("ES-GOLDRMF-UH", 8);
+        gold.name = "Eastspring Gold Bullion RMF".to_owned();
+        gold.name_th = Some("กองทุนเปิดอีสท์สปริง ทองคำ".to_owned());
+        let mut other = fund("KT25/75RMF", 5);
+        other.name = "Krung Thai Gold and more".to_owned();
+        let funds = [gold, other];
+        let cases: [(&str, &[&str]); 7] = [
+            ("gold", &["ES-GOLDRMF-UH", "KT25/75RMF"]),
+            ("GOLD BULLION", &["ES-GOLDRMF-UH"]),
+            ("bullion eastspring", &["ES-GOLDRMF-UH"]),
+            ("kt25 75", &["KT25/75RMF"]),
+            ("ทองคำ", &["ES-GOLDRMF-UH"]),
+            ("silver", &[]),
+            ("🦄", &[]),
+        ];
+        for (search, expected) in cases {
+            let filter = Filter { search: Some(search.to_owned()), ..Filter::default() };
+            assert_eq!(codes(&filter.apply(&funds)), expected, "search: {search}");
+        }
+    }
+
+    #[test]
+    fn filters_narrow_together() {
+        let mut rich = with_returns(fund("RICH", 5), &[(Period::Ytd, "5.0")]);
+        rich.nav = series(&["10"]);
+        let funds = [rich, with_returns(fund("POOR", 5), &[(Period::Ytd, "4.99")]), fund("NEW", 5)];
+        let filter = Filter {
+            min_ytd: Some("5".parse().unwrap()),
+            company: Some("sample".to_owned()),
+            max_risk: RiskLevel::new(5),
+            ..Filter::default()
+        };
+        assert_eq!(codes(&filter.apply(&funds)), ["RICH"]);
+        let filter = Filter { min_risk: RiskLevel::new(6), ..Filter::default() };
+        assert!(filter.apply(&funds).is_empty());
+    }
+
+    #[test]
+    fn a_page_past_the_end_is_empty() {
+        let funds: Vec<Fund> = ["A", "B", "C"].iter().map(|code| fund(code, 1)).collect();
+        let all: Vec<&Fund> = funds.iter().collect();
+        let cases: [(usize, usize, &[&str]); 5] = [
+            (1, 2, &["A", "B"]),
+            (2, 2, &["C"]),
+            (3, 2, &[]),
+            (usize::MAX, 50, &[]),
+            (1, 50, &["A", "B", "C"]),
+        ];
+        for (number, size, expected) in cases {
+            let page = page(&all, number, size);
+            assert_eq!(codes(&page.funds), expected, "page {number} of {size}");
+            assert_eq!(page.total, 3);
+        }
+        assert_eq!(page(&all, 1, 2).pages, 2);
+        assert_eq!(page(&[], 1, 2).pages, 0);
+    }
+}

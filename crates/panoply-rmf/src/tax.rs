@@ -1,0 +1,335 @@
+//! What buying RMF units saves in Thai personal income tax. Not tax advice.
+//!
+//! Every number of the law stands in a dated table with its source. A year after the last
+//! table uses the last one and says so.
+
+use rust_decimal::Decimal;
+
+use crate::figures::round_to;
+
+/// A source of a rule.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct RuleSource {
+    /// What it says.
+    pub rule: &'static str,
+    /// Where it says so.
+    pub citation: &'static str,
+}
+
+/// The rules of buying RMF units, from one tax year on.
+#[derive(Clone, Copy, Debug)]
+pub struct RmfRules {
+    /// The first tax year (calendar year of the common era) they hold for.
+    pub from_year: i16,
+    /// The last year they were checked for.
+    pub checked_to: i16,
+    /// The most one may deduct, in percent of assessable income.
+    pub percent_of_income: i64,
+    /// The most of all retirement savings together, in baht.
+    pub group_cap: i64,
+    /// Where this comes from.
+    pub sources: &'static [RuleSource],
+}
+
+/// The rules since the reform of 2020, which took away the minimum of 3 % or 5,000 baht and
+/// raised 15 % to 30 %.
+pub const RMF_RULES: &[RmfRules] = &[RmfRules {
+    from_year: 2020,
+    checked_to: 2025,
+    percent_of_income: 30,
+    group_cap: 500_000,
+    sources: &[RuleSource {
+        rule: "up to 30 % of assessable income, and up to 500,000 baht together with provident fund, government pension fund, SSF, pension insurance, private teachers' fund and National Savings Fund; no minimum",
+        citation: "Ministerial Regulation No. 126 under the Revenue Code, as amended from tax year 2020; kasikornasset.com, conditions of investing in RMF",
+    }],
+}];
+
+/// The rates of personal income tax, from one tax year on.
+#[derive(Clone, Copy, Debug)]
+pub struct IncomeTax {
+    /// The first tax year they hold for.
+    pub from_year: i16,
+    /// The last year they were checked for.
+    pub checked_to: i16,
+    /// Upper end of each band in baht and its rate in percent; the last has no end.
+    pub bands: &'static [Band],
+    /// What everyone deducts for himself.
+    pub personal_allowance: i64,
+    /// What an employee deducts as expenses: so many percent of income …
+    pub expense_percent: i64,
+    /// … but at most so many baht.
+    pub expense_cap: i64,
+    /// Where this comes from.
+    pub source: RuleSource,
+}
+
+/// A band of income and its rate.
+#[derive(Clone, Copy, Debug)]
+pub struct Band {
+    /// Where it ends, in baht; `None` for the last.
+    pub up_to: Option<i64>,
+    /// In percent.
+    pub rate: i64,
+}
+
+/// The rates since 2017.
+pub const INCOME_TAX: &[IncomeTax] = &[IncomeTax {
+    from_year: 2017,
+    checked_to: 2025,
+    bands: &[
+        Band { up_to: Some(150_000), rate: 0 },
+        Band { up_to: Some(300_000), rate: 5 },
+        Band { up_to: Some(500_000), rate: 10 },
+        Band { up_to: Some(750_000), rate: 15 },
+        Band { up_to: Some(1_000_000), rate: 20 },
+        Band { up_to: Some(2_000_000), rate: 25 },
+        Band { up_to: Some(5_000_000), rate: 30 },
+        Band { up_to: None, rate: 35 },
+    ],
+    personal_allowance: 60_000,
+    expense_percent: 50,
+    expense_cap: 100_000,
+    source: RuleSource {
+        rule: "bands from 0 % up to 150,000 baht to 35 % over 5,000,000; expenses of employment 50 %, at most 100,000; personal allowance 60,000",
+        citation: "Revenue Code (Thailand), schedule of personal income tax and sections 42 bis and 47, from tax year 2017",
+    },
+}];
+
+/// The first tax year we know all rules of.
+pub const FIRST_YEAR: i16 = 2020;
+
+/// What a person earns and saves in a tax year, in baht.
+#[derive(Clone, Debug)]
+pub struct Situation {
+    /// The tax year.
+    pub year: i16,
+    /// Assessable income.
+    pub income: Decimal,
+    /// Expenses to deduct; `None` for what an employee deducts.
+    pub expenses: Option<Decimal>,
+    /// Deductions beside the personal allowance and retirement savings.
+    pub other_deductions: Decimal,
+    /// What went into the other retirement savings that share the cap.
+    pub other_retirement: Decimal,
+    /// RMF units bought this year already.
+    pub bought: Decimal,
+    /// RMF units still to be bought; `None` for as much as there is room for.
+    pub planned: Option<Decimal>,
+}
+
+/// What buying saves, in baht.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Benefit {
+    /// The share of income that RMF may take.
+    pub income_limit: Decimal,
+    /// The cap on all retirement savings, less what the others took.
+    pub group_room: Decimal,
+    /// What can still be bought with effect on tax.
+    pub room_left: Decimal,
+    /// What is to be bought.
+    pub planned: Decimal,
+    /// How much of that counts.
+    pub deductible: Decimal,
+    /// How much does not.
+    pub excess: Decimal,
+    /// Net income without the planned purchase.
+    pub taxable_before: Decimal,
+    /// Net income with it.
+    pub taxable_after: Decimal,
+    /// Tax without the planned purchase.
+    pub tax_before: Decimal,
+    /// Tax with it.
+    pub tax_after: Decimal,
+    /// The difference.
+    pub tax_saved: Decimal,
+    /// The rate on the last baht earned, without the planned purchase, in percent.
+    pub marginal_rate: i64,
+    /// Tax saved in percent of the purchase that counts.
+    pub saved_percent: Option<Decimal>,
+    /// The rules that were applied.
+    pub rules: RmfRules,
+    /// The rates that were applied.
+    pub rates: IncomeTax,
+    /// Whether the year is later than the rules were checked for.
+    pub beyond_checked: bool,
+}
+
+/// No rules of that year.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("there are no rules for tax year {year}")]
+pub struct NoRules {
+    /// The year.
+    pub year: i16,
+}
+
+impl PartialEq for RmfRules {
+    fn eq(&self, other: &Self) -> bool {
+        self.from_year == other.from_year
+    }
+}
+
+impl PartialEq for IncomeTax {
+    fn eq(&self, other: &Self) -> bool {
+        self.from_year == other.from_year
+    }
+}
+
+/// What buying RMF units saves in this situation.
+pub fn benefit(situation: &Situation) -> Result<Benefit, NoRules> {
+    let year = situation.year;
+    let rules = RMF_RULES.iter().rev().find(|rules| rules.from_year <= year);
+    let rates = INCOME_TAX.iter().rev().find(|rates| rates.from_year <= year);
+    let (Some(rules), Some(rates)) = (rules, rates) else { return Err(NoRules { year }) };
+    let share = Decimal::new(rules.percent_of_income, 2);
+    let income_limit = baht(situation.income * share);
+    let group_room = not_negative(Decimal::from(rules.group_cap) - situation.other_retirement);
+    let room_left = not_negative(income_limit.min(group_room) - situation.bought);
+    let planned = situation.planned.unwrap_or(room_left);
+    let deductible = planned.min(room_left);
+    let counted_before = situation.bought.min(income_limit.min(group_room));
+    let taxable_before = taxable(situation, rates, counted_before);
+    let taxable_after = taxable(situation, rates, counted_before + deductible);
+    let (tax_before, tax_after) = (tax_on(taxable_before, rates), tax_on(taxable_after, rates));
+    let tax_saved = tax_before - tax_after;
+    let saved_percent =
+        tax_saved.checked_div(deductible).map(|share| round_to(share * Decimal::ONE_HUNDRED, 2));
+    Ok(Benefit {
+        income_limit,
+        group_room,
+        room_left,
+        planned,
+        deductible,
+        excess: planned - deductible,
+        taxable_before,
+        taxable_after,
+        tax_before,
+        tax_after,
+        tax_saved,
+        marginal_rate: marginal_rate(taxable_before, rates),
+        saved_percent,
+        rules: *rules,
+        rates: *rates,
+        beyond_checked: year > rules.checked_to.min(rates.checked_to),
+    })
+}
+
+fn taxable(situation: &Situation, rates: &IncomeTax, rmf: Decimal) -> Decimal {
+    let standard = (situation.income * Decimal::new(rates.expense_percent, 2))
+        .min(Decimal::from(rates.expense_cap));
+    let deductions = situation.expenses.unwrap_or(standard)
+        + Decimal::from(rates.personal_allowance)
+        + situation.other_deductions
+        + situation.other_retirement
+        + rmf;
+    baht(not_negative(situation.income - deductions))
+}
+
+fn tax_on(net_income: Decimal, rates: &IncomeTax) -> Decimal {
+    let mut tax = Decimal::ZERO;
+    let mut from = Decimal::ZERO;
+    for band in rates.bands {
+        let to = band.up_to.map_or(net_income, |end| net_income.min(Decimal::from(end)));
+        tax += not_negative(to - from) * Decimal::new(band.rate, 2);
+        from = from.max(to);
+    }
+    baht(tax)
+}
+
+fn marginal_rate(net_income: Decimal, rates: &IncomeTax) -> i64 {
+    let reaches = |band: &&Band| band.up_to.is_none_or(|end| net_income <= Decimal::from(end));
+    rates.bands.iter().find(reaches).map_or(0, |band| band.rate)
+}
+
+fn not_negative(amount: Decimal) -> Decimal {
+    amount.max(Decimal::ZERO)
+}
+
+fn baht(amount: Decimal) -> Decimal {
+    round_to(amount, 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn situation(income: i64) -> Situation {
+        Situation {
+            year: 2025,
+            income: income.into(),
+            expenses: None,
+            other_deductions: Decimal::ZERO,
+            other_retirement: Decimal::ZERO,
+            bought: Decimal::ZERO,
+            planned: None,
+        }
+    }
+
+    #[test]
+    fn a_salary_of_a_million_two_saves_what_the_worked_example_says() {
+        let planned = Some(300_000.into());
+        let found = benefit(&Situation { planned, ..situation(1_200_000) }).unwrap();
+        assert_eq!(found.tax_before, 125_000.into());
+        assert_eq!(found.tax_after, 63_500.into());
+        assert_eq!(found.tax_saved, 61_500.into());
+        assert_eq!(found.room_left, 360_000.into());
+        assert_eq!(found.marginal_rate, 25);
+    }
+
+    #[test]
+    fn the_room_is_what_both_limits_leave() {
+        let cases = [
+            // income, other retirement savings, bought, room
+            (1_000_000, 0, 0, 300_000),
+            (2_000_000, 0, 0, 500_000),
+            (2_000_000, 400_000, 0, 100_000),
+            (2_000_000, 600_000, 0, 0),
+            (1_000_000, 0, 250_000, 50_000),
+            (1_000_000, 0, 400_000, 0),
+            (0, 0, 0, 0),
+        ];
+        for (income, other, bought, room) in cases {
+            let found = benefit(&Situation {
+                other_retirement: other.into(),
+                bought: bought.into(),
+                ..situation(income)
+            })
+            .unwrap();
+            assert_eq!(found.room_left, room.into(), "income {income}, {other} elsewhere");
+        }
+    }
+
+    #[test]
+    fn what_goes_over_the_room_saves_nothing() {
+        let planned = Some(400_000.into());
+        let found = benefit(&Situation { planned, ..situation(1_000_000) }).unwrap();
+        assert_eq!((found.deductible, found.excess), (300_000.into(), 100_000.into()));
+        let nothing = benefit(&situation(200_000)).unwrap();
+        assert_eq!(nothing.tax_saved, Decimal::ZERO, "there is no tax on 40,000 baht");
+        assert_eq!(nothing.room_left, 60_000.into());
+    }
+
+    #[test]
+    fn every_band_is_taxed_at_its_rate() {
+        let rates = &INCOME_TAX[0];
+        let cases = [
+            (150_000, 0),
+            (300_000, 7_500),
+            (500_000, 27_500),
+            (750_000, 65_000),
+            (1_000_000, 115_000),
+            (2_000_000, 365_000),
+            (5_000_000, 1_265_000),
+            (6_000_000, 1_615_000),
+        ];
+        for (income, tax) in cases {
+            assert_eq!(tax_on(income.into(), rates), tax.into(), "net income {income}");
+        }
+    }
+
+    #[test]
+    fn a_year_without_rules_is_refused_and_a_later_one_marked() {
+        assert_eq!(benefit(&Situation { year: 2016, ..situation(1) }), Err(NoRules { year: 2016 }));
+        assert!(benefit(&Situation { year: 2027, ..situation(1) }).unwrap().beyond_checked);
+        assert!(!benefit(&situation(1)).unwrap().beyond_checked);
+    }
+}
