@@ -1,0 +1,100 @@
+//! Spreads cards that would all come back on one day.
+//!
+//! The spread is Anki's: nothing below two and a half days, then 15 % of the part up to a
+//! week, 10 % of the part up to twenty days and 5 % of the rest, and one day on top. Which day
+//! of the range it is follows from the card and the repetition, so a preview shows what will be.
+
+use crate::numbers::{count, real};
+
+/// What decides where in its range an interval falls.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Seed {
+    /// The card.
+    pub card: i64,
+    /// How often it was answered before.
+    pub repetition: u32,
+}
+
+const BANDS: [(f64, f64, f64); 3] = [(2.5, 7.0, 0.15), (7.0, 20.0, 0.1), (20.0, f64::MAX, 0.05)];
+
+/// The interval to use instead of `days`, of at most `longest`.
+pub fn spread(days: f64, longest: u32, seed: Seed) -> u32 {
+    let (low, high) = range(days, longest);
+    let width = f64::from(high - low) + 1.0;
+    low + count((width * seed.fraction()).floor()).min(high - low)
+}
+
+/// The shortest and longest interval that `days` may become.
+pub fn range(days: f64, longest: u32) -> (u32, u32) {
+    let longest = longest.max(1);
+    let days = days.clamp(1.0, f64::from(longest));
+    if days < 2.5 {
+        let days = count(days).clamp(1, longest);
+        return (days, days);
+    }
+    let delta = BANDS
+        .iter()
+        .fold(1.0, |sum, (from, to, share)| sum + share * (days.min(*to) - from).max(0.0));
+    let low = count(days - delta).max(2).min(longest);
+    let high = count(days + delta).max(low).min(longest);
+    (low, high)
+}
+
+impl Seed {
+    /// Evenly spread over 0 to 1, without 1: splitmix64 of both numbers.
+    fn fraction(self) -> f64 {
+        let mut state = self
+            .card
+            .cast_unsigned()
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .wrapping_add(u64::from(self.repetition));
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        state ^= state >> 31;
+        real((state >> 11).cast_signed()) / real(1 << 53)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn ranges_are_those_that_anki_documents() {
+        let cases = [
+            (1.0, (1, 1)),
+            (2.4, (2, 2)),
+            (3.0, (2, 4)),
+            (7.0, (5, 9)),
+            (20.0, (17, 23)),
+            (100.0, (93, 107)),
+        ];
+        for (days, expected) in cases {
+            assert_eq!(range(days, 36_500), expected, "days: {days}");
+        }
+        assert_eq!(range(100.0, 95), (88, 95));
+    }
+
+    #[test]
+    fn the_whole_range_is_used() {
+        let mut seen: Vec<u32> =
+            (0..200).map(|card| spread(20.0, 36_500, Seed { card, repetition: 3 })).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        assert_eq!(seen, (17..=23).collect::<Vec<u32>>());
+    }
+
+    proptest! {
+        #[test]
+        fn an_interval_stays_in_its_range_and_repeats(days in 0.0_f64..50_000.0, longest in 1_u32..40_000, card: i64, repetition: u32) {
+            let seed = Seed { card, repetition };
+            let (low, high) = range(days, longest);
+            let got = spread(days, longest, seed);
+            prop_assert!(low <= got && got <= high && (1..=longest).contains(&got));
+            prop_assert_eq!(got, spread(days, longest, seed));
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What the model believes about one memory, and how an answer changes it.
+//!
+//! FSRS-6 as published by its authors (open-spaced-repetition, "The Algorithm"), in f64 and in
+//! the order of operations of their Python reference, whose numbers the tests compare.
+
+use serde::{Deserialize, Serialize};
+
+use super::parameters::{LEAST_STABILITY, Parameters};
+use super::rating::Rating;
+
+/// The two numbers of a memory.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Memory {
+    /// Days until the chance of recall falls to nine in ten.
+    pub stability: f64,
+    /// From 1, easy, to 10.
+    pub difficulty: f64,
+}
+
+impl Memory {
+    /// A memory after its very first answer.
+    pub fn first(parameters: &Parameters, rating: Rating) -> Self {
+        let [again, hard, good, easy, ..] = *parameters.weights();
+        let stability = match rating {
+            Rating::Again => again,
+            Rating::Hard => hard,
+            Rating::Good => good,
+            Rating::Easy => easy,
+        };
+        Self {
+            stability: stability.max(LEAST_STABILITY),
+            difficulty: within(first_difficulty(parameters, rating)),
+        }
+    }
+
+    /// The same memory after another answer, so many whole days after the last one.
+    #[must_use]
+    pub fn after(self, parameters: &Parameters, rating: Rating, elapsed_days: u32) -> Self {
+        let stability = if elapsed_days == 0 {
+            self.same_day(parameters, rating)
+        } else {
+            let recall = parameters.retrievability(f64::from(elapsed_days), self.stability);
+            match rating {
+                Rating::Again => self.forgotten(parameters, recall),
+                Rating::Hard | Rating::Good | Rating::Easy => {
+                    self.recalled(parameters, rating, recall)
+                }
+            }
+        };
+        Self {
+            stability: stability.max(LEAST_STABILITY),
+            difficulty: self.next_difficulty(parameters, rating),
+        }
+    }
+
+    fn same_day(self, parameters: &Parameters, rating: Rating) -> f64 {
+        let [.., w17, w18, w19, _] = *parameters.weights();
+        let growth = (w17 * (rating.number() - 3.0 + w18)).exp() * self.stability.powf(-w19);
+        // Passing a card never makes it weaker.
+        let growth = if rating == Rating::Again { growth } else { growth.max(1.0) };
+        self.stability * growth
+    }
+
+    fn forgotten(self, parameters: &Parameters, recall: f64) -> f64 {
+        let [_, _, _, _, _, _, _, _, _, _, _, w11, w12, w13, w14, _, _, w17, w18, ..] =
+            *parameters.weights();
+        let long_term = w11
+            * self.difficulty.powf(-w12)
+            * ((self.stability + 1.0).powf(w13) - 1.0)
+            * ((1.0 - recall) * w14).exp();
+        let short_term = self.stability / (w17 * w18).exp();
+        long_term.min(short_term)
+    }
+
+    fn recalled(self, parameters: &Parameters, rating: Rating, recall: f64) -> f64 {
+        let [_, _, _, _, _, _, _, _, w8, w9, w10, _, _, _, _, hard_penalty, easy_bonus, ..] =
+            *parameters.weights();
+        let hard = if rating == Rating::Hard { hard_penalty } else { 1.0 };
+        let easy = if rating == Rating::Easy { easy_bonus } else { 1.0 };
+        self.stability
+            * (1.0
+                + w8.exp()
+                    * (11.0 - self.difficulty)
+                    * self.stability.powf(-w9)
+                    * (((1.0 - recall) * w10).exp() - 1.0)
+                    * hard
+                    * easy)
+    }
+
+    fn next_difficulty(self, parameters: &Parameters, rating: Rating) -> f64 {
+        let [_, _, _, _, _, _, w6, w7, ..] = *parameters.weights();
+        let change = -(w6 * (rating.number() - 3.0));
+        let damped = self.difficulty + (10.0 - self.difficulty) * change / 9.0;
+        // Drawn back a little to where an easy card starts, which is not clamped here.
+        let start = first_difficulty(parameters, Rating::Easy);
+        within(w7 * start + (1.0 - w7) * damped)
+    }
+}
+
+fn first_difficulty(parameters: &Parameters, rating: Rating) -> f64 {
+    let [_, _, _, _, w4, w5, ..] = *parameters.weights();
+    w4 - (w5 * (rating.number() - 1.0)).exp() + 1.0
+}
+
+const fn within(difficulty: f64) -> f64 {
+    difficulty.clamp(1.0, 10.0)
+}

@@ -1,0 +1,142 @@
+//! The 21 weights of FSRS-6, and the curve they draw.
+
+use serde::{Deserialize, Serialize};
+
+/// How many weights FSRS-6 has.
+pub const COUNT: usize = 21;
+
+/// The weights the authors publish: fitted to some ten thousand learners.
+pub const DEFAULT: [f64; COUNT] = [
+    0.212, 1.2931, 2.3065, 8.2956, 6.4133, 0.8334, 3.0194, 0.001, 1.8722, 0.1666, 0.796, 1.4835,
+    0.0614, 0.2629, 1.6483, 0.6014, 1.8729, 0.5425, 0.0912, 0.0658, 0.1542,
+];
+
+/// The smallest stability the model knows, in days.
+pub(super) const LEAST_STABILITY: f64 = 0.001;
+
+/// A set of weights that can be computed with, and what follows from them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<f64>", into = "Vec<f64>")]
+pub struct Parameters {
+    weights: [f64; COUNT],
+    decay: f64,
+    factor: f64,
+}
+
+/// Why numbers are not a set of weights.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BadParameters {
+    /// Neither FSRS-6 nor a version before it.
+    #[error("expected 21 parameters (or 19 of FSRS-5, or 17 of FSRS-4.5), got {0}")]
+    Count(usize),
+    /// Not a number that can be computed with.
+    #[error("parameter {place} is {value}, which is not a usable number")]
+    Unusable {
+        /// Which one, from 0.
+        place: usize,
+        /// What it is.
+        value: f64,
+    },
+    /// The forgetting curve would not fall.
+    #[error("parameter 20, the decay, is {0}; expected more than 0")]
+    Decay(f64),
+}
+
+impl Parameters {
+    /// Takes 21 weights; 19 or 17 of the versions before are filled up the way Anki does it.
+    pub fn new(weights: &[f64]) -> Result<Self, BadParameters> {
+        let weights = filled(weights)?;
+        for (place, value) in weights.iter().enumerate() {
+            if !value.is_finite() {
+                return Err(BadParameters::Unusable { place, value: *value });
+            }
+        }
+        let [.., speed] = weights;
+        if speed <= 0.0 {
+            return Err(BadParameters::Decay(speed));
+        }
+        let decay = -speed;
+        Ok(Self { weights, decay, factor: 0.9_f64.powf(1.0 / decay) - 1.0 })
+    }
+
+    /// The weights.
+    pub const fn weights(&self) -> &[f64; COUNT] {
+        &self.weights
+    }
+
+    /// The chance of recall so many days after a review that left `stability`.
+    pub fn retrievability(&self, elapsed_days: f64, stability: f64) -> f64 {
+        (1.0 + self.factor * elapsed_days / stability).powf(self.decay)
+    }
+
+    /// After how many days the chance of recall has fallen to `retention`.
+    pub fn days_until(&self, retention: f64, stability: f64) -> f64 {
+        stability / self.factor * (retention.powf(1.0 / self.decay) - 1.0)
+    }
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        let [.., speed] = DEFAULT;
+        Self { weights: DEFAULT, decay: -speed, factor: 0.9_f64.powf(-1.0 / speed) - 1.0 }
+    }
+}
+
+impl TryFrom<Vec<f64>> for Parameters {
+    type Error = BadParameters;
+
+    fn try_from(weights: Vec<f64>) -> Result<Self, BadParameters> {
+        Self::new(&weights)
+    }
+}
+
+impl From<Parameters> for Vec<f64> {
+    fn from(parameters: Parameters) -> Self {
+        parameters.weights.to_vec()
+    }
+}
+
+/// FSRS-5 had a fixed decay of one half and no short-term weight 19; FSRS-4.5 had neither
+/// short-term weights nor damped difficulty, which its weights 4 to 6 are adapted to.
+fn filled(weights: &[f64]) -> Result<[f64; COUNT], BadParameters> {
+    let mut all = weights.to_vec();
+    if let ([_, _, _, _, start, slope, step, ..], 17) = (all.as_mut_slice(), weights.len()) {
+        *start = slope.mul_add(2.0, *start);
+        *slope = (*slope * 3.0 + 1.0).ln() / 3.0;
+        *step += 0.5;
+        all.extend([0.0, 0.0]);
+    }
+    if all.len() == 19 {
+        all.extend([0.0, 0.5]);
+    }
+    all.try_into().map_err(|_| BadParameters::Count(weights.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recall_is_nine_in_ten_after_the_stability_has_passed() {
+        let parameters = Parameters::default();
+        for stability in [0.5, 3.0, 100.0, 20_000.0] {
+            assert!((parameters.retrievability(stability, stability) - 0.9).abs() < 1e-12);
+            assert!((parameters.days_until(0.9, stability) - stability).abs() < 1e-9 * stability);
+        }
+    }
+
+    #[test]
+    fn older_sets_are_filled_up_and_others_refused() {
+        assert_eq!(Parameters::new(&DEFAULT).unwrap(), Parameters::default());
+        let five = Parameters::new(&[1.0; 19]).unwrap();
+        assert_eq!(five.weights()[19..], [0.0, 0.5]);
+        let four = Parameters::new(&[1.0; 17]).unwrap();
+        assert_eq!(four.weights()[4..7], [3.0, 4_f64.ln() / 3.0, 1.5]);
+        assert_eq!(Parameters::new(&[1.0; 20]), Err(BadParameters::Count(20)));
+        let mut weights = DEFAULT;
+        weights[20] = 0.0;
+        assert_eq!(Parameters::new(&weights), Err(BadParameters::Decay(0.0)));
+        weights[3] = f64::NAN;
+        assert!(matches!(Parameters::new(&weights), Err(BadParameters::Unusable { place: 3, .. })));
+    }
+}

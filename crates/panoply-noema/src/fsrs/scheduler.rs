@@ -1,0 +1,245 @@
+//! When a card comes back: learning steps, reviews, lapses and relearning.
+
+use serde::{Deserialize, Serialize};
+
+use super::calendar::{Calendar, Micros, SECOND};
+use super::fuzz::{self, Seed};
+use super::memory::Memory;
+use super::parameters::Parameters;
+use super::rating::Rating;
+use crate::numbers::{count, real, whole};
+
+/// Everything that decides a schedule.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scheduler {
+    /// The learner's weights.
+    pub parameters: Parameters,
+    /// The chance of recall at which a card comes back.
+    pub desired_retention: f64,
+    /// Seconds between the first showings of a new card.
+    pub learning_steps: Vec<f64>,
+    /// Seconds between the showings of a card that was forgotten.
+    pub relearning_steps: Vec<f64>,
+    /// The longest interval, in days.
+    pub maximum_interval: u32,
+    /// Whether intervals are spread.
+    pub fuzz: bool,
+    /// How days are counted.
+    pub calendar: Calendar,
+}
+
+impl Default for Scheduler {
+    fn default() -> Self {
+        Self {
+            parameters: Parameters::default(),
+            desired_retention: 0.9,
+            learning_steps: vec![60.0, 600.0],
+            relearning_steps: vec![600.0],
+            maximum_interval: 36_500,
+            fuzz: true,
+            calendar: Calendar::default(),
+        }
+    }
+}
+
+/// Where a card is in its life.
+#[derive(
+    Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Phase {
+    /// Never answered.
+    #[default]
+    New,
+    /// In its first steps.
+    Learning,
+    /// Coming back after days.
+    Review,
+    /// Forgotten, and in steps again.
+    Relearning,
+}
+
+impl Phase {
+    /// Its name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::New => "new",
+            Self::Learning => "learning",
+            Self::Review => "review",
+            Self::Relearning => "relearning",
+        }
+    }
+}
+
+/// What is known about one card's schedule.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Schedule {
+    /// Where it is in its life.
+    pub phase: Phase,
+    /// Which step it is at, while it is in steps.
+    pub step: u32,
+    /// Its memory, once it was answered.
+    pub memory: Option<Memory>,
+    /// When it was last answered.
+    pub last_review: Option<Micros>,
+    /// When it comes back.
+    pub due: Micros,
+    /// How long that is from the last answer: days once in review, nothing before.
+    pub interval_days: u32,
+}
+
+/// How long until a card comes back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Wait {
+    Seconds(f64),
+    Days(u32),
+}
+
+impl Scheduler {
+    /// The schedule after an answer at `now`.
+    pub fn answer(&self, card: &Schedule, rating: Rating, now: Micros, seed: Seed) -> Schedule {
+        let memory = self.memory_after(card, rating, now);
+        let (phase, step, wait) = match card.phase {
+            Phase::New => self.in_steps(Phase::Learning, 0, rating, memory, seed),
+            Phase::Learning | Phase::Relearning => {
+                self.in_steps(card.phase, card.step, rating, memory, seed)
+            }
+            Phase::Review => self.in_review(rating, memory, seed),
+        };
+        let (due, interval_days) = match wait {
+            Wait::Seconds(seconds) => (now + whole(seconds * real(SECOND)), 0),
+            Wait::Days(days) => (self.calendar.due(now, days), days),
+        };
+        Schedule { phase, step, memory: Some(memory), last_review: Some(now), due, interval_days }
+    }
+
+    /// The schedule after each of the four answers.
+    pub fn preview(&self, card: &Schedule, now: Micros, seed: Seed) -> [(Rating, Schedule); 4] {
+        Rating::ALL.map(|rating| (rating, self.answer(card, rating, now, seed)))
+    }
+
+    /// The chance that the card would be recalled at `now`; nothing for a card never answered.
+    pub fn retrievability(&self, card: &Schedule, now: Micros) -> Option<f64> {
+        let (memory, last) = (card.memory?, card.last_review?);
+        let days = f64::from(self.calendar.elapsed(last, now));
+        Some(self.parameters.retrievability(days, memory.stability))
+    }
+
+    /// The interval that a stability leads to, before it is rounded and spread.
+    pub fn raw_interval(&self, stability: f64) -> f64 {
+        self.parameters.days_until(self.desired_retention, stability)
+    }
+
+    fn memory_after(&self, card: &Schedule, rating: Rating, now: Micros) -> Memory {
+        match (card.memory, card.last_review) {
+            (Some(memory), Some(last)) => {
+                memory.after(&self.parameters, rating, self.calendar.elapsed(last, now))
+            }
+            _ => Memory::first(&self.parameters, rating),
+        }
+    }
+
+    fn in_steps(
+        &self,
+        phase: Phase,
+        step: u32,
+        rating: Rating,
+        memory: Memory,
+        seed: Seed,
+    ) -> (Phase, u32, Wait) {
+        let steps = match phase {
+            Phase::Relearning => &self.relearning_steps,
+            Phase::New | Phase::Learning | Phase::Review => &self.learning_steps,
+        };
+        let at = |place: u32| steps.get(place as usize).copied();
+        let graduated = || (Phase::Review, 0, Wait::Days(self.interval(memory, seed)));
+        let stay = |place: u32, seconds: f64| (phase, place, Wait::Seconds(seconds));
+        match (rating, at(0), at(step)) {
+            (_, None, _) => graduated(),
+            (Rating::Again, Some(first), _) => stay(0, first),
+            (Rating::Easy, ..) | (_, _, None) => graduated(),
+            (Rating::Hard, Some(first), _) if step == 0 => {
+                let seconds = at(1).map_or(first * 1.5, |second| f64::midpoint(first, second));
+                stay(0, seconds)
+            }
+            (Rating::Hard, _, Some(current)) => stay(step, current),
+            (Rating::Good, ..) => match at(step + 1) {
+                Some(next) => stay(step + 1, next),
+                None => graduated(),
+            },
+        }
+    }
+
+    fn in_review(&self, rating: Rating, memory: Memory, seed: Seed) -> (Phase, u32, Wait) {
+        match (rating, self.relearning_steps.first()) {
+            (Rating::Again, Some(first)) => (Phase::Relearning, 0, Wait::Seconds(*first)),
+            _ => (Phase::Review, 0, Wait::Days(self.interval(memory, seed))),
+        }
+    }
+
+    fn interval(&self, memory: Memory, seed: Seed) -> u32 {
+        let days = self.raw_interval(memory.stability);
+        let longest = self.maximum_interval.max(1);
+        if self.fuzz { fuzz::spread(days, longest, seed) } else { count(days).clamp(1, longest) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::fsrs::calendar::DAY;
+
+    const SEED: Seed = Seed { card: 123, repetition: 4 };
+
+    fn in_review(stability: f64, due: Micros) -> Schedule {
+        Schedule {
+            phase: Phase::Review,
+            memory: Some(Memory { stability, difficulty: 5.0 }),
+            last_review: Some(due - 10 * DAY),
+            due,
+            interval_days: 10,
+            step: 0,
+        }
+    }
+
+    #[test]
+    fn a_clock_that_went_back_changes_a_memory_as_if_no_time_had_passed() {
+        let scheduler = Scheduler::default();
+        let card = in_review(10.0, 0);
+        let last = card.last_review.unwrap();
+        let back = scheduler.answer(&card, Rating::Good, last - 5 * DAY, SEED);
+        let same = scheduler.answer(&card, Rating::Good, last, SEED);
+        assert_eq!(back.memory, same.memory);
+        assert!(back.due > last - 5 * DAY);
+    }
+
+    #[test]
+    fn reviews_are_due_when_a_day_begins() {
+        let scheduler = Scheduler { fuzz: false, ..Scheduler::default() };
+        let now = 20_000 * DAY + 13 * 3600 * SECOND;
+        let card = scheduler.answer(&in_review(10.0, now), Rating::Good, now, SEED);
+        assert_eq!(card.due, scheduler.calendar.start(20_000 + i64::from(card.interval_days)));
+    }
+
+    proptest! {
+        #[test]
+        fn a_better_answer_never_brings_a_card_back_sooner(stability in 0.01_f64..3000.0, late in -9_i64..2000, card: i64, repetition: u32) {
+            let scheduler = Scheduler::default();
+            let seed = Seed { card, repetition };
+            let schedule = in_review(stability, 20_000 * DAY);
+            let previews = scheduler.preview(&schedule, (20_000 + late) * DAY, seed);
+            for pair in previews.windows(2) {
+                prop_assert!(pair[0].1.due <= pair[1].1.due, "{:?} then {:?}", pair[0], pair[1]);
+            }
+        }
+
+        #[test]
+        fn no_interval_leaves_its_limits(stability in 1e-9_f64..1e12, longest in 1_u32..50_000, fuzz: bool) {
+            let scheduler = Scheduler { maximum_interval: longest, fuzz, ..Scheduler::default() };
+            let card = scheduler.answer(&in_review(stability, 0), Rating::Easy, 0, SEED);
+            prop_assert!((1..=longest).contains(&card.interval_days));
+        }
+    }
+}

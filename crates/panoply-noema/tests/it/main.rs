@@ -1,0 +1,5 @@
+//! Tests of the whole pack against what others say.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail tests")]
+
+mod fsrs_reference;
