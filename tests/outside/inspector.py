@@ -47,7 +47,7 @@ def inspect(node: pathlib.Path, arguments: list[str], environment: dict) -> dict
     )
     if done.returncode != 0:
         raise SystemExit(f"{arguments} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"[-4000:])
-    return json.loads(done.stdout)
+    return json.loads(done.stdout)["result"]
 
 
 if __name__ == "__main__":
