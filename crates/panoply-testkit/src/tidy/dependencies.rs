@@ -49,12 +49,9 @@ const TABLE: &[(&str, &[&str])] = &[
             "futures",
             "http",
             "http-body-util",
-            "hyper",
             "hyper-util",
             "jiff",
             "jsonwebtoken",
-            "metrics",
-            "metrics-exporter-prometheus",
             "panoply-contract",
             "rmcp",
             "serde",
@@ -64,9 +61,8 @@ const TABLE: &[(&str, &[&str])] = &[
             "thiserror",
             "tokio",
             "tokio-util",
-            "tower",
-            "tower-http",
             "tracing",
+            "tracing-subscriber",
             "uuid",
         ],
     ),
@@ -79,7 +75,6 @@ const TABLE: &[(&str, &[&str])] = &[
             "jiff",
             "panoply-contract",
             "rusqlite",
-            "serde",
             "serde_json",
             "sha2",
             "thiserror",
@@ -93,17 +88,17 @@ const TABLE: &[(&str, &[&str])] = &[
             "anstream",
             "clap",
             "clap_complete",
+            "futures",
             "jiff",
             "panoply-contract",
             "panoply-mcp",
             "panoply-store",
             "serde",
             "serde_json",
-            "strsim",
             "tokio",
+            "tokio-util",
             "toml",
             "tracing",
-            "tracing-subscriber",
             "ureq",
             "uuid",
         ],
@@ -148,6 +143,22 @@ pub fn refused(manifests: &[Manifest]) -> Vec<Problem> {
                 format!("`{pack}`: packs never meet, not even in tests"),
             ));
         }
+    }
+    problems
+}
+
+/// Lines of the table that no manifest needs any more.
+pub fn stale(manifests: &[Manifest]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (name, allowed) in TABLE {
+        let Some(manifest) = manifests.iter().find(|manifest| manifest.name == *name) else {
+            problems.push(Problem::of(name, "it is in the table but not in the workspace"));
+            continue;
+        };
+        let unused =
+            allowed.iter().filter(|&&one| !manifest.dependencies.iter().any(|used| used == one));
+        problems
+            .extend(unused.map(|one| Problem::of(name, format!("`{one}`: allowed, but not used"))));
     }
     problems
 }
@@ -215,6 +226,18 @@ mod tests {
             let found = refused(&manifests);
             assert_eq!(found.is_empty(), allowed, "{name} -> {dependency}: {found:?}");
         }
+    }
+
+    #[test]
+    fn a_line_that_nobody_needs_is_stale() {
+        let mut manifests: Vec<Manifest> =
+            TABLE.iter().map(|(name, allowed)| manifest(name, allowed, &[])).collect();
+        assert_eq!(stale(&manifests), []);
+        let first = manifests.first_mut().unwrap();
+        let dropped = first.dependencies.remove(0);
+        let found = stale(&manifests);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].what.contains(&dropped));
     }
 
     #[test]

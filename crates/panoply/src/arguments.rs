@@ -1,0 +1,269 @@
+//! A tool's arguments from the command line: `--arg name=value`, read by the tool's schema.
+//!
+//! The schema says what `7` means: a number for a limit, a text for a fund code. Dots reach into
+//! objects (`range.from=2024-01-01`), commas or repetition make lists, and a list or object can
+//! also be written as JSON.
+
+use panoply_contract::registry::nearest;
+use serde_json::{Map, Value};
+
+use crate::failure::Failure;
+
+/// The arguments object that these `name=value` pairs make, on top of `base`.
+pub fn build(schema: &Value, base: Map<String, Value>, pairs: &[Pair]) -> Result<Value, Failure> {
+    let mut object = base;
+    for pair in pairs {
+        let path = path(schema, &pair.name);
+        let expected = schema_at(schema, &path, &pair.name)?;
+        let value = match &pair.value {
+            Given::Word(word) => parse(expected, word).map_err(|kind| pair.refused(word, kind))?,
+            Given::Text(text) => Value::String(text.clone()),
+        };
+        place(&mut object, &path, value, is_list(expected))
+            .map_err(|message| Failure::usage(format!("`--arg {}=…`: {message}", pair.name)))?;
+    }
+    Ok(Value::Object(object))
+}
+
+/// One `--arg` or `--arg-file`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Pair {
+    /// The part before the equals sign.
+    pub name: String,
+    /// The part after it.
+    pub value: Given,
+}
+
+/// What an argument was given as.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Given {
+    /// A word of the command line, to be read by the schema.
+    Word(String),
+    /// The text of a file, which is a text whatever it looks like.
+    Text(String),
+}
+
+impl Pair {
+    /// Takes `name=value` apart.
+    pub fn parse(text: &str) -> Result<Self, Failure> {
+        match text.split_once('=') {
+            Some((name, value)) if !name.trim().is_empty() => {
+                Ok(Self { name: name.trim().to_owned(), value: Given::Word(value.to_owned()) })
+            }
+            _ => Err(Failure::usage(format!("`--arg {text}` is not a name and a value"))
+                .hint("write it as `--arg limit=5`")),
+        }
+    }
+
+    fn refused(&self, word: &str, kind: &str) -> Failure {
+        let shown: String = word.chars().take(80).collect();
+        Failure::usage(format!("`--arg {}={shown}`: expected {kind}", self.name))
+            .hint("see what the tool takes with `panoply describe`")
+    }
+}
+
+/// The parts of a dotted name. A property whose own name has a dot is taken as it is.
+fn path(schema: &Value, name: &str) -> Vec<String> {
+    if schema.pointer("/properties").and_then(|properties| properties.get(name)).is_some() {
+        return vec![name.to_owned()];
+    }
+    name.split('.').map(str::to_owned).collect()
+}
+
+/// The schema of what a path leads to. An object without declared properties takes anything.
+fn schema_at<'a>(schema: &'a Value, path: &[String], name: &str) -> Result<&'a Value, Failure> {
+    let mut here = schema;
+    for part in path {
+        let properties = here.get("properties").and_then(Value::as_object);
+        here = match (properties.and_then(|properties| properties.get(part)), here) {
+            (Some(below), _) => below,
+            (None, here) if here.get("additionalProperties") == Some(&Value::Bool(false)) => {
+                let known = properties.into_iter().flat_map(Map::keys).map(String::as_str);
+                let failure =
+                    Failure::usage(format!("`--arg {name}=…`: there is no argument `{part}`"));
+                let names: Vec<&str> = known.collect();
+                return Err(match nearest(part, names.iter().copied()).first() {
+                    Some(near) => failure.hint(format!("did you mean `{near}`?")),
+                    None if names.is_empty() => failure.hint("leave it out: the tool takes none"),
+                    None => failure.hint(format!("use one of: {}", names.join(", "))),
+                });
+            }
+            (None, here) => here.get("additionalProperties").unwrap_or(&Value::Null),
+        };
+    }
+    Ok(here)
+}
+
+/// Reads a word as the schema wants it; the error says what was expected.
+fn parse(schema: &Value, word: &str) -> Result<Value, &'static str> {
+    match kind(schema) {
+        Some("string") => Ok(Value::String(word.to_owned())),
+        Some("integer") => number(word).filter(is_whole).ok_or("a whole number, such as 5"),
+        Some("number") => number(word).ok_or("a number, such as 2.5"),
+        Some("boolean") => match word {
+            "true" | "yes" | "1" => Ok(Value::Bool(true)),
+            "false" | "no" | "0" => Ok(Value::Bool(false)),
+            _ => Err("true or false"),
+        },
+        Some("array") => list(schema, word),
+        Some("object") => serde_json::from_str(word)
+            .ok()
+            .filter(Value::is_object)
+            .ok_or("a JSON object, or dotted names such as `range.from=2024-01-01`"),
+        // Several kinds are possible: what reads as JSON is that, the rest is text.
+        _ => Ok(serde_json::from_str(word).unwrap_or_else(|_| Value::String(word.to_owned()))),
+    }
+}
+
+fn list(schema: &Value, word: &str) -> Result<Value, &'static str> {
+    if word.trim_start().starts_with('[') {
+        return serde_json::from_str(word).map_err(|_| "a JSON array, or values with commas");
+    }
+    let items = schema.get("items").unwrap_or(&Value::Null);
+    // A list of objects is not taken apart at commas: they are inside the objects.
+    if kind(items) == Some("object") {
+        return Ok(Value::Array(vec![parse(items, word)?]));
+    }
+    let words = word.split(',').map(str::trim).filter(|word| !word.is_empty());
+    words.map(|word| parse(items, word)).collect::<Result<_, _>>().map(Value::Array)
+}
+
+/// The one type of a schema, leaving `null` aside.
+fn kind(schema: &Value) -> Option<&str> {
+    if let Some(kind) = schema.get("type").and_then(Value::as_str) {
+        return Some(kind);
+    }
+    let choices = schema.get("anyOf").or_else(|| schema.get("oneOf"))?.as_array()?;
+    let mut kinds = choices.iter().filter_map(kind).filter(|kind| *kind != "null");
+    let first = kinds.next()?;
+    kinds.all(|other| other == first).then_some(first)
+}
+
+fn is_list(schema: &Value) -> bool {
+    kind(schema) == Some("array")
+}
+
+fn number(word: &str) -> Option<Value> {
+    serde_json::from_str(word.trim()).ok().filter(Value::is_number)
+}
+
+fn is_whole(number: &Value) -> bool {
+    number.is_i64() || number.is_u64()
+}
+
+/// Puts a value where a path leads; a list grows, anything else is given once.
+fn place(
+    object: &mut Map<String, Value>,
+    path: &[String],
+    value: Value,
+    grows: bool,
+) -> Result<(), &'static str> {
+    let [name, below @ ..] = path else { return Err("the name is empty") };
+    if !below.is_empty() {
+        let inner = object.entry(name.clone()).or_insert_with(|| Value::Object(Map::new()));
+        let inner = inner.as_object_mut().ok_or("a part of the name is not an object")?;
+        return place(inner, below, value, grows);
+    }
+    match (object.get_mut(name), value) {
+        (Some(Value::Array(there)), Value::Array(more)) if grows => there.extend(more),
+        (Some(_), _) => return Err("it was given already"),
+        (None, value) => _ = object.insert(name.clone(), value),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "additionalProperties": false,
+            "properties": {
+                "query": {"type": "string"},
+                "limit": {"type": "integer"},
+                "risk": {"anyOf": [{"type": "number"}, {"type": "null"}]},
+                "exact": {"type": "boolean"},
+                "symbols": {"type": "array", "items": {"type": "string"}},
+                "years": {"type": "array", "items": {"type": "integer"}},
+                "rows": {"type": "array", "items": {"type": "object"}},
+                "range": {"type": "object", "additionalProperties": false, "properties": {
+                    "from": {"type": "string"},
+                    "to": {"type": "string"},
+                }},
+                "free": {"type": "object"},
+                "either": {"anyOf": [{"type": "string"}, {"type": "integer"}]},
+            },
+        })
+    }
+
+    fn built(arguments: &[&str]) -> Result<Value, String> {
+        let pairs: Result<Vec<Pair>, Failure> =
+            arguments.iter().map(|text| Pair::parse(text)).collect();
+        let tell = |failure: Failure| {
+            format!("{} ({})", failure.message(), failure.what_to_do().unwrap_or("-"))
+        };
+        build(&schema(), Map::new(), &pairs.map_err(tell)?).map_err(tell)
+    }
+
+    #[test]
+    fn values_are_read_by_the_schema() {
+        let cases: [(&[&str], Value); 13] = [
+            (&["query=7"], json!({"query": "7"})),
+            (&["query=a=b, c"], json!({"query": "a=b, c"})),
+            (&["query="], json!({"query": ""})),
+            (&["limit=7", "exact=true"], json!({"limit": 7, "exact": true})),
+            (&["risk=2.5"], json!({"risk": 2.5})),
+            (&["symbols=A,B"], json!({"symbols": ["A", "B"]})),
+            (&["symbols=A", "symbols=B, C"], json!({"symbols": ["A", "B", "C"]})),
+            (&["symbols=[\"A,B\"]"], json!({"symbols": ["A,B"]})),
+            (&["years=2023,2024"], json!({"years": [2023, 2024]})),
+            (&["rows={\"a\":1,\"b\":2}"], json!({"rows": [{"a": 1, "b": 2}]})),
+            (
+                &["range.from=2024-01-01", "range.to=2024-12-31"],
+                json!({"range": {"from": "2024-01-01", "to": "2024-12-31"}}),
+            ),
+            (&["free.a.b=1"], json!({"free": {"a": {"b": 1}}})),
+            (&["either=7"], json!({"either": 7})),
+        ];
+        for (arguments, expected) in cases {
+            assert_eq!(built(arguments), Ok(expected), "arguments: {arguments:?}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told_with_a_way_out() {
+        let cases: [(&[&str], &str); 9] = [
+            (&["limit"], "is not a name and a value (write it as `--arg limit=5`)"),
+            (&["=5"], "is not a name and a value"),
+            (&["limit=many"], "`--arg limit=many`: expected a whole number"),
+            (&["limit=2.5"], "expected a whole number"),
+            (&["exact=maybe"], "expected true or false"),
+            (&["limt=5"], "there is no argument `limt` (did you mean `limit`?)"),
+            (&["range.form=x"], "there is no argument `form` (did you mean `from`?)"),
+            (&["limit=1", "limit=2"], "it was given already"),
+            (&["range=x"], "expected a JSON object, or dotted names"),
+        ];
+        for (arguments, expected) in cases {
+            let told = built(arguments).unwrap_err();
+            assert!(told.contains(expected), "{arguments:?}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_file_is_text_whatever_it_looks_like() {
+        let pair = Pair { name: "query".to_owned(), value: Given::Text("[1]\n".to_owned()) };
+        assert_eq!(build(&schema(), Map::new(), &[pair]).unwrap(), json!({"query": "[1]\n"}));
+    }
+
+    #[test]
+    fn pairs_add_to_what_was_given_as_json() {
+        let Value::Object(base) = json!({"query": "x", "symbols": ["A"]}) else { unreachable!() };
+        let pairs = [Pair::parse("limit=3").unwrap(), Pair::parse("symbols=B").unwrap()];
+        let expected = json!({"query": "x", "symbols": ["A", "B"], "limit": 3});
+        assert_eq!(build(&schema(), base, &pairs).unwrap(), expected);
+    }
+}

@@ -1,0 +1,382 @@
+//! The command line: every command, flag and word of help.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use panoply_contract::context::Lang;
+use panoply_contract::kernel::Offer;
+
+use crate::env_vars;
+
+/// Expert tools for AI agents, in packs, over the Model Context Protocol.
+#[derive(Debug, Parser)]
+#[command(name = "panoply", version, styles = STYLES, after_help = environment_help())]
+#[command(max_term_width = 100, arg_required_else_help = true, disable_help_subcommand = true)]
+pub struct Cli {
+    /// Folder for settings, audit log, keys and what packs keep
+    #[arg(long, global = true, value_name = "FOLDER", help_heading = "Everywhere")]
+    pub home: Option<PathBuf>,
+
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What the program can do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve a client that starts this program: requests on standard input, replies on output
+    Stdio(Stdio),
+    /// Serve clients over HTTP, at /mcp and /mcp/PACK
+    Http(Http),
+    /// Call a tool, as an agent would
+    Call(Call),
+    /// List the tools
+    Tools(Tools),
+    /// Show one tool's whole contract
+    Describe(Describe),
+    /// Print docs/tools.md, made from what the tools declare
+    Docs(Docs),
+    /// Check the tools against the contract
+    #[command(subcommand)]
+    Contract(Contract),
+    /// Look at the log of all calls
+    #[command(subcommand)]
+    Audit(Audit),
+    /// Make, list and revoke API keys for HTTP
+    #[command(subcommand)]
+    Keys(Keys),
+    /// Say what is installed, where data are kept, and what is missing
+    Doctor(Doctor),
+    /// Connect a client: print or write its configuration
+    Setup(Setup),
+    /// Print completions for a shell
+    Completions(Completions),
+}
+
+/// `panoply stdio`.
+#[derive(Debug, Args)]
+pub struct Stdio {
+    /// Packs, listing and mode.
+    #[command(flatten)]
+    pub serving: Serving,
+}
+
+/// What both servers can be told.
+#[derive(Debug, Default, Args)]
+pub struct Serving {
+    /// Packs to serve [default: all]
+    #[arg(value_name = "PACK")]
+    pub packs: Vec<String>,
+    /// Which tools to list; those not listed can still be found and called [default: core]
+    #[arg(long, value_enum)]
+    pub tools: Option<ToolsOffer>,
+    /// Hide and refuse every tool that changes data
+    #[arg(long)]
+    pub read_only: bool,
+}
+
+/// `panoply http`.
+#[derive(Debug, Args)]
+pub struct Http {
+    /// Packs, listing and mode.
+    #[command(flatten)]
+    pub serving: Serving,
+    /// Where to listen; port 0 picks a free one [default: 127.0.0.1:8642]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub listen: Option<SocketAddr>,
+    /// A name this server is reached by, such as tools.example.com; may be repeated
+    #[arg(long, value_name = "HOST")]
+    pub allowed_host: Vec<String>,
+    /// A web page's origin that may use it, such as https://app.example.com; may be repeated
+    #[arg(long, value_name = "ORIGIN")]
+    pub allowed_origin: Vec<String>,
+}
+
+/// Which tools a server lists.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolsOffer {
+    /// The core tools of each pack
+    Core,
+    /// Everything
+    All,
+    /// Only `search-tools` and `describe-tool`
+    Lazy,
+}
+
+impl From<ToolsOffer> for Offer {
+    fn from(offer: ToolsOffer) -> Self {
+        match offer {
+            ToolsOffer::Core => Self::Core,
+            ToolsOffer::All => Self::All,
+            ToolsOffer::Lazy => Self::Lazy,
+        }
+    }
+}
+
+/// `panoply call`.
+#[derive(Debug, Args)]
+pub struct Call {
+    /// The tool's name or alias
+    pub tool: String,
+    /// Its arguments as a JSON object, or `-` to read them from standard input
+    #[arg(value_name = "JSON")]
+    pub input: Option<String>,
+    /// One argument; dots reach into objects, commas or repetition make lists
+    #[arg(long = "arg", value_name = "NAME=VALUE")]
+    pub arguments: Vec<String>,
+    /// One argument whose value is the text of a file
+    #[arg(long = "arg-file", value_name = "NAME=PATH")]
+    pub files: Vec<String>,
+    /// Print the structured reply as JSON
+    #[arg(long)]
+    pub json: bool,
+    /// With --json: also what stands beside the reply, such as hints and audit
+    #[arg(long, requires = "json")]
+    pub meta: bool,
+    /// Show what a tool that changes data would do, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Make a repeated change happen once
+    #[arg(long, value_name = "KEY")]
+    pub idempotency_key: Option<String>,
+    /// The language to answer in
+    #[arg(long, value_enum, default_value = "en")]
+    pub lang: Language,
+}
+
+/// A language the tools speak.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum Language {
+    /// English
+    En,
+    /// Thai
+    Th,
+}
+
+impl From<Language> for Lang {
+    fn from(language: Language) -> Self {
+        match language {
+            Language::En => Self::En,
+            Language::Th => Self::Th,
+        }
+    }
+}
+
+/// `panoply tools`.
+#[derive(Debug, Args)]
+pub struct Tools {
+    /// Only the tools of this pack; may be repeated
+    #[arg(long = "pack", value_name = "PACK")]
+    pub packs: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `panoply describe`.
+#[derive(Debug, Args)]
+pub struct Describe {
+    /// The tool's name or alias
+    pub tool: String,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `panoply docs`.
+#[derive(Debug, Args)]
+pub struct Docs {
+    /// Compare with the file instead of printing, and fail when they differ
+    #[arg(long)]
+    pub check: bool,
+    /// The file to compare with
+    #[arg(long, value_name = "FILE", default_value = "docs/tools.md", requires = "check")]
+    pub file: PathBuf,
+}
+
+/// `panoply contract`.
+#[derive(Debug, Subcommand)]
+pub enum Contract {
+    /// Call each tool with its own examples and check all lines of the contract
+    Check {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// `panoply audit`.
+#[derive(Debug, Subcommand)]
+pub enum Audit {
+    /// Find the first row that was altered, removed or reordered
+    Verify {
+        /// The last line of an earlier run, kept elsewhere: nothing before it can be rewritten
+        #[arg(long, value_name = "ROW:HASH")]
+        noted: Option<String>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the last calls, newest first
+    Show {
+        /// Only calls of this tool
+        #[arg(long)]
+        tool: Option<String>,
+        /// Only calls that failed
+        #[arg(long)]
+        errors: bool,
+        /// Only calls of this trace
+        #[arg(long, value_name = "ID")]
+        trace: Option<String>,
+        /// How many at most
+        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+        limit: u16,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// `panoply keys`.
+#[derive(Debug, Subcommand)]
+pub enum Keys {
+    /// Make a key and show it, this once
+    Create {
+        /// What it is for, in a few words
+        name: String,
+        /// What it may do
+        #[arg(long, value_enum, default_value = "agent")]
+        profile: KeyProfile,
+        /// Days until it stops working [default: never]
+        #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u16).range(1..=3650))]
+        expires: Option<u16>,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the keys, without their secrets
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Make a key stop working, at once
+    Revoke {
+        /// The key's id, as `list` shows it
+        id: String,
+    },
+}
+
+/// What a key may do.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum KeyProfile {
+    /// Everything
+    Owner,
+    /// Everything but deleting, administering and guarded writes
+    Agent,
+    /// Only reading
+    Reader,
+}
+
+/// `panoply doctor`.
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `panoply setup`.
+#[derive(Debug, Args)]
+pub struct Setup {
+    /// The client to connect
+    #[arg(value_enum)]
+    pub client: Client,
+    /// Serve only this pack; may be repeated [default: all]
+    #[arg(long = "pack", value_name = "PACK")]
+    pub packs: Vec<String>,
+    /// The entry's name in the client's configuration
+    #[arg(long, default_value = "panoply")]
+    pub name: String,
+    /// Write it into the client's file, after a backup, instead of printing it
+    #[arg(long)]
+    pub write: bool,
+    /// Take the entry out of the client's file again, after a backup
+    #[arg(long, conflicts_with = "write")]
+    pub remove: bool,
+    /// The address under which a client on the Internet reaches this server
+    #[arg(long, value_name = "URL")]
+    pub url: Option<String>,
+}
+
+/// A client that can be connected.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum Client {
+    /// Claude Desktop, and the command for Claude Code
+    Claude,
+    /// Cursor
+    Cursor,
+    /// Visual Studio Code
+    Vscode,
+    /// ChatGPT
+    Chatgpt,
+}
+
+/// `panoply completions`.
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+const STYLES: Styles = Styles::styled()
+    .header(AnsiColor::Green.on_default().bold())
+    .usage(AnsiColor::Green.on_default().bold())
+    .literal(AnsiColor::Cyan.on_default().bold())
+    .placeholder(AnsiColor::Cyan.on_default());
+
+/// The variables, under the help.
+fn environment_help() -> String {
+    let widest = env_vars::OURS.iter().map(|variable| variable.name.len()).max().unwrap_or(0);
+    let lines = env_vars::OURS
+        .iter()
+        .map(|variable| format!("  {:widest$}  {}", variable.name, variable.does));
+    format!(
+        "Environment (a flag wins over a variable, a variable over config.toml):\n{}",
+        lines.collect::<Vec<_>>().join("\n")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_and_flag_has_help() {
+        fn silent(command: &clap::Command, path: &str) -> Vec<String> {
+            let path = format!("{path} {}", command.get_name());
+            let arguments =
+                command.get_arguments().filter(|argument| argument.get_help().is_none());
+            let mut found: Vec<String> =
+                arguments.map(|argument| format!("{path} {}", argument.get_id())).collect();
+            if command.get_about().is_none() {
+                found.push(path.clone());
+            }
+            found.extend(command.get_subcommands().flat_map(|below| silent(below, &path)));
+            found
+        }
+        assert_eq!(silent(&Cli::command(), ""), Vec::<String>::new());
+    }
+}

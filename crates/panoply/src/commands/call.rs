@@ -1,0 +1,188 @@
+//! `panoply call`: one call of a tool, the same way an agent's call goes.
+
+use std::io::{IsTerminal as _, Read as _};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use panoply_contract::context::{CallContext, ProgressSink};
+use panoply_contract::dialect::{ERROR_KEY, Envelope};
+use panoply_contract::ids::TraceId;
+use panoply_contract::kernel::{Kernel, Scope};
+use panoply_contract::pipeline::{self, Request};
+use panoply_contract::reply::Attachment;
+use serde_json::{Map, Value, json};
+
+use super::describe::find;
+use super::{LogReader, Session, block_on, start_log};
+use crate::arguments::{self, Given, Pair};
+use crate::cli::Call;
+use crate::failure::Failure;
+use crate::out::{BAD, FAINT, Out, say};
+use crate::world::House;
+
+/// Runs it. Status 1 when the tool says no, 2 when the command line makes no sense.
+pub(super) fn run(call: &Call, session: &Session) -> Result<ExitCode, Failure> {
+    let config = session.config()?;
+    let _log = start_log(&config, LogReader::Person)?;
+    let house = House::open(&config)?;
+    let entry = find(&house.kernel, &call.tool)?;
+    if call.idempotency_key.is_some() && !entry.spec.category.mutates() {
+        return Err(Failure::usage(format!(
+            "`{}` changes nothing, so a key has no use",
+            entry.spec.name
+        ))
+        .hint("leave --idempotency-key out"));
+    }
+    let input = arguments::build(&entry.input_schema, base(call)?, &pairs(call)?)?;
+    let request = Request { tool: entry.spec.name, input, scope: &Scope::All };
+    let envelope = block_on(pipeline::call(&house.kernel, request, context(call, &house.kernel)))?;
+    house.close();
+    let mut out = Out::new();
+    let answered = if call.json {
+        print_json(&envelope, call.meta, &mut out)?
+    } else {
+        print(&envelope, &mut out)?
+    };
+    out.finish()?;
+    Ok(if answered { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The arguments that were given as JSON.
+fn base(call: &Call) -> Result<Map<String, Value>, Failure> {
+    let text = match call.input.as_deref() {
+        None => return Ok(Map::new()),
+        Some("-") => {
+            let mut text = String::new();
+            std::io::stdin()
+                .read_to_string(&mut text)
+                .map_err(|error| Failure::usage(format!("cannot read standard input: {error}")))?;
+            text
+        }
+        Some(text) => text.to_owned(),
+    };
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(object)) => Ok(object),
+        Ok(_) => Err(Failure::usage("the arguments are JSON, but not an object")
+            .hint("write them as '{\"limit\": 5}', or use --arg limit=5")),
+        Err(error) => Err(Failure::usage(format!("the arguments are not JSON: {error}"))
+            .hint("write them as '{\"limit\": 5}', or use --arg limit=5")),
+    }
+}
+
+fn pairs(call: &Call) -> Result<Vec<Pair>, Failure> {
+    let words = call.arguments.iter().map(|text| Pair::parse(text));
+    let files = call.files.iter().map(|text| {
+        let pair = Pair::parse(text)?;
+        let Given::Word(path) = &pair.value else { return Ok(pair) };
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::usage(format!("cannot read `{path}`: {error}")))?;
+        Ok(Pair { value: Given::Text(text), ..pair })
+    });
+    words.chain(files).collect()
+}
+
+fn context(call: &Call, kernel: &Kernel) -> CallContext {
+    let trace = TraceId::new(uuid::Uuid::new_v4());
+    let mut context = CallContext::local(Arc::clone(kernel.clock()), trace);
+    context.agent_id = "panoply-cli".to_owned();
+    context.agent_version = env!("CARGO_PKG_VERSION").to_owned();
+    context.lang = call.lang.into();
+    context.dry_run = call.dry_run;
+    context.idempotency_key.clone_from(&call.idempotency_key);
+    if std::io::stderr().is_terminal() {
+        context.progress = Some(Arc::new(Progress));
+    }
+    context
+}
+
+/// Shows a person how far a long call is.
+struct Progress;
+
+impl ProgressSink for Progress {
+    fn progress(&self, done: u64, total: Option<u64>, message: &str) {
+        let total = total.map(|total| format!(" of {total}")).unwrap_or_default();
+        say(format_args!("{FAINT}{done}{total} {message}{FAINT:#}"));
+    }
+}
+
+/// For people: the text of an answer, or what is wrong and what to do. Says whether it is an
+/// answer.
+fn print(envelope: &Envelope, out: &mut Out) -> Result<bool, Failure> {
+    match envelope {
+        Envelope::Result { text, attachments, is_error: false, .. } => {
+            out.line(text)?;
+            for attachment in attachments {
+                out.line(format_args!("{FAINT}{}{FAINT:#}", about(attachment)))?;
+            }
+            Ok(true)
+        }
+        Envelope::Result { text, meta, .. } => {
+            match meta.get(ERROR_KEY).and_then(|body| body.get("error")) {
+                Some(error) => tell(error, error.get("message")),
+                None => say(text),
+            }
+            Ok(false)
+        }
+        Envelope::Refusal { message, data, .. } => {
+            tell(data, Some(&Value::String(message.clone())));
+            Ok(false)
+        }
+    }
+}
+
+fn about(attachment: &Attachment) -> String {
+    match attachment {
+        Attachment::Image { bytes, mime_type } => format!("[{mime_type}, {} bytes]", bytes.len()),
+        Attachment::Audio { bytes, mime_type } => format!("[{mime_type}, {} bytes]", bytes.len()),
+        Attachment::Document { uri, mime_type, text } => {
+            format!("[{uri}, {mime_type}, {} bytes]", text.len())
+        }
+    }
+}
+
+/// Errors differ by pack; these members they have in common.
+fn tell(error: &Value, message: Option<&Value>) {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+    let code = text(error.get("code")).map(|code| format!(" ({code})")).unwrap_or_default();
+    say(format_args!("{BAD}error:{BAD:#} {}{code}", text(message).unwrap_or_default()));
+    let problems = error.pointer("/details/problems").or_else(|| error.get("problems"));
+    for problem in problems.and_then(Value::as_array).into_iter().flatten() {
+        let pointer = text(problem.get("pointer")).filter(|pointer| !pointer.is_empty());
+        let place = pointer.map(|pointer| format!("`{pointer}`: ")).unwrap_or_default();
+        let message = text(problem.get("message")).unwrap_or_default();
+        let expected =
+            text(problem.get("expected")).map(|expected| format!("; expected {expected}"));
+        let example = problem.get("example").map(|example| format!(", such as {example}"));
+        say(format_args!(
+            "  {place}{message}{}{}",
+            expected.unwrap_or_default(),
+            example.unwrap_or_default()
+        ));
+    }
+    if let Some(hint) = text(error.get("hint").or_else(|| error.get("actionableHint"))) {
+        say(format_args!("{FAINT}hint:{FAINT:#} {hint}"));
+    }
+}
+
+/// For programs: the structured reply, or the error in the pack's own shape.
+fn print_json(envelope: &Envelope, with_meta: bool, out: &mut Out) -> Result<bool, Failure> {
+    let (body, meta, answered) = match envelope {
+        Envelope::Result { structured, meta, is_error: false, text, .. } => {
+            (structured.clone().unwrap_or_else(|| json!({"text": text})), meta.clone(), true)
+        }
+        Envelope::Result { meta, text, .. } => (
+            meta.get(ERROR_KEY).cloned().unwrap_or_else(|| json!({"error": {"message": text}})),
+            meta.clone(),
+            false,
+        ),
+        Envelope::Refusal { message, data, .. } => {
+            (json!({"error": {"message": message, "data": data}}), Map::new(), false)
+        }
+    };
+    if with_meta {
+        out.json(&json!({"reply": body, "_meta": meta}))?;
+    } else {
+        out.json(&body)?;
+    }
+    Ok(answered)
+}

@@ -1,0 +1,326 @@
+//! `panoply doctor`: what is installed, where data are kept, and what is missing.
+//!
+//! It only looks: nothing is created, changed or repaired. Each finding that is not well says
+//! what to do about it.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use panoply_contract::clock::Clock as _;
+use panoply_store::{ApiKeys, Home, SystemClock, audit_log, migrate};
+use serde::Serialize;
+use serde_json::json;
+
+use super::Session;
+use super::setup::clients::{ClientFile, WITH_FILE};
+use super::setup::existing_entry;
+use crate::cli::Doctor;
+use crate::config::{Config, FILE};
+use crate::failure::Failure;
+use crate::out::{BAD, BOLD, FAINT, GOOD, Out, WARN};
+use crate::packs;
+use crate::world::House;
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+struct Finding {
+    about: String,
+    state: State,
+    says: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    todo: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    /// As it should be.
+    Well,
+    /// Works, with something to know.
+    Note,
+    /// Does not work.
+    Ill,
+}
+
+/// Runs it. Status 1 when something does not work.
+pub(super) fn run(doctor: &Doctor, session: &Session) -> Result<ExitCode, Failure> {
+    let findings = examine(session);
+    let ill = findings.iter().any(|finding| finding.state == State::Ill);
+    let mut out = Out::new();
+    if doctor.json {
+        out.json(
+            &json!({"healthy": !ill, "version": env!("CARGO_PKG_VERSION"), "findings": findings}),
+        )?;
+    } else {
+        print(&findings, &mut out)?;
+    }
+    out.finish()?;
+    Ok(if ill { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+fn print(findings: &[Finding], out: &mut Out) -> Result<(), Failure> {
+    let widest = findings.iter().map(|finding| finding.about.len()).max().unwrap_or(0);
+    for finding in findings {
+        let (style, sign) = match finding.state {
+            State::Well => (GOOD, "✓"),
+            State::Note => (WARN, "!"),
+            State::Ill => (BAD, "✗"),
+        };
+        out.line(format_args!(
+            "{style}{sign}{style:#} {BOLD}{:widest$}{BOLD:#}  {}",
+            finding.about, finding.says
+        ))?;
+        if let Some(todo) = &finding.todo {
+            out.line(format_args!("  {:widest$}  {FAINT}→ {todo}{FAINT:#}", ""))?;
+        }
+    }
+    Ok(())
+}
+
+fn examine(session: &Session) -> Vec<Finding> {
+    let mut findings = vec![program()];
+    let place = session.home();
+    let config = session.config();
+    match &place.folder {
+        Some(folder) => findings.push(home(folder)),
+        None => findings.push(Finding::ill(
+            "home",
+            "this system does not say where a user's data go",
+            "set PANOPLY_HOME to a folder",
+        )),
+    }
+    findings.push(settings(&config, place.file(FILE).as_deref()));
+    findings.extend(pack_findings(config.as_ref().ok()));
+    if let Some(folder) = place.folder.as_deref().filter(|folder| folder.is_dir()) {
+        let home = Home::at(folder);
+        findings.extend(files(&home));
+        findings.push(audit_chain(&home));
+        findings.push(keys(&home));
+    }
+    if let Ok(config) = &config {
+        findings.push(http(config));
+    }
+    findings.extend(WITH_FILE.iter().filter_map(|client| {
+        ClientFile::of(*client, &session.environment).map(|client| connected(&client))
+    }));
+    findings
+}
+
+impl Finding {
+    fn new(about: impl Into<String>, state: State, says: impl Into<String>) -> Self {
+        Self { about: about.into(), state, says: says.into(), todo: None }
+    }
+
+    fn well(about: impl Into<String>, says: impl Into<String>) -> Self {
+        Self::new(about, State::Well, says)
+    }
+
+    fn note(about: impl Into<String>, says: impl Into<String>, todo: impl Into<String>) -> Self {
+        Self { todo: Some(todo.into()), ..Self::new(about, State::Note, says) }
+    }
+
+    fn ill(about: impl Into<String>, says: impl Into<String>, todo: impl Into<String>) -> Self {
+        Self { todo: Some(todo.into()), ..Self::new(about, State::Ill, says) }
+    }
+}
+
+fn program() -> Finding {
+    let place = std::env::current_exe().map(|path| path.display().to_string());
+    let place = place.unwrap_or_else(|error| format!("unknown place: {error}"));
+    Finding::well("program", format!("panoply {} at {place}", env!("CARGO_PKG_VERSION")))
+}
+
+fn home(folder: &Path) -> Finding {
+    let shown = folder.display();
+    let about = match std::fs::metadata(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Finding::well("home", format!("{shown} (will be made when something is kept)"));
+        }
+        Err(error) => {
+            return Finding::ill("home", format!("{shown} cannot be looked at: {error}"), NO_HOME);
+        }
+        Ok(about) => about,
+    };
+    if !about.is_dir() {
+        return Finding::ill("home", format!("{shown} is not a folder"), NO_HOME);
+    }
+    if !is_writable(folder) {
+        return Finding::ill(
+            "home",
+            format!(
+                "{shown} cannot be written: calls are recorded in memory only, and tools that change data are off"
+            ),
+            NO_HOME,
+        );
+    }
+    match others_may_read(&about) {
+        Some(mode) => Finding::note(
+            "home",
+            format!("{shown} is open to other users of this machine (mode {mode:o})"),
+            format!("run `chmod 700 {shown}`"),
+        ),
+        None => Finding::well("home", shown.to_string()),
+    }
+}
+
+const NO_HOME: &str = "give this user a folder of its own, and name it with PANOPLY_HOME or --home";
+
+/// Whether a file can be made there. Asking for permissions would not see a read-only disk, and
+/// the superuser has them all.
+fn is_writable(folder: &Path) -> bool {
+    let trial = folder.join(format!(".doctor-{}", uuid::Uuid::new_v4().simple()));
+    let made = std::fs::File::create_new(&trial).is_ok();
+    // It may not be there; then there is nothing to take away.
+    let _ = std::fs::remove_file(&trial);
+    made
+}
+
+#[cfg(unix)]
+fn others_may_read(about: &std::fs::Metadata) -> Option<u32> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = about.permissions().mode() & 0o777;
+    (mode & 0o077 != 0).then_some(mode)
+}
+
+#[cfg(not(unix))]
+fn others_may_read(_about: &std::fs::Metadata) -> Option<u32> {
+    None
+}
+
+fn settings(config: &Result<Config, Failure>, file: Option<&Path>) -> Finding {
+    match (config, file) {
+        (Err(failure), _) => Finding::ill(
+            "settings",
+            failure.message().replace('\n', " "),
+            failure.what_to_do().unwrap_or("mend it"),
+        ),
+        (Ok(_), Some(file)) if file.exists() => {
+            Finding::well("settings", file.display().to_string())
+        }
+        (Ok(_), Some(file)) => {
+            Finding::well("settings", format!("none; {} would be read", file.display()))
+        }
+        (Ok(_), None) => Finding::well("settings", "none"),
+    }
+}
+
+fn pack_findings(config: Option<&Config>) -> Vec<Finding> {
+    let Some(config) = config else { return Vec::new() };
+    let mut findings = Vec::new();
+    match House::in_memory(config) {
+        Ok(house) => {
+            let registry = house.kernel.registry();
+            for pack in registry.packs() {
+                let tools =
+                    registry.get_all().iter().filter(|entry| entry.pack == pack.info.name).count();
+                let says = format!("{}, {tools} tools", pack.info.title);
+                let about = format!("pack {}", pack.info.name);
+                findings.push(match tools {
+                    0 => Finding::note(about, says, "wait for it: this build knows its name only"),
+                    _ => Finding::well(about, says),
+                });
+            }
+        }
+        Err(failure) => findings.push(Finding::ill(
+            "packs",
+            failure.message(),
+            failure.what_to_do().unwrap_or("report it"),
+        )),
+    }
+    let coming: Vec<&str> =
+        packs::ALL.iter().filter(|known| known.make.is_none()).map(|known| known.name).collect();
+    if !coming.is_empty() {
+        findings.push(Finding::well("packs to come", coming.join(", ")));
+    }
+    findings
+}
+
+fn files(home: &Home) -> Vec<Finding> {
+    let there = home.kernel_files().into_iter().filter(|(_, file)| file.exists());
+    there
+        .map(|(what, file)| match migrate::schema_version(&file) {
+            Ok(version) => Finding::well(what, format!("{}, schema {version}", file.display())),
+            Err(error) => {
+                Finding::ill(what, error.chain(), "move the file away, or restore a backup of it")
+            }
+        })
+        .collect()
+}
+
+fn audit_chain(home: &Home) -> Finding {
+    let file = home.audit_log();
+    if !file.exists() {
+        return Finding::well("audit chain", "no call was recorded yet");
+    }
+    match audit_log::verify(&file, None) {
+        Ok(found) => match found.fault {
+            None => Finding::well("audit chain", format!("{} rows, intact", found.rows)),
+            Some(fault) => Finding::ill(
+                "audit chain",
+                fault.to_string(),
+                "keep the file as evidence, find out who can write it, and move it away to start a new one",
+            ),
+        },
+        Err(error) => Finding::ill("audit chain", error.chain(), "restore the file from a backup"),
+    }
+}
+
+fn keys(home: &Home) -> Finding {
+    let file = home.keys();
+    if !file.exists() {
+        return Finding::well("keys", "none: over HTTP, on loopback only, everybody is the owner");
+    }
+    let now = SystemClock::new().now();
+    match ApiKeys::open(&file).and_then(|keys| keys.list()) {
+        Ok(records) => {
+            let working = records.iter().filter(|record| record.works_at(now)).count();
+            let says = format!("{working} of {} work", records.len());
+            if working == 0 && !records.is_empty() {
+                Finding::note(
+                    "keys",
+                    says,
+                    "make one with `panoply keys create NAME`: HTTP lets nobody in without",
+                )
+            } else {
+                Finding::well("keys", says)
+            }
+        }
+        Err(error) => Finding::ill("keys", error.chain(), "restore the file from a backup"),
+    }
+}
+
+fn http(config: &Config) -> Finding {
+    let issuer = match &config.oauth {
+        Some(oauth) => format!("tokens of {}", oauth.issuer),
+        None => "no token issuer".to_owned(),
+    };
+    Finding::well("http", format!("would listen on {}, {issuer}", config.listen))
+}
+
+fn connected(client: &ClientFile) -> Finding {
+    let about = client.title;
+    let Some(path) = client.path.as_deref() else {
+        return Finding::well(about, "cannot tell where it keeps its settings");
+    };
+    match existing_entry(client, "panoply") {
+        Ok(Some(entry)) => {
+            let program = entry.get("command").and_then(|command| command.as_str());
+            match program.map(Path::new) {
+                Some(program) if program.is_absolute() && !program.exists() => Finding::ill(
+                    about,
+                    format!(
+                        "{} starts `{}`, which is not there",
+                        path.display(),
+                        program.display()
+                    ),
+                    "run `panoply setup … --write` again",
+                ),
+                _ => Finding::well(about, format!("connected in {}", path.display())),
+            }
+        }
+        Ok(None) => Finding::well(about, "not connected; `panoply setup` does it"),
+        Err(failure) => {
+            Finding::note(about, failure.message(), failure.what_to_do().unwrap_or("mend it"))
+        }
+    }
+}

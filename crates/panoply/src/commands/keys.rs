@@ -1,0 +1,183 @@
+//! `panoply keys`: API keys for HTTP. Only a hash is kept, so a key is shown once.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use panoply_contract::clock::Clock as _;
+use panoply_contract::permission::{Grants, Profile};
+use panoply_contract::table::Table;
+use panoply_mcp::auth::{ApiKey, KeyHash, KeyStore};
+use panoply_store::keys::{KeyRecord, NewKey};
+use panoply_store::{ApiKeys, Home, StoreError, SystemClock};
+use serde_json::{Value, json};
+
+use super::Session;
+use crate::cli::{KeyProfile, Keys};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::out::{BOLD, FAINT, Out, say};
+
+/// Runs it.
+pub(super) fn run(keys: &Keys, session: &Session) -> Result<ExitCode, Failure> {
+    let config = session.config()?;
+    let now = SystemClock::new().now();
+    match keys {
+        Keys::Create { name, profile, expires, json } => {
+            let new = NewKey {
+                label: name.clone(),
+                user_id: None,
+                profile: (*profile).into(),
+                expires: expires
+                    .map(|days| now + std::time::Duration::from_secs(u64::from(days) * 86_400)),
+            };
+            create(open(&config)?.as_ref(), new, now, *json)
+        }
+        Keys::List { json } => list(open_if_there(&config)?.as_deref(), now, *json),
+        Keys::Revoke { id } => revoke(open_if_there(&config)?.as_deref(), id, now),
+    }
+}
+
+fn create(store: &ApiKeys, new: NewKey, now: Timestamp, json: bool) -> Result<ExitCode, Failure> {
+    let created = store.create(new, now).map_err(failed)?;
+    let mut out = Out::new();
+    if json {
+        let mut record = as_json(&created.record, now);
+        if let Some(record) = record.as_object_mut() {
+            record.insert("key".to_owned(), created.text.into());
+        }
+        out.json(&record)?;
+    } else {
+        // The key alone goes to standard output, so that a script can take it.
+        say(format_args!(
+            "Key {BOLD}{}{BOLD:#} ({}) for `{}`. It is shown this once; send it as `Authorization: Bearer KEY`.",
+            created.record.id,
+            created.record.profile.as_str(),
+            created.record.label
+        ));
+        out.line(created.text)?;
+    }
+    out.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(store: Option<&ApiKeys>, now: Timestamp, json: bool) -> Result<ExitCode, Failure> {
+    let records = match store {
+        Some(store) => store.list().map_err(failed)?,
+        None => Vec::new(),
+    };
+    let mut out = Out::new();
+    if json {
+        out.json(&records.iter().map(|record| as_json(record, now)).collect::<Vec<_>>())?;
+    } else if records.is_empty() {
+        out.line(
+            "There are no keys. Over HTTP on loopback everybody on this machine is the owner.",
+        )?;
+        out.line(format_args!("{FAINT}Make one with `panoply keys create NAME`.{FAINT:#}"))?;
+    } else {
+        let headings = Table::new(["id", "name", "profile", "state", "created"]);
+        let table = records.iter().fold(headings, |table, record| {
+            let created = record.created.strftime("%Y-%m-%d").to_string();
+            let profile = record.profile.as_str();
+            table.row([record.id.as_str(), &record.label, profile, &state(record, now), &created])
+        });
+        out.line(table.render(usize::MAX))?;
+    }
+    out.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn revoke(store: Option<&ApiKeys>, id: &str, now: Timestamp) -> Result<ExitCode, Failure> {
+    let revoked = match store {
+        Some(store) => store.revoke(id, now).map_err(failed)?,
+        None => false,
+    };
+    if !revoked {
+        let records = store.map(ApiKeys::list).transpose().map_err(failed)?.unwrap_or_default();
+        let ids = records.iter().map(|record| record.id.as_str());
+        return Err(Failure::unknown("key", id, ids, "see the ids with `panoply keys list`"));
+    }
+    let mut out = Out::new();
+    out.line(format_args!("Key {id} no longer works."))?;
+    out.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The store of keys, if one was ever made: looking must not create it.
+pub(super) fn open_if_there(config: &Config) -> Result<Option<Arc<ApiKeys>>, Failure> {
+    let there = config.home.folder.as_ref().map(|folder| Home::at(folder).keys());
+    // `exists` is false for a file that may not be looked at; then opening says what is wrong.
+    let missing = there.as_ref().is_none_or(|file| matches!(file.try_exists(), Ok(false)));
+    if missing { Ok(None) } else { open(config).map(Some) }
+}
+
+fn open(config: &Config) -> Result<Arc<ApiKeys>, Failure> {
+    let folder = config.home.folder.as_ref().ok_or_else(|| {
+        Failure::work("there is no place to keep keys").hint("name a folder with --home")
+    })?;
+    let home = Home::at(folder);
+    home.create().map_err(failed)?;
+    ApiKeys::open(&home.keys()).map(Arc::new).map_err(failed)
+}
+
+/// The keys as the server asks for them.
+pub(super) struct Stored(pub(super) Arc<ApiKeys>);
+
+impl KeyStore for Stored {
+    fn key(&self, id: &str) -> Option<ApiKey> {
+        let record = match self.0.find(id) {
+            Ok(record) => record?,
+            Err(error) => {
+                tracing::error!(error = error.chain(), "keys cannot be read, so none is accepted");
+                return None;
+            }
+        };
+        Some(ApiKey {
+            hash: KeyHash::parse(&record.hash).ok()?,
+            grants: Grants::of(record.profile),
+            revoked: record.revoked.is_some(),
+            id: record.id,
+            user_id: record.user_id,
+            expires: record.expires,
+        })
+    }
+}
+
+impl From<KeyProfile> for Profile {
+    fn from(profile: KeyProfile) -> Self {
+        match profile {
+            KeyProfile::Owner => Self::Owner,
+            KeyProfile::Agent => Self::Agent,
+            KeyProfile::Reader => Self::Reader,
+        }
+    }
+}
+
+fn as_json(record: &KeyRecord, now: Timestamp) -> Value {
+    let time = |moment: Option<Timestamp>| moment.map(|moment| moment.to_string());
+    json!({
+        "id": record.id,
+        "name": record.label,
+        "profile": record.profile.as_str(),
+        "userId": record.user_id,
+        "works": record.works_at(now),
+        "created": record.created.to_string(),
+        "expires": time(record.expires),
+        "revoked": time(record.revoked),
+    })
+}
+
+fn state(record: &KeyRecord, now: Timestamp) -> String {
+    let day = |moment: Timestamp| moment.strftime("%Y-%m-%d").to_string();
+    match (record.revoked, record.expires) {
+        (Some(revoked), _) => format!("revoked {}", day(revoked)),
+        (None, Some(expires)) if expires <= now => format!("expired {}", day(expires)),
+        (None, Some(expires)) => format!("works until {}", day(expires)),
+        (None, None) => "works".to_owned(),
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is what map_err hands over")]
+fn failed(error: StoreError) -> Failure {
+    Failure::work(error.chain())
+}

@@ -1,0 +1,102 @@
+//! What each command does, one file a command.
+//!
+//! A pack that brings commands of its own (`panoply cgt report …`) gets a file here and a variant
+//! in [`Command`], with its own `Subcommand` enum beside the others in `cli.rs`.
+
+mod audit;
+mod call;
+mod completions;
+mod contract;
+mod describe;
+mod docs;
+mod doctor;
+mod http;
+mod keys;
+mod parameters;
+mod setup;
+pub(crate) mod stdio;
+mod tools;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use panoply_mcp::observe::{self, LogGuard, LogSettings};
+
+use crate::cli::Command;
+use crate::config::{Config, Home, LogFormat};
+use crate::env_vars::Environment;
+use crate::failure::Failure;
+use crate::world;
+
+/// What every command starts from.
+#[derive(Clone, Debug, Default)]
+pub struct Session {
+    /// The environment.
+    pub environment: Environment,
+    /// The flag `--home`.
+    pub home: Option<PathBuf>,
+}
+
+/// Runs a command.
+pub fn run(command: Command, session: &Session) -> Result<ExitCode, Failure> {
+    match command {
+        Command::Stdio(stdio) => stdio::run(&stdio, session),
+        Command::Http(http) => http::run(http, session),
+        Command::Call(call) => call::run(&call, session),
+        Command::Tools(tools) => tools::run(&tools, session),
+        Command::Describe(describe) => describe::run(&describe, session),
+        Command::Docs(docs) => docs::run(&docs),
+        Command::Contract(contract) => contract::run(&contract, session),
+        Command::Audit(audit) => audit::run(&audit, session),
+        Command::Keys(keys) => keys::run(&keys, session),
+        Command::Doctor(doctor) => doctor::run(&doctor, session),
+        Command::Setup(setup) => setup::run(&setup, session),
+        Command::Completions(completions) => completions::run(&completions),
+    }
+}
+
+impl Session {
+    /// The settings of file and environment.
+    fn config(&self) -> Result<Config, Failure> {
+        Config::load(&self.environment, self.home.as_deref())
+    }
+
+    /// The home, even when the settings in it cannot be read.
+    fn home(&self) -> Home {
+        Home::find(&self.environment, self.home.as_deref())
+    }
+}
+
+/// Who reads the log of a command.
+#[derive(Clone, Copy)]
+enum LogReader {
+    /// Machines: a server logs every call as JSON.
+    Operator,
+    /// A person at a terminal: only what is wrong.
+    Person,
+}
+
+/// Starts the log. What is waiting in it is written when the guard is dropped.
+fn start_log(config: &Config, reader: LogReader) -> Result<LogGuard, Failure> {
+    let (filter, format) = match reader {
+        LogReader::Operator => ("info", LogFormat::Json),
+        LogReader::Person => ("warn", LogFormat::Text),
+    };
+    let settings = LogSettings {
+        format: match config.log_format.unwrap_or(format) {
+            LogFormat::Json => observe::LogFormat::Json,
+            LogFormat::Text => observe::LogFormat::Text,
+        },
+        filter: config.log.clone().unwrap_or_else(|| filter.to_owned()),
+        clock: world::clock(),
+    };
+    observe::start(settings).map_err(|error| {
+        Failure::usage(error.to_string()).hint("set it to error, warn, info or debug")
+    })
+}
+
+/// Runs async work to its end.
+fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
+    panoply_mcp::lifecycle::run(work)
+        .map_err(|error| Failure::work(format!("cannot start the runtime: {error}")))
+}

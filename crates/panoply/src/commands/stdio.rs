@@ -1,0 +1,44 @@
+//! `panoply stdio`: serves the client that started us. Standard output is the protocol's alone.
+
+use std::process::ExitCode;
+
+use panoply_mcp::McpServer;
+use panoply_mcp::lifecycle::{self, Parent};
+use tokio_util::sync::CancellationToken;
+
+use super::{LogReader, Session, block_on, start_log};
+use crate::cli::Stdio;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::world::House;
+
+/// Runs it.
+pub(super) fn run(stdio: &Stdio, session: &Session) -> Result<ExitCode, Failure> {
+    let config = session.config()?.with_flags(&stdio.serving);
+    serve("panoply", &config)
+}
+
+/// Serves one pack alone, as `cgt-mcp` does.
+pub(crate) fn serve_one(
+    name: &'static str,
+    pack: &str,
+    session: &Session,
+) -> Result<ExitCode, Failure> {
+    let mut config = session.config()?;
+    config.packs = vec![pack.to_owned()];
+    serve(name, &config)
+}
+
+fn serve(name: &'static str, config: &Config) -> Result<ExitCode, Failure> {
+    let _log = start_log(config, LogReader::Operator)?;
+    let stop = CancellationToken::new();
+    block_on(async {
+        // First of all, so that no signal finds us unprepared.
+        lifecycle::stop_on_request(stop.clone(), Parent::Matters)
+            .map_err(|error| Failure::work(format!("cannot listen for signals: {error}")))?;
+        let house = House::open(config)?;
+        McpServer::new(house.kernel.clone(), name).serve_stdio(stop).await;
+        house.close();
+        Ok(ExitCode::SUCCESS)
+    })?
+}

@@ -1,0 +1,322 @@
+//! What the operator chose: `config.toml` in the home folder, then the environment, then flags.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use panoply_contract::kernel::Offer;
+use serde::Deserialize;
+
+use crate::cli::{Serving, ToolsOffer};
+use crate::env_vars::{self, Environment, Variable};
+use crate::failure::Failure;
+
+/// The name of the settings file in the home folder.
+pub const FILE: &str = "config.toml";
+
+/// Where HTTP listens when nobody says otherwise.
+const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8642);
+
+/// Everything that can be chosen, decided.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Config {
+    /// Where things are kept.
+    pub home: Home,
+    /// The packs to serve; empty for all.
+    pub packs: Vec<String>,
+    /// Which tools are listed.
+    pub offer: Offer,
+    /// Whether mutations are hidden.
+    pub read_only: bool,
+    /// What is logged; each command has its own default.
+    pub log: Option<String>,
+    /// How it is logged; each command has its own default.
+    pub log_format: Option<LogFormat>,
+    /// Where HTTP listens.
+    pub listen: SocketAddr,
+    /// Names the server is reached by.
+    pub allowed_hosts: Vec<String>,
+    /// Web pages that may use it.
+    pub allowed_origins: Vec<String>,
+    /// Whose tokens are accepted.
+    pub oauth: Option<OAuth>,
+    /// Each pack's own settings.
+    pub pack_settings: BTreeMap<String, toml::Table>,
+}
+
+/// The folder where everything is kept, and who chose it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Home {
+    /// The folder; `None` when the platform does not say where a user's data go.
+    pub folder: Option<PathBuf>,
+    /// Whether a flag or variable named it: then a client's configuration must name it too.
+    pub chosen: bool,
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// One object a line, for machines.
+    Json,
+    /// For people.
+    Text,
+}
+
+/// The issuer whose tokens are accepted.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OAuth {
+    /// Its identifier, as in the tokens' `iss`.
+    pub issuer: String,
+    /// This server's address as clients know it, as in the tokens' `aud`.
+    pub resource: String,
+    /// Where the issuer publishes its keys.
+    pub jwks_url: String,
+}
+
+impl Config {
+    /// Reads the file and the environment. `home` is the flag.
+    pub fn load(environment: &Environment, home: Option<&Path>) -> Result<Self, Failure> {
+        let home = Home::find(environment, home);
+        let file = match home.file(FILE) {
+            Some(path) => File::read(&path)?,
+            None => File::default(),
+        };
+        Self::decide(file, environment, home)
+    }
+
+    /// The settings with the flags of a server on top.
+    #[must_use]
+    pub fn with_flags(mut self, serving: &Serving) -> Self {
+        if !serving.packs.is_empty() {
+            self.packs.clone_from(&serving.packs);
+        }
+        if let Some(tools) = serving.tools {
+            self.offer = tools.into();
+        }
+        self.read_only |= serving.read_only;
+        self
+    }
+
+    fn decide(file: File, environment: &Environment, home: Home) -> Result<Self, Failure> {
+        let words = |variable| environment.text(variable).map(|text| split_words(&text));
+        let tools = parsed(environment, env_vars::TOOLS, "core, all or lazy", tools_offer)?;
+        let read_only = parsed(environment, env_vars::READ_ONLY, "1 or 0", boolean)?;
+        let format = parsed(environment, env_vars::LOG_FORMAT, "json or text", log_format)?;
+        let listen =
+            parsed(environment, env_vars::LISTEN, "127.0.0.1:8642", |text| text.parse().ok())?;
+        Ok(Self {
+            home,
+            packs: words(env_vars::PACKS).unwrap_or(file.packs),
+            offer: tools.or(file.tools).map_or(Offer::Core, Offer::from),
+            read_only: read_only.unwrap_or(file.read_only),
+            log: environment.text(env_vars::LOG).or(file.log),
+            log_format: format.or(file.log_format),
+            listen: listen.or(file.http.listen).unwrap_or(LISTEN),
+            allowed_hosts: words(env_vars::ALLOWED_HOSTS).unwrap_or(file.http.allowed_hosts),
+            allowed_origins: words(env_vars::ALLOWED_ORIGINS).unwrap_or(file.http.allowed_origins),
+            oauth: oauth(environment, file.oauth)?,
+            pack_settings: file.pack,
+        })
+    }
+}
+
+impl Home {
+    /// The flag, the variable, or the platform's folder for data.
+    pub fn find(environment: &Environment, flag: Option<&Path>) -> Self {
+        let chosen = flag.map(Path::to_owned).or_else(|| environment.path(env_vars::HOME));
+        // A relative path would mean another folder when a client starts us elsewhere.
+        let absolute = chosen.map(|path| std::path::absolute(&path).unwrap_or(path));
+        let was_chosen = absolute.is_some();
+        Self { folder: absolute.or_else(|| environment.data_folder()), chosen: was_chosen }
+    }
+
+    /// A file of ours in it.
+    pub fn file(&self, name: &str) -> Option<PathBuf> {
+        self.folder.as_ref().map(|folder| folder.join(name))
+    }
+}
+
+/// `config.toml` as it is written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct File {
+    packs: Vec<String>,
+    tools: Option<ToolsOffer>,
+    read_only: bool,
+    log: Option<String>,
+    log_format: Option<LogFormat>,
+    http: HttpTable,
+    oauth: Option<OAuth>,
+    pack: BTreeMap<String, toml::Table>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct HttpTable {
+    listen: Option<SocketAddr>,
+    allowed_hosts: Vec<String>,
+    allowed_origins: Vec<String>,
+}
+
+impl File {
+    fn read(path: &Path) -> Result<Self, Failure> {
+        match std::fs::read_to_string(path) {
+            Ok(text) => Self::parse(&text, path),
+            // A home that cannot even be looked into holds no settings for us either; the
+            // stores say what is wrong with it.
+            Err(error)
+                if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) =>
+            {
+                Ok(Self::default())
+            }
+            Err(error) => Err(Failure::usage(format!("cannot read `{}`: {error}", path.display()))
+                .hint("make it readable, or name another folder with --home")),
+        }
+    }
+
+    fn parse(text: &str, path: &Path) -> Result<Self, Failure> {
+        toml::from_str(text).map_err(|error| {
+            Failure::usage(format!(
+                "`{}` has a mistake\n{}",
+                path.display(),
+                error.to_string().trim()
+            ))
+            .hint("see docs/operating.md for what can be set")
+        })
+    }
+}
+
+fn oauth(environment: &Environment, file: Option<OAuth>) -> Result<Option<OAuth>, Failure> {
+    let variables = [env_vars::OAUTH_ISSUER, env_vars::OAUTH_RESOURCE, env_vars::OAUTH_JWKS_URL];
+    if variables.iter().all(|variable| environment.text(*variable).is_none()) {
+        return Ok(file);
+    }
+    let value = |variable: Variable, of_file: Option<String>| {
+        environment.text(variable).or(of_file).ok_or_else(|| {
+            Failure::usage(format!(
+                "`{}` is not set, but the other settings of the issuer are",
+                variable.name
+            ))
+            .hint("set all three of them, or none")
+        })
+    };
+    let of_file = |part: fn(OAuth) -> String| file.clone().map(part);
+    Ok(Some(OAuth {
+        issuer: value(env_vars::OAUTH_ISSUER, of_file(|oauth| oauth.issuer))?,
+        resource: value(env_vars::OAUTH_RESOURCE, of_file(|oauth| oauth.resource))?,
+        jwks_url: value(env_vars::OAUTH_JWKS_URL, of_file(|oauth| oauth.jwks_url))?,
+    }))
+}
+
+fn parsed<T>(
+    environment: &Environment,
+    variable: Variable,
+    expected: &str,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> Result<Option<T>, Failure> {
+    let Some(text) = environment.text(variable) else { return Ok(None) };
+    parse(text.trim()).map(Some).ok_or_else(|| {
+        Failure::usage(format!("`{}` is `{text}`", variable.name))
+            .hint(format!("set it to {expected}"))
+    })
+}
+
+fn split_words(text: &str) -> Vec<String> {
+    text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+fn tools_offer(text: &str) -> Option<ToolsOffer> {
+    clap::ValueEnum::from_str(text, true).ok()
+}
+
+fn log_format(text: &str) -> Option<LogFormat> {
+    match text {
+        "json" => Some(LogFormat::Json),
+        "text" => Some(LogFormat::Text),
+        _ => None,
+    }
+}
+
+fn boolean(text: &str) -> Option<bool> {
+    match text.to_ascii_lowercase().as_str() {
+        "1" | "true" | "yes" | "on" => Some(true),
+        "0" | "false" | "no" | "off" => Some(false),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn home() -> Home {
+        Home { folder: Some("/h".into()), chosen: false }
+    }
+
+    fn decide(file: &str, variables: &[(&'static str, &str)]) -> Result<Config, Failure> {
+        let file = File::parse(file, Path::new("/h/config.toml"))?;
+        Config::decide(file, &Environment::of(variables), home())
+    }
+
+    #[test]
+    fn without_settings_everything_is_served_on_loopback() {
+        let config = decide("", &[]).unwrap();
+        assert_eq!(config.packs, Vec::<String>::new());
+        assert_eq!(config.offer, Offer::Core);
+        assert_eq!(config.listen.to_string(), "127.0.0.1:8642");
+        assert!(config.listen.ip().is_loopback() && !config.read_only && config.oauth.is_none());
+    }
+
+    #[test]
+    fn a_flag_wins_over_a_variable_and_a_variable_over_the_file() {
+        let file = "packs = ['rmf']\ntools = 'all'\n[http]\nlisten = '127.0.0.1:1'";
+        let config = decide(file, &[]).unwrap();
+        assert_eq!((config.packs[0].as_str(), config.offer), ("rmf", Offer::All));
+        let variables = [("PANOPLY_PACKS", "cgt, ttm,"), ("PANOPLY_LISTEN", "127.0.0.1:2")];
+        let config = decide(file, &variables).unwrap();
+        assert_eq!(config.packs, ["cgt", "ttm"]);
+        assert_eq!(config.listen.port(), 2);
+        let serving = Serving {
+            packs: vec!["noema".to_owned()],
+            tools: Some(ToolsOffer::Lazy),
+            read_only: true,
+        };
+        let config = config.with_flags(&serving);
+        assert_eq!((config.packs[0].as_str(), config.offer), ("noema", Offer::Lazy));
+        assert!(config.read_only);
+    }
+
+    #[test]
+    fn a_flag_that_is_not_given_does_not_undo_a_setting() {
+        let config = decide("read_only = true", &[]).unwrap().with_flags(&Serving::default());
+        assert!(config.read_only);
+    }
+
+    #[test]
+    fn a_mistake_names_its_place_and_what_was_expected() {
+        type Variables = &'static [(&'static str, &'static str)];
+        let cases: [(&str, Variables, &str); 5] = [
+            ("tols = 'all'", &[], "unknown field `tols`"),
+            ("tools = 'some'", &[], "unknown variant `some`"),
+            ("packs = [", &[], "line 1"),
+            ("", &[("PANOPLY_TOOLS", "most")], "`PANOPLY_TOOLS` is `most`"),
+            ("", &[("PANOPLY_OAUTH_ISSUER", "https://i")], "`PANOPLY_OAUTH_RESOURCE` is not set"),
+        ];
+        for (file, variables, expected) in cases {
+            let failure = decide(file, variables).unwrap_err();
+            assert!(failure.message().contains(expected), "{file:?}: {}", failure.message());
+            assert!(failure.what_to_do().is_some(), "file: {file:?}");
+        }
+    }
+
+    #[test]
+    fn a_home_that_was_named_is_absolute() {
+        let named = Home::find(&Environment::default(), Some(Path::new("here")));
+        assert!(named.chosen && named.folder.unwrap().is_absolute());
+        let found = Home::find(&Environment::of(&[("PANOPLY_HOME", "/p")]), None);
+        assert_eq!(found, Home { folder: Some("/p".into()), chosen: true });
+    }
+}

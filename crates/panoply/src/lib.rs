@@ -1,0 +1,44 @@
+//! The program: command line, configuration, packs.
+//!
+//! Both binaries are thin: [`main`] runs `panoply`, [`serve_one_pack`] runs `cgt-mcp`. Only this
+//! crate reads arguments, the environment and files of configuration, and chooses the stores.
+
+pub mod arguments;
+pub mod cli;
+pub mod commands;
+pub mod config;
+pub mod env_vars;
+pub mod failure;
+pub mod issuer;
+pub mod out;
+pub mod packs;
+pub mod world;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::cli::Cli;
+use crate::commands::Session;
+use crate::env_vars::Environment;
+
+/// Runs the command of these arguments and gives the status of the process.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help goes to standard output, and `head` may have closed it.
+            let _ = error.print();
+            return u8::try_from(error.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
+        }
+    };
+    let session = Session { environment: Environment::read(), home: cli.home };
+    commands::run(cli.command, &session).unwrap_or_else(|failure| failure.report())
+}
+
+/// Serves one pack over standard input and output, whatever the settings say about packs.
+pub fn serve_one_pack(name: &'static str, pack: &str) -> ExitCode {
+    let session = Session { environment: Environment::read(), home: None };
+    commands::stdio::serve_one(name, pack, &session).unwrap_or_else(|failure| failure.report())
+}

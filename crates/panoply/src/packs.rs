@@ -1,0 +1,145 @@
+//! The packs of this build. A new pack is one line in [`ALL`].
+
+use std::path::PathBuf;
+
+use panoply_contract::dialect::Published;
+use panoply_contract::pack::{Pack, PackInfo};
+
+use crate::config::Config;
+use crate::failure::Failure;
+
+/// Every pack by name. Those without a function are announced and not there yet.
+pub const ALL: &[Known] = &[
+    Known { name: "rmf", about: "Thai Retirement Mutual Funds", make: None },
+    Known { name: "cgt", about: "UK Capital Gains Tax", make: Some(empty_cgt) },
+    Known { name: "backtest", about: "debugging trading strategies from event logs", make: None },
+    Known { name: "noema", about: "cards, decks and reviews for learners", make: None },
+    Known { name: "ttm", about: "Thai traditional medicine", make: None },
+    #[cfg(feature = "conformance")]
+    Known {
+        name: CONFORMANCE,
+        about: "fixture of the conformance suites",
+        make: Some(conformance),
+    },
+];
+
+/// A pack that can be named on the command line.
+#[derive(Clone, Copy, Debug)]
+pub struct Known {
+    /// The word on the command line and in URLs.
+    pub name: &'static str,
+    /// What it is about, in a few words.
+    pub about: &'static str,
+    /// Makes it, once it is there.
+    pub make: Option<Make>,
+}
+
+/// Makes a pack, or says what is wrong with its settings or its data.
+pub type Make = fn(&PackConfig) -> Result<Pack, Failure>;
+
+/// What a pack is made from.
+#[derive(Clone, Debug, Default)]
+pub struct PackConfig {
+    /// The file where it may keep data; `None` when nothing can be kept, or should not be.
+    pub file: Option<PathBuf>,
+    /// Its own settings: the table `[pack.NAME]` of the settings file.
+    pub settings: toml::Table,
+}
+
+/// The packs that were asked for, or all that there are. `place` says where one may keep data.
+pub fn make(
+    config: &Config,
+    place: impl Fn(&str) -> Option<PathBuf>,
+) -> Result<Vec<Pack>, Failure> {
+    let chosen = choose(&config.packs)?;
+    let settings =
+        |known: &Known| config.pack_settings.get(known.name).cloned().unwrap_or_default();
+    let made = chosen.into_iter().map(|(known, make)| {
+        make(&PackConfig { file: place(known.name), settings: settings(known) })
+    });
+    made.collect()
+}
+
+/// Says what is wrong with names of packs, if anything is.
+pub fn check_names(names: &[String]) -> Result<(), Failure> {
+    choose(names).map(|_| ())
+}
+
+/// Each known pack of these names once, in the order of [`ALL`]; all that can be made when no
+/// name is given.
+fn choose(names: &[String]) -> Result<Vec<(&'static Known, Make)>, Failure> {
+    for name in names {
+        match ALL.iter().find(|known| known.name == name) {
+            Some(Known { make: Some(_), .. }) => {}
+            Some(_) => {
+                return Err(Failure::usage(format!("the pack `{name}` is not in this build yet"))
+                    .hint(format!("use one of: {}", there().collect::<Vec<_>>().join(", "))));
+            }
+            None => {
+                let otherwise = format!("use one of: {}", there().collect::<Vec<_>>().join(", "));
+                let all = ALL.iter().map(|known| known.name);
+                return Err(Failure::unknown("pack", name, all, &otherwise));
+            }
+        }
+    }
+    let wanted = |known: &&Known| {
+        if names.is_empty() {
+            known.name != CONFORMANCE
+        } else {
+            names.iter().any(|name| name == known.name)
+        }
+    };
+    let made = ALL.iter().filter(wanted).filter_map(|known| Some((known, known.make?)));
+    Ok(made.collect())
+}
+
+fn there() -> impl Iterator<Item = &'static str> {
+    ALL.iter().filter(|known| known.make.is_some()).map(|known| known.name)
+}
+
+/// Served only by name: it holds what the conformance suites ask for, and nothing of use.
+const CONFORMANCE: &str = "conformance";
+
+#[cfg(feature = "conformance")]
+fn conformance(_config: &PackConfig) -> Result<Pack, Failure> {
+    Ok(panoply_mcp::conformance::pack())
+}
+
+/// `cgt-mcp` is installed before the pack is there: then it serves what every server has.
+fn empty_cgt(_config: &PackConfig) -> Result<Pack, Failure> {
+    const INFO: PackInfo = PackInfo {
+        name: "cgt",
+        title: "UK Capital Gains Tax",
+        instructions: "The tools for UK Capital Gains Tax are not in this build yet.",
+    };
+    Ok(Pack::new(INFO, Published::default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(names: &[&str]) -> Result<Vec<&'static str>, String> {
+        let names: Vec<String> = names.iter().map(ToString::to_string).collect();
+        choose(&names).map(|packs| packs.iter().map(|(known, _)| known.name).collect()).map_err(
+            |failure| format!("{}; {}", failure.message(), failure.what_to_do().unwrap_or("-")),
+        )
+    }
+
+    #[test]
+    fn a_pack_is_served_once_however_often_it_is_named() {
+        assert_eq!(chosen(&["cgt", "cgt"]), Ok(vec!["cgt"]));
+    }
+
+    #[test]
+    fn without_names_all_packs_of_use_are_served() {
+        let expected: Vec<&str> = there().filter(|name| *name != CONFORMANCE).collect();
+        assert_eq!(chosen(&[]), Ok(expected));
+    }
+
+    #[test]
+    fn a_name_that_is_not_a_pack_gets_the_nearest_one() {
+        let told = chosen(&["cgtt"]).unwrap_err();
+        assert_eq!(told, "there is no pack `cgtt`; did you mean `cgt`?");
+    }
+}
