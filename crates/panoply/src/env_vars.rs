@@ -35,7 +35,7 @@ pub const READ_ONLY: Variable = Variable {
 /// What is logged.
 pub const LOG: Variable = Variable {
     name: "PANOPLY_LOG",
-    does: "what to log: error, warn, info, debug, or a filter such as panoply_mcp=debug",
+    does: "error, warn, info, debug, or a filter such as panoply_mcp=debug",
 };
 /// How it is logged.
 pub const LOG_FORMAT: Variable =

@@ -144,8 +144,14 @@ fn about(attachment: &Attachment) -> String {
 fn tell(error: &Value, message: Option<&Value>) {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
     let code = text(error.get("code")).map(|code| format!(" ({code})")).unwrap_or_default();
-    say(format_args!("{BAD}error:{BAD:#} {}{code}", text(message).unwrap_or_default()));
     let problems = error.pointer("/details/problems").or_else(|| error.get("problems"));
+    let message = text(message).unwrap_or_default();
+    // Behind the colon the message repeats the problems, which have lines of their own here.
+    let headline = match message.split_once(": ") {
+        Some((headline, _)) if problems.is_some() => headline,
+        _ => &message,
+    };
+    say(format_args!("{BAD}error:{BAD:#} {headline}{code}"));
     for problem in problems.and_then(Value::as_array).into_iter().flatten() {
         let pointer = text(problem.get("pointer")).filter(|pointer| !pointer.is_empty());
         let place = pointer.map(|pointer| format!("`{pointer}`: ")).unwrap_or_default();

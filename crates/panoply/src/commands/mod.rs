@@ -80,7 +80,8 @@ enum LogReader {
 fn start_log(config: &Config, reader: LogReader) -> Result<LogGuard, Failure> {
     let (filter, format) = match reader {
         LogReader::Operator => ("info", LogFormat::Json),
-        LogReader::Person => ("warn", LogFormat::Text),
+        // The command itself tells how a call ended.
+        LogReader::Person => ("warn,panoply::call=off", LogFormat::Text),
     };
     let settings = LogSettings {
         format: match config.log_format.unwrap_or(format) {

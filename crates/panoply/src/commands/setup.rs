@@ -74,8 +74,9 @@ fn print(client: &ClientFile, setup: &Setup, server: &LocalServer) -> Result<Exi
             .as_ref()
             .map(|home| format!(" --env {}={}", crate::env_vars::HOME.name, quoted(home)));
         out.line(format_args!("\n{BOLD}Claude Code{BOLD:#}: run this.\n"))?;
+        // `--env` takes as many words as follow, so another option must stand behind it.
         out.line(format_args!(
-            "claude mcp add --scope user{} {} -- {}",
+            "claude mcp add{} --scope user {} -- {}",
             home.unwrap_or_default(),
             setup.name,
             command.join(" ")

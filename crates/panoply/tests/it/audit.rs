@@ -1,0 +1,73 @@
+//! `panoply audit` and `panoply keys`: records that outlive the process.
+
+use serde_json::json;
+
+use crate::place::Place;
+
+#[test]
+fn a_log_that_is_not_there_is_no_error_and_is_not_made() {
+    let place = Place::new();
+    assert!(place.run(&["audit", "verify"]).good().contains("no audit log yet"));
+    assert!(place.run(&["audit", "show"]).good().contains("No call"));
+    assert!(place.run(&["keys", "list"]).good().contains("no keys"));
+    assert!(!place.home().exists());
+}
+
+#[test]
+fn a_byte_that_was_changed_is_found() {
+    let place = Place::new();
+    for word in ["one", "two", "three"] {
+        place.run(&["call", "search-tools", "--arg", &format!("query={word}")]).good();
+    }
+    let intact = place.run(&["audit", "verify", "--json"]).json();
+    assert_eq!((&intact["intact"], &intact["rows"]), (&json!(true), &json!(3)));
+    let head = intact["head"].as_str().unwrap();
+    place.run(&["audit", "verify", "--noted", head]).good();
+    // The file is changed as an intruder would: the bytes of a name, wherever they are.
+    let mut changed = 0;
+    for name in ["audit.db", "audit.db-wal"] {
+        let path = place.home().join(name);
+        let Ok(mut bytes) = std::fs::read(&path) else { continue };
+        let places: Vec<usize> = (0..bytes.len().saturating_sub(12))
+            .filter(|at| &bytes[*at..*at + 12] == b"search-tools")
+            .collect();
+        for at in &places {
+            bytes[*at] = b'S';
+        }
+        changed += places.len();
+        std::fs::write(&path, bytes).unwrap();
+    }
+    assert!(changed >= 3, "the log holds the names of tools");
+    let broken = place.run(&["audit", "verify", "--json"]);
+    assert_eq!(broken.status, Some(1), "{broken:?}");
+    assert_eq!(broken.json()["intact"], json!(false), "{broken:?}");
+    assert_eq!(place.run(&["doctor"]).status, Some(1));
+}
+
+#[test]
+fn a_head_that_was_noted_must_look_like_one() {
+    let place = Place::new();
+    let said = place.run(&["audit", "verify", "--noted", "12"]);
+    assert_eq!(said.status, Some(2), "{said:?}");
+    assert!(said.err.contains("is not a noted head"), "{}", said.err);
+}
+
+#[test]
+fn a_key_is_shown_once_and_listed_without_its_secret() {
+    let place = Place::new();
+    let created =
+        place.run(&["keys", "create", "laptop", "--profile", "reader", "--expires", "30"]);
+    assert_eq!(created.status, Some(0), "{created:?}");
+    let key = created.out.trim();
+    assert!(key.starts_with("pnp_") && !key.contains(char::is_whitespace), "{key}");
+    let listed = place.run(&["keys", "list"]).good();
+    let secret = key.rsplit('_').next().unwrap();
+    assert!(listed.contains("laptop") && listed.contains("reader"), "{listed}");
+    assert!(!listed.contains(secret), "{listed}");
+    let unknown = place.run(&["keys", "revoke", "nonsense"]);
+    assert_eq!(unknown.status, Some(2), "{unknown:?}");
+    let id = key.split('_').nth(1).unwrap();
+    place.run(&["keys", "revoke", id]).good();
+    let json = place.run(&["keys", "list", "--json"]).json();
+    assert_eq!(json[0]["works"], json!(false));
+}

@@ -1,0 +1,104 @@
+//! `panoply call`: what people and scripts see of a tool.
+
+use expect_test::expect;
+use serde_json::json;
+
+use crate::place::Place;
+
+#[test]
+fn an_answer_is_text_for_people() {
+    let place = Place::new();
+    let said =
+        place.run(&["call", "search-tools", "--arg", "query=audit", "--arg", "limit=1"]).good();
+    assert!(said.contains("get-audit-trail"), "{said}");
+    assert!(!said.contains('\u{1b}'), "no colours in a pipe: {said}");
+}
+
+#[test]
+fn arguments_come_as_json_pairs_files_or_standard_input() {
+    let place = Place::new();
+    place.file("name.txt", "search-tools");
+    let json_flag = "--json";
+    let ways = [
+        place.run(&["call", "describe-tool", r#"{"name": "search-tools"}"#, json_flag]),
+        place.run(&["call", "describe-tool", "--arg", "name=search-tools", json_flag]),
+        place.run(&["call", "describe-tool", "--arg-file", "name=name.txt", json_flag]),
+        place.run_with(&["call", "describe-tool", "-", json_flag], r#"{"name": "search-tools"}"#),
+    ];
+    for said in ways {
+        assert_eq!(said.status, Some(0), "{said:?}");
+        assert_eq!(said.json()["data"]["name"], "search-tools");
+    }
+}
+
+#[test]
+fn what_stands_beside_the_reply_can_be_had_too() {
+    let place = Place::new();
+    let said = place.run(&["call", "search-tools", "--arg", "query=x", "--json", "--meta"]);
+    assert_eq!(said.json()["_meta"]["panoply/audit"]["status"], "ok");
+}
+
+#[test]
+fn a_tool_that_says_no_gives_status_1_and_everything_that_is_wrong() {
+    let place = Place::new();
+    let said = place.run(&["call", "describe-tool", r#"{"nme": 7}"#]);
+    expect![[r#"
+        1
+        error: invalid input for `describe-tool` (INVALID_INPUT)
+          `/nme`: is not an argument; did you mean `name`?; expected one of name
+          `/name`: is required; expected a string from 1 to 128 characters, such as "search-tools"
+        hint: correct the listed arguments; `example` shows a call that works"#]]
+    .assert_eq(&said.failed());
+    assert_eq!(said.out, "");
+    let json = place.run(&["call", "describe-tool", "--arg", "name=serch-tools", "--json"]);
+    assert_eq!(json.status, Some(1));
+    assert_eq!(json.json()["error"]["code"], "UNKNOWN_TOOL");
+}
+
+#[test]
+fn a_command_line_that_makes_no_sense_gives_status_2_and_a_way_out() {
+    let place = Place::new();
+    let cases: [(&[&str], &str); 9] = [
+        (&["call", "serch-tools"], "did you mean `search-tools`?"),
+        (&["call", "search-tools", "--arg", "limit=many"], "expected a whole number"),
+        (&["call", "search-tools", "--arg", "qury=x"], "did you mean `query`?"),
+        (&["call", "search-tools", "[1]"], "not an object"),
+        (&["call", "search-tools", "{"], "not JSON"),
+        (&["call", "search-tools", "--idempotency-key", "k"], "changes nothing"),
+        (&["stdio", "cgtt"], "did you mean `cgt`?"),
+        (&["tols"], "tools"),
+        (&["tools", "--jsn"], "--json"),
+    ];
+    for (arguments, expected) in cases {
+        let said = place.run(arguments);
+        assert_eq!(said.status, Some(2), "{arguments:?}: {said:?}");
+        assert!(said.err.contains(expected), "{arguments:?}: {}", said.err);
+    }
+}
+
+#[test]
+fn a_call_is_recorded_like_an_agents() {
+    let place = Place::new();
+    place.run(&["call", "search-tools", "--arg", "query=x"]).good();
+    let rows = place.run(&["audit", "show", "--json"]).json();
+    assert_eq!(rows[0]["tool"], "search-tools");
+    assert_eq!(rows[0]["agentId"], "panoply-cli");
+    assert_eq!(rows.as_array().map(Vec::len), Some(1), "looking is not a call");
+    assert_eq!(rows[0]["errorCode"], json!(null));
+}
+
+/// `head` closes the pipe after its line; a panic would be on standard error and in the status.
+#[cfg(unix)]
+#[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    let place = Place::new();
+    let program = place.panoply(&[]);
+    for command in ["docs", "tools --json", "completions bash", "--help", "contract check"] {
+        let mut shell = std::process::Command::new("bash");
+        let script = format!("set -o pipefail; \"$0\" {command} | head -c 1 >/dev/null");
+        shell.args(["-c", &script]).arg(program.get_program());
+        shell.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let said = place.said(&mut shell);
+        assert_eq!((said.status, said.err.as_str()), (Some(0), ""), "command: {command}");
+    }
+}

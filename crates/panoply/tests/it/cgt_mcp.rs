@@ -1,0 +1,40 @@
+//! `cgt-mcp`, the server with the cgt pack alone.
+
+use panoply_testkit::client::StdioClient;
+use serde_json::json;
+
+use crate::place::Place;
+
+#[test]
+fn it_introduces_itself_and_serves_its_pack_and_no_other() {
+    let place = Place::new();
+    // Settings about packs are for `panoply`; this program has one.
+    let mut client = StdioClient::spawn(place.cgt_mcp().env("PANOPLY_PACKS", "nonsense"));
+    let welcome = client.initialize("2025-06-18");
+    assert_eq!(welcome["serverInfo"]["name"], "cgt-mcp");
+    let listed = client.result("tools/list", json!({}));
+    assert!(listed["tools"].as_array().unwrap().len() >= 2, "{listed}");
+    assert_eq!(client.end().status.code(), Some(0));
+}
+
+#[test]
+fn the_end_of_its_input_is_a_good_end_even_before_the_handshake() {
+    for opening in [&b""[..], b"{\"jsonrpc\"", b"junk\n"] {
+        let place = Place::new();
+        let mut client = StdioClient::spawn(&mut place.cgt_mcp());
+        client.send_raw(opening);
+        assert_eq!(client.end().status.code(), Some(0), "after {opening:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn signals_end_it_with_status_0() {
+    for signal in ["TERM", "INT", "HUP"] {
+        let place = Place::new();
+        let mut client = StdioClient::spawn(&mut place.cgt_mcp());
+        client.initialize("2025-11-25");
+        client.signal(signal);
+        assert_eq!(client.wait().status.code(), Some(0), "signal: {signal}");
+    }
+}

@@ -1,0 +1,109 @@
+//! Commands that show something: their words are what people learn the program by.
+
+use crate::place::Place;
+
+#[test]
+fn help_is_what_we_mean_to_say() {
+    let place = Place::new();
+    let commands: [&[&str]; 15] = [
+        &[],
+        &["stdio"],
+        &["http"],
+        &["call"],
+        &["tools"],
+        &["describe"],
+        &["docs"],
+        &["contract", "check"],
+        &["audit", "verify"],
+        &["audit", "show"],
+        &["keys", "create"],
+        &["keys", "list"],
+        &["doctor"],
+        &["setup"],
+        &["completions"],
+    ];
+    let pages = commands.map(|words| {
+        let arguments: Vec<&str> = words.iter().copied().chain(["--help"]).collect();
+        format!("$ panoply {}\n{}", arguments.join(" "), place.run(&arguments).good())
+    });
+    insta::assert_snapshot!(pages.join("\n"));
+}
+
+#[test]
+fn the_version_is_the_crates() {
+    let said = Place::new().run(&["--version"]).good();
+    assert_eq!(said.trim(), concat!("panoply ", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn kernel_tools_are_listed_for_people_and_for_programs() {
+    let place = Place::new();
+    let text = place.run(&["tools", "--pack", "kernel"]);
+    assert_eq!(text.status, Some(0), "{text:?}");
+    insta::assert_snapshot!(text.out);
+    let json = place.run(&["tools", "--pack", "kernel", "--json"]).json();
+    let names: Vec<&str> =
+        json.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["search-tools", "describe-tool", "get-tool-metrics", "get-audit-trail"]);
+}
+
+#[test]
+fn a_tool_is_described_for_people_and_for_programs() {
+    let place = Place::new();
+    insta::assert_snapshot!(place.run(&["describe", "search-tools"]).good());
+    let json = place.run(&["describe", "search-tools", "--json"]).json();
+    assert_eq!(json["name"], "search-tools");
+    assert_eq!(json["inputSchema"]["type"], "object");
+}
+
+#[test]
+fn the_contract_holds_for_every_tool() {
+    let place = Place::new();
+    let said = place.run(&["contract", "check"]).good();
+    assert!(said.contains("keep all 29 lines"), "{said}");
+    let matrix = place.run(&["contract", "check", "--json"]).json();
+    assert_eq!(matrix["violations"], serde_json::json!([]));
+    assert_eq!(matrix["lines"].as_object().unwrap().len(), 29);
+    assert!(!place.home().exists(), "checking leaves no trace");
+}
+
+#[test]
+fn the_documentation_of_the_tools_is_what_the_program_prints() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let place = Place::new();
+    let said = place.said(place.panoply(&["docs", "--check"]).current_dir(root));
+    assert_eq!(said.status, Some(0), "{}", said.err);
+}
+
+#[test]
+fn documentation_that_is_out_of_date_is_told_with_the_way_to_mend_it() {
+    let place = Place::new();
+    place.file("docs/tools.md", "# Tools\n\nold\n");
+    let said = place.run(&["docs", "--check"]);
+    assert_eq!(said.status, Some(1));
+    assert!(said.err.contains("from line 3 on"), "{}", said.err);
+    assert!(said.err.contains("panoply docs > docs/tools.md"), "{}", said.err);
+    let missing = Place::new().run(&["docs", "--check"]);
+    assert_eq!(missing.status, Some(1));
+    assert!(missing.err.contains("repository's root"), "{}", missing.err);
+}
+
+#[test]
+fn completions_are_made_for_each_shell() {
+    let place = Place::new();
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = place.run(&["completions", shell]).good();
+        assert!(script.contains("panoply") && script.len() > 1000, "shell: {shell}");
+    }
+}
+
+#[test]
+fn colours_are_for_terminals_and_forced_ones_can_be_had() {
+    let place = Place::new();
+    let plain = place.run(&["tools"]).good();
+    assert!(!plain.contains('\u{1b}'));
+    let forced = place.said(place.panoply(&["tools"]).env("CLICOLOR_FORCE", "1"));
+    assert!(forced.out.contains('\u{1b}'));
+    let refused = place.said(place.panoply(&["tools"]).env("NO_COLOR", "1"));
+    assert!(!refused.out.contains('\u{1b}'));
+}

@@ -1,0 +1,12 @@
+//! The real binaries, as agents, operators and people meet them.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail the test")]
+
+mod audit;
+mod call;
+mod cgt_mcp;
+mod doctor;
+mod http;
+mod look;
+mod place;
+mod setup;
+mod stdio;

@@ -1,0 +1,41 @@
+//! What was published stays: the real binary against `docs/published.json`.
+//!
+//! After adding to a tool, or adding one, write the record anew with
+//! `UPDATE_EXPECT=1 cargo nextest run -p panoply --test published`.
+#![expect(clippy::disallowed_methods, reason = "a test may ask whether to rewrite its record")]
+
+use std::env;
+use std::fs;
+use std::process::Command;
+
+use panoply_testkit::client::StdioClient;
+use panoply_testkit::published::{RECORD, Record, broken, record};
+use panoply_testkit::tidy::{assert_none, root};
+use serde_json::json;
+
+#[test]
+fn nothing_that_was_published_has_changed_under_its_callers() {
+    let home = tempfile::tempdir().unwrap();
+    let mut server = StdioClient::spawn(
+        Command::new(env!("CARGO_BIN_EXE_panoply"))
+            .args(["stdio", "--tools", "all", "--home"])
+            .arg(home.path()),
+    );
+    server.initialize("2025-11-25");
+    let listed = server.result("tools/list", json!({}));
+    let now = record(listed["tools"].as_array().unwrap());
+    assert!(now.contains_key("search-tools"), "{listed}");
+
+    let path = root().join(RECORD);
+    let before = fs::read_to_string(&path).unwrap_or_else(|_| "{}".to_owned());
+    let before: Record = serde_json::from_str(&before).unwrap();
+    assert_none(&broken(&before, &now));
+    if env::var_os("UPDATE_EXPECT").is_some() {
+        fs::write(&path, serde_json::to_string_pretty(&now).unwrap() + "\n").unwrap();
+        return;
+    }
+    assert_eq!(
+        before, now,
+        "the record is out of date; write it anew as the head of this file says"
+    );
+}
