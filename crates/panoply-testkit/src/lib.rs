@@ -1,6 +1,7 @@
 //! For tests only: a scripted MCP client, and the rules this repository keeps about itself.
 //!
 //! - [`client`] starts the real binary and talks to it as an agent would, over stdio or HTTP.
+//! - [`published`] says what would break those who call a published tool.
 //! - [`tidy`] reads the sources and says where they break a habit that no compiler checks.
 #![expect(
     clippy::panic,
@@ -9,4 +10,5 @@
 )]
 
 pub mod client;
+pub mod published;
 pub mod tidy;

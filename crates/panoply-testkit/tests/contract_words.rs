@@ -1,7 +1,12 @@
 //! The words, ranges and fields of the tool contract, as an agent meets them in a reply.
 //!
 //! `docs/traceability.md` points here for the lines of the contract that name a value or a field.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail the test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may fail the test"
+)]
 
 use std::sync::Arc;
 

@@ -59,6 +59,7 @@ fn crates_depend_only_on_what_the_architecture_allows() {
     let manifests: Vec<Manifest> = metadata.packages.iter().map(manifest).collect();
     assert!(manifests.len() > 4, "the workspace has more crates than {}", manifests.len());
     assert_none(&tidy::dependencies::refused(&manifests));
+    assert_none(&tidy::dependencies::stale(&manifests));
 }
 
 #[test]

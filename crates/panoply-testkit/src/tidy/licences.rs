@@ -20,9 +20,18 @@ const ALLOWED: [&str; 14] = [
     "Zlib",
 ];
 
+/// Packages with another licence that we take all the same, each with the reason.
+const EXCEPTIONS: &[(&str, &str, &str)] = &[(
+    "priority-queue",
+    "MPL-2.0",
+    "comes with fsrs; the licence is file by file, and we change none of its files",
+)];
+
 /// Packages whose licence is unknown or not on the list, from pairs of name and expression.
 pub fn refused<'a>(packages: impl IntoIterator<Item = (&'a str, Option<&'a str>)>) -> Vec<Problem> {
-    let refused = packages.into_iter().filter(|(_, licence)| !licence.is_some_and(is_allowed));
+    let refused = packages.into_iter().filter(|(name, licence)| {
+        !licence.is_some_and(|licence| is_allowed(licence, excepted(name)))
+    });
     refused
         .map(|(name, licence)| {
             let licence = licence.unwrap_or("no licence at all");
@@ -31,41 +40,46 @@ pub fn refused<'a>(packages: impl IntoIterator<Item = (&'a str, Option<&'a str>)
         .collect()
 }
 
+fn excepted(package: &str) -> Option<&'static str> {
+    EXCEPTIONS.iter().find(|(name, _, _)| *name == package).map(|(_, licence, _)| *licence)
+}
+
 /// Whether an expression can be satisfied with licences on the list.
-fn is_allowed(expression: &str) -> bool {
+fn is_allowed(expression: &str, excepted: Option<&str>) -> bool {
     // Old manifests write a slash where SPDX writes OR.
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let spaced = spaced.replace(" WITH ", "+WITH+");
     let words: Vec<&str> = spaced.split_whitespace().collect();
     let mut rest = words.as_slice();
-    either(&mut rest) == Some(true) && rest.is_empty()
+    let known = |name: &str| ALLOWED.contains(&name) || excepted == Some(name);
+    either(&mut rest, &known) == Some(true) && rest.is_empty()
 }
 
-fn either(words: &mut &[&str]) -> Option<bool> {
-    let mut allowed = both(words)?;
+fn either(words: &mut &[&str], known: &dyn Fn(&str) -> bool) -> Option<bool> {
+    let mut allowed = both(words, known)?;
     while take(words, "OR") {
-        allowed |= both(words)?;
+        allowed |= both(words, known)?;
     }
     Some(allowed)
 }
 
-fn both(words: &mut &[&str]) -> Option<bool> {
-    let mut allowed = one(words)?;
+fn both(words: &mut &[&str], known: &dyn Fn(&str) -> bool) -> Option<bool> {
+    let mut allowed = one(words, known)?;
     while take(words, "AND") {
-        allowed &= one(words)?;
+        allowed &= one(words, known)?;
     }
     Some(allowed)
 }
 
-fn one(words: &mut &[&str]) -> Option<bool> {
+fn one(words: &mut &[&str], known: &dyn Fn(&str) -> bool) -> Option<bool> {
     if take(words, "(") {
-        let inner = either(words)?;
+        let inner = either(words, known)?;
         return take(words, ")").then_some(inner);
     }
     let (word, rest) = words.split_first()?;
     *words = rest;
     let name = word.replace("+WITH+", " WITH ");
-    Some(ALLOWED.contains(&name.as_str()))
+    Some(known(&name))
 }
 
 fn take(words: &mut &[&str], wanted: &str) -> bool {
@@ -98,7 +112,7 @@ mod tests {
             ("", false),
         ];
         for (expression, expected) in cases {
-            assert_eq!(is_allowed(expression), expected, "expression: {expression:?}");
+            assert_eq!(is_allowed(expression, None), expected, "expression: {expression:?}");
         }
     }
 
@@ -107,5 +121,15 @@ mod tests {
         let found = refused([("good", Some("ISC")), ("bare", None), ("bad", Some("SSPL-1.0"))]);
         let places: Vec<&str> = found.iter().map(|problem| problem.place.as_str()).collect();
         assert_eq!(places, ["bare", "bad"]);
+    }
+
+    #[test]
+    fn an_exception_is_for_one_package_and_one_licence() {
+        let found = refused([
+            ("priority-queue", Some("LGPL-3.0-or-later OR MPL-2.0")),
+            ("priority-queue", Some("GPL-3.0")),
+            ("other", Some("MPL-2.0")),
+        ]);
+        assert_eq!(found.len(), 2, "{found:?}");
     }
 }
