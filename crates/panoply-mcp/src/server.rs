@@ -29,7 +29,7 @@ use crate::logging::SessionLevel;
 use crate::tools::Descriptors;
 use crate::transport::http::{HttpError, HttpOptions, HttpServer};
 use crate::transport::stdio;
-use crate::transport::{LineLimits, frame};
+use crate::transport::{LineLimits, methods};
 use crate::{completion, context, prompts, resources, tools};
 
 /// A kernel, ready to be served over MCP.
@@ -256,8 +256,8 @@ impl ServerHandler for Handler {
         request: rmcp::model::SetLevelRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if frame::is_retired("logging/setLevel", context.meta.protocol_version().as_ref()) {
-            return Err(frame::unknown_method("logging/setLevel"));
+        if methods::is_retired("logging/setLevel", context.meta.protocol_version().as_ref()) {
+            return Err(methods::unknown_method("logging/setLevel"));
         }
         if let Surface::Lines(level) = &self.0.surface {
             level.set(request.level);
@@ -270,6 +270,6 @@ impl ServerHandler for Handler {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        Err(frame::misfit(&request, context.meta.protocol_version().as_ref()))
+        Err(methods::misfit(&request, context.meta.protocol_version().as_ref()))
     }
 }

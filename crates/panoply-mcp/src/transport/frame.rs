@@ -4,17 +4,15 @@
 //! good case is parsed once by rmcp's types, and only a message that failed is
 //! looked at again, as plain JSON, to find the code that JSON-RPC 2.0 §5.1 gives it.
 
-#![expect(deprecated, reason = "2026-07-28 retires logging/setLevel, older clients still send it")]
-
 use bytes::Bytes;
 use rmcp::model::{
-    CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, CompleteRequestParams,
-    CustomRequest, ErrorCode, ErrorData, GetPromptRequestParams, InitializeRequestParams,
-    JsonRpcMessage, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, RequestId,
-    RequestMetaObject, SetLevelRequestParams,
+    ClientJsonRpcMessage, ClientRequest, CustomRequest, ErrorCode, ErrorData, JsonRpcMessage,
+    RequestId, RequestMetaObject,
 };
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value, json};
+
+use super::methods::misfit;
 
 /// What a line, or the body of a POST, turned out to be.
 #[derive(Debug)]
@@ -94,56 +92,6 @@ fn cursor_was_lost(request: &ClientRequest, text: &[u8]) -> bool {
         && serde_json::from_slice::<Value>(text).is_ok_and(|request| {
             request.pointer("/params/cursor").is_some_and(|cursor| !cursor.is_null())
         })
-}
-
-/// Why a request became none of the methods we know: the name, or its params. `version` is the
-/// one that the request itself speaks, if it says so.
-pub(crate) fn misfit(request: &CustomRequest, version: Option<&ProtocolVersion>) -> ErrorData {
-    let params = request.params.clone().unwrap_or_else(|| Value::Object(Map::new()));
-    let method = request.method.as_str();
-    if is_retired(method, version) {
-        return unknown_method(method);
-    }
-    let reason = match method {
-        "initialize" => why_not::<InitializeRequestParams>(params),
-        "tools/call" => why_not::<CallToolRequestParams>(params),
-        "prompts/get" => why_not::<GetPromptRequestParams>(params),
-        "resources/read" => why_not::<ReadResourceRequestParams>(params),
-        "completion/complete" => why_not::<CompleteRequestParams>(params),
-        "logging/setLevel" => why_not::<SetLevelRequestParams>(params),
-        "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" => {
-            why_not::<PaginatedRequestParams>(params)
-        }
-        "ping"
-        | "server/discover"
-        | "resources/subscribe"
-        | "resources/unsubscribe"
-        | "subscriptions/listen"
-        | "tasks/get"
-        | "tasks/update"
-        | "tasks/cancel" => "params do not have the shape this method asks for".to_owned(),
-        _ => return unknown_method(method),
-    };
-    ErrorData::invalid_params(format!("invalid params for `{method}`: {reason}"), None)
-}
-
-/// Whether this version of the protocol no longer has the method: 2026-07-28 took five out.
-pub(crate) fn is_retired(method: &str, version: Option<&ProtocolVersion>) -> bool {
-    let retired = matches!(
-        method,
-        "initialize"
-            | "ping"
-            | "logging/setLevel"
-            | "resources/subscribe"
-            | "resources/unsubscribe"
-    );
-    retired && version.is_some_and(|version| !version.has_initialize())
-}
-
-/// The refusal of a method that does not exist.
-pub(crate) fn unknown_method(method: &str) -> ErrorData {
-    let message = format!("unknown method `{}`", shortened(method));
-    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
 }
 
 /// The refusal of a message longer than the cap, of which only the head was read.
@@ -269,25 +217,6 @@ fn id_value(id: &RequestId) -> Value {
     match id {
         RequestId::Number(number) => Value::from(*number),
         RequestId::String(text) => Value::from(text.as_ref()),
-    }
-}
-
-fn why_not<T: DeserializeOwned>(params: Value) -> String {
-    if !params.is_object() {
-        return "params must be an object".to_owned();
-    }
-    match serde_json::from_value::<T>(params) {
-        Err(error) => error.to_string(),
-        Ok(_) => "`_meta` must be an object".to_owned(),
-    }
-}
-
-/// Names of ten thousand characters have been seen; the reply need not repeat them.
-fn shortened(name: &str) -> String {
-    const LONGEST: usize = 80;
-    match name.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", name.get(..end).unwrap_or_default()),
-        None => name.to_owned(),
     }
 }
 

@@ -2,7 +2,10 @@
 
 pub(crate) mod frame;
 pub mod http;
+mod in_flight;
 pub(crate) mod lines;
+pub(crate) mod methods;
 pub mod stdio;
+mod writer;
 
 pub use lines::LineLimits;
