@@ -18,6 +18,7 @@ use panoply_contract::kernel::{Kernel, Settings};
 use panoply_contract::pack::{Pack, PackInfo};
 use panoply_contract::params::SortOrder;
 use panoply_contract::prelude::*;
+use panoply_contract::spec::Deprecation;
 use panoply_contract::testing::{FixedClock, SAMPLE_SPEC, call_with, kernel_in_memory, noon};
 use serde_json::{Value, json};
 
@@ -233,6 +234,20 @@ async fn the_three_classes_of_errors_are_told_apart() {
     }
 }
 
+#[tokio::test]
+async fn a_tool_on_its_way_out_says_so_where_it_is_described() {
+    let kernel = kernel_of(Behaviour::Leave);
+    match call_with(&kernel, "describe-tool", json!({"name": "get-sample"}), |_| {}).await {
+        Envelope::Result { structured: Some(structured), .. } => {
+            let notice = &structured["data"]["deprecated"];
+            assert_eq!(notice["since"], "1.1.0", "{structured}");
+            assert_eq!(notice["replacement"], "search-tools");
+            assert_eq!(notice["removalDate"], "2027-03-01");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
 #[test]
 fn sorting_goes_up_or_down() {
     for (word, sorts) in [("asc", true), ("desc", true), ("up", false)] {
@@ -249,7 +264,16 @@ enum Behaviour {
     Nothing,
     /// Fails.
     Fail(ErrorKind),
+    /// Echoes, and is deprecated.
+    Leave,
 }
+
+const OUTGOING: Deprecation = Deprecation {
+    since: "1.1.0",
+    announced: "2026-11-01",
+    replacement: "search-tools",
+    removal_date: "2027-03-01",
+};
 
 struct Sample(Behaviour);
 
@@ -293,7 +317,11 @@ impl Tool for Sample {
 
     fn spec(&self) -> &'static ToolSpec {
         const SPEC: ToolSpec = SAMPLE_SPEC;
-        &SPEC
+        const LEAVING: ToolSpec = ToolSpec { deprecated: Some(OUTGOING), ..SAMPLE_SPEC };
+        match self.0 {
+            Behaviour::Leave => &LEAVING,
+            Behaviour::Echo | Behaviour::Nothing | Behaviour::Fail(_) => &SPEC,
+        }
     }
 
     async fn call(&self, _: Params, cx: &CallContext) -> Result<Reply<Self::Output>, ToolError> {
@@ -303,7 +331,7 @@ impl Tool for Sample {
                 return Err(ToolError::new(kind, "TEST_FAILURE", "it failed as it was told to")
                     .cause(std::io::Error::other("secret")));
             }
-            Behaviour::Echo => Some(Seen {
+            Behaviour::Echo | Behaviour::Leave => Some(Seen {
                 text: "hello".to_owned(),
                 user_id: cx.user_id().map(str::to_owned),
                 session_id: cx.session_id.clone(),
