@@ -4,10 +4,15 @@
 //! Everything at the top is the computation alone: values in, values out, no contract, no I/O.
 //! [`tools`] is what an agent calls.
 
+pub mod content;
 pub mod currency;
 pub mod dsl;
+pub mod engine;
+pub mod fx;
+pub mod json;
 pub mod money;
 pub mod number;
+pub mod parameters;
 pub mod problem;
 pub mod ratio;
 pub mod tax_year;

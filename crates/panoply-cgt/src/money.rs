@@ -239,10 +239,6 @@ impl Product {
         }
     }
 
-    pub(crate) const fn is_zero(self) -> bool {
-        self.mantissa == 0
-    }
-
     const fn trimmed(mut self) -> Self {
         while self.scale > 0 && self.mantissa.is_multiple_of(10) {
             self.mantissa /= 10;

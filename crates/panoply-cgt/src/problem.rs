@@ -60,7 +60,9 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
     let lower = word.to_lowercase();
     known
         .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()), candidate))
+        .map(|candidate| {
+            (strsim::damerau_levenshtein(&lower, &candidate.to_lowercase()), candidate)
+        })
         .filter(|(distance, candidate)| *distance <= 1 + candidate.len() / 6)
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, candidate)| candidate)

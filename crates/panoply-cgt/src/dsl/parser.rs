@@ -186,7 +186,11 @@ impl<'a> Reader<'a, '_> {
     fn not_positive(&self, what: &str, word: usize) -> Box<Problem> {
         let message = format!("the {what} is zero, but it must be positive");
         let at = Self { next: word, ..*self };
-        at.problem(message, "a number above zero", format!("write the {what}, or leave the line out"))
+        at.problem(
+            message,
+            "a number above zero",
+            format!("write the {what}, or leave the line out"),
+        )
     }
 
     fn number(&mut self, what: &'static str) -> Read<Decimal> {
@@ -279,7 +283,8 @@ impl<'a> Reader<'a, '_> {
         self.word("RATIO")?;
         let text = self.peek();
         let positive = |text: &str| number::parse(text).ok().and_then(Quantity::new);
-        let both = text.split_once(':').and_then(|(old, new)| Some((positive(old)?, positive(new)?)));
+        let both =
+            text.split_once(':').and_then(|(old, new)| Some((positive(old)?, positive(new)?)));
         match both {
             Some(both) => {
                 self.next += 1;
@@ -329,7 +334,9 @@ impl<'a> Reader<'a, '_> {
             message,
             expected: expected.into(),
             hint,
-            example: self.form.map_or("2024-01-15 BUY AAPL 100 @ 150 USD FEES 10 USD", |form| form.example),
+            example: self
+                .form
+                .map_or("2024-01-15 BUY AAPL 100 @ 150 USD FEES 10 USD", |form| form.example),
         })
     }
 }

@@ -28,10 +28,16 @@ fn a_line_is_printed_in_one_way() {
         ("2024-01-15 buy aapl 100 @ 150.00", "2024-01-15 BUY AAPL 100 @ 150.00 GBP"),
         ("2024-01-15 BUY A 1@1 usd fees 0 usd", "2024-01-15 BUY A 1 @ 1 USD FEES 0 USD"),
         ("2024-01-15 BUY A 1 @ 1 FEES 0", "2024-01-15 BUY A 1 @ 1 GBP"),
-        ("2024-01-15 SELL BRK.B 1 @ 1 USD RATE 1.27 # mine", "2024-01-15 SELL BRK.B 1 @ 1 USD RATE 1.27"),
+        (
+            "2024-01-15 SELL BRK.B 1 @ 1 USD RATE 1.27 # mine",
+            "2024-01-15 SELL BRK.B 1 @ 1 USD RATE 1.27",
+        ),
         ("2024-01-15 DIVIDEND A TOTAL 5 TAX 1 USD", "2024-01-15 DIVIDEND A TOTAL 5 GBP TAX 1 USD"),
         ("2024-01-15 accumulation A 10 total 5", "2024-01-15 ACCUMULATION A 10 TOTAL 5 GBP"),
-        ("2024-01-15 CAP_RETURN A 10 TOTAL 5 FEES 1", "2024-01-15 CAPRETURN A 10 TOTAL 5 GBP FEES 1 GBP"),
+        (
+            "2024-01-15 CAP_RETURN A 10 TOTAL 5 FEES 1",
+            "2024-01-15 CAPRETURN A 10 TOTAL 5 GBP FEES 1 GBP",
+        ),
         ("2024-01-15 UNSPLIT A RATIO 2.5", "2024-01-15 UNSPLIT A RATIO 2.5"),
         ("2024-01-15 RESTRUCT A RATIO 8:7", "2024-01-15 RESTRUCT A RATIO 8:7"),
         ("2024-01-15 SPOUSE_OUT A 5", "2024-01-15 SPOUSE_OUT A 5"),
@@ -181,11 +187,15 @@ fn any_quantity() -> impl Strategy<Value = Quantity> {
 fn any_amount() -> impl Strategy<Value = Amount> {
     let currency = prop::sample::select(vec!["GBP", "USD", "EUR", "JPY"])
         .prop_map(|code| Currency::parse(code).unwrap());
-    let plain = (0_i64..1_000_000_000, 0_u32..6, currency)
-        .prop_map(|(mantissa, scale, currency)| {
+    let plain =
+        (0_i64..1_000_000_000, 0_u32..6, currency).prop_map(|(mantissa, scale, currency)| {
             let value = Decimal::new(mantissa, scale);
             // Nought pounds are left out when printed, whatever their decimals.
-            if value.is_zero() && !currency.is_foreign() { Amount::NONE } else { Amount::new(value, currency).unwrap() }
+            if value.is_zero() && !currency.is_foreign() {
+                Amount::NONE
+            } else {
+                Amount::new(value, currency).unwrap()
+            }
         });
     (plain, prop::option::of(any_quantity())).prop_map(|(amount, rate)| amount.at_rate(rate))
 }

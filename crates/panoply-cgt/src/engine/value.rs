@@ -1,0 +1,176 @@
+//! Phase 3: what the identified shares had cost, and what each leg gained.
+//!
+//! Costs are those of TCGA 1992 s.38: the price and the costs of buying and selling. Part of a
+//! purchase or of the pool carries its part of the cost, by number of shares (s.104, s.42 in
+//! effect). On a day, in this order: a pool brought forward, capital that came back (s.122,
+//! off the cost), income that was reinvested (on the cost), sales, and last what was bought and
+//! is still there joins the pool. An earlier disposal is never changed by a later event.
+
+use super::normalize::{Day, History};
+use super::plan::PlannedLeg;
+use super::{Computation, Disposal, EngineError, Holding, Leg, PoolMove, PoolState, Transfer};
+use crate::money::{Money, Parcel};
+use crate::ratio::Ratio;
+
+/// Adds the holding's disposals, transfers and what is left of it to `computation`.
+pub(super) fn value(
+    history: &History<'_>,
+    planned: &[PlannedLeg],
+    computation: &mut Computation,
+) -> Result<(), EngineError> {
+    let mut purchases: Vec<Parcel> = history.days.iter().map(|day| day.bought).collect();
+    let mut pool = Parcel::default();
+    let mut ever_pooled = false;
+    let mut rest = planned;
+    for (place, day) in history.days.iter().enumerate() {
+        pool.put(day.opening);
+        change_cost(history, day, &mut pool)?;
+        let (of_day, later) = rest.split_at(rest.partition_point(|leg| leg.disposal == place));
+        rest = later;
+        if !of_day.is_empty() {
+            let valued = of_day
+                .iter()
+                .map(|leg| take(history, day, leg, &mut purchases, &mut pool))
+                .collect::<Option<Vec<Taken>>>()
+                .ok_or_else(|| day.too_large())?;
+            dispose(history, day, valued, computation).ok_or_else(|| day.too_large())?;
+        }
+        if let Some(left) = purchases.get_mut(place) {
+            pool.put(std::mem::take(left));
+        }
+        ever_pooled |= pool.grains > 0;
+    }
+    if ever_pooled {
+        let quantity =
+            history.shares(pool.grains, history.last_factor).ok_or_else(|| history.too_large())?;
+        computation.holdings.push(Holding {
+            ticker: history.ticker.clone(),
+            quantity,
+            cost: pool.value,
+        });
+    }
+    Ok(())
+}
+
+/// Capital returns and accumulations, which change what the pool has cost.
+fn change_cost(history: &History<'_>, day: &Day<'_>, pool: &mut Parcel) -> Result<(), EngineError> {
+    let (place, date, ticker) = (|| day.row.place.clone(), day.date, || history.ticker.clone());
+    if (pool.value - day.returned).is_negative() {
+        return Err(EngineError::CapitalReturnExceedsCost {
+            place: place(),
+            date,
+            ticker: ticker(),
+            returned: day.returned,
+            cost: pool.value,
+        });
+    }
+    pool.value -= day.returned;
+    if !day.accumulated.is_zero() && pool.grains == 0 {
+        return Err(EngineError::AccumulationWithoutHolding {
+            place: place(),
+            date,
+            ticker: ticker(),
+        });
+    }
+    pool.value += day.accumulated;
+    Ok(())
+}
+
+/// A leg with its cost, before it is known whose it is: the sale's or the transfer's.
+struct Taken {
+    planned: PlannedLeg,
+    cost: Money,
+    acquired: Option<jiff::civil::Date>,
+    pool: Option<PoolMove>,
+    originals: Option<std::sync::Arc<[super::Original]>>,
+}
+
+fn take(
+    history: &History<'_>,
+    day: &Day<'_>,
+    leg: &PlannedLeg,
+    purchases: &mut [Parcel],
+    pool: &mut Parcel,
+) -> Option<Taken> {
+    let Some(acquisition) = leg.acquisition else {
+        let state = |pool: &Parcel| {
+            let quantity = history.shares(pool.grains, day.factor)?;
+            Some(PoolState { quantity, cost: pool.value })
+        };
+        let before = state(pool)?;
+        let cost = pool.take(leg.grains)?;
+        let moved = PoolMove { before, after: state(pool)? };
+        return Some(Taken {
+            planned: *leg,
+            cost,
+            acquired: None,
+            pool: Some(moved),
+            originals: None,
+        });
+    };
+    let bought = history.days.get(acquisition)?;
+    let cost = purchases.get_mut(acquisition)?.take(leg.grains)?;
+    Some(Taken {
+        planned: *leg,
+        cost,
+        acquired: Some(bought.date),
+        pool: None,
+        originals: bought.bought_originals.clone(),
+    })
+}
+
+/// Everything that went out on a day is one disposal in law. Where some was sold and some given
+/// to the spouse, each has its part of every leg.
+fn dispose(
+    history: &History<'_>,
+    day: &Day<'_>,
+    legs: Vec<Taken>,
+    computation: &mut Computation,
+) -> Option<()> {
+    let (mut sold, mut given) = (Vec::new(), Vec::new());
+    let mut proceeds = Parcel { grains: day.out(), value: day.gross - day.fees };
+    for taken in legs {
+        let proceeds = proceeds.take(taken.planned.grains)?;
+        let cost_of_sale = taken.cost.share(day.sold, day.out())?;
+        let part = |out: u128, proceeds: Money, cost: Money| {
+            let share = Ratio::new(out, day.out())?;
+            Some(Leg {
+                rule: taken.planned.rule,
+                quantity: history.shares(taken.planned.grains, day.factor)?.times(share)?,
+                proceeds,
+                cost,
+                acquired: taken.acquired,
+                pool: taken.pool,
+                originals: taken.originals.clone(),
+            })
+        };
+        if day.sold > 0 {
+            sold.push(part(day.sold, proceeds, cost_of_sale)?);
+        }
+        if day.given > 0 {
+            let cost = taken.cost - cost_of_sale;
+            given.push(part(day.given, cost, cost)?);
+        }
+    }
+    if day.sold > 0 {
+        computation.disposals.push(Disposal {
+            date: day.date,
+            ticker: history.ticker.clone(),
+            quantity: history.shares(day.sold, day.factor)?,
+            gross: day.gross,
+            fees: day.fees,
+            legs: sold,
+            originals: day.sold_originals.clone(),
+        });
+    }
+    if day.given > 0 {
+        computation.transfers.push(Transfer {
+            date: day.date,
+            ticker: history.ticker.clone(),
+            quantity: history.shares(day.given, day.factor)?,
+            cost: given.iter().map(|leg| leg.cost).sum(),
+            legs: given,
+        });
+    }
+    Some(())
+}

@@ -1,0 +1,258 @@
+//! Foreign amounts into pounds: HMRC's monthly rates, a table of one's own, or the rate that
+//! was written beside an amount.
+//!
+//! Gains are computed in sterling, each amount at the rate of its own date (HMRC CG78310). HMRC's
+//! monthly rates are accepted for that. A month without a rate is an error: an older rate would
+//! give a figure that nobody could check.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use hmrc_rates::{LookupError, RateType, YearMonth};
+use jiff::civil::Date;
+use rust_decimal::Decimal;
+
+use crate::currency::Currency;
+use crate::number;
+use crate::transaction::{Amount, Quantity};
+
+/// A calendar month.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Month {
+    year: i16,
+    month: i8,
+}
+
+impl Month {
+    /// A month from 1 to 12 of a year; `None` otherwise.
+    pub fn new(year: i16, month: i8) -> Option<Self> {
+        ((1..=12).contains(&month) && (1..=9999).contains(&year)).then_some(Self { year, month })
+    }
+
+    /// The month that `date` is in.
+    pub fn of(date: Date) -> Self {
+        Self { year: date.year(), month: date.month() }
+    }
+
+    /// Reads `2024-03`.
+    pub fn parse(text: &str) -> Option<Self> {
+        crate::dsl::read_date(&format!("{text}-01")).map(Self::of)
+    }
+}
+
+impl fmt::Display for Month {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04}-{:02}", self.year, self.month)
+    }
+}
+
+/// Units of a currency for a pound, and who says so.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Rate {
+    /// How many units a pound buys.
+    pub units_per_pound: Decimal,
+    /// Who says so.
+    pub source: RateSource,
+}
+
+/// Who says what a rate is.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum RateSource {
+    /// HMRC, for the month.
+    Hmrc,
+    /// The operator's own table.
+    OwnTable,
+    /// The transaction itself.
+    Written,
+}
+
+impl RateSource {
+    /// In words.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Hmrc => "HMRC monthly rate",
+            Self::OwnTable => "own rate table",
+            Self::Written => "rate on the transaction",
+        }
+    }
+}
+
+/// Why there is no rate.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum FxError {
+    /// HMRC never published one.
+    #[error("HMRC publishes no monthly rate for {currency}")]
+    NoSuchCurrency {
+        /// The currency.
+        currency: Currency,
+    },
+    /// Not for that month.
+    #[error("there is no rate for {currency} in {month}; there are rates from {first} to {last}")]
+    NoRate {
+        /// The currency.
+        currency: Currency,
+        /// The month.
+        month: Month,
+        /// The first month with one.
+        first: Month,
+        /// The last month with one.
+        last: Month,
+    },
+}
+
+/// HMRC's rates, and a table that goes before them.
+pub struct Rates {
+    hmrc: hmrc_rates::Rates,
+    own: BTreeMap<(Currency, Month), Decimal>,
+}
+
+impl Default for Rates {
+    fn default() -> Self {
+        Self { hmrc: hmrc_rates::Rates::new(), own: BTreeMap::new() }
+    }
+}
+
+impl Rates {
+    /// Puts a table before HMRC's rates: lines of `month,currency,units_per_gbp`, such as
+    /// `2024-03,USD,1.2614`. A first line of headings is passed over.
+    pub fn with_table(mut self, csv: &str) -> Result<Self, Vec<String>> {
+        let mut bad = Vec::new();
+        for (number, line) in (1..).zip(csv.lines()) {
+            let line = line.trim();
+            if line.is_empty()
+                || line.starts_with('#')
+                || (number == 1 && line.starts_with("month"))
+            {
+                continue;
+            }
+            match own_rate(line) {
+                Some((currency, month, rate)) => {
+                    self.own.insert((currency, month), rate);
+                }
+                None => bad.push(format!(
+                    "line {number}: `{line}` is not `month,currency,units_per_gbp`, such as `2024-03,USD,1.2614`"
+                )),
+            }
+        }
+        if bad.is_empty() { Ok(self) } else { Err(bad) }
+    }
+
+    /// What an amount is converted with; one to one for pounds.
+    pub fn of_amount(&self, amount: Amount, date: Date) -> Result<Rate, FxError> {
+        match amount.rate() {
+            Some(rate) => Ok(Rate { units_per_pound: rate.get(), source: RateSource::Written }),
+            None => self.monthly(amount.currency(), Month::of(date)),
+        }
+    }
+
+    /// The rate of a month.
+    pub fn monthly(&self, currency: Currency, month: Month) -> Result<Rate, FxError> {
+        if !currency.is_foreign() {
+            return Ok(Rate { units_per_pound: Decimal::ONE, source: RateSource::Hmrc });
+        }
+        if let Some(rate) = self.own.get(&(currency, month)) {
+            return Ok(Rate { units_per_pound: *rate, source: RateSource::OwnTable });
+        }
+        self.published(currency, month)
+            .map(|units_per_pound| Rate { units_per_pound, source: RateSource::Hmrc })
+            .ok_or_else(|| self.missing(currency, month))
+    }
+
+    /// The first and last month that HMRC's table has.
+    pub fn span(&self) -> Option<(Month, Month)> {
+        let mut months = self.hmrc.months();
+        let first = months.next()?;
+        let last = months.next_back().unwrap_or(first);
+        Some((month_of(first)?, month_of(last)?))
+    }
+
+    fn published(&self, currency: Currency, month: Month) -> Option<Decimal> {
+        let key = YearMonth::new(i32::from(month.year), u32::try_from(month.month).ok()?)?;
+        let found: Result<_, LookupError> = self.hmrc.monthly_rate(currency.as_str(), key);
+        found.ok().map(|rate| rate.units_per_gbp()).filter(|rate| *rate > Decimal::ZERO)
+    }
+
+    fn missing(&self, currency: Currency, month: Month) -> FxError {
+        let known = self.hmrc.currencies(RateType::Monthly);
+        let is_known = known.into_iter().any(|known| known.as_str() == currency.as_str());
+        let mut months = self
+            .hmrc
+            .months()
+            .filter_map(month_of)
+            .filter(|month| self.published(currency, *month).is_some());
+        match (is_known, months.next()) {
+            (true, Some(first)) => {
+                FxError::NoRate { currency, month, first, last: months.last().unwrap_or(first) }
+            }
+            _ => FxError::NoSuchCurrency { currency },
+        }
+    }
+}
+
+fn month_of(month: YearMonth) -> Option<Month> {
+    Month::new(i16::try_from(month.year()).ok()?, i8::try_from(month.month()).ok()?)
+}
+
+fn own_rate(line: &str) -> Option<(Currency, Month, Decimal)> {
+    let mut fields = line.split(',').map(str::trim);
+    let month = Month::parse(fields.next()?)?;
+    let currency = Currency::parse(fields.next()?).ok()?;
+    let rate = number::parse(fields.next()?).ok().and_then(Quantity::new)?;
+    fields.next().is_none().then_some((currency, month, rate.get()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usd() -> Currency {
+        Currency::parse("USD").unwrap()
+    }
+
+    fn month(text: &str) -> Month {
+        Month::parse(text).unwrap()
+    }
+
+    #[test]
+    fn hmrc_rates_are_those_it_published() {
+        // HMRC, monthly exchange rates for customs and VAT.
+        let cases =
+            [("USD", "2024-03", "1.2614"), ("USD", "2024-01", "1.2651"), ("GBP", "1990-01", "1")];
+        for (code, at, expected) in cases {
+            let rate = Rates::default().monthly(Currency::parse(code).unwrap(), month(at)).unwrap();
+            assert_eq!(rate.units_per_pound.to_string(), expected, "{code} {at}");
+        }
+        assert_eq!(Rates::default().span(), Some((month("2014-02"), month("2026-11"))));
+    }
+
+    #[test]
+    fn a_missing_month_says_which_there_are() {
+        let error = Rates::default().monthly(usd(), month("2010-01")).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "there is no rate for USD in 2010-01; there are rates from 2014-02 to 2026-11"
+        );
+        // Croatia took the euro in 2023.
+        let kuna = Currency::parse("HRK").unwrap();
+        let error = Rates::default().monthly(kuna, month("2024-01")).unwrap_err();
+        assert!(error.to_string().ends_with("to 2023-02"), "{error}");
+        let bitcoin_like = Currency::parse("CLF").unwrap();
+        assert!(matches!(
+            Rates::default().monthly(bitcoin_like, month("2024-01")),
+            Err(FxError::NoSuchCurrency { .. })
+        ));
+    }
+
+    #[test]
+    fn a_table_of_ones_own_goes_first() {
+        let rates =
+            Rates::default().with_table("month,currency,units_per_gbp\n2010-01,USD,1.6\n").unwrap();
+        let rate = rates.monthly(usd(), month("2010-01")).unwrap();
+        assert_eq!(
+            (rate.units_per_pound.to_string().as_str(), rate.source),
+            ("1.6", RateSource::OwnTable)
+        );
+        let bad = Rates::default().with_table("2010-13,USD,1.6\n2010-01,USD,0\n").err().unwrap();
+        assert_eq!(bad.len(), 2);
+    }
+}

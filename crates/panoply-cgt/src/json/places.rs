@@ -1,0 +1,103 @@
+//! Where the elements of a JSON array stand in its text, so that an error can point there.
+
+/// The text and where each element of the outer array starts and ends, in bytes.
+pub(super) struct Places<'a> {
+    text: &'a str,
+    elements: Vec<(usize, usize)>,
+    /// The first byte of each line.
+    lines: Vec<usize>,
+}
+
+/// One element, or only its number where there is no text.
+#[derive(Clone, Copy)]
+pub(super) struct Element<'a> {
+    places: &'a Places<'a>,
+    index: usize,
+}
+
+impl<'a> Places<'a> {
+    /// No text: elements have numbers only.
+    pub(super) const fn none() -> Self {
+        Self { text: "", elements: Vec::new(), lines: Vec::new() }
+    }
+
+    /// One walk over text that is known to be JSON.
+    pub(super) fn of(text: &'a str) -> Self {
+        let mut elements = Vec::new();
+        let mut lines = vec![0];
+        let (mut depth, mut start, mut in_string, mut escaped) = (0_usize, None, false, false);
+        for (position, byte) in text.bytes().enumerate() {
+            if byte == b'\n' {
+                lines.push(position + 1);
+            }
+            if in_string {
+                match byte {
+                    _ if escaped => escaped = false,
+                    b'\\' => escaped = true,
+                    b'"' => in_string = false,
+                    _ => {}
+                }
+                continue;
+            }
+            match byte {
+                b'"' => in_string = true,
+                b'[' | b'{' => {
+                    depth += 1;
+                }
+                b']' | b'}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            let inside = depth >= 1 && !byte.is_ascii_whitespace();
+            match (start, byte) {
+                (None, b'[') if depth == 1 => {}
+                (Some(from), b',') if depth == 1 => {
+                    elements.push((from, position));
+                    start = None;
+                }
+                (Some(from), b']') if depth == 0 => elements.push((from, position)),
+                (None, b',') => {}
+                (None, _) if inside => start = Some(position),
+                _ => {}
+            }
+        }
+        Self { text, elements, lines }
+    }
+
+    pub(super) const fn element(&'a self, index: usize) -> Element<'a> {
+        Element { places: self, index }
+    }
+}
+
+impl Element<'_> {
+    /// The line it starts on; its number where there is no text.
+    pub(super) fn line(self) -> u32 {
+        match self.span() {
+            Some((start, _)) => self.place(start).0,
+            None => u32::try_from(self.index + 1).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Line, column and the line itself of a member; of the element when it has no such member.
+    pub(super) fn member(self, name: Option<&str>) -> (u32, u32, String) {
+        let Some((start, end)) = self.span() else { return (self.line(), 1, String::new()) };
+        let body = self.places.text.get(start..end).unwrap_or_default();
+        let quoted = name.map(|name| format!("\"{name}\""));
+        let offset = quoted.and_then(|quoted| body.find(&quoted)).unwrap_or(0);
+        let (line, line_start) = self.place(start + offset);
+        let before = self.places.text.get(line_start..start + offset).unwrap_or_default();
+        let column = u32::try_from(before.chars().count() + 1).unwrap_or(u32::MAX);
+        let source = self.places.text.get(line_start..).unwrap_or_default();
+        (line, column, source.lines().next().unwrap_or_default().to_owned())
+    }
+
+    fn span(self) -> Option<(usize, usize)> {
+        self.places.elements.get(self.index).copied()
+    }
+
+    /// The number of the line that `byte` is on, and where it starts.
+    fn place(self, byte: usize) -> (u32, usize) {
+        let number = self.places.lines.partition_point(|start| *start <= byte);
+        let start = self.places.lines.get(number.saturating_sub(1)).copied().unwrap_or(0);
+        (u32::try_from(number).unwrap_or(u32::MAX), start)
+    }
+}
