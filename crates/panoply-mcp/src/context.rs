@@ -4,6 +4,7 @@
 //! (trace, language, dry run, idempotency key) is the client's to say.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::request::Parts;
 use panoply_contract::context::{CallContext, Caller, Lang};
@@ -11,6 +12,7 @@ use panoply_contract::ids::TraceId;
 use rmcp::model::ErrorData;
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::logging::SessionLevel;
@@ -19,9 +21,18 @@ use crate::server::Inner;
 /// Where requests come from.
 pub(crate) enum Surface {
     /// Lines from the process that started us, which acts as the local owner.
-    Lines(SessionLevel),
+    Lines(Session),
     /// HTTP, where each request brings its caller along.
     Http,
+}
+
+/// What is known of a session of lines.
+#[derive(Clone, Default)]
+pub(crate) struct Session {
+    /// How much of the log the client wants to hear.
+    pub(crate) level: SessionLevel,
+    /// Cancelled when the session ends. rmcp then sends replies and nothing else.
+    pub(crate) ending: CancellationToken,
 }
 
 /// Longer keys are not keys.
@@ -85,6 +96,22 @@ pub(crate) fn of_call(
         cx.metadata.insert("protocolVersion".to_owned(), version.as_str().into());
     }
     Ok(cx)
+}
+
+impl Surface {
+    /// Waits for something to be sent beside a reply, but no longer than makes sense.
+    pub(crate) async fn deliver(&self, patience: Duration, sending: impl Future<Output = ()>) {
+        let ending = match self {
+            Self::Lines(session) => session.ending.clone(),
+            Self::Http => CancellationToken::new(),
+        };
+        tokio::select! {
+            biased;
+            () = sending => {}
+            () = ending.cancelled() => {}
+            () = tokio::time::sleep(patience) => {}
+        }
+    }
 }
 
 /// The head of the HTTP request, with what the layers before us left in it.

@@ -19,7 +19,7 @@ use serde_json::json;
 use crate::context::Surface;
 
 /// How long a reply may wait for its log message.
-const PATIENCE: Duration = Duration::from_millis(200);
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The level a session has asked for; silent until then.
 #[derive(Clone, Default)]
@@ -38,7 +38,7 @@ impl SessionLevel {
 /// The least severe level this client wants to hear of; `None` for silence.
 pub(crate) fn wanted(surface: &Surface, request: &RequestContext<RoleServer>) -> Option<u8> {
     let of_session = match surface {
-        Surface::Lines(level) => level.get(),
+        Surface::Lines(session) => session.level.get(),
         Surface::Http => None,
     };
     request.meta.log_level().map(rank).or(of_session)
@@ -46,6 +46,7 @@ pub(crate) fn wanted(surface: &Surface, request: &RequestContext<RoleServer>) ->
 
 /// Says how a call ended, if that is severe enough.
 pub(crate) async fn tell(
+    surface: &Surface,
     peer: &Peer<RoleServer>,
     wanted: u8,
     tool: &str,
@@ -63,7 +64,9 @@ pub(crate) async fn tell(
     let ended = if failed { "failed" } else { "answered" };
     let data = json!({"message": format!("`{tool}` {ended}"), "tool": tool, "traceId": trace_id.to_string()});
     let message = LoggingMessageNotificationParam::new(level, data).with_logger("panoply");
-    let _unheard = tokio::time::timeout(PATIENCE, peer.notify_logging_message(message)).await;
+    let telling = peer.notify_logging_message(message);
+    // A client that is gone needs no log.
+    surface.deliver(PATIENCE, async { drop(telling.await) }).await;
 }
 
 /// Severity, from 1; 0 means that nothing was asked for.

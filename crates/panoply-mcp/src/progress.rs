@@ -13,11 +13,12 @@ use rmcp::service::{Peer, RequestContext, RoleServer};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use crate::context::Surface;
+
 /// Updates that wait for the client.
 const QUEUED: usize = 64;
-/// How long the reply waits for the last updates. While the session ends, rmcp sends no
-/// notifications any more and never says so.
-const LAST_UPDATES: Duration = Duration::from_millis(200);
+/// How long the reply waits for the last updates.
+const LAST_UPDATES: Duration = Duration::from_secs(2);
 
 /// The road from one call to its client.
 pub(crate) struct Progress {
@@ -47,7 +48,11 @@ impl Progress {
     }
 
     /// Runs a call and passes on its progress.
-    pub(crate) async fn while_running<T>(self, call: impl Future<Output = T>) -> T {
+    pub(crate) async fn while_running<T>(
+        self,
+        surface: &Surface,
+        call: impl Future<Output = T>,
+    ) -> T {
         let ended = CancellationToken::new();
         let mut call = pin!(call);
         let mut forwarding = pin!(forward(self.peer, self.token, self.updates, ended.clone()));
@@ -58,7 +63,7 @@ impl Progress {
         };
         ended.cancel();
         // A client that does not take them gets the reply all the same.
-        let _all_sent = tokio::time::timeout(LAST_UPDATES, forwarding).await;
+        surface.deliver(LAST_UPDATES, forwarding).await;
         outcome
     }
 }

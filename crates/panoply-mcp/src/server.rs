@@ -23,9 +23,8 @@ use rmcp::service::{RequestContext, RoleServer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
-use crate::context::Surface;
+use crate::context::{Session, Surface};
 use crate::instructions;
-use crate::logging::SessionLevel;
 use crate::tools::Descriptors;
 use crate::transport::http::{HttpError, HttpOptions, HttpServer};
 use crate::transport::stdio;
@@ -65,8 +64,9 @@ impl McpServer {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        let handler = self.handler(Scope::All, Surface::Lines(SessionLevel::default()));
-        stdio::serve_session(handler, input, output, limits, stop).await;
+        let session = Session::default();
+        let handler = self.handler(Scope::All, Surface::Lines(session.clone()));
+        stdio::serve_session(handler, input, output, limits, stop, session.ending).await;
     }
 
     /// Takes the port for an HTTP server. It serves when [`HttpServer::serve`] is called,
@@ -259,8 +259,8 @@ impl ServerHandler for Handler {
         if methods::is_retired("logging/setLevel", context.meta.protocol_version().as_ref()) {
             return Err(methods::unknown_method("logging/setLevel"));
         }
-        if let Surface::Lines(level) = &self.0.surface {
-            level.set(request.level);
+        if let Surface::Lines(session) = &self.0.surface {
+            session.level.set(request.level);
         }
         Ok(())
     }

@@ -86,11 +86,12 @@ pub(crate) async fn call(
         cx,
     );
     let envelope = match progress {
-        Some(progress) => progress.while_running(call).await,
+        Some(progress) => progress.while_running(&server.surface, call).await,
         None => call.await,
     };
     if let Some(level) = level {
-        logging::tell(&context.peer, level, &request.name, trace_id, &envelope).await;
+        logging::tell(&server.surface, &context.peer, level, &request.name, trace_id, &envelope)
+            .await;
     }
     result(envelope).map(CallToolResponse::Complete)
 }

@@ -57,6 +57,7 @@ pub(crate) struct LineTransport<R> {
     in_flight: Arc<InFlight>,
     missing_id: MissingId,
     stop: CancellationToken,
+    ending: CancellationToken,
 }
 
 /// Why a reply could not be sent.
@@ -79,8 +80,15 @@ const LAST_WRITE: Duration = Duration::from_millis(500);
 
 impl<R: AsyncRead + Send + Unpin + 'static> LineTransport<R> {
     /// Starts the one writer of `output`. When `stop` is cancelled, input counts as
-    /// ended; it is cancelled from here when the output breaks.
-    pub(crate) fn new<W>(input: R, output: W, limits: LineLimits, stop: CancellationToken) -> Self
+    /// ended; it is cancelled from here when the output breaks. `ending` is cancelled when
+    /// the input has ended: from then on rmcp sends replies and nothing else.
+    pub(crate) fn new<W>(
+        input: R,
+        output: W,
+        limits: LineLimits,
+        stop: CancellationToken,
+        ending: CancellationToken,
+    ) -> Self
     where
         W: AsyncWrite + Send + Unpin + 'static,
     {
@@ -98,6 +106,7 @@ impl<R: AsyncRead + Send + Unpin + 'static> LineTransport<R> {
             in_flight: Arc::default(),
             missing_id: MissingId::default(),
             stop,
+            ending,
         }
     }
 
@@ -271,11 +280,15 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for LineTransp
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         let stop = self.stop.clone();
         let stopped = pin!(stop.cancelled());
-        tokio::select! {
+        let message = tokio::select! {
             biased;
             () = stopped => None,
             message = self.next_message() => message,
+        };
+        if message.is_none() {
+            self.ending.cancel();
         }
+        message
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
@@ -343,22 +356,21 @@ mod tests {
         input: Option<WriteHalf<DuplexStream>>,
         output: Lines<BufReader<ReadHalf<DuplexStream>>>,
         go: Arc<Notify>,
-        stop: CancellationToken,
         served: JoinHandle<()>,
     }
 
     fn connect(limits: LineLimits) -> Peer {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (read, write) = tokio::io::split(theirs);
-        let stop = CancellationToken::new();
+        let (stop, ending) = (CancellationToken::new(), CancellationToken::new());
         let fixture = Fixture::default();
         let go = Arc::clone(&fixture.go);
-        let transport = LineTransport::new(read, write, limits, stop.clone());
+        let transport = LineTransport::new(read, write, limits, stop, ending);
         let served = tokio::spawn(async move {
             serve_directly(fixture, transport, None).waiting().await.unwrap();
         });
         let (read, write) = tokio::io::split(ours);
-        Peer { input: Some(write), output: BufReader::new(read).lines(), go, stop, served }
+        Peer { input: Some(write), output: BufReader::new(read).lines(), go, served }
     }
 
     impl Peer {

@@ -24,12 +24,13 @@ pub(crate) async fn serve_session<H, R, W>(
     output: W,
     limits: LineLimits,
     stop: CancellationToken,
+    ending: CancellationToken,
 ) where
     H: ServerHandler,
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let transport = LineTransport::new(input, output, limits, stop.clone());
+    let transport = LineTransport::new(input, output, limits, stop.clone(), ending);
     let session = serve_directly(handler, transport, None);
     let ended = session.waiting();
     tokio::pin!(ended);
