@@ -103,7 +103,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "uuid",
         ],
     ),
-    ("panoply-testkit", &["cargo_metadata", "panoply-contract", "serde", "serde_json"]),
+    ("panoply-testkit", &["serde", "serde_json"]),
 ];
 
 /// The benches compare us with the bare thing, so they may use everything; nobody may use them.
