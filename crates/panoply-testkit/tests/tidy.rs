@@ -1,11 +1,15 @@
 //! The repository keeps its own rules. Each test is one rule; the rules are in `src/tidy/`.
 #![expect(clippy::expect_used, reason = "helpers of tests may fail the test")]
 
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use cargo_metadata::{DependencyKind, Metadata, MetadataCommand};
+use panoply_testkit::tidy::data::Folder;
 use panoply_testkit::tidy::dependencies::Manifest;
 use panoply_testkit::tidy::{self, Repository, assert_none, root};
+use sha2::{Digest, Sha256};
 
 #[test]
 fn every_file_says_what_it_is_for() {
@@ -71,6 +75,14 @@ fn every_dependency_has_a_licence_we_may_ship() {
 }
 
 #[test]
+fn every_data_file_says_where_it_comes_from() {
+    let folders = fs::read_dir(root().join("data")).unwrap().map(|entry| entry.unwrap());
+    let folders = folders.filter(|entry| entry.path().is_dir()).map(|entry| folder(&entry.path()));
+    let problems: Vec<_> = folders.flat_map(|folder| tidy::data::unexplained(&folder)).collect();
+    assert_none(&problems);
+}
+
+#[test]
 fn the_test_scripts_are_executable_and_parse() {
     for script in ["test", ".ci/run"] {
         let path = root().join(script);
@@ -79,6 +91,25 @@ fn the_test_scripts_are_executable_and_parse() {
         let executable = Command::new("test").arg("-x").arg(&path).status().unwrap();
         assert!(executable.success(), "{script} is not executable");
     }
+}
+
+fn folder(path: &Path) -> Folder {
+    let files = fs::read_dir(path).expect("a folder can be read").map_while(Result::ok);
+    let mut folder = Folder {
+        path: path.strip_prefix(root()).unwrap_or(path).display().to_string(),
+        ..Folder::default()
+    };
+    for file in files.filter(|entry| entry.path().is_file()) {
+        let name = file.file_name().to_string_lossy().into_owned();
+        let bytes = fs::read(file.path()).expect("a file can be read");
+        if name == "README.md" {
+            folder.readme = Some(String::from_utf8_lossy(&bytes).into_owned());
+        } else {
+            let digest = Sha256::digest(&bytes);
+            folder.files.push((name, digest.iter().map(|byte| format!("{byte:02x}")).collect()));
+        }
+    }
+    folder
 }
 
 fn metadata(ours_only: bool) -> Metadata {

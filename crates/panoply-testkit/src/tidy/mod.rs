@@ -4,6 +4,7 @@
 //! a test on a bad sample that shows it can fail. `tests/tidy.rs` runs them all on the repository.
 
 pub mod confidence;
+pub mod data;
 pub mod dependencies;
 pub mod env_vars;
 pub mod forbidden_text;
