@@ -1,0 +1,167 @@
+//! What this program does when it starts itself: one measurement, or one server, each in a
+//! process of its own, because there is one log a process and memory is counted by process.
+
+use std::future::Future;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use panoply_contract::context::CallContext;
+use panoply_contract::dialect::Envelope;
+use panoply_contract::ids::TraceId;
+use panoply_contract::kernel::{Kernel, Scope};
+use panoply_contract::pipeline::{self, Request};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+
+use crate::http_client::HttpClient;
+use crate::servers::{self, Around};
+use crate::{Outcome, echo};
+
+/// Starts this program again.
+pub(crate) fn spawn(work: &[&str]) -> Outcome<Child> {
+    Ok(Command::new(std::env::current_exe()?)
+        .arg("child")
+        .args(work)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        // The log goes here.
+        .stderr(Stdio::null())
+        .spawn()?)
+}
+
+/// Runs what the parent asked for.
+pub(crate) fn run(work: &[&str]) -> Outcome {
+    match work {
+        ["pipeline", variant, batches, calls] => {
+            crate::pipeline::measure(variant, batches.parse()?, calls.parse()?)
+        }
+        ["serve", server, transport] => on_runtime(serve(server, transport))?,
+        ["count", what, calls] => on_one_thread(count(what, calls.parse()?))?,
+        _ => Err("unknown work".into()),
+    }
+}
+
+fn on_runtime<T>(work: impl Future<Output = T>) -> Outcome<T> {
+    Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work))
+}
+
+/// So that the same instructions are executed each time, as far as that can be had.
+pub(crate) fn on_one_thread<T>(work: impl Future<Output = T>) -> Outcome<T> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work))
+}
+
+async fn serve(server: &str, transport: &str) -> Outcome {
+    let home = tempfile::tempdir()?;
+    let (kernel, _log) = match server {
+        "panoply" => servers::kernel(Around::PRODUCTION, home.path())?,
+        _ => servers::kernel(Around::BARE, home.path())?,
+    };
+    let (address, served) = match (server, transport) {
+        ("panoply", "stdio") => {
+            servers::panoply_stdio(kernel).await;
+            return Ok(());
+        }
+        ("bare", "stdio") => {
+            // The faster of the two ways rmcp has.
+            let (input, output) = rmcp::transport::stdio_pipes();
+            servers::bare_lines(input, output).await;
+            return Ok(());
+        }
+        ("panoply", "http") => servers::panoply_http(kernel).await?,
+        ("bare", "http") => servers::bare_http().await?,
+        _ => return Err("unknown server".into()),
+    };
+    let (mut input, mut output) = rmcp::transport::stdio();
+    output.write_all(format!("{address}\n").as_bytes()).await?;
+    output.flush().await?;
+    // The end of our input is the end of the measurement.
+    let mut nothing = [0];
+    tokio::select! {
+        () = served => {}
+        _ = input.read(&mut nothing) => {}
+    }
+    Ok(())
+}
+
+/// Makes `calls` calls of one kind and nothing else, for an instruction counter.
+async fn count(what: &str, calls: u64) -> Outcome {
+    let home = tempfile::tempdir()?;
+    match what {
+        "pipeline" => count_calls(Around::BARE, echo::NAME, calls).await,
+        "hit" => count_calls(Around::BARE, echo::KEPT_NAME, calls).await,
+        "audited" => count_calls(Around { audit: true, log: false }, echo::NAME, calls).await,
+        "logged" => count_calls(Around { audit: false, log: true }, echo::NAME, calls).await,
+        "lines-panoply" | "lines-bare" => {
+            let (ours, theirs) = tokio::io::duplex(1 << 20);
+            let (input, output) = tokio::io::split(theirs);
+            if what == "lines-bare" {
+                tokio::spawn(servers::bare_lines(input, output));
+            } else {
+                let (kernel, _) = servers::kernel(Around::BARE, home.path())?;
+                tokio::spawn(servers::panoply_lines(kernel, input, output));
+            }
+            let (read, mut write) = tokio::io::split(ours);
+            let mut lines = BufReader::new(read).lines();
+            for id in 0..calls {
+                write.write_all(format!("{}\n", call_message(id)).as_bytes()).await?;
+                expect_answer(lines.next_line().await?.unwrap_or_default().as_bytes())?;
+            }
+            Ok(())
+        }
+        "http-panoply" | "http-bare" => {
+            let (address, served) = if what == "http-bare" {
+                servers::bare_http().await?
+            } else {
+                let (kernel, _) = servers::kernel(Around::BARE, home.path())?;
+                servers::panoply_http(kernel).await?
+            };
+            tokio::spawn(served);
+            let mut client = HttpClient::connect(address).await?;
+            for id in 0..calls {
+                expect_answer(client.post(&call_message(id)).await?)?;
+            }
+            Ok(())
+        }
+        _ => Err("unknown work".into()),
+    }
+}
+
+async fn count_calls(around: Around, tool: &str, calls: u64) -> Outcome {
+    let home = tempfile::tempdir()?;
+    let (kernel, _log) = servers::kernel(around, home.path())?;
+    let input = json!({"text": "hello"});
+    for _ in 0..calls {
+        call(&kernel, tool, &input).await?;
+    }
+    Ok(())
+}
+
+/// One call through the pipeline, as a transport makes it.
+pub(crate) async fn call(kernel: &Arc<Kernel>, tool: &str, input: &Value) -> Outcome {
+    let trace = TraceId::new(uuid::Uuid::new_v4());
+    let cx = CallContext::local(Arc::clone(kernel.clock()), trace);
+    let request = Request { tool, input: input.clone(), scope: &Scope::All };
+    match pipeline::call(kernel, request, cx).await {
+        Envelope::Result { is_error: false, .. } => Ok(()),
+        Envelope::Result { text, .. } => Err(text.into()),
+        Envelope::Refusal { message, .. } => Err(message.into()),
+    }
+}
+
+/// `tools/call` as a client sends it.
+pub(crate) fn call_message(id: u64) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{}","arguments":{{"text":"hello"}}}}}}"#,
+        echo::NAME
+    )
+}
+
+/// A measurement of refusals would be a fast one.
+pub(crate) fn expect_answer(reply: &[u8]) -> Outcome {
+    let good = br#""text":"hello""#;
+    if reply.windows(good.len()).any(|window| window == good) {
+        Ok(())
+    } else {
+        Err(format!("not an answer: {}", String::from_utf8_lossy(reply)).into())
+    }
+}

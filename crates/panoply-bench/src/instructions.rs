@@ -1,0 +1,61 @@
+//! Instructions a call, counted by callgrind: the same on a busy machine as on an idle one.
+//!
+//! Each kind of call is counted twice, with fewer and with more calls. The difference is what
+//! the calls cost, without the start of the program.
+
+use std::process::{Command, Stdio};
+
+use crate::{Outcome, report};
+
+const FEWER: u64 = 200;
+const MORE: u64 = 600;
+
+const KINDS: [(&str, &str); 4] = [
+    ("pipeline", "pipeline, no audit log, no log"),
+    ("audited", "pipeline, audit log (its thread included)"),
+    ("logged", "pipeline, log (its thread included)"),
+    ("hit", "cache hit, no audit log, no log"),
+];
+
+pub(crate) fn run() -> Outcome {
+    if Command::new("valgrind").arg("--version").stdout(Stdio::null()).status().is_err() {
+        report::remark("valgrind is not installed, so instructions are not counted");
+        return Ok(());
+    }
+    report::heading(
+        "Instructions a call",
+        "callgrind; client, server and both ends of the pipe in one process",
+    );
+    for (kind, name) in KINDS {
+        report::figure(name, instructions(kind)?, "instructions", None);
+    }
+    for (transport, name) in [("lines", "lines"), ("http", "HTTP")] {
+        let ours = instructions(&format!("{transport}-panoply"))?;
+        let bare = instructions(&format!("{transport}-bare"))?;
+        report::figure(&format!("{name}, Panoply"), ours, "instructions", None);
+        report::figure(&format!("{name}, bare rmcp"), bare, "instructions", None);
+        report::figure(&format!("{name}, ratio"), ours / bare, "×", None);
+    }
+    Ok(())
+}
+
+fn instructions(kind: &str) -> Outcome<f64> {
+    let difference = total(kind, MORE)? - total(kind, FEWER)?;
+    Ok(difference / f64::from(u32::try_from(MORE - FEWER)?))
+}
+
+fn total(kind: &str, calls: u64) -> Outcome<f64> {
+    let output = Command::new("valgrind")
+        .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
+        .arg(std::env::current_exe()?)
+        .args(["child", "count", kind, &calls.to_string()])
+        .stdin(Stdio::null())
+        .output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    // `==123== Collected : 123456`, among lines of the log.
+    let collected = said.lines().find_map(|line| line.split_once("Collected : "));
+    match collected {
+        Some((_, number)) if output.status.success() => Ok(number.trim().parse()?),
+        _ => Err(format!("callgrind failed on `{kind}`: {said}").into()),
+    }
+}

@@ -1,0 +1,53 @@
+//! Tables on standard output: a bench is read by people.
+
+use std::io::Write;
+
+/// The middle of many measurements; of an even number, the lower of the two.
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// A heading, and what the figures below it are.
+pub(crate) fn heading(title: &str, about: &str) {
+    say(&format!("\n{title}\n  {about}\n"));
+}
+
+/// One line: a figure and the goal it has, if it has one.
+pub(crate) fn figure(name: &str, value: f64, unit: &str, goal: Option<f64>) {
+    let verdict = match goal {
+        None => String::new(),
+        Some(goal) if value <= goal => format!("   goal {goal} {unit}: met"),
+        Some(goal) => format!("   goal {goal} {unit}: MISSED"),
+    };
+    say(&format!("  {name:<46} {value:>10.2} {unit}{verdict}\n"));
+}
+
+/// A remark.
+pub(crate) fn remark(text: &str) {
+    say(&format!("  {text}\n"));
+}
+
+fn say(text: &str) {
+    // A closed pipe ends the reading, not the measuring.
+    let _ = std::io::stdout().lock().write_all(text.as_bytes());
+}
+
+/// What went wrong.
+pub(crate) fn complain(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "panoply-bench: {text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_a_value_that_was_measured() {
+        let cases = [(vec![3.0, 1.0, 2.0], 2.0), (vec![4.0, 1.0, 2.0, 3.0], 2.0), (vec![7.0], 7.0)];
+        for (values, expected) in cases {
+            assert_eq!(median(values.clone()).to_bits(), f64::to_bits(expected), "{values:?}");
+        }
+        assert!(median(Vec::new()).is_nan());
+    }
+}

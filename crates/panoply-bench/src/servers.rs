@@ -1,0 +1,143 @@
+//! The two servers that are compared, wired as in production.
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::serve::ListenerExt;
+use futures::future::BoxFuture;
+use panoply_contract::audit::{AuditEntry, AuditFilter, AuditLog, AuditRow};
+use panoply_contract::clock::Clock;
+use panoply_contract::error::ToolError;
+use panoply_contract::kernel::{Kernel, Settings, World};
+use panoply_contract::observe::Observer;
+use panoply_contract::pipeline::MemoryIdempotencyStore;
+use panoply_mcp::McpServer;
+use panoply_mcp::auth::Access;
+use panoply_mcp::observe::{self, CallLog, LogFormat, LogGuard, LogSettings};
+use panoply_mcp::transport::http::{HttpLimits, HttpOptions};
+use panoply_store::{SqliteAuditLog, SystemClock};
+use rmcp::service::serve_directly;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::bare::Bare;
+use crate::{Outcome, echo};
+
+/// What stands around the pipeline.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Around {
+    /// Calls are recorded in SQLite.
+    pub(crate) audit: bool,
+    /// Calls are logged, two lines each.
+    pub(crate) log: bool,
+}
+
+impl Around {
+    /// As the program runs.
+    pub(crate) const PRODUCTION: Self = Self { audit: true, log: true };
+    /// Nothing.
+    pub(crate) const BARE: Self = Self { audit: false, log: false };
+}
+
+/// A kernel with the measured tools. Keep the guard: it is the log.
+pub(crate) fn kernel(around: Around, home: &Path) -> Outcome<(Arc<Kernel>, Option<LogGuard>)> {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+    let guard = if around.log {
+        let clock = Arc::clone(&clock);
+        let settings = LogSettings { format: LogFormat::Json, filter: "info".to_owned(), clock };
+        Some(observe::start(settings)?)
+    } else {
+        None
+    };
+    let audit: Arc<dyn AuditLog> = if around.audit {
+        Arc::new(SqliteAuditLog::open(&home.join("audit.db"))?)
+    } else {
+        Arc::new(NoLog)
+    };
+    let observers: Vec<Arc<dyn Observer>> =
+        if around.log { vec![Arc::new(CallLog)] } else { Vec::new() };
+    let idempotency = Arc::new(MemoryIdempotencyStore::default());
+    let world = World { clock, audit, idempotency, observers };
+    let kernel = Kernel::new(vec![echo::pack()], world, Settings::default())
+        .map_err(|violations| format!("{violations:?}"))?;
+    Ok((kernel, guard))
+}
+
+/// Forgets what it is told.
+struct NoLog;
+
+impl AuditLog for NoLog {
+    fn ready(&self) -> Result<(), ToolError> {
+        Ok(())
+    }
+
+    fn append(&self, _entry: AuditEntry) -> BoxFuture<'static, Result<(), ToolError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn read(&self, _filter: AuditFilter) -> BoxFuture<'static, Result<Vec<AuditRow>, ToolError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+}
+
+/// Panoply's server over lines.
+pub(crate) async fn panoply_lines<R, W>(kernel: Arc<Kernel>, input: R, output: W)
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let server = McpServer::new(kernel, "panoply-bench");
+    let limits = panoply_mcp::transport::LineLimits::default();
+    server.serve_lines(input, output, limits, CancellationToken::new()).await;
+}
+
+/// Panoply's server over the process's own input and output.
+pub(crate) async fn panoply_stdio(kernel: Arc<Kernel>) {
+    McpServer::new(kernel, "panoply-bench").serve_stdio(CancellationToken::new()).await;
+}
+
+/// rmcp's own over lines.
+pub(crate) async fn bare_lines<R, W>(input: R, output: W)
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let _ = serve_directly(Bare::new(), (input, output), None).waiting().await;
+}
+
+/// Panoply's server over HTTP; the future serves until it is dropped.
+pub(crate) async fn panoply_http(
+    kernel: Arc<Kernel>,
+) -> Outcome<(SocketAddr, BoxFuture<'static, ()>)> {
+    let options = HttpOptions {
+        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        allowed_hosts: Vec::new(),
+        allowed_origins: Vec::new(),
+        access: Access::LocalOwner,
+        limits: HttpLimits::default(),
+        ready: Arc::new(|| Ok(())),
+        metrics: Arc::new(String::new),
+        public: Router::new(),
+        protected: Router::new(),
+    };
+    let server = McpServer::new(kernel, "panoply-bench");
+    let bound = server.bind_http(options, CancellationToken::new()).await?;
+    Ok((bound.address(), Box::pin(bound.serve())))
+}
+
+/// rmcp's own over HTTP.
+pub(crate) async fn bare_http() -> Outcome<(SocketAddr, BoxFuture<'static, ()>)> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+    let address = listener.local_addr()?;
+    // As ours: or Nagle's algorithm would decide the comparison.
+    let listener = listener.tap_io(|stream| {
+        let _ = stream.set_nodelay(true);
+    });
+    let serve = async move {
+        let _ = axum::serve(listener, Bare::new().router()).await;
+    };
+    Ok((address, Box::pin(serve)))
+}

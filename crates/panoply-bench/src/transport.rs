@@ -1,0 +1,138 @@
+//! `tools/call` over stdio and HTTP beside the same tool on a bare rmcp server.
+//!
+//! Both servers are children of this process and take turns, batch by batch, so that whatever
+//! else the machine does hits both alike. Panoply runs as in production, with audit log and log.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, ChildStdout};
+use std::time::Duration;
+
+use panoply_contract::clock::Clock;
+use panoply_store::SystemClock;
+
+use crate::child::{self, call_message, expect_answer};
+use crate::http_client::HttpClient;
+use crate::{Outcome, report};
+
+const BATCHES: usize = 200;
+const CALLS: u32 = 50;
+/// The most that Panoply may cost, as a multiple of bare rmcp.
+const GOAL: f64 = 1.3;
+
+pub(crate) fn run() -> Outcome {
+    report::heading(
+        "tools/call beside a bare rmcp server",
+        &format!("median of {BATCHES} batches of {CALLS} calls, one at a time, in turns"),
+    );
+    let (ours, bare) = in_turns(Lines::start("panoply")?, Lines::start("bare")?)?;
+    print("stdio", ours, bare);
+    let (ours, bare) = in_turns(Http::start("panoply")?, Http::start("bare")?)?;
+    print("HTTP", ours, bare);
+    Ok(())
+}
+
+fn print(transport: &str, ours: f64, bare: f64) {
+    report::figure(&format!("{transport}, Panoply"), ours, "µs", None);
+    report::figure(&format!("{transport}, bare rmcp"), bare, "µs", None);
+    report::figure(&format!("{transport}, ratio"), ours / bare, "×", Some(GOAL));
+}
+
+/// A server that can be asked.
+trait Peer {
+    /// Makes these calls, one after the other.
+    fn ask(&mut self, first: u64, calls: u32) -> Outcome;
+}
+
+/// The medians of both, in microseconds a call.
+fn in_turns(mut ours: impl Peer, mut bare: impl Peer) -> Outcome<(f64, f64)> {
+    let clock = SystemClock::new();
+    let mut medians = [Vec::new(), Vec::new()];
+    for batch in 0..BATCHES + BATCHES / 10 {
+        let first = batch as u64 * u64::from(CALLS);
+        let [of_ours, of_bare] = &mut medians;
+        for (peer, micros) in
+            [(&mut ours as &mut dyn Peer, of_ours), (&mut bare as &mut dyn Peer, of_bare)]
+        {
+            let start = clock.monotonic();
+            peer.ask(first, CALLS)?;
+            let passed = clock.monotonic().saturating_sub(start);
+            // The first batches are for warming up.
+            if batch >= BATCHES / 10 {
+                micros.push(passed.as_secs_f64() * 1e6 / f64::from(CALLS));
+            }
+        }
+    }
+    let [ours, bare] = medians;
+    Ok((report::median(ours), report::median(bare)))
+}
+
+/// A child that is asked on its standard input.
+struct Lines {
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    line: String,
+    _child: Ended,
+}
+
+impl Lines {
+    fn start(server: &str) -> Outcome<Self> {
+        let mut child = child::spawn(&["serve", server, "stdio"])?;
+        let input = child.stdin.take().ok_or("no input")?;
+        let output = BufReader::new(child.stdout.take().ok_or("no output")?);
+        Ok(Self { input, output, line: String::new(), _child: Ended(child) })
+    }
+}
+
+impl Peer for Lines {
+    fn ask(&mut self, first: u64, calls: u32) -> Outcome {
+        for id in first..first + u64::from(calls) {
+            self.input.write_all(format!("{}\n", call_message(id)).as_bytes())?;
+            self.line.clear();
+            self.output.read_line(&mut self.line)?;
+            expect_answer(self.line.as_bytes())?;
+        }
+        Ok(())
+    }
+}
+
+/// A child that is asked over HTTP.
+struct Http {
+    runtime: tokio::runtime::Runtime,
+    client: HttpClient,
+    _child: Ended,
+}
+
+impl Http {
+    fn start(server: &str) -> Outcome<Self> {
+        let mut child = child::spawn(&["serve", server, "http"])?;
+        let output = child.stdout.take().ok_or("no output")?;
+        let mut address = String::new();
+        BufReader::new(output).read_line(&mut address)?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let client = runtime.block_on(HttpClient::connect(address.trim().parse()?))?;
+        Ok(Self { runtime, client, _child: Ended(child) })
+    }
+}
+
+impl Peer for Http {
+    fn ask(&mut self, first: u64, calls: u32) -> Outcome {
+        let Self { runtime, client, .. } = self;
+        runtime.block_on(async {
+            for id in first..first + u64::from(calls) {
+                expect_answer(client.post(&call_message(id)).await?)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Ends its child when dropped.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
