@@ -1,7 +1,19 @@
 //! Cards, decks and reviews for learners and their tutoring agents.
 //!
-//! The domain stands at the top: [`fsrs`] decides when a card comes back. It knows nothing of
-//! tools; what an agent sees is declared in `tools/`.
+//! The domain stands at the top: [`fsrs`] decides when a card comes back, [`deck`], [`note`] and
+//! [`card`] are what a collection is made of, [`store`] keeps it and [`search`] finds things in
+//! it. None of this knows of tools; what an agent sees is declared in `tools/`.
 
+pub mod card;
+pub mod deck;
 pub mod fsrs;
+pub mod ids;
+pub mod library;
+pub mod note;
 pub mod numbers;
+pub mod problem;
+pub mod queue;
+pub mod render;
+pub mod review;
+pub mod search;
+pub mod store;

@@ -3,3 +3,4 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail tests")]
 
 mod fsrs_reference;
+mod study;

@@ -1,0 +1,109 @@
+//! What can be wrong with what a learner or an agent asks for.
+
+use crate::deck::BadDeckName;
+use crate::ids::{ActionId, CardId, DeckId, NoteId, SessionId};
+use crate::search::BadSearch;
+
+/// Something that could not be done, in the words of this field.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Problem {
+    /// There is no such deck.
+    #[error("deck `{0}` does not exist")]
+    NoDeck(String),
+    /// There is no such card.
+    #[error("card `{0}` does not exist")]
+    NoCard(CardId),
+    /// There is no such note.
+    #[error("note `{0}` does not exist")]
+    NoNote(NoteId),
+    /// There is no such session.
+    #[error("session `{0}` does not exist or has ended")]
+    NoSession(SessionId),
+    /// There is no such action.
+    #[error("action `{0}` does not exist")]
+    NoAction(ActionId),
+    /// There is nothing to undo.
+    #[error("there is nothing to undo")]
+    NothingToUndo,
+    /// It has been undone.
+    #[error("action `{0}` has been undone already")]
+    AlreadyUndone(ActionId),
+    /// Something was changed since.
+    #[error("action `{action}` cannot be undone: {what} was changed since")]
+    ChangedSince {
+        /// The action.
+        action: ActionId,
+        /// What was changed.
+        what: String,
+    },
+    /// A deck of that name exists.
+    #[error("there is a deck `{0}` already")]
+    DeckExists(String),
+    /// A name that cannot be one.
+    #[error(transparent)]
+    DeckName(#[from] BadDeckName),
+    /// A filtered deck cannot hold cards.
+    #[error("deck `{0}` is filtered: it shows cards of other decks and holds none itself")]
+    FilteredDeck(DeckId),
+    /// The note would make no card.
+    #[error("this note would make no card: {0}")]
+    NoCards(&'static str),
+    /// Somebody else was faster.
+    #[error("card `{card}` has version {current}, you changed version {given}")]
+    StaleVersion {
+        /// The card.
+        card: CardId,
+        /// The version it has.
+        current: i64,
+        /// The version that was given.
+        given: i64,
+    },
+    /// A search with a mistake.
+    #[error(transparent)]
+    Search(#[from] BadSearch),
+    /// A token that we did not make.
+    #[error("this is not a token that `get-next-card` or `reveal-answer` gave")]
+    ForeignToken,
+    /// The front was not turned yet.
+    #[error("the answer of card `{0}` has not been revealed")]
+    NotRevealed(CardId),
+    /// A token for what has been answered since.
+    #[error("card `{0}` was answered or rescheduled since this token was given")]
+    SpentToken(CardId),
+    /// A repetition that is none.
+    #[error("this token was used with the rating `{first}`, not `{second}`")]
+    OtherRating {
+        /// The rating that counts.
+        first: &'static str,
+        /// The one that was given now.
+        second: &'static str,
+    },
+    /// It cannot be studied now.
+    #[error("card `{card}` is {state} and cannot be reviewed")]
+    Held {
+        /// The card.
+        card: CardId,
+        /// Why not.
+        state: &'static str,
+    },
+    /// Not enough to go by.
+    #[error("there are {have} reviews, {need} are needed")]
+    TooFewReviews {
+        /// How many there are.
+        have: usize,
+        /// How many are needed.
+        need: usize,
+    },
+    /// A file that cannot be read.
+    #[error("{0}")]
+    File(String),
+    /// The store failed; for the log.
+    #[error("the store failed: {0}")]
+    Store(String),
+}
+
+impl From<rusqlite::Error> for Problem {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Store(error.to_string())
+    }
+}

@@ -1,0 +1,387 @@
+//! What is on a card: Anki's templates, clozes, and text without markup.
+//!
+//! `{{Field}}`, `{{FrontSide}}`, `{{cloze:Field}}`, `{{type:Field}}`, `{{hint:Field}}` and other
+//! filters, and the sections `{{#Field}}…{{/Field}}` and `{{^Field}}…{{/Field}}`.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::note::{NoteType, Template};
+
+/// A card's two sides, as HTML.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Sides {
+    /// What is asked.
+    pub front: String,
+    /// The answer, with the front where the template puts it.
+    pub back: String,
+    /// What is to be typed, where the card asks for that.
+    pub typed: Option<String>,
+}
+
+/// The two sides of a card.
+pub fn sides(note_type: &NoteType, fields: &[String], tags: &[String], ordinal: u32) -> Sides {
+    let Some(template) = note_type.template(ordinal) else {
+        return Sides {
+            front: fields.first().cloned().unwrap_or_default(),
+            back: fields.join("\n"),
+            typed: None,
+        };
+    };
+    let page = |side| Page { note_type, fields, tags, ordinal, template, side };
+    let front = page(Side::Front).fill(&template.question, "");
+    let back = page(Side::Back).fill(&template.answer, &front);
+    Sides {
+        front: front.trim().to_owned(),
+        back: back.trim().to_owned(),
+        typed: page(Side::Front).typed(&template.question),
+    }
+}
+
+/// Whether the front would show anything of the note.
+pub fn has_front(template: &Template, note_type: &NoteType, fields: &[String]) -> bool {
+    let page = Page { note_type, fields, tags: &[], ordinal: 0, template, side: Side::Front };
+    page.shows_a_field(&template.question)
+}
+
+/// The numbers of the gaps in a text.
+pub fn cloze_numbers(text: &str) -> Vec<u32> {
+    static GAP: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\{\{c(\d{1,3})::").ok());
+    let Some(gap) = GAP.as_ref() else { return Vec::new() };
+    gap.captures_iter(text)
+        .filter_map(|found| found.get(1)?.as_str().parse().ok())
+        .filter(|number| *number > 0)
+        .collect()
+}
+
+/// Text without markup, with the few entities that occur written out.
+pub fn plain(html: &str) -> String {
+    static MARKUP: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"(?is)<!--.*?-->|<style.*?</style>|<script.*?</script>|<[^<>]*>").ok()
+    });
+    let broken = html.replace("<br>", "\n").replace("<hr id=answer>", "\n").replace("</div>", "\n");
+    let bare = MARKUP
+        .as_ref()
+        .map_or_else(|| broken.clone(), |markup| markup.replace_all(&broken, "").into_owned());
+    let entities = [
+        ("&nbsp;", " "),
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&quot;", "\""),
+        ("&#39;", "'"),
+        ("&amp;", "&"),
+    ];
+    let text = entities.iter().fold(bare, |text, (entity, letter)| text.replace(entity, letter));
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines.join("\n")
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Side {
+    Front,
+    Back,
+}
+
+struct Page<'a> {
+    note_type: &'a NoteType,
+    fields: &'a [String],
+    tags: &'a [String],
+    ordinal: u32,
+    template: &'a Template,
+    side: Side,
+}
+
+impl Page<'_> {
+    fn fill(&self, template: &str, front: &str) -> String {
+        let mut text = String::with_capacity(template.len());
+        let mut rest = template;
+        while let Some((before, from)) = rest.split_once("{{") {
+            text.push_str(before);
+            let Some((tag, after)) = from.split_once("}}") else {
+                text.push_str("{{");
+                rest = from;
+                continue;
+            };
+            let tag = tag.trim();
+            rest = match tag.chars().next() {
+                Some(mark @ ('#' | '^')) => {
+                    let name = tag.get(1..).unwrap_or_default().trim();
+                    let (inside, outside) = section(after, name);
+                    if self.section_shows(name, mark == '#') {
+                        text.push_str(&self.fill(inside, front));
+                    }
+                    outside
+                }
+                Some('/' | '!') => after,
+                _ => {
+                    text.push_str(&self.value(tag, front));
+                    after
+                }
+            };
+        }
+        text + rest
+    }
+
+    fn section_shows(&self, name: &str, wants_text: bool) -> bool {
+        // `{{#c1}}` asks whether this is the card of the first gap.
+        if let Some(number) = name.strip_prefix('c').and_then(|digits| digits.parse::<u32>().ok())
+            && self.note_type.cloze
+        {
+            return (number == self.ordinal + 1) == wants_text;
+        }
+        let filled = self.field(name).is_some_and(|field| !plain_is_empty(field));
+        filled == wants_text
+    }
+
+    fn value(&self, tag: &str, front: &str) -> String {
+        let (filters, name) =
+            tag.rsplit_once(':').map_or(("", tag), |(filters, name)| (filters, name.trim()));
+        match name {
+            "FrontSide" => return front.to_owned(),
+            "Tags" => return self.tags.join(" "),
+            "Type" => return self.note_type.name.clone(),
+            "Card" => return self.template.name.clone(),
+            _ => {}
+        }
+        let Some(field) = self.field(name) else { return String::new() };
+        filters
+            .rsplit(':')
+            .fold(field.to_owned(), |text, filter| self.filtered(&text, filter.trim()))
+    }
+
+    fn filtered(&self, text: &str, filter: &str) -> String {
+        match (filter, self.side) {
+            ("cloze", _) => gaps(text, self.ordinal + 1, self.side),
+            ("type", Side::Front) => String::new(),
+            ("hint", Side::Front) => "[hint]".to_owned(),
+            ("text", _) => plain(text),
+            _ => text.to_owned(),
+        }
+    }
+
+    fn field(&self, name: &str) -> Option<&str> {
+        let place =
+            self.note_type.fields.iter().position(|field| field.eq_ignore_ascii_case(name))?;
+        self.fields.get(place).map(String::as_str)
+    }
+
+    fn typed(&self, question: &str) -> Option<String> {
+        let (_, after) = question.split_once("{{type:")?;
+        let (tag, _) = after.split_once("}}")?;
+        match tag.strip_prefix("cloze:") {
+            Some(name) => Some(hidden(self.field(name)?, self.ordinal + 1).join(", ")),
+            None => self.field(tag.trim()).map(plain),
+        }
+    }
+
+    /// Whether a front refers to a field that has something in it, sections taken into account.
+    fn shows_a_field(&self, question: &str) -> bool {
+        let mut rest = question;
+        while let Some((_, from)) = rest.split_once("{{") {
+            let Some((tag, after)) = from.split_once("}}") else { return false };
+            let tag = tag.trim();
+            rest = after;
+            match tag.chars().next() {
+                Some(mark @ ('#' | '^')) => {
+                    let name = tag.get(1..).unwrap_or_default().trim();
+                    let (inside, outside) = section(after, name);
+                    if self.section_shows(name, mark == '#') && self.shows_a_field(inside) {
+                        return true;
+                    }
+                    rest = outside;
+                }
+                Some('/' | '!') => {}
+                _ => {
+                    let name = tag.rsplit(':').next().unwrap_or(tag).trim();
+                    if self.field(name).is_some_and(|field| !plain_is_empty(field)) {
+                        return true;
+                    }
+                }
+            }
+        }
+        false
+    }
+}
+
+fn plain_is_empty(field: &str) -> bool {
+    !field.contains("<img") && !field.contains("[sound:") && plain(field).is_empty()
+}
+
+/// What lies inside a section, and what comes after it; an open section goes to the end.
+fn section<'a>(after: &'a str, name: &str) -> (&'a str, &'a str) {
+    let mut from = 0;
+    while let Some(place) = after.get(from..).and_then(|rest| rest.find("{{/")) {
+        let start = from + place;
+        let Some(length) = after.get(start..).and_then(|rest| rest.find("}}")) else { break };
+        let tag = after.get(start + 3..start + length).unwrap_or_default();
+        if tag.trim() == name {
+            return (
+                after.get(..start).unwrap_or_default(),
+                after.get(start + length + 2..).unwrap_or_default(),
+            );
+        }
+        from = start + length;
+    }
+    (after, "")
+}
+
+/// A text with gaps: the wanted one hidden on the front, all others written out.
+fn gaps(text: &str, wanted: u32, side: Side) -> String {
+    if !cloze_numbers(text).contains(&wanted) {
+        return String::new();
+    }
+    let mut shown = String::new();
+    walk(text, &mut |piece| match piece {
+        Piece::Text(text) => shown.push_str(text),
+        Piece::Gap { number, inside, hint } => {
+            let inner = fill_inner(inside, wanted, side);
+            match (number == wanted, side) {
+                (true, Side::Front) => {
+                    shown.push_str(&format!("[{}]", if hint.is_empty() { "..." } else { hint }));
+                }
+                (true, Side::Back) => shown.push_str(&format!("<b>{inner}</b>")),
+                (false, _) => shown.push_str(&inner),
+            }
+        }
+    });
+    shown
+}
+
+fn fill_inner(inside: &str, wanted: u32, side: Side) -> String {
+    if inside.contains("{{c") && !cloze_numbers(inside).is_empty() {
+        let mut shown = String::new();
+        walk(inside, &mut |piece| match piece {
+            Piece::Text(text) => shown.push_str(text),
+            Piece::Gap { number, inside, hint } if number == wanted && side == Side::Front => {
+                let _ = inside;
+                shown.push_str(&format!("[{}]", if hint.is_empty() { "..." } else { hint }));
+            }
+            Piece::Gap { inside, .. } => shown.push_str(&fill_inner(inside, wanted, side)),
+        });
+        return shown;
+    }
+    inside.to_owned()
+}
+
+fn hidden(text: &str, wanted: u32) -> Vec<String> {
+    let mut found = Vec::new();
+    walk(text, &mut |piece| {
+        if let Piece::Gap { number, inside, .. } = piece
+            && number == wanted
+        {
+            found.push(plain(inside));
+        }
+    });
+    found
+}
+
+enum Piece<'a> {
+    Text(&'a str),
+    Gap { number: u32, inside: &'a str, hint: &'a str },
+}
+
+fn walk<'a>(text: &'a str, see: &mut dyn FnMut(Piece<'a>)) {
+    let mut rest = text;
+    while let Some(place) = rest.find("{{c") {
+        let (before, from) = rest.split_at(place);
+        let Some((number, body, after)) = gap(from) else {
+            let (mark, after) = from.split_at(3);
+            see(Piece::Text(before));
+            see(Piece::Text(mark));
+            rest = after;
+            continue;
+        };
+        see(Piece::Text(before));
+        let (inside, hint) = match body.rsplit_once("::") {
+            Some((inside, hint)) if !hint.contains("}}") && !inside.ends_with("{{c") => {
+                (inside, hint)
+            }
+            _ => (body, ""),
+        };
+        see(Piece::Gap { number, inside, hint });
+        rest = after;
+    }
+    see(Piece::Text(rest));
+}
+
+/// `{{c1::body}}rest`, where the body may hold gaps of its own.
+fn gap(from: &str) -> Option<(u32, &str, &str)> {
+    let (digits, body) = from.strip_prefix("{{c")?.split_once("::")?;
+    let number = digits.parse().ok().filter(|number| *number > 0)?;
+    let (mut depth, mut place) = (1_u32, 0);
+    while place < body.len() {
+        let rest = body.get(place..)?;
+        if rest.starts_with("{{") {
+            depth += 1;
+            place += 2;
+        } else if rest.starts_with("}}") {
+            depth -= 1;
+            if depth == 0 {
+                return Some((number, body.get(..place)?, body.get(place + 2..)?));
+            }
+            place += 2;
+        } else {
+            place += rest.chars().next().map_or(1, char::len_utf8);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::note::Form;
+
+    fn shown(form: Form, fields: &[&str], ordinal: u32) -> (String, String) {
+        let fields: Vec<String> = fields.iter().map(|field| (*field).to_owned()).collect();
+        let sides = sides(&form.note_type(), &fields, &[], ordinal);
+        (plain(&sides.front), plain(&sides.back))
+    }
+
+    #[test]
+    fn a_front_never_shows_the_answer_and_a_back_does() {
+        let pair = |front: &str, back: &str| (front.to_owned(), back.to_owned());
+        assert_eq!(
+            shown(Form::Basic, &["Thailand", "Bangkok"], 0),
+            pair("Thailand", "Thailand\nBangkok")
+        );
+        assert_eq!(shown(Form::Reversed, &["a", "b"], 1), pair("b", "b\na"));
+        assert_eq!(shown(Form::Typed, &["2+2", "4"], 0), pair("2+2", "2+2\n4"));
+        let cloze = "{{c1::Mitochondria}} produce {{c2::ATP::molecule}}";
+        assert_eq!(
+            shown(Form::Cloze, &[cloze, ""], 1),
+            pair("Mitochondria produce [molecule]", "Mitochondria produce ATP")
+        );
+        let nested = "{{c1::a {{c2::b}} c}}";
+        assert_eq!(shown(Form::Cloze, &[nested, ""], 1).0, "a [...] c");
+        assert_eq!(shown(Form::Cloze, &[nested, ""], 0).0, "[...]");
+    }
+
+    #[test]
+    fn what_is_to_be_typed_is_known_but_not_shown() {
+        let fields = ["2+2".to_owned(), "<b>4</b>".to_owned()];
+        let sides = sides(&Form::Typed.note_type(), &fields, &[], 0);
+        assert_eq!(sides.typed.as_deref(), Some("4"));
+        assert!(!sides.front.contains('4'));
+    }
+
+    #[test]
+    fn sections_show_when_their_field_does() {
+        let mut note_type = Form::Basic.note_type();
+        note_type.templates[0].question =
+            "{{#Back}}has {{Front}}{{/Back}}{{^Back}}none{{/Back}}".to_owned();
+        let front =
+            |back: &str| sides(&note_type, &["f".to_owned(), back.to_owned()], &[], 0).front;
+        assert_eq!((front("x"), front(" <br> ")), ("has f".to_owned(), "none".to_owned()));
+    }
+
+    #[test]
+    fn broken_templates_and_texts_do_no_harm() {
+        for text in ["{{", "{{c1::", "{{c::a}}", "{{c0::a}}", "{{#a}}b", "}}", "{{c1::{{c2::}}"] {
+            let mut note_type = Form::Cloze.note_type();
+            note_type.templates[0].question.push_str(text);
+            let _ = sides(&note_type, &[text.to_owned(), String::new()], &[], 0);
+        }
+    }
+}

@@ -1,0 +1,404 @@
+//! Reviewing a card without seeing its answer first.
+//!
+//! A token is good for one showing of one card: it carries the card, how often its schedule has
+//! changed, and when it was shown, signed with the collection's secret. `get-next-card` gives
+//! one for the front; turning the card gives the second, and only that one can be rated. Once
+//! the card is answered its schedule has changed and both are spent; but the same answer sent
+//! again gets the same result again, and counts once.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::card::{Card, Hold, Receipt, Review, ReviewKind};
+use crate::deck::{DeckOptions, LeechAction};
+use crate::fsrs::{Micros, Phase, Rating, Schedule, Seed};
+use crate::ids::{CardId, DeckId, ReviewId, SessionId};
+use crate::library;
+use crate::numbers::{real, whole};
+use crate::problem::Problem;
+use crate::store::{Ledger, Records};
+
+/// The tag of a card that is forgotten too often.
+pub const LEECH_TAG: &str = "leech";
+/// Longer than this nobody thinks about a card.
+const LONGEST_ANSWER_MS: i64 = 60_000;
+
+/// Which side of a card was shown.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Side {
+    /// The question.
+    Front,
+    /// The answer.
+    Back,
+}
+
+/// One showing of one card.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Showing {
+    /// What was shown.
+    pub side: Side,
+    /// The card.
+    pub card: CardId,
+    /// Its count of changes.
+    pub sequence: i64,
+    /// When its front was shown.
+    pub shown: Micros,
+}
+
+impl Showing {
+    /// The token for it.
+    pub fn token(&self, secret: &[u8]) -> String {
+        let text = self.text();
+        format!("{text}.{}", signature(secret, &text))
+    }
+
+    /// What a token is for, if we made it.
+    pub fn of(token: &str, secret: &[u8]) -> Result<Self, Problem> {
+        let parsed = token.rsplit_once('.').and_then(|(text, signed)| {
+            // Every byte is compared, so that time tells nothing.
+            let expected = signature(secret, text);
+            let differs = expected
+                .bytes()
+                .zip(signed.bytes())
+                .fold(expected.len() ^ signed.len(), |sum, (a, b)| sum | usize::from(a ^ b));
+            (differs == 0).then(|| Self::parse(text)).flatten()
+        });
+        parsed.ok_or(Problem::ForeignToken)
+    }
+
+    fn text(&self) -> String {
+        let side = match self.side {
+            Side::Front => "front",
+            Side::Back => "back",
+        };
+        format!("{side}.{}.{}.{}", self.card.0, self.sequence, self.shown)
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('.');
+        let side = match parts.next()? {
+            "front" => Side::Front,
+            "back" => Side::Back,
+            _ => return None,
+        };
+        let mut number = || parts.next()?.parse::<i64>().ok();
+        Some(Self { side, card: CardId(number()?), sequence: number()?, shown: number()? })
+    }
+}
+
+/// HMAC-SHA-256, of which 96 bits are enough.
+fn signature(secret: &[u8], text: &str) -> String {
+    let pad = |byte: u8| -> Vec<u8> {
+        (0..64).map(|place| secret.get(place).copied().unwrap_or(0) ^ byte).collect()
+    };
+    let inner = Sha256::new().chain_update(pad(0x36)).chain_update(text).finalize();
+    let outer = Sha256::new().chain_update(pad(0x5c)).chain_update(inner).finalize();
+    outer.iter().take(12).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The card that a token is for, if the token is still good.
+pub fn shown_card(records: &dyn Records, token: &str) -> Result<(Showing, Card), Problem> {
+    let showing = Showing::of(token, &records.secret()?)?;
+    let card = library::card(records, showing.card)?;
+    if card.sequence != showing.sequence {
+        return Err(Problem::SpentToken(card.id));
+    }
+    Ok((showing, card))
+}
+
+/// An answer to be recorded.
+#[derive(Clone, Debug)]
+pub struct Answer<'a> {
+    /// The token of the back.
+    pub token: &'a str,
+    /// How well it was recalled.
+    pub rating: Rating,
+    /// Milliseconds it took, if the agent measured it.
+    pub taken_ms: Option<i64>,
+    /// How sure the learner felt before the card was turned, from 0 to 1.
+    pub felt: Option<f64>,
+    /// The session it belongs to.
+    pub session: Option<SessionId>,
+}
+
+/// What came of an answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The entry in the log.
+    pub review: ReviewId,
+    /// The card.
+    pub card: CardId,
+    /// Its deck.
+    pub deck: DeckId,
+    /// How well it was recalled.
+    pub rating: Rating,
+    /// Where the card was in its life.
+    pub from: Phase,
+    /// Where it is now.
+    pub to: Phase,
+    /// When it comes back.
+    pub due: Micros,
+    /// In how many days; 0 while in steps.
+    pub interval_days: u32,
+    /// Days until recall falls to nine in ten.
+    pub stability: f64,
+    /// From 1 to 10.
+    pub difficulty: f64,
+    /// What chance of recall was expected.
+    pub predicted: Option<f64>,
+    /// How often it has been forgotten.
+    pub lapses: u32,
+    /// Whether it has just become a leech.
+    pub leech: bool,
+    /// Whether that suspended it.
+    pub suspended: bool,
+    /// Cards of the same note that now wait until tomorrow.
+    pub buried: Vec<CardId>,
+    /// Milliseconds it took.
+    pub taken_ms: i64,
+}
+
+/// Records an answer; true beside the outcome when it had been recorded before.
+pub fn submit(
+    ledger: &mut dyn Ledger,
+    answer: &Answer<'_>,
+    now: Micros,
+) -> Result<(Outcome, bool), Problem> {
+    if let Some(before) = ledger.review_by_token(answer.token)? {
+        return repeated(&before, answer.rating).map(|outcome| (outcome, true));
+    }
+    let (showing, card) = shown_card(ledger, answer.token)?;
+    if showing.side == Side::Front {
+        return Err(Problem::NotRevealed(card.id));
+    }
+    refuse_held(&card, now)?;
+    let options = library::options_of(ledger, card.deck)?;
+    let outcome = record(ledger, card, &options, answer, &showing, now)?;
+    Ok((outcome, false))
+}
+
+fn repeated(before: &Review, rating: Rating) -> Result<Outcome, Problem> {
+    let kept = before.receipt.as_ref().map_or("", |receipt| &receipt.outcome);
+    let outcome: Outcome =
+        serde_json::from_str(kept).map_err(|error| Problem::Store(error.to_string()))?;
+    if outcome.rating != rating {
+        return Err(Problem::OtherRating {
+            first: outcome.rating.as_str(),
+            second: rating.as_str(),
+        });
+    }
+    Ok(outcome)
+}
+
+/// A card that something holds back is not answered.
+pub fn refuse_held(card: &Card, now: Micros) -> Result<(), Problem> {
+    let state = match card.held(now) {
+        Hold::None | Hold::BuriedByHand | Hold::BuriedAsSibling => return Ok(()),
+        Hold::Suspended => "suspended",
+        Hold::Draft => "a draft",
+    };
+    Err(Problem::Held { card: card.id, state })
+}
+
+/// The seed of a card's next answer.
+pub const fn seed(card: &Card) -> Seed {
+    Seed { card: card.id.0, repetition: card.reps }
+}
+
+fn record(
+    ledger: &mut dyn Ledger,
+    mut card: Card,
+    options: &DeckOptions,
+    answer: &Answer<'_>,
+    showing: &Showing,
+    now: Micros,
+) -> Result<Outcome, Problem> {
+    let scheduler = options.scheduler();
+    let before = card.schedule;
+    let predicted = scheduler.retrievability(&before, now);
+    card.schedule = scheduler.answer(&before, answer.rating, now, seed(&card));
+    card.reps += 1;
+    let lapsed = before.phase == Phase::Review && answer.rating == Rating::Again;
+    card.lapses += u32::from(lapsed);
+    card.hold = Hold::None;
+    card.held_until = None;
+    card.sequence += 1;
+    card.modified = now;
+    let leech = lapsed && is_leech(card.lapses, options.leech_threshold);
+    let suspended = leech && options.leech_action == LeechAction::Suspend;
+    if suspended {
+        card.hold = Hold::Suspended;
+    }
+    ledger.put_card(&card)?;
+    if leech {
+        library::retag(ledger, card.id, &[LEECH_TAG.to_owned()], &[], now)?;
+    }
+    let buried = if options.bury_siblings {
+        bury_siblings(ledger, &card, options, now)?
+    } else {
+        Vec::new()
+    };
+    count(ledger, &card, before.phase, options, now)?;
+    let measured = answer.taken_ms.unwrap_or((now - showing.shown) / 1000);
+    let taken_ms = measured.clamp(0, LONGEST_ANSWER_MS);
+    let outcome = Outcome {
+        review: fresh_review_id(ledger, now)?,
+        card: card.id,
+        deck: card.deck,
+        rating: answer.rating,
+        from: before.phase,
+        to: card.schedule.phase,
+        due: card.schedule.due,
+        interval_days: card.schedule.interval_days,
+        stability: card.schedule.memory.map_or(0.0, |memory| memory.stability),
+        difficulty: card.schedule.memory.map_or(0.0, |memory| memory.difficulty),
+        predicted,
+        lapses: card.lapses,
+        leech,
+        suspended,
+        buried,
+        taken_ms,
+    };
+    log(ledger, &outcome, &before, answer, now)?;
+    if let Some(id) = answer.session {
+        let mut session = ledger
+            .session(id)?
+            .filter(|session| session.ended.is_none())
+            .ok_or(Problem::NoSession(id))?;
+        session.answered += 1;
+        session.passed += u32::from(answer.rating.passed());
+        session.taken_ms += taken_ms;
+        ledger.put_session(&session)?;
+    }
+    Ok(outcome)
+}
+
+/// At the threshold, and then after every half of it.
+const fn is_leech(lapses: u32, threshold: u32) -> bool {
+    if threshold == 0 || lapses < threshold {
+        return false;
+    }
+    let half = threshold.div_ceil(2);
+    (lapses - threshold).is_multiple_of(half)
+}
+
+fn bury_siblings(
+    ledger: &mut dyn Ledger,
+    card: &Card,
+    options: &DeckOptions,
+    now: Micros,
+) -> Result<Vec<CardId>, Problem> {
+    let tomorrow = options.calendar().next_start(now);
+    let mut buried = Vec::new();
+    for mut sibling in ledger.cards_of(card.note)? {
+        let waits = match sibling.schedule.phase {
+            Phase::New => true,
+            Phase::Review => sibling.schedule.due < tomorrow,
+            Phase::Learning | Phase::Relearning => false,
+        };
+        if sibling.id == card.id || !waits || sibling.held(now) != Hold::None {
+            continue;
+        }
+        sibling.hold = Hold::BuriedAsSibling;
+        sibling.held_until = Some(tomorrow);
+        ledger.put_card(&sibling)?;
+        buried.push(sibling.id);
+    }
+    Ok(buried)
+}
+
+/// Uses up the day's limits of the deck and of those above it.
+fn count(
+    ledger: &mut dyn Ledger,
+    card: &Card,
+    from: Phase,
+    options: &DeckOptions,
+    now: Micros,
+) -> Result<(), Problem> {
+    if !matches!(from, Phase::New | Phase::Review) {
+        return Ok(());
+    }
+    let day = options.calendar().day(now);
+    let decks = ledger.decks()?;
+    let Some(own) = decks.iter().find(|deck| deck.id == card.deck) else { return Ok(()) };
+    for deck in decks.iter().filter(|deck| own.name.is_within(&deck.name)) {
+        let mut tally = ledger.tally(deck.id, day)?;
+        tally.new += u32::from(from == Phase::New);
+        tally.reviews += 1;
+        ledger.put_tally(deck.id, day, tally)?;
+    }
+    Ok(())
+}
+
+/// The moment in milliseconds, or the next that is free: also when the clock went back.
+fn fresh_review_id(ledger: &dyn Ledger, now: Micros) -> Result<ReviewId, Problem> {
+    let last = ledger.last_answer()?.unwrap_or(0) / 1000;
+    let here = now.div_euclid(1000);
+    Ok(ReviewId(if here > last { here } else { last + 1 }))
+}
+
+fn log(
+    ledger: &mut dyn Ledger,
+    outcome: &Outcome,
+    before: &Schedule,
+    answer: &Answer<'_>,
+    now: Micros,
+) -> Result<(), Problem> {
+    let kind = match before.phase {
+        Phase::New | Phase::Learning => ReviewKind::Learning,
+        Phase::Review if before.due > now => ReviewKind::Early,
+        Phase::Review => ReviewKind::Review,
+        Phase::Relearning => ReviewKind::Relearning,
+    };
+    let interval = match outcome.interval_days {
+        0 => -((outcome.due - now) / 1_000_000),
+        days => i64::from(days),
+    };
+    let kept = serde_json::to_string(outcome).map_err(|error| Problem::Store(error.to_string()))?;
+    ledger.put_review(&Review {
+        id: outcome.review,
+        card: outcome.card,
+        rating: outcome.rating.ordinal(),
+        kind,
+        interval,
+        last_interval: i64::from(before.interval_days),
+        // Where Anki keeps the ease it keeps the difficulty of FSRS, from 100 to 1100.
+        factor: whole((outcome.difficulty - 1.0) / 9.0 * real(1000)) + 100,
+        taken_ms: outcome.taken_ms,
+        predicted: outcome.predicted,
+        felt: answer.felt,
+        receipt: Some(Receipt { token: answer.token.to_owned(), outcome: kept }),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHOWING: Showing =
+        Showing { side: Side::Back, card: CardId(123), sequence: 4, shown: 99 };
+
+    #[test]
+    fn only_our_own_tokens_are_taken() {
+        let token = SHOWING.token(b"secret");
+        assert_eq!(Showing::of(&token, b"secret"), Ok(SHOWING));
+        let forged = token.replace("back", "front");
+        for bad in [forged.as_str(), "", "back.123.4.99.", "back.123.4.99", "a.b"] {
+            assert_eq!(Showing::of(bad, b"secret"), Err(Problem::ForeignToken), "token: {bad:?}");
+        }
+        assert_eq!(Showing::of(&token, b"other"), Err(Problem::ForeignToken));
+    }
+
+    #[test]
+    fn the_signature_is_an_hmac() {
+        // RFC 4231, test case 2, first 12 bytes.
+        assert_eq!(signature(b"Jefe", "what do ya want for nothing?"), "5bdcc146bf60754e6a042426");
+    }
+
+    #[test]
+    fn a_leech_is_found_at_the_threshold_and_after_every_half() {
+        let found: Vec<u32> = (0..20).filter(|lapses| is_leech(*lapses, 8)).collect();
+        assert_eq!(found, [8, 12, 16]);
+        assert!(!is_leech(5, 0));
+    }
+}

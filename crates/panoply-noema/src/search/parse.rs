@@ -1,0 +1,542 @@
+//! From a query to its tree.
+
+use super::{Comparison, Matching, Node, Property, State, Test};
+
+/// The longest query that is read.
+const LONGEST: usize = 4000;
+/// The deepest nesting of brackets that is read.
+const DEEPEST: usize = 64;
+
+/// A mistake in a query: where it is and what was expected there.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("at character {position} of the search: {problem}; expected {expected}")]
+pub struct BadSearch {
+    /// Which character, from 1.
+    pub position: usize,
+    /// What is wrong.
+    pub problem: String,
+    /// What would be right.
+    pub expected: String,
+}
+
+/// Reads a query; an empty one finds everything.
+pub fn parse(query: &str) -> Result<Node, BadSearch> {
+    if query.chars().count() > LONGEST {
+        return Err(BadSearch {
+            position: LONGEST,
+            problem: "the query goes on too long".to_owned(),
+            expected: format!("at most {LONGEST} characters"),
+        });
+    }
+    let mut reader = Reader { letters: query.chars().collect(), place: 0, depth: 0 };
+    let node = reader.alternatives()?;
+    match reader.peek() {
+        None => Ok(node),
+        Some(_) => {
+            Err(reader.mistake("`)` closes nothing", "a `(` before it, or `\\)` for the character"))
+        }
+    }
+}
+
+struct Reader {
+    letters: Vec<char>,
+    place: usize,
+    depth: usize,
+}
+
+enum Word {
+    And,
+    Or,
+    Term(Node),
+}
+
+impl Reader {
+    /// Terms side by side are all wanted; `or` separates alternatives and binds less.
+    fn alternatives(&mut self) -> Result<Node, BadSearch> {
+        let mut alternatives: Vec<Vec<Node>> = vec![Vec::new()];
+        let mut open = false;
+        loop {
+            self.skip_blanks();
+            let start = self.place;
+            if matches!(self.peek(), None | Some(')')) {
+                break;
+            }
+            let empty = alternatives.last().is_none_or(Vec::is_empty);
+            match self.word()? {
+                Word::Term(node) => {
+                    open = false;
+                    if let Some(terms) = alternatives.last_mut() {
+                        terms.push(node);
+                    }
+                }
+                Word::And | Word::Or if empty || open => {
+                    self.place = start;
+                    return Err(self.mistake("`and` or `or` joins nothing", "a term on both sides"));
+                }
+                Word::And => open = true,
+                Word::Or => {
+                    open = true;
+                    alternatives.push(Vec::new());
+                }
+            }
+        }
+        if open {
+            return Err(self.mistake("the query ends after `and` or `or`", "a term"));
+        }
+        let mut nodes: Vec<Node> = alternatives.into_iter().map(all_of).collect();
+        Ok(if nodes.len() == 1 { nodes.pop().unwrap_or(Node::All) } else { Node::Or(nodes) })
+    }
+
+    fn word(&mut self) -> Result<Word, BadSearch> {
+        if self.eat('-') {
+            self.refuse_end()?;
+            return match self.word()? {
+                Word::Term(node) => Ok(Word::Term(Node::Not(Box::new(node)))),
+                Word::And | Word::Or => {
+                    Err(self.mistake("`-` negates nothing", "a term after `-`"))
+                }
+            };
+        }
+        if self.eat('(') {
+            return self.group();
+        }
+        let start = self.place;
+        let (text, quoted) = self.term()?;
+        if !quoted && text.eq_ignore_ascii_case("and") {
+            return Ok(Word::And);
+        }
+        if !quoted && text.eq_ignore_ascii_case("or") {
+            return Ok(Word::Or);
+        }
+        test_of(&text).map(|test| Word::Term(Node::Test(test))).map_err(|mistake| BadSearch {
+            position: start + 1,
+            problem: mistake.problem,
+            expected: mistake.expected,
+        })
+    }
+
+    fn group(&mut self) -> Result<Word, BadSearch> {
+        let start = self.place - 1;
+        self.depth += 1;
+        if self.depth > DEEPEST {
+            return Err(self.mistake("too many brackets", "at most 64 inside one another"));
+        }
+        self.skip_blanks();
+        if self.peek() == Some(')') {
+            return Err(self.mistake("nothing between the brackets", "a term"));
+        }
+        let node = self.alternatives()?;
+        if !self.eat(')') {
+            self.place = start;
+            return Err(self.mistake("`(` is never closed", "a `)` further on"));
+        }
+        self.depth -= 1;
+        Ok(Word::Term(node))
+    }
+
+    /// One term with its escapes still in it; quotes may stand around it or around its value.
+    fn term(&mut self) -> Result<(String, bool), BadSearch> {
+        if self.eat('"') {
+            return Ok((self.quoted()?, true));
+        }
+        let mut text = String::new();
+        while let Some(letter) = self.peek() {
+            match letter {
+                '\\' => {
+                    text.push(letter);
+                    self.place += 1;
+                    match self.peek() {
+                        Some(next) => text.push(next),
+                        None => {
+                            return Err(self.mistake(
+                                "the query ends after `\\`",
+                                "the character to take as it is",
+                            ));
+                        }
+                    }
+                }
+                '"' if text.ends_with(':') => {
+                    self.place += 1;
+                    let value = self.quoted()?;
+                    return Ok((text + &value, false));
+                }
+                '"' => {
+                    return Err(self.mistake(
+                        "a quote inside a term",
+                        "quotes around the whole term or its value, or `\\\"`",
+                    ));
+                }
+                ' ' | '\u{3000}' | '\t' | '\n' | '(' | ')' => break,
+                other => text.push(other),
+            }
+            self.place += 1;
+        }
+        Ok((text, false))
+    }
+
+    fn quoted(&mut self) -> Result<String, BadSearch> {
+        let start = self.place - 1;
+        let mut text = String::new();
+        while let Some(letter) = self.peek() {
+            self.place += 1;
+            match letter {
+                '"' if text.is_empty() => {
+                    self.place = start;
+                    return Err(self.mistake("nothing between the quotes", "some text"));
+                }
+                '"' => return Ok(text),
+                '\\' => {
+                    text.push(letter);
+                    if let Some(next) = self.peek() {
+                        text.push(next);
+                        self.place += 1;
+                    }
+                }
+                other => text.push(other),
+            }
+        }
+        self.place = start;
+        Err(self.mistake("a quote that is never closed", "a second `\"` further on"))
+    }
+
+    fn refuse_end(&self) -> Result<(), BadSearch> {
+        match self.peek() {
+            None | Some(' ' | '\u{3000}' | ')') => Err(self.mistake(
+                "`-` negates nothing",
+                "a term right after `-`, or `\\-` for the character",
+            )),
+            Some(_) => Ok(()),
+        }
+    }
+
+    fn skip_blanks(&mut self) {
+        while matches!(self.peek(), Some(' ' | '\u{3000}' | '\t' | '\n')) {
+            self.place += 1;
+        }
+    }
+
+    fn eat(&mut self, wanted: char) -> bool {
+        let there = self.peek() == Some(wanted);
+        self.place += usize::from(there);
+        there
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.letters.get(self.place).copied()
+    }
+
+    fn mistake(&self, problem: &str, expected: &str) -> BadSearch {
+        BadSearch {
+            position: self.place + 1,
+            problem: problem.to_owned(),
+            expected: expected.to_owned(),
+        }
+    }
+}
+
+fn all_of(mut terms: Vec<Node>) -> Node {
+    match terms.len() {
+        0 => Node::All,
+        1 => terms.pop().unwrap_or(Node::All),
+        _ => Node::And(terms),
+    }
+}
+
+struct Mistake {
+    problem: String,
+    expected: String,
+}
+
+fn mistake(problem: impl Into<String>, expected: impl Into<String>) -> Mistake {
+    Mistake { problem: problem.into(), expected: expected.into() }
+}
+
+fn test_of(term: &str) -> Result<Test, Mistake> {
+    let Some((key, value)) = split_at_colon(term) else {
+        return Ok(Test::Text(checked(term)?));
+    };
+    if key.is_empty() {
+        return Err(mistake(
+            "nothing before `:`",
+            "a keyword such as `deck` or the name of a field, or `\\:`",
+        ));
+    }
+    Ok(match key.to_lowercase().as_str() {
+        "deck" => Test::Deck(checked(value)?),
+        "note" => Test::NoteType(checked(value)?),
+        "tag" => Test::Tag(matching(value)?),
+        "card" => match value.parse::<u32>() {
+            Ok(number) => Test::Ordinal(number.saturating_sub(1)),
+            Err(_) => Test::Template(checked(value)?),
+        },
+        "flag" => Test::Flag(number_in(value, 0, 7, "a flag")?.try_into().unwrap_or_default()),
+        "is" => Test::State(state(value)?),
+        "prop" => property(value)?,
+        "rated" => rated(value)?,
+        "resched" => Test::Rescheduled(days(value)?),
+        "added" => Test::Added(days(value)?),
+        "edited" => Test::Edited(days(value)?),
+        "introduced" => Test::Introduced(days(value)?),
+        "cid" => Test::Cards(ids(value)?),
+        "nid" => Test::Notes(ids(value)?),
+        "did" => Test::DeckId(id(value)?),
+        "mid" => Test::NoteTypeId(id(value)?),
+        "re" => Test::Regex(expression(value)?),
+        "nc" => Test::Unaccented(checked(value)?),
+        "w" => Test::Word(checked(value)?),
+        "dupe" => {
+            let (note_type, text) = value.split_once(',').ok_or_else(|| {
+                mistake(format!("`dupe:{value}` has no text"), "`dupe:note type id,text`")
+            })?;
+            Test::Duplicate { note_type: id(note_type)?, text: text.replace('\\', "") }
+        }
+        _ => Test::Field { name: checked(key)?, value: matching(value)? },
+    })
+}
+
+/// The parts before and after the first `:` that is not escaped.
+fn split_at_colon(term: &str) -> Option<(&str, &str)> {
+    let mut escaped = false;
+    for (place, letter) in term.char_indices() {
+        match letter {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            ':' => return Some((term.get(..place)?, term.get(place + 1..)?)),
+            _ => {}
+        }
+    }
+    None
+}
+
+fn matching(value: &str) -> Result<Matching, Mistake> {
+    Ok(if let Some(text) = value.strip_prefix("re:") {
+        Matching::Regex(expression(text)?)
+    } else if let Some(text) = value.strip_prefix("nc:") {
+        Matching::Unaccented(checked(text)?)
+    } else {
+        Matching::Glob(checked(value)?)
+    })
+}
+
+/// Only these characters can be escaped, so that a slip does not silently find nothing.
+fn checked(text: &str) -> Result<String, Mistake> {
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        if letter == '\\' {
+            match letters.next() {
+                Some('\\' | '"' | ':' | '*' | '_' | '(' | ')' | '-') => {}
+                Some(other) => {
+                    return Err(mistake(
+                        format!("`\\{other}` is no escape"),
+                        "`\\` before one of `\\ \" : * _ ( ) -`, or `re:` for a regular expression",
+                    ));
+                }
+                None => return Err(mistake("a `\\` at the end", "the character to take as it is")),
+            }
+        }
+    }
+    Ok(text.to_owned())
+}
+
+fn expression(text: &str) -> Result<String, Mistake> {
+    let text = text.replace("\\\"", "\"");
+    match regex::RegexBuilder::new(&text).size_limit(1 << 20).build() {
+        Ok(_) => Ok(text),
+        Err(error) => {
+            let reason = error.to_string();
+            let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
+            Err(mistake(
+                format!("`{text}` is no regular expression ({reason})"),
+                "one such as `\\d{3}` or `colou?r`",
+            ))
+        }
+    }
+}
+
+fn state(value: &str) -> Result<State, Mistake> {
+    Ok(match value.to_lowercase().as_str() {
+        "new" => State::New,
+        "review" => State::Review,
+        "learn" => State::Learning,
+        "due" => State::Due,
+        "suspended" => State::Suspended,
+        "buried" => State::Buried,
+        "buried-manually" => State::BuriedByHand,
+        "buried-sibling" => State::BuriedAsSibling,
+        "draft" => State::Draft,
+        other => {
+            return Err(mistake(
+                format!("`is:{other}` is no state"),
+                "new, review, learn, due, suspended, buried, buried-manually, buried-sibling or draft",
+            ));
+        }
+    })
+}
+
+fn property(value: &str) -> Result<Test, Mistake> {
+    let sign = Comparison::ALL.iter().find_map(|(sign, comparison)| {
+        let place = value.find(sign)?;
+        Some((value.get(..place)?, *comparison, value.get(place + sign.len()..)?))
+    });
+    let Some((name, comparison, figure)) = sign else {
+        return Err(mistake(
+            format!("`prop:{value}` compares nothing"),
+            "a property, a sign and a number, such as `prop:ivl>=10`",
+        ));
+    };
+    let whole = |label: &str| {
+        figure.parse::<i64>().map_err(|_| {
+            mistake(
+                format!("`{figure}` is no whole number"),
+                format!("a whole number after `prop:{label}{}`", comparison.sign()),
+            )
+        })
+    };
+    let measure = || {
+        figure
+            .parse::<f64>()
+            .ok()
+            .filter(|number| number.is_finite())
+            .ok_or_else(|| mistake(format!("`{figure}` is no number"), "a number such as 2.5"))
+    };
+    let counted = |label: &str| whole(label).map(crate::numbers::real);
+    let (property, figure) = match name.to_lowercase().as_str() {
+        "due" => (Property::Due, counted("due")?),
+        "ivl" => (Property::Interval, counted("ivl")?),
+        "reps" => (Property::Reps, counted("reps")?),
+        "lapses" => (Property::Lapses, counted("lapses")?),
+        "pos" => (Property::Position, counted("pos")?),
+        "ease" => (Property::Ease, measure()?),
+        "s" => (Property::Stability, measure()?),
+        "d" => (Property::Difficulty, measure()?),
+        "r" => (Property::Retrievability, measure()?),
+        "rated" => (Property::RatedOn, counted("rated")?),
+        other => {
+            return Err(mistake(
+                format!("`{other}` is no property"),
+                "due, ivl, reps, lapses, pos, ease, s, d, r or rated",
+            ));
+        }
+    };
+    Ok(Test::Property(property, comparison, figure))
+}
+
+fn rated(value: &str) -> Result<Test, Mistake> {
+    let (span, rating) =
+        value.split_once(':').map_or((value, None), |(span, rating)| (span, Some(rating)));
+    let rating = rating.map(|rating| number_in(rating, 1, 4, "a rating")).transpose()?;
+    Ok(Test::Rated { days: days(span)?, rating: rating.and_then(|rating| rating.try_into().ok()) })
+}
+
+fn days(value: &str) -> Result<i64, Mistake> {
+    let days = value.parse::<i64>().map_err(|_| {
+        mistake(
+            format!("`{value}` is no number of days"),
+            "a whole number such as 7; today alone is 1",
+        )
+    })?;
+    // Anki takes nonsense such as 0 for today.
+    Ok(days.clamp(1, 100_000))
+}
+
+fn number_in(value: &str, low: i64, high: i64, what: &str) -> Result<i64, Mistake> {
+    value.parse::<i64>().ok().filter(|number| (low..=high).contains(number)).ok_or_else(|| {
+        mistake(format!("`{value}` is not {what}"), format!("a number from {low} to {high}"))
+    })
+}
+
+fn ids(value: &str) -> Result<Vec<i64>, Mistake> {
+    value.split(',').map(id).collect()
+}
+
+/// Anki's bare number, or ours with its brand.
+fn id(value: &str) -> Result<i64, Mistake> {
+    let digits = value.rsplit('_').next().unwrap_or(value).trim();
+    digits.parse().map_err(|_| {
+        mistake(format!("`{value}` is no id"), "a number such as 123, several joined by commas")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(text: &str) -> Node {
+        Node::Test(Test::Text(text.to_owned()))
+    }
+
+    #[test]
+    fn terms_side_by_side_bind_closer_than_or() {
+        assert_eq!(
+            parse("a b or -c").unwrap(),
+            Node::Or(vec![Node::And(vec![text("a"), text("b")]), Node::Not(Box::new(text("c"))),])
+        );
+        assert_eq!(
+            parse("a AND (b OR c)").unwrap(),
+            Node::And(vec![text("a"), Node::Or(vec![text("b"), text("c")])])
+        );
+        assert_eq!(parse("  ").unwrap(), Node::All);
+        assert_eq!(parse("\"and\"").unwrap(), text("and"));
+    }
+
+    #[test]
+    fn keywords_and_fields_are_told_apart() {
+        let cases = [
+            ("deck:\"a b\"", Test::Deck("a b".to_owned())),
+            ("\"deck:a b\"", Test::Deck("a b".to_owned())),
+            (
+                "Front:x*",
+                Test::Field { name: "Front".to_owned(), value: Matching::Glob("x*".to_owned()) },
+            ),
+            (
+                "front:re:^a\\d",
+                Test::Field {
+                    name: "front".to_owned(),
+                    value: Matching::Regex("^a\\d".to_owned()),
+                },
+            ),
+            ("prop:ivl>=10", Test::Property(Property::Interval, Comparison::AtLeast, 10.0)),
+            ("prop:r<0.8", Test::Property(Property::Retrievability, Comparison::Below, 0.8)),
+            ("rated:7:1", Test::Rated { days: 7, rating: Some(1) }),
+            ("card:2", Test::Ordinal(1)),
+            ("nid:note_1,2", Test::Notes(vec![1, 2])),
+            (r"a\:b", Test::Text(r"a\:b".to_owned())),
+            ("tag:none", Test::Tag(Matching::Glob("none".to_owned()))),
+        ];
+        for (query, expected) in cases {
+            assert_eq!(parse(query), Ok(Node::Test(expected)), "query: {query}");
+        }
+    }
+
+    #[test]
+    fn a_mistake_says_where_it_is_and_what_was_expected() {
+        let cases = [
+            ("a (b", 3, "`)` further on"),
+            ("a b)", 4, "a `(` before it"),
+            ("a or", 5, "a term"),
+            ("or a", 1, "a term on both sides"),
+            ("()", 2, "a term"),
+            ("a \"b", 3, "a second `\"`"),
+            ("is:odd", 1, "new, review"),
+            ("x flag:9", 3, "0 to 7"),
+            ("prop:ivl~3", 1, "prop:ivl>=10"),
+            ("prop:lapses>x", 1, "whole number"),
+            ("re:[", 1, "one such as"),
+            (r"\d", 1, "`re:`"),
+            ("- a", 2, "right after `-`"),
+            (":a", 1, "a keyword"),
+        ];
+        for (query, position, expected) in cases {
+            let error = parse(query).unwrap_err();
+            assert_eq!(error.position, position, "query: {query}: {error}");
+            assert!(error.expected.contains(expected), "query: {query}: {error}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_query_stops_the_parser(query in r#"[-a-z0-9 "()\\:*_<>=]{0,40}"#) {
+            let _ = parse(&query);
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Texts with wildcards (`*` any text, `_` one character, `\` takes the next as it is) in the
+//! forms that stores understand.
+
+/// For SQL's `LIKE` with `\` as escape: the wildcards become `%` and `_`.
+pub fn like(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => match letters.next() {
+                Some(next @ ('%' | '_' | '\\')) => out.extend(['\\', next]),
+                Some(next) => out.push(next),
+                None => out.push_str("\\\\"),
+            },
+            '*' => out.push('%'),
+            '%' => out.push_str("\\%"),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// For a regular expression: everything else is taken literally.
+pub fn regex(text: &str) -> String {
+    regex_with(text, ".")
+}
+
+/// As [`regex`], with another expression for "any character".
+pub fn regex_with(text: &str, any: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => {
+                if let Some(next) = letters.next() {
+                    out.push_str(&regex::escape(next.encode_utf8(&mut [0; 4])));
+                }
+            }
+            '*' => {
+                out.push_str(any);
+                out.push('*');
+            }
+            '_' => out.push_str(any),
+            other => out.push_str(&regex::escape(other.encode_utf8(&mut [0; 4]))),
+        }
+    }
+    out
+}
+
+/// The text itself, when it has no wildcard.
+pub fn literal(text: &str) -> Option<String> {
+    let mut out = String::with_capacity(text.len());
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => out.extend(letters.next()),
+            '*' | '_' => return None,
+            other => out.push(other),
+        }
+    }
+    Some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wildcards_are_translated_and_the_rest_is_literal() {
+        let cases = [
+            ("d*g", "d%g", "d.*g"),
+            ("d_g", "d_g", "d.g"),
+            (r"100%\*", r"100\%*", r"100%\*"),
+            (r"a\_b", r"a\_b", r"a_b"),
+            ("a.b", "a.b", r"a\.b"),
+        ];
+        for (text, expected_like, expected_regex) in cases {
+            assert_eq!(like(text), expected_like, "text: {text:?}");
+            assert_eq!(regex(text), expected_regex, "text: {text:?}");
+        }
+        assert_eq!(literal(r"a\*b").as_deref(), Some("a*b"));
+        assert_eq!(literal("a*b"), None);
+    }
+}

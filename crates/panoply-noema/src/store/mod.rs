@@ -1,0 +1,294 @@
+//! Where a collection is kept.
+//!
+//! [`Records`] reads, [`Ledger`] writes, and a [`Store`] hands them out: one to look, the other
+//! for one action at a time, which is kept whole or not at all and can be undone. The domain
+//! speaks these traits; SQL is in [`sqlite`] only.
+
+pub mod sqlite;
+
+use std::collections::BTreeMap;
+
+use crate::card::{Card, Review};
+use crate::deck::Deck;
+use crate::fsrs::{Calendar, Micros, Phase};
+use crate::ids::{ActionId, CardId, DeckId, NoteId, NoteTypeId, SessionId};
+use crate::note::{Note, NoteType, PastContent};
+use crate::problem::Problem;
+use crate::search::Node;
+
+pub use self::sqlite::SqliteStore;
+
+/// A collection that can be looked at and changed.
+pub trait Store: Send + Sync + 'static {
+    /// Lets `look` see the collection as it is.
+    fn look(
+        &self,
+        look: &mut dyn FnMut(&dyn Records) -> Result<(), Problem>,
+    ) -> Result<(), Problem>;
+
+    /// Lets `act` change the collection, as one action that can be undone. With `keep` false
+    /// everything is taken back in the end.
+    fn act(
+        &self,
+        action: &NewAction<'_>,
+        keep: bool,
+        act: &mut dyn FnMut(&mut dyn Ledger) -> Result<(), Problem>,
+    ) -> Result<ActionId, Problem>;
+
+    /// A number that changes with every change, whoever makes it.
+    fn version(&self) -> u64;
+}
+
+impl dyn Store {
+    /// Looks at the collection.
+    pub fn read<T>(
+        &self,
+        look: impl FnOnce(&dyn Records) -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
+        let (mut look, mut found) = (Some(look), None);
+        self.look(&mut |records| {
+            found = look.take().map(|look| look(records)).transpose()?;
+            Ok(())
+        })?;
+        found.ok_or(Problem::Store("the store did not call back".to_owned()))
+    }
+
+    /// Changes the collection; gives back the action that undoes it.
+    pub fn change<T>(
+        &self,
+        action: &NewAction<'_>,
+        keep: bool,
+        act: impl FnOnce(&mut dyn Ledger) -> Result<T, Problem>,
+    ) -> Result<(T, ActionId), Problem> {
+        let (mut act, mut done) = (Some(act), None);
+        let id = self.act(action, keep, &mut |ledger| {
+            done = act.take().map(|act| act(ledger)).transpose()?;
+            Ok(())
+        })?;
+        done.map(|done| (done, id)).ok_or(Problem::Store("the store did not call back".to_owned()))
+    }
+}
+
+/// What somebody is about to do.
+#[derive(Clone, Copy, Debug)]
+pub struct NewAction<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// What it does, for people.
+    pub summary: &'a str,
+    /// When.
+    pub at: Micros,
+}
+
+/// Something that was done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Action {
+    /// Its id.
+    pub id: ActionId,
+    /// The tool.
+    pub tool: String,
+    /// What it did, for people.
+    pub summary: String,
+    /// When.
+    pub at: Micros,
+    /// When it was undone.
+    pub undone: Option<Micros>,
+    /// How many things it changed.
+    pub changes: u64,
+}
+
+/// Cards of one deck in one state.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct LaneCount {
+    /// The deck.
+    pub deck: DeckId,
+    /// What holds them back, as [`Hold::code`](crate::card::Hold::code).
+    pub hold: i64,
+    /// Where they are in their life.
+    pub phase: Phase,
+    /// How many.
+    pub cards: i64,
+    /// How many of them are due by the moment asked for.
+    pub due: i64,
+}
+
+/// A card as the queue needs it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Waiting {
+    /// The card.
+    pub card: CardId,
+    /// Its note.
+    pub note: NoteId,
+    /// Its deck.
+    pub deck: DeckId,
+    /// Which card of the note.
+    pub ordinal: u32,
+    /// When it is due, or its place among the new.
+    pub due: Micros,
+}
+
+/// What was studied in a deck on a day.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Tally {
+    /// New cards begun.
+    pub new: u32,
+    /// Reviews answered.
+    pub reviews: u32,
+}
+
+/// A sitting.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Session {
+    /// Its id.
+    pub id: SessionId,
+    /// What is studied; everything without it.
+    pub deck: Option<DeckId>,
+    /// When it began.
+    pub started: Micros,
+    /// When it ended.
+    pub ended: Option<Micros>,
+    /// Stop after so many cards.
+    pub card_limit: Option<u32>,
+    /// Answers so far.
+    pub answered: u32,
+    /// Answers that were not `again`.
+    pub passed: u32,
+    /// Milliseconds of answering.
+    pub taken_ms: i64,
+}
+
+/// What a search needs to know about time.
+#[derive(Clone, Copy, Debug)]
+pub struct Timing {
+    /// Now.
+    pub now: Micros,
+    /// How days are counted.
+    pub calendar: Calendar,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Found {
+    /// The cards of the page.
+    pub cards: Vec<CardId>,
+    /// How many there are in all.
+    pub total: u64,
+}
+
+/// How what was found is sorted.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Order {
+    /// By when the card was made.
+    #[default]
+    Created,
+    /// By when it is due; cards that are not come last.
+    Due,
+    /// By when it was last changed, latest first.
+    Modified,
+    /// By difficulty, hardest first.
+    Difficulty,
+    /// By lapses, most first.
+    Lapses,
+}
+
+/// Reads a collection.
+pub trait Records {
+    /// A deck, deleted or not.
+    fn deck(&self, id: DeckId) -> Result<Option<Deck>, Problem>;
+    /// All decks that are not deleted, by name.
+    fn decks(&self) -> Result<Vec<Deck>, Problem>;
+    /// A note type.
+    fn note_type(&self, id: NoteTypeId) -> Result<Option<NoteType>, Problem>;
+    /// All note types, by id.
+    fn note_types(&self) -> Result<Vec<NoteType>, Problem>;
+    /// A note, deleted or not.
+    fn note(&self, id: NoteId) -> Result<Option<Note>, Problem>;
+    /// The note with this guid that is not deleted.
+    fn note_by_guid(&self, guid: &str) -> Result<Option<Note>, Problem>;
+    /// Notes that are not deleted with this checksum of their first field.
+    fn notes_with_checksum(&self, checksum: i64) -> Result<Vec<Note>, Problem>;
+    /// What a note was before, latest first.
+    fn past_contents(&self, note: NoteId) -> Result<Vec<PastContent>, Problem>;
+    /// A card, deleted or not.
+    fn card(&self, id: CardId) -> Result<Option<Card>, Problem>;
+    /// The cards of a note that are not deleted, by ordinal.
+    fn cards_of(&self, note: NoteId) -> Result<Vec<Card>, Problem>;
+    /// Cards of a deck that are not deleted.
+    fn cards_in(&self, deck: DeckId) -> Result<Vec<CardId>, Problem>;
+    /// Cards that a query finds.
+    fn search(
+        &self,
+        query: &Node,
+        timing: Timing,
+        order: Order,
+        offset: u64,
+        limit: u64,
+    ) -> Result<Found, Problem>;
+    /// Cards per deck and state, and how many are due by `until`.
+    fn lanes(&self, until: Micros) -> Result<Vec<LaneCount>, Problem>;
+    /// Cards of a deck in a phase that nothing holds back at `now`, due by `until`, in order.
+    fn waiting(
+        &self,
+        deck: DeckId,
+        phase: Phase,
+        now: Micros,
+        until: Micros,
+        limit: u64,
+    ) -> Result<Vec<Waiting>, Problem>;
+    /// Due dates of cards in review that nothing holds back, up to `until`.
+    fn due_dates(&self, deck: Option<DeckId>, until: Micros) -> Result<Vec<Micros>, Problem>;
+    /// What was studied in a deck on a day.
+    fn tally(&self, deck: DeckId, day: i64) -> Result<Tally, Problem>;
+    /// The log of a card, oldest first.
+    fn reviews_of(&self, card: CardId) -> Result<Vec<Review>, Problem>;
+    /// The whole log from `from` up to `to`, oldest first, with each card's deck.
+    fn reviews_between(&self, from: Micros, to: Micros) -> Result<Vec<(Review, DeckId)>, Problem>;
+    /// The review that was submitted with a token.
+    fn review_by_token(&self, token: &str) -> Result<Option<Review>, Problem>;
+    /// The moment of the last answer.
+    fn last_answer(&self) -> Result<Option<Micros>, Problem>;
+    /// A session.
+    fn session(&self, id: SessionId) -> Result<Option<Session>, Problem>;
+    /// An action.
+    fn action(&self, id: ActionId) -> Result<Option<Action>, Problem>;
+    /// The latest actions, latest first.
+    fn actions(&self, limit: u32) -> Result<Vec<Action>, Problem>;
+    /// All tags with how many notes have them.
+    fn tags(&self) -> Result<BTreeMap<String, u64>, Problem>;
+    /// Names of the media.
+    fn media_names(&self) -> Result<Vec<String>, Problem>;
+    /// One medium.
+    fn media(&self, name: &str) -> Result<Option<Vec<u8>>, Problem>;
+    /// What review tokens are signed with.
+    fn secret(&self) -> Result<Vec<u8>, Problem>;
+}
+
+/// Changes a collection, within one action.
+pub trait Ledger: Records {
+    /// Makes or replaces a deck.
+    fn put_deck(&mut self, deck: &Deck) -> Result<(), Problem>;
+    /// Makes or replaces a note type.
+    fn put_note_type(&mut self, note_type: &NoteType) -> Result<(), Problem>;
+    /// Makes or replaces a note.
+    fn put_note(&mut self, note: &Note) -> Result<(), Problem>;
+    /// Keeps what a note was.
+    fn put_past_content(&mut self, note: NoteId, past: &PastContent) -> Result<(), Problem>;
+    /// Makes or replaces a card.
+    fn put_card(&mut self, card: &Card) -> Result<(), Problem>;
+    /// Adds a review to the log.
+    fn put_review(&mut self, review: &Review) -> Result<(), Problem>;
+    /// Sets what was studied in a deck on a day.
+    fn put_tally(&mut self, deck: DeckId, day: i64, tally: Tally) -> Result<(), Problem>;
+    /// Makes or replaces a session.
+    fn put_session(&mut self, session: &Session) -> Result<(), Problem>;
+    /// Keeps a medium; one of that name stays as it is.
+    fn put_media(&mut self, name: &str, bytes: &[u8]) -> Result<(), Problem>;
+    /// An id that nothing has yet: the moment in milliseconds, or the next that is free.
+    fn fresh_id(&mut self, now: Micros) -> Result<i64, Problem>;
+    /// From here on many new things come at once: they are undone together.
+    fn begin_bulk(&mut self) -> Result<(), Problem>;
+    /// Takes an action back.
+    fn undo(&mut self, action: ActionId, now: Micros) -> Result<u64, Problem>;
+    /// Forgets for good what was deleted before `before`.
+    fn purge(&mut self, before: Micros) -> Result<u64, Problem>;
+}

@@ -1,0 +1,64 @@
+//! What searches need beyond SQL: regular expressions, fields, and text without accents.
+
+use std::sync::Arc;
+
+use regex::{Regex, RegexBuilder};
+use rusqlite::Connection;
+use rusqlite::functions::{Context, FunctionFlags};
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use crate::fsrs::Parameters;
+use crate::note::FIELD_SEPARATOR;
+use crate::numbers::real;
+
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+/// Makes the functions known to a connection.
+pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    // X REGEXP Y is regexp(Y, X).
+    connection.create_scalar_function("regexp", 2, flags, |context| {
+        let regex = compiled(context)?;
+        Ok(regex.is_match(text(context, 1)?))
+    })?;
+    // Whether any field of a note matches, each by itself.
+    connection.create_scalar_function("any_field_matches", 2, flags, |context| {
+        let regex = compiled(context)?;
+        Ok(text(context, 1)?.split(FIELD_SEPARATOR).any(|field| regex.is_match(field)))
+    })?;
+    connection.create_scalar_function("field", 2, flags, |context| {
+        let place = usize::try_from(context.get::<i64>(1)?).unwrap_or(usize::MAX);
+        Ok(text(context, 0)?.split(FIELD_SEPARATOR).nth(place).unwrap_or_default().to_owned())
+    })?;
+    connection.create_scalar_function("unaccented", 1, flags, |context| {
+        Ok(unaccented(text(context, 0)?))
+    })?;
+    let parameters = Parameters::default();
+    connection.create_scalar_function("recall", 2, flags, move |context| {
+        let (stability, days) = (context.get::<Option<f64>>(0)?, context.get::<Option<i64>>(1)?);
+        Ok(stability
+            .zip(days)
+            .map(|(stability, days)| parameters.retrievability(real(days.max(0)), stability)))
+    })?;
+    connection.create_collation("unicase", |a, b| a.to_lowercase().cmp(&b.to_lowercase()))
+}
+
+/// Letters without the marks on them.
+pub(super) fn unaccented(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_owned();
+    }
+    text.nfkd().filter(|letter| !is_combining_mark(*letter)).collect()
+}
+
+fn text<'a>(context: &'a Context<'_>, place: usize) -> rusqlite::Result<&'a str> {
+    Ok(context.get_raw(place).as_str().unwrap_or_default())
+}
+
+/// The expression in the first argument, compiled once per statement.
+fn compiled(context: &Context<'_>) -> rusqlite::Result<Arc<Regex>> {
+    context.get_or_create_aux(0, |value| -> Result<Regex, Cause> {
+        Ok(RegexBuilder::new(value.as_str()?).size_limit(1 << 22).build()?)
+    })
+}

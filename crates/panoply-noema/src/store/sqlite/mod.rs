@@ -1,0 +1,137 @@
+//! A collection in a SQLite file.
+//!
+//! One connection behind a lock: an action is one transaction, and a commit is on the disk
+//! before anyone hears of it. Every row an action touches is kept as it was and as it became,
+//! which is how it is undone; rows that come in bulk carry the number of their action instead.
+
+mod functions;
+mod read;
+mod search;
+mod undo;
+mod write;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::{Ledger, NewAction, Records, Store};
+use crate::ids::ActionId;
+use crate::note::Form;
+use crate::problem::Problem;
+
+/// The tables.
+pub const SCHEMA: &str = include_str!("schema.sql");
+/// What keeps the counts; dropped and made again around a large import.
+pub const TRIGGERS: &str = include_str!("triggers.sql");
+
+/// A collection in a SQLite file.
+pub struct SqliteStore {
+    connection: Mutex<Connection>,
+    own_changes: AtomicU64,
+}
+
+/// One look or one action.
+struct Transaction<'a> {
+    connection: &'a Connection,
+    touched: Vec<undo::Touched>,
+    /// The action that bulk rows belong to, and whether they come in bulk.
+    action: i64,
+    bulk: bool,
+    changed: u64,
+    last_id: i64,
+}
+
+impl SqliteStore {
+    /// Takes over a connection to a file that has [`SCHEMA`] and [`TRIGGERS`].
+    pub fn over(connection: Connection) -> Result<Self, Problem> {
+        functions::register(&connection)?;
+        connection.set_prepared_statement_cache_capacity(128);
+        let store = Self { connection: Mutex::new(connection), own_changes: AtomicU64::new(0) };
+        store.provide_forms()?;
+        Ok(store)
+    }
+
+    /// A collection that ends with the program.
+    pub fn in_memory() -> Result<Self, Problem> {
+        let connection = Connection::open_in_memory()?;
+        connection.execute_batch(SCHEMA)?;
+        connection.execute_batch(TRIGGERS)?;
+        Self::over(connection)
+    }
+
+    /// Sets what review tokens are signed with, for collections that are examples.
+    pub fn with_secret(self, secret: &[u8]) -> Result<Self, Problem> {
+        self.lock().execute("UPDATE meta SET value = ?1 WHERE key = 'secret'", [secret])?;
+        Ok(self)
+    }
+
+    fn provide_forms(&self) -> Result<(), Problem> {
+        let connection = self.lock();
+        let known: i64 =
+            connection
+                .query_row("SELECT count(*) FROM note_type WHERE id <= 5", (), |row| row.get(0))?;
+        if known > 0 {
+            return Ok(());
+        }
+        let mut transaction = Transaction::new(&connection, 0);
+        for form in Form::ALL {
+            transaction.put_note_type(&form.note_type())?;
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Connection> {
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<'a> Transaction<'a> {
+    const fn new(connection: &'a Connection, action: i64) -> Self {
+        Self { connection, touched: Vec::new(), action, bulk: false, changed: 0, last_id: 0 }
+    }
+}
+
+impl Store for SqliteStore {
+    fn look(
+        &self,
+        look: &mut dyn FnMut(&dyn Records) -> Result<(), Problem>,
+    ) -> Result<(), Problem> {
+        let connection = self.lock();
+        // One transaction, so that everything seen belongs together.
+        let whole = connection.unchecked_transaction()?;
+        look(&Transaction::new(&connection, 0))?;
+        Ok(whole.finish()?)
+    }
+
+    fn act(
+        &self,
+        action: &NewAction<'_>,
+        keep: bool,
+        act: &mut dyn FnMut(&mut dyn Ledger) -> Result<(), Problem>,
+    ) -> Result<ActionId, Problem> {
+        let mut connection = self.lock();
+        let whole = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let last: i64 =
+            whole.query_row("SELECT ifnull(max(id), 0) FROM action", (), |row| row.get(0))?;
+        let id = ActionId(last.max((action.at / 1000) - 1) + 1);
+        let mut transaction = Transaction::new(&whole, id.0);
+        act(&mut transaction)?;
+        transaction.record(action)?;
+        if keep {
+            whole.commit()?;
+            self.own_changes.fetch_add(1, Ordering::SeqCst);
+        } else {
+            whole.rollback()?;
+        }
+        Ok(id)
+    }
+
+    fn version(&self) -> u64 {
+        let others: u64 = self
+            .lock()
+            .pragma_query_value(None, "data_version", |row| row.get::<_, i64>(0))
+            .map_or(0, i64::cast_unsigned);
+        (others << 32) ^ self.own_changes.load(Ordering::SeqCst)
+    }
+}

@@ -1,0 +1,404 @@
+//! Rows as the domain sees them.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{OptionalExtension, Params, Row, ToSql};
+
+use super::Transaction;
+use crate::card::{Card, Hold, Receipt, Review, ReviewKind};
+use crate::deck::{Deck, DeckName};
+use crate::fsrs::{Memory, Micros, Phase, Schedule};
+use crate::ids::{ActionId, CardId, DeckId, NoteId, NoteTypeId, ReviewId, SessionId};
+use crate::note::{FIELD_SEPARATOR, Note, NoteType, PastContent};
+use crate::problem::Problem;
+use crate::search::Node;
+use crate::store::{Action, Found, LaneCount, Order, Records, Session, Tally, Timing, Waiting};
+
+pub(super) const DECK: &str =
+    "id, name, description, options, filter, created, modified, version, deleted";
+const NOTE: &str = "id, guid, note_type, fields, tags, source, created, modified, version, deleted";
+pub(super) const CARD: &str = "id, note, ordinal, deck, position, phase, step, stability, difficulty, last_review, due, interval_days, reps, lapses, ease, flag, hold, held_until, sequence, created, modified, deleted";
+const REVIEW: &str = "r.id, r.card, r.rating, r.kind, r.interval, r.last_interval, r.factor, r.taken_ms, r.predicted, r.felt, r.token, r.outcome";
+
+impl Transaction<'_> {
+    pub(super) fn one<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, Problem> {
+        Ok(self.connection.prepare_cached(sql)?.query_row(params, read).optional()?)
+    }
+
+    pub(super) fn many<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, Problem> {
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let rows = statement.query_map(params, read)?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+}
+
+impl Records for Transaction<'_> {
+    fn deck(&self, id: DeckId) -> Result<Option<Deck>, Problem> {
+        self.one(&format!("SELECT {DECK} FROM deck WHERE id = ?1"), [id.0], deck)
+    }
+
+    fn decks(&self) -> Result<Vec<Deck>, Problem> {
+        self.many(
+            &format!("SELECT {DECK} FROM deck WHERE deleted IS NULL ORDER BY folded"),
+            (),
+            deck,
+        )
+    }
+
+    fn note_type(&self, id: NoteTypeId) -> Result<Option<NoteType>, Problem> {
+        self.one("SELECT * FROM note_type WHERE id = ?1", [id.0], note_type)
+    }
+
+    fn note_types(&self) -> Result<Vec<NoteType>, Problem> {
+        self.many("SELECT * FROM note_type ORDER BY id", (), note_type)
+    }
+
+    fn note(&self, id: NoteId) -> Result<Option<Note>, Problem> {
+        self.one(&format!("SELECT {NOTE} FROM note WHERE id = ?1"), [id.0], note)
+    }
+
+    fn note_by_guid(&self, guid: &str) -> Result<Option<Note>, Problem> {
+        self.one(
+            &format!("SELECT {NOTE} FROM note WHERE guid = ?1 AND deleted IS NULL"),
+            [guid],
+            note,
+        )
+    }
+
+    fn notes_with_checksum(&self, checksum: i64) -> Result<Vec<Note>, Problem> {
+        let sql =
+            format!("SELECT {NOTE} FROM note WHERE checksum = ?1 AND deleted IS NULL ORDER BY id");
+        self.many(&sql, [checksum], note)
+    }
+
+    fn past_contents(&self, note: NoteId) -> Result<Vec<PastContent>, Problem> {
+        let sql = "SELECT version, fields, tags, replaced FROM past_content WHERE note = ?1 ORDER BY version DESC";
+        self.many(sql, [note.0], |row| {
+            Ok(PastContent {
+                version: row.get(0)?,
+                fields: split_fields(&row.get::<_, String>(1)?),
+                tags: split_tags(&row.get::<_, String>(2)?),
+                replaced: row.get(3)?,
+            })
+        })
+    }
+
+    fn card(&self, id: CardId) -> Result<Option<Card>, Problem> {
+        self.one(&format!("SELECT {CARD} FROM card WHERE id = ?1"), [id.0], card)
+    }
+
+    fn cards_of(&self, note: NoteId) -> Result<Vec<Card>, Problem> {
+        let sql =
+            format!("SELECT {CARD} FROM card WHERE note = ?1 AND deleted IS NULL ORDER BY ordinal");
+        self.many(&sql, [note.0], card)
+    }
+
+    fn cards_in(&self, deck: DeckId) -> Result<Vec<CardId>, Problem> {
+        let sql = "SELECT id FROM card WHERE deck = ?1 AND deleted IS NULL ORDER BY id";
+        self.many(sql, [deck.0], |row| row.get(0).map(CardId))
+    }
+
+    fn search(
+        &self,
+        query: &Node,
+        timing: Timing,
+        order: Order,
+        offset: u64,
+        limit: u64,
+    ) -> Result<Found, Problem> {
+        self.find(query, timing, order, offset, limit)
+    }
+
+    fn lanes(&self, until: Micros) -> Result<Vec<LaneCount>, Problem> {
+        let sql = "SELECT deck, hold, phase, cards, ifnull((SELECT sum(d.cards) FROM due_count d
+            WHERE d.deck = l.deck AND d.hold = l.hold AND d.phase = l.phase AND d.bucket <= ?1), 0)
+            FROM lane_count l WHERE cards > 0";
+        self.many(sql, [until.div_euclid(900_000_000)], |row| {
+            Ok(LaneCount {
+                deck: DeckId(row.get(0)?),
+                hold: row.get(1)?,
+                phase: phase(row.get(2)?),
+                cards: row.get(3)?,
+                due: row.get(4)?,
+            })
+        })
+    }
+
+    fn waiting(
+        &self,
+        deck: DeckId,
+        phase: Phase,
+        now: Micros,
+        until: Micros,
+        limit: u64,
+    ) -> Result<Vec<Waiting>, Problem> {
+        // A burial that has ended holds nothing back; there are few, and an index finds them.
+        let sql = "SELECT id, note, ordinal, due FROM (
+                SELECT id, note, ordinal, due FROM card
+                WHERE deck = ?1 AND hold = 0 AND phase = ?2 AND due <= ?4 AND deleted IS NULL
+                UNION ALL
+                SELECT id, note, ordinal, due FROM card
+                WHERE deck = ?1 AND hold IN (2, 3) AND phase = ?2 AND due <= ?4 AND deleted IS NULL
+                  AND held_until <= ?3
+            ) ORDER BY due, id LIMIT ?5";
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        self.many(sql, (deck.0, phase_code(phase), now, until, limit), |row| {
+            Ok(Waiting {
+                card: CardId(row.get(0)?),
+                note: NoteId(row.get(1)?),
+                deck,
+                ordinal: row.get(2)?,
+                due: row.get(3)?,
+            })
+        })
+    }
+
+    fn due_dates(&self, deck: Option<DeckId>, until: Micros) -> Result<Vec<Micros>, Problem> {
+        let sql = "SELECT due FROM card WHERE (?1 IS NULL OR deck = ?1) AND hold = 0 AND phase > 0
+            AND due <= ?2 AND deleted IS NULL ORDER BY due";
+        self.many(sql, (deck.map(|deck| deck.0), until), |row| row.get(0))
+    }
+
+    fn tally(&self, deck: DeckId, day: i64) -> Result<Tally, Problem> {
+        let sql = "SELECT new, reviews FROM tally WHERE deck = ?1 AND day = ?2";
+        let found = self
+            .one(sql, (deck.0, day), |row| Ok(Tally { new: row.get(0)?, reviews: row.get(1)? }))?;
+        Ok(found.unwrap_or_default())
+    }
+
+    fn reviews_of(&self, card: CardId) -> Result<Vec<Review>, Problem> {
+        self.many(
+            &format!("SELECT {REVIEW} FROM review r WHERE r.card = ?1 ORDER BY r.id"),
+            [card.0],
+            review,
+        )
+    }
+
+    fn reviews_between(&self, from: Micros, to: Micros) -> Result<Vec<(Review, DeckId)>, Problem> {
+        let sql = format!(
+            "SELECT {REVIEW}, c.deck FROM review r JOIN card c ON c.id = r.card
+            WHERE r.id >= ?1 AND r.id < ?2 ORDER BY r.id"
+        );
+        self.many(&sql, (from.div_euclid(1000), to.div_euclid(1000)), |row| {
+            Ok((review(row)?, DeckId(row.get(12)?)))
+        })
+    }
+
+    fn review_by_token(&self, token: &str) -> Result<Option<Review>, Problem> {
+        self.one(&format!("SELECT {REVIEW} FROM review r WHERE r.token = ?1"), [token], review)
+    }
+
+    fn last_answer(&self) -> Result<Option<Micros>, Problem> {
+        let last =
+            self.one("SELECT max(id) FROM review", (), |row| row.get::<_, Option<i64>>(0))?;
+        Ok(last.flatten().map(|millis| millis.saturating_mul(1000)))
+    }
+
+    fn session(&self, id: SessionId) -> Result<Option<Session>, Problem> {
+        self.one("SELECT * FROM session WHERE id = ?1", [id.0], |row| {
+            Ok(Session {
+                id: SessionId(row.get(0)?),
+                deck: row.get::<_, Option<i64>>(1)?.map(DeckId),
+                started: row.get(2)?,
+                ended: row.get(3)?,
+                card_limit: row.get(4)?,
+                answered: row.get(5)?,
+                passed: row.get(6)?,
+                taken_ms: row.get(7)?,
+            })
+        })
+    }
+
+    fn action(&self, id: ActionId) -> Result<Option<Action>, Problem> {
+        self.one(
+            "SELECT id, tool, summary, at, undone, changed FROM action WHERE id = ?1",
+            [id.0],
+            action,
+        )
+    }
+
+    fn actions(&self, limit: u32) -> Result<Vec<Action>, Problem> {
+        let sql =
+            "SELECT id, tool, summary, at, undone, changed FROM action ORDER BY id DESC LIMIT ?1";
+        self.many(sql, [limit], action)
+    }
+
+    fn tags(&self) -> Result<BTreeMap<String, u64>, Problem> {
+        let sql = "SELECT tag, count(*) FROM note_tag GROUP BY tag";
+        let rows = self.many(sql, (), |row| {
+            Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?.cast_unsigned()))
+        })?;
+        Ok(rows.into_iter().collect())
+    }
+
+    fn media_names(&self) -> Result<Vec<String>, Problem> {
+        self.many("SELECT name FROM media ORDER BY name", (), |row| row.get(0))
+    }
+
+    fn media(&self, name: &str) -> Result<Option<Vec<u8>>, Problem> {
+        self.one("SELECT bytes FROM media WHERE name = ?1", [name], |row| row.get(0))
+    }
+
+    fn secret(&self) -> Result<Vec<u8>, Problem> {
+        self.one("SELECT value FROM meta WHERE key = 'secret'", (), |row| row.get(0))?
+            .ok_or_else(|| Problem::Store("the collection has no secret".to_owned()))
+    }
+}
+
+fn deck(row: &Row<'_>) -> rusqlite::Result<Deck> {
+    let name: String = row.get(1)?;
+    Ok(Deck {
+        id: DeckId(row.get(0)?),
+        name: DeckName::parse(&name).map_err(|error| unreadable(1, error))?,
+        description: row.get(2)?,
+        options: json(row, 3)?,
+        filter: json(row, 4)?,
+        created: row.get(5)?,
+        modified: row.get(6)?,
+        version: row.get(7)?,
+        deleted: row.get(8)?,
+    })
+}
+
+fn note_type(row: &Row<'_>) -> rusqlite::Result<NoteType> {
+    Ok(NoteType {
+        id: NoteTypeId(row.get(0)?),
+        name: row.get(1)?,
+        cloze: row.get(2)?,
+        fields: json(row, 3)?.unwrap_or_default(),
+        templates: json(row, 4)?.unwrap_or_default(),
+        css: row.get(5)?,
+    })
+}
+
+fn note(row: &Row<'_>) -> rusqlite::Result<Note> {
+    Ok(Note {
+        id: NoteId(row.get(0)?),
+        guid: row.get(1)?,
+        note_type: NoteTypeId(row.get(2)?),
+        fields: split_fields(row.get_ref(3)?.as_str()?),
+        tags: split_tags(row.get_ref(4)?.as_str()?),
+        source: row.get(5)?,
+        created: row.get(6)?,
+        modified: row.get(7)?,
+        version: row.get(8)?,
+        deleted: row.get(9)?,
+    })
+}
+
+pub(super) fn card(row: &Row<'_>) -> rusqlite::Result<Card> {
+    let stability: Option<f64> = row.get(7)?;
+    let difficulty: Option<f64> = row.get(8)?;
+    let memory =
+        stability.zip(difficulty).map(|(stability, difficulty)| Memory { stability, difficulty });
+    Ok(Card {
+        id: CardId(row.get(0)?),
+        note: NoteId(row.get(1)?),
+        ordinal: row.get(2)?,
+        deck: DeckId(row.get(3)?),
+        position: row.get(4)?,
+        schedule: Schedule {
+            phase: phase(row.get(5)?),
+            step: row.get(6)?,
+            memory,
+            last_review: row.get(9)?,
+            due: row.get(10)?,
+            interval_days: row.get(11)?,
+        },
+        reps: row.get(12)?,
+        lapses: row.get(13)?,
+        ease: row.get(14)?,
+        flag: row.get(15)?,
+        hold: Hold::from_code(row.get(16)?).unwrap_or_default(),
+        held_until: row.get(17)?,
+        sequence: row.get(18)?,
+        created: row.get(19)?,
+        modified: row.get(20)?,
+        deleted: row.get(21)?,
+    })
+}
+
+fn review(row: &Row<'_>) -> rusqlite::Result<Review> {
+    let token: Option<String> = row.get(10)?;
+    let outcome: Option<String> = row.get(11)?;
+    Ok(Review {
+        id: ReviewId(row.get(0)?),
+        card: CardId(row.get(1)?),
+        rating: row.get(2)?,
+        kind: ReviewKind::from_code(row.get(3)?),
+        interval: row.get(4)?,
+        last_interval: row.get(5)?,
+        factor: row.get(6)?,
+        taken_ms: row.get(7)?,
+        predicted: row.get(8)?,
+        felt: row.get(9)?,
+        receipt: token.zip(outcome).map(|(token, outcome)| Receipt { token, outcome }),
+    })
+}
+
+fn action(row: &Row<'_>) -> rusqlite::Result<Action> {
+    Ok(Action {
+        id: ActionId(row.get(0)?),
+        tool: row.get(1)?,
+        summary: row.get(2)?,
+        at: row.get(3)?,
+        undone: row.get(4)?,
+        changes: row.get::<_, i64>(5)?.cast_unsigned(),
+    })
+}
+
+fn json<T: serde::de::DeserializeOwned>(
+    row: &Row<'_>,
+    place: usize,
+) -> rusqlite::Result<Option<T>> {
+    let text: Option<String> = row.get(place)?;
+    text.map(|text| serde_json::from_str(&text))
+        .transpose()
+        .map_err(|error| unreadable(place, error))
+}
+
+fn unreadable(
+    place: usize,
+    error: impl std::error::Error + Send + Sync + 'static,
+) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(place, rusqlite::types::Type::Text, Box::new(error))
+}
+
+pub(super) const fn phase(code: i64) -> Phase {
+    match code {
+        1 => Phase::Learning,
+        2 => Phase::Review,
+        3 => Phase::Relearning,
+        _ => Phase::New,
+    }
+}
+
+pub(super) const fn phase_code(phase: Phase) -> i64 {
+    match phase {
+        Phase::New => 0,
+        Phase::Learning => 1,
+        Phase::Review => 2,
+        Phase::Relearning => 3,
+    }
+}
+
+fn split_fields(text: &str) -> Vec<String> {
+    text.split(FIELD_SEPARATOR).map(str::to_owned).collect()
+}
+
+fn split_tags(text: &str) -> Vec<String> {
+    text.split(' ').filter(|tag| !tag.is_empty()).map(str::to_owned).collect()
+}
+
+/// For lists of parameters.
+pub(super) type Value = Box<dyn ToSql>;

@@ -1,0 +1,347 @@
+//! A query as SQL, with the meaning that Anki gives it.
+
+use rusqlite::params_from_iter;
+
+use super::Transaction;
+use super::functions::unaccented;
+use super::read::Value;
+use crate::fsrs::DAY;
+use crate::ids::CardId;
+use crate::note::{FIELD_SEPARATOR, checksum};
+use crate::numbers::whole;
+use crate::problem::Problem;
+use crate::search::{Comparison, Matching, Node, Property, State, Test, pattern};
+use crate::store::{Found, Order, Records, Timing};
+
+impl Transaction<'_> {
+    pub(super) fn find(
+        &self,
+        query: &Node,
+        timing: Timing,
+        order: Order,
+        offset: u64,
+        limit: u64,
+    ) -> Result<Found, Problem> {
+        let mut clause = Clause { sql: String::new(), values: Vec::new(), timing, records: self };
+        clause.node(query)?;
+        let order = match order {
+            Order::Created => "c.id",
+            Order::Due => "c.phase = 0, c.due, c.id",
+            Order::Modified => "c.modified DESC, c.id",
+            Order::Difficulty => "ifnull(c.difficulty, 0) DESC, c.id",
+            Order::Lapses => "c.lapses DESC, c.id",
+        };
+        let sql = format!(
+            "SELECT c.id FROM card c JOIN note n ON n.id = c.note WHERE c.deleted IS NULL AND {} ORDER BY {order}",
+            clause.sql
+        );
+        let cards =
+            self.many(&sql, params_from_iter(clause.values), |row| row.get(0).map(CardId))?;
+        let total = u64::try_from(cards.len()).unwrap_or(u64::MAX);
+        let skip = usize::try_from(offset).unwrap_or(usize::MAX);
+        let take = usize::try_from(limit).unwrap_or(usize::MAX);
+        Ok(Found { cards: cards.into_iter().skip(skip).take(take).collect(), total })
+    }
+}
+
+struct Clause<'a> {
+    sql: String,
+    values: Vec<Value>,
+    timing: Timing,
+    records: &'a dyn Records,
+}
+
+impl Clause<'_> {
+    fn node(&mut self, node: &Node) -> Result<(), Problem> {
+        match node {
+            Node::All => self.sql.push_str("true"),
+            Node::And(nodes) => self.joined(nodes, " AND ")?,
+            Node::Or(nodes) => self.joined(nodes, " OR ")?,
+            Node::Not(node) => {
+                self.sql.push_str("NOT ifnull(");
+                self.node(node)?;
+                self.sql.push_str(", false)");
+            }
+            Node::Test(test) => {
+                self.sql.push('(');
+                self.test(test)?;
+                self.sql.push(')');
+            }
+        }
+        Ok(())
+    }
+
+    fn joined(&mut self, nodes: &[Node], with: &str) -> Result<(), Problem> {
+        self.sql.push('(');
+        for (place, node) in nodes.iter().enumerate() {
+            if place > 0 {
+                self.sql.push_str(with);
+            }
+            self.node(node)?;
+        }
+        self.sql.push(')');
+        Ok(())
+    }
+
+    fn test(&mut self, test: &Test) -> Result<(), Problem> {
+        match test {
+            Test::Text(text) => {
+                self.with("n.fields LIKE ? ESCAPE '\\'", [format!("%{}%", pattern::like(text))]);
+            }
+            Test::Regex(text) => {
+                self.with("any_field_matches(?, n.fields)", [format!("(?i){text}")]);
+            }
+            Test::Unaccented(text) => self.with(
+                "unaccented(n.fields) LIKE ? ESCAPE '\\'",
+                [format!("%{}%", pattern::like(&unaccented(text)))],
+            ),
+            Test::Word(text) => {
+                let any = format!("[^{FIELD_SEPARATOR}]");
+                let word = pattern::regex_with(text, &any);
+                self.with("any_field_matches(?, n.fields)", [format!(r"(?i)\b{word}\b")]);
+            }
+            Test::Field { name, value } => self.field(name, value)?,
+            Test::Deck(name) => self.deck(name)?,
+            Test::Tag(tag) => self.tag(tag),
+            Test::NoteType(name) => self.with(
+                "n.note_type IN (SELECT id FROM note_type WHERE name REGEXP ?)",
+                [format!("(?i)^{}$", pattern::regex(name))],
+            ),
+            Test::Ordinal(ordinal) => self.with("c.ordinal = ?", [i64::from(*ordinal)]),
+            Test::Template(name) => self.template(name)?,
+            Test::Flag(flag) => self.with("c.flag = ?", [i64::from(*flag)]),
+            Test::State(state) => self.state(*state),
+            Test::Property(property, comparison, figure) => {
+                self.property(*property, *comparison, *figure);
+            }
+            Test::Rated { days, rating } => {
+                let since = self.since(*days) / 1000;
+                match rating {
+                    Some(rating) => self.with(
+                        "c.id IN (SELECT card FROM review WHERE id > ? AND rating = ?)",
+                        [since, i64::from(*rating)],
+                    ),
+                    None => self.with(
+                        "c.id IN (SELECT card FROM review WHERE id > ? AND rating > 0)",
+                        [since],
+                    ),
+                }
+            }
+            Test::Rescheduled(days) => {
+                let since = self.since(*days) / 1000;
+                self.with("c.id IN (SELECT card FROM review WHERE id > ? AND rating = 0)", [since]);
+            }
+            Test::Added(days) => self.with("c.created > ?", [self.since(*days)]),
+            Test::Edited(days) => self.with("n.modified > ?", [self.since(*days)]),
+            Test::Introduced(days) => {
+                let since = self.since(*days) / 1000;
+                self.with(
+                    "c.id IN (SELECT card FROM review WHERE rating > 0 GROUP BY card HAVING min(id) > ?)",
+                    [since],
+                );
+            }
+            Test::Cards(ids) => self.one_of("c.id", ids),
+            Test::Notes(ids) => self.one_of("c.note", ids),
+            Test::DeckId(id) => self.with("c.deck = ?", [*id]),
+            Test::NoteTypeId(id) => self.with("n.note_type = ?", [*id]),
+            Test::Duplicate { note_type, text } => {
+                self.with("n.note_type = ? AND n.checksum = ?", [*note_type, checksum(text)]);
+            }
+        }
+        Ok(())
+    }
+
+    fn with<T: rusqlite::ToSql + 'static>(
+        &mut self,
+        sql: &str,
+        values: impl IntoIterator<Item = T>,
+    ) {
+        self.sql.push_str(sql);
+        self.values.extend(values.into_iter().map(|value| Box::new(value) as Value));
+    }
+
+    fn one_of(&mut self, column: &str, ids: &[i64]) {
+        let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+        self.sql.push_str(&format!("{column} IN ({})", ids.join(", ")));
+    }
+
+    /// The beginning of the day so many days back, today being 1.
+    fn since(&self, days: i64) -> i64 {
+        self.timing.calendar.next_start(self.timing.now) - days * DAY
+    }
+
+    fn field(&mut self, name: &str, value: &Matching) -> Result<(), Problem> {
+        let Ok(names) = regex::Regex::new(&format!("(?i)^{}$", pattern::regex(name))) else {
+            self.sql.push_str("false");
+            return Ok(());
+        };
+        let mut places: Vec<(i64, usize)> = Vec::new();
+        for note_type in self.records.note_types()? {
+            let fields = note_type.fields.iter().enumerate();
+            places.extend(
+                fields
+                    .filter(|(_, field)| names.is_match(field))
+                    .map(|(place, _)| (note_type.id.0, place)),
+            );
+        }
+        if places.is_empty() {
+            self.sql.push_str("false");
+        }
+        for (nth, (note_type, place)) in places.into_iter().enumerate() {
+            if nth > 0 {
+                self.sql.push_str(" OR ");
+            }
+            self.sql.push_str(&format!("(n.note_type = {note_type} AND "));
+            let field = format!("field(n.fields, {place})");
+            match value {
+                Matching::Glob(text) => {
+                    self.with(&format!("{field} LIKE ? ESCAPE '\\'"), [pattern::like(text)]);
+                }
+                Matching::Regex(text) => {
+                    self.with(&format!("{field} REGEXP ?"), [format!("(?i){text}")]);
+                }
+                Matching::Unaccented(text) => self.with(
+                    &format!("unaccented({field}) LIKE ? ESCAPE '\\'"),
+                    [pattern::like(&unaccented(text))],
+                ),
+            }
+            self.sql.push(')');
+        }
+        Ok(())
+    }
+
+    fn deck(&mut self, name: &str) -> Result<(), Problem> {
+        match name.to_lowercase().as_str() {
+            "*" => self.sql.push_str("true"),
+            // Filtered decks show cards and hold none.
+            "filtered" => self.sql.push_str("false"),
+            _ => {
+                let wanted = format!("(?is)^{}($|::)", pattern::regex(name));
+                let Ok(wanted) = regex::Regex::new(&wanted) else {
+                    self.sql.push_str("false");
+                    return Ok(());
+                };
+                let decks = self.records.decks()?;
+                let ids: Vec<i64> = decks
+                    .iter()
+                    .filter(|deck| wanted.is_match(deck.name.as_str()))
+                    .map(|deck| deck.id.0)
+                    .collect();
+                self.one_of("c.deck", &ids);
+            }
+        }
+        Ok(())
+    }
+
+    fn tag(&mut self, tag: &Matching) {
+        match tag {
+            Matching::Glob(text) if text.contains(' ') => self.sql.push_str("false"),
+            Matching::Glob(text) if text == "none" => self.sql.push_str("n.tags = ''"),
+            Matching::Glob(text) if text == "*" => self.sql.push_str("true"),
+            Matching::Glob(text) => match pattern::literal(text) {
+                // A tag and all under it are one range of the index: `:` sorts right before `;`.
+                Some(tag) => {
+                    let tag = tag.to_lowercase();
+                    self.with(
+                        "n.id IN (SELECT note FROM note_tag WHERE tag = ? UNION ALL SELECT note FROM note_tag WHERE tag >= ? AND tag < ?)",
+                        [tag.clone(), format!("{tag}::"), format!("{tag}:;")],
+                    );
+                }
+                None => self.with(
+                    "n.id IN (SELECT note FROM note_tag WHERE tag REGEXP ?)",
+                    [format!("^{}($|::)", pattern::regex(&text.to_lowercase()))],
+                ),
+            },
+            Matching::Regex(text) => self.with("n.tags REGEXP ?", [format!("(?i){text}")]),
+            Matching::Unaccented(text) => self.with(
+                "n.id IN (SELECT note FROM note_tag WHERE unaccented(tag) REGEXP ?)",
+                [format!("^{}($|::)", pattern::regex(&unaccented(&text.to_lowercase())))],
+            ),
+        }
+    }
+
+    fn template(&mut self, name: &str) -> Result<(), Problem> {
+        let Ok(wanted) = regex::Regex::new(&format!("(?i)^{}$", pattern::regex(name))) else {
+            self.sql.push_str("false");
+            return Ok(());
+        };
+        let mut any = false;
+        for note_type in self.records.note_types()? {
+            for (place, template) in note_type.templates.iter().enumerate() {
+                if !wanted.is_match(&template.name) {
+                    continue;
+                }
+                if any {
+                    self.sql.push_str(" OR ");
+                }
+                any = true;
+                self.sql.push_str(&format!("(n.note_type = {}", note_type.id.0));
+                // All gaps of a cloze share its one template.
+                if !note_type.cloze {
+                    self.sql.push_str(&format!(" AND c.ordinal = {place}"));
+                }
+                self.sql.push(')');
+            }
+        }
+        if !any {
+            self.sql.push_str("false");
+        }
+        Ok(())
+    }
+
+    fn state(&mut self, state: State) {
+        let sql = match state {
+            State::New => "c.phase = 0",
+            State::Review => "c.phase IN (2, 3)",
+            State::Learning => "c.phase IN (1, 3)",
+            State::Suspended => "c.hold = 1",
+            State::Buried => "c.hold IN (2, 3)",
+            State::BuriedByHand => "c.hold = 2",
+            State::BuriedAsSibling => "c.hold = 3",
+            State::Draft => "c.hold = 4",
+            State::Due => {
+                let until = self.timing.calendar.next_start(self.timing.now);
+                return self.with("c.hold = 0 AND c.phase > 0 AND c.due < ?", [until]);
+            }
+        };
+        self.sql.push_str(sql);
+    }
+
+    fn property(&mut self, property: Property, comparison: Comparison, figure: f64) {
+        let sign = comparison.sign();
+        let number = whole(figure);
+        let calendar = self.timing.calendar;
+        let today = calendar.day(self.timing.now);
+        // The number of the day that a moment is in, from the store's microseconds.
+        let shift = -calendar.start(0);
+        let day_of = |column: &str| format!("(({column} + {shift}) / {DAY})");
+        match property {
+            Property::Due => self.with(
+                &format!("c.hold = 0 AND c.phase = 2 AND {} {sign} ?", day_of("c.due")),
+                [today + number],
+            ),
+            Property::Interval => self.with(&format!("c.interval_days {sign} ?"), [number]),
+            Property::Reps => self.with(&format!("c.reps {sign} ?"), [number]),
+            Property::Lapses => self.with(&format!("c.lapses {sign} ?"), [number]),
+            Property::Ease => self.with(&format!("c.ease {sign} ?"), [whole(figure * 1000.0)]),
+            Property::Position => {
+                self.with(&format!("c.phase = 0 AND c.position {sign} ?"), [number]);
+            }
+            Property::Stability => self.with(&format!("c.stability {sign} ?"), [figure]),
+            Property::Difficulty => {
+                self.with(&format!("(c.difficulty - 1) / 9 {sign} ?"), [figure]);
+            }
+            Property::Retrievability => {
+                let elapsed = format!("{today} - {}", day_of("c.last_review"));
+                self.with(&format!("recall(c.stability, {elapsed}) {sign} ?"), [figure]);
+            }
+            Property::RatedOn => {
+                let elapsed = format!("{} - {today}", day_of("(r.id * 1000)"));
+                self.with(
+                    &format!("c.id IN (SELECT r.card FROM review r WHERE r.rating > 0 AND {elapsed} {sign} ?)"),
+                    [number],
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Taking an action back.
+//!
+//! Every row that an action touched was kept as it was before and as it was after. Taking back
+//! means: each row must still be as the action left it, and becomes what it was. Rows that came
+//! in bulk are deleted, unless something has been done with them since.
+
+use rusqlite::types::Value as Cell;
+use serde::{Deserialize, Serialize};
+
+use super::Transaction;
+use crate::fsrs::Micros;
+use crate::ids::{ActionId, NoteId};
+use crate::problem::Problem;
+use crate::store::{NewAction, Records};
+
+/// The tables whose rows are kept.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub(super) enum Table {
+    Deck,
+    NoteType,
+    Note,
+    PastContent,
+    Card,
+    Review,
+    Tally,
+    Session,
+}
+
+impl Table {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Deck => "deck",
+            Self::NoteType => "note_type",
+            Self::Note => "note",
+            Self::PastContent => "past_content",
+            Self::Card => "card",
+            Self::Review => "review",
+            Self::Tally => "tally",
+            Self::Session => "session",
+        }
+    }
+}
+
+/// A row that an action touched, as it was.
+pub(super) struct Touched {
+    table: Table,
+    id: i64,
+    before: Option<Vec<Kept>>,
+}
+
+/// A row as it was before and after.
+#[derive(Serialize, Deserialize)]
+struct Image {
+    table: Table,
+    id: i64,
+    before: Option<Vec<Kept>>,
+    after: Option<Vec<Kept>>,
+}
+
+/// A cell, so that what is read is what was written: a real number by its bits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum Kept {
+    #[serde(rename = "n")]
+    Null,
+    #[serde(rename = "i")]
+    Integer(i64),
+    #[serde(rename = "r")]
+    Real(u64),
+    #[serde(rename = "t")]
+    Text(String),
+}
+
+impl Transaction<'_> {
+    /// To be called before a row is written for the first time.
+    pub(super) fn touch(&mut self, table: Table, id: i64) -> Result<(), Problem> {
+        if self.action == 0
+            || self
+                .touched
+                .iter()
+                .rev()
+                .take(64)
+                .any(|touched| touched.table == table && touched.id == id)
+        {
+            return Ok(());
+        }
+        let before = self.row(table, id)?;
+        if self.bulk && before.is_none() {
+            return Ok(());
+        }
+        self.touched.push(Touched { table, id, before });
+        Ok(())
+    }
+
+    /// Writes the action down, with what it changed.
+    pub(super) fn record(&mut self, action: &NewAction<'_>) -> Result<(), Problem> {
+        if self.bulk {
+            self.end_bulk()?;
+        }
+        let mut images: Vec<Image> = Vec::with_capacity(self.touched.len());
+        for Touched { table, id, before } in std::mem::take(&mut self.touched) {
+            let after = self.row(table, id)?;
+            let seen =
+                images.iter().rev().take(256).any(|image| image.table == table && image.id == id);
+            if before != after && !seen {
+                images.push(Image { table, id, before, after });
+            }
+        }
+        if images.is_empty() && !self.bulk {
+            return Ok(());
+        }
+        let images =
+            serde_json::to_string(&images).map_err(|error| Problem::Store(error.to_string()))?;
+        let sql = "INSERT INTO action VALUES (?1, ?2, ?3, ?4, NULL, ?5, ?6, ?7)";
+        let changed = self.changed.cast_signed();
+        self.connection.prepare_cached(sql)?.execute((
+            self.action,
+            action.tool,
+            action.summary,
+            action.at,
+            changed,
+            self.bulk,
+            images,
+        ))?;
+        Ok(())
+    }
+
+    pub(super) fn take_back(&mut self, action: ActionId, now: Micros) -> Result<u64, Problem> {
+        let known = self.action(action)?.ok_or(Problem::NoAction(action))?;
+        if known.undone.is_some() {
+            return Err(Problem::AlreadyUndone(action));
+        }
+        let (images, bulk): (String, bool) = self
+            .one("SELECT images, bulk FROM action WHERE id = ?1", [action.0], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })?
+            .ok_or(Problem::NoAction(action))?;
+        let images: Vec<Image> =
+            serde_json::from_str(&images).map_err(|error| Problem::Store(error.to_string()))?;
+        let mut changed = 0;
+        if bulk {
+            changed += self.take_back_bulk(action)?;
+        }
+        for image in images.iter().rev() {
+            if self.row(image.table, image.id)? != image.after {
+                return Err(Problem::ChangedSince {
+                    action,
+                    what: format!("{}_{}", image.table.name(), image.id),
+                });
+            }
+            self.touch(image.table, image.id)?;
+            self.restore(image)?;
+            changed += 1;
+        }
+        self.connection.execute("UPDATE action SET undone = ?2 WHERE id = ?1", (action.0, now))?;
+        self.changed += changed;
+        Ok(changed)
+    }
+
+    fn take_back_bulk(&self, action: ActionId) -> Result<u64, Problem> {
+        let sql = "SELECT c.id FROM review r JOIN card c ON c.id = r.card WHERE c.batch = ?1 AND r.batch IS NOT ?1 LIMIT 1";
+        if let Some(card) = self.one(sql, [action.0], |row| row.get::<_, i64>(0))? {
+            return Err(Problem::ChangedSince { action, what: format!("card_{card}") });
+        }
+        self.drop_triggers()?;
+        self.connection.execute(
+            "DELETE FROM note_tag WHERE note IN (SELECT id FROM note WHERE batch = ?1)",
+            [action.0],
+        )?;
+        let mut gone = 0;
+        for table in ["review", "card", "note", "note_type", "media"] {
+            gone += self
+                .connection
+                .execute(&format!("DELETE FROM {table} WHERE batch = ?1"), [action.0])?;
+        }
+        // A deck that has been given other cards stays.
+        let decks = "DELETE FROM deck WHERE batch = ?1 AND id NOT IN (SELECT deck FROM card)";
+        gone += self.connection.execute(decks, [action.0])?;
+        self.end_bulk()?;
+        Ok(u64::try_from(gone).unwrap_or(u64::MAX))
+    }
+
+    /// Deletes and inserts, so that the triggers see both.
+    fn restore(&self, image: &Image) -> Result<(), Problem> {
+        let table = image.table.name();
+        self.connection.execute(&format!("DELETE FROM {table} WHERE id = ?1"), [image.id])?;
+        if image.table == Table::Note {
+            self.connection.execute("DELETE FROM note_tag WHERE note = ?1", [image.id])?;
+        }
+        let Some(cells) = &image.before else { return Ok(()) };
+        let holes = vec!["?"; cells.len()].join(", ");
+        let cells: Vec<Cell> = cells.iter().map(Kept::cell).collect();
+        self.connection.execute(
+            &format!("INSERT INTO {table} VALUES ({holes})"),
+            rusqlite::params_from_iter(cells),
+        )?;
+        if image.table == Table::Note
+            && let Some(note) = self.note(NoteId(image.id))?
+        {
+            self.tag_note(note.id, &note.tags, note.deleted.is_some())?;
+        }
+        Ok(())
+    }
+
+    fn row(&self, table: Table, id: i64) -> Result<Option<Vec<Kept>>, Problem> {
+        let sql = format!("SELECT * FROM {} WHERE id = ?1", table.name());
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let columns = statement.column_count();
+        let mut rows = statement.query([id])?;
+        let Some(row) = rows.next()? else { return Ok(None) };
+        let cells = (0..columns)
+            .map(|place| row.get(place).map(Kept::of))
+            .collect::<rusqlite::Result<_>>()?;
+        Ok(Some(cells))
+    }
+}
+
+impl Kept {
+    fn of(cell: Cell) -> Self {
+        match cell {
+            Cell::Null | Cell::Blob(_) => Self::Null,
+            Cell::Integer(number) => Self::Integer(number),
+            Cell::Real(number) => Self::Real(number.to_bits()),
+            Cell::Text(text) => Self::Text(text),
+        }
+    }
+
+    fn cell(&self) -> Cell {
+        match self {
+            Self::Null => Cell::Null,
+            Self::Integer(number) => Cell::Integer(*number),
+            Self::Real(bits) => Cell::Real(f64::from_bits(*bits)),
+            Self::Text(text) => Cell::Text(text.clone()),
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! What an action writes.
+
+use rusqlite::Params;
+
+use super::read::phase_code;
+use super::undo::Table;
+use super::{TRIGGERS, Transaction};
+use crate::card::{Card, Review};
+use crate::deck::Deck;
+use crate::fsrs::Micros;
+use crate::ids::{ActionId, DeckId, NoteId};
+use crate::note::{self, FIELD_SEPARATOR, Note, NoteType, PastContent};
+use crate::problem::Problem;
+use crate::store::{Ledger, Session, Tally};
+
+impl Transaction<'_> {
+    /// Writes a row, and remembers what was there.
+    fn put(
+        &mut self,
+        table: Table,
+        id: i64,
+        sql: &str,
+        params: impl Params,
+    ) -> Result<(), Problem> {
+        self.touch(table, id)?;
+        self.connection.prepare_cached(sql)?.execute(params)?;
+        self.changed += 1;
+        Ok(())
+    }
+
+    /// The batch that a new row belongs to; a row that is there keeps its own.
+    fn batch(&self) -> Option<i64> {
+        self.bulk.then_some(self.action)
+    }
+
+    pub(super) fn tag_note(
+        &self,
+        note: NoteId,
+        tags: &[String],
+        deleted: bool,
+    ) -> Result<(), Problem> {
+        if !self.bulk {
+            self.connection
+                .prepare_cached("DELETE FROM note_tag WHERE note = ?1")?
+                .execute([note.0])?;
+        }
+        if deleted {
+            return Ok(());
+        }
+        let mut insert =
+            self.connection.prepare_cached("INSERT OR IGNORE INTO note_tag VALUES (?1, ?2)")?;
+        for tag in tags {
+            insert.execute((tag.to_lowercase(), note.0))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn recount(&self) -> Result<(), Problem> {
+        self.connection.execute_batch(
+            "DELETE FROM lane_count; DELETE FROM due_count;
+             INSERT INTO lane_count SELECT deck, hold, phase, count(*) FROM card WHERE deleted IS NULL GROUP BY 1, 2, 3;
+             INSERT INTO due_count SELECT deck, hold, phase, iif(phase = 0, 0, due / 900000000), count(*)
+                FROM card WHERE deleted IS NULL GROUP BY 1, 2, 3, 4;",
+        )?;
+        Ok(())
+    }
+
+    pub(super) fn drop_triggers(&self) -> Result<(), Problem> {
+        Ok(self.connection.execute_batch(
+            "DROP TRIGGER card_added; DROP TRIGGER card_removed; DROP TRIGGER card_left; DROP TRIGGER card_came;",
+        )?)
+    }
+
+    pub(super) fn end_bulk(&self) -> Result<(), Problem> {
+        self.recount()?;
+        Ok(self.connection.execute_batch(TRIGGERS)?)
+    }
+}
+
+impl Ledger for Transaction<'_> {
+    fn put_deck(&mut self, deck: &Deck) -> Result<(), Problem> {
+        let options = deck.options.as_ref().map(json).transpose()?;
+        let filter = deck.filter.as_ref().map(json).transpose()?;
+        let batch = self.batch();
+        let sql = "INSERT INTO deck VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+            ON CONFLICT (id) DO UPDATE SET name = ?2, folded = ?3, description = ?4, options = ?5,
+                filter = ?6, modified = ?8, version = ?9, deleted = ?10";
+        let row = (
+            deck.id.0,
+            deck.name.as_str(),
+            deck.name.folded(),
+            &deck.description,
+            options,
+            filter,
+            deck.created,
+            deck.modified,
+            deck.version,
+            deck.deleted,
+            batch,
+        );
+        self.put(Table::Deck, deck.id.0, sql, row)
+    }
+
+    fn put_note_type(&mut self, note_type: &NoteType) -> Result<(), Problem> {
+        let (fields, templates) = (json(&note_type.fields)?, json(&note_type.templates)?);
+        let batch = self.batch();
+        let sql = "INSERT INTO note_type VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            ON CONFLICT (id) DO UPDATE SET name = ?2, cloze = ?3, fields = ?4, templates = ?5, css = ?6";
+        let row = (
+            note_type.id.0,
+            &note_type.name,
+            note_type.cloze,
+            fields,
+            templates,
+            &note_type.css,
+            batch,
+        );
+        self.put(Table::NoteType, note_type.id.0, sql, row)
+    }
+
+    fn put_note(&mut self, note: &Note) -> Result<(), Problem> {
+        let fields = note.fields.join(&FIELD_SEPARATOR.to_string());
+        let tags =
+            if note.tags.is_empty() { String::new() } else { format!(" {} ", note.tags.join(" ")) };
+        let checksum = note::checksum(note.fields.first().map_or("", String::as_str));
+        let batch = self.batch();
+        let sql = "INSERT INTO note VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+            ON CONFLICT (id) DO UPDATE SET guid = ?2, note_type = ?3, fields = ?4, tags = ?5,
+                checksum = ?6, source = ?7, modified = ?9, version = ?10, deleted = ?11";
+        let row = (
+            note.id.0,
+            &note.guid,
+            note.note_type.0,
+            fields,
+            tags,
+            checksum,
+            &note.source,
+            note.created,
+            note.modified,
+            note.version,
+            note.deleted,
+            batch,
+        );
+        self.put(Table::Note, note.id.0, sql, row)?;
+        self.tag_note(note.id, &note.tags, note.deleted.is_some())
+    }
+
+    fn put_past_content(&mut self, note: NoteId, past: &PastContent) -> Result<(), Problem> {
+        let id = self
+            .one("SELECT ifnull(max(id), 0) + 1 FROM past_content", (), |row| row.get(0))?
+            .unwrap_or(1);
+        let row = (
+            id,
+            note.0,
+            past.version,
+            past.fields.join(&FIELD_SEPARATOR.to_string()),
+            past.tags.join(" "),
+            past.replaced,
+        );
+        self.put(
+            Table::PastContent,
+            id,
+            "INSERT INTO past_content VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            row,
+        )
+    }
+
+    fn put_card(&mut self, card: &Card) -> Result<(), Problem> {
+        let batch = self.batch();
+        self.touch(Table::Card, card.id.0)?;
+        let sql = "INSERT INTO card VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,
+                ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)
+            ON CONFLICT (id) DO UPDATE SET deck = ?4, position = ?5, phase = ?6, step = ?7,
+                stability = ?8, difficulty = ?9, last_review = ?10, due = ?11, interval_days = ?12,
+                reps = ?13, lapses = ?14, ease = ?15, flag = ?16, hold = ?17, held_until = ?18,
+                sequence = ?19, modified = ?21, deleted = ?22";
+        let schedule = &card.schedule;
+        let memory = schedule.memory;
+        self.connection.prepare_cached(sql)?.execute(rusqlite::params![
+            card.id.0,
+            card.note.0,
+            card.ordinal,
+            card.deck.0,
+            card.position,
+            phase_code(schedule.phase),
+            schedule.step,
+            memory.map(|memory| memory.stability),
+            memory.map(|memory| memory.difficulty),
+            schedule.last_review,
+            schedule.due,
+            schedule.interval_days,
+            card.reps,
+            card.lapses,
+            card.ease,
+            card.flag,
+            card.hold.code(),
+            card.held_until,
+            card.sequence,
+            card.created,
+            card.modified,
+            card.deleted,
+            batch,
+        ])?;
+        self.changed += 1;
+        Ok(())
+    }
+
+    fn put_review(&mut self, review: &Review) -> Result<(), Problem> {
+        let (token, outcome) =
+            review.receipt.as_ref().map(|receipt| (&receipt.token, &receipt.outcome)).unzip();
+        let batch = self.batch();
+        let sql =
+            "INSERT INTO review VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
+        let row = (
+            review.id.0,
+            review.card.0,
+            review.rating,
+            review.kind.code(),
+            review.interval,
+            review.last_interval,
+            review.factor,
+            review.taken_ms,
+            review.predicted,
+            review.felt,
+            token,
+            outcome,
+            batch,
+        );
+        self.put(Table::Review, review.id.0, sql, row)
+    }
+
+    fn put_tally(&mut self, deck: DeckId, day: i64, tally: Tally) -> Result<(), Problem> {
+        let known =
+            self.one("SELECT id FROM tally WHERE deck = ?1 AND day = ?2", (deck.0, day), |row| {
+                row.get(0)
+            })?;
+        let id = match known {
+            Some(id) => id,
+            None => self
+                .one("SELECT ifnull(max(id), 0) + 1 FROM tally", (), |row| row.get(0))?
+                .unwrap_or(1),
+        };
+        let sql = "INSERT INTO tally VALUES (?1, ?2, ?3, ?4, ?5)
+            ON CONFLICT (id) DO UPDATE SET new = ?4, reviews = ?5";
+        self.put(Table::Tally, id, sql, (id, deck.0, day, tally.new, tally.reviews))
+    }
+
+    fn put_session(&mut self, session: &Session) -> Result<(), Problem> {
+        let sql = "INSERT INTO session VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            ON CONFLICT (id) DO UPDATE SET ended = ?4, answered = ?6, passed = ?7, taken_ms = ?8";
+        let row = (
+            session.id.0,
+            session.deck.map(|deck| deck.0),
+            session.started,
+            session.ended,
+            session.card_limit,
+            session.answered,
+            session.passed,
+            session.taken_ms,
+        );
+        self.put(Table::Session, session.id.0, sql, row)
+    }
+
+    fn put_media(&mut self, name: &str, bytes: &[u8]) -> Result<(), Problem> {
+        let sql = "INSERT OR IGNORE INTO media VALUES (?1, ?2, ?3)";
+        self.connection.prepare_cached(sql)?.execute((name, bytes, self.action))?;
+        Ok(())
+    }
+
+    fn fresh_id(&mut self, now: Micros) -> Result<i64, Problem> {
+        if self.last_id == 0 {
+            let sql = "SELECT max(ifnull((SELECT max(id) FROM card), 0), ifnull((SELECT max(id) FROM note), 0),
+                ifnull((SELECT max(id) FROM deck), 0), ifnull((SELECT max(id) FROM review), 0),
+                ifnull((SELECT max(id) FROM session), 0), ifnull((SELECT max(id) FROM note_type), 0))";
+            self.last_id = self.one(sql, (), |row| row.get(0))?.unwrap_or(0);
+        }
+        self.last_id = (self.last_id + 1).max(now.div_euclid(1000));
+        Ok(self.last_id)
+    }
+
+    fn begin_bulk(&mut self) -> Result<(), Problem> {
+        if !self.bulk {
+            self.bulk = true;
+            self.drop_triggers()?;
+        }
+        Ok(())
+    }
+
+    fn undo(&mut self, action: ActionId, now: Micros) -> Result<u64, Problem> {
+        self.take_back(action, now)
+    }
+
+    fn purge(&mut self, before: Micros) -> Result<u64, Problem> {
+        let mut gone = 0;
+        for table in ["card", "note", "deck"] {
+            let sql = format!("DELETE FROM {table} WHERE deleted IS NOT NULL AND deleted < ?1");
+            gone += self.connection.execute(&sql, [before])?;
+        }
+        self.connection
+            .execute("DELETE FROM review WHERE card NOT IN (SELECT id FROM card)", ())?;
+        self.connection
+            .execute("DELETE FROM past_content WHERE note NOT IN (SELECT id FROM note)", ())?;
+        self.connection.execute("UPDATE action SET images = '[]' WHERE at < ?1", [before])?;
+        Ok(u64::try_from(gone).unwrap_or(u64::MAX))
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> Result<String, Problem> {
+    serde_json::to_string(value).map_err(|error| Problem::Store(error.to_string()))
+}
