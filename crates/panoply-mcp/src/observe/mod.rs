@@ -3,6 +3,8 @@
 pub mod calls;
 pub mod lines;
 pub mod metrics;
+mod queue;
 
 pub use calls::CallLog;
-pub use lines::{LogError, LogFormat, LogGuard, LogSettings, start};
+pub use lines::{LogError, LogFormat, LogSettings, start};
+pub use queue::LogGuard;

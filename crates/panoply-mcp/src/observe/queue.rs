@@ -1,0 +1,202 @@
+//! The way of log lines to a slow reader: into a buffer, and out of it by a thread of its own.
+//!
+//! Waking a thread costs more than writing the line, so the thread is woken once a burst
+//! and then lets lines gather for a moment. When the reader is too slow, lines are counted
+//! instead of kept.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tracing_subscriber::fmt::MakeWriter;
+
+/// The most that waits for the reader.
+const LARGEST_BUFFER: usize = 4 * 1024 * 1024;
+/// How long lines gather before they are written.
+const GATHER: Duration = Duration::from_millis(5);
+/// How long the end of the process waits for the reader.
+const LAST_LINES: Duration = Duration::from_millis(100);
+
+/// Where lines are put. Never waits for the reader.
+#[derive(Clone)]
+pub(super) struct QueueWriter(Arc<Shared>);
+
+/// Writes what is still queued when dropped.
+#[must_use = "dropping it ends the log"]
+pub struct LogGuard(Arc<Shared>);
+
+#[derive(Default)]
+struct Shared {
+    buffer: Mutex<Buffer>,
+    filled: Condvar,
+    written: Condvar,
+}
+
+#[derive(Default)]
+struct Buffer {
+    lines: Vec<u8>,
+    lost: u64,
+    /// Flushes are numbered, so that each waits for its own.
+    flush_wanted: u64,
+    flush_done: u64,
+}
+
+/// Starts the thread that writes to `output`.
+pub(super) fn start(output: impl Write + Send + 'static) -> io::Result<(QueueWriter, LogGuard)> {
+    let shared = Arc::new(Shared::default());
+    let writing = Arc::clone(&shared);
+    std::thread::Builder::new().name("log".to_owned()).spawn(move || writing.write_to(output))?;
+    Ok((QueueWriter(Arc::clone(&shared)), LogGuard(shared)))
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Buffer> {
+        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, line: &[u8]) {
+        let mut buffer = self.lock();
+        if buffer.lines.len() + line.len() > LARGEST_BUFFER {
+            buffer.lost += 1;
+            return;
+        }
+        let first = buffer.lines.is_empty();
+        buffer.lines.extend_from_slice(line);
+        drop(buffer);
+        if first {
+            self.filled.notify_one();
+        }
+    }
+
+    fn write_to(&self, mut output: impl Write) -> ! {
+        loop {
+            if !self.wait_for_lines() {
+                std::thread::sleep(GATHER);
+            }
+            let mut buffer = self.lock();
+            let flush = buffer.flush_wanted;
+            let lost = std::mem::take(&mut buffer.lost);
+            let mut lines = std::mem::take(&mut buffer.lines);
+            drop(buffer);
+            if lost > 0 {
+                let notice = format!(
+                    "{{\"level\":\"WARN\",\"message\":\"log lines lost\",\"lost\":{lost}}}\n"
+                );
+                lines.extend_from_slice(notice.as_bytes());
+            }
+            // A closed standard error is no reason to stop serving.
+            let _unread = output.write_all(&lines).and_then(|()| output.flush());
+            self.lock().flush_done = flush;
+            self.written.notify_all();
+        }
+    }
+
+    /// Waits for something to write; true when somebody waits for it to be written.
+    fn wait_for_lines(&self) -> bool {
+        let nothing = |buffer: &mut Buffer| {
+            buffer.lines.is_empty() && buffer.flush_wanted == buffer.flush_done
+        };
+        let waited = self.filled.wait_while(self.lock(), nothing);
+        let buffer = waited.unwrap_or_else(PoisonError::into_inner);
+        buffer.flush_wanted != buffer.flush_done
+    }
+
+    fn flush(&self, patience: Duration) {
+        let mut buffer = self.lock();
+        buffer.flush_wanted += 1;
+        let mine = buffer.flush_wanted;
+        self.filled.notify_one();
+        let unwritten = |buffer: &mut Buffer| buffer.flush_done < mine;
+        // A reader that takes longer has lost interest.
+        let _in_time = self.written.wait_timeout_while(buffer, patience, unwritten);
+    }
+}
+
+impl QueueWriter {
+    pub(super) fn send(&self, line: &[u8]) {
+        self.0.push(line);
+    }
+}
+
+impl Drop for LogGuard {
+    fn drop(&mut self) {
+        self.0.flush(LAST_LINES);
+    }
+}
+
+impl Write for QueueWriter {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.send(line);
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for QueueWriter {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// What was written, for tests to look at.
+    #[derive(Clone, Default)]
+    pub(in crate::observe) struct Memory(pub(in crate::observe) Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Memory {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl LogGuard {
+        /// Waits as long as it takes, unlike the end of a process.
+        pub(in crate::observe) fn flush_now(&self) {
+            self.0.flush(Duration::from_secs(60));
+        }
+    }
+
+    #[test]
+    fn lines_are_written_in_order_and_none_is_missing() {
+        let memory = Memory::default();
+        let (queue, guard) = start(memory.clone()).unwrap();
+        let expected: String = (0..10_000).map(|number| format!("{number}\n")).collect();
+        for line in expected.lines() {
+            queue.send(format!("{line}\n").as_bytes());
+        }
+        guard.flush_now();
+        assert_eq!(String::from_utf8(memory.0.lock().unwrap().clone()).unwrap(), expected);
+    }
+
+    #[test]
+    fn lines_that_nobody_reads_are_counted_not_kept() {
+        let memory = Memory::default();
+        let held = memory.0.lock().unwrap();
+        let (queue, guard) = start(memory.clone()).unwrap();
+        // The reader is stuck: one batch is on its way, and the buffer fills up behind it.
+        for _ in 0..3 * LARGEST_BUFFER / 1024 {
+            queue.send(&[b'x'; 1024]);
+        }
+        assert!(queue.0.lock().lines.len() <= LARGEST_BUFFER);
+        drop(held);
+        guard.flush_now();
+        queue.send(b"on\n");
+        guard.flush_now();
+        let written = String::from_utf8(memory.0.lock().unwrap().clone()).unwrap();
+        assert!(written.contains("log lines lost"));
+        assert!(written.ends_with("on\n"));
+    }
+}
