@@ -8,6 +8,7 @@ pub mod card;
 pub mod deck;
 pub mod fsrs;
 pub mod ids;
+pub mod insight;
 pub mod library;
 pub mod note;
 pub mod numbers;

@@ -1,9 +1,11 @@
 //! FSRS-6: when a card comes back.
 //!
 //! [`Scheduler`] is exact and ours: f64, ties to even, one function from a card and an answer to
-//! the next schedule. [`replay`] runs it over whole histories.
+//! the next schedule. [`replay`] runs it over whole histories. What needs a
+//! learner's whole log (fitting, evaluating, simulating) is the crate `fsrs`, behind [`fit`].
 
 pub mod calendar;
+pub mod fit;
 pub mod fuzz;
 pub mod memory;
 pub mod parameters;

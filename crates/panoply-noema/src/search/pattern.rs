@@ -25,7 +25,7 @@ pub fn regex(text: &str) -> String {
     regex_with(text, ".")
 }
 
-/// As [`regex`], with another expression for "any character".
+/// As `regex`, with another expression for "any character".
 pub fn regex_with(text: &str, any: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars();

@@ -215,6 +215,8 @@ pub trait Records {
     fn cards_of(&self, note: NoteId) -> Result<Vec<Card>, Problem>;
     /// Cards of a deck that are not deleted.
     fn cards_in(&self, deck: DeckId) -> Result<Vec<CardId>, Problem>;
+    /// Cards that were answered at least once and are not deleted, by id.
+    fn answered_cards(&self) -> Result<Vec<Card>, Problem>;
     /// Cards that a query finds.
     fn search(
         &self,

@@ -108,6 +108,13 @@ impl Records for Transaction<'_> {
         self.many(sql, [deck.0], |row| row.get(0).map(CardId))
     }
 
+    fn answered_cards(&self) -> Result<Vec<Card>, Problem> {
+        let sql = format!(
+            "SELECT {CARD} FROM card WHERE stability IS NOT NULL AND deleted IS NULL ORDER BY id"
+        );
+        self.many(&sql, (), card)
+    }
+
     fn search(
         &self,
         query: &Node,

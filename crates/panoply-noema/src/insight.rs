@@ -1,0 +1,335 @@
+//! What a collection says about its learner: how memory holds, what is coming, how study goes.
+
+use std::collections::BTreeMap;
+
+use crate::card::{Hold, Review, ReviewKind};
+use crate::deck::{Deck, DeckOptions};
+use crate::fsrs::fit::{Logged, Plan, Studied};
+use crate::fsrs::{Calendar, DAY, Memory, Micros, Phase, Rating};
+use crate::ids::{CardId, DeckId};
+use crate::library;
+use crate::numbers::{count, real};
+use crate::problem::Problem;
+use crate::store::{LaneCount, Records};
+
+/// A card is mature from this interval on.
+pub const MATURE_DAYS: i64 = 21;
+
+/// Cards of a deck and of those under it.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Counts {
+    /// All that are not deleted.
+    pub cards: i64,
+    /// Never answered, and free.
+    pub new: i64,
+    /// In steps.
+    pub learning: i64,
+    /// In review.
+    pub review: i64,
+    /// In steps or review, and due today.
+    pub due: i64,
+    /// Suspended.
+    pub suspended: i64,
+    /// Buried.
+    pub buried: i64,
+    /// Drafts.
+    pub drafts: i64,
+}
+
+impl Counts {
+    fn add(&mut self, lane: &LaneCount) {
+        self.cards += lane.cards;
+        match (Hold::from_code(lane.hold).unwrap_or_default(), lane.phase) {
+            (Hold::None, Phase::New) => self.new += lane.cards,
+            (Hold::None, Phase::Learning | Phase::Relearning) => {
+                self.learning += lane.cards;
+                self.due += lane.due;
+            }
+            (Hold::None, Phase::Review) => {
+                self.review += lane.cards;
+                self.due += lane.due;
+            }
+            (Hold::Suspended, _) => self.suspended += lane.cards,
+            (Hold::BuriedByHand | Hold::BuriedAsSibling, _) => self.buried += lane.cards,
+            (Hold::Draft, _) => self.drafts += lane.cards,
+        }
+    }
+}
+
+/// Counts of every deck, with all under it.
+pub fn counts(
+    records: &dyn Records,
+    decks: &[Deck],
+    now: Micros,
+) -> Result<BTreeMap<DeckId, Counts>, Problem> {
+    let until = DeckOptions::default().calendar().horizon(now);
+    let lanes = records.lanes(until)?;
+    let mut counts: BTreeMap<DeckId, Counts> =
+        decks.iter().map(|deck| (deck.id, Counts::default())).collect();
+    for lane in lanes {
+        let Some(own) = decks.iter().find(|deck| deck.id == lane.deck) else { continue };
+        for deck in decks.iter().filter(|deck| own.name.is_within(&deck.name)) {
+            if let Some(sum) = counts.get_mut(&deck.id) {
+                sum.add(&lane);
+            }
+        }
+    }
+    Ok(counts)
+}
+
+/// How well predictions have held for this learner.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Calibration {
+    /// Answers that came a day or more after the one before.
+    pub reviews: u64,
+    /// How many of them were recalled.
+    pub recalled: u64,
+    /// The mean of what was predicted.
+    pub predicted: f64,
+    /// The distance of predicted from observed recall, over bins of like predictions.
+    pub rmse: f64,
+}
+
+/// The error that a learner without a log is taken to have: what the published weights give on
+/// logs of others (srs-benchmark, FSRS-6 with default weights, RMSE over bins).
+const PRIOR_RMSE: f64 = 0.08;
+/// So many answers weigh as much as that prior.
+const PRIOR_WEIGHT: f64 = 400.0;
+
+impl Calibration {
+    /// The error to expect: the learner's own as far as there is a log, the prior for the rest.
+    pub fn expected_error(&self) -> f64 {
+        let reviews = real(i64::try_from(self.reviews).unwrap_or(i64::MAX));
+        let own = reviews / (reviews + PRIOR_WEIGHT);
+        own * self.rmse + (1.0 - own) * PRIOR_RMSE
+    }
+}
+
+/// Compares what the weights predict with what happened.
+pub fn calibration(logs: &[Vec<Logged>], options: &DeckOptions) -> Calibration {
+    const BINS: usize = 20;
+    let parameters = options.parameters.clone().unwrap_or_default();
+    let mut bins = [(0_u64, 0_u64, 0.0_f64); BINS];
+    for log in logs {
+        let mut memory: Option<Memory> = None;
+        for logged in log {
+            let Some(rating) = Rating::from_ordinal(i64::from(logged.rating)) else { continue };
+            memory = Some(match memory {
+                None => Memory::first(&parameters, rating),
+                Some(memory) => {
+                    if logged.days > 0 {
+                        let recall =
+                            parameters.retrievability(f64::from(logged.days), memory.stability);
+                        let place = (count(recall * 20.0 - 0.5) as usize).min(BINS - 1);
+                        if let Some((seen, recalled, predicted)) = bins.get_mut(place) {
+                            *seen += 1;
+                            *recalled += u64::from(rating.passed());
+                            *predicted += recall;
+                        }
+                    }
+                    memory.after(&parameters, rating, logged.days)
+                }
+            });
+        }
+    }
+    let seen: u64 = bins.iter().map(|bin| bin.0).sum();
+    if seen == 0 {
+        return Calibration::default();
+    }
+    let real = |number: u64| real(i64::try_from(number).unwrap_or(i64::MAX));
+    let squares: f64 = bins
+        .iter()
+        .filter(|bin| bin.0 > 0)
+        .map(|(seen, recalled, predicted)| {
+            real(*seen) * ((predicted - real(*recalled)) / real(*seen)).powi(2)
+        })
+        .sum();
+    Calibration {
+        reviews: seen,
+        recalled: bins.iter().map(|bin| bin.1).sum(),
+        predicted: bins.iter().map(|bin| bin.2).sum::<f64>() / real(seen),
+        rmse: (squares / real(seen)).sqrt(),
+    }
+}
+
+/// The logs of all cards in these decks, oldest answer first; changes by hand are left out.
+pub fn logs(
+    reviews: &[(Review, DeckId)],
+    calendar: Calendar,
+    inside: impl Fn(DeckId) -> bool,
+) -> Vec<Vec<Logged>> {
+    let mut logs: BTreeMap<CardId, (Micros, Vec<Logged>)> = BTreeMap::new();
+    for (review, deck) in reviews {
+        if review.rating == 0 || !inside(*deck) {
+            continue;
+        }
+        let at = review.id.0.saturating_mul(1000);
+        let (last, log) = logs.entry(review.card).or_insert((at, Vec::new()));
+        let days = if log.is_empty() { 0 } else { calendar.elapsed(*last, at) };
+        log.push(Logged { rating: u32::from(review.rating), days });
+        *last = at;
+    }
+    logs.into_values().map(|(_, log)| log).collect()
+}
+
+/// How study went over a span of days.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Study {
+    /// Answers.
+    pub reviews: u64,
+    /// Answers to cards in review that were not mature, and how many of them were recalled.
+    pub young: (u64, u64),
+    /// The same for mature ones.
+    pub mature: (u64, u64),
+    /// Cards answered for the first time.
+    pub introduced: u64,
+    /// Milliseconds of answering.
+    pub taken_ms: i64,
+    /// Answers by rating, from again to easy.
+    pub ratings: [u64; 4],
+    /// Answers by day, counted back from today, which is 0.
+    pub by_day: BTreeMap<i64, u64>,
+    /// Answers by hour of the learner's day, with how many were recalled.
+    pub by_hour: BTreeMap<u8, (u64, u64)>,
+}
+
+/// Sums a log up.
+pub fn study(
+    reviews: &[(Review, DeckId)],
+    calendar: Calendar,
+    now: Micros,
+    inside: impl Fn(DeckId) -> bool,
+) -> Study {
+    let mut study = Study::default();
+    let mut seen = std::collections::BTreeSet::new();
+    let today = calendar.day(now);
+    let offset = match calendar {
+        Calendar::Exact => 0,
+        Calendar::Rollover { utc_offset, .. } => i64::from(utc_offset) * 60_000_000,
+    };
+    for (review, _) in reviews.iter().filter(|(review, deck)| review.rating > 0 && inside(*deck)) {
+        let at = review.id.0.saturating_mul(1000);
+        let passed = u64::from(review.rating > 1);
+        study.reviews += 1;
+        study.taken_ms += review.taken_ms;
+        if let Some(sum) = study.ratings.get_mut(usize::from(review.rating - 1)) {
+            *sum += 1;
+        }
+        if matches!(review.kind, ReviewKind::Review | ReviewKind::Early) {
+            let side = if review.last_interval >= MATURE_DAYS {
+                &mut study.mature
+            } else {
+                &mut study.young
+            };
+            side.0 += 1;
+            side.1 += passed;
+        }
+        if seen.insert(review.card)
+            && review.kind == ReviewKind::Learning
+            && review.last_interval == 0
+        {
+            study.introduced += 1;
+        }
+        *study.by_day.entry(today - calendar.day(at)).or_default() += 1;
+        let hour = u8::try_from((at + offset).rem_euclid(DAY) / 3_600_000_000).unwrap_or_default();
+        let hourly = study.by_hour.entry(hour).or_default();
+        hourly.0 += 1;
+        hourly.1 += passed;
+    }
+    study
+}
+
+impl Study {
+    /// Days in a row with study, up to today or yesterday.
+    pub fn streak(&self) -> u32 {
+        let first = i64::from(!self.by_day.contains_key(&0));
+        let days = (first..).take_while(|day| self.by_day.contains_key(day)).count();
+        u32::try_from(days).unwrap_or(u32::MAX)
+    }
+
+    /// Seconds that an answer takes; a cautious guess without a log.
+    pub fn seconds_per_answer(&self) -> f64 {
+        if self.reviews == 0 {
+            return 10.0;
+        }
+        real(self.taken_ms) / 1000.0 / real(i64::try_from(self.reviews).unwrap_or(i64::MAX))
+    }
+}
+
+/// How many cards are due on each of the next days; what is overdue is due today.
+pub fn forecast(
+    records: &dyn Records,
+    decks: &[DeckId],
+    calendar: Calendar,
+    now: Micros,
+    days: u32,
+) -> Result<Vec<u32>, Problem> {
+    let today = calendar.day(now);
+    let until = calendar.start(today + i64::from(days)) - 1;
+    let mut due = vec![0_u32; days as usize];
+    for deck in decks {
+        for moment in records.due_dates(Some(*deck), until)? {
+            let day = usize::try_from((calendar.day(moment) - today).max(0)).unwrap_or(usize::MAX);
+            if let Some(sum) = due.get_mut(day) {
+                *sum += 1;
+            }
+        }
+    }
+    Ok(due)
+}
+
+/// The decks that a question is about: a deck and those under it, or all.
+pub fn scope(
+    records: &dyn Records,
+    deck: Option<DeckId>,
+) -> Result<(Vec<DeckId>, DeckOptions), Problem> {
+    let decks = records.decks()?;
+    let Some(id) = deck else {
+        return Ok((decks.iter().map(|deck| deck.id).collect(), DeckOptions::default()));
+    };
+    let root = library::deck(records, id)?;
+    let inside = decks.iter().filter(|deck| deck.name.is_within(&root.name)).map(|deck| deck.id);
+    Ok((inside.collect(), library::options_among(&root, &decks)))
+}
+
+/// What there is to simulate in these decks.
+pub fn plan(
+    records: &dyn Records,
+    decks: &[DeckId],
+    options: &DeckOptions,
+    now: Micros,
+    days: usize,
+) -> Result<Plan, Problem> {
+    let calendar = options.calendar();
+    let today = calendar.day(now);
+    let mut studied = Vec::new();
+    for card in records.answered_cards()? {
+        let (Some(memory), Some(last)) = (card.schedule.memory, card.schedule.last_review) else {
+            continue;
+        };
+        if !decks.contains(&card.deck) || card.hold == Hold::Suspended {
+            continue;
+        }
+        studied.push(Studied {
+            stability: memory.stability,
+            difficulty: memory.difficulty,
+            days_ago: f64::from(calendar.elapsed(last, now)),
+            due_in: real(calendar.day(card.schedule.due) - today),
+            lapses: card.lapses,
+        });
+    }
+    let lanes = records.lanes(now)?;
+    let new: i64 = lanes
+        .iter()
+        .filter(|lane| decks.contains(&lane.deck) && lane.hold == 0 && lane.phase == Phase::New)
+        .map(|lane| lane.cards)
+        .sum();
+    Ok(Plan {
+        days,
+        new_cards: usize::try_from(new).unwrap_or_default(),
+        new_per_day: options.new_per_day as usize,
+        reviews_per_day: options.reviews_per_day as usize,
+        maximum_interval: options.maximum_interval,
+        studied,
+    })
+}
