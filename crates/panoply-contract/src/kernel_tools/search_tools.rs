@@ -28,8 +28,8 @@ const SPEC: ToolSpec = ToolSpec {
     examples: &[
         Example {
             shows: "a search by purpose",
-            params: r#"{"query": "how a tool performs", "limit": 1}"#,
-            expect: Expect::Data(r#"{"matches": [{"name": "get-tool-metrics", "pack": "kernel"}]}"#),
+            params: r#"{"query": "the audit trail", "limit": 1}"#,
+            expect: Expect::Data(r#"{"matches": [{"name": "get-audit-trail", "pack": "kernel"}]}"#),
         },
         Example {
             shows: "a search without words",
