@@ -19,4 +19,8 @@ pub mod query;
 pub mod risk;
 #[cfg(test)]
 mod samples;
+#[cfg(feature = "tools")]
+pub mod store;
 pub mod tax;
+#[cfg(feature = "tools")]
+pub mod tools;

@@ -1,0 +1,390 @@
+//! `compare_rmf_funds`: two to five funds side by side.
+
+use std::sync::Arc;
+
+use panoply_contract::prelude::*;
+use serde_json::json;
+
+use super::answer::{Desk, Dressed, FUND_COMPARISON, KEPT, KEYWORDS, READ, empty_code, related};
+use super::listing::cell;
+use super::wire::{Day, Figure, figure, funds_by_flag};
+use crate::compare::{Highlights, highlights, total_expense};
+use crate::fund::{Fee, Fund};
+use crate::period::Period;
+use crate::store::Shelf;
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "compare_rmf_funds",
+    title: "Compare RMF funds",
+    description: Description {
+        does: "Puts two to five Thai Retirement Mutual Funds (RMF) side by side: returns, benchmark, risk, fees and NAV.",
+        when: "Use this when someone weighs named RMF funds against each other. Case, blanks and punctuation in the codes do not matter. Do not use it to find funds (use search_rmf_funds) nor with more than five.",
+        returns: "Returns the funds in the order given, and which has the best and worst return since the start of the year, the least and most risk, and the lowest fees; ties go to the first listed, null where figures are missing.",
+        asks: &["Compare ABAPAC-RMF and B-ASIARMF", "Which fund is better?", "เปรียบเทียบกองทุน RMF สองกองนี้"],
+    },
+    version: "1.0.0",
+    aliases: &[],
+    permissions: READ,
+    category: Category::Query,
+    response_time: ResponseTime::Fast,
+    cache: KEPT,
+    idempotent: true,
+    data: &["rmf"],
+    examples: &[
+        Example {
+            shows: "three funds",
+            params: r#"{"fundCodes": ["ABAPAC-RMF", "B-ASIARMF", "ES-GOLDRMF-UH"], "compareBy": "performance"}"#,
+            expect: Expect::Data(r#"{"comparisonHighlights": {"highestRisk": "ES-GOLDRMF-UH"}}"#),
+        },
+        Example {
+            shows: "one fund alone",
+            params: r#"{"fundCodes": ["ABAPAC-RMF"]}"#,
+            expect: Expect::Error("BAD_REQUEST"),
+        },
+        Example {
+            shows: "codes that no fund has",
+            params: r#"{"fundCodes": ["NO-SUCH-1", "NO-SUCH-2"]}"#,
+            expect: Expect::Error("NOT_FOUND"),
+        },
+    ],
+    tags: KEYWORDS,
+    rate_limit: None,
+    deprecated: None,
+    annotations: Annotations::CLOSED,
+    listing: Listing::Core,
+    widget: Some(FUND_COMPARISON.widget),
+}
+.checked();
+
+/// Which funds.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Params {
+    /// Two to five different fund codes.
+    #[schemars(length(min = 2, max = 5), inner(length(min = 1, max = 60)))]
+    fund_codes: Vec<String>,
+    /// What the text dwells on; the data always have everything.
+    #[serde(default)]
+    compare_by: CompareBy,
+}
+
+/// What to dwell on.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum CompareBy {
+    /// Everything.
+    #[default]
+    All,
+    /// Returns.
+    Performance,
+    /// Risk.
+    Risk,
+    /// Fees.
+    Fees,
+}
+
+impl CompareBy {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Performance => "performance",
+            Self::Risk => "risk",
+            Self::Fees => "fees",
+        }
+    }
+}
+
+/// The funds side by side.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Output {
+    /// The funds, in the order given.
+    funds: Vec<Column>,
+    /// Which stands out by what.
+    comparison_highlights: ComparisonHighlights,
+}
+
+/// One fund of a comparison.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Column {
+    /// The fund's code.
+    symbol: String,
+    /// Its English name.
+    fund_name: String,
+    /// The company that manages it.
+    amc: String,
+    /// Risk from 1 (lowest) to 8 (highest).
+    risk_level: u8,
+    /// Return since the start of the year, in percent.
+    perf_ytd: Option<Figure>,
+    /// Return over a year, in percent.
+    perf_1y: Option<Figure>,
+    /// Return over three years, in percent a year.
+    perf_3y: Option<Figure>,
+    /// Return over five years, in percent a year.
+    perf_5y: Option<Figure>,
+    /// What it measures itself against.
+    benchmark_name: Option<String>,
+    /// The benchmark since the start of the year, in percent.
+    benchmark_ytd: Option<Figure>,
+    /// The benchmark over a year, in percent.
+    benchmark_1y: Option<Figure>,
+    /// What it costs, a line a kind.
+    fees: Option<Vec<FeeLine>>,
+    /// Standard deviation of a year's returns, in percent.
+    volatility_1y: Option<Figure>,
+    /// Tracking error, in percent.
+    tracking_error: Option<Figure>,
+    /// The last net asset value, in baht.
+    nav_value: Option<Figure>,
+    /// The day of that value.
+    nav_date: Option<Day>,
+}
+
+/// A fee.
+#[derive(Debug, Serialize, JsonSchema)]
+struct FeeLine {
+    /// What the factsheet calls it.
+    fee_desc: String,
+    /// In percent; null when not published.
+    fee_value: Option<Figure>,
+}
+
+/// Codes of the funds that stand out.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ComparisonHighlights {
+    /// The best return since the start of the year; null when none has a figure.
+    best_ytd: Option<String>,
+    /// The worst; null when fewer than two have a figure.
+    worst_ytd: Option<String>,
+    /// The least risk.
+    lowest_risk: Option<String>,
+    /// The most risk.
+    highest_risk: Option<String>,
+    /// The least total expense; null unless two or more publish it.
+    lowest_fees: Option<String>,
+}
+
+/// See the module.
+pub(crate) struct CompareRmfFunds {
+    pub(crate) shelf: Arc<Shelf>,
+}
+
+impl Tool for CompareRmfFunds {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+        let desk = Desk::open(&self.shelf, cx);
+        let funds = all_of(&desk, &params.fund_codes)?;
+        let found = highlights(&funds);
+        let known = funds.iter().filter(|fund| fund.returns.get(Period::Ytd).is_some()).count();
+        let evidence = desk.resting_on_returns().complete(known as u64, funds.len() as u64);
+        let text = sentence(&desk, params.compare_by, &funds, &found);
+        let code = |fund: Option<&Fund>| fund.map(|fund| fund.symbol.clone());
+        let output = Output {
+            funds: funds.iter().map(|fund| Column::of(fund)).collect(),
+            comparison_highlights: ComparisonHighlights {
+                best_ytd: code(found.best_ytd),
+                worst_ytd: code(found.worst_ytd),
+                lowest_risk: code(found.lowest_risk),
+                highest_risk: code(found.highest_risk),
+                lowest_fees: code(found.lowest_fees),
+            },
+        };
+        let mut reply = Reply::new(output, text, evidence)
+            .table(table(&desk, &funds))
+            .meta("compareBy", params.compare_by.as_str())
+            .meta("fundCount", funds.len())
+            .meta("dataFlags", funds_by_flag(funds.iter().copied()));
+        for fund in &funds {
+            reply = reply.related(related(fund));
+        }
+        if let Some(best) = found.best_ytd {
+            reply = reply.next(NextAction::new(
+                "get_rmf_fund_detail",
+                json!({"fundCode": best.symbol}),
+                desk.words.pick("see everything about the best of them", "ดูรายละเอียดกองทุนที่ดีที่สุด"),
+            ));
+        }
+        Ok(reply.dressed(&desk, Some(&FUND_COMPARISON), funds.iter().copied()))
+    }
+}
+
+/// Every fund asked for, or every code that is wrong.
+fn all_of<'a>(desk: &'a Desk, codes: &[String]) -> Result<Vec<&'a Fund>, ToolError> {
+    if codes.iter().any(|code| code.trim().is_empty()) {
+        return Err(empty_code());
+    }
+    let (found, unknown): (Vec<_>, Vec<_>) =
+        codes.iter().map(|code| desk.book.find(code)).partition(Result::is_ok);
+    let unknown: Vec<_> = unknown.into_iter().filter_map(Result::err).collect();
+    if !unknown.is_empty() {
+        let named: Vec<&str> = unknown.iter().map(|unknown| unknown.code.as_str()).collect();
+        let suggestions: serde_json::Map<String, serde_json::Value> =
+            unknown.iter().map(|unknown| (unknown.code.clone(), json!(unknown.nearest))).collect();
+        let message = match named.as_slice() {
+            [only] => format!("fund code `{only}` does not exist"),
+            several => format!("fund codes `{}` do not exist", several.join("`, `")),
+        };
+        return Err(ToolError::not_found("NOT_FOUND", message)
+            .hint("use the nearest codes in `details.suggestions` or find the funds with `search_rmf_funds`")
+            .detail("invalidCodes", json!(named))
+            .detail("suggestions", suggestions));
+    }
+    let funds: Vec<&Fund> = found.into_iter().filter_map(Result::ok).collect();
+    let twice = funds
+        .iter()
+        .enumerate()
+        .find(|(place, fund)| funds.iter().take(*place).any(|other| other.symbol == fund.symbol));
+    match twice {
+        Some((_, fund)) => {
+            Err(ToolError::validation("BAD_REQUEST", format!("`{}` is listed twice", fund.symbol))
+                .hint("give two to five different fund codes"))
+        }
+        None => Ok(funds),
+    }
+}
+
+impl Column {
+    fn of(fund: &Fund) -> Self {
+        let latest = fund.nav.latest();
+        let perf = |period| figure(fund.returns.get(period));
+        Self {
+            symbol: fund.symbol.clone(),
+            fund_name: fund.name.clone(),
+            amc: fund.company.name.clone(),
+            risk_level: fund.risk.get(),
+            perf_ytd: perf(Period::Ytd),
+            perf_1y: perf(Period::Y1),
+            perf_3y: perf(Period::Y3),
+            perf_5y: perf(Period::Y5),
+            benchmark_name: fund.benchmark.name.clone(),
+            benchmark_ytd: figure(fund.benchmark.returns.get(Period::Ytd)),
+            benchmark_1y: figure(fund.benchmark.returns.get(Period::Y1)),
+            fees: (!fund.fees.is_empty()).then(|| fee_lines(&fund.fees)),
+            volatility_1y: figure(fund.volatility_1y),
+            tracking_error: figure(fund.tracking_error),
+            nav_value: latest.map(|point| Figure(point.nav)),
+            nav_date: latest.map(|point| Day(point.date)),
+        }
+    }
+}
+
+/// One line a kind. The source repeats its table for funds with several classes.
+fn fee_lines(fees: &[Fee]) -> Vec<FeeLine> {
+    let mut seen = Vec::new();
+    let mut lines = Vec::new();
+    for fee in fees {
+        let key = (&fee.description, fee.value);
+        if !seen.contains(&key) {
+            seen.push(key);
+            lines.push(FeeLine { fee_desc: fee.description.clone(), fee_value: figure(fee.value) });
+        }
+    }
+    lines
+}
+
+fn sentence(desk: &Desk, by: CompareBy, funds: &[&Fund], found: &Highlights<'_>) -> String {
+    let words = desk.words;
+    let count = funds.len();
+    let listed: Vec<String> = funds
+        .iter()
+        .map(|fund| {
+            let ytd = words.percent(fund.returns.get(Period::Ytd));
+            match words.0 {
+                Lang::En => format!("{} (risk {}, {ytd} YTD)", fund.symbol, fund.risk),
+                Lang::Th => format!("{} (ความเสี่ยง {}, {ytd} ตั้งแต่ต้นปี)", fund.symbol, fund.risk),
+            }
+        })
+        .collect();
+    let listed = listed.join(", ");
+    let mut differences = Vec::new();
+    if matches!(by, CompareBy::All | CompareBy::Performance) {
+        differences.extend(return_difference(desk, found));
+    }
+    if matches!(by, CompareBy::All | CompareBy::Risk) {
+        differences.extend(risk_difference(desk, found));
+    }
+    if matches!(by, CompareBy::All | CompareBy::Fees) {
+        differences.push(fee_difference(desk, found));
+    }
+    let differences = differences.join("; ");
+    match words.0 {
+        Lang::En => format!(
+            "Comparing {count} RMF funds: {listed}. Key differences: {differences}. {}",
+            desk.as_of()
+        ),
+        Lang::Th => format!(
+            "เปรียบเทียบกองทุน RMF {count} กองทุน: {listed} ความแตกต่างหลัก: {differences} {}",
+            desk.as_of()
+        ),
+    }
+}
+
+fn return_difference(desk: &Desk, found: &Highlights<'_>) -> Option<String> {
+    let (best, worst) = (found.best_ytd?, found.worst_ytd?);
+    let gap = best.returns.get(Period::Ytd)? - worst.returns.get(Period::Ytd)?;
+    let gap = super::words::fixed(gap, 2);
+    Some(match desk.words.0 {
+        Lang::En => format!("{} leads {} by {gap} points YTD", best.symbol, worst.symbol),
+        Lang::Th => format!("{} นำ {} อยู่ {gap} จุดตั้งแต่ต้นปี", best.symbol, worst.symbol),
+    })
+}
+
+fn risk_difference(desk: &Desk, found: &Highlights<'_>) -> Option<String> {
+    let (low, high) = (found.lowest_risk?, found.highest_risk?);
+    let same = low.risk == high.risk;
+    Some(match (desk.words.0, same) {
+        (Lang::En, true) => format!("all have risk {}/8", low.risk),
+        (Lang::Th, true) => format!("ทุกกองทุนมีความเสี่ยง {}/8", low.risk),
+        (Lang::En, false) => format!(
+            "{} has the lowest risk ({}/8), {} the highest ({}/8)",
+            low.symbol, low.risk, high.symbol, high.risk
+        ),
+        (Lang::Th, false) => format!(
+            "{} เสี่ยงต่ำสุด ({}/8) {} เสี่ยงสูงสุด ({}/8)",
+            low.symbol, low.risk, high.symbol, high.risk
+        ),
+    })
+}
+
+fn fee_difference(desk: &Desk, found: &Highlights<'_>) -> String {
+    let words = desk.words;
+    match (found.lowest_fees, found.lowest_fees.and_then(total_expense)) {
+        (Some(fund), Some(total)) => {
+            let total = super::words::fixed(total, 2);
+            let lowest = words.pick("lowest total fees", "ค่าธรรมเนียมรวมต่ำสุด");
+            format!("{lowest}: {} ({total}%)", fund.symbol)
+        }
+        _ => words
+            .pick(
+                "fees are not published in these figures, see the factsheets",
+                "ไม่มีข้อมูลค่าธรรมเนียม โปรดดูหนังสือชี้ชวน",
+            )
+            .to_owned(),
+    }
+}
+
+/// A fund a column. Rows that no fund has a figure for are left out.
+fn table(desk: &Desk, funds: &[&Fund]) -> Table {
+    let words = desk.words;
+    let head = std::iter::once(String::new()).chain(funds.iter().map(|fund| fund.symbol.clone()));
+    let mut table = Table::new(head);
+    for period in [Period::Ytd, Period::Y1, Period::Y3, Period::Y5] {
+        if funds.iter().any(|fund| fund.returns.get(period).is_some()) {
+            let figures = funds.iter().map(|fund| cell(fund.returns.get(period), 2));
+            table =
+                table.row(std::iter::once(format!("{} %", words.period(period))).chain(figures));
+        }
+    }
+    let risks = funds.iter().map(|fund| fund.risk.to_string());
+    table = table.row(std::iter::once(words.pick("risk", "ความเสี่ยง").to_owned()).chain(risks));
+    let navs = funds.iter().map(|fund| cell(fund.nav.latest().map(|point| point.nav), 4));
+    table.row(std::iter::once("NAV".to_owned()).chain(navs))
+}

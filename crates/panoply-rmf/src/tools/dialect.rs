@@ -1,0 +1,109 @@
+//! How this pack's answers look: its published shape at the top level, `_meta` with the page
+//! that draws it, and errors as `{error: {code, message, actionableHint, details?}}`.
+
+use panoply_contract::dialect::{
+    Answered, Dialect, Envelope, Failed, error_result, insert_contract_parts, text_of,
+};
+use panoply_contract::error::{ErrorKind, ToolError};
+use serde_json::{Map, Value, json};
+
+/// The dialect of the rmf contract.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RmfDialect;
+
+impl Dialect for RmfDialect {
+    fn success(&self, answer: &Answered<'_>) -> Envelope {
+        let mut meta = answer.notes.meta.clone();
+        meta.insert("timestamp".to_owned(), answer.metadata.timestamp.clone().into());
+        if let Some(widget) = &answer.spec.widget {
+            // The first is the MCP Apps standard, the second its older form.
+            meta.insert("ui".to_owned(), json!({"resourceUri": widget.resource_uri}));
+            meta.insert("ui/resourceUri".to_owned(), widget.resource_uri.into());
+        }
+        insert_contract_parts(&mut meta, answer.hints, answer.metadata, answer.audit);
+        Envelope::Result {
+            text: text_of(answer.notes),
+            attachments: answer.notes.attachments.clone(),
+            structured: Some(answer.data.clone()),
+            meta,
+            is_error: false,
+        }
+    }
+
+    fn failure(&self, failed: &Failed<'_>) -> Envelope {
+        error_result(self.error_body(failed.error), failed, true)
+    }
+
+    fn error_body(&self, error: &ToolError) -> Value {
+        let code = code_of(error.kind);
+        let mut details = match error.wire_details() {
+            Some(Value::Object(details)) => details,
+            _ => Map::new(),
+        };
+        // The contract knows three codes. What the kernel calls it is still worth knowing.
+        if *error.code != *code {
+            details.insert("reason".to_owned(), error.code.clone().into());
+        }
+        let hint = error.hint.as_deref().unwrap_or("correct the call and try again");
+        let mut body = json!({"code": code, "message": error.message, "actionableHint": hint});
+        if let (Some(object), false) = (body.as_object_mut(), details.is_empty()) {
+            object.insert("details".to_owned(), Value::Object(details));
+        }
+        json!({"error": body})
+    }
+}
+
+/// The contract's three codes.
+const fn code_of(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::NotFound | ErrorKind::Removed => "NOT_FOUND",
+        ErrorKind::Validation
+        | ErrorKind::Business
+        | ErrorKind::Conflict
+        | ErrorKind::Forbidden
+        | ErrorKind::RateLimited
+        | ErrorKind::Cancelled => "BAD_REQUEST",
+        ErrorKind::Timeout | ErrorKind::System => "INTERNAL_ERROR",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_has_code_message_and_hint_and_details_only_when_there_are_some() {
+        let plain = ToolError::not_found("NOT_FOUND", "fund code `X` does not exist")
+            .hint("find valid fund codes with `search_rmf_funds`");
+        assert_eq!(
+            RmfDialect.error_body(&plain),
+            json!({"error": {
+                "code": "NOT_FOUND",
+                "message": "fund code `X` does not exist",
+                "actionableHint": "find valid fund codes with `search_rmf_funds`",
+            }})
+        );
+    }
+
+    #[test]
+    fn every_kind_of_failure_has_one_of_three_codes() {
+        let cases = [
+            (ToolError::validation("INVALID_INPUT", "…"), "BAD_REQUEST", "INVALID_INPUT"),
+            (
+                ToolError::new(ErrorKind::RateLimited, "RATE_LIMITED", "…"),
+                "BAD_REQUEST",
+                "RATE_LIMITED",
+            ),
+            (ToolError::new(ErrorKind::Timeout, "TIMEOUT", "…"), "INTERNAL_ERROR", "TIMEOUT"),
+        ];
+        for (error, code, reason) in cases {
+            let body = RmfDialect.error_body(&error);
+            assert_eq!(body["error"]["code"], code);
+            assert_eq!(body["error"]["details"]["reason"], reason);
+            assert!(!body["error"]["actionableHint"].as_str().unwrap().is_empty());
+        }
+        let ours = RmfDialect.error_body(&ToolError::system("the disk is full"));
+        assert_eq!(ours["error"]["code"], "INTERNAL_ERROR");
+        assert!(!ours.to_string().contains("disk"), "the cause stays in the log");
+    }
+}

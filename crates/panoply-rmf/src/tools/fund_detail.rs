@@ -1,0 +1,236 @@
+//! A fund as the contract describes it, with what we add beside it.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use panoply_contract::prelude::*;
+
+use super::wire::{Day, Figure, figure};
+use crate::fund::{Fee, Fund};
+use crate::period::Period;
+
+/// Everything known about a fund. What is not known is null.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct FundDetail {
+    /// The SEC's id, shared by the fund's share classes.
+    fund_id: String,
+    /// The fund's code.
+    symbol: String,
+    /// Its English name.
+    fund_name: String,
+    /// Its Thai name.
+    fund_name_th: Option<String>,
+    /// The company that manages it.
+    amc: String,
+    /// AIMC's class.
+    fund_classification: Option<String>,
+    /// The SEC's code of how it is managed: AM active, AN, PM passive, PN, SM, OT.
+    management_style: Option<String>,
+    /// Whether it pays dividends.
+    dividend_policy: Option<String>,
+    /// Risk from 1 (lowest) to 8 (highest).
+    risk_level: u8,
+    /// Always RMF.
+    fund_type: &'static str,
+    /// The SEC's status: RG registered, SE still offered.
+    fund_status: &'static str,
+    /// When it was registered.
+    registered: Option<Day>,
+
+    /// The day of the last net asset value.
+    nav_date: Option<Day>,
+    /// The last net asset value a unit, in baht.
+    nav_value: Option<Figure>,
+    /// How far it is from the value before, in baht.
+    nav_change: Option<Figure>,
+    /// The same in percent.
+    nav_change_percent: Option<Figure>,
+    /// What buyers paid that day, in baht.
+    buy_price: Option<Figure>,
+    /// What sellers got that day, in baht.
+    sell_price: Option<Figure>,
+    /// All the fund was worth that day, in baht.
+    net_asset: Option<Figure>,
+
+    /// The day the returns below run up to.
+    perf_as_of: Option<Day>,
+    /// Return since the start of the year, in percent.
+    perf_ytd: Option<Figure>,
+    /// Return over three months, in percent.
+    perf_3m: Option<Figure>,
+    /// Return over six months, in percent.
+    perf_6m: Option<Figure>,
+    /// Return over a year, in percent.
+    perf_1y: Option<Figure>,
+    /// Return over three years, in percent a year.
+    perf_3y: Option<Figure>,
+    /// Return over five years, in percent a year.
+    perf_5y: Option<Figure>,
+    /// Return over ten years, in percent a year.
+    perf_10y: Option<Figure>,
+    /// Return since the fund began, in percent a year.
+    perf_since_inception: Option<Figure>,
+
+    /// What it measures itself against.
+    benchmark_name: Option<String>,
+    /// The benchmark since the start of the year, in percent.
+    benchmark_ytd: Option<Figure>,
+    /// The benchmark over three months, in percent.
+    benchmark_3m: Option<Figure>,
+    /// The benchmark over six months, in percent.
+    benchmark_6m: Option<Figure>,
+    /// The benchmark over a year, in percent.
+    benchmark_1y: Option<Figure>,
+    /// The benchmark over three years, in percent a year.
+    benchmark_3y: Option<Figure>,
+    /// The benchmark over five years, in percent a year.
+    benchmark_5y: Option<Figure>,
+    /// The benchmark over ten years, in percent a year.
+    benchmark_10y: Option<Figure>,
+
+    /// What it holds, as published; parts may be negative and need not add up.
+    asset_allocation: Option<Vec<Part>>,
+    /// What it costs, as the factsheet lists it.
+    fees: Option<Vec<FeeLine>>,
+
+    /// The least to start with, in baht.
+    min_initial: Option<Figure>,
+    /// The least to add, in baht.
+    min_additional: Option<Figure>,
+    /// The least to sell, in baht.
+    min_redemption: Option<Figure>,
+    /// The least to leave, in baht.
+    min_balance: Option<Figure>,
+
+    /// Where the factsheet is.
+    factsheet_url: Option<String>,
+    /// Where the annual report is.
+    annual_report_url: Option<String>,
+    /// Where the half-year report is.
+    halfyear_report_url: Option<String>,
+
+    /// How risky it is, in Thai, as Base64 of UTF-8.
+    suitability_risk_level: Option<String>,
+    /// The same as text.
+    suitability_risk_level_text: Option<String>,
+    /// For whom it is, in Thai, as Base64 of UTF-8.
+    suitability_target_investor: Option<String>,
+    /// The same as text.
+    suitability_target_investor_text: Option<String>,
+    /// For how long it is, in Thai, as Base64 of UTF-8.
+    suitability_investment_horizon: Option<String>,
+    /// The same as text.
+    suitability_investment_horizon_text: Option<String>,
+
+    /// The codes of all share classes of this fund; empty when it has one.
+    share_classes: Vec<String>,
+    /// What to know before trusting the figures.
+    data_flags: Vec<&'static str>,
+}
+
+/// A part of what a fund holds.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct Part {
+    /// What.
+    asset_class: String,
+    /// How much of the fund, in percent.
+    percentage: Figure,
+}
+
+/// A line of the table of fees.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct FeeLine {
+    /// What kind.
+    fee_type: String,
+    /// What the factsheet calls it.
+    fee_desc: String,
+    /// In percent; null when not published.
+    fee_value: Option<Figure>,
+    /// What the factsheet adds.
+    fee_remark: Option<String>,
+}
+
+impl FundDetail {
+    pub(crate) fn of(fund: &Fund) -> Self {
+        let latest = fund.nav.latest();
+        let change = fund.nav.latest_change();
+        let perf = |period| figure(fund.returns.get(period));
+        let benchmark = |period| figure(fund.benchmark.returns.get(period));
+        let suitability = &fund.suitability;
+        Self {
+            fund_id: fund.fund_id.clone(),
+            symbol: fund.symbol.clone(),
+            fund_name: fund.name.clone(),
+            fund_name_th: fund.name_th.clone(),
+            amc: fund.company.name.clone(),
+            fund_classification: fund.classification.clone(),
+            management_style: fund.management_style.clone(),
+            dividend_policy: fund.dividend_policy.clone(),
+            risk_level: fund.risk.get(),
+            fund_type: "RMF",
+            fund_status: fund.status.as_str(),
+            registered: fund.registered.map(Day),
+            nav_date: latest.map(|point| Day(point.date)),
+            nav_value: latest.map(|point| Figure(point.nav)),
+            nav_change: change.map(|change| Figure(change.baht)),
+            nav_change_percent: change.map(|change| Figure(change.percent)),
+            buy_price: figure(fund.buy_price),
+            sell_price: figure(fund.sell_price),
+            net_asset: figure(fund.net_assets),
+            perf_as_of: fund.returns_as_of.map(Day),
+            perf_ytd: perf(Period::Ytd),
+            perf_3m: perf(Period::M3),
+            perf_6m: perf(Period::M6),
+            perf_1y: perf(Period::Y1),
+            perf_3y: perf(Period::Y3),
+            perf_5y: perf(Period::Y5),
+            perf_10y: perf(Period::Y10),
+            perf_since_inception: perf(Period::SinceInception),
+            benchmark_name: fund.benchmark.name.clone(),
+            benchmark_ytd: benchmark(Period::Ytd),
+            benchmark_3m: benchmark(Period::M3),
+            benchmark_6m: benchmark(Period::M6),
+            benchmark_1y: benchmark(Period::Y1),
+            benchmark_3y: benchmark(Period::Y3),
+            benchmark_5y: benchmark(Period::Y5),
+            benchmark_10y: benchmark(Period::Y10),
+            asset_allocation: fund.allocation.as_ref().map(|parts| {
+                let part = |part: &crate::fund::Allocation| Part {
+                    asset_class: part.asset_class.clone(),
+                    percentage: Figure(part.percent),
+                };
+                parts.iter().map(part).collect()
+            }),
+            fees: (!fund.fees.is_empty()).then(|| fund.fees.iter().map(FeeLine::of).collect()),
+            min_initial: figure(fund.minimums.initial),
+            min_additional: figure(fund.minimums.additional),
+            min_redemption: figure(fund.minimums.redemption),
+            min_balance: figure(fund.minimums.balance),
+            factsheet_url: fund.documents.factsheet.clone(),
+            annual_report_url: fund.documents.annual_report.clone(),
+            halfyear_report_url: fund.documents.halfyear_report.clone(),
+            suitability_risk_level: base64(&suitability.risk_level),
+            suitability_risk_level_text: suitability.risk_level.clone(),
+            suitability_target_investor: base64(&suitability.target_investor),
+            suitability_target_investor_text: suitability.target_investor.clone(),
+            suitability_investment_horizon: base64(&suitability.investment_horizon),
+            suitability_investment_horizon_text: suitability.investment_horizon.clone(),
+            share_classes: fund.share_classes.clone(),
+            data_flags: fund.flags.iter().map(|flag| flag.as_str()).collect(),
+        }
+    }
+}
+
+impl FeeLine {
+    fn of(fee: &Fee) -> Self {
+        Self {
+            fee_type: fee.kind.clone(),
+            fee_desc: fee.description.clone(),
+            fee_value: figure(fee.value),
+            fee_remark: fee.remark.clone(),
+        }
+    }
+}
+
+fn base64(text: &Option<String>) -> Option<String> {
+    text.as_ref().map(|text| STANDARD.encode(text))
+}

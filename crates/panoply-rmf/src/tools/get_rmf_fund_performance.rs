@@ -1,0 +1,320 @@
+//! `get_rmf_fund_performance`: who did best over a period, and how all did.
+
+use std::sync::Arc;
+
+use panoply_contract::params::SortOrder;
+use panoply_contract::prelude::*;
+use serde_json::json;
+
+use super::answer::{Desk, Dressed, FUND_LIST, KEPT, KEYWORDS, READ};
+use super::listing::cell;
+use super::wire::{
+    Day, Figure, direction, figure, funds_by_flag, optional_whole, order_name, whole,
+};
+use super::words::signed_percent;
+use crate::fund::RiskLevel;
+use crate::performance::{Standing, Stats, leaderboard};
+use crate::period::Period;
+use crate::store::Shelf;
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "get_rmf_fund_performance",
+    title: "Best RMF funds of a period",
+    description: Description {
+        does: "Ranks Thai Retirement Mutual Funds (RMF) by their return over a period and compares each with its benchmark.",
+        when: "Use this when someone asks which RMF did best or worst over a period, perhaps at one level of risk, or how RMF funds did on average. Do not use it for one fund's own history (use get_rmf_fund_nav_history) nor for stocks or indices.",
+        returns: "Returns the first funds with their return, their benchmark's and the difference, and average, median, least and greatest return over all funds that have a figure.",
+        asks: &["Top performing RMF funds this year", "Best 1-year returns", "กองทุน RMF ไหนผลตอบแทนดีที่สุดปีนี้"],
+    },
+    version: "1.0.0",
+    aliases: &[],
+    permissions: READ,
+    category: Category::Query,
+    response_time: ResponseTime::Fast,
+    cache: KEPT,
+    idempotent: true,
+    data: &["rmf"],
+    examples: &[
+        Example {
+            shows: "the best of a year",
+            params: r#"{"period": "1y", "limit": 10, "sortBy": "desc"}"#,
+            expect: Expect::Data(r#"{"period": "1y"}"#),
+        },
+        Example {
+            shows: "a period that factsheets do not have",
+            params: r#"{"period": "2w"}"#,
+            expect: Expect::Error("BAD_REQUEST"),
+        },
+    ],
+    tags: KEYWORDS,
+    rate_limit: None,
+    deprecated: None,
+    annotations: Annotations::CLOSED,
+    listing: Listing::Core,
+    widget: Some(FUND_LIST.widget),
+}
+.checked();
+
+/// Which period, which way, how many.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Params {
+    /// The period up to the factsheet's date.
+    period: RankedPeriod,
+    /// `desc` for the best first, `asc` for the worst first.
+    #[serde(default)]
+    sort_by: SortOrder,
+    /// How many funds to return at most.
+    #[serde(default = "ten", deserialize_with = "whole")]
+    #[schemars(range(min = 1, max = 50))]
+    limit: u32,
+    /// Only funds of exactly this risk, from 1 (lowest) to 8 (highest).
+    #[serde(default, deserialize_with = "optional_whole")]
+    #[schemars(range(min = 1, max = 8))]
+    risk_level: Option<u32>,
+}
+
+const fn ten() -> u32 {
+    10
+}
+
+/// The periods that can be ranked.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+pub(crate) enum RankedPeriod {
+    /// Since the start of the year.
+    #[serde(rename = "ytd")]
+    Ytd,
+    /// Three months.
+    #[serde(rename = "3m")]
+    M3,
+    /// Six months.
+    #[serde(rename = "6m")]
+    M6,
+    /// A year.
+    #[serde(rename = "1y")]
+    Y1,
+    /// Three years, per year.
+    #[serde(rename = "3y")]
+    Y3,
+    /// Five years, per year.
+    #[serde(rename = "5y")]
+    Y5,
+}
+
+impl RankedPeriod {
+    pub(crate) const fn period(self) -> Period {
+        match self {
+            Self::Ytd => Period::Ytd,
+            Self::M3 => Period::M3,
+            Self::M6 => Period::M6,
+            Self::Y1 => Period::Y1,
+            Self::Y3 => Period::Y3,
+            Self::Y5 => Period::Y5,
+        }
+    }
+}
+
+/// The first funds, and how all did.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Output {
+    /// The period.
+    period: &'static str,
+    /// The first funds.
+    funds: Vec<Row>,
+    /// Over all funds with a figure, of the level of risk where one was given.
+    period_stats: PeriodStats,
+}
+
+/// A fund and its return.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Row {
+    /// The fund's code.
+    symbol: String,
+    /// Its English name.
+    fund_name: String,
+    /// The company that manages it.
+    amc: String,
+    /// Risk from 1 (lowest) to 8 (highest).
+    risk_level: u8,
+    /// Its return over the period, in percent.
+    performance: Figure,
+    /// Its benchmark's, in percent.
+    benchmark_performance: Option<Figure>,
+    /// The difference, in points.
+    outperformance: Option<Figure>,
+    /// Its last net asset value, in baht.
+    nav_value: Option<Figure>,
+    /// The day of that value.
+    nav_date: Option<Day>,
+}
+
+/// How funds did, in percent.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct PeriodStats {
+    /// The mean.
+    average: Figure,
+    /// The middle.
+    median: Figure,
+    /// The worst.
+    min: Figure,
+    /// The best.
+    max: Figure,
+    /// Over how many funds.
+    funds_counted: usize,
+}
+
+/// See the module.
+pub(crate) struct GetRmfFundPerformance {
+    pub(crate) shelf: Arc<Shelf>,
+}
+
+impl Tool for GetRmfFundPerformance {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+        let desk = Desk::open(&self.shelf, cx);
+        let period = params.period.period();
+        let risk =
+            params.risk_level.and_then(|level| u8::try_from(level).ok()).and_then(RiskLevel::new);
+        let board = leaderboard(desk.book.funds(), period, risk, direction(params.sort_by));
+        let Some(stats) = board.stats else { return Err(nothing(period, risk)) };
+        let of_level =
+            desk.book.funds().iter().filter(|fund| risk.is_none_or(|risk| fund.risk == risk));
+        let evidence =
+            desk.resting_on_returns().complete(stats.counted as u64, of_level.count() as u64);
+        let first: Vec<&Standing<'_>> =
+            board.standings.iter().take(params.limit as usize).collect();
+        let text = sentence(&desk, period, params.sort_by, &first, &stats);
+        let output = Output {
+            period: period.as_str(),
+            funds: first.iter().map(|standing| Row::of(standing)).collect(),
+            period_stats: PeriodStats {
+                average: Figure(stats.average),
+                median: Figure(stats.median),
+                min: Figure(stats.min),
+                max: Figure(stats.max),
+                funds_counted: stats.counted,
+            },
+        };
+        let mut filters = json!({
+            "period": period.as_str(), "sortBy": order_name(params.sort_by), "limit": params.limit,
+        });
+        if let (Some(risk), Some(object)) = (risk, filters.as_object_mut()) {
+            object.insert("riskLevel".to_owned(), risk.get().into());
+        }
+        let funds = || first.iter().map(|standing| standing.fund);
+        let mut reply = Reply::new(output, text, evidence)
+            .table(table(&desk, &first))
+            .meta("filters", filters)
+            .meta("dataFlags", funds_by_flag(funds()));
+        if let [best, _, ..] = first.as_slice() {
+            let codes: Vec<&str> = funds().take(3).map(|fund| fund.symbol.as_str()).collect();
+            reply = reply
+                .next(NextAction::new(
+                    "compare_rmf_funds",
+                    json!({"fundCodes": codes, "compareBy": "performance"}),
+                    desk.words.pick("compare the first three", "เปรียบเทียบสามกองทุนแรก"),
+                ))
+                .next(NextAction::new(
+                    "get_rmf_fund_detail",
+                    json!({"fundCode": best.fund.symbol}),
+                    desk.words.pick("see everything about the first fund", "ดูรายละเอียดกองทุนแรก"),
+                ));
+        }
+        Ok(reply.dressed(&desk, Some(&FUND_LIST), []))
+    }
+}
+
+impl Row {
+    fn of(standing: &Standing<'_>) -> Self {
+        let latest = standing.fund.nav.latest();
+        Self {
+            symbol: standing.fund.symbol.clone(),
+            fund_name: standing.fund.name.clone(),
+            amc: standing.fund.company.name.clone(),
+            risk_level: standing.fund.risk.get(),
+            performance: Figure(standing.performance),
+            benchmark_performance: figure(standing.benchmark),
+            outperformance: figure(standing.outperformance()),
+            nav_value: latest.map(|point| Figure(point.nav)),
+            nav_date: latest.map(|point| Day(point.date)),
+        }
+    }
+}
+
+fn sentence(
+    desk: &Desk,
+    period: Period,
+    order: SortOrder,
+    first: &[&Standing<'_>],
+    stats: &Stats,
+) -> String {
+    let words = desk.words;
+    let listed: Vec<String> = first
+        .iter()
+        .take(5)
+        .map(|standing| {
+            let performance = signed_percent(standing.performance);
+            let risk = words.pick("risk", "ความเสี่ยง");
+            format!("{} ({performance}, {risk} {})", standing.fund.symbol, standing.fund.risk)
+        })
+        .collect();
+    let (listed, shown) = (listed.join(", "), first.len());
+    let (name, counted) = (words.period(period), stats.counted);
+    let average = signed_percent(stats.average);
+    let dated = desk.returns_as_of(desk.book.returns_as_of());
+    let past = words.past_performance();
+    match words.0 {
+        Lang::En => {
+            let which = match order {
+                SortOrder::Desc => "Top",
+                SortOrder::Asc => "Bottom",
+            };
+            format!(
+                "{which} {shown} RMF funds by {name} return: {listed}. Average {name} return across {counted} funds: {average}; {dated}. {past}"
+            )
+        }
+        Lang::Th => {
+            let which = match order {
+                SortOrder::Desc => "สูงสุด",
+                SortOrder::Asc => "ต่ำสุด",
+            };
+            format!(
+                "กองทุน RMF {shown} อันดับผลตอบแทน{which} ({name}): {listed} ค่าเฉลี่ยของ {counted} กองทุน: {average}; {dated} {past}"
+            )
+        }
+    }
+}
+
+fn table(desk: &Desk, first: &[&Standing<'_>]) -> Table {
+    let words = desk.words;
+    let columns = [
+        words.pick("fund", "กองทุน"),
+        words.pick("return %", "ผลตอบแทน %"),
+        words.pick("benchmark %", "ดัชนีชี้วัด %"),
+        words.pick("difference", "ส่วนต่าง"),
+        words.pick("risk", "เสี่ยง"),
+    ];
+    first.iter().fold(Table::new(columns), |table, standing| {
+        table.row([
+            standing.fund.symbol.clone(),
+            cell(Some(standing.performance), 2),
+            cell(standing.benchmark, 2),
+            cell(standing.outperformance(), 2),
+            standing.fund.risk.to_string(),
+        ])
+    })
+}
+
+fn nothing(period: Period, risk: Option<RiskLevel>) -> ToolError {
+    let at = risk.map(|risk| format!(" at risk level {risk}")).unwrap_or_default();
+    ToolError::not_found("NOT_FOUND", format!("no fund{at} has a return over `{period}`"))
+        .hint("ask for a shorter period or leave out `riskLevel`")
+}

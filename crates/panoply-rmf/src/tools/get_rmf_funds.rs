@@ -1,0 +1,184 @@
+//! `get_rmf_funds`: all funds, a page at a time.
+
+use std::sync::Arc;
+
+use panoply_contract::params::SortOrder;
+use panoply_contract::prelude::*;
+use serde_json::json;
+
+use super::answer::{Desk, Dressed, FUND_LIST, KEPT, KEYWORDS, READ};
+use super::listing::{best_of, table_of};
+use super::wire::{FundRow, SortBy, direction, funds_by_flag, order_name, whole};
+use crate::query::{self, Filter};
+use crate::store::Shelf;
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "get_rmf_funds",
+    title: "List RMF funds",
+    description: Description {
+        does: "Lists Thai Retirement Mutual Funds (RMF) a page at a time, best return since the start of the year first unless told otherwise.",
+        when: "Use this when someone wants to browse RMF funds or see the top ones. Do not use it for filters such as risk, company or category (use search_rmf_funds), nor for Thai stocks, REITs, ordinary mutual funds or other countries' funds.",
+        returns: "Returns code, name, company, NAV with its date and change, risk 1-8, returns YTD and 1 year, and classification of each fund, with totals and pages.",
+        asks: &["Show me top RMF funds", "List retirement funds with best returns", "กองทุน RMF มีอะไรบ้าง"],
+    },
+    version: "1.0.0",
+    aliases: &[],
+    permissions: READ,
+    category: Category::Query,
+    response_time: ResponseTime::Fast,
+    cache: KEPT,
+    idempotent: true,
+    data: &["rmf"],
+    examples: &[
+        Example {
+            shows: "the best of the year",
+            params: r#"{"page": 1, "pageSize": 2, "sortBy": "ytd", "sortOrder": "desc"}"#,
+            expect: Expect::Data(r#"{"page": 1, "pageSize": 2}"#),
+        },
+        Example {
+            shows: "a page that is too large",
+            params: r#"{"pageSize": 51}"#,
+            expect: Expect::Error("BAD_REQUEST"),
+        },
+    ],
+    tags: KEYWORDS,
+    rate_limit: None,
+    deprecated: None,
+    annotations: Annotations::CLOSED,
+    listing: Listing::Core,
+    widget: Some(FUND_LIST.widget),
+}
+.checked();
+
+/// Which page, in which order.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Params {
+    /// Page number, counted from 1.
+    #[serde(default = "first", deserialize_with = "whole")]
+    #[schemars(range(min = 1, max = 100_000))]
+    page: u32,
+    /// Funds on a page.
+    #[serde(default = "twenty", deserialize_with = "whole")]
+    #[schemars(range(min = 1, max = 50))]
+    page_size: u32,
+    /// What to sort by. Funds without the figure come last, equals in the order of their codes.
+    #[serde(default)]
+    sort_by: SortBy,
+    /// Which way to sort.
+    #[serde(default)]
+    sort_order: SortOrder,
+    /// Reserved: all funds here are RMF.
+    #[serde(default)]
+    #[expect(dead_code, reason = "reserved by the contract; its type says what is accepted")]
+    fund_type: FundType,
+    /// Words in the fund's name or code, in English or Thai; case does not matter.
+    #[schemars(length(min = 1, max = 200))]
+    search: Option<String>,
+}
+
+/// The only type there is.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
+enum FundType {
+    /// Retirement Mutual Fund.
+    #[default]
+    #[serde(rename = "RMF")]
+    Rmf,
+}
+
+const fn first() -> u32 {
+    1
+}
+
+const fn twenty() -> u32 {
+    20
+}
+
+/// A page of funds.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Output {
+    /// The funds on this page.
+    funds: Vec<FundRow>,
+    /// How many there are on all pages.
+    total_count: usize,
+    /// This page, counted from 1.
+    page: u32,
+    /// How many funds fit on a page.
+    page_size: u32,
+    /// How many pages there are.
+    total_pages: usize,
+}
+
+/// See the module.
+pub(crate) struct GetRmfFunds {
+    pub(crate) shelf: Arc<Shelf>,
+}
+
+impl Tool for GetRmfFunds {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+        let desk = Desk::open(&self.shelf, cx);
+        let filter = Filter { search: params.search.clone(), ..Filter::default() };
+        let mut found = filter.apply(desk.book.funds());
+        query::sort(&mut found, params.sort_by.key(), direction(params.sort_order));
+        let page = query::page(&found, params.page as usize, params.page_size as usize);
+        let shown = page.funds.len();
+        let total = page.total;
+        let (number, pages) = (params.page, page.pages);
+        let best = best_of(&desk, &page.funds, params.sort_by.key(), 3);
+        let text = match desk.words.0 {
+            Lang::En => format!(
+                "Found {total} RMF funds. Showing page {number} of {pages} ({shown} funds). {best}{} RMF purchases reduce taxable income, up to 500,000 THB a year with other retirement savings.",
+                desk.as_of()
+            ),
+            Lang::Th => format!(
+                "พบกองทุน RMF {total} กองทุน แสดงหน้า {number} จาก {pages} ({shown} กองทุน) {best}{} ซื้อ RMF ลดหย่อนภาษีได้สูงสุด 500,000 บาทต่อปีเมื่อรวมกับการออมเพื่อการเกษียณอื่น",
+                desk.as_of()
+            ),
+        };
+        let known = page.funds.iter().filter(|fund| fund.nav.latest().is_some()).count();
+        let evidence = desk.resting_on_returns().complete(known as u64, shown as u64);
+        let output = Output {
+            funds: page.funds.iter().map(|fund| FundRow::of(fund)).collect(),
+            total_count: total,
+            page: number,
+            page_size: params.page_size,
+            total_pages: pages,
+        };
+        let mut filters = json!({
+            "sortBy": params.sort_by.as_str(), "sortOrder": order_name(params.sort_order),
+        });
+        if let (Some(search), Some(object)) = (&params.search, filters.as_object_mut()) {
+            object.insert("search".to_owned(), search.as_str().into());
+        }
+        let mut reply = Reply::new(output, text, evidence)
+            .table(table_of(&desk, &page.funds))
+            .meta("filters", filters.clone())
+            .meta("dataFlags", funds_by_flag(page.funds.iter().copied()));
+        if let Some(first) = page.funds.first() {
+            let why = desk.words.pick("see everything about the first fund", "ดูรายละเอียดกองทุนแรก");
+            reply = reply.next(NextAction::new(
+                "get_rmf_fund_detail",
+                json!({"fundCode": first.symbol}),
+                why,
+            ));
+        }
+        if (number as usize) < pages {
+            let mut arguments = filters;
+            if let Some(object) = arguments.as_object_mut() {
+                object.insert("page".to_owned(), (number + 1).into());
+                object.insert("pageSize".to_owned(), params.page_size.into());
+            }
+            let why = desk.words.pick("see the next page", "ดูหน้าถัดไป");
+            reply = reply.next(NextAction::new("get_rmf_funds", arguments, why));
+        }
+        Ok(reply.dressed(&desk, Some(&FUND_LIST), []))
+    }
+}

@@ -1,0 +1,265 @@
+//! What several tools read and send: figures as JSON numbers, funds as rows, the values of
+//! sorting arguments.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use jiff::civil::Date;
+use panoply_contract::params::SortOrder;
+use panoply_contract::prelude::*;
+use rust_decimal::Decimal;
+use rust_decimal::prelude::ToPrimitive;
+use schemars::{Schema, SchemaGenerator, json_schema};
+use serde::de::{self, Deserializer, Visitor};
+use serde::ser::Serializer;
+use serde_json::{Value, json};
+
+use crate::figures::to_f64;
+use crate::fund::Fund;
+use crate::period::Period;
+use crate::query::{Direction, SortKey};
+
+/// An exact figure, sent as a JSON number.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Figure(pub(crate) Decimal);
+
+impl Serialize for Figure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0.to_i64().filter(|_| self.0.is_integer()) {
+            Some(whole) => serializer.serialize_i64(whole),
+            None => serializer.serialize_f64(to_f64(self.0)),
+        }
+    }
+}
+
+impl JsonSchema for Figure {
+    fn schema_name() -> Cow<'static, str> {
+        "Figure".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "number"})
+    }
+}
+
+/// A day, sent as `YYYY-MM-DD`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Day(pub(crate) Date);
+
+impl Serialize for Day {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl JsonSchema for Day {
+    fn schema_name() -> Cow<'static, str> {
+        "Day".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"})
+    }
+}
+
+/// `figure(…)` of an optional decimal.
+pub(crate) fn figure(value: Option<Decimal>) -> Option<Figure> {
+    value.map(Figure)
+}
+
+/// A fund in a list.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct FundRow {
+    /// The fund's code.
+    symbol: String,
+    /// Its English name.
+    fund_name: String,
+    /// The company that manages it.
+    amc: String,
+    /// Its last net asset value a unit, in baht; null when none was published yet.
+    nav_value: Option<Figure>,
+    /// The day of that value.
+    nav_date: Option<Day>,
+    /// How far it is from the value before, in percent.
+    nav_change_percent: Option<Figure>,
+    /// Risk from 1 (lowest) to 8 (highest).
+    risk_level: u8,
+    /// Return since the start of the year, in percent, as of the factsheet's date.
+    perf_ytd: Option<Figure>,
+    /// Return over a year, in percent, as of the factsheet's date.
+    perf_1y: Option<Figure>,
+    /// AIMC's class.
+    fund_classification: Option<String>,
+}
+
+impl FundRow {
+    pub(crate) fn of(fund: &Fund) -> Self {
+        let latest = fund.nav.latest();
+        Self {
+            symbol: fund.symbol.clone(),
+            fund_name: fund.name.clone(),
+            amc: fund.company.name.clone(),
+            nav_value: latest.map(|point| Figure(point.nav)),
+            nav_date: latest.map(|point| Day(point.date)),
+            nav_change_percent: fund.nav.latest_change().map(|change| Figure(change.percent)),
+            risk_level: fund.risk.get(),
+            perf_ytd: figure(fund.returns.get(Period::Ytd)),
+            perf_1y: figure(fund.returns.get(Period::Y1)),
+            fund_classification: fund.classification.clone(),
+        }
+    }
+}
+
+/// Each flag with the codes of the funds that carry it.
+pub(crate) fn funds_by_flag<'a>(funds: impl IntoIterator<Item = &'a Fund>) -> Value {
+    let mut by_flag: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for fund in funds {
+        for flag in &fund.flags {
+            by_flag.entry(flag.as_str()).or_default().push(&fund.symbol);
+        }
+    }
+    json!(by_flag)
+}
+
+/// What lists are sorted by.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum SortBy {
+    /// Return since the start of the year.
+    #[default]
+    Ytd,
+    /// Return over a year.
+    #[serde(rename = "1y")]
+    OneYear,
+    /// Level of risk.
+    Risk,
+    /// Last net asset value.
+    Nav,
+    /// English name.
+    Name,
+}
+
+impl SortBy {
+    pub(crate) const fn key(self) -> SortKey {
+        match self {
+            Self::Ytd => SortKey::Return(Period::Ytd),
+            Self::OneYear => SortKey::Return(Period::Y1),
+            Self::Risk => SortKey::Risk,
+            Self::Nav => SortKey::Nav,
+            Self::Name => SortKey::Name,
+        }
+    }
+
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ytd => "ytd",
+            Self::OneYear => "1y",
+            Self::Risk => "risk",
+            Self::Nav => "nav",
+            Self::Name => "name",
+        }
+    }
+}
+
+pub(crate) const fn direction(order: SortOrder) -> Direction {
+    match order {
+        SortOrder::Asc => Direction::Ascending,
+        SortOrder::Desc => Direction::Descending,
+    }
+}
+
+pub(crate) const fn order_name(order: SortOrder) -> &'static str {
+    match order {
+        SortOrder::Asc => "asc",
+        SortOrder::Desc => "desc",
+    }
+}
+
+/// A whole number that some clients write as `2.0`. JSON Schema calls that an integer; serde
+/// does not.
+pub(crate) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    struct Whole;
+    impl Visitor<'_> for Whole {
+        type Value = u32;
+
+        fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("a whole number")
+        }
+
+        fn visit_u64<E: de::Error>(self, value: u64) -> Result<u32, E> {
+            u32::try_from(value).map_err(|_| E::custom(format!("{value} is too large")))
+        }
+
+        fn visit_i64<E: de::Error>(self, value: i64) -> Result<u32, E> {
+            u32::try_from(value).map_err(|_| E::custom(format!("{value} is out of range")))
+        }
+
+        fn visit_f64<E: de::Error>(self, value: f64) -> Result<u32, E> {
+            let whole = Decimal::from_f64_retain(value).filter(Decimal::is_integer);
+            whole
+                .and_then(|whole| whole.to_u32())
+                .ok_or_else(|| E::custom(format!("{value} is not a whole number")))
+        }
+    }
+    deserializer.deserialize_any(Whole)
+}
+
+/// The same where the number may be left out.
+pub(crate) fn optional_whole<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<u32>, D::Error> {
+    whole(deserializer).map(Some)
+}
+
+/// A number from JSON as the decimal one would write it as.
+pub(crate) fn decimal(value: f64) -> Result<Decimal, ToolError> {
+    value.to_string().parse().map_err(|_| {
+        ToolError::validation("BAD_REQUEST", format!("`{value}` has more digits than fit"))
+            .hint("give a number with at most 20 digits")
+    })
+}
+
+/// A date from a text.
+pub(crate) fn date(argument: &str, text: &str) -> Result<Date, ToolError> {
+    text.trim().parse().map_err(|_| {
+        ToolError::validation("BAD_REQUEST", format!("`{argument}` is `{text}`, expected a date"))
+            .hint("write dates as YYYY-MM-DD in the common era, such as 1970-06-01")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_is_the_number_one_would_write() {
+        let cases = [("15.626", "15.626"), ("1000", "1000"), ("0.5000", "0.5"), ("-1.0", "-1")];
+        for (text, expected) in cases {
+            let json = serde_json::to_string(&Figure(text.parse().unwrap())).unwrap();
+            assert_eq!(json, expected);
+        }
+    }
+
+    #[test]
+    fn a_whole_number_may_have_a_point_but_no_fraction() {
+        for (input, expected) in [
+            ("2", Some(2)),
+            ("2.0", Some(2)),
+            ("1.5", None),
+            ("-1", None),
+            ("1e300", None),
+            ("\"2\"", None),
+        ] {
+            let parsed = whole(&mut serde_json::Deserializer::from_str(input)).ok();
+            assert_eq!(parsed, expected, "input: {input}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What the tests of this pack share: a kernel in memory, and results as clients see them.
+
+use std::sync::Arc;
+
+use panoply_contract::context::Lang;
+use panoply_contract::dialect::Envelope;
+use panoply_contract::kernel::{Kernel, Settings};
+use panoply_contract::testing::{self, FixedClock};
+use panoply_rmf::store::Shelf;
+use panoply_rmf::tools::pack;
+use serde_json::{Value, json};
+
+/// A kernel with this pack over the bundled figures, at noon of a fixed day.
+pub(crate) fn kernel() -> Arc<Kernel> {
+    let shelf = Arc::new(Shelf::bundled().unwrap());
+    let clock = FixedClock::at(testing::noon());
+    testing::kernel_in_memory(vec![pack(shelf)], clock, Settings::default()).unwrap()
+}
+
+/// A result in the shape of MCP's CallToolResult.
+pub(crate) async fn call(kernel: &Kernel, tool: &str, arguments: Value) -> Value {
+    call_in(kernel, tool, arguments, Lang::En).await
+}
+
+/// The same in a language.
+pub(crate) async fn call_in(kernel: &Kernel, tool: &str, arguments: Value, lang: Lang) -> Value {
+    match testing::call_with(kernel, tool, arguments, |cx| cx.lang = lang).await {
+        Envelope::Result { text, structured, meta, is_error, .. } => {
+            let mut result = json!({"content": [{"type": "text", "text": text}]});
+            if let Some(structured) = structured {
+                result["structuredContent"] = structured;
+            }
+            result["isError"] = is_error.into();
+            result["_meta"] = Value::Object(meta);
+            result
+        }
+        Envelope::Refusal { message, data, .. } => json!({"refusal": message, "data": data}),
+    }
+}
+
+/// The error object of a result.
+pub(crate) fn error_of(result: &Value) -> &Value {
+    assert_eq!(result["isError"], true, "{result}");
+    assert!(result.get("structuredContent").is_none(), "an error has no structured content");
+    let error = &result["_meta"]["panoply/error"]["error"];
+    let text: Value = serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(&text["error"], error, "the text says the same");
+    error
+}

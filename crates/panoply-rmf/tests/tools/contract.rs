@@ -1,0 +1,107 @@
+//! The pack keeps the contract: every tool against every line of the checklist.
+
+use std::sync::Arc;
+
+use crate::common::{call, kernel};
+use panoply_contract::context::Caller;
+use panoply_contract::kernel::{Offer, Scope, Settings};
+use panoply_contract::testing::{self, FixedClock, check_pack};
+use panoply_rmf::store::Shelf;
+use panoply_rmf::tools::pack;
+use serde_json::json;
+
+#[tokio::test]
+async fn the_pack_has_no_violations() {
+    let violations = check_pack(pack(Arc::new(Shelf::bundled().unwrap()))).await;
+    let listed: Vec<String> = violations.iter().map(ToString::to_string).collect();
+    assert!(listed.is_empty(), "{}", listed.join("\n"));
+}
+
+#[test]
+fn the_six_of_the_contract_and_the_tax_calculator_are_listed() {
+    let names = |offer: Offer| -> Vec<&'static str> {
+        let shelf = Arc::new(Shelf::bundled().unwrap());
+        let settings = Settings { offer, ..Settings::default() };
+        let clock = FixedClock::at(testing::noon());
+        let kernel = testing::kernel_in_memory(vec![pack(shelf)], clock, settings).unwrap();
+        let listed = kernel.listed(&Scope::All, &Caller::local_owner());
+        listed.iter().filter(|entry| entry.pack == "rmf").map(|entry| entry.spec.name).collect()
+    };
+    assert_eq!(
+        names(Offer::Core),
+        [
+            "get_rmf_funds",
+            "search_rmf_funds",
+            "get_rmf_fund_detail",
+            "get_rmf_fund_performance",
+            "get_rmf_fund_nav_history",
+            "compare_rmf_funds",
+            "calc_rmf_tax_benefit",
+        ]
+    );
+    assert_eq!(names(Offer::All).len(), 11);
+}
+
+#[test]
+fn every_tool_only_reads_and_can_be_discovered() {
+    let kernel = kernel();
+    for entry in kernel.registry().get_all().iter().filter(|entry| entry.pack == "rmf") {
+        let spec = entry.spec;
+        assert!(!spec.category.mutates() && !spec.annotations.open_world, "{}", spec.name);
+        for keyword in ["RMF", "retirement", "mutual fund", "Thailand", "tax", "NAV", "performance"]
+        {
+            assert!(spec.tags.contains(&keyword), "{} lacks {keyword}", spec.name);
+        }
+        assert!(spec.description.asks.len() >= 2, "{}", spec.name);
+        assert!(spec.description.when.starts_with("Use this when"), "{}", spec.name);
+        assert!(spec.description.when.contains("Do not use it"), "{}", spec.name);
+        assert!(!spec.title.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn the_same_call_gives_the_same_bytes() {
+    let calls = [
+        ("get_rmf_funds", json!({})),
+        ("search_rmf_funds", json!({"category": "EQUITY", "limit": 100})),
+        ("get_rmf_fund_detail", json!({"fundCode": "ABAPAC-RMF"})),
+        ("get_rmf_fund_performance", json!({"period": "5y", "limit": 50})),
+        ("get_rmf_fund_nav_history", json!({"fundCode": "KT25/75RMF", "days": 365})),
+        ("compare_rmf_funds", json!({"fundCodes": ["ABAPAC-RMF", "B-ASIARMF"]})),
+        ("get_rmf_peer_rank", json!({"fundCode": "ABAPAC-RMF"})),
+        ("get_rmf_risk_metrics", json!({"fundCode": "ABAPAC-RMF"})),
+        ("calc_rmf_tax_benefit", json!({"annualIncome": 1_200_000})),
+        (
+            "check_rmf_holding",
+            json!({"birthDate": "1970-01-01", "purchases": [{"date": "2020-01-01"}]}),
+        ),
+        ("get_rmf_data_status", json!({})),
+    ];
+    let (first, second) = (kernel(), kernel());
+    for (tool, arguments) in calls {
+        let one = call(&first, tool, arguments.clone()).await;
+        let other = call(&second, tool, arguments).await;
+        assert_eq!(one["isError"], false, "{one}");
+        assert_eq!(one.to_string(), other.to_string(), "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn a_list_of_twenty_funds_fits_into_eight_kilobytes() {
+    let kernel = kernel();
+    for arguments in [
+        json!({}),
+        json!({"sortBy": "name"}),
+        json!({"page": 7}),
+        json!({"sortBy": "1y", "sortOrder": "asc"}),
+    ] {
+        let reply = call(&kernel, "get_rmf_funds", arguments.clone()).await;
+        assert_eq!(reply["structuredContent"]["funds"].as_array().unwrap().len(), 20);
+        // What a model reads. `_meta` is for hosts and programs.
+        let read =
+            reply["structuredContent"].to_string().len() + reply["content"].to_string().len();
+        assert!(read <= 8 * 1024, "{arguments}: {read} bytes");
+        let whole = reply.to_string().len();
+        assert!(whole <= 9 * 1024, "{arguments}: {whole} bytes with what hosts read");
+    }
+}

@@ -1,0 +1,12 @@
+//! The tools through the kernel, as a client sees them.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may fail the test"
+)]
+
+mod bad_input;
+mod common;
+mod contract;
+mod golden;
+mod replies;
