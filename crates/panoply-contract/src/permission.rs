@@ -1,5 +1,6 @@
 //! Who may do what: permissions written `resource:action`, and the profiles that grant them.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// The actions a permission may name. Closed, so that a profile can be checked against it.
@@ -98,19 +99,19 @@ impl Profile {
 
 /// What one caller may do.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Grants(Vec<String>);
+pub struct Grants(Vec<Cow<'static, str>>);
 
 impl Grants {
     /// The grants of a profile.
     pub fn of(profile: Profile) -> Self {
-        Self(profile.grants().iter().map(ToString::to_string).collect())
+        Self(profile.grants().iter().copied().map(Cow::Borrowed).collect())
     }
 
     /// The well-formed patterns of a list (`cards:read`, `cards:*`, `*:read`); the rest are
     /// dropped, because a token's scopes may speak of other services too.
     pub fn from_patterns<'a>(patterns: impl IntoIterator<Item = &'a str>) -> Self {
         let well_formed = patterns.into_iter().filter(|pattern| is_pattern(pattern));
-        Self(well_formed.map(str::to_owned).collect())
+        Self(well_formed.map(|pattern| Cow::Owned(pattern.to_owned())).collect())
     }
 
     /// Whether `permission` is granted.
