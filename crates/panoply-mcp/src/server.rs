@@ -9,6 +9,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures::FutureExt;
+use futures::future::BoxFuture;
 use panoply_contract::kernel::{Kernel, Scope};
 use rmcp::ServerHandler;
 use rmcp::model::{
@@ -125,14 +126,19 @@ fn server_info(kernel: &Kernel, scope: &Scope, name: &str) -> ServerConfig {
 }
 
 /// rmcp sends no reply at all when a handler panics, and the client would wait for ever.
-async fn answered<T>(work: impl Future<Output = Result<T, ErrorData>>) -> Result<T, ErrorData> {
-    match AssertUnwindSafe(work).catch_unwind().await {
-        Ok(outcome) => outcome,
-        Err(_panic) => {
+///
+/// Boxed at once: rmcp moves the future of each request several times on its way into a task,
+/// and that of a call has thousands of bytes.
+fn answered<'a, T: 'a>(
+    work: impl Future<Output = Result<T, ErrorData>> + Send + 'a,
+) -> BoxFuture<'a, Result<T, ErrorData>> {
+    let work = AssertUnwindSafe(work).catch_unwind();
+    Box::pin(work.map(|outcome| {
+        outcome.unwrap_or_else(|_panic| {
             tracing::error!("a handler panicked; see the message above");
             Err(ErrorData::internal_error("the server failed to answer this request", None))
-        }
-    }
+        })
+    }))
 }
 
 impl ServerHandler for Handler {
