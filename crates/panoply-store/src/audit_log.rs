@@ -1,7 +1,7 @@
 //! The audit log: every call of every tool, append-only, each row chained to the one before.
 //!
 //! One thread writes, many rows in one transaction. A row of a query costs the caller a lock
-//! and a push; it is on disk [a moment](queue::LINGER) later. A row of a mutation is committed,
+//! and a push; it is on disk 20 ms later. A row of a mutation is committed,
 //! and safe from loss of power, before its future completes.
 //!
 //! - When rows come faster than the disk takes them, callers wait: nothing is dropped.
