@@ -173,6 +173,10 @@ impl HttpServer {
         if options.access.is_open() && !options.listen.ip().is_loopback() {
             return Err(HttpError::Unprotected(options.listen));
         }
+        if options.access.is_open() && !options.allowed_hosts.is_empty() {
+            let hosts = options.allowed_hosts.join(", ");
+            tracing::warn!(hosts, "whoever reaches this server by these names acts as its owner");
+        }
         let bind_failed = |source| HttpError::Bind { address: options.listen, source };
         let listener = TcpListener::bind(options.listen).await.map_err(bind_failed)?;
         let address = listener.local_addr().map_err(bind_failed)?;
