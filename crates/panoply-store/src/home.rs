@@ -41,9 +41,14 @@ impl Home {
         self.0.join("keys.db")
     }
 
+    /// The folder with what packs keep.
+    pub fn packs(&self) -> PathBuf {
+        self.0.join("packs")
+    }
+
     /// What a pack keeps. The name is a pack's, so it is a plain word.
     pub fn pack(&self, pack: &str) -> PathBuf {
-        self.0.join("packs").join(format!("{pack}.db"))
+        self.packs().join(format!("{pack}.db"))
     }
 
     /// The kernel's own files, for `panoply doctor`: what each is for, and where it is.

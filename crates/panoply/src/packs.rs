@@ -1,6 +1,7 @@
 //! The packs of this build. A new pack is one line in [`ALL`].
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use panoply_contract::dialect::Published;
 use panoply_contract::pack::{Pack, PackInfo};
@@ -10,7 +11,7 @@ use crate::failure::Failure;
 
 /// Every pack by name. Those without a function are announced and not there yet.
 pub const ALL: &[Known] = &[
-    Known { name: "rmf", about: "Thai Retirement Mutual Funds", make: None },
+    Known { name: "rmf", about: "Thai Retirement Mutual Funds", make: Some(rmf) },
     Known { name: "cgt", about: "UK Capital Gains Tax", make: Some(empty_cgt) },
     Known { name: "backtest", about: "debugging trading strategies from event logs", make: None },
     Known { name: "noema", about: "cards, decks and reviews for learners", make: None },
@@ -40,22 +41,25 @@ pub type Make = fn(&PackConfig) -> Result<Pack, Failure>;
 /// What a pack is made from.
 #[derive(Clone, Debug, Default)]
 pub struct PackConfig {
-    /// The file where it may keep data; `None` when nothing can be kept, or should not be.
-    pub file: Option<PathBuf>,
+    /// The folder for what packs keep; `None` when nothing can be kept, or should not be. Each
+    /// file in it starts with the name of its pack.
+    pub folder: Option<PathBuf>,
     /// Its own settings: the table `[pack.NAME]` of the settings file.
     pub settings: toml::Table,
 }
 
-/// The packs that were asked for, or all that there are. `place` says where one may keep data.
-pub fn make(
-    config: &Config,
-    place: impl Fn(&str) -> Option<PathBuf>,
-) -> Result<Vec<Pack>, Failure> {
-    let chosen = choose(&config.packs)?;
-    let settings =
-        |known: &Known| config.pack_settings.get(known.name).cloned().unwrap_or_default();
-    let made = chosen.into_iter().map(|(known, make)| {
-        make(&PackConfig { file: place(known.name), settings: settings(known) })
+impl PackConfig {
+    /// A file in the folder.
+    fn file(&self, name: &str) -> Option<PathBuf> {
+        self.folder.as_ref().map(|folder| folder.join(name))
+    }
+}
+
+/// The packs that were asked for, or all that there are. `folder` is where they may keep data.
+pub fn make(config: &Config, folder: Option<&Path>) -> Result<Vec<Pack>, Failure> {
+    let made = choose(&config.packs)?.into_iter().map(|(known, make)| {
+        let settings = config.pack_settings.get(known.name).cloned().unwrap_or_default();
+        make(&PackConfig { folder: folder.map(Path::to_owned), settings })
     });
     made.collect()
 }
@@ -103,6 +107,22 @@ const CONFORMANCE: &str = "conformance";
 #[cfg(feature = "conformance")]
 fn conformance(_config: &PackConfig) -> Result<Pack, Failure> {
     Ok(panoply_mcp::conformance::pack())
+}
+
+fn rmf(config: &PackConfig) -> Result<Pack, Failure> {
+    no_settings("rmf", config)?;
+    let shelf = panoply_rmf::store::Shelf::at(config.file("rmf.tsv"))
+        .map_err(|error| Failure::work(format!("the bundled figures cannot be read: {error}")))?;
+    Ok(panoply_rmf::tools::pack(Arc::new(shelf)))
+}
+
+/// For packs that have nothing to set: a setting that does nothing is a mistake.
+fn no_settings(pack: &str, config: &PackConfig) -> Result<(), Failure> {
+    match config.settings.keys().next() {
+        None => Ok(()),
+        Some(key) => Err(Failure::usage(format!("`{key}` in `[pack.{pack}]` is not a setting"))
+            .hint("take it out of config.toml")),
+    }
 }
 
 /// `cgt-mcp` is installed before the pack is there: then it serves what every server has.

@@ -41,8 +41,7 @@ impl House {
     pub fn open(config: &Config) -> Result<Self, Failure> {
         match Stores::open(config) {
             Ok(stores) => {
-                let home = stores.home.clone();
-                let packs = packs::make(config, |pack| Some(home.pack(pack)))?;
+                let packs = packs::make(config, Some(&stores.home.packs()))?;
                 let settings = settings(config, config.read_only);
                 let world = World {
                     clock: clock(),
@@ -79,7 +78,7 @@ impl House {
         observers: Vec<Arc<dyn Observer>>,
         read_only: bool,
     ) -> Result<Self, Failure> {
-        let packs = packs::make(config, |_| None)?;
+        let packs = packs::make(config, None)?;
         let world = World {
             clock: clock(),
             audit: Arc::new(MemoryAuditLog::default()),

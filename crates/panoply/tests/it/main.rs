@@ -5,6 +5,7 @@ mod audit;
 mod call;
 mod cgt_mcp;
 mod doctor;
+mod documents;
 mod http;
 mod look;
 mod place;
