@@ -81,7 +81,7 @@ fn portfolio(count: usize) -> String {
         let _ = write!(text, "{year}-{month:02}-{day_of_month:02} ");
         let _ = match random.below(100) {
             0 => writeln!(text, "DIVIDEND TK{which:03} TOTAL {price}{currency}"),
-            1 if *held > 0 => writeln!(text, "CAPRETURN TK{which:03} 1 TOTAL 0.01"),
+            1 if *held > 2_000 => writeln!(text, "CAPRETURN TK{which:03} 1 TOTAL 0.01"),
             choice if choice < 58 || *held == 0 => {
                 let shares = 1 + random.below(200);
                 *held += shares;

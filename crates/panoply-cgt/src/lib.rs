@@ -2,12 +2,14 @@
 //! law behind each number.
 //!
 //! Everything at the top is the computation alone: values in, values out, no contract, no I/O.
-//! [`tools`] is what an agent calls.
+//! `tools` is what an agent calls.
 
 pub mod content;
 pub mod currency;
 pub mod dsl;
 pub mod engine;
+pub mod eri;
+pub mod estimate;
 pub mod fx;
 pub mod json;
 pub mod money;
@@ -15,6 +17,10 @@ pub mod number;
 pub mod parameters;
 pub mod problem;
 pub mod ratio;
+pub mod sa108;
+pub mod scenario;
 pub mod tax_year;
+#[cfg(feature = "tools")]
+pub mod tools;
 pub mod transaction;
 mod wide;

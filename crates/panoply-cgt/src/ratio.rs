@@ -53,6 +53,13 @@ impl Ratio {
         Self::new(self.denominator, self.numerator)
     }
 
+    /// The sum; `None` when it does not fit.
+    pub fn plus(self, other: Self) -> Option<Self> {
+        let denominator = lcm(self.denominator, other.denominator)?;
+        let widened = |ratio: Self| ratio.numerator.checked_mul(denominator / ratio.denominator);
+        Self::new(widened(self)?.checked_add(widened(other)?)?, denominator)
+    }
+
     /// The product; `None` when it does not fit.
     pub fn times(self, other: Self) -> Option<Self> {
         // Crosswise first, so that the product is in lowest terms and as small as can be.
@@ -139,6 +146,7 @@ mod tests {
         assert_eq!(ratio(1, 3).inverse(), Some(ratio(3, 1)));
         assert_eq!(ratio(u128::MAX, 1).times(ratio(2, 1)), None);
         assert_eq!(Ratio::ZERO.inverse(), None);
+        assert_eq!(ratio(1, 6).plus(ratio(1, 3)), Some(ratio(1, 2)));
         assert_eq!(Ratio::of("0.25".parse().unwrap()), Some(ratio(1, 4)));
     }
 }

@@ -1,0 +1,479 @@
+//! `calculate_report`: gains and losses by tax year.
+
+use std::sync::Arc;
+
+use panoply_contract::prelude::*;
+use serde_json::{Value, json};
+
+use super::content::{self, Content};
+use super::desk::Desk;
+use super::options::{RoundingParam, SameDaySplitParam, options};
+use super::pages::{self, Page};
+use super::wire::{OriginalOut, originals};
+use crate::engine::report::{Report, RoundedDisposal, RoundedLeg, Rounding, YearReport, report};
+use crate::engine::{Holding, Transfer};
+use crate::money::Money;
+use crate::tax_year::TaxYear;
+
+/// What holdings and transfers may take of a reply.
+const ROOM_FOR_HOLDINGS: usize = 20_000;
+const ROOM_FOR_TRANSFERS: usize = 6_000;
+const ROOM_FOR_DISPOSALS: usize = pages::ROOM - ROOM_FOR_HOLDINGS - ROOM_FOR_TRANSFERS;
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "calculate_report",
+    title: "Capital gains report",
+    description: Description {
+        does: "Works out UK capital gains on shares: matches every sale with purchases (same day, 30 days, Section 104 pool) and gives gains, losses, allowable costs and the taxable gain of each tax year.",
+        when: "Use this when the user asks for gains, losses or figures for the tax return. Give the whole history of each holding, and purchases up to 30 days after the last sale. Foreign amounts are converted at HMRC's monthly rates.",
+        returns: "Returns each tax year with totals, disposals and their matches, and what is left in each pool; with `year` exactly that year, even when nothing was sold. Amounts are decimal strings in pounds.",
+        asks: &["How much Capital Gains Tax applies to these sales?", "What were my gains in 2024/25?", "What is left in my Section 104 pool?"],
+    },
+    version: "1.0.0",
+    aliases: &[],
+    permissions: &["cgt:read"],
+    category: Category::Analysis,
+    response_time: ResponseTime::Medium,
+    cache: CachePolicy::Never,
+    idempotent: true,
+    data: &["hmrc-rates", "uk-parameters"],
+    examples: &[
+        Example {
+            // HMRC HS284, example 2: 1,000 + 500 bought, 700 sold at £4.80 with £100 fees.
+            shows: "a sale from the pool",
+            params: r#"{"cgt_content": "2015-04-01 BUY LOBSTER 1000 @ 4 FEES 150\n2018-09-01 BUY LOBSTER 500 @ 4.10 FEES 80\n2021-05-01 SELL LOBSTER 700 @ 4.80 FEES 100", "year": 2021}"#,
+            expect: Expect::Data(
+                r#"{"tax_years": [{"period": "2021/22", "disposal_count": 1, "net_gain": "329.33", "gross_proceeds": "3360.00"}]}"#,
+            ),
+        },
+        Example {
+            shows: "a sale of shares that were not held",
+            params: r#"{"cgt_content": "2024-01-15 SELL A 1 @ 1"}"#,
+            expect: Expect::Error("EXCEEDS_HOLDING"),
+        },
+    ],
+    tags: &["tax", "uk", "shares", "capital-gains", "report"],
+    rate_limit: None,
+    deprecated: None,
+    annotations: Annotations::CLOSED,
+    listing: Listing::Core,
+    widget: None,
+}
+.checked();
+
+/// What to work out.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Params {
+    /// The transactions: lines of text, JSON text, or a JSON array. Required, here or as `transactions`.
+    cgt_content: Option<Content>,
+    /// Another name for `cgt_content`.
+    transactions: Option<Content>,
+    /// The tax year by the year it starts in: 2024 is 2024/25. All years with sales unless given.
+    #[schemars(range(min = 1900, max = 2100))]
+    year: Option<i64>,
+    /// Match sales of more than was held with later purchases instead of refusing them.
+    #[serde(default)]
+    allow_short: bool,
+    /// What to do with a split on a day with trades; `refuse` unless given.
+    #[serde(default)]
+    same_day_split: SameDaySplitParam,
+    /// How figures are rounded; `per_leg` unless given.
+    #[serde(default)]
+    rounding: RoundingParam,
+    /// `full` shows disposals and their matches, `summary` only totals.
+    #[serde(default)]
+    detail: Detail,
+    /// How many disposals to show at most; as many as fit unless given.
+    #[schemars(range(min = 1, max = 1000))]
+    limit: Option<usize>,
+    /// How many disposals to skip, over all years shown.
+    #[schemars(range(min = 0, max = 10_000_000))]
+    #[serde(default)]
+    offset: usize,
+}
+
+/// How much to show.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Detail {
+    /// Totals, disposals and matches.
+    #[default]
+    Full,
+    /// Totals only.
+    Summary,
+}
+
+/// The report. Amounts are decimal strings in pounds.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// The tax years, in order.
+    tax_years: Vec<YearOut>,
+    /// What is left in each pool, empty ones last.
+    holdings: Vec<HoldingOut>,
+    /// Shares given to the spouse, with the cost they take along.
+    spouse_transfers: Vec<TransferOut>,
+    /// What a reader should know.
+    warnings: Vec<String>,
+    /// How figures were rounded.
+    rounding: RoundingParam,
+    /// Which part of the disposals is shown.
+    page: Page,
+    /// The day the exempt amounts were checked.
+    parameters_as_of: String,
+}
+
+/// A tax year.
+#[derive(Debug, Serialize, JsonSchema)]
+struct YearOut {
+    /// Such as 2024/25.
+    period: String,
+    /// How many disposals; all sales of a holding on a day are one.
+    disposal_count: usize,
+    /// All gains.
+    total_gain: String,
+    /// All losses, as a positive amount.
+    total_loss: String,
+    /// Gains less losses.
+    net_gain: String,
+    /// What the sales brought before costs.
+    gross_proceeds: String,
+    /// What the shares had cost, without the costs of selling.
+    total_allowable_cost: String,
+    /// The costs of selling.
+    selling_costs: String,
+    /// What is free of tax; null when not known for this year.
+    exempt_amount: Option<String>,
+    /// What is above the exempt amount, before losses of earlier years; null when not known.
+    taxable_gain: Option<String>,
+    /// Dividends before tax.
+    dividend_income: String,
+    /// Tax kept back from them.
+    dividend_tax_paid: String,
+    /// The disposals of this page, by date and ticker.
+    disposals: Vec<DisposalOut>,
+}
+
+/// All sales of a holding on one day.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(super) struct DisposalOut {
+    /// The day.
+    date: String,
+    /// The holding.
+    ticker: String,
+    /// How many shares.
+    quantity: String,
+    /// What they brought before costs.
+    gross_proceeds: String,
+    /// What they brought after costs.
+    proceeds: String,
+    /// What they gained; a loss is negative.
+    gain_or_loss: String,
+    /// Where the shares came from.
+    matches: Vec<MatchOut>,
+    /// The amounts before conversion, where any was foreign.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    original: Option<Vec<OriginalOut>>,
+}
+
+/// Some of the shares, and where they came from.
+#[derive(Debug, Serialize, JsonSchema)]
+struct MatchOut {
+    /// SameDay, BedAndBreakfast, Section104 or LaterAcquisition.
+    rule: String,
+    /// How many shares, as of the day of the sale.
+    quantity: String,
+    /// What they had cost.
+    allowable_cost: String,
+    /// What they gained; a loss is negative.
+    gain_or_loss: String,
+    /// When they were bought; not for a pool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    acquisition_date: Option<String>,
+    /// The whole day's purchase before conversion, where any of it was foreign.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    original: Option<Vec<OriginalOut>>,
+}
+
+/// What is left in a pool.
+#[derive(Debug, Serialize, JsonSchema)]
+struct HoldingOut {
+    /// The holding.
+    ticker: String,
+    /// How many shares.
+    quantity: String,
+    /// What they cost.
+    total_cost: String,
+}
+
+/// Shares given to the spouse.
+#[derive(Debug, Serialize, JsonSchema)]
+struct TransferOut {
+    /// The day.
+    date: String,
+    /// The holding.
+    ticker: String,
+    /// How many shares.
+    quantity: String,
+    /// What they had cost: the spouse writes it in SPOUSE_IN.
+    cost: String,
+}
+
+/// See the module.
+pub(crate) struct CalculateReport {
+    desk: Arc<Desk>,
+}
+
+impl CalculateReport {
+    pub(super) const fn new(desk: Arc<Desk>) -> Self {
+        Self { desk }
+    }
+}
+
+impl Tool for CalculateReport {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+        let parsed = Content::read_some(params.cgt_content.as_ref(), params.transactions.as_ref())?;
+        let year = params.year.map(year_of).transpose()?;
+        cx.check_cancelled()?;
+        let options = options(params.allow_short, params.same_day_split);
+        let computation = self.desk.compute(&parsed.rows, options)?;
+        cx.check_cancelled()?;
+        let rounding = Rounding::from(params.rounding);
+        let report = report(&computation, &self.desk.parameters, year, rounding);
+        let text = in_words(&report, year);
+        let table = table_of(&report);
+        let suggestions = suggestions(&report, content::echo(&parsed), &params);
+        let evidence = self.desk.evidence(parsed.rows.len());
+        let output = shape(&report, rounding, &params, parsed.notices, &self.desk);
+        let mut reply = Reply::new(output, text, evidence)
+            .table(table)
+            .assuming("the transactions are the whole history of each holding")
+            .assuming("the person was UK resident throughout (TCGA 1992 s.106A(5A))");
+        for suggestion in suggestions {
+            reply = reply.next(suggestion);
+        }
+        Ok(reply)
+    }
+}
+
+/// The tax year of an argument.
+pub(super) fn year_of(year: i64) -> Result<TaxYear, ToolError> {
+    TaxYear::starting(year).map_err(|bad| {
+        ToolError::validation("INVALID_YEAR", bad.to_string())
+            .hint("give the year in which the tax year starts: 2024 for 2024/25")
+    })
+}
+
+fn shape(
+    report: &Report<'_>,
+    rounding: Rounding,
+    params: &Params,
+    notices: Vec<String>,
+    desk: &Desk,
+) -> Output {
+    let disposals: Vec<(usize, &RoundedDisposal<'_>)> = report
+        .years
+        .iter()
+        .enumerate()
+        .flat_map(|(place, year)| year.disposals.iter().map(move |disposal| (place, disposal)))
+        .collect();
+    let limit = if params.detail == Detail::Summary { Some(0) } else { params.limit };
+    let out = disposals.iter().map(|(place, disposal)| (*place, disposal_out(disposal, rounding)));
+    let (shown, page) = pages::fit(out, params.offset, limit, ROOM_FOR_DISPOSALS);
+    let mut tax_years: Vec<YearOut> =
+        report.years.iter().map(|year| year_out(year, rounding)).collect();
+    for (place, disposal) in shown {
+        if let Some(year) = tax_years.get_mut(place) {
+            year.disposals.push(disposal);
+        }
+    }
+    let mut warnings = notices;
+    warnings.extend(report.warnings.iter().cloned());
+    if let (Some(next), Detail::Full) = (page.next_offset, params.detail) {
+        warnings.push(format!(
+            "{} of {} disposals are shown; totals are of all. Go on with `offset` {next}",
+            page.shown, page.total
+        ));
+    }
+    let mut held: Vec<&Holding> = report.holdings.iter().collect();
+    held.sort_by_key(|held| held.quantity.is_zero());
+    let (holdings, of_holdings) = pages::fit(
+        held.into_iter().map(|held| holding_out(held, rounding)),
+        0,
+        None,
+        ROOM_FOR_HOLDINGS,
+    );
+    let transfers = report.transfers.iter().map(|transfer| transfer_out(transfer, rounding));
+    let (spouse_transfers, of_transfers) = pages::fit(transfers, 0, None, ROOM_FOR_TRANSFERS);
+    for (what, page) in [("holdings", of_holdings), ("transfers to the spouse", of_transfers)] {
+        if page.next_offset.is_some() {
+            warnings.push(format!(
+                "{} of {} {what} are shown; give fewer tickers to see the others",
+                page.shown, page.total
+            ));
+        }
+    }
+    Output {
+        tax_years,
+        holdings,
+        spouse_transfers,
+        warnings,
+        rounding: params.rounding,
+        page,
+        parameters_as_of: desk.parameters.as_of.to_string(),
+    }
+}
+
+fn year_out(year: &YearReport<'_>, rounding: Rounding) -> YearOut {
+    let text = |amount: Money| rounding.text(amount);
+    YearOut {
+        period: year.year.to_string(),
+        disposal_count: year.disposals.len(),
+        total_gain: text(year.total_gain),
+        total_loss: text(year.total_loss),
+        net_gain: text(year.net_gain),
+        gross_proceeds: text(year.gross_proceeds),
+        total_allowable_cost: text(year.allowable_cost),
+        selling_costs: text(year.selling_costs),
+        exempt_amount: year.exempt_amount.map(text),
+        taxable_gain: year.taxable_gain.map(text),
+        dividend_income: text(year.dividends.income),
+        dividend_tax_paid: text(year.dividends.tax),
+        disposals: Vec::new(),
+    }
+}
+
+fn disposal_out(rounded: &RoundedDisposal<'_>, rounding: Rounding) -> DisposalOut {
+    let disposal = rounded.disposal;
+    DisposalOut {
+        date: disposal.date.to_string(),
+        ticker: disposal.ticker.to_string(),
+        quantity: disposal.quantity.to_string(),
+        gross_proceeds: rounding.text(rounded.gross),
+        proceeds: rounding.text(rounded.proceeds),
+        gain_or_loss: rounding.text(rounded.gain),
+        matches: rounded.legs.iter().map(|leg| match_out(leg, rounding)).collect(),
+        original: originals(disposal.originals.as_deref()),
+    }
+}
+
+fn match_out(rounded: &RoundedLeg<'_>, rounding: Rounding) -> MatchOut {
+    let leg = rounded.leg;
+    MatchOut {
+        rule: leg.rule.as_str().to_owned(),
+        quantity: leg.quantity.to_string(),
+        allowable_cost: rounding.text(rounded.cost),
+        gain_or_loss: rounding.text(rounded.gain),
+        acquisition_date: leg.acquired.map(|date| date.to_string()),
+        original: originals(leg.originals.as_deref()),
+    }
+}
+
+fn holding_out(held: &Holding, rounding: Rounding) -> HoldingOut {
+    HoldingOut {
+        ticker: held.ticker.to_string(),
+        quantity: held.quantity.to_string(),
+        total_cost: rounding.text(held.cost),
+    }
+}
+
+fn transfer_out(transfer: &Transfer, rounding: Rounding) -> TransferOut {
+    TransferOut {
+        date: transfer.date.to_string(),
+        ticker: transfer.ticker.to_string(),
+        quantity: transfer.quantity.to_string(),
+        cost: rounding.text(transfer.cost),
+    }
+}
+
+fn in_words(report: &Report<'_>, asked: Option<TaxYear>) -> String {
+    match (report.years.as_slice(), asked) {
+        ([], _) => "Nothing was sold, so there is no gain or loss.".to_owned(),
+        ([year], Some(_)) if year.disposals.is_empty() => {
+            format!("Nothing was sold in {}: no gain, no loss.", year.year)
+        }
+        ([year], _) => {
+            let taxable = match year.taxable_gain {
+                Some(taxable) => format!("£{taxable} of it above the exempt amount"),
+                None => "with no exempt amount known for that year".to_owned(),
+            };
+            let (what, amount) = gain_or_loss(year.net_gain);
+            format!(
+                "{}: a net {what} of £{amount} from {}, {taxable}.",
+                year.year,
+                disposals(year.disposals.len())
+            )
+        }
+        (years, _) => {
+            let all: usize = years.iter().map(|year| year.disposals.len()).sum();
+            format!("{} in {} tax years.", disposals(all), years.len())
+        }
+    }
+}
+
+fn disposals(count: usize) -> String {
+    if count == 1 { "1 disposal".to_owned() } else { format!("{count} disposals") }
+}
+
+/// A word and a positive amount.
+pub(super) fn gain_or_loss(amount: Money) -> (&'static str, Money) {
+    if amount.is_negative() { ("loss", -amount) } else { ("gain", amount) }
+}
+
+fn table_of(report: &Report<'_>) -> Table {
+    let years =
+        Table::new(["tax year", "disposals", "gains", "losses", "net", "exempt", "taxable"]);
+    let shown =
+        |amount: Option<Money>| amount.map_or_else(|| "?".to_owned(), |amount| amount.to_string());
+    report.years.iter().fold(years, |table, year| {
+        table.row([
+            year.year.to_string(),
+            year.disposals.len().to_string(),
+            year.total_gain.to_string(),
+            year.total_loss.to_string(),
+            year.net_gain.to_string(),
+            shown(year.exempt_amount),
+            shown(year.taxable_gain),
+        ])
+    })
+}
+
+/// The sale that moved most is worth explaining; a year with sales is worth a return.
+fn suggestions(report: &Report<'_>, echo: Option<String>, params: &Params) -> Vec<NextAction> {
+    let Some(text) = echo else { return Vec::new() };
+    let size = |disposal: &&RoundedDisposal<'_>| gain_or_loss(disposal.gain).1;
+    let largest = report.years.iter().flat_map(|year| &year.disposals).max_by_key(size);
+    let Some(largest) = largest else { return Vec::new() };
+    let disposal = largest.disposal;
+    let arguments = |own: Value| {
+        let mut own = own;
+        if let Some(object) = own.as_object_mut() {
+            object.insert("cgt_content".to_owned(), text.clone().into());
+            if params.allow_short {
+                object.insert("allow_short".to_owned(), true.into());
+            }
+        }
+        own
+    };
+    let explain =
+        json!({"disposal_date": disposal.date.to_string(), "ticker": disposal.ticker.as_str()});
+    vec![
+        NextAction::new(
+            "explain_matching",
+            arguments(explain),
+            "see how the largest gain or loss came about",
+        ),
+        NextAction::new(
+            "sa108_summary",
+            arguments(json!({"year": TaxYear::of(disposal.date).start()})),
+            "see what to enter on the return",
+        ),
+    ]
+}

@@ -1,0 +1,110 @@
+//! `convert_to_dsl`: transactions as lines of text.
+
+use panoply_contract::prelude::*;
+use serde_json::json;
+
+use super::content::{self, Content};
+use super::pages::{self, Page};
+use crate::dsl;
+
+/// The lines go out twice, as data and as text.
+const ROOM: usize = pages::ROOM / 2;
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "convert_to_dsl",
+    title: "Write transactions as lines",
+    description: Description {
+        does: "Writes transactions, given as JSON or text, as lines of the transaction language, in one normal form with every currency written out.",
+        when: "Use this when the user wants a file for the command line, or to turn JSON into something a person can read and correct.",
+        returns: "Returns the text, a line each: `YYYY-MM-DD BUY TICKER QUANTITY @ PRICE CURRENCY [FEES AMOUNT CURRENCY]`; fees of nought pounds are left out.",
+        asks: &["Turn this JSON into a transaction file", "Write my trades in the text format"],
+    },
+    version: "1.0.0",
+    aliases: &[],
+    permissions: &["cgt:read"],
+    category: Category::Analysis,
+    response_time: ResponseTime::Medium,
+    cache: CachePolicy::Never,
+    idempotent: true,
+    data: &[],
+    examples: &[
+        Example {
+            shows: "JSON into a line",
+            params: r#"{"cgt_content": [{"date": "2024-01-15", "ticker": "aapl", "action": "buy", "quantity": "100", "price": {"amount": "150.00", "currency": "USD"}, "fees": {"amount": "10", "currency": "USD"}}]}"#,
+            expect: Expect::Data(r#"{"dsl": "2024-01-15 BUY AAPL 100 @ 150.00 USD FEES 10 USD"}"#),
+        },
+        Example {
+            shows: "an amount without a currency",
+            params: r#"{"cgt_content": [{"date": "2024-01-15", "ticker": "A", "action": "BUY", "quantity": "5", "price": {"amount": "11"}}]}"#,
+            expect: Expect::Error("PARSE_ERROR"),
+        },
+    ],
+    tags: &["tax", "uk", "shares", "parsing"],
+    rate_limit: None,
+    deprecated: None,
+    annotations: Annotations::CLOSED,
+    listing: Listing::Core,
+    widget: None,
+}
+.checked();
+
+/// What to write.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Params {
+    /// The transactions: a JSON array, JSON text, or lines of text. Required, here or as `transactions`.
+    cgt_content: Option<Content>,
+    /// Another name for `cgt_content`.
+    transactions: Option<Content>,
+    /// How many transactions to skip.
+    #[schemars(range(min = 0, max = 10_000_000))]
+    #[serde(default)]
+    offset: usize,
+}
+
+/// The lines.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// One transaction a line, without a line end after the last.
+    dsl: String,
+    /// Which part of the transactions is shown.
+    page: Page,
+    /// What was passed over.
+    warnings: Vec<String>,
+}
+
+/// See the module.
+pub(crate) struct ConvertToDsl;
+
+impl Tool for ConvertToDsl {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    async fn call(&self, params: Params, _cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+        let parsed = Content::read(params.cgt_content.as_ref(), params.transactions.as_ref())?;
+        let all = parsed.rows.iter().map(|row| dsl::line(&row.transaction));
+        let (lines, page) = pages::fit(all, params.offset, None, ROOM);
+        let dsl = lines.join("\n");
+        // The text is what was asked for, and nothing around it: it is meant to be copied.
+        let text = if dsl.is_empty() {
+            "There are no transactions in it.".to_owned()
+        } else {
+            dsl.clone()
+        };
+        let evidence = Evidence::from(Source::new(SourceClass::Exact, "the transactions given"));
+        let suggestion = content::echo(&parsed).filter(|_| !parsed.rows.is_empty());
+        let mut reply = Reply::new(Output { dsl, page, warnings: parsed.notices }, text, evidence);
+        if let Some(text) = suggestion {
+            reply = reply.next(NextAction::new(
+                "calculate_report",
+                json!({"cgt_content": text}),
+                "work out gains and losses",
+            ));
+        }
+        Ok(reply)
+    }
+}

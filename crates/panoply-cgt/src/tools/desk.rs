@@ -1,0 +1,79 @@
+//! What the tools work with: rates and parameters, with the operator's own laid over them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use jiff::tz::TimeZone;
+use panoply_contract::prelude::*;
+
+use super::settings::{BadSettings, Settings};
+use crate::engine::{Computation, Options, compute};
+use crate::fx::Rates;
+use crate::parameters::Parameters;
+use crate::tax_year::TaxYear;
+use crate::transaction::Row;
+
+/// Tax law changes with a Finance Act a year.
+const LAW_HALF_LIFE: Duration = Duration::from_secs(2 * 365 * 86_400);
+
+/// Rates and parameters.
+pub(super) struct Desk {
+    pub(super) rates: Rates,
+    pub(super) parameters: Parameters,
+}
+
+impl Desk {
+    pub(super) fn new(settings: &Settings) -> Result<Self, BadSettings> {
+        let mut bad = Vec::new();
+        let mut exempt = BTreeMap::new();
+        for (year, pounds) in &settings.exempt_amounts {
+            match TaxYear::parse(year) {
+                Ok(year) if *pounds >= 0 => drop(exempt.insert(year.start(), *pounds)),
+                Ok(_) => bad.push(format!("exempt_amounts: {pounds} in `{year}` is below zero")),
+                Err(error) => bad.push(format!("exempt_amounts: {error}")),
+            }
+        }
+        let mut table = String::new();
+        for (month, rates) in &settings.fx_rates {
+            for (currency, rate) in rates {
+                let _ = writeln!(table, "{month},{currency},{rate}");
+            }
+        }
+        let rates = Rates::default().with_table(&table);
+        let Some(parameters) = Parameters::bundled() else {
+            return Err(BadSettings(vec!["the bundled tax parameters cannot be read".to_owned()]));
+        };
+        match rates {
+            Ok(rates) if bad.is_empty() => {
+                Ok(Self { rates, parameters: parameters.clone().with_exempt_amounts(&exempt) })
+            }
+            Ok(_) => Err(BadSettings(bad)),
+            Err(lines) => {
+                bad.extend(lines.into_iter().map(|line| format!("fx_rates: {line}")));
+                Err(BadSettings(bad))
+            }
+        }
+    }
+
+    /// Computes everything from rows, or says everything that stands in the way.
+    pub(super) fn compute(&self, rows: &[Row], options: Options) -> Result<Computation, ToolError> {
+        compute(rows, &self.rates, options).map_err(|errors| super::errors::uncomputable(&errors))
+    }
+
+    /// The evidence for a figure computed from `rows` transactions of the user.
+    pub(super) fn evidence(&self, rows: usize) -> Evidence {
+        let count = u64::try_from(rows).unwrap_or(u64::MAX);
+        let evidence =
+            Evidence::from(Source::new(SourceClass::UserSupplied, "the transactions given"))
+                .and_source(Source::new(
+                    SourceClass::Authoritative,
+                    "HMRC monthly rates and UK tax parameters",
+                ))
+                .complete(count, count)
+                .changes(NextChange::WithNextAction);
+        match self.parameters.as_of.to_zoned(TimeZone::UTC) {
+            Ok(day) => evidence.as_of(day.timestamp(), LAW_HALF_LIFE),
+            Err(_) => evidence,
+        }
+    }
+}

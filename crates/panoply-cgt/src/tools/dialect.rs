@@ -1,0 +1,105 @@
+//! How this pack dresses answers: its own shape at the top, and errors as errors of the
+//! protocol with `data` that says line, column, value, hint and example.
+
+use panoply_contract::dialect::{
+    Answered, Dialect, Envelope, Failed, Fault, Published, error_result,
+};
+use panoply_contract::error::{ErrorClass, ErrorKind, ToolError};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// The detail that holds what would work at the place of an error. On the wire it is `example`;
+/// inside, that name is taken by whole calls, which the kernel turns into suggestions.
+pub(super) const EXAMPLE_KEY: &str = "working_example";
+
+/// How errors are sent.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(rename_all = "lowercase")]
+pub enum ErrorForm {
+    /// As JSON-RPC errors.
+    #[default]
+    Protocol,
+    /// As results that say they are errors.
+    Result,
+}
+
+/// See the module.
+pub(super) struct CgtDialect {
+    errors: ErrorForm,
+    published: Published,
+}
+
+impl CgtDialect {
+    pub(super) fn new(errors: ErrorForm) -> Self {
+        Self { errors, published: Published::default() }
+    }
+}
+
+impl Dialect for CgtDialect {
+    fn success(&self, answer: &Answered<'_>) -> Envelope {
+        self.published.success(answer)
+    }
+
+    fn failure(&self, failed: &Failed<'_>) -> Envelope {
+        match self.errors {
+            ErrorForm::Result => error_result(self.error_body(failed.error), failed, true),
+            ErrorForm::Protocol => {
+                let mut data = data_of(failed.error);
+                if let Some(object) = data.as_object_mut() {
+                    object.insert("trace_id".to_owned(), failed.metadata.trace_id.clone().into());
+                }
+                Envelope::Refusal {
+                    fault: fault_of(failed.error.kind),
+                    message: message_of(failed.error),
+                    data,
+                }
+            }
+        }
+    }
+
+    fn error_body(&self, error: &ToolError) -> Value {
+        let mut body = data_of(error);
+        if let Some(object) = body.as_object_mut() {
+            object.insert("message".to_owned(), error.message.clone().into());
+        }
+        json!({"error": body})
+    }
+}
+
+const fn fault_of(kind: ErrorKind) -> Fault {
+    match kind.class() {
+        ErrorClass::Validation | ErrorClass::Business => Fault::Input,
+        ErrorClass::System => Fault::Server,
+    }
+}
+
+/// The message with hint and example under it: many clients show nothing else.
+fn message_of(error: &ToolError) -> String {
+    let mut message = error.message.clone();
+    if let Some(hint) = &error.hint {
+        message += &format!("\nhint: {hint}");
+    }
+    match error.details.get(EXAMPLE_KEY).or_else(|| error.details.get("example")) {
+        Some(Value::String(example)) => message += &format!("\nexample: {example}"),
+        Some(example) => message += &format!("\nexample: {example}"),
+        None => {}
+    }
+    message
+}
+
+fn data_of(error: &ToolError) -> Value {
+    let mut data = json!({"code": error.code, "class": error.kind.class().as_str()});
+    if let Some(object) = data.as_object_mut() {
+        if let Some(hint) = &error.hint {
+            object.insert("hint".to_owned(), hint.clone().into());
+        }
+        if let Some(Value::Object(details)) = error.wire_details() {
+            object.extend(details);
+            if let Some(example) = object.shift_remove(EXAMPLE_KEY) {
+                object.insert("example".to_owned(), example);
+            }
+        }
+        object.insert("retryable".to_owned(), error.kind.retryable().into());
+    }
+    data
+}

@@ -1,0 +1,191 @@
+//! The domain's errors in the words of the contract: a stable code, a place, a next step.
+
+use panoply_contract::error::ToolError;
+use serde_json::{Value, json};
+
+use super::dialect::EXAMPLE_KEY;
+use crate::engine::EngineError;
+use crate::fx::FxError;
+use crate::json::EXAMPLE;
+use crate::problem::Problem;
+
+/// More than this and the reader has stopped reading.
+const MOST_SHOWN: usize = 20;
+/// A line that works, where nothing nearer is known.
+const LINES: &str =
+    "2024-01-15 BUY AAPL 100 @ 150 USD FEES 10 USD\n2024-06-20 SELL AAPL 50 @ 180 USD FEES 5 USD";
+
+/// Lines or elements that cannot be read.
+pub(super) fn unreadable(problems: &[Problem]) -> ToolError {
+    let Some(first) = problems.first() else {
+        return ToolError::system("an unreadable input without a problem");
+    };
+    let shown: Vec<String> = problems.iter().take(MOST_SHOWN).map(in_brief).collect();
+    let more = problems.len().saturating_sub(MOST_SHOWN);
+    let mut message = match problems {
+        [_] => shown.join("\n"),
+        _ => format!("{} problems:\n{}", problems.len(), shown.join("\n")),
+    };
+    if more > 0 {
+        message += &format!("\nand {more} more");
+    }
+    let list: Vec<Value> = problems.iter().take(MOST_SHOWN).map(wire).collect();
+    ToolError::validation("PARSE_ERROR", message)
+        .hint(first.hint.clone())
+        .detail("line", first.line)
+        .detail("column", first.column)
+        .detail("value", first.value.clone())
+        .detail("expected", first.expected.clone())
+        .detail(EXAMPLE_KEY, first.example)
+        .detail("problem_count", problems.len())
+        .detail("problems", list)
+}
+
+fn in_brief(problem: &Problem) -> String {
+    let place = format!("line {}, column {}: {}", problem.line, problem.column, problem.message);
+    match problem.pointed() {
+        pointed if pointed.is_empty() => place,
+        pointed => format!("{place}\n{pointed}"),
+    }
+}
+
+fn wire(problem: &Problem) -> Value {
+    json!({
+        "line": problem.line,
+        "column": problem.column,
+        "message": problem.message,
+        "value": problem.value,
+        "expected": problem.expected,
+        "hint": problem.hint,
+        "example": problem.example,
+        "pointed": problem.pointed(),
+    })
+}
+
+/// Transactions that can be read but not computed with.
+pub(super) fn uncomputable(errors: &[EngineError]) -> ToolError {
+    let Some(first) = errors.first() else {
+        return ToolError::system("a refusal without a reason");
+    };
+    let lines: Vec<String> =
+        errors.iter().take(MOST_SHOWN).map(|error| format!("{}: {error}", error.place())).collect();
+    let list: Vec<Value> = errors
+        .iter()
+        .take(MOST_SHOWN)
+        .map(|error| {
+            json!({
+                "line": error.place().line,
+                "file": error.place().file.as_deref(),
+                "code": code_of(error),
+                "message": error.to_string(),
+                "hint": hint_of(error),
+            })
+        })
+        .collect();
+    ToolError::validation(code_of(first), lines.join("\n"))
+        .hint(hint_of(first))
+        .detail("line", first.place().line)
+        .detail("value", value_of(first))
+        .detail(EXAMPLE_KEY, example_of(first))
+        .detail("problem_count", errors.len())
+        .detail("problems", list)
+}
+
+const fn code_of(error: &EngineError) -> &'static str {
+    match error {
+        EngineError::ExceedsHolding { .. } => "EXCEEDS_HOLDING",
+        EngineError::NeverCovered { .. } => "NEVER_COVERED",
+        EngineError::AmbiguousSplit { .. } => "AMBIGUOUS_SPLIT",
+        EngineError::AccumulationWithoutHolding { .. } => "ACCUMULATION_WITHOUT_HOLDING",
+        EngineError::CapitalReturnExceedsCost { .. } => "CAPITAL_RETURN_EXCEEDS_COST",
+        EngineError::MissingRate { .. } => "FX_RATE_NOT_FOUND",
+        EngineError::TooLarge { .. } => "NUMBER_TOO_LARGE",
+    }
+}
+
+fn hint_of(error: &EngineError) -> String {
+    match error {
+        EngineError::ExceedsHolding { .. } => {
+            "add the purchases that are missing, or start the holding with OPENING; set `allow_short` to true if shares were really sold before they were bought".to_owned()
+        }
+        EngineError::NeverCovered { .. } => {
+            "add the purchase that covers the short sale, or leave the sale out until there is one".to_owned()
+        }
+        EngineError::AmbiguousSplit { .. } => {
+            "set `same_day_split` to `before_trades` if the trades are in new shares, or to `after_trades` if they are in old ones".to_owned()
+        }
+        EngineError::AccumulationWithoutHolding { .. } => {
+            "correct the date or the ticker, or add the purchases that are missing".to_owned()
+        }
+        EngineError::CapitalReturnExceedsCost { .. } => {
+            "correct the amount; if it is right, the excess is a gain of its own (TCGA 1992 s.122(4)) that this tool does not compute".to_owned()
+        }
+        EngineError::MissingRate { error, .. } => rate_hint(error),
+        EngineError::TooLarge { .. } => {
+            "correct the number: amounts go up to a trillion pounds, and quantity times price up to 38 digits".to_owned()
+        }
+    }
+}
+
+fn value_of(error: &EngineError) -> String {
+    match error {
+        EngineError::ExceedsHolding { sold, .. } => sold.to_string(),
+        EngineError::NeverCovered { open, .. } => open.to_string(),
+        EngineError::CapitalReturnExceedsCost { returned, .. } => returned.to_string(),
+        EngineError::MissingRate { error, .. } => match error {
+            FxError::NoSuchCurrency { currency } => currency.to_string(),
+            FxError::NoRate { currency, month, .. } => format!("{currency} {month}"),
+        },
+        EngineError::AmbiguousSplit { date, .. }
+        | EngineError::AccumulationWithoutHolding { date, .. }
+        | EngineError::TooLarge { date, .. } => date.to_string(),
+    }
+}
+
+const fn example_of(error: &EngineError) -> &'static str {
+    match error {
+        EngineError::ExceedsHolding { .. } => "2020-04-06 OPENING VOD 1000 COST 1250",
+        EngineError::MissingRate { .. } => "2010-01-15 BUY AAPL 10 @ 200 USD RATE 1.6",
+        EngineError::NeverCovered { .. }
+        | EngineError::AmbiguousSplit { .. }
+        | EngineError::AccumulationWithoutHolding { .. }
+        | EngineError::CapitalReturnExceedsCost { .. }
+        | EngineError::TooLarge { .. } => LINES,
+    }
+}
+
+fn rate_hint(error: &FxError) -> String {
+    match error {
+        FxError::NoRate { first, last, .. } => format!(
+            "write the rate beside the amount (`150 USD RATE 1.6`), or use a month from {first} to {last}"
+        ),
+        FxError::NoSuchCurrency { .. } => {
+            "write the rate beside the amount (`150 USD RATE 1.6`): so many units a pound"
+                .to_owned()
+        }
+    }
+}
+
+impl From<FxError> for ToolError {
+    fn from(error: FxError) -> Self {
+        let hint = match &error {
+            FxError::NoRate { first, last, .. } => {
+                format!("ask for a month from {first} to {last}")
+            }
+            FxError::NoSuchCurrency { .. } => {
+                "ask for a currency that HMRC publishes, such as USD or EUR".to_owned()
+            }
+        };
+        Self::not_found("FX_RATE_NOT_FOUND", error.to_string())
+            .hint(hint)
+            .detail(EXAMPLE_KEY, json!({"currency": "USD", "year": 2024, "month": 3}))
+    }
+}
+
+/// Nothing to compute with.
+pub(super) fn nothing_given() -> ToolError {
+    ToolError::validation("NO_TRANSACTIONS", "there are no transactions in `cgt_content`")
+        .hint("give the whole history of each holding, one transaction a line or as a JSON array")
+        .detail(EXAMPLE_KEY, LINES)
+        .detail("json_example", EXAMPLE)
+}

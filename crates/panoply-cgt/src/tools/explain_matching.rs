@@ -1,0 +1,406 @@
+//! `explain_matching`: why a sale has the gain it has.
+
+use std::sync::Arc;
+
+use jiff::ToSpan;
+use panoply_contract::prelude::*;
+use serde_json::json;
+
+use super::calculate_report::gain_or_loss;
+use super::content::{self, Content};
+use super::desk::Desk;
+use super::dialect::EXAMPLE_KEY;
+use super::options::{SameDaySplitParam, options};
+use super::wire::{OriginalOut, originals};
+use crate::dsl;
+use crate::engine::{Computation, Disposal, Leg, PoolMove, PoolState, Rule};
+use crate::money::Money;
+use crate::tax_year::TaxYear;
+use crate::transaction::Ticker;
+
+/// More than this many disposals are not listed in an error.
+const MOST_LISTED: usize = 30;
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "explain_matching",
+    title: "Explain a sale",
+    description: Description {
+        does: "Explains how one sale was matched: which rule applied to which shares, what they had cost, the pool before and after with its average cost, and the law behind it.",
+        when: "Use this when the user asks why a gain or loss is what it is, or whether buying back within 30 days mattered. Needs the same transactions as `calculate_report`, the date of the sale and the ticker.",
+        returns: "Returns each match with rule, quantity, cost, gain, the window of dates, the pool and a sentence in plain words.",
+        asks: &["Why is the gain on my Apple sale so small?", "Which shares did I sell on 20 June?", "Did the 30-day rule apply?"],
+    },
+    version: "1.0.0",
+    aliases: &[],
+    permissions: &["cgt:read"],
+    category: Category::Analysis,
+    response_time: ResponseTime::Medium,
+    cache: CachePolicy::Never,
+    idempotent: true,
+    data: &["hmrc-rates"],
+    examples: &[
+        Example {
+            shows: "a sale matched on the same day",
+            params: r#"{"cgt_content": "2024-05-01 BUY A 10 @ 5\n2024-05-01 SELL A 10 @ 6", "disposal_date": "2024-05-01", "ticker": "A"}"#,
+            expect: Expect::Data(
+                r#"{"disposal_date": "2024-05-01", "ticker": "A", "quantity": "10", "total_gain_or_loss": "10.00"}"#,
+            ),
+        },
+        Example {
+            shows: "a day without a sale",
+            params: r#"{"cgt_content": "2024-05-01 BUY A 10 @ 5\n2024-05-01 SELL A 10 @ 6", "disposal_date": "2024-05-02", "ticker": "A"}"#,
+            expect: Expect::Error("DISPOSAL_NOT_FOUND"),
+        },
+    ],
+    tags: &["tax", "uk", "shares", "capital-gains", "explanation"],
+    rate_limit: None,
+    deprecated: None,
+    annotations: Annotations::CLOSED,
+    listing: Listing::Core,
+    widget: None,
+}
+.checked();
+
+/// Which sale.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Params {
+    /// The transactions: lines of text, JSON text, or a JSON array. Required, here or as `transactions`.
+    cgt_content: Option<Content>,
+    /// Another name for `cgt_content`.
+    transactions: Option<Content>,
+    /// The day of the sale, YYYY-MM-DD.
+    #[schemars(length(min = 1, max = 40))]
+    disposal_date: String,
+    /// The holding, in any case.
+    #[schemars(length(min = 1, max = 50))]
+    ticker: String,
+    /// Match sales of more than was held with later purchases instead of refusing them.
+    #[serde(default)]
+    allow_short: bool,
+    /// What to do with a split on a day with trades; `refuse` unless given.
+    #[serde(default)]
+    same_day_split: SameDaySplitParam,
+}
+
+/// How a sale was matched. Amounts are decimal strings in pounds.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// The day.
+    disposal_date: String,
+    /// The holding.
+    ticker: String,
+    /// The tax year it falls into.
+    tax_year: String,
+    /// How many shares.
+    quantity: String,
+    /// What they brought before costs.
+    gross_proceeds: String,
+    /// The costs of selling.
+    fees: String,
+    /// What they brought after costs.
+    proceeds: String,
+    /// Where the shares came from, in the order the law looks.
+    matches: Vec<MatchOut>,
+    /// What the sale gained; a loss is negative.
+    total_gain_or_loss: String,
+    /// The whole in plain words.
+    explanation: String,
+    /// The amounts before conversion, where any was foreign.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    original: Option<Vec<OriginalOut>>,
+}
+
+/// Some of the shares, and where they came from.
+#[derive(Debug, Serialize, JsonSchema)]
+struct MatchOut {
+    /// Same Day, Bed & Breakfast, Section 104 or Later Acquisition.
+    rule: String,
+    /// How many shares, as of the day of the sale.
+    quantity: String,
+    /// Their part of the proceeds after costs.
+    proceeds: String,
+    /// What they had cost.
+    allowable_cost: String,
+    /// What they gained; a loss is negative.
+    gain_or_loss: String,
+    /// The cost before rounding.
+    exact_cost: String,
+    /// The gain before rounding.
+    exact_gain_or_loss: String,
+    /// When they were bought; not for a pool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    acquisition_date: Option<String>,
+    /// The days on which the rule looks for purchases; not for a pool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    window: Option<Window>,
+    /// The pool they came from; only for Section 104.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pool: Option<PoolOut>,
+    /// The law.
+    law: String,
+    /// In plain words.
+    explanation: String,
+    /// The whole day's purchase before conversion, where any of it was foreign.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    original: Option<Vec<OriginalOut>>,
+}
+
+/// A span of days, both ends included; open when the rule has no end.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Window {
+    /// The first day.
+    from: String,
+    /// The last day; null when there is none.
+    to: Option<String>,
+}
+
+/// A pool before and after.
+#[derive(Debug, Serialize, JsonSchema)]
+struct PoolOut {
+    /// Before the sale.
+    before: PoolStateOut,
+    /// After it.
+    after: PoolStateOut,
+    /// What each share had cost on average.
+    average_cost: String,
+}
+
+/// A pool at one moment.
+#[derive(Debug, Serialize, JsonSchema)]
+struct PoolStateOut {
+    /// How many shares.
+    quantity: String,
+    /// What they had cost.
+    total_cost: String,
+}
+
+/// See the module.
+pub(crate) struct ExplainMatching {
+    desk: Arc<Desk>,
+}
+
+impl ExplainMatching {
+    pub(super) const fn new(desk: Arc<Desk>) -> Self {
+        Self { desk }
+    }
+}
+
+impl Tool for ExplainMatching {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    async fn call(&self, params: Params, _cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+        let date = date_of("disposal_date", &params.disposal_date)?;
+        let ticker = ticker_of(&params.ticker)?;
+        let parsed = Content::read_some(params.cgt_content.as_ref(), params.transactions.as_ref())?;
+        let options = options(params.allow_short, params.same_day_split);
+        let computation = self.desk.compute(&parsed.rows, options)?;
+        let disposal = find(&computation, date, &ticker)?;
+        let output = shape(disposal);
+        let text = output.explanation.clone();
+        let table = disposal.legs.iter().fold(
+            Table::new(["rule", "shares", "cost", "gain or loss", "bought"]),
+            |table, leg| {
+                let bought =
+                    leg.acquired.map_or_else(|| "pool".to_owned(), |date| date.to_string());
+                table.row([
+                    leg.rule.title().to_owned(),
+                    leg.quantity.to_string(),
+                    leg.cost.to_string(),
+                    leg.gain().to_string(),
+                    bought,
+                ])
+            },
+        );
+        let mut reply =
+            Reply::new(output, text, self.desk.evidence(parsed.rows.len())).table(table);
+        if let Some(text) = content::echo(&parsed) {
+            let year = TaxYear::of(disposal.date).start();
+            let mut arguments = json!({"cgt_content": text, "year": year});
+            if let (true, Some(object)) = (params.allow_short, arguments.as_object_mut()) {
+                object.insert("allow_short".to_owned(), true.into());
+            }
+            reply = reply.next(NextAction::new(
+                "calculate_report",
+                arguments,
+                "see the whole tax year",
+            ));
+        }
+        Ok(reply)
+    }
+}
+
+/// A date argument.
+pub(super) fn date_of(name: &str, text: &str) -> Result<jiff::civil::Date, ToolError> {
+    dsl::read_date(text.trim()).ok_or_else(|| {
+        ToolError::validation(
+            "INVALID_DATE",
+            format!("`{name}` is `{text}`, which is not a date as YYYY-MM-DD"),
+        )
+        .hint("write the year first, such as 2024-06-20")
+        .detail("value", text)
+        .detail(EXAMPLE_KEY, json!({name: "2024-06-20"}))
+    })
+}
+
+/// A ticker argument.
+pub(super) fn ticker_of(text: &str) -> Result<Ticker, ToolError> {
+    Ticker::parse(text.trim()).map_err(|bad| {
+        ToolError::validation("INVALID_TICKER", bad.to_string())
+            .hint("give the ticker as it is written in the transactions")
+            .detail("value", text)
+    })
+}
+
+/// The disposal, or an error that lists those there are.
+pub(super) fn find<'a>(
+    computation: &'a Computation,
+    date: jiff::civil::Date,
+    ticker: &Ticker,
+) -> Result<&'a Disposal, ToolError> {
+    let disposals = &computation.disposals;
+    let found =
+        disposals.iter().find(|disposal| disposal.date == date && disposal.ticker == *ticker);
+    if let Some(disposal) = found {
+        return Ok(disposal);
+    }
+    let own: Vec<String> = disposals
+        .iter()
+        .filter(|disposal| disposal.ticker == *ticker)
+        .map(|disposal| format!("{} ({} shares)", disposal.date, disposal.quantity))
+        .collect();
+    let message = format!("{ticker} was not sold on {date}");
+    if !own.is_empty() {
+        let listed = own.iter().take(MOST_LISTED).cloned().collect::<Vec<_>>().join(", ");
+        return Err(ToolError::not_found(
+            "DISPOSAL_NOT_FOUND",
+            format!("{message}; it was sold on {listed}"),
+        )
+        .hint("give one of those dates as `disposal_date`")
+        .detail("available_disposals", own)
+        .detail("value", date.to_string()));
+    }
+    let mut tickers: Vec<&str> =
+        disposals.iter().map(|disposal| disposal.ticker.as_str()).collect();
+    tickers.sort_unstable();
+    tickers.dedup();
+    let message = match tickers.as_slice() {
+        [] => format!("{message}; nothing was ever sold"),
+        _ => format!("{message}, nor on any other day; sold were {}", tickers.join(", ")),
+    };
+    Err(ToolError::not_found("DISPOSAL_NOT_FOUND", message)
+        .hint("give the ticker of a holding that was sold")
+        .detail("available_tickers", tickers.into_iter().map(str::to_owned).collect::<Vec<_>>())
+        .detail("value", ticker.as_str()))
+}
+
+fn shape(disposal: &Disposal) -> Output {
+    let gain: Money = disposal.legs.iter().map(|leg| leg.gain().to_pence()).sum();
+    let (what, size) = gain_or_loss(gain);
+    let parts: Vec<String> = disposal.legs.iter().map(|leg| sentence(disposal, leg)).collect();
+    Output {
+        disposal_date: disposal.date.to_string(),
+        ticker: disposal.ticker.to_string(),
+        tax_year: TaxYear::of(disposal.date).to_string(),
+        quantity: disposal.quantity.to_string(),
+        gross_proceeds: disposal.gross.to_string(),
+        fees: disposal.fees.to_string(),
+        proceeds: disposal.proceeds().to_string(),
+        matches: disposal.legs.iter().map(|leg| match_out(disposal, leg)).collect(),
+        total_gain_or_loss: gain.to_string(),
+        explanation: format!(
+            "{} {} shares sold on {} for £{} after costs. {} Together that is a {what} of £{size}.",
+            disposal.quantity,
+            disposal.ticker,
+            disposal.date,
+            disposal.proceeds(),
+            parts.join(" ")
+        ),
+        original: originals(disposal.originals.as_deref()),
+    }
+}
+
+fn match_out(disposal: &Disposal, leg: &Leg) -> MatchOut {
+    MatchOut {
+        rule: leg.rule.title().to_owned(),
+        quantity: leg.quantity.to_string(),
+        proceeds: leg.proceeds.to_string(),
+        allowable_cost: leg.cost.to_string(),
+        gain_or_loss: leg.gain().to_string(),
+        exact_cost: leg.cost.exact(),
+        exact_gain_or_loss: leg.gain().exact(),
+        acquisition_date: leg.acquired.map(|date| date.to_string()),
+        window: window(disposal, leg.rule),
+        pool: leg.pool.as_ref().map(pool_out),
+        law: leg.rule.law().to_owned(),
+        explanation: sentence(disposal, leg),
+        original: originals(leg.originals.as_deref()),
+    }
+}
+
+fn window(disposal: &Disposal, rule: Rule) -> Option<Window> {
+    let after = |days: i64| disposal.date.checked_add(days.days()).map(|date| date.to_string());
+    match rule {
+        Rule::SameDay => {
+            let day = disposal.date.to_string();
+            Some(Window { from: day.clone(), to: Some(day) })
+        }
+        Rule::BedAndBreakfast => Some(Window { from: after(1).ok()?, to: after(30).ok() }),
+        Rule::Section104 => None,
+        Rule::LaterAcquisition => Some(Window { from: after(31).ok()?, to: None }),
+    }
+}
+
+fn pool_out(pool: &PoolMove) -> PoolOut {
+    let state = |state: &PoolState| PoolStateOut {
+        quantity: state.quantity.to_string(),
+        total_cost: state.cost.to_string(),
+    };
+    PoolOut {
+        before: state(&pool.before),
+        after: state(&pool.after),
+        average_cost: average(&pool.before),
+    }
+}
+
+/// What each share of a pool had cost.
+fn average(pool: &PoolState) -> String {
+    let each = pool.cost.share(pool.quantity.denominator(), pool.quantity.numerator());
+    each.map_or_else(|| "0.00".to_owned(), Money::exact)
+}
+
+fn sentence(disposal: &Disposal, leg: &Leg) -> String {
+    let (what, size) = gain_or_loss(leg.gain().to_pence());
+    let (quantity, cost) = (leg.quantity, leg.cost);
+    let bought = leg.acquired.map(|date| date.to_string()).unwrap_or_default();
+    let came_from = match (leg.rule, &leg.pool) {
+        (Rule::SameDay, _) => {
+            format!("{quantity} were bought on the same day for £{cost} (same-day rule)")
+        }
+        (Rule::BedAndBreakfast, _) => {
+            let days = leg.acquired.and_then(|acquired| disposal.date.until(acquired).ok());
+            let days = days.map_or(0, |span| span.get_days());
+            format!(
+                "{quantity} were bought back {days} days later, on {bought}, for £{cost} (30-day rule)"
+            )
+        }
+        (Rule::Section104, Some(pool)) => format!(
+            "{quantity} came from the Section 104 pool of {} shares that had cost £{}, £{} each on average, so £{cost}",
+            pool.before.quantity,
+            pool.before.cost,
+            average(&pool.before)
+        ),
+        (Rule::Section104, None) => {
+            format!("{quantity} came from the Section 104 pool and had cost £{cost}")
+        }
+        (Rule::LaterAcquisition, _) => {
+            format!("{quantity} were sold short and covered on {bought} for £{cost}")
+        }
+    };
+    format!("{came_from}: a {what} of £{size}.")
+}

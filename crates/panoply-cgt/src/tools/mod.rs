@@ -1,0 +1,86 @@
+//! What an agent calls: one file a tool, the documents it can read, and how answers are dressed.
+
+mod calculate_report;
+mod check_repurchase;
+mod compare_scenarios;
+mod content;
+mod convert_to_dsl;
+mod desk;
+mod dialect;
+mod documents;
+mod errors;
+mod estimate_tax;
+mod explain_matching;
+mod get_excess_reportable_income;
+mod get_fx_rate;
+mod options;
+mod pages;
+mod parse_transactions;
+mod person;
+mod sa108_summary;
+mod settings;
+mod validate_transactions;
+mod wire;
+
+pub use dialect::ErrorForm;
+pub use settings::{BadSettings, Settings};
+
+use std::sync::Arc;
+
+use panoply_contract::pack::{Pack, PackInfo};
+use panoply_contract::prompt::{Prompt, PromptArgument};
+
+use desk::Desk;
+use dialect::CgtDialect;
+
+const INFO: PackInfo = PackInfo {
+    name: "cgt",
+    title: "UK Capital Gains Tax",
+    instructions: "UK Capital Gains Tax on shares. Give every tool the whole history of each holding as \
+        `cgt_content`, one transaction a line (`2024-01-15 BUY AAPL 100 @ 150 USD FEES 10 USD`) or as JSON: \
+        matching looks at purchases before and up to 30 days after a sale. Start with `calculate_report`; \
+        ask `explain_matching` why a sale has its gain. Amounts are pounds unless a currency is given. \
+        The syntax is at cgt://docs/dsl-syntax, the law at cgt://docs/tax-rules. Not tax advice.",
+};
+
+const STARTER: Prompt = Prompt {
+    name: "work-out-my-capital-gains",
+    title: "Work out my Capital Gains Tax",
+    description: "Goes from a list of trades to the figures of the tax return, explaining each step.",
+    arguments: &[
+        PromptArgument {
+            name: "trades",
+            description: "The trades: lines of the transaction language, JSON, or a broker's export.",
+            default: None,
+        },
+        PromptArgument {
+            name: "year",
+            description: "The tax year by the year it starts in, such as 2024 for 2024/25.",
+            default: Some("the latest with sales"),
+        },
+    ],
+    template: "Work out my UK Capital Gains Tax for the tax year {year}. First check the trades with \
+        `parse_transactions` (a broker's export goes through `import_transactions`). Then call \
+        `calculate_report` and show me the totals and each sale in a table. Explain the sale with the \
+        largest gain or loss with `explain_matching`, in plain words. Say what I would enter on the \
+        return with `sa108_summary`, and name everything you had to assume.\n\nMy trades:\n{trades}",
+};
+
+/// The pack, or everything that is wrong with its settings.
+pub fn pack(settings: &Settings) -> Result<Pack, BadSettings> {
+    let desk = Arc::new(Desk::new(settings)?);
+    Ok(Pack::new(INFO, CgtDialect::new(settings.errors))
+        .with(parse_transactions::ParseTransactions)
+        .with(calculate_report::CalculateReport::new(Arc::clone(&desk)))
+        .with(explain_matching::ExplainMatching::new(Arc::clone(&desk)))
+        .with(get_fx_rate::GetFxRate::new(Arc::clone(&desk)))
+        .with(convert_to_dsl::ConvertToDsl)
+        .with(estimate_tax::EstimateTax::new(Arc::clone(&desk)))
+        .with(sa108_summary::Sa108Summary::new(Arc::clone(&desk)))
+        .with(compare_scenarios::CompareScenarios::new(Arc::clone(&desk)))
+        .with(check_repurchase::CheckRepurchase::new(Arc::clone(&desk)))
+        .with(validate_transactions::ValidateTransactions::new(desk))
+        .with(get_excess_reportable_income::GetExcessReportableIncome)
+        .with_resources(documents::Documents)
+        .with_prompt(STARTER))
+}

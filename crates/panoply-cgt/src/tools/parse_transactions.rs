@@ -1,0 +1,115 @@
+//! `parse_transactions`: reads transactions and gives them back in one normal form.
+
+use panoply_contract::prelude::*;
+use serde_json::json;
+
+use super::content::{self, Content};
+use super::pages::{self, Page};
+use super::wire::{TransactionOut, table_of};
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "parse_transactions",
+    title: "Read transactions",
+    description: Description {
+        does: "Reads share transactions from the text form or from JSON and returns them as normalised objects, or lists every mistake with line, column, hint and a working example.",
+        when: "Use this when the user gives trades, to check that they are understood before computing. One transaction a line, such as `2024-01-15 BUY AAPL 100 @ 150 USD FEES 10 USD`; actions are BUY, SELL, DIVIDEND, ACCUMULATION, CAPRETURN, SPLIT, UNSPLIT, RESTRUCT, SPOUSE_OUT, SPOUSE_IN, OPENING. In JSON an amount is a plain string in pounds or {\"amount\", \"currency\"}. A broker's own export goes to `import_transactions`.",
+        returns: "Returns date, action, ticker, quantity, price, fees and currency of each transaction.",
+        asks: &["Can you read these trades?", "Is this transaction file correct?"],
+    },
+    version: "1.0.0",
+    aliases: &[],
+    permissions: &["cgt:read"],
+    category: Category::Analysis,
+    response_time: ResponseTime::Medium,
+    cache: CachePolicy::Never,
+    idempotent: true,
+    data: &[],
+    examples: &[
+        Example {
+            shows: "a purchase in dollars",
+            params: r#"{"cgt_content": "2024-01-15 BUY AAPL 100 @ 150 USD FEES 10 USD"}"#,
+            expect: Expect::Data(
+                r#"{"count": 1, "transactions": [{"date": "2024-01-15", "action": "BUY", "ticker": "AAPL", "quantity": "100", "price": {"amount": "150", "currency": "USD"}, "fees": {"amount": "10", "currency": "USD"}, "currency": "USD"}]}"#,
+            ),
+        },
+        Example {
+            shows: "a line with a mistake",
+            params: r#"{"cgt_content": "2024-02-28 SELL AAPL x"}"#,
+            expect: Expect::Error("PARSE_ERROR"),
+        },
+    ],
+    tags: &["tax", "uk", "shares", "parsing"],
+    rate_limit: None,
+    deprecated: None,
+    annotations: Annotations::CLOSED,
+    listing: Listing::Core,
+    widget: None,
+}
+.checked();
+
+/// What to read.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Params {
+    /// The transactions: lines of text, JSON text, or a JSON array. Required, here or as `transactions`.
+    cgt_content: Option<Content>,
+    /// Another name for `cgt_content`.
+    transactions: Option<Content>,
+    /// How many transactions to return at most; as many as fit unless given.
+    #[schemars(range(min = 1, max = 1000))]
+    limit: Option<usize>,
+    /// How many transactions to skip.
+    #[schemars(range(min = 0, max = 10_000_000))]
+    #[serde(default)]
+    offset: usize,
+}
+
+/// What was read.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// The transactions, in the order given.
+    transactions: Vec<TransactionOut>,
+    /// How many were read in all.
+    count: usize,
+    /// Which part of them is shown.
+    page: Page,
+    /// What was passed over.
+    warnings: Vec<String>,
+}
+
+/// See the module.
+pub(crate) struct ParseTransactions;
+
+impl Tool for ParseTransactions {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    async fn call(&self, params: Params, _cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+        let parsed = Content::read(params.cgt_content.as_ref(), params.transactions.as_ref())?;
+        let all = parsed.rows.iter().map(TransactionOut::of);
+        let (transactions, page) = pages::fit(all, params.offset, params.limit, pages::ROOM);
+        let count = parsed.rows.len();
+        let text = match count {
+            0 => "There are no transactions in it.".to_owned(),
+            1 => "1 transaction was read.".to_owned(),
+            _ => format!("{count} transactions were read."),
+        };
+        let evidence = Evidence::from(Source::new(SourceClass::Exact, "the transactions given"));
+        let table = table_of(&parsed);
+        let suggestion = content::echo(&parsed).filter(|_| count > 0);
+        let output = Output { transactions, count, page, warnings: parsed.notices };
+        let mut reply = Reply::new(output, text, evidence).table(table);
+        if let Some(text) = suggestion {
+            reply = reply.next(NextAction::new(
+                "calculate_report",
+                json!({"cgt_content": text}),
+                "work out gains and losses",
+            ));
+        }
+        Ok(reply)
+    }
+}

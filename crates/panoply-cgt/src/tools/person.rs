@@ -1,0 +1,64 @@
+//! Arguments about the person: amounts in pounds, and years we know the law of.
+
+use panoply_contract::error::ToolError;
+use serde_json::json;
+
+use super::dialect::EXAMPLE_KEY;
+use crate::currency::Currency;
+use crate::money::Money;
+use crate::number;
+use crate::parameters::Parameters;
+use crate::tax_year::TaxYear;
+use crate::transaction::{Amount, Quantity};
+
+/// An amount in pounds.
+pub(super) fn pounds_of(name: &str, text: &str) -> Result<Money, ToolError> {
+    let bad = |why: String, hint: &str| {
+        ToolError::validation("INVALID_AMOUNT", format!("`{name}` is `{text}`, which {why}"))
+            .hint(hint.to_owned())
+            .detail("value", text)
+            .detail(EXAMPLE_KEY, json!({name: "37700"}))
+    };
+    let number =
+        number::parse(text.trim()).map_err(|error| bad(error.to_string(), error.hint()))?;
+    Money::of(number)
+        .ok_or_else(|| bad("is above a trillion pounds".to_owned(), "give the amount in pounds"))
+}
+
+/// A price in pounds, as it was written.
+pub(super) fn price_of(name: &str, text: &str) -> Result<Amount, ToolError> {
+    pounds_of(name, text)?;
+    let number =
+        number::parse(text.trim()).ok().and_then(|number| Amount::new(number, Currency::GBP));
+    number.ok_or_else(|| ToolError::system("a price that was a number a moment ago"))
+}
+
+/// A number of shares above zero.
+pub(super) fn quantity_of(name: &str, text: &str) -> Result<Quantity, ToolError> {
+    let bad = |why: String, hint: &str| {
+        ToolError::validation("INVALID_QUANTITY", format!("`{name}` is `{text}`, which {why}"))
+            .hint(hint.to_owned())
+            .detail("value", text)
+            .detail(EXAMPLE_KEY, json!({name: "100"}))
+    };
+    let number =
+        number::parse(text.trim()).map_err(|error| bad(error.to_string(), error.hint()))?;
+    Quantity::new(number)
+        .ok_or_else(|| bad("must be positive".to_owned(), "say how many shares, or leave it out"))
+}
+
+/// The error for a year whose rates we do not have.
+pub(super) fn unknown_year(year: TaxYear, parameters: &Parameters) -> ToolError {
+    let known = match parameters.years() {
+        Some((first, last)) => {
+            format!("figures are known from {first} to {last}, as of {}", parameters.as_of)
+        }
+        None => "no figures are known".to_owned(),
+    };
+    ToolError::not_found(
+        "YEAR_NOT_KNOWN",
+        format!("rates and exempt amount of {year} are not known; {known}"),
+    )
+    .hint("ask for a tax year in that range")
+    .detail("value", year.to_string())
+}
