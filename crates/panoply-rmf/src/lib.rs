@@ -21,6 +21,7 @@ pub mod risk;
 mod samples;
 #[cfg(feature = "tools")]
 pub mod store;
+pub mod sync;
 pub mod tax;
 #[cfg(feature = "tools")]
 pub mod tools;

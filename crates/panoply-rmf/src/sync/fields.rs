@@ -1,0 +1,138 @@
+//! Reads cells of the API's rows, which are careless: numbers come as texts, `-` is nothing,
+//! dates come with and without times, zones and fractions.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime};
+use jiff::tz::{Offset, TimeZone};
+use rust_decimal::Decimal;
+use serde_json::Value;
+
+/// Years from here on are Buddhist.
+const BUDDHIST_FROM: i16 = 2400;
+
+/// A text without blanks around it; `None` for nothing and for `-`.
+pub(super) fn text(row: &Value, name: &str) -> Option<String> {
+    let text = row.get(name)?.as_str()?.trim();
+    (!text.is_empty() && text != "-").then(|| text.to_owned())
+}
+
+/// A number, written as one or as a text.
+pub(super) fn number(row: &Value, name: &str) -> Option<Decimal> {
+    match row.get(name)? {
+        Value::Number(number) => {
+            let text = number.to_string();
+            text.parse().ok().or_else(|| Decimal::from_scientific(&text).ok())
+        }
+        Value::String(text) => text.trim().replace(',', "").parse().ok(),
+        _ => None,
+    }
+}
+
+/// A day, as it is in Thailand.
+pub(super) fn day(row: &Value, name: &str) -> Option<Date> {
+    day_of(row.get(name)?.as_str()?)
+}
+
+/// The Thai text in a Base64 field; a field that is no Base64 is taken as it is.
+pub(super) fn thai_text(row: &Value, name: &str) -> Option<String> {
+    let field = text(row, name)?;
+    let decoded = STANDARD.decode(&field).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    Some(decoded.unwrap_or(field))
+}
+
+fn day_of(text: &str) -> Option<Date> {
+    let text = text.trim();
+    let date = if let Ok(moment) = text.parse::<Timestamp>() {
+        moment.to_zoned(TimeZone::fixed(Offset::constant(7))).date()
+    } else if let Ok(local) = text.parse::<DateTime>() {
+        local.date()
+    } else {
+        slashed(text)?
+    };
+    common_era(date)
+}
+
+/// `10/11/2025`.
+fn slashed(text: &str) -> Option<Date> {
+    let mut parts = text.split('/');
+    let (day, month, year) = (parts.next()?, parts.next()?, parts.next()?);
+    let year: i16 = year.get(..4)?.parse().ok()?;
+    Date::new(year, month.parse().ok()?, day.parse().ok()?).ok()
+}
+
+fn common_era(date: Date) -> Option<Date> {
+    if date.year() < BUDDHIST_FROM {
+        return Some(date);
+    }
+    Date::new(date.year() - 543, date.month(), date.day()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn dates_are_read_however_they_are_written() {
+        let cases = [
+            ("2025-11-10", Some("2025-11-10")),
+            ("2025-11-10T00:00:00", Some("2025-11-10")),
+            ("2025-11-10 16:58:54.123", Some("2025-11-10")),
+            ("2025-11-10T00:00:00+07:00", Some("2025-11-10")),
+            ("2025-11-09T17:00:00Z", Some("2025-11-10")),
+            ("2025-11-09T16:59:59.999Z", Some("2025-11-09")),
+            (" 2025-11-10 ", Some("2025-11-10")),
+            ("10/11/2025", Some("2025-11-10")),
+            ("10/11/2568", Some("2025-11-10")),
+            ("2568-11-10", Some("2025-11-10")),
+            ("-", None),
+            ("", None),
+            ("2025-02-30", None),
+            ("yesterday", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(
+                day_of(text).map(|date| date.to_string()).as_deref(),
+                expected,
+                "text: {text:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn numbers_may_be_texts_and_a_dash_is_nothing() {
+        let row = json!({
+            "a": 15.626, "b": "15.6260", "c": "-", "d": "", "e": null, "f": "1,234.50", "g": " 7 ",
+            "h": "n/a", "i": -12.34, "j": 1e-7,
+        });
+        let cases = [
+            ("a", Some("15.626")),
+            ("b", Some("15.6260")),
+            ("c", None),
+            ("d", None),
+            ("e", None),
+            ("f", Some("1234.50")),
+            ("g", Some("7")),
+            ("h", None),
+            ("i", Some("-12.34")),
+            ("j", Some("0.0000001")),
+            ("no such", None),
+        ];
+        for (name, expected) in cases {
+            let seen = number(&row, name).map(|number| number.to_string());
+            assert_eq!(seen.as_deref(), expected, "field {name}");
+        }
+    }
+
+    #[test]
+    fn texts_are_trimmed_and_base64_is_decoded() {
+        let row = json!({"cur": "THB   ", "dash": " - ", "thai": "4LmA4Liq4Li14LmI4Lii4LiH", "plain": "เสี่ยง"});
+        assert_eq!(text(&row, "cur").as_deref(), Some("THB"));
+        assert_eq!(text(&row, "dash"), None);
+        assert_eq!(thai_text(&row, "thai").as_deref(), Some("เสี่ยง"));
+        assert_eq!(thai_text(&row, "plain").as_deref(), Some("เสี่ยง"));
+    }
+}

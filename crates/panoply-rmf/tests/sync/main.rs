@@ -1,0 +1,290 @@
+//! A sync from beginning to end, against a stand-in for the SEC's API.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may fail the test"
+)]
+
+mod stub;
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use jiff::civil::{Date, date};
+use panoply_contract::testing::{FixedClock, noon};
+use panoply_rmf::book::Book;
+use panoply_rmf::dataset::{About, Dataset};
+use panoply_rmf::fund::{Flag, Fund};
+use panoply_rmf::period::Period;
+use panoply_rmf::store::{Shelf, swap_in};
+use panoply_rmf::sync::{
+    Http, Journal, LEAST_GAP, LiveHttp, LivePace, Order, Pace, Progress, SyncError, Synced, sync,
+};
+use serde_json::json;
+use stub::Stub;
+
+const TODAY: Date = Date::constant(2025, 11, 14);
+
+/// A few funds of each kind: plain ones, one with a slash, share classes, one being offered.
+fn book() -> Book {
+    let bundled = Book::bundled().unwrap();
+    let wanted = [
+        "ABAPAC-RMF",
+        "B-ASIARMF",
+        "KT25/75RMF",
+        "KT-GOLD RMF",
+        "ES-GOLDRMF-UH",
+        "BFLRMF",
+        "ERMF",
+        "B-USPASSIVERMF",
+        "GOLD-RMF-A",
+        "GOLD-RMF-P",
+        "SCBRMNDQ(A)",
+        "SCBRMNDQ(E)",
+    ];
+    let funds = wanted.iter().map(|code| bundled.find(code).unwrap().clone()).collect();
+    Book::new(Dataset::new(About::default(), funds))
+}
+
+/// Time that passes only while someone sleeps.
+#[derive(Default)]
+struct Watch {
+    time: Cell<Duration>,
+    slept: RefCell<Vec<Duration>>,
+}
+
+impl Pace for Watch {
+    fn elapsed(&self) -> Duration {
+        self.time.get()
+    }
+
+    fn sleep(&self, wait: Duration) {
+        self.slept.borrow_mut().push(wait);
+        self.time.set(self.time.get() + wait);
+    }
+}
+
+#[derive(Default)]
+struct Memory(BTreeMap<String, String>);
+
+impl Journal for Memory {
+    fn load(&self, name: &str) -> Option<String> {
+        self.0.get(name).cloned()
+    }
+
+    fn save(&mut self, name: &str, text: &str) -> io::Result<()> {
+        self.0.insert(name.to_owned(), text.to_owned());
+        Ok(())
+    }
+
+    fn clear(&mut self) -> io::Result<()> {
+        self.0.clear();
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+struct Steps(Vec<(usize, usize)>);
+
+impl Progress for Steps {
+    fn step(&mut self, done: usize, total: usize, _: &str) {
+        self.0.push((done, total));
+    }
+}
+
+fn run(book: &Book, http: &mut dyn Http, journal: &mut Memory) -> Result<Synced, SyncError> {
+    let order = Order { book, today: TODAY, since: None, now: "2025-11-14T11:00:00Z" };
+    sync(&order, http, &Watch::default(), journal, &mut Steps::default())
+}
+
+fn find<'a>(synced: &'a Synced, code: &str) -> &'a Fund {
+    synced.dataset.funds.iter().find(|fund| fund.symbol == code).unwrap()
+}
+
+#[test]
+fn new_navs_are_added_and_what_the_api_lacks_is_kept() {
+    let book = book();
+    let mut stub = Stub::over(book.funds());
+    let abapac = book.find("ABAPAC-RMF").unwrap();
+    // The days after the bundled ones, as the SEC published them; each date in another form.
+    stub.add_nav(abapac, "2025-11-10", json!(15.8194));
+    stub.add_nav(abapac, "2025-11-11T00:00:00", json!("15.8284"));
+    stub.add_nav(abapac, "2025-11-12T00:00:00+07:00", json!("15.8958"));
+    stub.add_nav(abapac, "2025-11-13", json!("15.889"));
+    let synced = run(&book, &mut stub, &mut Memory::default()).unwrap();
+    assert_eq!((synced.dataset.funds.len(), synced.resumed), (book.funds().len(), 0));
+    assert!(synced.added.is_empty() && synced.vanished.is_empty() && synced.skipped.is_empty());
+    let fund = find(&synced, "ABAPAC-RMF");
+    let latest = fund.nav.latest().unwrap();
+    assert_eq!((latest.date, latest.nav.to_string()), (date(2025, 11, 13), "15.889".to_owned()));
+    assert_eq!(fund.nav.points().len(), abapac.nav.points().len() + 4);
+    assert_eq!(fund.classification.as_deref(), Some("EQASxJP"), "the new API has no classes");
+    assert_eq!(fund.returns, abapac.returns);
+    assert_eq!(fund.returns_as_of, Some(date(2025, 10, 31)));
+    assert_eq!(fund.volatility_1y.unwrap().to_string(), "14.20");
+    assert_eq!(fund.tracking_error, None, "a dash is nothing");
+    assert_eq!(fund.minimums.initial.unwrap().to_string(), "1000.00");
+    assert_eq!((fund.minimums.redemption, fund.minimums.balance), (None, None));
+    assert_eq!(fund.fees[0].kind, "total_expense");
+    assert_eq!(fund.fees[0].value.unwrap().to_string(), "1.07", "what is charged, not the ceiling");
+    assert_eq!(fund.suitability, abapac.suitability);
+    assert_eq!(fund.benchmark, abapac.benchmark);
+    assert_eq!(fund.registered, abapac.registered);
+    assert_eq!(fund.dividend_policy.as_deref(), Some("No"));
+    assert!(synced.dataset.about.source.contains("v2"));
+}
+
+#[test]
+fn figures_are_those_of_the_named_class() {
+    let book = book();
+    let mut stub = Stub::over(book.funds());
+    let (a, e) = (book.find("SCBRMNDQ(A)").unwrap(), book.find("SCBRMNDQ(E)").unwrap());
+    assert_eq!(a.nav, e.nav, "the snapshot gave both the same");
+    for row in
+        stub.rows("daily-info/nav").iter_mut().filter(|row| row["fund_class_name"] == "SCBRMNDQ(E)")
+    {
+        row["last_val"] = json!("99.5");
+    }
+    for row in stub.rows("factsheet/performance").iter_mut() {
+        let ours =
+            row["fund_class_name"] == "SCBRMNDQ(E)" && row["reference_period"] == "year to date";
+        if ours && row["performance_type_desc"] == "ผลตอบแทนกองทุนรวม"
+        {
+            row["performance_value"] = json!("12.34");
+        }
+    }
+    // The rows of the other class come first, as they do in the API.
+    let synced = run(&book, &mut stub, &mut Memory::default()).unwrap();
+    let (new_a, new_e) = (find(&synced, "SCBRMNDQ(A)"), find(&synced, "SCBRMNDQ(E)"));
+    assert_eq!(new_a.nav.latest(), a.nav.latest());
+    assert!(new_e.nav.points().iter().all(|point| point.nav.to_string() == "99.5"));
+    assert_eq!(new_e.returns.get(Period::Ytd).unwrap().to_string(), "12.34");
+    assert_eq!(new_a.returns.get(Period::Ytd), a.returns.get(Period::Ytd));
+    assert!(new_e.flags.is_empty(), "its figures are its own now: {:?}", new_e.flags);
+    assert_eq!(new_e.share_classes, ["SCBRMNDQ(A)", "SCBRMNDQ(E)"]);
+}
+
+#[test]
+fn a_fund_without_new_figures_stays_with_its_old_ones() {
+    let book = book();
+    let mut stub = Stub::over(book.funds());
+    let id = book.find("ERMF").unwrap().fund_id.clone();
+    for endpoint in [
+        "daily-info/nav",
+        "factsheet/performance",
+        "factsheet/fees",
+        "factsheet/asset-allocation",
+        "factsheet/risk-spectrum",
+    ] {
+        stub.rows(endpoint).retain(|row| row["proj_id"] != *id);
+    }
+    let synced = run(&book, &mut stub, &mut Memory::default()).unwrap();
+    let (before, after) = (book.find("ERMF").unwrap(), find(&synced, "ERMF"));
+    assert_eq!(
+        (&after.nav, &after.returns, after.returns_as_of),
+        (&before.nav, &before.returns, before.returns_as_of)
+    );
+    assert_eq!(
+        (after.risk, &after.allocation, &after.fees),
+        (before.risk, &before.allocation, &before.fees)
+    );
+    let offered = find(&synced, "B-USPASSIVERMF");
+    assert_eq!(offered.flags, [Flag::NoNav], "a registered fund stays though it has no NAV");
+}
+
+#[test]
+fn new_funds_come_and_others_that_are_no_rmf_do_not() {
+    let book = book();
+    let without: Vec<Fund> =
+        book.funds().iter().filter(|fund| fund.symbol != "ERMF").cloned().collect();
+    let smaller = Book::new(Dataset::new(About::default(), without));
+    let mut stub = Stub::over(book.funds());
+    let stranger = Fund {
+        fund_id: "M9999_2568".to_owned(),
+        symbol: "NOT-AN-RMF".to_owned(),
+        ..book.find("ERMF").unwrap().clone()
+    };
+    let mut other = Stub::over(&[stranger]);
+    stub.rows("general-info/profiles").append(other.rows("general-info/profiles"));
+    let synced = run(&smaller, &mut stub, &mut Memory::default()).unwrap();
+    assert_eq!(synced.added, ["ERMF"]);
+    assert!(synced.dataset.funds.iter().all(|fund| fund.symbol != "NOT-AN-RMF"));
+    let mut stub = Stub::over(book.funds());
+    let id = book.find("ERMF").unwrap().fund_id.clone();
+    stub.rows("factsheet/risk-spectrum").retain(|row| row["proj_id"] != *id);
+    let synced = run(&smaller, &mut stub, &mut Memory::default()).unwrap();
+    assert_eq!(synced.skipped, ["ERMF"], "a new fund without a level of risk cannot be listed");
+}
+
+#[test]
+fn more_than_a_tenth_gone_changes_nothing() {
+    let book = book();
+    let mut stub = Stub::over(&book.funds()[2..]);
+    let error = run(&book, &mut stub, &mut Memory::default()).unwrap_err();
+    assert!(matches!(error, SyncError::Shrunk { before: 12, gone: 2 }), "{error}");
+    let mut stub = Stub::over(&book.funds()[1..]);
+    let synced = run(&book, &mut stub, &mut Memory::default()).unwrap();
+    assert_eq!(synced.vanished, [book.funds()[0].symbol.clone()], "a single fund may end");
+}
+
+#[test]
+fn an_interrupted_sync_goes_on_where_it_was() {
+    let book = book();
+    let mut journal = Memory::default();
+    let mut stub = Stub { dies_after: Some(45), ..Stub::over(book.funds()) };
+    let error = run(&book, &mut stub, &mut journal).unwrap_err();
+    assert!(error.to_string().contains("run the same command again"), "{error}");
+    let done: Vec<String> = journal.0.keys().filter(|name| *name != "run").cloned().collect();
+    assert!(!done.is_empty());
+    let mut stub = Stub::over(book.funds());
+    let synced = run(&book, &mut stub, &mut journal).unwrap();
+    assert_eq!(synced.resumed, done.len());
+    assert!(done.iter().all(|id| !stub.asked.iter().any(|asked| asked.ends_with(id.as_str()))));
+    let whole = run(&book, &mut Stub::over(book.funds()), &mut Memory::default()).unwrap();
+    assert_eq!(synced.dataset, whole.dataset, "both ways lead to the same figures");
+    let order = Order { book: &book, today: date(2025, 11, 15), since: None, now: "later" };
+    let mut stub = Stub::over(book.funds());
+    let tomorrow = sync(&order, &mut stub, &Watch::default(), &mut journal, &mut Steps::default());
+    assert_eq!(tomorrow.unwrap().resumed, 0, "yesterday's journal is of no use");
+}
+
+#[test]
+fn calls_keep_their_distance_and_progress_is_told() {
+    let book = book();
+    let mut stub = Stub { trouble: vec![421, 500, 429], ..Stub::over(book.funds()) };
+    let (watch, mut steps) = (Watch::default(), Steps::default());
+    let order = Order { book: &book, today: TODAY, since: Some(date(2025, 11, 1)), now: "now" };
+    let synced = sync(&order, &mut stub, &watch, &mut Memory::default(), &mut steps).unwrap();
+    assert_eq!(usize::try_from(synced.calls).unwrap(), stub.asked.len());
+    let gaps = watch.slept.borrow().iter().filter(|wait| **wait == LEAST_GAP).count();
+    assert!(gaps + 3 >= stub.asked.len() - 1, "{gaps} gaps between {} calls", stub.asked.len());
+    let projects = steps.0.last().unwrap().1;
+    assert_eq!((steps.0.len(), *steps.0.last().unwrap()), (projects + 2, (projects, projects)));
+}
+
+#[test]
+fn a_sync_over_the_network_is_seen_by_a_running_server() {
+    let book = book();
+    let stub = Arc::new(Mutex::new(Stub { trouble: vec![503, 421], ..Stub::over(book.funds()) }));
+    stub.lock().unwrap().add_nav(book.find("KT25/75RMF").unwrap(), "2025-11-13", json!("12.3456"));
+    let address = stub::serve(Arc::clone(&stub));
+    let pace = LivePace(FixedClock::at(noon()));
+    let order = Order { book: &book, today: TODAY, since: None, now: "2025-11-14T11:00:00Z" };
+    let mut http = LiveHttp::new(&address, "wrong".to_owned());
+    let refused = sync(&order, &mut http, &pace, &mut Memory::default(), &mut Steps::default());
+    assert!(matches!(refused.unwrap_err(), SyncError::Key { status: 401 }));
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("rmf.tsv");
+    let shelf = Shelf::at(Some(place.clone())).unwrap();
+    let before = shelf.version();
+    let mut http = LiveHttp::new(&address, stub::KEY.to_owned());
+    let synced =
+        sync(&order, &mut http, &pace, &mut Memory::default(), &mut Steps::default()).unwrap();
+    swap_in(&place, &synced.dataset).unwrap();
+    let latest = shelf.book().find("KT25/75RMF").unwrap().nav.latest().unwrap();
+    assert_eq!((latest.date, latest.nav.to_string()), (date(2025, 11, 13), "12.3456".to_owned()));
+    assert_ne!(shelf.version(), before);
+}
