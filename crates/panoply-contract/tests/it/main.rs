@@ -4,6 +4,7 @@
 
 mod caching;
 mod checklist;
+mod documents;
 mod failures;
 mod gates;
 mod hints;
