@@ -67,7 +67,7 @@ impl Completer for Colours {
         argument: &str,
         typed: &str,
     ) -> Option<Vec<String>> {
-        let fits = |colour: &&str| colour.starts_with(typed);
+        let fits = |colour: &&&str| colour.starts_with(typed);
         (argument == "colour")
             .then(|| ["red", "rose", "blue"].iter().filter(fits).map(ToString::to_string).collect())
     }
