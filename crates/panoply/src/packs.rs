@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use panoply_contract::dialect::Published;
-use panoply_contract::pack::{Pack, PackInfo};
+use panoply_contract::pack::Pack;
 
 use crate::config::Config;
 use crate::failure::Failure;
@@ -12,7 +11,7 @@ use crate::failure::Failure;
 /// Every pack by name. Those without a function are announced and not there yet.
 pub const ALL: &[Known] = &[
     Known { name: "rmf", about: "Thai Retirement Mutual Funds", make: Some(rmf) },
-    Known { name: "cgt", about: "UK Capital Gains Tax", make: Some(empty_cgt) },
+    Known { name: "cgt", about: "UK Capital Gains Tax", make: Some(cgt) },
     Known { name: "backtest", about: "debugging trading strategies from event logs", make: None },
     Known { name: "noema", about: "cards, decks and reviews for learners", make: None },
     Known { name: "ttm", about: "Thai traditional medicine", make: None },
@@ -116,6 +115,17 @@ fn rmf(config: &PackConfig) -> Result<Pack, Failure> {
     Ok(panoply_rmf::tools::pack(Arc::new(shelf)))
 }
 
+fn cgt(config: &PackConfig) -> Result<Pack, Failure> {
+    let settings =
+        config.settings.clone().try_into().map_err(|error| bad_settings("cgt", &error))?;
+    panoply_cgt::tools::pack(&settings).map_err(|error| bad_settings("cgt", &error))
+}
+
+fn bad_settings(pack: &str, error: &dyn std::error::Error) -> Failure {
+    Failure::usage(format!("`[pack.{pack}]` in config.toml: {}", error.to_string().trim()))
+        .hint("see docs/operating.md for what can be set")
+}
+
 /// For packs that have nothing to set: a setting that does nothing is a mistake.
 fn no_settings(pack: &str, config: &PackConfig) -> Result<(), Failure> {
     match config.settings.keys().next() {
@@ -123,16 +133,6 @@ fn no_settings(pack: &str, config: &PackConfig) -> Result<(), Failure> {
         Some(key) => Err(Failure::usage(format!("`{key}` in `[pack.{pack}]` is not a setting"))
             .hint("take it out of config.toml")),
     }
-}
-
-/// `cgt-mcp` is installed before the pack is there: then it serves what every server has.
-fn empty_cgt(_config: &PackConfig) -> Result<Pack, Failure> {
-    const INFO: PackInfo = PackInfo {
-        name: "cgt",
-        title: "UK Capital Gains Tax",
-        instructions: "The tools for UK Capital Gains Tax are not in this build yet.",
-    };
-    Ok(Pack::new(INFO, Published::default()))
 }
 
 #[cfg(test)]
@@ -155,6 +155,25 @@ mod tests {
     fn without_names_all_packs_of_use_are_served() {
         let expected: Vec<&str> = there().filter(|name| *name != CONFORMANCE).collect();
         assert_eq!(chosen(&[]), Ok(expected));
+    }
+
+    #[test]
+    fn settings_of_a_pack_are_checked() {
+        let made = |make: Make, settings: &str| {
+            let settings = settings.parse().unwrap();
+            make(&PackConfig { folder: None, settings }).map(|pack| pack.info().name)
+        };
+        assert_eq!(made(cgt, "errors = 'result'").unwrap(), "cgt");
+        let cases = [
+            (cgt as Make, "errors = 'loud'", "unknown variant `loud`"),
+            (cgt, "erors = 'result'", "unknown field `erors`"),
+            (cgt, "exempt_amounts = {'20x4' = 1}", "20x4"),
+            (rmf, "x = 1", "`x` in `[pack.rmf]` is not a setting"),
+        ];
+        for (make, settings, expected) in cases {
+            let failure = made(make, settings).unwrap_err();
+            assert!(failure.message().contains(expected), "{settings}: {}", failure.message());
+        }
     }
 
     #[test]

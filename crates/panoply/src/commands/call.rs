@@ -143,31 +143,42 @@ fn about(attachment: &Attachment) -> String {
 /// Errors differ by pack; these members they have in common.
 fn tell(error: &Value, message: Option<&Value>) {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
-    let code = text(error.get("code")).map(|code| format!(" ({code})")).unwrap_or_default();
-    let problems = error.pointer("/details/problems").or_else(|| error.get("problems"));
     let message = text(message).unwrap_or_default();
+    let problems = problem_lines(error);
     // Behind the colon the message repeats the problems, which have lines of their own here.
     let headline = match message.split_once(": ") {
-        Some((headline, _)) if problems.is_some() => headline,
+        Some((headline, _)) if !problems.is_empty() => headline,
         _ => &message,
     };
-    say(format_args!("{BAD}error:{BAD:#} {headline}{code}"));
-    for problem in problems.and_then(Value::as_array).into_iter().flatten() {
-        let pointer = text(problem.get("pointer")).filter(|pointer| !pointer.is_empty());
-        let place = pointer.map(|pointer| format!("`{pointer}`: ")).unwrap_or_default();
-        let message = text(problem.get("message")).unwrap_or_default();
-        let expected =
-            text(problem.get("expected")).map(|expected| format!("; expected {expected}"));
+    let code = text(error.get("code")).map(|code| format!("{code}: ")).unwrap_or_default();
+    say(format_args!("{BAD}error:{BAD:#} {FAINT}{code}{FAINT:#}{headline}"));
+    problems.iter().for_each(say);
+    let hint = text(error.get("hint").or_else(|| error.get("actionableHint")));
+    if let Some(hint) = hint.filter(|hint| !message.contains(hint)) {
+        say(format_args!("{FAINT}hint:{FAINT:#} {hint}"));
+    }
+}
+
+/// What the pipeline found wrong with single arguments.
+fn problem_lines(error: &Value) -> Vec<String> {
+    let problems = error.pointer("/details/problems").or_else(|| error.get("problems"));
+    let problems = problems.and_then(Value::as_array).into_iter().flatten();
+    let line = |problem: &Value| {
+        let text = |name: &str| problem.get(name).and_then(Value::as_str);
+        let place = match text("pointer")? {
+            "" => String::new(),
+            pointer => format!("`{pointer}`: "),
+        };
+        let expected = text("expected").map(|expected| format!("; expected {expected}"));
         let example = problem.get("example").map(|example| format!(", such as {example}"));
-        say(format_args!(
+        let message = text("message").unwrap_or_default();
+        Some(format!(
             "  {place}{message}{}{}",
             expected.unwrap_or_default(),
             example.unwrap_or_default()
-        ));
-    }
-    if let Some(hint) = text(error.get("hint").or_else(|| error.get("actionableHint"))) {
-        say(format_args!("{FAINT}hint:{FAINT:#} {hint}"));
-    }
+        ))
+    };
+    problems.filter_map(line).collect()
 }
 
 /// For programs: the structured reply, or the error in the pack's own shape.

@@ -44,7 +44,7 @@ fn a_tool_that_says_no_gives_status_1_and_everything_that_is_wrong() {
     let said = place.run(&["call", "describe-tool", r#"{"nme": 7}"#]);
     expect![[r#"
         1
-        error: invalid input for `describe-tool` (INVALID_INPUT)
+        error: INVALID_INPUT: invalid input for `describe-tool`
           `/nme`: is not an argument; did you mean `name`?; expected one of name
           `/name`: is required; expected a string from 1 to 128 characters, such as "search-tools"
         hint: correct the listed arguments; `example` shows a call that works"#]]
@@ -53,6 +53,15 @@ fn a_tool_that_says_no_gives_status_1_and_everything_that_is_wrong() {
     let json = place.run(&["call", "describe-tool", "--arg", "name=serch-tools", "--json"]);
     assert_eq!(json.status, Some(1));
     assert_eq!(json.json()["error"]["code"], "UNKNOWN_TOOL");
+}
+
+#[test]
+fn a_pack_that_explains_its_errors_is_heard_in_full() {
+    let place = Place::new();
+    let said = place.run(&["call", "parse_transactions", "--arg", "cgt_content=2024-01-15 BUY"]);
+    assert_eq!(said.status, Some(1));
+    assert!(said.err.contains("line 1, column 16"), "{}", said.err);
+    assert_eq!(said.err.matches("hint:").count(), 1, "{}", said.err);
 }
 
 #[test]

@@ -13,7 +13,16 @@ fn it_introduces_itself_and_serves_its_pack_and_no_other() {
     let welcome = client.initialize("2025-06-18");
     assert_eq!(welcome["serverInfo"]["name"], "cgt-mcp");
     let listed = client.result("tools/list", json!({}));
-    assert!(listed["tools"].as_array().unwrap().len() >= 2, "{listed}");
+    let tools = listed["tools"].as_array().unwrap();
+    let names: Vec<&str> = tools.iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"parse_transactions") && names.contains(&"search-tools"), "{names:?}");
+    assert!(!names.iter().any(|name| name.contains("rmf")), "{names:?}");
+    let bought = json!({"cgt_content": "2024-01-15 BUY AAPL 100 @ 150 USD"});
+    assert_eq!(client.call_tool("parse_transactions", bought)["isError"], json!(false));
+    // The contract of this pack answers mistakes with errors of the protocol.
+    let wrong =
+        json!({"name": "parse_transactions", "arguments": {"cgt_content": "2024-01-15 BUY"}});
+    assert_eq!(client.request("tools/call", wrong)["error"]["code"], json!(-32602));
     assert_eq!(client.end().status.code(), Some(0));
 }
 
