@@ -18,3 +18,6 @@ pub mod render;
 pub mod review;
 pub mod search;
 pub mod store;
+
+#[cfg(feature = "tools")]
+pub mod tools;

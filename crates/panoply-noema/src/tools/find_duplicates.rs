@@ -1,0 +1,135 @@
+//! `find-duplicates`: finds notes whose first field says the same, markup and case apart.
+
+use panoply_contract::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+
+use panoply_contract::params::Limit;
+use serde_json::json;
+
+use super::desk::{Desk, now, stored, with_next};
+use super::wire::{CardId, DeckId};
+use crate::deck::DeckOptions;
+use crate::insight;
+use crate::library;
+use crate::render;
+use crate::search::Node;
+use crate::store::{Order, Timing};
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "find-duplicates",
+    title: "Find duplicates",
+    description: Description {
+        does: "Finds notes whose first field says the same, markup and case apart.",
+        when: "Use this after an import or when the learner feels asked twice. Merge by deleting one with `delete-cards`.",
+        returns: "Returns groups of cards that ask the same, largest first.",
+        asks: &["Do I have the same card twice?"],
+    },
+    version: "1.0.0",
+    aliases: &[],
+    permissions: &["cards:read"],
+    category: Category::Analysis,
+    response_time: ResponseTime::Medium,
+    cache: CachePolicy::For(Duration::from_secs(60)),
+    idempotent: true,
+    data: &["cards", "decks"],
+    examples: &[
+        Example { shows: "the whole collection", params: r##"{}"##, expect: Expect::Data(r##"{"groups": [{"front": "Capital of France?"}]}"##) },
+        Example { shows: "one deck", params: r##"{"deckId": "deck_456"}"##, expect: Expect::Data(r##"{"groups": []}"##) },
+    ],
+    tags: &["cards", "analytics"],
+    rate_limit: Some(RateLimit { max_calls: 120, window: Duration::from_secs(60) }),
+    deprecated: None,
+    annotations: Annotations::CLOSED,
+    listing: Listing::Extra,
+    widget: None,
+}
+.checked();
+
+/// Where to look.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Params {
+    /// Only this deck and those under it.
+    deck_id: Option<DeckId>,
+    /// How many groups to return at most.
+    #[serde(default)]
+    limit: Limit,
+}
+
+/// What was found.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Output {
+    /// Cards that ask the same, largest group first.
+    groups: Vec<Group>,
+    /// How many notes were compared.
+    compared: usize,
+}
+
+/// Cards that ask the same.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Group {
+    /// What they ask.
+    front: String,
+    /// The first card of each note, oldest first.
+    card_ids: Vec<CardId>,
+}
+
+/// See the module.
+pub(super) struct FindDuplicates {
+    pub(super) desk: Desk,
+}
+
+impl Tool for FindDuplicates {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+        let now = now(cx);
+        let deck = params.deck_id.as_ref().map(DeckId::domain);
+        let (mut groups, compared) = self.desk.read(|records| {
+            let (decks, _) = insight::scope(records, deck)?;
+            let timing = Timing { now, calendar: DeckOptions::default().calendar() };
+            let found = records.search(&Node::All, timing, Order::Created, 0, u64::MAX)?;
+            let mut by_front: BTreeMap<String, (String, Vec<CardId>)> = BTreeMap::new();
+            let mut seen = BTreeSet::new();
+            for id in found.cards {
+                let card = library::card(records, id)?;
+                if !decks.contains(&card.deck) || !seen.insert(card.note) {
+                    continue;
+                }
+                let Some(note) = records.note(card.note)? else { continue };
+                let front = render::plain(note.fields.first().map_or("", String::as_str));
+                let entry = by_front.entry(front.to_lowercase()).or_insert((front, Vec::new()));
+                entry.1.push(CardId::of(card.id));
+            }
+            let groups: Vec<Group> = by_front
+                .into_values()
+                .filter(|(_, cards)| cards.len() > 1)
+                .map(|(front, card_ids)| Group { front, card_ids })
+                .collect();
+            Ok((groups, seen.len()))
+        })?;
+        groups.sort_by(|a, b| {
+            b.card_ids.len().cmp(&a.card_ids.len()).then_with(|| a.front.cmp(&b.front))
+        });
+        groups.truncate(params.limit.get());
+        let text = match groups.len() {
+            0 => format!("No two of {compared} notes ask the same."),
+            count => format!("{count} groups of notes ask the same, of {compared} notes."),
+        };
+        let next = groups.first().and_then(|group| group.card_ids.last()).map(|card| {
+            NextAction::new(
+                "get-card",
+                json!({"cardId": card.as_str()}),
+                "look at one of them before you delete it",
+            )
+        });
+        Ok(with_next(Reply::new(Output { groups, compared }, text, stored("the notes")), next))
+    }
+}

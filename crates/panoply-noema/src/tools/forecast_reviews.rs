@@ -1,0 +1,138 @@
+//! `forecast-reviews`: counts the cards that will be due on each of the next days, from the schedule as it stands.
+
+use panoply_contract::calculus::risk;
+use panoply_contract::hints::RiskKind;
+use panoply_contract::prelude::*;
+use serde_json::json;
+
+use super::desk::{Desk, now, until, with_next};
+use super::wire::{DeckId, moment};
+use crate::insight;
+use crate::numbers::real_len;
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "forecast-reviews",
+    title: "Forecast reviews",
+    description: Description {
+        does: "Counts the cards that will be due on each of the next days, from the schedule as it stands.",
+        when: "Use this to plan a week, or to see whether a day will be too full. Reviews that new cards will cause are not in it: see `simulate-workload`.",
+        returns: "Returns a count for each day, the fullest day, and what is overdue.",
+        asks: &["How many reviews do I have this week?", "When is my worst day?"],
+    },
+    version: "1.0.0",
+    aliases: &[],
+    permissions: &["schedule:read"],
+    category: Category::Analysis,
+    response_time: ResponseTime::Medium,
+    cache: CachePolicy::For(Duration::from_secs(30)),
+    idempotent: true,
+    data: &["cards", "schedule"],
+    examples: &[
+        Example { shows: "a week", params: r##"{"days": 7}"##, expect: Expect::Data(r##"{}"##) },
+        Example { shows: "a deck", params: r##"{"deckId": "deck_456", "days": 1}"##, expect: Expect::Data(r##"{}"##) },
+    ],
+    tags: &["scheduling", "analytics"],
+    rate_limit: Some(RateLimit { max_calls: 120, window: Duration::from_secs(60) }),
+    deprecated: None,
+    annotations: Annotations::CLOSED,
+    listing: Listing::Core,
+    widget: None,
+}
+.checked();
+
+/// Which days.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Params {
+    /// Only this deck and those under it.
+    deck_id: Option<DeckId>,
+    /// How many days, from today on.
+    #[schemars(range(min = 1, max = 365))]
+    #[serde(default = "month")]
+    days: u32,
+}
+
+const fn month() -> u32 {
+    30
+}
+
+/// The forecast.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Output {
+    /// One for each day, today first.
+    days: Vec<Day>,
+    /// All of them together.
+    total: u32,
+    /// Reviews that a day's limit allows.
+    limit: u32,
+}
+
+/// A day.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Day {
+    /// When the day begins.
+    begins: String,
+    /// Cards due; what is overdue is due today.
+    due: u32,
+}
+
+/// See the module.
+pub(super) struct ForecastReviews {
+    pub(super) desk: Desk,
+}
+
+impl Tool for ForecastReviews {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+        let now = now(cx);
+        let deck = params.deck_id.as_ref().map(DeckId::domain);
+        let (due, options) = self.desk.read(|records| {
+            let (decks, options) = insight::scope(records, deck)?;
+            Ok((insight::forecast(records, &decks, options.calendar(), now, params.days)?, options))
+        })?;
+        let calendar = options.calendar();
+        let today = calendar.day(now);
+        let days: Vec<Day> = (today..)
+            .zip(&due)
+            .map(|(day, due)| Day { begins: moment(calendar.start(day)), due: *due })
+            .collect();
+        let total: u32 = due.iter().sum();
+        let (fullest, most) = days
+            .iter()
+            .zip(&due)
+            .max_by_key(|(_, due)| **due)
+            .map_or(("", 0), |(day, due)| (day.begins.as_str(), *due));
+        let text = format!(
+            "{total} cards in {} days; the fullest day begins {fullest} with {most}.",
+            params.days
+        );
+        let over = due.iter().filter(|due| **due > options.reviews_per_day).count();
+        let overload = risk(
+            RiskKind::UserExperience,
+            format!(
+                "{over} of {} days have more reviews than the limit of {}",
+                params.days, options.reviews_per_day
+            ),
+            real_len(over) / f64::from(params.days),
+            (f64::from(most) / f64::from(options.reviews_per_day.max(1)) - 1.0).clamp(0.0, 1.0),
+            Some("take fewer new cards a day, or a lower desired retention".to_owned()),
+        );
+        let next = (total > 0).then(|| {
+            NextAction::new("get-study-guidance", json!({}), "see what other options would cost")
+        });
+        let evidence = Evidence::from(Source::new(SourceClass::Exact, "the schedule as it stands"))
+            .changes(until(calendar.next_start(now)));
+        let reply =
+            Reply::new(Output { days, total, limit: options.reviews_per_day }, text, evidence)
+                .risk(overload)
+                .assuming("every card is answered on its day and none is forgotten");
+        Ok(with_next(reply, next))
+    }
+}

@@ -1,0 +1,191 @@
+//! `get-next-card`: gives the front of the card that is to be asked now, in the true order of the queue, with a token to turn it. The answer is not in the reply.
+
+use panoply_contract::hints::{ActionCategory, Dependency, DependencyKind, Level};
+use panoply_contract::prelude::*;
+use serde_json::json;
+
+use super::desk::{Desk, now, stored, with_next};
+use super::wire::{CardId, CardState, DeckId, SessionId, moment};
+use crate::fsrs::Micros;
+use crate::ids;
+use crate::library;
+use crate::problem::Problem;
+use crate::queue;
+use crate::render;
+use crate::review::{Showing, Side};
+use crate::store::Records;
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "get-next-card",
+    title: "Get the next card",
+    description: Description {
+        does: "Gives the front of the card that is to be asked now, in the true order of the queue, with a token to turn it. The answer is not in the reply.",
+        when: "Use this to ask the learner. Let them answer, then call `reveal-answer` with the token.",
+        returns: "Returns the front, the token, what is left for today; or no card and when the next one comes.",
+        asks: &["Ask me the next card", "What is next?"],
+    },
+    version: "1.0.0",
+    aliases: &["review-next-card"],
+    permissions: &["reviews:read"],
+    category: Category::Query,
+    response_time: ResponseTime::Fast,
+    cache: CachePolicy::Never,
+    idempotent: true,
+    data: &["cards", "schedule", "reviews"],
+    examples: &[
+        Example { shows: "the next of a deck", params: r##"{"deckId": "deck_456"}"##, expect: Expect::Data(r##"{"card": {"cardId": "card_123", "front": "What is 7 × 8?"}}"##) },
+        Example { shows: "a deck that is not there", params: r##"{"deckId": "deck_1"}"##, expect: Expect::Error("DECK_NOT_FOUND") },
+    ],
+    tags: &["learning", "scheduling"],
+    rate_limit: Some(RateLimit { max_calls: 600, window: Duration::from_secs(60) }),
+    deprecated: None,
+    annotations: Annotations::CLOSED,
+    listing: Listing::Core,
+    widget: None,
+}
+.checked();
+
+/// What is studied.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Params {
+    /// Only this deck and those under it; a session knows its own.
+    deck_id: Option<DeckId>,
+    /// The session, if there is one.
+    session_id: Option<SessionId>,
+}
+
+/// The next card.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Output {
+    /// The card; null when nothing is left.
+    card: Option<Asked>,
+    /// Cards in steps that are due, with this one.
+    learning: usize,
+    /// Reviews left for today, with this one.
+    reviews: usize,
+    /// New cards left for today, with this one.
+    new: usize,
+    /// When the next card comes, if nothing is left now; null if nothing is scheduled today.
+    next_at: Option<String>,
+}
+
+/// A card, from its front.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Asked {
+    /// The card.
+    card_id: CardId,
+    /// Its deck.
+    deck: String,
+    /// The front as text.
+    front: String,
+    /// The front as HTML, where it has markup; null where it has none.
+    front_html: Option<String>,
+    /// Whether the answer is to be typed.
+    type_answer: bool,
+    /// Where it stands.
+    state: CardState,
+    /// Give it to `reveal-answer`.
+    token: String,
+}
+
+/// See the module.
+pub(super) struct GetNextCard {
+    pub(super) desk: Desk,
+}
+
+impl Tool for GetNextCard {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+        let now = now(cx);
+        let (queue, asked, finished) = self.desk.read(|records| {
+            let session = match &params.session_id {
+                Some(id) => Some(
+                    records
+                        .session(id.domain())?
+                        .filter(|session| session.ended.is_none())
+                        .ok_or(Problem::NoSession(id.domain()))?,
+                ),
+                None => None,
+            };
+            let deck = params
+                .deck_id
+                .as_ref()
+                .map(DeckId::domain)
+                .or_else(|| session.as_ref().and_then(|session| session.deck));
+            let queue = queue::build(records, deck, now)?;
+            let finished = session.is_some_and(|session| {
+                session.card_limit.is_some_and(|limit| session.answered >= limit)
+            });
+            let first = queue.in_order().next().filter(|_| !finished);
+            let asked = first.map(|waiting| ask(records, waiting.card, now)).transpose()?;
+            Ok((queue, asked, finished))
+        })?;
+        let text = match &asked {
+            Some(card) => card.front.clone(),
+            None if finished => "This session's cards are done.".to_owned(),
+            None => "Nothing is left for now.".to_owned(),
+        };
+        let next = match (&asked, &params.session_id) {
+            (Some(card), _) => Some(
+                NextAction::new(
+                    "reveal-answer",
+                    json!({"token": card.token}),
+                    "turn the card once the learner has answered",
+                )
+                .priority(Level::High)
+                .category(ActionCategory::Learning),
+            ),
+            (None, Some(session)) => Some(NextAction::new(
+                "end-session",
+                json!({"sessionId": session.as_str()}),
+                "sum the session up",
+            )),
+            (None, None) => {
+                Some(NextAction::new("forecast-reviews", json!({}), "see what is coming"))
+            }
+        };
+        let evidence = stored("the queue").changes(NextChange::WithNextAction);
+        let output = Output {
+            card: asked,
+            learning: queue.learning.len() + queue.ahead.len(),
+            reviews: queue.reviews,
+            new: queue.new,
+            next_at: queue.next_step.map(moment),
+        };
+        let mut reply = Reply::new(output, text, evidence);
+        reply.notes.dependencies.push(Dependency {
+            action: "submit-review".to_owned(),
+            depends_on: vec!["reveal-answer".to_owned()],
+            kind: DependencyKind::Required,
+            reason: Some("a card is rated after its answer was seen".to_owned()),
+        });
+        Ok(with_next(reply, next))
+    }
+}
+
+fn ask(records: &dyn Records, id: ids::CardId, now: Micros) -> Result<Asked, Problem> {
+    let card = library::card(records, id)?;
+    let (note, note_type) = library::note_and_type(records, card.note)?;
+    let sides = render::sides(&note_type, &note.fields, &note.tags, card.ordinal);
+    let front = render::plain(&sides.front);
+    let showing = Showing { side: Side::Front, card: id, sequence: card.sequence, shown: now };
+    let deck = records.deck(card.deck)?;
+    Ok(Asked {
+        card_id: CardId::of(id),
+        deck: deck.map(|deck| deck.name.to_string()).unwrap_or_default(),
+        front_html: (front != sides.front).then_some(sides.front),
+        front,
+        type_answer: sides.typed.is_some(),
+        state: CardState::in_phase(card.schedule.phase),
+        token: showing.token(&records.secret()?),
+    })
+}

@@ -1,0 +1,93 @@
+//! `move-cards`: moves up to 500 cards into another deck.
+
+use super::desk::{Change, Desk, with_next};
+use super::wire::DeckId;
+use super::wire::{CardIds, Item, batch_evidence, done, each};
+use crate::library;
+use panoply_contract::prelude::*;
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "move-cards",
+    title: "Move cards",
+    description: Description {
+        does: "Moves up to 500 cards into another deck.",
+        when: "Use this to sort cards. A filtered deck holds no cards, so nothing can be moved there.",
+        returns: "Returns for each card what happened to it, in order, and one action id that takes all of it back.",
+        asks: &["Move all my capitals into the geography deck"],
+    },
+    version: "1.0.0",
+    aliases: &[],
+    permissions: &["cards:update"],
+    category: Category::Mutation,
+    response_time: ResponseTime::Medium,
+    cache: CachePolicy::Never,
+    idempotent: false,
+    data: &["cards", "decks", "schedule"],
+    examples: &[
+        Example { shows: "into another deck", params: r##"{"cardIds": ["card_123"], "deckId": "deck_457"}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_123", "outcome": "done"}], "dryRun": true}"##) },
+        Example { shows: "to where it is", params: r##"{"cardIds": ["card_123"], "deckId": "deck_456"}"##, expect: Expect::Data(r##"{"items": [{"outcome": "unchanged"}]}"##) },
+        Example { shows: "to a deck that is not there", params: r##"{"cardIds": ["card_123"], "deckId": "deck_1"}"##, expect: Expect::Error("DECK_NOT_FOUND") },
+    ],
+    tags: &["cards", "content"],
+    rate_limit: Some(RateLimit { max_calls: 300, window: Duration::from_secs(60) }),
+    deprecated: None,
+    annotations: Annotations::CLOSED,
+    listing: Listing::Extra,
+    widget: None,
+}
+.checked();
+
+/// Which cards.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Params {
+    /// The cards.
+    card_ids: CardIds,
+    /// The deck they go into.
+    deck_id: DeckId,
+}
+
+/// What happened.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Output {
+    /// What happened to each, in order.
+    items: Vec<Item>,
+    /// How many were changed.
+    changed: usize,
+    /// Whether something was changed, and how to take it back.
+    #[serde(flatten)]
+    change: Change,
+}
+
+/// See the module.
+pub(super) struct MoveCards {
+    pub(super) desk: Desk,
+}
+
+impl Tool for MoveCards {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+        let target =
+            self.desk.read(|records| library::holding_deck(records, params.deck_id.domain()))?.id;
+        let summary = format!("moved {} cards", params.card_ids.0.len());
+        let (items, change) = self.desk.change(cx, SPEC.name, &summary, |ledger, now| {
+            each(&params.card_ids, |id| library::move_card(ledger, id, target, now))
+        })?;
+        let changed = done(&items);
+        let text = format!(
+            "{} {changed} of {} cards.",
+            if cx.dry_run { "Dry run: moved" } else { "Have moved" },
+            items.len()
+        );
+        let evidence = batch_evidence(&items);
+        let undo = change.undo();
+        Ok(with_next(Reply::new(Output { items, changed, change }, text, evidence), undo))
+    }
+}

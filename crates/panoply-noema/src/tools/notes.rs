@@ -1,0 +1,146 @@
+//! What agents give to make notes.
+
+use panoply_contract::hints::{Level, Warning, WarningKind};
+use panoply_contract::prelude::*;
+
+use super::wire::CardId;
+use crate::card::{Card, Hold};
+use crate::fsrs::Micros;
+use crate::ids::DeckId;
+use crate::library::{self, NewNote};
+use crate::note::{self, Form, Note};
+use crate::problem::Problem;
+use crate::store::{Ledger, Records};
+
+/// A note to be made.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct NoteInput {
+    /// Which cards it makes.
+    #[serde(default)]
+    pub(crate) form: WireForm,
+    /// The question; for a cloze the text with gaps such as `{{c1::Bangkok}}` or `{{c1::Bangkok::a city}}`.
+    #[schemars(length(max = 20000))]
+    pub(crate) front: String,
+    /// The answer; for multiple choice the right one.
+    #[schemars(length(max = 20000))]
+    #[serde(default)]
+    pub(crate) back: String,
+    /// The answers to choose from, for multiple choice.
+    #[schemars(length(max = 26))]
+    #[serde(default)]
+    pub(crate) choices: Vec<String>,
+    /// What is shown beside the answer of a cloze or of multiple choice.
+    #[schemars(length(max = 20000))]
+    #[serde(default)]
+    pub(crate) extra: String,
+    /// Tags, such as `geo::capital`.
+    #[schemars(length(max = 100))]
+    #[serde(default)]
+    pub(crate) tags: Vec<String>,
+    /// Where it comes from: a page, a book, or the trace id of a tool call.
+    #[schemars(length(max = 500))]
+    pub(crate) source: Option<String>,
+}
+
+/// Which cards a note makes.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum WireForm {
+    /// A front and a back.
+    #[default]
+    Basic,
+    /// Two cards, front to back and back to front.
+    Reversed,
+    /// One card for each number of a gap.
+    Cloze,
+    /// The answer is to be typed.
+    Typed,
+    /// One of several answers is right.
+    Choice,
+}
+
+impl NoteInput {
+    /// The note for a deck.
+    pub(crate) fn into_new(self, deck: DeckId, draft: bool) -> NewNote {
+        let form = match self.form {
+            WireForm::Basic => Form::Basic,
+            WireForm::Reversed => Form::Reversed,
+            WireForm::Cloze => Form::Cloze,
+            WireForm::Typed => Form::Typed,
+            WireForm::Choice => Form::Choice,
+        };
+        NewNote {
+            note_type: form.note_type().id,
+            fields: library::fields_of(form, self.front, self.back, &self.choices, self.extra),
+            tags: self.tags,
+            deck,
+            draft,
+            source: self.source,
+        }
+    }
+}
+
+/// A note that was made.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct MadeNote {
+    /// Its cards, in order.
+    pub(crate) card_ids: Vec<CardId>,
+    /// Its fields, in the order of its type.
+    pub(crate) fields: Vec<String>,
+    /// Its tags.
+    pub(crate) tags: Vec<String>,
+}
+
+impl MadeNote {
+    pub(crate) fn of(note: &Note, cards: &[Card]) -> Self {
+        Self {
+            card_ids: cards.iter().map(|card| CardId::of(card.id)).collect(),
+            fields: note.fields.clone(),
+            tags: note.tags.clone(),
+        }
+    }
+}
+
+/// First cards of notes whose first field is the same.
+pub(crate) fn like(records: &dyn Records, first: &str) -> Result<Vec<CardId>, Problem> {
+    let mut cards = Vec::new();
+    if first.trim().is_empty() {
+        return Ok(cards);
+    }
+    for note in records.notes_with_checksum(note::checksum(first))? {
+        cards.extend(records.cards_of(note.id)?.first().map(|card| CardId::of(card.id)));
+    }
+    Ok(cards)
+}
+
+/// Says that there are cards that ask the same.
+pub(crate) fn duplicate_warning(cards: &[CardId]) -> Warning {
+    Warning {
+        kind: WarningKind::Duplicate,
+        severity: Level::Medium,
+        message: format!("{} with the same front", counted(cards.len(), "card")),
+        related_ids: cards.iter().map(ToString::to_string).collect(),
+        suggested_fix: Some("delete one of them, or make the fronts differ".to_owned()),
+        auto_fixable: Some(false),
+    }
+}
+
+/// Lets a draft into study. False if it is none.
+pub(crate) fn approve(
+    ledger: &mut dyn Ledger,
+    id: crate::ids::CardId,
+    now: Micros,
+) -> Result<bool, Problem> {
+    if library::card(ledger, id)?.hold == Hold::Draft {
+        library::hold_card(ledger, id, Hold::None, None, now)
+    } else {
+        Ok(false)
+    }
+}
+
+/// `1 card`, `2 cards`.
+pub(crate) fn counted(count: usize, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+}

@@ -1,0 +1,114 @@
+//! `reschedule-cards`: changes when up to 500 cards come back: in so many days, by their memory for the retention wanted now, or as if never answered.
+
+use super::desk::{Change, Desk, with_next};
+use super::wire::{CardIds, Item, batch_evidence, done, each};
+use crate::library::{self, Reschedule};
+use panoply_contract::prelude::*;
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "reschedule-cards",
+    title: "Reschedule cards",
+    description: Description {
+        does: "Changes when up to 500 cards come back: in so many days, by their memory for the retention wanted now, or as if never answered.",
+        when: "Use this before an exam, after a change of retention, or to start a card over. The log of answers is kept.",
+        returns: "Returns for each card what happened to it, in order, and one action id that takes all of it back.",
+        asks: &["Show me these again tomorrow", "Reset this card"],
+    },
+    version: "1.0.0",
+    aliases: &[],
+    permissions: &["schedule:update"],
+    category: Category::Mutation,
+    response_time: ResponseTime::Medium,
+    cache: CachePolicy::Never,
+    idempotent: false,
+    data: &["cards", "decks", "schedule"],
+    examples: &[
+        Example { shows: "in three days", params: r##"{"cardIds": ["card_123"], "how": "in-days", "days": 3}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_123", "outcome": "done"}], "dryRun": true}"##) },
+        Example { shows: "from the beginning", params: r##"{"cardIds": ["card_125"], "how": "forget"}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_125", "outcome": "done"}]}"##) },
+        Example { shows: "days are missing", params: r##"{"cardIds": ["card_123"], "how": "in-days"}"##, expect: Expect::Error("DAYS_MISSING") },
+    ],
+    tags: &["scheduling", "cards"],
+    rate_limit: Some(RateLimit { max_calls: 300, window: Duration::from_secs(60) }),
+    deprecated: None,
+    annotations: Annotations::CLOSED,
+    listing: Listing::Extra,
+    widget: None,
+}
+.checked();
+
+/// Which cards.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Params {
+    /// The cards.
+    card_ids: CardIds,
+    /// What to do with them.
+    how: How,
+    /// In how many days they come back, for `in-days`.
+    #[schemars(range(min = 0, max = 36500))]
+    days: Option<u32>,
+}
+
+/// What to do with cards.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+enum How {
+    /// They come back in so many days.
+    InDays,
+    /// They come back when their memory says, for the retention wanted now.
+    ByMemory,
+    /// As if they had never been answered.
+    Forget,
+}
+
+/// What happened.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Output {
+    /// What happened to each, in order.
+    items: Vec<Item>,
+    /// How many were changed.
+    changed: usize,
+    /// Whether something was changed, and how to take it back.
+    #[serde(flatten)]
+    change: Change,
+}
+
+/// See the module.
+pub(super) struct RescheduleCards {
+    pub(super) desk: Desk,
+}
+
+impl Tool for RescheduleCards {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+        let how = match (params.how, params.days) {
+            (How::InDays, Some(days)) => Reschedule::InDays(days),
+            (How::InDays, None) => {
+                return Err(ToolError::validation("DAYS_MISSING", "`in-days` needs `days`")
+                    .hint("add `days`, such as 3"));
+            }
+            (How::ByMemory, _) => Reschedule::ByMemory,
+            (How::Forget, _) => Reschedule::Forget,
+        };
+        let summary = format!("rescheduled {} cards", params.card_ids.0.len());
+        let (items, change) = self.desk.change(cx, SPEC.name, &summary, |ledger, now| {
+            each(&params.card_ids, |id| library::reschedule(ledger, id, how, now))
+        })?;
+        let changed = done(&items);
+        let text = format!(
+            "{} {changed} of {} cards.",
+            if cx.dry_run { "Dry run: rescheduled" } else { "Have rescheduled" },
+            items.len()
+        );
+        let evidence = batch_evidence(&items);
+        let undo = change.undo();
+        Ok(with_next(Reply::new(Output { items, changed, change }, text, evidence), undo))
+    }
+}

@@ -1,0 +1,103 @@
+//! `undo-action`: takes back any change that was made with a tool of this pack: the last one, or the one with this id.
+
+use super::desk::{Change, Desk, stored, with_next};
+use super::wire::ActionId;
+use crate::problem::Problem;
+use panoply_contract::prelude::*;
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "undo-action",
+    title: "Undo a change",
+    description: Description {
+        does: "Takes back any change that was made with a tool of this pack: the last one, or the one with this id.",
+        when: "Use this when a change was a mistake. What was changed again since is not overwritten; undo that first.",
+        returns: "Returns what was taken back. Undoing the undoing does it again.",
+        asks: &["Undo that", "Bring back what I just deleted"],
+    },
+    version: "1.0.0",
+    aliases: &["rollback-batch"],
+    permissions: &["actions:update"],
+    category: Category::Mutation,
+    response_time: ResponseTime::Medium,
+    cache: CachePolicy::Never,
+    idempotent: false,
+    data: &["cards", "decks", "schedule", "reviews", "sessions"],
+    examples: &[
+        Example { shows: "the last change", params: r##"{}"##, expect: Expect::Data(r##"{"tool": "tag-cards", "dryRun": true}"##) },
+        Example { shows: "a change that is not there", params: r##"{"actionId": "action_1"}"##, expect: Expect::Error("ACTION_NOT_FOUND") },
+    ],
+    tags: &["content", "operations"],
+    rate_limit: Some(RateLimit { max_calls: 300, window: Duration::from_secs(60) }),
+    deprecated: None,
+    annotations: Annotations::CLOSED,
+    listing: Listing::Core,
+    widget: None,
+}
+.checked();
+
+/// Which change.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Params {
+    /// The change, as its reply named it; without it the last one.
+    action_id: Option<ActionId>,
+}
+
+/// What was taken back.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Output {
+    /// The change that was taken back.
+    undone: ActionId,
+    /// The tool that had made it.
+    tool: String,
+    /// What it had done.
+    summary: String,
+    /// How many things became as they were.
+    restored: u64,
+    /// Whether something was changed, and how to take it back.
+    #[serde(flatten)]
+    change: Change,
+}
+
+/// See the module.
+pub(super) struct UndoAction {
+    pub(super) desk: Desk,
+}
+
+impl Tool for UndoAction {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+        let action = self.desk.read(|records| match &params.action_id {
+            Some(id) => records.action(id.domain())?.ok_or(Problem::NoAction(id.domain())),
+            None => records
+                .actions(200)?
+                .into_iter()
+                .find(|action| action.undone.is_none() && action.tool != SPEC.name)
+                .ok_or(Problem::NothingToUndo),
+        })?;
+        let summary = format!("took back: {}", action.summary);
+        let (restored, change) =
+            self.desk.change(cx, SPEC.name, &summary, |ledger, now| ledger.undo(action.id, now))?;
+        let text = format!(
+            "{}: {}.",
+            if cx.dry_run { "Would take back" } else { "Took back" },
+            action.summary
+        );
+        let undo = change.undo();
+        let output = Output {
+            undone: ActionId::of(action.id),
+            tool: action.tool,
+            summary: action.summary,
+            restored,
+            change,
+        };
+        Ok(with_next(Reply::new(output, text, stored("the log of changes")), undo))
+    }
+}
