@@ -181,9 +181,12 @@ impl Rates {
             .filter_map(month_of)
             .filter(|month| self.published(currency, *month).is_some());
         match (is_known, months.next()) {
-            (true, Some(first)) => {
-                FxError::NoRate { currency, month, first, last: months.last().unwrap_or(first) }
-            }
+            (true, Some(first)) => FxError::NoRate {
+                currency,
+                month,
+                first,
+                last: months.next_back().unwrap_or(first),
+            },
             _ => FxError::NoSuchCurrency { currency },
         }
     }

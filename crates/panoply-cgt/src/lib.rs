@@ -11,6 +11,7 @@ pub mod engine;
 pub mod eri;
 pub mod estimate;
 pub mod fx;
+pub mod import;
 pub mod json;
 pub mod money;
 pub mod number;

@@ -1,6 +1,11 @@
 //! Worked cases from outside, as files in `golden/`: HMRC's examples, the published cases of
 //! other calculators, and random portfolios computed by an exact model in Python fractions
 //! (`oracle/`). Figures are theirs, never ours.
+#![expect(
+    clippy::unwrap_used,
+    clippy::type_complexity,
+    reason = "helpers of tests may fail the test, and cases are tuples"
+)]
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,12 @@
 //! Random portfolios against an exact model in Python fractions: `oracle/model.py` wrote
 //! `oracle/cases.json`.
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::type_complexity,
+    reason = "helpers of tests may fail the test, and cases are tuples"
+)]
 
 use panoply_cgt::dsl;
 use panoply_cgt::engine::{EngineError, Options, SameDaySplit, compute};

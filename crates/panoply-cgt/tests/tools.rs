@@ -1,4 +1,10 @@
 //! The tools through the real pipeline: every scenario of the contract, and what goes wrong.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::match_wildcard_for_single_variants,
+    reason = "helpers of tests may fail the test, and cases are tuples"
+)]
 
 use std::sync::Arc;
 

@@ -10,7 +10,7 @@ use crate::currency::Currency;
 use crate::transaction::{Amount, Kind, Quantity, Ticker, Transaction};
 
 fn printed(text: &str) -> String {
-    let rows = parse(text).unwrap_or_else(|problems| panic!("{}: {problems:#?}", text));
+    let rows = parse(text).unwrap_or_else(|problems| panic!("{text}: {problems:#?}"));
     print(rows.iter().map(|row| &row.transaction))
 }
 

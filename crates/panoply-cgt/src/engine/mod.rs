@@ -356,7 +356,7 @@ pub fn compute(
         }
     }
     if !errors.is_empty() {
-        errors.sort_by(|a, b| a.place().line.cmp(&b.place().line));
+        errors.sort_by_key(|error| error.place().line);
         return Err(errors);
     }
     // Holdings come by ticker, so a stable sort by date leaves each day ordered by ticker.

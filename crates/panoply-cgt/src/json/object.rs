@@ -121,7 +121,7 @@ impl<'a> Object<'a> {
     fn action(&mut self) -> Option<&'static str> {
         let known: Vec<&str> = FORMS.iter().map(|form| form.word).collect();
         let expected = format!("one of {}", known.join(", "));
-        let Some((name, value)) = self.required(ACTION, &expected) else { return None };
+        let (name, value) = self.required(ACTION, &expected)?;
         let text = value.as_str().unwrap_or_default();
         if let Some(form) = form_of(text.trim()) {
             return Some(form.word);

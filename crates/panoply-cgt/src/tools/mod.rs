@@ -13,6 +13,7 @@ mod estimate_tax;
 mod explain_matching;
 mod get_excess_reportable_income;
 mod get_fx_rate;
+mod import_transactions;
 mod options;
 mod pages;
 mod parse_transactions;
@@ -80,6 +81,7 @@ pub fn pack(settings: &Settings) -> Result<Pack, BadSettings> {
         .with(compare_scenarios::CompareScenarios::new(Arc::clone(&desk)))
         .with(check_repurchase::CheckRepurchase::new(Arc::clone(&desk)))
         .with(validate_transactions::ValidateTransactions::new(desk))
+        .with(import_transactions::ImportTransactions)
         .with(get_excess_reportable_income::GetExcessReportableIncome)
         .with_resources(documents::Documents)
         .with_prompt(STARTER))

@@ -220,7 +220,7 @@ fn oddities(rows: &[Row], today: jiff::civil::Date) -> Vec<Finding> {
     for row in rows {
         let transaction = &row.transaction;
         let mut note = |message: String, hint: &str| {
-            found.push(Finding { line: Some(row.place.line), message, hint: hint.to_owned() })
+            found.push(Finding { line: Some(row.place.line), message, hint: hint.to_owned() });
         };
         if let Some(line) = seen.insert(dsl::line(transaction), row.place.line) {
             note(

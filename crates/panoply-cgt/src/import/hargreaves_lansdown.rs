@@ -1,0 +1,63 @@
+//! Hargreaves Lansdown: CSV with Trade date, Reference, Description, Unit cost (p), Quantity
+//! and Value (£). There are no tickers; the description becomes one.
+
+use rust_decimal::Decimal;
+
+use super::csv::Sheet;
+use super::draft::{Drafts, Trade, amount, day_first};
+use super::vanguard::slug;
+
+pub(super) fn read(text: &str, drafts: &mut Drafts) {
+    let Some(sheet) = Sheet::find(
+        text,
+        &["trade date", "reference", "description", "unit cost", "quantity", "value"],
+    ) else {
+        return drafts.not_recognised("expected the headings Trade date, Reference, Description, Unit cost (p), Quantity, Value");
+    };
+    for record in &sheet.records {
+        let get = |name: &str| sheet.get(record, name);
+        let (reference, line) = (get("Reference"), record.line);
+        let is_order =
+            reference.len() > 1 && reference.bytes().skip(1).all(|byte| byte.is_ascii_digit());
+        let sells = match reference.bytes().next() {
+            Some(b'B') if is_order => false,
+            Some(b'S') if is_order => true,
+            _ => {
+                let known =
+                    ["INTEREST", "FPC", "CARD", "TRANSFER", "MANAGE FEE", "FPD", "LOYALTY", "UNIT"];
+                if known.iter().any(|word| reference.to_uppercase().starts_with(word)) {
+                    drafts.skip(reference);
+                } else {
+                    drafts.warn(
+                        line,
+                        format!(
+                            "`{reference}` is not understood and left out: {}",
+                            get("Description")
+                        ),
+                    );
+                }
+                continue;
+            }
+        };
+        let ticker = slug(get("Description"));
+        let fees = fees(get("Unit cost"), get("Quantity"), get("Value"), sells).unwrap_or_default();
+        let trade = Trade {
+            date: day_first(get("Trade date")),
+            ticker: &ticker,
+            sells,
+            quantity: get("Quantity"),
+            price: get("Unit cost"),
+            currency: "GBX",
+            fees: vec![(&fees, "GBP")],
+        };
+        drafts.trade(line, &trade);
+    }
+}
+
+/// What lies between price times quantity and the value paid or received.
+fn fees(pence: &str, quantity: &str, value: &str, sells: bool) -> Option<String> {
+    let gross = amount(pence)?.checked_mul(amount(quantity)?.abs())? / Decimal::ONE_HUNDRED;
+    let value = amount(value)?.abs();
+    let fees = if sells { gross - value } else { value - gross };
+    (fees > Decimal::ZERO).then(|| fees.round_dp(2).to_string())
+}

@@ -1,0 +1,322 @@
+//! `import_transactions`: brokers' exports into transactions.
+
+use panoply_contract::prelude::*;
+use serde_json::json;
+
+use super::content;
+use super::pages::{self, Page};
+use crate::dsl;
+use crate::import::{Broker, Columns, DateOrder, File, read_all};
+use crate::json::Parsed;
+
+/// The lines go out as data only, but warnings need room too.
+const ROOM: usize = pages::ROOM / 2;
+/// More than this are counted, not listed.
+const MOST_LISTED: usize = 100;
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "import_transactions",
+    title: "Import a broker's export",
+    description: Description {
+        does: "Turns exports of Schwab (JSON, with awards), Trading 212, Interactive Brokers Flex, Freetrade, Vanguard UK, Hargreaves Lansdown, Revolut, cgtcalculator text, or any CSV with a map of its columns into transactions.",
+        when: "Use this when the user gives a broker's file. The broker is recognised unless named. Give several files at once: rows that overlap count once. Splits are often missing from exports and must be added by hand.",
+        returns: "Returns the transactions as lines of text to pass on as `cgt_content`, with every row that was not understood as a warning with file and line, and duplicates between files.",
+        asks: &["Here is my Trading 212 export", "Import these two broker files"],
+    },
+    version: "1.0.0",
+    aliases: &[],
+    permissions: &["cgt:read"],
+    category: Category::Analysis,
+    response_time: ResponseTime::Medium,
+    cache: CachePolicy::Never,
+    idempotent: true,
+    data: &[],
+    examples: &[
+        Example {
+            shows: "a file in cgtcalculator's form",
+            params: r#"{"files": [{"name": "trades.txt", "content": "B 08/09/2010 BARC 5000 4.1565 9.95 104"}]}"#,
+            expect: Expect::Data(
+                r#"{"cgt_content": "2010-09-08 BUY BARC 5000 @ 4.1565 GBP FEES 113.95 GBP", "count": 1, "warnings": []}"#,
+            ),
+        },
+        Example {
+            shows: "a file that nobody recognises",
+            params: r#"{"files": [{"name": "x.csv", "content": "hello"}]}"#,
+            expect: Expect::Error("BROKER_NOT_RECOGNISED"),
+        },
+    ],
+    tags: &["tax", "uk", "shares", "import", "broker"],
+    rate_limit: None,
+    deprecated: None,
+    annotations: Annotations::CLOSED,
+    listing: Listing::Extra,
+    widget: None,
+}
+.checked();
+
+/// What to import.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Params {
+    /// The files.
+    #[schemars(length(min = 1, max = 20))]
+    files: Vec<FileParam>,
+    /// How many transactions to skip.
+    #[schemars(range(min = 0, max = 10_000_000))]
+    #[serde(default)]
+    offset: usize,
+}
+
+/// A broker's export.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct FileParam {
+    /// What it is called; stands in warnings.
+    #[schemars(length(min = 1, max = 200))]
+    name: Option<String>,
+    /// Whose it is; recognised unless given.
+    broker: Option<BrokerParam>,
+    /// What it holds, as text.
+    #[schemars(length(min = 0, max = 4_000_000))]
+    content: String,
+    /// Schwab's equity awards as JSON text: what vested shares were worth.
+    #[schemars(length(min = 0, max = 4_000_000))]
+    awards: Option<String>,
+    /// For `generic`: what the columns are called.
+    columns: Option<ColumnsParam>,
+}
+
+/// Whose export.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum BrokerParam {
+    /// Charles Schwab.
+    Schwab,
+    /// Trading 212.
+    Trading212,
+    /// Interactive Brokers.
+    InteractiveBrokers,
+    /// Freetrade.
+    Freetrade,
+    /// Vanguard UK.
+    VanguardUk,
+    /// Hargreaves Lansdown.
+    HargreavesLansdown,
+    /// Revolut.
+    Revolut,
+    /// The text form of cgtcalculator.
+    Cgtcalculator,
+    /// Any CSV.
+    Generic,
+}
+
+impl From<BrokerParam> for Broker {
+    fn from(broker: BrokerParam) -> Self {
+        match broker {
+            BrokerParam::Schwab => Self::Schwab,
+            BrokerParam::Trading212 => Self::Trading212,
+            BrokerParam::InteractiveBrokers => Self::InteractiveBrokers,
+            BrokerParam::Freetrade => Self::Freetrade,
+            BrokerParam::VanguardUk => Self::VanguardUk,
+            BrokerParam::HargreavesLansdown => Self::HargreavesLansdown,
+            BrokerParam::Revolut => Self::Revolut,
+            BrokerParam::Cgtcalculator => Self::CgtCalculator,
+            BrokerParam::Generic => Self::Generic,
+        }
+    }
+}
+
+/// What the columns of a CSV are called. Those not named are looked for under their own names.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ColumnsParam {
+    /// The day.
+    #[schemars(length(min = 1, max = 100))]
+    date: Option<String>,
+    /// Words that contain buy, sell or dividend.
+    #[schemars(length(min = 1, max = 100))]
+    action: Option<String>,
+    /// The holding.
+    #[schemars(length(min = 1, max = 100))]
+    ticker: Option<String>,
+    /// How many shares.
+    #[schemars(length(min = 1, max = 100))]
+    quantity: Option<String>,
+    /// For each share.
+    #[schemars(length(min = 1, max = 100))]
+    price: Option<String>,
+    /// Costs of the trade.
+    #[schemars(length(min = 1, max = 100))]
+    fees: Option<String>,
+    /// The currency of price and fees.
+    #[schemars(length(min = 1, max = 100))]
+    currency: Option<String>,
+    /// All of a dividend.
+    #[schemars(length(min = 1, max = 100))]
+    total: Option<String>,
+    /// Tax kept back from a dividend.
+    #[schemars(length(min = 1, max = 100))]
+    tax: Option<String>,
+    /// How days are written; `year_first` unless given.
+    #[serde(default)]
+    dates: DatesParam,
+}
+
+/// How days are written.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+enum DatesParam {
+    /// 2024-01-15.
+    #[default]
+    #[serde(rename = "year_first")]
+    Year,
+    /// 15/01/2024.
+    #[serde(rename = "day_first")]
+    Day,
+    /// 01/15/2024.
+    #[serde(rename = "month_first")]
+    Month,
+}
+
+impl ColumnsParam {
+    fn columns(&self) -> Columns {
+        Columns {
+            date: self.date.clone(),
+            action: self.action.clone(),
+            ticker: self.ticker.clone(),
+            quantity: self.quantity.clone(),
+            price: self.price.clone(),
+            fees: self.fees.clone(),
+            currency: self.currency.clone(),
+            total: self.total.clone(),
+            tax: self.tax.clone(),
+            dates: match self.dates {
+                DatesParam::Year => DateOrder::YearFirst,
+                DatesParam::Day => DateOrder::DayFirst,
+                DatesParam::Month => DateOrder::MonthFirst,
+            },
+        }
+    }
+}
+
+/// What was understood.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// The transactions, a line each, by date; pass it on as `cgt_content`.
+    cgt_content: String,
+    /// How many there are in all.
+    count: usize,
+    /// Which part of them is shown.
+    page: Page,
+    /// Rows that were not understood or need a look, with file and line.
+    warnings: Vec<String>,
+    /// How many warnings there are in all.
+    warning_count: usize,
+    /// Rows that another file has too; they count once.
+    duplicates: Vec<String>,
+    /// How many duplicates there are in all.
+    duplicate_count: usize,
+    /// Rows that are not about shares, by what they are.
+    skipped: Vec<Skipped>,
+}
+
+/// Rows that were passed over.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Skipped {
+    /// What the broker calls them.
+    what: String,
+    /// How many.
+    count: usize,
+}
+
+/// See the module.
+pub(crate) struct ImportTransactions;
+
+impl Tool for ImportTransactions {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    async fn call(&self, params: Params, _cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+        let columns: Vec<Option<Columns>> = params
+            .files
+            .iter()
+            .map(|file| file.columns.as_ref().map(ColumnsParam::columns))
+            .collect();
+        let mut files = Vec::new();
+        for (file, columns) in params.files.iter().zip(&columns) {
+            files.push(File {
+                name: file.name.as_deref().unwrap_or("file"),
+                broker: broker_of(file)?,
+                text: &file.content,
+                awards: file.awards.as_deref(),
+                columns: columns.as_ref(),
+            });
+        }
+        let mut imported = read_all(&files);
+        let count = imported.rows.len();
+        let lines = imported.rows.iter().map(|row| dsl::line(&row.transaction));
+        let (shown, page) = pages::fit(lines, params.offset, None, ROOM);
+        let (warning_count, duplicate_count) = (imported.warnings.len(), imported.duplicates.len());
+        let text = format!(
+            "{count} transactions were imported; {warning_count} rows need a look, {duplicate_count} stand in more than one file."
+        );
+        let table = imported
+            .warnings
+            .iter()
+            .take(MOST_LISTED)
+            .fold(Table::new(["needs a look"]), |table, warning| table.row([warning]));
+        imported.warnings.truncate(MOST_LISTED);
+        imported.duplicates.truncate(MOST_LISTED);
+        let understood = u64::try_from(count).unwrap_or(u64::MAX);
+        let left_out = u64::try_from(warning_count).unwrap_or(u64::MAX);
+        let evidence =
+            Evidence::from(Source::new(SourceClass::UserSupplied, "the broker's export"))
+                .complete(understood, understood.saturating_add(left_out));
+        let parsed = Parsed { rows: imported.rows, notices: Vec::new() };
+        let echo = content::echo(&parsed).filter(|_| count > 0);
+        let skipped =
+            imported.skipped.into_iter().map(|(what, count)| Skipped { what, count }).collect();
+        let output = Output {
+            cgt_content: shown.join("\n"),
+            count,
+            page,
+            warnings: imported.warnings,
+            warning_count,
+            duplicates: imported.duplicates,
+            duplicate_count,
+            skipped,
+        };
+        let mut reply = Reply::new(output, text, evidence)
+            .table(table)
+            .assuming("foreign amounts are converted at HMRC's monthly rates, not at the broker's");
+        if let Some(text) = echo {
+            reply = reply.next(NextAction::new(
+                "validate_transactions",
+                json!({"cgt_content": text}),
+                "check that the records are complete",
+            ));
+        }
+        Ok(reply)
+    }
+}
+
+fn broker_of(file: &FileParam) -> Result<Broker, ToolError> {
+    let named =
+        file.broker.map(Broker::from).or_else(|| file.columns.as_ref().map(|_| Broker::Generic));
+    named.or_else(|| Broker::recognise(&file.content)).ok_or_else(|| {
+        let name = file.name.as_deref().unwrap_or("file");
+        let known: Vec<&str> = Broker::ALL.iter().map(|broker| broker.as_str()).collect();
+        ToolError::validation(
+            "BROKER_NOT_RECOGNISED",
+            format!("whose export `{name}` is cannot be recognised"),
+        )
+        .hint(format!(
+            "name the `broker`: one of {}; `generic` takes a map of the columns",
+            known.join(", ")
+        ))
+        .detail("value", name)
+    })
+}
