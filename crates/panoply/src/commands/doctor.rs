@@ -1,6 +1,7 @@
 //! `panoply doctor`: what is installed, where data are kept, and what is missing.
 //!
-//! It only looks: nothing is created, changed or repaired. Each finding that is not well says
+//! It only looks: nothing is changed or repaired, and the one file it makes, to see whether the
+//! home can be written, is gone at once. Each finding that is not well says
 //! what to do about it.
 
 use std::path::Path;
