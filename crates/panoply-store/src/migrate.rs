@@ -43,8 +43,11 @@ pub fn open(
     durability: Durability,
     migrations: &[Migration],
 ) -> Result<Connection, StoreError> {
-    let mut connection = sqlite::open(file, durability)?;
+    // A step that a loss of power undoes is taken again at the next start, so it need not wait
+    // for the disk.
+    let mut connection = sqlite::open(file, Durability::Normal)?;
     migrate(&mut connection, file, migrations)?;
+    sqlite::set_durability(&connection, durability).map_err(StoreError::about(file))?;
     Ok(connection)
 }
 

@@ -36,17 +36,27 @@ impl Durability {
 
 /// Opens a file for reading and writing; makes it, and its folder, for this user alone.
 pub fn open(file: &Path, durability: Durability) -> Result<Connection, StoreError> {
-    create_private(file)
-        .map_err(|source| StoreError::Unopenable { file: file.to_owned(), source })?;
+    let unopenable = |source| StoreError::Unopenable { file: file.to_owned(), source };
+    create_private(file).map_err(unopenable)?;
+    let is_empty = fs::metadata(file).map_err(unopenable)?.len() == 0;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let set_up = || {
         let connection = Connection::open_with_flags(file, flags)?;
         harden(&connection)?;
+        if is_empty {
+            // There is nothing to lose yet. SQLite would wait for the disk half a dozen times.
+            connection.pragma_update(None, "synchronous", "OFF")?;
+        }
         connection.pragma_update(None, "journal_mode", "WAL")?;
         set_durability(&connection, durability)?;
         Ok(connection)
     };
-    set_up().map_err(StoreError::about(file))
+    let connection = set_up().map_err(StoreError::about(file))?;
+    if is_empty {
+        // From here on there is: after a loss of power, a log beside an empty file is thrown away.
+        sync_with_folder(file).map_err(unopenable)?;
+    }
+    Ok(connection)
 }
 
 /// Opens an existing file to look and not touch.
@@ -90,6 +100,19 @@ pub(crate) fn create_private(file: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         // SQLite has a better word for a file that cannot be made here.
         Err(error) => Err(error),
+    }
+}
+
+/// Waits until the file and its name are on disk.
+fn sync_with_folder(file: &Path) -> io::Result<()> {
+    fs::File::open(file)?.sync_all()?;
+    match file.parent() {
+        // Other systems cannot open a folder, and do not need to.
+        Some(folder) if cfg!(unix) => {
+            let here = folder.as_os_str().is_empty();
+            fs::File::open(if here { Path::new(".") } else { folder })?.sync_all()
+        }
+        Some(_) | None => Ok(()),
     }
 }
 
