@@ -19,5 +19,6 @@ mod resources;
 mod server;
 mod tools;
 pub mod transport;
+mod widgets;
 
 pub use server::McpServer;

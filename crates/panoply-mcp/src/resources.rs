@@ -14,6 +14,7 @@ use rmcp::model::{
 use crate::page::{PAGE_SIZE, Page, page};
 use crate::server::Inner;
 use crate::tools::LIST_TTL_MS;
+use crate::widgets;
 
 /// The addresses this caller may read.
 pub(crate) fn list(
@@ -21,8 +22,9 @@ pub(crate) fn list(
     request: Option<PaginatedRequestParams>,
     caller: &Caller,
 ) -> Result<ListResourcesResult, ErrorData> {
-    let Page { items, next } =
-        page(server.kernel.resources(&server.scope, caller), request, PAGE_SIZE)?;
+    let mut resources = server.kernel.resources(&server.scope, caller);
+    resources.extend(widgets::list(&server.kernel, &server.scope, caller));
+    let Page { items, next } = page(resources, request, PAGE_SIZE)?;
     let mut result = ListResourcesResult::with_all_items(items.into_iter().map(listed).collect())
         .with_ttl_ms(LIST_TTL_MS)
         .with_cache_scope(CacheScope::Private);
@@ -53,6 +55,9 @@ pub(crate) async fn read(
     uri: &str,
     cx: CallContext,
 ) -> Result<ReadResourceResponse, ErrorData> {
+    if let Some(page) = widgets::read(&server.kernel, &server.scope, &cx.caller, uri) {
+        return Ok(ReadResourceResult::new(vec![contents(page)]).into());
+    }
     match server.kernel.read_resource(&server.scope, uri, &cx).await {
         Ok(found) => Ok(ReadResourceResult::new(vec![contents(found)]).into()),
         Err(error) => Err(refused(&error, &cx)),

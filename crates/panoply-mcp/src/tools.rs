@@ -80,11 +80,12 @@ pub(crate) async fn call(
     let level = logging::wanted(&server.surface, &context);
     let trace_id = cx.trace_id;
     let input = Value::Object(request.arguments.unwrap_or_default());
-    let call = pipeline::call(
+    // Boxed: it would stand twice in the future of this function, once on each way below.
+    let call = Box::pin(pipeline::call(
         &server.kernel,
         Request { tool: &request.name, input, scope: &server.scope },
         cx,
-    );
+    ));
     let envelope = match progress {
         Some(progress) => progress.while_running(&server.surface, call).await,
         None => call.await,

@@ -13,6 +13,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value, json};
 
 use super::methods::misfit;
+use super::quick_call;
 
 /// What a line, or the body of a POST, turned out to be.
 #[derive(Debug)]
@@ -55,6 +56,9 @@ impl MissingId {
 /// Parses one message. Surrounding white space has already been removed.
 pub(crate) fn parse(text: &[u8]) -> Frame {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
+    if let Some(call) = quick_call::parse(text) {
+        return Frame::Message(Box::new(call));
+    }
     match serde_json::from_slice::<ClientJsonRpcMessage>(text) {
         Ok(JsonRpcMessage::Request(request)) => match request.request {
             ClientRequest::CustomRequest(custom) => {

@@ -16,6 +16,7 @@ use panoply_contract::resource::{
     Completer, CompletionTarget, Resource, ResourceBody, ResourceContent, ResourceProvider,
     ResourceTemplate,
 };
+use panoply_contract::spec::Widget;
 use panoply_contract::testing::kernel_in_memory;
 
 /// A kernel with the fixture pack and, to tell packs apart, an empty one.
@@ -83,7 +84,10 @@ const BASE: ToolSpec = ToolSpec {
 };
 
 const ECHO: ToolSpec = BASE.checked();
-const COUNT: ToolSpec = ToolSpec { name: "count-up", aliases: &[], ..BASE }.checked();
+const COUNT: ToolSpec =
+    ToolSpec { name: "count-up", aliases: &[], widget: Some(PAGE), ..BASE }.checked();
+const PAGE: Widget =
+    Widget { resource_uri: "ui://fixture/count-v1.html", invoking: "Counting", invoked: "Counted" };
 const PANIC: ToolSpec = ToolSpec { name: "panic-now", aliases: &[], ..BASE }.checked();
 const WAIT: ToolSpec =
     ToolSpec { name: "wait-long", aliases: &[], response_time: ResponseTime::Slow, ..BASE }

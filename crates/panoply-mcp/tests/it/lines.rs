@@ -230,6 +230,25 @@ async fn resources_are_listed_and_read() {
 }
 
 #[tokio::test]
+async fn every_page_that_a_tool_declares_is_there() {
+    let mut session = session();
+    let tools = session.ask(&request(1, "tools/list", json!({}))).await;
+    let tools = tools["result"]["tools"].as_array().unwrap();
+    let counting = tools.iter().find(|tool| tool["name"] == "count-up").unwrap();
+    let uri = &counting["_meta"]["ui"]["resourceUri"];
+    assert_eq!(uri, &counting["_meta"]["openai/outputTemplate"]);
+    let listed = session.ask(&request(2, "resources/list", json!({}))).await;
+    let listed = listed["result"]["resources"].as_array().unwrap();
+    assert!(listed.iter().any(|resource| &resource["uri"] == uri), "{listed:?}");
+    let page = session.ask(&request(3, "resources/read", json!({"uri": uri}))).await;
+    let page = &page["result"]["contents"][0];
+    assert_eq!(page["mimeType"], "text/html;profile=mcp-app");
+    assert!(page["text"].as_str().unwrap().starts_with("<!doctype html>"));
+    let other = json!({"uri": "ui://fixture/none-v1.html"});
+    assert_eq!(session.ask(&request(4, "resources/read", other)).await["error"]["code"], -32002);
+}
+
+#[tokio::test]
 async fn prompts_are_listed_and_filled() {
     let mut session = session();
     let listed = session.ask(&request(1, "prompts/list", json!({}))).await;
