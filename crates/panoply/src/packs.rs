@@ -1,6 +1,6 @@
 //! The packs of this build. A new pack is one line in [`ALL`].
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use panoply_contract::pack::Pack;
@@ -38,27 +38,40 @@ pub struct Known {
 pub type Make = fn(&PackConfig) -> Result<Pack, Failure>;
 
 /// What a pack is made from.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct PackConfig {
-    /// The folder for what packs keep; `None` when nothing can be kept, or should not be. Each
-    /// file in it starts with the name of its pack.
-    pub folder: Option<PathBuf>,
+    /// What it works on.
+    pub data: Data,
     /// Its own settings: the table `[pack.NAME]` of the settings file.
     pub settings: toml::Table,
 }
 
+/// What packs that keep data work on.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Data {
+    /// Files in this folder, each of which starts with the name of its pack.
+    Kept(PathBuf),
+    /// Nothing that lasts, because there is no place for it; tools that change data are off.
+    Forgotten,
+    /// The data that the examples of the tools are about, for checks and documentation.
+    Sample,
+}
+
 impl PackConfig {
-    /// A file in the folder.
+    /// A file of the pack, where files can be kept.
     fn file(&self, name: &str) -> Option<PathBuf> {
-        self.folder.as_ref().map(|folder| folder.join(name))
+        match &self.data {
+            Data::Kept(folder) => Some(folder.join(name)),
+            Data::Forgotten | Data::Sample => None,
+        }
     }
 }
 
-/// The packs that were asked for, or all that there are. `folder` is where they may keep data.
-pub fn make(config: &Config, folder: Option<&Path>) -> Result<Vec<Pack>, Failure> {
+/// The packs that were asked for, or all that there are.
+pub fn make(config: &Config, data: &Data) -> Result<Vec<Pack>, Failure> {
     let made = choose(&config.packs)?.into_iter().map(|(known, make)| {
         let settings = config.pack_settings.get(known.name).cloned().unwrap_or_default();
-        make(&PackConfig { folder: folder.map(Path::to_owned), settings })
+        make(&PackConfig { data: data.clone(), settings })
     });
     made.collect()
 }
@@ -161,7 +174,7 @@ mod tests {
     fn settings_of_a_pack_are_checked() {
         let made = |make: Make, settings: &str| {
             let settings = settings.parse().unwrap();
-            make(&PackConfig { folder: None, settings }).map(|pack| pack.info().name)
+            make(&PackConfig { data: Data::Sample, settings }).map(|pack| pack.info().name)
         };
         assert_eq!(made(cgt, "errors = 'result'").unwrap(), "cgt");
         let cases = [

@@ -16,7 +16,7 @@ use panoply_store::{Home, SqliteAuditLog, SqliteIdempotencyStore, StoreError, Sy
 
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::packs;
+use crate::packs::{self, Data};
 
 /// The kernel, and where its records go.
 pub struct House {
@@ -41,7 +41,7 @@ impl House {
     pub fn open(config: &Config) -> Result<Self, Failure> {
         match Stores::open(config) {
             Ok(stores) => {
-                let packs = packs::make(config, Some(&stores.home.packs()))?;
+                let packs = packs::make(config, &Data::Kept(stores.home.packs()))?;
                 let settings = settings(config, config.read_only);
                 let world = World {
                     clock: clock(),
@@ -57,18 +57,20 @@ impl House {
                     why,
                     "nothing can be kept: calls are recorded in memory only, and tools that change data are off; see `panoply doctor`"
                 );
-                Self::without_home(config, why, vec![Arc::new(CallLog)], true)
+                Self::without_home(config, why, vec![Arc::new(CallLog)], true, &Data::Forgotten)
             }
         }
     }
 
-    /// A kernel to look at and to try, which leaves no trace: not in the audit log, nowhere.
+    /// A kernel to look at and to try, over the data of the examples. It leaves no trace: not in
+    /// the audit log, nowhere.
     pub fn in_memory(config: &Config) -> Result<Self, Failure> {
         Self::without_home(
             config,
             "nothing was to be kept".to_owned(),
             Vec::new(),
             config.read_only,
+            &Data::Sample,
         )
     }
 
@@ -77,8 +79,9 @@ impl House {
         why: String,
         observers: Vec<Arc<dyn Observer>>,
         read_only: bool,
+        data: &Data,
     ) -> Result<Self, Failure> {
-        let packs = packs::make(config, None)?;
+        let packs = packs::make(config, data)?;
         let world = World {
             clock: clock(),
             audit: Arc::new(MemoryAuditLog::default()),
