@@ -16,6 +16,7 @@ pub mod json;
 pub mod money;
 pub mod number;
 pub mod parameters;
+pub mod pdf;
 pub mod problem;
 pub mod ratio;
 pub mod sa108;

@@ -16,6 +16,7 @@ mod get_fx_rate;
 mod import_transactions;
 mod options;
 mod pages;
+mod paper;
 mod parse_transactions;
 mod person;
 mod sa108_summary;
@@ -24,6 +25,7 @@ mod validate_transactions;
 mod wire;
 
 pub use dialect::ErrorForm;
+pub use paper::{PaperReport, report_on_paper};
 pub use settings::{BadSettings, Settings};
 
 use std::sync::Arc;

@@ -1,0 +1,242 @@
+//! A light writer of PDF: A4 pages of text in the fonts that every reader has.
+//!
+//! ISO 32000-1: a catalog, a page tree, two fonts of the standard fourteen and one stream of
+//! text a page. Nothing is compressed and nothing is dated, so the same report gives the same
+//! bytes.
+
+use std::fmt::Write as _;
+
+const WIDTH: u32 = 595;
+const HEIGHT: u32 = 842;
+const MARGIN: u32 = 50;
+const BOTTOM: u32 = 60;
+
+/// How a line looks.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Style {
+    /// The title of the whole.
+    Title,
+    /// The title of a part.
+    Heading,
+    /// Prose.
+    Text,
+    /// Rows of a table: all characters are equally wide, so columns stand.
+    Row,
+    /// The head of a table.
+    RowHead,
+}
+
+impl Style {
+    const fn font(self) -> &'static str {
+        match self {
+            Self::Title | Self::Heading => "F2",
+            Self::Text => "F1",
+            Self::Row => "F3",
+            Self::RowHead => "F4",
+        }
+    }
+
+    const fn size(self) -> u32 {
+        match self {
+            Self::Title => 18,
+            Self::Heading => 12,
+            Self::Text => 9,
+            Self::Row | Self::RowHead => 8,
+        }
+    }
+
+    const fn leading(self) -> u32 {
+        self.size() + self.size() / 3 + 1
+    }
+
+    /// How many characters fit on a line, by the width of an average one.
+    const fn characters(self) -> usize {
+        match self {
+            Self::Title => 50,
+            Self::Heading => 75,
+            Self::Text => 105,
+            // Courier is 0.6 of its size wide.
+            Self::Row | Self::RowHead => 103,
+        }
+    }
+}
+
+/// A document while it is written.
+pub(super) struct Paper {
+    pages: Vec<String>,
+    y: u32,
+}
+
+impl Paper {
+    pub(super) fn new() -> Self {
+        Self { pages: vec![String::new()], y: HEIGHT - MARGIN }
+    }
+
+    /// Writes text, broken between words where it is too long; starts a page when one is full.
+    pub(super) fn write(&mut self, style: Style, text: &str) {
+        for line in broken(text, style.characters()) {
+            self.line(style, &line);
+        }
+    }
+
+    /// Leaves some room.
+    pub(super) fn gap(&mut self, points: u32) {
+        self.y = self.y.saturating_sub(points);
+    }
+
+    /// Starts a page unless this much room is left.
+    pub(super) fn keep_together(&mut self, points: u32) {
+        if self.y < BOTTOM + points {
+            self.turn();
+        }
+    }
+
+    fn line(&mut self, style: Style, text: &str) {
+        if self.y < BOTTOM + style.leading() {
+            self.turn();
+        }
+        self.y -= style.leading();
+        put(self.pages.last_mut(), style, self.y, text);
+    }
+
+    fn turn(&mut self) {
+        self.pages.push(String::new());
+        self.y = HEIGHT - MARGIN;
+    }
+
+    /// The document.
+    pub(super) fn finish(mut self, title: &str) -> Vec<u8> {
+        let count = self.pages.len();
+        for (number, page) in (1..).zip(&mut self.pages) {
+            put(Some(page), Style::Text, 30, &format!("{title}    page {number} of {count}"));
+        }
+        assemble(&self.pages, title)
+    }
+}
+
+fn put(page: Option<&mut String>, style: Style, y: u32, text: &str) {
+    if let Some(page) = page {
+        let _ = writeln!(
+            page,
+            "BT /{} {} Tf {MARGIN} {y} Td ({}) Tj ET",
+            style.font(),
+            style.size(),
+            escaped(text)
+        );
+    }
+}
+
+/// Objects 1 to 6 are catalog, page tree and fonts; then two for each page.
+fn assemble(pages: &[String], title: &str) -> Vec<u8> {
+    const FIRST_PAGE: usize = 8;
+    let fonts = ["Helvetica", "Helvetica-Bold", "Courier", "Courier-Bold"];
+    let kids: Vec<String> =
+        (0..pages.len()).map(|page| format!("{} 0 R", FIRST_PAGE + 2 * page)).collect();
+    let mut objects = vec![
+        "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),
+        format!("<< /Type /Pages /Kids [{}] /Count {} >>", kids.join(" "), pages.len()),
+    ];
+    objects.extend(fonts.iter().map(|font| {
+        format!("<< /Type /Font /Subtype /Type1 /BaseFont /{font} /Encoding /WinAnsiEncoding >>")
+    }));
+    objects.push(format!("<< /Title ({}) /Producer (Panoply) >>", escaped(title)));
+    for (place, page) in pages.iter().enumerate() {
+        objects.push(format!(
+            "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] /Resources << /Font << /F1 3 0 R /F2 4 0 R /F3 5 0 R /F4 6 0 R >> >> /Contents {} 0 R >>",
+            FIRST_PAGE + 2 * place + 1
+        ));
+        objects.push(format!("<< /Length {} >>\nstream\n{page}endstream", latin(page).len()));
+    }
+    let mut bytes = b"%PDF-1.4\n".to_vec();
+    let mut offsets = Vec::new();
+    for (number, object) in (1..).zip(&objects) {
+        offsets.push(bytes.len());
+        bytes.extend(latin(&format!("{number} 0 obj\n{object}\nendobj\n")));
+    }
+    let table = bytes.len();
+    let mut end = format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1);
+    for offset in offsets {
+        let _ = writeln!(end, "{offset:010} 00000 n ");
+    }
+    let _ = write!(
+        end,
+        "trailer\n<< /Size {} /Root 1 0 R /Info 7 0 R >>\nstartxref\n{table}\n%%EOF\n",
+        objects.len() + 1
+    );
+    bytes.extend(end.into_bytes());
+    bytes
+}
+
+/// Text as WinAnsi bytes; what that has no sign for becomes a question mark.
+fn latin(text: &str) -> Vec<u8> {
+    text.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?')).collect()
+}
+
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '(' | ')' | '\\' => out.extend(['\\', c]),
+            '\n' | '\r' | '\t' => out.push(' '),
+            '\u{2013}' | '\u{2014}' => out.push('-'),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// A text in lines of at most `most` characters. What is wider than a line is cut.
+fn broken(text: &str, most: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut rest = text;
+    while rest.chars().count() > most {
+        let end = rest.char_indices().nth(most).map_or(rest.len(), |(place, _)| place);
+        let head = rest.get(..end).unwrap_or(rest);
+        let between_words = rest.get(end..).is_some_and(|after| after.starts_with(' '));
+        let last_space = head.rfind(' ').filter(|cut| *cut > 0 && !between_words);
+        let cut = last_space.unwrap_or(end);
+        lines.push(rest.get(..cut).unwrap_or_default().to_owned());
+        rest = rest.get(cut..).unwrap_or_default().trim_start();
+    }
+    lines.push(rest.to_owned());
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_says_where_its_objects_are() {
+        let mut paper = Paper::new();
+        for number in 0..200 {
+            paper.write(Style::Row, &format!("row {number} (£5)"));
+        }
+        let bytes = paper.finish("Test");
+        let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
+        assert!(text.starts_with("%PDF-1.4") && text.ends_with("%%EOF\n"));
+        let table: usize =
+            text.rsplit("startxref\n").next().unwrap().lines().next().unwrap().parse().unwrap();
+        assert!(bytes[table..].starts_with(b"xref"));
+        let listed: String = bytes[table..].iter().map(|byte| char::from(*byte)).collect();
+        for (number, entry) in (1..).zip(listed.lines().filter(|line| line.ends_with(" n "))) {
+            let offset: usize = entry[..10].parse().unwrap();
+            let start = format!("{number} 0 obj\n");
+            assert!(bytes[offset..].starts_with(start.as_bytes()), "{entry}");
+            let object = &bytes[offset..];
+            let text: String = object.iter().take(60).map(|byte| char::from(*byte)).collect();
+            let Some(length) = text.split("/Length ").nth(1) else { continue };
+            let length: usize = length.split(' ').next().unwrap().parse().unwrap();
+            let body = text.find("stream\n").unwrap() + "stream\n".len();
+            assert!(object[body + length..].starts_with(b"endstream"), "{number}");
+        }
+        assert!(text.contains("page 1 of 4"), "{}", text.matches("/Type /Page ").count());
+    }
+
+    #[test]
+    fn long_texts_are_broken_between_words() {
+        assert_eq!(broken("one two three", 7), ["one two", "three"]);
+        assert_eq!(broken("abcdefghij", 4), ["abcd", "efgh", "ij"]);
+        assert_eq!(broken("", 4), [""]);
+    }
+}
