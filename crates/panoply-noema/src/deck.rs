@@ -68,6 +68,11 @@ impl DeckName {
         }
     }
 
+    /// For decks whose own name cannot be one.
+    pub(crate) fn imported() -> Self {
+        Self("Imported".to_owned())
+    }
+
     /// The whole name.
     pub fn as_str(&self) -> &str {
         &self.0

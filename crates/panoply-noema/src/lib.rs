@@ -4,6 +4,7 @@
 //! [`card`] are what a collection is made of, [`store`] keeps it and [`search`] finds things in
 //! it. None of this knows of tools; what an agent sees is declared in `tools/`.
 
+pub mod anki;
 pub mod card;
 pub mod deck;
 pub mod fsrs;

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::card::{Card, Hold, Receipt, Review, ReviewKind};
 use crate::deck::{DeckOptions, LeechAction};
-use crate::fsrs::{Micros, Phase, Rating, Schedule, Seed};
+use crate::fsrs::{DAY, Memory, Micros, Phase, Rating, Schedule, Seed};
 use crate::ids::{CardId, DeckId, ReviewId, SessionId};
 use crate::library;
 use crate::numbers::{real, whole};
@@ -214,7 +214,7 @@ fn record(
     now: Micros,
 ) -> Result<Outcome, Problem> {
     let scheduler = options.scheduler();
-    let before = card.schedule;
+    let before = with_memory(&card);
     let predicted = scheduler.retrievability(&before, now);
     card.schedule = scheduler.answer(&before, answer.rating, now, seed(&card));
     card.reps += 1;
@@ -271,6 +271,24 @@ fn record(
         ledger.put_session(&session)?;
     }
     Ok(outcome)
+}
+
+/// The schedule of a card, with a memory in its place if it comes from a scheduler that had
+/// none: an interval is about what it takes for recall to fall to nine in ten.
+fn with_memory(card: &Card) -> Schedule {
+    let mut schedule = card.schedule;
+    if schedule.memory.is_none() && schedule.phase != Phase::New {
+        let stability = f64::from(schedule.interval_days.max(1));
+        let difficulty = if card.ease > 0 {
+            (11.0 - 2.4 * real(card.ease) / 1000.0).clamp(1.0, 10.0)
+        } else {
+            5.0
+        };
+        schedule.memory = Some(Memory { stability, difficulty });
+        let interval = i64::from(schedule.interval_days) * DAY;
+        schedule.last_review = schedule.last_review.or(Some(schedule.due - interval));
+    }
+    schedule
 }
 
 /// At the threshold, and then after every half of it.

@@ -2,5 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail tests")]
 
+mod anki;
 mod fsrs_reference;
 mod study;

@@ -11,6 +11,7 @@ use unicode_normalization::char::is_combining_mark;
 use crate::fsrs::Parameters;
 use crate::note::FIELD_SEPARATOR;
 use crate::numbers::real;
+use crate::render;
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
@@ -30,6 +31,9 @@ pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
     connection.create_scalar_function("field", 2, flags, |context| {
         let place = usize::try_from(context.get::<i64>(1)?).unwrap_or(usize::MAX);
         Ok(text(context, 0)?.split(FIELD_SEPARATOR).nth(place).unwrap_or_default().to_owned())
+    })?;
+    connection.create_scalar_function("bare_first", 1, flags, |context| {
+        Ok(render::plain(text(context, 0)?.split(FIELD_SEPARATOR).next().unwrap_or_default()))
     })?;
     connection.create_scalar_function("unaccented", 1, flags, |context| {
         Ok(unaccented(text(context, 0)?))

@@ -86,7 +86,12 @@ impl Clause<'_> {
     fn test(&mut self, test: &Test) -> Result<(), Problem> {
         match test {
             Test::Text(text) => {
-                self.with("n.fields LIKE ? ESCAPE '\\'", [format!("%{}%", pattern::like(text))]);
+                // Markup hides text, so Anki looks at the bare first field as well.
+                let text = format!("%{}%", pattern::like(text));
+                self.with(
+                    "n.fields LIKE ? ESCAPE '\\' OR (n.fields GLOB '*[<&]*' AND bare_first(n.fields) LIKE ? ESCAPE '\\')",
+                    [text.clone(), text],
+                );
             }
             Test::Regex(text) => {
                 self.with("any_field_matches(?, n.fields)", [format!("(?i){text}")]);

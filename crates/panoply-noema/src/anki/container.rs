@@ -1,0 +1,207 @@
+//! The zip around a package: which format it is, and its media, within limits.
+
+use std::io::{Cursor, Read};
+
+use zip::ZipArchive;
+
+use super::{Package, proto, tables};
+use crate::problem::Problem;
+
+/// What a package may hold. One that wants more is refused before it fills the memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The collection, unpacked, in bytes.
+    pub collection: u64,
+    /// One medium, unpacked, in bytes.
+    pub medium: u64,
+    /// All media, unpacked, in bytes.
+    pub media: u64,
+    /// Files in the zip.
+    pub files: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        const MIB: u64 = 1 << 20;
+        Self { collection: 1024 * MIB, medium: 64 * MIB, media: 1024 * MIB, files: 200_000 }
+    }
+}
+
+/// Reads a package, `.apkg` or `.colpkg`, of whichever format.
+pub fn read(bytes: &[u8], limits: Limits) -> Result<Package, Problem> {
+    let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| {
+        bad(format!("this is not an Anki package: it cannot be read as a zip ({error})"))
+    })?;
+    if zip.len() > limits.files {
+        return Err(bad(format!(
+            "the package has {} files, at most {} are read",
+            zip.len(),
+            limits.files
+        )));
+    }
+    let format = Format::of(&mut zip)?;
+    let collection = member(&mut zip, format.collection(), limits.collection)?
+        .ok_or_else(|| bad(format!("the package has no `{}`", format.collection())))?;
+    let collection = match format {
+        Format::Latest => unpacked(&collection, limits.collection, format.collection())?,
+        Format::Legacy1 | Format::Legacy2 => collection,
+    };
+    let mut package = tables::read(&collection)?;
+    media(&mut zip, format, limits, &mut package)?;
+    Ok(package)
+}
+
+/// The three formats.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Format {
+    Legacy1,
+    Legacy2,
+    Latest,
+}
+
+impl Format {
+    fn of(zip: &mut Zip<'_>) -> Result<Self, Problem> {
+        let meta = member(zip, "meta", 1 << 16)?;
+        match meta.map(|meta| proto::number(&meta, 1)) {
+            // Packages from before `meta` say it by the name of their collection.
+            None if zip.index_for_name("collection.anki21").is_some() => Ok(Self::Legacy2),
+            None | Some(0 | 1) => Ok(Self::Legacy1),
+            Some(2) => Ok(Self::Legacy2),
+            Some(3) => Ok(Self::Latest),
+            Some(other) => Err(bad(format!(
+                "the package has format {other}, which is newer than this program; export it from Anki with support for older versions"
+            ))),
+        }
+    }
+
+    const fn collection(self) -> &'static str {
+        match self {
+            Self::Legacy1 => "collection.anki2",
+            Self::Legacy2 => "collection.anki21",
+            Self::Latest => "collection.anki21b",
+        }
+    }
+}
+
+type Zip<'a> = ZipArchive<Cursor<&'a [u8]>>;
+
+fn media(
+    zip: &mut Zip<'_>,
+    format: Format,
+    limits: Limits,
+    package: &mut Package,
+) -> Result<(), Problem> {
+    let Some(list) = member(zip, "media", limits.medium)? else { return Ok(()) };
+    let names = match format {
+        Format::Latest => {
+            let list = unpacked(&list, limits.medium, "media")?;
+            latest_names(&list)
+        }
+        Format::Legacy1 | Format::Legacy2 => legacy_names(&list)?,
+    };
+    let mut total = 0;
+    for (member_name, name) in names {
+        if !is_plain_name(&name) {
+            package.left_out.push(format!("medium `{}`: its name is a path", name.escape_debug()));
+            continue;
+        }
+        let Some(bytes) = member(zip, &member_name, limits.medium)? else {
+            package.left_out.push(format!("medium `{name}`: it is not in the package"));
+            continue;
+        };
+        let bytes = match format {
+            Format::Latest => unpacked(&bytes, limits.medium, &name)?,
+            Format::Legacy1 | Format::Legacy2 => bytes,
+        };
+        total += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        if total > limits.media {
+            return Err(bad(format!(
+                "the media of the package are larger than {} bytes",
+                limits.media
+            )));
+        }
+        package.media.push((name, bytes));
+    }
+    Ok(())
+}
+
+/// `{"0": "dot.png"}`.
+fn legacy_names(list: &[u8]) -> Result<Vec<(String, String)>, Problem> {
+    let names: std::collections::BTreeMap<String, String> = serde_json::from_slice(list)
+        .map_err(|error| bad(format!("the list of media cannot be read: {error}")))?;
+    Ok(names.into_iter().collect())
+}
+
+/// Entries in the order of the members `0`, `1` and so on, unless one says another number.
+fn latest_names(list: &[u8]) -> Vec<(String, String)> {
+    let entries = proto::fields(list).filter_map(|(field, value)| match value {
+        proto::Value::Bytes(entry) if field == 1 => Some(entry),
+        _ => None,
+    });
+    let named = |(place, entry): (usize, &[u8])| {
+        let number = proto::number(entry, 255);
+        let member = if number > 0 { number.to_string() } else { place.to_string() };
+        (member, proto::text(entry, 1))
+    };
+    entries.enumerate().map(named).collect()
+}
+
+/// A name that can lie in a folder and nowhere else.
+pub(super) fn is_plain_name(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= 255
+        && !name.starts_with('.')
+        && !name.contains(['/', '\\', ':', '\0'])
+        && !name.chars().any(char::is_control)
+}
+
+fn member(zip: &mut Zip<'_>, name: &str, limit: u64) -> Result<Option<Vec<u8>>, Problem> {
+    let Some(place) = zip.index_for_name(name) else { return Ok(None) };
+    let file = zip
+        .by_index(place)
+        .map_err(|error| bad(format!("`{name}` in the package cannot be read: {error}")))?;
+    limited(file, limit, name).map(Some)
+}
+
+fn unpacked(packed: &[u8], limit: u64, name: &str) -> Result<Vec<u8>, Problem> {
+    let decoder = ruzstd::decoding::StreamingDecoder::new(packed)
+        .map_err(|error| bad(format!("`{name}` in the package is not zstd: {error}")))?;
+    limited(decoder, limit, name)
+}
+
+/// Reads to the end, but not beyond the limit, whatever the headers promise.
+fn limited(from: impl Read, limit: u64, name: &str) -> Result<Vec<u8>, Problem> {
+    let mut bytes = Vec::new();
+    from.take(limit + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| bad(format!("`{name}` in the package is damaged: {error}")))?;
+    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {
+        return Err(bad(format!("`{name}` in the package is larger than {limit} bytes")));
+    }
+    Ok(bytes)
+}
+
+pub(super) fn bad(message: String) -> Problem {
+    Problem::File(message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_a_path_is_not_a_name() {
+        for (name, plain) in [
+            ("dot.png", true),
+            ("ภาพ 1.jpg", true),
+            ("../../etc/passwd", false),
+            ("/etc/passwd", false),
+            ("C:\\x", false),
+            (".bashrc", false),
+            ("a\0b", false),
+            ("", false),
+        ] {
+            assert_eq!(is_plain_name(name), plain, "name: {name:?}");
+        }
+    }
+}

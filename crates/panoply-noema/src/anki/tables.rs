@@ -1,0 +1,238 @@
+//! The collection inside a package: schema 11, which keeps JSON, and schema 18, which keeps
+//! protocol buffers.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use rusqlite::{Connection, Row};
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::container::bad;
+use super::{Package, PackagedCard, PackagedDeck, PackagedNote, proto};
+use crate::card::{Review, ReviewKind};
+use crate::ids::{CardId, NoteTypeId, ReviewId};
+use crate::note::{NoteType, Template};
+use crate::problem::Problem;
+
+/// Reads the tables of a collection.
+pub(super) fn read(collection: &[u8]) -> Result<Package, Problem> {
+    let mut connection = Connection::open_in_memory()?;
+    // A file in memory has no log beside it, so one that says it had is told it has not
+    // (bytes 18 and 19 of the header, "The Database File Format" 1.3.3).
+    let told = |(place, byte): (usize, &u8)| if place >= 18 && *byte == 2 { 1 } else { *byte };
+    let head: Vec<u8> = collection.iter().take(20).enumerate().map(told).collect();
+    let rest = collection.get(head.len()..).unwrap_or_default();
+    connection
+        .deserialize_read_exact("main", head.as_slice().chain(rest), collection.len(), true)
+        .map_err(|error| {
+            bad(format!("the collection in the package is not a database: {error}"))
+        })?;
+    tables(&connection).map_err(|problem| match problem {
+        Problem::Store(cause) => bad(format!("the collection in the package is damaged: {cause}")),
+        other => other,
+    })
+}
+
+fn tables(connection: &Connection) -> Result<Package, Problem> {
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.create_collation("unicase", |a, b| a.to_lowercase().cmp(&b.to_lowercase()))?;
+    let (created, version): (i64, i64) =
+        connection
+            .query_row("SELECT crt, ver FROM col", (), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let mut package = Package { created, ..Package::default() };
+    match version {
+        11 => json_tables(connection, &mut package)?,
+        14..=18 => proto_tables(connection, &mut package)?,
+        other => {
+            return Err(bad(format!(
+                "the collection in the package has schema {other}; expected 11 or 18"
+            )));
+        }
+    }
+    package.notes =
+        all(connection, "SELECT id, guid, mid, mod, tags, flds FROM notes ORDER BY id", |row| {
+            Ok(PackagedNote {
+                id: row.get(0)?,
+                guid: row.get(1)?,
+                note_type: row.get(2)?,
+                modified: row.get(3)?,
+                tags: row.get(4)?,
+                fields: row.get(5)?,
+            })
+        })?;
+    let cards = "SELECT id, nid, did, ord, mod, type, queue, due, ivl, factor, reps, lapses, left, odue, odid, flags, data FROM cards ORDER BY id";
+    package.cards = all(connection, cards, card)?;
+    let log = "SELECT id, cid, ease, ivl, lastIvl, factor, time, type FROM revlog ORDER BY id";
+    package.reviews = all(connection, log, review)?;
+    Ok(package)
+}
+
+fn all<T>(
+    connection: &Connection,
+    sql: &str,
+    read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+) -> Result<Vec<T>, Problem> {
+    let mut statement = connection.prepare(sql)?;
+    let rows = statement.query_map((), read)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn card(row: &Row<'_>) -> rusqlite::Result<PackagedCard> {
+    Ok(PackagedCard {
+        id: row.get(0)?,
+        note: row.get(1)?,
+        deck: row.get(2)?,
+        ordinal: row.get(3)?,
+        modified: row.get(4)?,
+        kind: row.get(5)?,
+        queue: row.get(6)?,
+        due: row.get(7)?,
+        interval: row.get(8)?,
+        ease: row.get(9)?,
+        reps: row.get(10)?,
+        lapses: row.get(11)?,
+        left: row.get(12)?,
+        own_due: row.get(13)?,
+        own_deck: row.get(14)?,
+        flags: row.get(15)?,
+        data: row.get(16)?,
+    })
+}
+
+fn review(row: &Row<'_>) -> rusqlite::Result<Review> {
+    Ok(Review {
+        id: ReviewId(row.get(0)?),
+        card: CardId(row.get(1)?),
+        rating: u8::try_from(row.get::<_, i64>(2)?.clamp(0, 4)).unwrap_or(0),
+        interval: row.get(3)?,
+        last_interval: row.get(4)?,
+        factor: row.get(5)?,
+        taken_ms: row.get(6)?,
+        kind: ReviewKind::from_code(row.get(7)?),
+        predicted: None,
+        felt: None,
+        receipt: None,
+    })
+}
+
+#[derive(Deserialize)]
+struct Model {
+    name: String,
+    #[serde(rename = "type", default)]
+    kind: i64,
+    #[serde(rename = "flds", default)]
+    fields: Vec<Named>,
+    #[serde(rename = "tmpls", default)]
+    templates: Vec<ModelTemplate>,
+    #[serde(default)]
+    css: String,
+}
+
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+    #[serde(default)]
+    ord: i64,
+}
+
+#[derive(Deserialize)]
+struct ModelTemplate {
+    name: String,
+    #[serde(default)]
+    ord: i64,
+    #[serde(default)]
+    qfmt: String,
+    #[serde(default)]
+    afmt: String,
+}
+
+fn json_tables(connection: &Connection, package: &mut Package) -> Result<(), Problem> {
+    let (models, decks): (String, String) =
+        connection
+            .query_row("SELECT models, decks FROM col", (), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let unreadable = |what: &str, error: serde_json::Error| {
+        bad(format!("the {what} of the package cannot be read: {error}"))
+    };
+    let models: BTreeMap<String, Model> =
+        serde_json::from_str(&models).map_err(|error| unreadable("note types", error))?;
+    for (id, mut model) in models {
+        model.fields.sort_by_key(|field| field.ord);
+        model.templates.sort_by_key(|template| template.ord);
+        package.note_types.push(NoteType {
+            id: NoteTypeId(id.parse().unwrap_or_default()),
+            name: model.name,
+            cloze: model.kind == 1,
+            fields: model.fields.into_iter().map(|field| field.name).collect(),
+            templates: model
+                .templates
+                .into_iter()
+                .map(|template| Template {
+                    name: template.name,
+                    question: template.qfmt,
+                    answer: template.afmt,
+                })
+                .collect(),
+            css: model.css,
+        });
+    }
+    let decks: BTreeMap<String, Value> =
+        serde_json::from_str(&decks).map_err(|error| unreadable("decks", error))?;
+    for (id, deck) in decks {
+        let filtered = deck.get("dyn").and_then(Value::as_i64) == Some(1);
+        let search = deck.pointer("/terms/0/0").and_then(Value::as_str).unwrap_or_default();
+        package.decks.push(PackagedDeck {
+            id: id.parse().unwrap_or_default(),
+            name: deck.get("name").and_then(Value::as_str).unwrap_or("Default").to_owned(),
+            search: filtered.then(|| search.to_owned()),
+        });
+    }
+    Ok(())
+}
+
+/// Numbers of fields are those of Anki 26's descriptors.
+fn proto_tables(connection: &Connection, package: &mut Package) -> Result<(), Problem> {
+    let mut fields: BTreeMap<i64, Vec<String>> = BTreeMap::new();
+    for (note_type, name) in
+        all(connection, "SELECT ntid, name FROM fields ORDER BY ntid, ord", |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
+        })?
+    {
+        fields.entry(note_type).or_default().push(name);
+    }
+    let mut templates: BTreeMap<i64, Vec<Template>> = BTreeMap::new();
+    for (note_type, name, config) in
+        all(connection, "SELECT ntid, name, config FROM templates ORDER BY ntid, ord", |row| {
+            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, Vec<u8>>(2)?))
+        })?
+    {
+        let template =
+            Template { name, question: proto::text(&config, 1), answer: proto::text(&config, 2) };
+        templates.entry(note_type).or_default().push(template);
+    }
+    package.note_types =
+        all(connection, "SELECT id, name, config FROM notetypes ORDER BY id", |row| {
+            let (id, config): (i64, Vec<u8>) = (row.get(0)?, row.get(2)?);
+            Ok(NoteType {
+                id: NoteTypeId(id),
+                name: row.get(1)?,
+                cloze: proto::number(&config, 1) == 1,
+                fields: fields.remove(&id).unwrap_or_default(),
+                templates: templates.remove(&id).unwrap_or_default(),
+                css: proto::text(&config, 3),
+            })
+        })?;
+    package.decks = all(connection, "SELECT id, name, kind FROM decks ORDER BY id", |row| {
+        let (name, kind): (String, Vec<u8>) = (row.get(1)?, row.get(2)?);
+        let filtered = proto::bytes(&kind, 2);
+        let term = filtered
+            .and_then(|filtered| proto::bytes(filtered, 2))
+            .map(|term| proto::text(term, 1));
+        Ok(PackagedDeck {
+            id: row.get(0)?,
+            name: name.replace('\u{1f}', "::"),
+            search: filtered.map(|_| term.unwrap_or_default()),
+        })
+    })?;
+    Ok(())
+}

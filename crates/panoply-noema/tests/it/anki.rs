@@ -1,0 +1,267 @@
+//! Anki's packages, read, searched and written.
+
+use std::io::{Cursor, Write};
+
+use panoply_noema::anki::{self, Imported, Limits, Package};
+use panoply_noema::deck::DeckOptions;
+use panoply_noema::fsrs::Micros;
+use panoply_noema::problem::Problem;
+use panoply_noema::search::{self, Node};
+use panoply_noema::store::{NewAction, Order, Store, Timing};
+use serde_json::Value;
+
+use crate::study::{NOON, act, collection};
+
+const LEGACY_1: &[u8] = include_bytes!("../golden/sample_genanki_legacy1.apkg");
+const LEGACY_2: &[u8] = include_bytes!("../golden/sample_anki26_legacy2.apkg");
+const LATEST: &[u8] = include_bytes!("../golden/sample_anki26_latest.apkg");
+const WHOLE: &[u8] = include_bytes!("../golden/sample_anki26.colpkg");
+const ORACLE: &[u8] = include_bytes!("../golden/search_oracle.apkg");
+const QUERIES: &str = include_str!("../golden/search_examples.json");
+
+fn read(bytes: &[u8]) -> Package {
+    anki::read(bytes, Limits::default()).unwrap()
+}
+
+fn imported(store: &dyn Store, package: &Package, now: Micros) -> Imported {
+    act(store, now, |ledger| anki::import(ledger, package, now, &mut |_, _| Ok(()))).0
+}
+
+fn found(store: &dyn Store, query: &str, now: Micros) -> Vec<String> {
+    let timing = Timing { now, calendar: DeckOptions::default().calendar() };
+    let query = search::parse(query).unwrap();
+    store
+        .read(|records| {
+            let cards = records.search(&query, timing, Order::Created, 0, u64::MAX)?.cards;
+            let mut keys = Vec::new();
+            for id in cards {
+                let card = records.card(id)?.unwrap();
+                keys.push(format!("{}/{}", records.note(card.note)?.unwrap().guid, card.ordinal));
+            }
+            keys.sort();
+            Ok(keys)
+        })
+        .unwrap()
+}
+
+#[test]
+fn all_three_formats_hold_the_same_notes() {
+    let notes = |bytes| {
+        let mut notes: Vec<(String, String)> =
+            read(bytes).notes.into_iter().map(|note| (note.guid, note.fields)).collect();
+        notes.sort();
+        notes
+    };
+    let first = notes(LEGACY_1);
+    assert_eq!(first.len(), 8);
+    for (name, bytes) in [("legacy 2", LEGACY_2), ("latest", LATEST), ("whole", WHOLE)] {
+        assert_eq!(notes(bytes), first, "{name}");
+        let package = read(bytes);
+        assert_eq!(
+            (package.cards.len(), package.reviews.len(), package.media.len()),
+            (15, 12, 1),
+            "{name}"
+        );
+        assert_eq!(package.media[0].0, "dot.png", "{name}");
+        assert!(package.left_out.is_empty(), "{name}");
+    }
+    assert_eq!(read(LATEST).media, read(LEGACY_2).media);
+}
+
+#[test]
+fn searches_find_the_cards_that_anki_finds() {
+    let store = collection();
+    imported(&*store, &read(ORACLE), NOON);
+    let golden: Value = serde_json::from_str(QUERIES).unwrap();
+    for query in golden["queries"].as_array().unwrap() {
+        let mut expected: Vec<&str> =
+            query["cards"].as_array().unwrap().iter().map(|card| card.as_str().unwrap()).collect();
+        expected.sort_unstable();
+        let text = query["query"].as_str().unwrap();
+        assert_eq!(found(&*store, text, NOON), expected, "query: {text}");
+    }
+}
+
+#[test]
+fn searches_mean_what_the_manual_says() {
+    let store = collection();
+    imported(&*store, &read(ORACLE), NOON);
+    let count = |query: &str| found(&*store, query, NOON).len();
+    let all = count("");
+    assert_eq!(all, 458);
+    // Each pair must find the same cards.
+    let same = [
+        ("deck:Science", "deck:science"),
+        ("deck:*", ""),
+        ("is:new or -is:new", ""),
+        ("tag:anatomy", "tag:Anatomy"),
+        ("dog cat", "dog and cat"),
+        ("-(dog or cat)", "-dog -cat"),
+        ("prop:d>=0 prop:d<=1", "prop:s>0"),
+        ("nc:ubung", "nc:Übung"),
+        ("card:1", "\"card:Card 1\" or (note:Cloze card:1)"),
+        ("flag:1 or flag:2", "flag:2 or flag:1"),
+        ("is:buried", "is:buried-manually or is:buried-sibling"),
+    ];
+    for (one, two) in same {
+        assert_eq!(found(&*store, one, NOON), found(&*store, two, NOON), "{one} and {two}");
+    }
+    for nothing in
+        ["prop:d>=9", "deck:filtered", "tag:nothing-like-it", "front:", "re:^$x", "rated:1"]
+    {
+        assert_eq!(count(nothing), 0, "query: {nothing}");
+    }
+    assert!(count("w:dog") < count("dog"), "whole words are fewer");
+    assert!(count("d*g") >= count("dog") && count("d_g") >= count("dog"));
+    assert_eq!(count("re:dog"), count("dog"));
+}
+
+#[test]
+fn an_import_twice_adds_nothing_and_can_be_taken_back() {
+    let store = collection();
+    let package = read(LATEST);
+    let empty = store
+        .read(|records| Ok((records.decks()?, records.note_types()?, records.lanes(NOON)?)))
+        .unwrap();
+    let (first, action) =
+        act(&*store, NOON, |ledger| anki::import(ledger, &package, NOON, &mut |_, _| Ok(())));
+    assert_eq!((first.notes_added, first.cards, first.reviews, first.media), (8, 15, 12, 1));
+    let again = imported(&*store, &package, NOON);
+    assert_eq!((again.notes_added, again.notes_unchanged, again.cards), (0, 8, 0));
+    act(&*store, NOON, |ledger| ledger.undo(action, NOON));
+    let after = store
+        .read(|records| Ok((records.decks()?, records.note_types()?, records.lanes(NOON)?)))
+        .unwrap();
+    assert_eq!(after, empty, "nothing is left of it");
+    assert_eq!(imported(&*store, &package, NOON).notes_added, 8, "and it can come again");
+}
+
+#[test]
+fn what_goes_out_comes_back_the_same() {
+    let store = collection();
+    imported(&*store, &read(ORACLE), NOON);
+    imported(&*store, &read(LATEST), NOON);
+    let (bytes, exported) = store
+        .read(|records| {
+            let decks: Vec<_> = records.decks()?.into_iter().map(|deck| deck.id).collect();
+            anki::export(records, &decks, NOON, &mut |_, _| Ok(()))
+        })
+        .unwrap();
+    assert_eq!(
+        (exported.notes, exported.cards, exported.reviews, exported.media),
+        (308, 473, 12, 1)
+    );
+    let other = collection();
+    let back = imported(&*other, &read(&bytes), NOON);
+    assert_eq!((back.notes_added, back.cards, back.reviews, back.media), (308, 473, 12, 1));
+    for query in [
+        "",
+        "is:due",
+        "is:suspended",
+        "is:buried",
+        "prop:ivl>=10",
+        "prop:lapses>=2",
+        "prop:s>50",
+        "flag:3",
+        "tag:anatomy",
+        "deck:Science",
+        "prop:due<0",
+    ] {
+        assert_eq!(found(&*store, query, NOON), found(&*other, query, NOON), "query: {query}");
+    }
+}
+
+#[test]
+fn hostile_packages_are_refused_with_a_reason() {
+    let zip = |members: &[(&str, &[u8])]| {
+        let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, bytes) in members {
+            zip.start_file(*name, zip::write::SimpleFileOptions::default()).unwrap();
+            zip.write_all(bytes).unwrap();
+        }
+        zip.finish().unwrap().into_inner()
+    };
+    let small = Limits { collection: 1 << 20, medium: 1 << 10, media: 1 << 11, files: 10 };
+    let bomb = zip(&[("collection.anki2", &vec![0; 8 << 20])]);
+    assert!(bomb.len() < 20_000, "eight megabytes in {} bytes", bomb.len());
+    let many: Vec<(String, Vec<u8>)> = (0..20).map(|n| (n.to_string(), vec![1])).collect();
+    let many: Vec<(&str, &[u8])> =
+        many.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
+    let cases: Vec<(&str, Vec<u8>, &str)> = vec![
+        ("nothing", Vec::new(), "not an Anki package"),
+        ("a text", b"hello".to_vec(), "not an Anki package"),
+        ("cut off", LATEST[..LATEST.len() / 2].to_vec(), "not an Anki package"),
+        ("a bomb", bomb, "larger than"),
+        ("too many files", zip(&many), "at most 10"),
+        ("no collection", zip(&[("media", b"{}")]), "no `collection.anki2`"),
+        (
+            "a collection that is none",
+            zip(&[("collection.anki2", b"not a database at all")]),
+            "database",
+        ),
+        ("an unknown format", zip(&[("meta", &[8, 9])]), "format 9"),
+        ("zstd that is none", zip(&[("meta", &[8, 3]), ("collection.anki21b", b"xx")]), "zstd"),
+    ];
+    for (name, bytes, expected) in cases {
+        let Err(Problem::File(message)) = anki::read(&bytes, small) else {
+            panic!("{name} was read")
+        };
+        assert!(message.contains(expected), "{name}: {message}");
+    }
+}
+
+#[test]
+fn a_collection_of_an_unknown_schema_or_with_damage_is_refused() {
+    let with = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut archive = zip::ZipArchive::new(Cursor::new(LEGACY_2)).unwrap();
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut archive.by_name("collection.anki21").unwrap(), &mut bytes)
+            .unwrap();
+        change(&mut bytes);
+        let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, bytes) in [
+            ("meta", &[8, 2][..]),
+            ("collection.anki21", &bytes),
+            ("media", b"{\"0\": \"../evil\"}"),
+            ("0", b"x"),
+        ] {
+            zip.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+            zip.write_all(bytes).unwrap();
+        }
+        zip.finish().unwrap().into_inner()
+    };
+    let package = read(&with(&|_| {}));
+    assert!(package.media.is_empty());
+    assert_eq!(package.left_out, ["medium `../evil`: its name is a path"]);
+    let unknown = with(&|bytes| {
+        let mut connection = rusqlite::Connection::open_in_memory().unwrap();
+        connection.deserialize_read_exact("main", &bytes[..], bytes.len(), false).unwrap();
+        connection.execute("UPDATE col SET ver = 99", ()).unwrap();
+        *bytes = connection.serialize("main").unwrap().to_vec();
+    });
+    let error = anki::read(&unknown, Limits::default()).unwrap_err();
+    assert!(error.to_string().contains("schema 99"), "{error}");
+    // Every page but the first overwritten: it opens, and must not be believed.
+    let damaged = with(&|bytes| {
+        let page = 4096.min(bytes.len() / 2);
+        bytes[page..].iter_mut().for_each(|byte| *byte = 0x5a);
+    });
+    assert!(anki::read(&damaged, Limits::default()).is_err());
+}
+
+#[test]
+fn an_import_that_fails_half_way_leaves_nothing() {
+    let store = collection();
+    let package = read(ORACLE);
+    let action = NewAction { tool: "import-package", summary: "half", at: NOON };
+    let stopped = store.change(&action, true, |ledger| {
+        anki::import(ledger, &package, NOON, &mut |_, _| Ok(()))?;
+        Err::<(), _>(Problem::File("stopped".to_owned()))
+    });
+    assert_eq!(stopped, Err(Problem::File("stopped".to_owned())));
+    let timing = Timing { now: NOON, calendar: DeckOptions::default().calendar() };
+    let left =
+        store.read(|records| records.search(&Node::All, timing, Order::Created, 0, 9)).unwrap();
+    assert_eq!(left.total, 0);
+    imported(&*store, &package, NOON);
+}
