@@ -28,6 +28,13 @@ pub(super) fn run(setup: &Setup, session: &Session) -> Result<ExitCode, Failure>
     let Some(client) = ClientFile::of(setup.client, &session.environment) else {
         return chatgpt(setup);
     };
+    if setup.url.is_some() {
+        return Err(Failure::usage(format!(
+            "{} starts the program itself and needs no URL",
+            client.title
+        ))
+        .hint("leave --url out, or copy the configuration that `panoply http` prints"));
+    }
     let program = std::env::current_exe()
         .map_err(|error| Failure::work(format!("cannot tell where this program is: {error}")))?;
     let home = session.home();

@@ -1,5 +1,6 @@
 //! `panoply stdio`: serves the client that started us. Standard output is the protocol's alone.
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use panoply_mcp::McpServer;
@@ -10,6 +11,7 @@ use super::{LogReader, Session, block_on, start_log};
 use crate::cli::Stdio;
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::out::say;
 use crate::world::House;
 
 /// Runs it.
@@ -31,6 +33,12 @@ pub(crate) fn serve_one(
 
 fn serve(name: &'static str, config: &Config) -> Result<ExitCode, Failure> {
     let _log = start_log(config, LogReader::Operator)?;
+    if std::io::stdin().is_terminal() {
+        say(
+            "This is a server for a client that starts it: it waits for JSON-RPC on standard input.",
+        );
+        say("Connect a client with `panoply setup`, or try `panoply call`. Ctrl-C ends it.");
+    }
     let stop = CancellationToken::new();
     block_on(async {
         // First of all, so that no signal finds us unprepared.

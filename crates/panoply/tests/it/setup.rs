@@ -127,6 +127,16 @@ fn chatgpt_has_no_file() {
     let said = Place::new().run(&["setup", "chatgpt", "--write"]);
     assert_eq!(said.status, Some(2));
     assert!(said.err.contains("no file to write"), "{}", said.err);
+    let steps = Place::new().run(&["setup", "chatgpt", "--url", "https://t.example/mcp"]).good();
+    assert!(
+        steps.contains("--allowed-host t.example") && steps.contains("https://t.example/mcp"),
+        "{steps}"
+    );
+    // Others start the program themselves.
+    assert_eq!(
+        Place::new().run(&["setup", "cursor", "--url", "https://t.example"]).status,
+        Some(2)
+    );
 }
 
 fn copies(place: &Place, file: &str) -> usize {
