@@ -10,7 +10,7 @@
 //!   back. What does not fit is counted ([`SqliteAuditLog::lost_rows`]) and logged.
 //! - Several processes may write to one file: the place in the chain is taken under the lock.
 //!
-//! [`verify`] walks the chain. What it can and cannot find is said there.
+//! [`mod@verify`] walks the chain. What it can and cannot find is said there.
 
 mod queue;
 mod read;
