@@ -4,6 +4,7 @@
 //! What agents can call is in `tools/`, behind the feature of that name.
 
 pub mod book;
+pub mod chart;
 pub mod compare;
 pub mod dataset;
 pub mod figures;

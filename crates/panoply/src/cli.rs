@@ -52,6 +52,9 @@ pub enum Command {
     Doctor(Doctor),
     /// Connect a client: print or write its configuration
     Setup(Setup),
+    /// Thai Retirement Mutual Funds: newer figures, and pictures of them
+    #[command(subcommand)]
+    Rmf(Rmf),
     /// Print completions for a shell
     Completions(Completions),
 }
@@ -324,6 +327,59 @@ pub enum Client {
     Vscode,
     /// ChatGPT
     Chatgpt,
+}
+
+/// `panoply rmf`.
+#[derive(Debug, Subcommand)]
+pub enum Rmf {
+    /// Bring the figures up to date from the Thai SEC's Open API; can be interrupted and run again
+    Sync(RmfSync),
+    /// Draw a fund's NAV as SVG
+    Chart(RmfChart),
+    /// Pack a snapshot of figures into the file that ships with the program
+    PackData(RmfPackData),
+}
+
+/// `panoply rmf sync`.
+#[derive(Debug, Args)]
+pub struct RmfSync {
+    /// The environment variable that holds the key of the API
+    #[arg(long, value_name = "VARIABLE")]
+    pub key_env: String,
+    /// Fetch NAVs from this day on [default: from each fund's last one]
+    #[arg(long, value_name = "DATE", value_parser = crate::commands::rmf::date)]
+    pub since: Option<jiff::civil::Date>,
+    /// Where the API is, for tests
+    #[arg(long, value_name = "URL", hide = true)]
+    pub base_url: Option<String>,
+}
+
+/// `panoply rmf chart`.
+#[derive(Debug, Args)]
+pub struct RmfChart {
+    /// The fund's code; case, blanks and punctuation do not matter
+    #[arg(value_name = "FUND")]
+    pub fund: String,
+    /// How many days with a published NAV
+    #[arg(long, default_value_t = 365, value_parser = clap::value_parser!(u16).range(1..=5000))]
+    pub days: u16,
+    /// The file to write [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// `panoply rmf pack-data`.
+#[derive(Debug, Args)]
+pub struct RmfPackData {
+    /// The funds: one JSON object a line
+    #[arg(long, value_name = "FILE")]
+    pub funds: PathBuf,
+    /// Their NAVs: a table of symbol, date and NAV
+    #[arg(long, value_name = "FILE")]
+    pub navs: PathBuf,
+    /// The file to write
+    #[arg(long, value_name = "FILE")]
+    pub out: PathBuf,
 }
 
 /// `panoply completions`.

@@ -110,6 +110,14 @@ impl Environment {
         self.0.get(variable.name).map(PathBuf::from)
     }
 
+    /// A secret under a name that the user chose. It is read when asked for, so that it is kept
+    /// nowhere.
+    pub fn secret(&self, name: &str) -> Option<String> {
+        #[expect(clippy::disallowed_methods, reason = "this is the one place")]
+        let value = std::env::var(name).ok();
+        value.map(|value| value.trim().to_owned()).filter(|value| !value.is_empty())
+    }
+
     /// The user's own folder.
     pub fn user_folder(&self) -> Option<PathBuf> {
         self.system("HOME").or_else(|| self.system("USERPROFILE"))

@@ -13,6 +13,7 @@ mod doctor;
 mod http;
 mod keys;
 mod parameters;
+pub(crate) mod rmf;
 mod setup;
 pub(crate) mod stdio;
 mod tools;
@@ -51,6 +52,7 @@ pub fn run(command: Command, session: &Session) -> Result<ExitCode, Failure> {
         Command::Keys(keys) => keys::run(&keys, session),
         Command::Doctor(doctor) => doctor::run(&doctor, session),
         Command::Setup(setup) => setup::run(&setup, session),
+        Command::Rmf(rmf) => rmf::run(&rmf, session),
         Command::Completions(completions) => completions::run(&completions),
     }
 }

@@ -1,0 +1,154 @@
+//! `panoply rmf`: packs the figures that ship, brings newer ones, draws a fund's NAV.
+
+use std::fs;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use jiff::civil::Date;
+use jiff::tz::{Offset, TimeZone};
+use panoply_rmf::pack_data;
+use panoply_rmf::store::{JournalFolder, Shelf, swap_in};
+use panoply_rmf::sync::{self, BASE_URL, Journal as _, LiveHttp, LivePace, Order, Progress};
+
+use super::Session;
+use crate::cli::{Rmf, RmfChart, RmfPackData, RmfSync};
+use crate::failure::Failure;
+use crate::out::Out;
+use crate::world;
+
+/// Runs it.
+pub(super) fn run(rmf: &Rmf, session: &Session) -> Result<ExitCode, Failure> {
+    match rmf {
+        Rmf::PackData(pack_data) => pack(pack_data)?,
+        Rmf::Sync(sync) => bring(sync, session)?,
+        Rmf::Chart(chart) => draw(chart, session)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn pack(arguments: &RmfPackData) -> Result<(), Failure> {
+    let dataset = pack_data::pack(&read(&arguments.funds)?, &read(&arguments.navs)?)
+        .map_err(|error| Failure::work(error.to_string()))?;
+    swap_in(&arguments.out, &dataset).map_err(|error| unwritten(&arguments.out, &error))?;
+    let mut out = Out::new();
+    out.line(format_args!("{} funds in {}", dataset.funds.len(), arguments.out.display()))?;
+    out.line(format_args!("sha256 of its figures: {}", dataset.checksum))?;
+    out.finish()
+}
+
+fn bring(arguments: &RmfSync, session: &Session) -> Result<(), Failure> {
+    let key = session.environment.secret(&arguments.key_env).ok_or_else(|| {
+        Failure::usage(format!("the variable `{}` is not set", arguments.key_env))
+            .hint("put your key of the SEC's Open API there; get one at secopendata.sec.or.th")
+    })?;
+    let folder = folder(session)?;
+    let place = folder.join(FIGURES);
+    let book = shelf(Some(place.clone()))?.book();
+    let now = world::clock().now();
+    let order = Order {
+        book: &book,
+        today: now.to_zoned(TimeZone::fixed(Offset::constant(7))).date(),
+        since: arguments.since,
+        now: &now.to_string(),
+    };
+    let mut http = LiveHttp::new(arguments.base_url.as_deref().unwrap_or(BASE_URL), key);
+    let mut journal = JournalFolder::at(folder.join(JOURNAL));
+    let mut bar = Bar { shown: io::stderr().is_terminal() };
+    let synced = sync::sync(&order, &mut http, &LivePace(world::clock()), &mut journal, &mut bar);
+    bar.clear();
+    let synced = synced.map_err(|error| Failure::work(error.to_string()))?;
+    swap_in(&place, &synced.dataset).map_err(|error| unwritten(&place, &error))?;
+    // The figures are in place; a journal that stays is thrown away by the next sync.
+    let _ = journal.clear();
+    let mut out = Out::new();
+    out.line(format_args!(
+        "{} funds, {} calls, {} taken up from an interrupted sync",
+        synced.dataset.funds.len(),
+        synced.calls,
+        synced.resumed
+    ))?;
+    for (what, codes) in [
+        ("new", &synced.added),
+        ("gone", &synced.vanished),
+        ("without risk level, left out", &synced.skipped),
+    ] {
+        if !codes.is_empty() {
+            out.line(format_args!("{what}: {}", codes.join(", ")))?;
+        }
+    }
+    out.line(format_args!("written to {}", place.display()))?;
+    out.finish()
+}
+
+fn draw(arguments: &RmfChart, session: &Session) -> Result<(), Failure> {
+    let file = folder(session).ok().map(|folder| folder.join(FIGURES));
+    let book = shelf(file)?.book();
+    let fund = book.find(&arguments.fund).map_err(|error| {
+        Failure::usage(error.to_string())
+            .hint(format!("did you mean {}?", error.nearest.join(", ")))
+    })?;
+    let picture = panoply_rmf::chart::svg(fund, arguments.days.into());
+    if let Some(file) = &arguments.out {
+        return fs::write(file, picture).map_err(|error| unwritten(file, &error));
+    }
+    let mut out = Out::new();
+    out.write(picture)?;
+    out.finish()
+}
+
+/// The file with newer figures, in the folder for what packs keep.
+const FIGURES: &str = "rmf.tsv";
+/// What an interrupted sync has fetched.
+const JOURNAL: &str = "rmf-sync";
+
+fn folder(session: &Session) -> Result<PathBuf, Failure> {
+    let home = session.home().folder.ok_or_else(|| {
+        Failure::work("this system does not say where a user's data go").hint("set PANOPLY_HOME")
+    })?;
+    Ok(panoply_store::Home::at(&home).packs())
+}
+
+fn shelf(file: Option<PathBuf>) -> Result<Shelf, Failure> {
+    Shelf::at(file)
+        .map_err(|error| Failure::work(format!("the bundled figures cannot be read: {error}")))
+}
+
+fn read(file: &Path) -> Result<String, Failure> {
+    fs::read_to_string(file)
+        .map_err(|error| Failure::work(format!("cannot read {}: {error}", file.display())))
+}
+
+fn unwritten(file: &Path, error: &io::Error) -> Failure {
+    Failure::work(format!("cannot write {}: {error}", file.display()))
+}
+
+/// A date on the command line.
+pub(crate) fn date(text: &str) -> Result<Date, String> {
+    text.parse().map_err(|_| "expected a date such as 2025-11-01".to_owned())
+}
+
+/// A bar on standard error, where a person looks at it.
+struct Bar {
+    shown: bool,
+}
+
+impl Bar {
+    const WIDTH: usize = 30;
+
+    fn clear(&self) {
+        if self.shown {
+            let _ = write!(anstream::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+impl Progress for Bar {
+    fn step(&mut self, done: usize, total: usize, what: &str) {
+        if self.shown {
+            let full = done * Self::WIDTH / total.max(1);
+            let bar = format!("{}{}", "█".repeat(full), "░".repeat(Self::WIDTH - full));
+            let _ = write!(anstream::stderr(), "\r\x1b[K{bar} {done}/{total} {what}");
+        }
+    }
+}
