@@ -19,6 +19,7 @@ pub mod render;
 pub mod review;
 pub mod search;
 pub mod store;
+pub mod text;
 
 #[cfg(feature = "tools")]
 pub mod tools;

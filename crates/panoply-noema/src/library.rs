@@ -1,6 +1,6 @@
 //! What can be done with decks, notes and cards, apart from studying them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::card::{Card, Hold};
 use crate::deck::{Deck, DeckName, DeckOptions, Filter};
@@ -10,6 +10,7 @@ use crate::note::{self, Form, Note, NoteType, PastContent};
 use crate::problem::Problem;
 use crate::search;
 use crate::store::{Ledger, Records};
+use crate::text::TextNote;
 
 /// How long what was deleted can be brought back.
 pub const KEPT_DELETED: Micros = 30 * DAY;
@@ -572,4 +573,28 @@ pub fn fields_of(
             vec![front, lettered.join("<br>"), back, extra]
         }
     }
+}
+
+/// The notes of decks as text, in the order of their cards.
+pub fn as_text(records: &dyn Records, decks: &[DeckId]) -> Result<Vec<TextNote>, Problem> {
+    let mut seen = BTreeSet::new();
+    let mut notes = Vec::new();
+    for deck in decks {
+        for id in records.cards_in(*deck)? {
+            let card = card(records, id)?;
+            if !seen.insert(card.note) {
+                continue;
+            }
+            let (note, note_type) = note_and_type(records, card.note)?;
+            let mut fields = note.fields.into_iter();
+            let front = fields.next().unwrap_or_default();
+            let (back, rest) =
+                (fields.next().unwrap_or_default(), fields.collect::<Vec<_>>().join("<br>"));
+            let form = Form::ALL.into_iter().find(|form| form.note_type().id == note_type.id);
+            // Basic and cloze are what a reader takes it for anyway.
+            let form = form.filter(|form| !matches!(form, Form::Basic | Form::Cloze));
+            notes.push(TextNote { front, back, extra: rest, tags: note.tags, form });
+        }
+    }
+    Ok(notes)
 }

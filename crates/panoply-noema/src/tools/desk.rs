@@ -1,6 +1,5 @@
 //! What every tool of this pack works at: the collection, the time, and one way to change things.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use panoply_contract::evidence::Sample;
@@ -14,12 +13,10 @@ use crate::numbers::count;
 use crate::problem::Problem;
 use crate::store::{Ledger, NewAction, Records, Store};
 
-/// The collection, and where packages are exchanged.
+/// The collection.
 #[derive(Clone)]
 pub(crate) struct Desk {
     pub(crate) store: Arc<dyn Store>,
-    #[expect(dead_code, reason = "the tools that exchange packages come next")]
-    pub(crate) exchange: Option<PathBuf>,
 }
 
 impl Desk {

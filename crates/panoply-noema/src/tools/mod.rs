@@ -8,6 +8,8 @@ mod delete_cards;
 mod delete_deck;
 mod desk;
 mod end_session;
+mod exchange;
+mod export_package;
 mod find_duplicates;
 mod forecast_reviews;
 mod get_card;
@@ -17,6 +19,8 @@ mod get_progress;
 mod get_queue;
 mod get_stats;
 mod get_study_guidance;
+mod import_cards;
+mod import_package;
 mod list_decks;
 mod list_leeches;
 mod move_cards;
@@ -24,6 +28,7 @@ mod notes;
 mod optimize_parameters;
 mod predict_retention;
 mod preview;
+mod preview_import;
 mod preview_review;
 mod reschedule_cards;
 mod restore_cards;
@@ -44,7 +49,6 @@ mod update_card;
 mod update_deck;
 mod wire;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use panoply_contract::dialect::Unified;
@@ -87,10 +91,10 @@ const MAKE_CARDS: Prompt = Prompt {
     template: "Make flash cards of the text below for {deck}: one fact to a card, questions with one right answer, clozes where a sentence says it best. Look for duplicates first. Show me the drafts and approve those I agree to.\n\n{text}",
 };
 
-/// The pack over a collection. Packages are read from and written to `exchange`, if given.
-pub fn pack(store: Arc<dyn Store>, exchange: Option<PathBuf>) -> Pack {
+/// The pack over a collection.
+pub fn pack(store: Arc<dyn Store>) -> Pack {
     let version = Arc::clone(&store);
-    let desk = Desk { store, exchange };
+    let desk = Desk { store };
     let at = || desk.clone();
     Pack::new(INFO, Unified)
         .with(list_decks::ListDecks { desk: at() })
@@ -131,6 +135,10 @@ pub fn pack(store: Arc<dyn Store>, exchange: Option<PathBuf>) -> Pack {
         .with(get_stats::GetStats { desk: at() })
         .with(get_progress::GetProgress { desk: at() })
         .with(get_study_guidance::GetStudyGuidance { desk: at() })
+        .with(preview_import::PreviewImport { desk: at() })
+        .with(import_cards::ImportCards { desk: at() })
+        .with(import_package::ImportPackage { desk: at() })
+        .with(export_package::ExportPackage { desk: at() })
         .with_prompt(STUDY)
         .with_prompt(MAKE_CARDS)
         .with_data_version(move || version.version())
@@ -146,7 +154,7 @@ mod tests {
 
     #[tokio::test]
     async fn every_tool_keeps_the_contract() {
-        let violations = check_pack(pack(Arc::new(sample::store().unwrap()), None)).await;
+        let violations = check_pack(pack(Arc::new(sample::store().unwrap()))).await;
         let shown: Vec<String> = violations.iter().map(ToString::to_string).collect();
         assert!(shown.is_empty(), "{}", shown.join("\n"));
     }

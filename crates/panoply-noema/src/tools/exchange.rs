@@ -1,0 +1,93 @@
+//! What tools that take files in and out share.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use panoply_contract::prelude::*;
+
+use crate::anki::{self, Limits, Package};
+use crate::text::TextFormat;
+
+/// How notes are written as text.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum WireFormat {
+    /// Find out from the text.
+    #[default]
+    Auto,
+    /// Separated by commas.
+    Csv,
+    /// Separated by tabs.
+    Tsv,
+    /// A list of objects with `front`, `back`, `tags`, `extra` and `form`.
+    Json,
+    /// Headings with the answer under them, or `question :: answer` on a line.
+    Markdown,
+}
+
+impl WireFormat {
+    pub(crate) fn of(self, text: &str) -> TextFormat {
+        match self {
+            Self::Auto => crate::text::guess(text),
+            Self::Csv => TextFormat::Csv,
+            Self::Tsv => TextFormat::Tsv,
+            Self::Json => TextFormat::Json,
+            Self::Markdown => TextFormat::Markdown,
+        }
+    }
+}
+
+/// A row that is no note.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct BadRow {
+    /// The row or line, from 1.
+    pub(crate) row: usize,
+    /// What is wrong with it.
+    pub(crate) problem: String,
+}
+
+impl From<crate::text::BadRow> for BadRow {
+    fn from(bad: crate::text::BadRow) -> Self {
+        Self { row: bad.row, problem: bad.problem }
+    }
+}
+
+/// Reads a package that came as base64, or lies on this machine.
+pub(crate) fn package(
+    base64: Option<&str>,
+    path: Option<&str>,
+    cx: &CallContext,
+) -> Result<Package, ToolError> {
+    let bytes = match (base64, path) {
+        (Some(text), None) => STANDARD.decode(text.trim()).map_err(|error| {
+            ToolError::validation("BAD_BASE64", format!("`contentBase64` is not base64: {error}"))
+                .hint("encode the bytes of the file with the standard alphabet")
+        })?,
+        (None, Some(path)) => {
+            refuse_strangers(cx)?;
+            std::fs::read(path).map_err(|error| {
+                ToolError::not_found(
+                    "FILE_NOT_FOUND",
+                    format!("the file cannot be read: {}", error.kind()),
+                )
+                .hint("check the path, or send the file as `contentBase64`")
+            })?
+        }
+        _ => {
+            return Err(ToolError::validation(
+                "ONE_SOURCE",
+                "expected either `contentBase64` or `path`",
+            )
+            .hint("send the file as `contentBase64`, or name it with `path`"));
+        }
+    };
+    Ok(anki::read(&bytes, Limits::default())?)
+}
+
+/// Only the owner of this machine may name files on it.
+pub(crate) fn refuse_strangers(cx: &CallContext) -> Result<(), ToolError> {
+    if cx.caller.partition == "local" {
+        return Ok(());
+    }
+    Err(ToolError::business("LOCAL_ONLY", "a path can only be named by the owner of this machine")
+        .hint("send or take the file as `contentBase64`"))
+}
