@@ -137,17 +137,26 @@ pub fn sort(funds: &mut [&Fund], key: SortKey, direction: Direction) {
     }
 }
 
-fn sort_by<K: Ord>(funds: &mut [&Fund], direction: Direction, key: impl Fn(&Fund) -> Option<K>) {
-    funds.sort_by(|a, b| {
-        let by_key = match (key(a), key(b)) {
-            (Some(a), Some(b)) if direction == Direction::Ascending => a.cmp(&b),
-            (Some(a), Some(b)) => b.cmp(&a),
+fn sort_by<'a, K: Ord>(
+    funds: &mut [&'a Fund],
+    direction: Direction,
+    key: impl Fn(&Fund) -> Option<K>,
+) {
+    let mut keyed: Vec<(Option<K>, &'a Fund)> =
+        funds.iter().map(|fund| (key(fund), *fund)).collect();
+    keyed.sort_by(|(a, one), (b, other)| {
+        let by_key = match (a, b) {
+            (Some(a), Some(b)) if direction == Direction::Ascending => a.cmp(b),
+            (Some(a), Some(b)) => b.cmp(a),
             (Some(_), None) => Ordering::Less,
             (None, Some(_)) => Ordering::Greater,
             (None, None) => Ordering::Equal,
         };
-        by_key.then_with(|| a.symbol.cmp(&b.symbol))
+        by_key.then_with(|| one.symbol.cmp(&other.symbol))
     });
+    for (place, (_, fund)) in funds.iter_mut().zip(keyed) {
+        *place = fund;
+    }
 }
 
 /// A part of a list.
