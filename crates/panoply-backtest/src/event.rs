@@ -1,0 +1,297 @@
+//! An event of a backtest: who, when, what kind, and its properties as they were written.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::timestamp::Timestamp;
+
+/// A GUID: the name of a run or of an event.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Guid(u128);
+
+impl Guid {
+    /// The GUID with these bits.
+    pub const fn new(bits: u128) -> Self {
+        Self(bits)
+    }
+
+    /// Its bits.
+    pub const fn bits(self) -> u128 {
+        self.0
+    }
+
+    /// Reads the hyphenated form, in either case.
+    pub fn parse(text: &str) -> Option<Self> {
+        if text.len() != 36 {
+            return None;
+        }
+        let mut bits: u128 = 0;
+        for (place, byte) in text.bytes().enumerate() {
+            if matches!(place, 8 | 13 | 18 | 23) {
+                if byte != b'-' {
+                    return None;
+                }
+                continue;
+            }
+            let digit = match byte {
+                b'0'..=b'9' => byte - b'0',
+                b'a'..=b'f' => byte - b'a' + 10,
+                b'A'..=b'F' => byte - b'A' + 10,
+                _ => return None,
+            };
+            bits = bits << 4 | u128::from(digit);
+        }
+        Some(Self(bits))
+    }
+
+    /// A GUID made from a name inside a space, the same every time (RFC 9562, version 5).
+    pub fn named(space: Self, name: &str) -> Self {
+        let space = uuid::Uuid::from_u128(space.0);
+        Self(uuid::Uuid::new_v5(&space, name.as_bytes()).as_u128())
+    }
+
+    /// Appends the hyphenated form in lower case.
+    pub fn write_to(self, out: &mut String) {
+        for place in (0..32_u32).rev() {
+            let digit = u32::try_from(self.0 >> (place * 4) & 15).unwrap_or_default();
+            out.push(char::from_digit(digit, 16).unwrap_or('0'));
+            if matches!(place, 24 | 20 | 16 | 12) {
+                out.push('-');
+            }
+        }
+    }
+}
+
+impl fmt::Display for Guid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::with_capacity(36);
+        self.write_to(&mut text);
+        f.write_str(&text)
+    }
+}
+
+/// A closed set of words, with the code each is stored under.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$word_doc:meta])* $word:ident = $code:literal),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+        pub enum $name {
+            $($(#[$word_doc])* $word),+
+        }
+
+        impl $name {
+            /// Every one of them.
+            pub const ALL: &[Self] = &[$(Self::$word),+];
+
+            /// Its word.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$word => stringify!($word)),+
+                }
+            }
+
+            /// What it is stored as.
+            pub const fn code(self) -> u8 {
+                match self {
+                    $(Self::$word => $code),+
+                }
+            }
+
+            /// What is stored under `code`.
+            pub const fn of_code(code: u8) -> Option<Self> {
+                match code {
+                    $($code => Some(Self::$word),)+
+                    _ => None,
+                }
+            }
+
+            /// The one with this word.
+            pub fn parse(word: &str) -> Option<Self> {
+                match word {
+                    $(stringify!($word) => Some(Self::$word),)+
+                    _ => None,
+                }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+words! {
+    /// What kind of thing happened.
+    EventType {
+        /// An order was filled, in whole or in part.
+        TradeExecution = 0,
+        /// An order was refused.
+        OrderRejection = 1,
+        /// An indicator got a value.
+        IndicatorCalculation = 2,
+        /// A position changed.
+        PositionUpdate = 3,
+        /// The strategy's state changed: an order, profit and loss, a position, an indicator.
+        StateChange = 4,
+        /// A bar, a tick, a book.
+        MarketDataEvent = 5,
+        /// A risk rule spoke.
+        RiskEvent = 6,
+    }
+}
+
+words! {
+    /// How grave it is.
+    Severity {
+        /// Something failed.
+        Error = 0,
+        /// Something looks wrong.
+        Warning = 1,
+        /// What a reader wants to know.
+        Info = 2,
+        /// What a debugger wants to know.
+        Debug = 3,
+    }
+}
+
+words! {
+    /// What it is about.
+    Category {
+        /// Orders and fills.
+        Execution = 0,
+        /// Prices.
+        MarketData = 1,
+        /// Indicators.
+        Indicators = 2,
+        /// Risk.
+        Risk = 3,
+        /// Positions and profit.
+        Performance = 4,
+    }
+}
+
+impl Category {
+    /// Like [`parse`](Self::parse), and knows the three names of an older data model.
+    pub fn parse_mapped(word: &str) -> Option<Self> {
+        match word {
+            "Data" => Some(Self::MarketData),
+            "Analysis" => Some(Self::Indicators),
+            "Portfolio" => Some(Self::Performance),
+            other => Self::parse(other),
+        }
+    }
+}
+
+impl EventType {
+    /// The severity events of this type usually have.
+    pub const fn usual_severity(self) -> Severity {
+        match self {
+            Self::OrderRejection => Severity::Error,
+            Self::RiskEvent => Severity::Warning,
+            Self::IndicatorCalculation | Self::MarketDataEvent => Severity::Debug,
+            Self::TradeExecution | Self::PositionUpdate | Self::StateChange => Severity::Info,
+        }
+    }
+
+    /// The category events of this type usually have.
+    pub const fn usual_category(self) -> Category {
+        match self {
+            Self::TradeExecution | Self::OrderRejection => Category::Execution,
+            Self::IndicatorCalculation => Category::Indicators,
+            Self::PositionUpdate | Self::StateChange => Category::Performance,
+            Self::MarketDataEvent => Category::MarketData,
+            Self::RiskEvent => Category::Risk,
+        }
+    }
+}
+
+/// One event, as it was read.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Event<'a> {
+    /// Its name, unique in its run.
+    pub id: Guid,
+    /// When it happened, in simulated time.
+    pub timestamp: Timestamp,
+    /// What kind it is.
+    pub event_type: EventType,
+    /// How grave it is.
+    pub severity: Severity,
+    /// What it is about.
+    pub category: Category,
+    /// JSON, byte for byte as written.
+    pub properties: Cow<'a, str>,
+    /// What caused it.
+    pub parent: Parent,
+    /// The line it was read from, where we would write another.
+    pub original: Option<Cow<'a, str>>,
+}
+
+/// What an event says about its cause.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Parent {
+    /// It names none.
+    None,
+    /// It names this event, which may or may not be in the run.
+    Id(Guid),
+    /// It names something that is not a GUID.
+    Unreadable,
+}
+
+impl Event<'_> {
+    /// The same event, owning its texts.
+    pub fn into_owned(self) -> Event<'static> {
+        Event {
+            id: self.id,
+            timestamp: self.timestamp,
+            event_type: self.event_type,
+            severity: self.severity,
+            category: self.category,
+            properties: Cow::Owned(self.properties.into_owned()),
+            parent: self.parent,
+            original: self.original.map(|text| Cow::Owned(text.into_owned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guid_is_read_in_either_case_and_printed_in_lower() {
+        let cases = [
+            ("a1b2c3d4-e5f6-7890-abcd-ef1234567890", Some("a1b2c3d4-e5f6-7890-abcd-ef1234567890")),
+            ("A1B2C3D4-E5F6-7890-ABCD-EF1234567890", Some("a1b2c3d4-e5f6-7890-abcd-ef1234567890")),
+            ("a1b2c3d4e5f67890abcdef1234567890", None),
+            ("a1b2c3d4-e5f6-7890-abcd-ef123456789g", None),
+            ("a1b2c3d4-e5f6-7890-abcd-ef12345678901", None),
+            ("invalid-guid", None),
+            ("", None),
+        ];
+        for (input, expected) in cases {
+            let printed = Guid::parse(input).map(|guid| guid.to_string());
+            assert_eq!(printed.as_deref(), expected, "input: {input:?}");
+        }
+    }
+
+    #[test]
+    fn a_named_guid_is_the_one_of_the_rfc() {
+        // RFC 9562, appendix A.4: the name "www.example.com" in the DNS space.
+        let dns = Guid::parse("6ba7b810-9dad-11d1-80b4-00c04fd430c8").unwrap();
+        let named = Guid::named(dns, "www.example.com");
+        assert_eq!(named.to_string(), "2ed6657d-e927-568b-95e1-2665a8aea6a2");
+    }
+
+    #[test]
+    fn every_word_and_every_code_leads_back() {
+        for kind in EventType::ALL {
+            assert_eq!(EventType::parse(kind.as_str()), Some(*kind));
+            assert_eq!(EventType::of_code(kind.code()), Some(*kind));
+        }
+        assert_eq!(EventType::parse("OrderPlaced"), None, "virtual, in patterns only");
+        assert_eq!(Category::parse_mapped("Portfolio"), Some(Category::Performance));
+        assert_eq!(Category::parse_mapped("Nonsense"), None);
+    }
+}

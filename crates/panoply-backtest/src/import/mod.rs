@@ -1,0 +1,120 @@
+//! Imports: from files of engines to events of runs.
+
+pub mod native;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::error::{LogError, Stop};
+use crate::event::{Event, Guid};
+use crate::ingest::{OpenRun, SealReport};
+use crate::run::RunHeader;
+use crate::sealed::seal::Progress;
+use crate::store::Store;
+use crate::timestamp::Timestamp;
+
+/// Where imported events go, and what is known beforehand.
+pub struct Import {
+    store: Arc<dyn Store>,
+    /// The run, when the caller names it; else each event names its own.
+    run: Option<Guid>,
+    header: RunHeader,
+    now: Timestamp,
+    monotonic: Arc<dyn Fn() -> Duration + Send + Sync>,
+    runs: BTreeMap<Guid, OpenRun>,
+    /// Lines before any run was known.
+    homeless: Vec<(u64, String)>,
+}
+
+impl Import {
+    /// An import into a store, at a moment, with a clock that only has to grow.
+    pub fn new(
+        store: Arc<dyn Store>,
+        run: Option<Guid>,
+        header: RunHeader,
+        now: Timestamp,
+        monotonic: Arc<dyn Fn() -> Duration + Send + Sync>,
+    ) -> Self {
+        Self { store, run, header, now, monotonic, runs: BTreeMap::new(), homeless: Vec::new() }
+    }
+
+    /// The run that the caller named.
+    pub const fn run(&self) -> Option<Guid> {
+        self.run
+    }
+
+    /// Says more about the runs; what was said before stays.
+    pub fn describe(&mut self, header: RunHeader) {
+        self.header = std::mem::take(&mut self.header).or(header);
+    }
+
+    /// Takes an event of the run it names, or of the one the caller named.
+    pub fn event(
+        &mut self,
+        line: u64,
+        run: Option<Guid>,
+        event: &Event<'_>,
+    ) -> Result<(), LogError> {
+        let run = match (run, self.run) {
+            (Some(own), Some(named)) if own != named => {
+                self.reject(line, format!("the event is of run `{own}`, not of `{named}`"));
+                return Ok(());
+            }
+            (Some(run), _) | (None, Some(run)) => run,
+            (None, None) => {
+                self.reject(line, "the event names no run, and none was given".to_owned());
+                return Ok(());
+            }
+        };
+        let now = (self.monotonic)();
+        self.open(run)?.push(line, event, now)
+    }
+
+    /// Notes a line that gave no event.
+    pub fn reject(&mut self, line: u64, reason: String) {
+        match self.runs.values_mut().next() {
+            Some(run) => run.reject(line, reason),
+            None => self.homeless.push((line, reason)),
+        }
+    }
+
+    fn open(&mut self, id: Guid) -> Result<&mut OpenRun, LogError> {
+        match self.runs.entry(id) {
+            std::collections::btree_map::Entry::Occupied(entry) => Ok(entry.into_mut()),
+            std::collections::btree_map::Entry::Vacant(entry) => {
+                let mut run =
+                    OpenRun::open(Arc::clone(&self.store), id, self.header.clone(), self.now)?;
+                for (line, reason) in self.homeless.drain(..) {
+                    run.reject(line, reason);
+                }
+                Ok(entry.insert(run))
+            }
+        }
+    }
+
+    /// Makes everything taken so far safe; gives how many events each run has.
+    pub fn acknowledge(&mut self) -> Result<Vec<(Guid, u64)>, LogError> {
+        // A run that was named is made even when no line gave an event.
+        if let Some(run) = self.run {
+            self.open(run)?;
+        }
+        self.runs.iter_mut().map(|(id, run)| Ok((*id, run.acknowledge()?))).collect()
+    }
+
+    /// Seals every run that took part; gives what was found.
+    pub fn seal(
+        mut self,
+        progress: Progress<'_>,
+        stop: Stop<'_>,
+    ) -> Result<Vec<(Guid, SealReport)>, LogError> {
+        self.acknowledge()?;
+        let runs = std::mem::take(&mut self.runs);
+        runs.into_iter().map(|(id, run)| Ok((id, run.seal(progress, stop)?))).collect()
+    }
+
+    /// Lines that found no run to be reported to.
+    pub fn homeless(&self) -> &[(u64, String)] {
+        &self.homeless
+    }
+}

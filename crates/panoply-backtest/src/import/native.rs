@@ -1,0 +1,36 @@
+//! The native JSONL, the format of exports and of `POST /backtest/runs/{id}/events`.
+
+use std::io::BufRead;
+
+use super::Import;
+use crate::error::{LogError, Stop, go_on};
+use crate::line::{self, Line, Lines};
+
+/// Reads every line; `progress` is told how many bytes were read.
+pub fn read(
+    source: impl BufRead,
+    import: &mut Import,
+    progress: &mut dyn FnMut(u64),
+    stop: Stop<'_>,
+) -> Result<(), LogError> {
+    let mut lines = Lines::new(source);
+    let mut seen = 0_u64;
+    loop {
+        let bytes = lines.bytes();
+        let Some((number, text)) = lines.next_line()? else { break };
+        if seen.is_multiple_of(4096) {
+            go_on(stop)?;
+            progress(bytes);
+        }
+        seen += 1;
+        match text {
+            Line::Broken(reason) => import.reject(number, reason.to_owned()),
+            Line::Text(text) => match line::parse(text) {
+                Ok((run, event)) => import.event(number, run, &event)?,
+                Err(reason) => import.reject(number, reason),
+            },
+        }
+    }
+    progress(lines.bytes());
+    Ok(())
+}

@@ -1,0 +1,232 @@
+//! An open run: takes events in batches, survives a crash, and is sealed when it is complete.
+//!
+//! An event is acknowledged when the batch it is in has been put, which is after 1000 events, or
+//! 30 seconds, or when the source asks. A crash loses at most the batch that was not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{LogError, Stop};
+use crate::event::{Event, Guid, Parent};
+use crate::line::Rejection;
+use crate::run::{RunHeader, RunRecord, Status};
+use crate::sealed::block::{BlockWriter, Entry, Link};
+use crate::sealed::codec;
+use crate::sealed::seal::{self, Progress, Source};
+use crate::store::{BlobKey, BlobKind, Blobs, Store};
+use crate::timestamp::Timestamp;
+use crate::validate::Flags;
+
+/// Events in a batch.
+pub const BATCH: usize = 1000;
+/// A batch is put after this time even when it is not full.
+pub const BATCH_TIME: Duration = Duration::from_secs(30);
+/// A batch is put when its texts have this many bytes: events may be a megabyte each.
+const BATCH_BYTES: usize = 8 << 20;
+/// Lines without an event that are remembered; all are counted.
+pub const MOST_REJECTIONS: usize = 10_000;
+
+/// What an open run knows of itself; put together with every batch.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+struct OpenHead {
+    batches: u32,
+    events: u32,
+    rejected: u64,
+}
+
+/// A run that takes events.
+pub struct OpenRun {
+    store: Arc<dyn Store>,
+    blobs: Arc<dyn Blobs>,
+    record: RunRecord,
+    head: OpenHead,
+    writer: BlockWriter,
+    rejections: Vec<Rejection>,
+    batch_began: Option<Duration>,
+}
+
+/// What sealing found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SealReport {
+    /// Events in the sealed run.
+    pub events: u64,
+    /// Events that came twice with the same content; they are there once.
+    pub repeated: u64,
+    /// How many lines gave no event.
+    pub rejected: u64,
+    /// The first of those lines, with the reason.
+    pub rejected_lines: Vec<Rejection>,
+    /// Events with a validation error.
+    pub errors: u64,
+    /// Events with a validation warning.
+    pub warnings: u64,
+}
+
+impl OpenRun {
+    /// Begins a run, or goes on with one that is open. A sealed run takes no more.
+    pub fn open(
+        store: Arc<dyn Store>,
+        id: Guid,
+        header: RunHeader,
+        now: Timestamp,
+    ) -> Result<Self, LogError> {
+        let record = match store.run(id)? {
+            Some(record) if record.status == Status::Completed => {
+                return Err(LogError::WrongStatus { run: id, status: record.status });
+            }
+            Some(record) => RunRecord { header: header.or(record.header.clone()), ..record },
+            None => RunRecord {
+                id,
+                status: Status::Running,
+                header,
+                created_at: now,
+                events: 0,
+                span: None,
+            },
+        };
+        store.save(&record)?;
+        let blobs = store.open_run(id)?;
+        let head = match blobs.get(HEAD)? {
+            None => OpenHead::default(),
+            Some(json) => serde_json::from_slice(&json)
+                .map_err(|_| LogError::Damaged("the head of an open run"))?,
+        };
+        Ok(Self {
+            store,
+            blobs,
+            record,
+            head,
+            writer: BlockWriter::default(),
+            rejections: Vec::new(),
+            batch_began: None,
+        })
+    }
+
+    /// The run's name.
+    pub const fn id(&self) -> Guid {
+        self.record.id
+    }
+
+    /// How many events are acknowledged.
+    pub const fn acknowledged(&self) -> u64 {
+        self.head.events as u64
+    }
+
+    /// Takes an event. It is acknowledged once [`flush`](Self::flush) has been called or has
+    /// happened by itself. `now` only has to grow.
+    pub fn push(&mut self, line: u64, event: &Event<'_>, now: Duration) -> Result<(), LogError> {
+        let waiting = codec::count(self.writer.len());
+        let arrival = self.head.events.checked_add(waiting).filter(|next| *next < u32::MAX - 1);
+        let arrival = arrival.ok_or(LogError::TooManyEvents)?;
+        self.writer.push(&Entry {
+            seq: arrival,
+            arrival,
+            line,
+            timestamp: event.timestamp,
+            event_type: event.event_type,
+            severity: event.severity,
+            category: event.category,
+            flags: Flags::default(),
+            id: event.id,
+            parent: match event.parent {
+                Parent::None => Link::None,
+                Parent::Id(id) => Link::Id(id),
+                Parent::Unreadable => Link::Unreadable,
+            },
+            properties: &event.properties,
+            original: event.original.as_deref(),
+        });
+        let began = *self.batch_began.get_or_insert(now);
+        let full = self.writer.len() >= BATCH || self.writer.weight() >= BATCH_BYTES;
+        if full || now.saturating_sub(began) >= BATCH_TIME { self.flush() } else { Ok(()) }
+    }
+
+    /// Notes a line that gave no event.
+    pub fn reject(&mut self, line: u64, reason: String) {
+        self.head.rejected += 1;
+        if self.rejections.len() < MOST_REJECTIONS {
+            self.rejections.push(Rejection { line, reason });
+        }
+    }
+
+    /// Puts what is waiting, all or nothing.
+    pub fn flush(&mut self) -> Result<(), LogError> {
+        if self.writer.len() == 0 && self.rejections.is_empty() {
+            return Ok(());
+        }
+        let mut head = self.head.clone();
+        let mut blobs = Vec::new();
+        let number = head.batches;
+        head.events += codec::count(self.writer.len());
+        head.batches += 1;
+        blobs.push((BlobKey::new(BlobKind::Batch, 0, number), self.writer.finish(codec::QUICK)?));
+        if !self.rejections.is_empty() {
+            let json = serde_json::to_vec(&self.rejections).map_err(LogError::store)?;
+            blobs.push((BlobKey::new(BlobKind::Rejections, 0, number), json));
+        }
+        blobs.push((HEAD, serde_json::to_vec(&head).map_err(LogError::store)?));
+        self.blobs.put(blobs)?;
+        self.head = head;
+        self.rejections.clear();
+        self.batch_began = None;
+        Ok(())
+    }
+
+    /// Puts what is waiting and makes it safe from loss of power; gives how many events are.
+    pub fn acknowledge(&mut self) -> Result<u64, LogError> {
+        self.flush()?;
+        self.store.make_durable(self.record.id)?;
+        self.record.events = self.acknowledged();
+        self.store.save(&self.record)?;
+        Ok(self.acknowledged())
+    }
+
+    /// Completes the run: from now on it answers questions and never changes.
+    pub fn seal(mut self, progress: Progress<'_>, stop: Stop<'_>) -> Result<SealReport, LogError> {
+        self.acknowledge()?;
+        let mut rejected = Vec::new();
+        for number in 0..self.head.batches {
+            if let Some(json) = self.blobs.get(BlobKey::new(BlobKind::Rejections, 0, number))? {
+                let lines: Vec<Rejection> = serde_json::from_slice(&json)
+                    .map_err(|_| LogError::Damaged("a list of rejected lines"))?;
+                rejected.extend(lines);
+            }
+        }
+        let untold = self.head.rejected.saturating_sub(rejected.len() as u64);
+        let out = self.store.begin_seal(self.record.id)?;
+        let source = Source {
+            blobs: self.blobs.as_ref(),
+            batches: self.head.batches,
+            events: self.head.events,
+            rejected,
+            header: &self.record.header,
+        };
+        let (head, mut lines) = seal::seal(source, out.as_ref(), progress, stop)?;
+        let rejected = untold + lines.len() as u64;
+        lines.truncate(MOST_REJECTIONS);
+        let report = SealReport {
+            events: u64::from(head.events),
+            repeated: head.repeated,
+            rejected,
+            rejected_lines: lines,
+            errors: head.problems[0],
+            warnings: head.problems[1],
+        };
+        let json = serde_json::to_vec(&report).map_err(LogError::store)?;
+        out.put(vec![(REPORT, json)])?;
+        drop(out);
+        self.record.status = Status::Completed;
+        self.record.events = report.events;
+        let span = (Timestamp::from_nanos(head.first), Timestamp::from_nanos(head.last));
+        self.record.span = (head.events > 0).then_some(span);
+        self.store.finish_seal(&self.record)?;
+        Ok(report)
+    }
+}
+
+const HEAD: BlobKey = BlobKey::new(BlobKind::Head, 0, 0);
+/// Where a sealed run keeps what sealing found.
+pub(crate) const REPORT: BlobKey = BlobKey::new(BlobKind::Rejections, 0, 0);

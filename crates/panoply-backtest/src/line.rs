@@ -1,0 +1,296 @@
+//! The native JSONL: one event a line, as the published contract writes it.
+//!
+//! A line that cannot be read is reported with its number and the reading goes on. A line that we
+//! would write differently (other spacing, order, case, digits) is kept as well, so that an
+//! export gives back what was imported, byte for byte.
+
+use std::borrow::Cow;
+use std::io::{self, BufRead, Read};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::event::{Category, Event, EventType, Guid, Parent, Severity};
+use crate::scan;
+use crate::timestamp::Timestamp;
+
+/// Longer lines are reported, not read: no event of any engine comes near.
+pub const LONGEST_LINE: u64 = 64 << 20;
+
+/// A line that gave no event.
+#[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
+pub struct Rejection {
+    /// Its number, from 1.
+    pub line: u64,
+    /// Why.
+    pub reason: String,
+}
+
+/// The event on a line and the run it names, or why there is none.
+pub fn parse(line: &str) -> Result<(Option<Guid>, Event<'_>), String> {
+    let raw: RawLine<'_> = serde_json::from_str(line).map_err(|error| unreadable(line, &error))?;
+    let id = raw.event_id.ok_or("there is no `eventId`")?;
+    let id =
+        Guid::parse(&id).ok_or_else(|| format!("`eventId` is `{}`, not a GUID", shown(&id)))?;
+    let run = match raw.run_id {
+        None => None,
+        Some(run) => Some(
+            Guid::parse(&run).ok_or_else(|| format!("`runId` is `{}`, not a GUID", shown(&run)))?,
+        ),
+    };
+    let time = raw.timestamp.ok_or("there is no `timestamp`")?;
+    let timestamp = Timestamp::parse(&time).map_err(|error| error.to_string())?;
+    let word = raw.event_type.ok_or("there is no `eventType`")?;
+    let placed = word == "OrderPlaced";
+    let event_type = if placed { Some(EventType::StateChange) } else { EventType::parse(&word) };
+    let event_type = event_type.ok_or_else(|| unknown("eventType", &word))?;
+    let severity = match raw.severity {
+        None => event_type.usual_severity(),
+        Some(word) => Severity::parse(&word).ok_or_else(|| unknown("severity", &word))?,
+    };
+    let category = match raw.category {
+        None => event_type.usual_category(),
+        Some(word) => Category::parse_mapped(&word).ok_or_else(|| unknown("category", &word))?,
+    };
+    let parent = match raw.parent_event_id {
+        None => Parent::None,
+        Some(id) => Guid::parse(&id).map_or(Parent::Unreadable, Parent::Id),
+    };
+    let properties = raw.properties.map_or("null", RawValue::get);
+    let properties = if placed { as_placed(properties) } else { Cow::Borrowed(properties) };
+    let mut event =
+        Event { id, timestamp, event_type, severity, category, properties, parent, original: None };
+    if run.is_none_or(|run| printed(run, &event) != line) {
+        event.original = Some(Cow::Borrowed(line));
+    }
+    Ok((run, event))
+}
+
+/// An event as a line, without the line's end.
+pub fn printed(run: Guid, event: &Event<'_>) -> String {
+    let mut out = String::with_capacity(event.properties.len() + 320);
+    out.push_str(r#"{"eventId":""#);
+    event.id.write_to(&mut out);
+    out.push_str(r#"","runId":""#);
+    run.write_to(&mut out);
+    out.push_str(r#"","timestamp":""#);
+    event.timestamp.write_to(&mut out, event.timestamp.digits().max(3));
+    out.push_str(r#"","eventType":""#);
+    out.push_str(event.event_type.as_str());
+    out.push_str(r#"","severity":""#);
+    out.push_str(event.severity.as_str());
+    out.push_str(r#"","category":""#);
+    out.push_str(event.category.as_str());
+    out.push_str(r#"","properties":"#);
+    out.push_str(&event.properties);
+    match event.parent {
+        Parent::Id(id) => {
+            out.push_str(r#","parentEventId":""#);
+            id.write_to(&mut out);
+            out.push('"');
+        }
+        Parent::None | Parent::Unreadable => out.push_str(r#","parentEventId":null"#),
+    }
+    out.push_str(r#","validationErrors":null}"#);
+    out
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RawLine<'a> {
+    #[serde(borrow)]
+    event_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    run_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    timestamp: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    event_type: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    severity: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    category: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    properties: Option<&'a RawValue>,
+    #[serde(borrow)]
+    parent_event_id: Option<Cow<'a, str>>,
+}
+
+/// `OrderPlaced` is what a state change of an order is called in patterns; some engines write it
+/// as a type of its own.
+fn as_placed(properties: &str) -> Cow<'_, str> {
+    let Some(rest) = properties.strip_prefix('{') else { return Cow::Borrowed(properties) };
+    let mut added = String::from("{");
+    for (name, value) in [("StateType", "Order"), ("OrderStatus", "Placed")] {
+        if scan::member(properties, name).is_none() {
+            added.push_str(&format!(r#""{name}":"{value}","#));
+        }
+    }
+    if rest.trim_ascii_start().starts_with('}') {
+        added.truncate(added.trim_end_matches(',').len());
+    }
+    Cow::Owned(added + rest)
+}
+
+fn unreadable(line: &str, error: &serde_json::Error) -> String {
+    if error.is_eof() {
+        return "the line ends in the middle of its JSON".to_owned();
+    }
+    if line.trim_ascii_start().starts_with('{') {
+        let said = error.to_string();
+        let said = said.split(" at line ").next().unwrap_or_default().to_owned();
+        format!("not an event at column {}: {said}", error.column())
+    } else {
+        "not a JSON object".to_owned()
+    }
+}
+
+fn unknown(what: &str, word: &str) -> String {
+    format!("`{what}` is `{}`, which is not one of the known ones", shown(word))
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(60).collect()
+}
+
+/// Reads a source line by line, however long and however broken.
+pub struct Lines<R> {
+    source: R,
+    number: u64,
+    bytes: u64,
+    buffer: Vec<u8>,
+}
+
+/// What a line turned out to be.
+#[derive(Debug, Eq, PartialEq)]
+pub enum Line<'a> {
+    /// Text.
+    Text(&'a str),
+    /// Something that cannot be text of an event, and why.
+    Broken(&'static str),
+}
+
+impl<R: BufRead> Lines<R> {
+    /// The lines of `source`.
+    pub const fn new(source: R) -> Self {
+        Self { source, number: 0, bytes: 0, buffer: Vec::new() }
+    }
+
+    /// How many bytes were read, for progress.
+    pub const fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// The next line that is not blank, with its number.
+    pub fn next_line(&mut self) -> io::Result<Option<(u64, Line<'_>)>> {
+        loop {
+            self.buffer.clear();
+            let read =
+                self.source.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut self.buffer)?;
+            if read == 0 {
+                return Ok(None);
+            }
+            self.bytes += read as u64;
+            self.number += 1;
+            let too_long = read as u64 == LONGEST_LINE && !self.buffer.ends_with(b"\n");
+            if too_long {
+                self.bytes += self.source.skip_until(b'\n')? as u64;
+                return Ok(Some((self.number, Line::Broken("the line is longer than 64 MiB"))));
+            }
+            if !self.buffer.trim_ascii().is_empty() {
+                break;
+            }
+        }
+        let mut line = self.buffer.as_slice();
+        line = line.strip_suffix(b"\n").unwrap_or(line);
+        line = line.strip_suffix(b"\r").unwrap_or(line);
+        if self.number == 1 {
+            line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
+        }
+        let found = match std::str::from_utf8(line) {
+            Ok(text) => Line::Text(text),
+            Err(_) => Line::Broken("the line is not UTF-8"),
+        };
+        Ok(Some((self.number, found)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LINE: &str = r#"{"eventId":"11111111-2222-3333-4444-555555555555","runId":"a1b2c3d4-e5f6-7890-abcd-ef1234567890","timestamp":"2025-06-15T14:30:45.123Z","eventType":"TradeExecution","severity":"Info","category":"Execution","properties":{"Price":175.50, "x":1e400},"parentEventId":null,"validationErrors":null}"#;
+
+    #[test]
+    fn a_line_of_the_contract_is_read_and_written_back() {
+        let (run, event) = parse(LINE).unwrap();
+        assert_eq!(event.event_type, EventType::TradeExecution);
+        assert_eq!(event.properties, r#"{"Price":175.50, "x":1e400}"#, "byte for byte");
+        assert_eq!(event.original, None);
+        assert_eq!(printed(run.unwrap(), &event), LINE);
+    }
+
+    #[test]
+    fn a_line_that_we_would_write_differently_is_kept() {
+        for line in [
+            LINE.replace("45.123Z", "45.123+00:00"),
+            LINE.replace(r#","validationErrors":null"#, ""),
+            LINE.replace(r#","runId":"a1b2c3d4-e5f6-7890-abcd-ef1234567890""#, ""),
+            LINE.replace(r#""severity":"Info","#, ""),
+            LINE.replace("\"Execution\"", "\"Portfolio\""),
+            LINE.replace("a1b2", "A1B2"),
+            format!(" {LINE}"),
+        ] {
+            let (_, event) = parse(&line).unwrap();
+            assert_eq!(event.original.as_deref(), Some(line.as_str()));
+        }
+    }
+
+    #[test]
+    fn a_line_without_an_event_says_why() {
+        let cases = [
+            ("{\"eventId\":\"111", "ends in the middle"),
+            ("hello", "not a JSON object"),
+            ("{\"eventId\":NaN}", "not an event at column"),
+            ("{}", "there is no `eventId`"),
+            (&LINE.replace("11111111-2222", "x'; DROP TABLE Events"), "not a GUID"),
+            (&LINE.replace("2025-06-15T", "2025-06-35T"), "not an ISO 8601 time"),
+            (&LINE.replace("TradeExecution", "TradeExecuted"), "`eventType` is `TradeExecuted`"),
+            (&LINE.replace("\"Info\"", "\"Loud\""), "`severity` is `Loud`"),
+            (&LINE.replace("\"Execution\"", "\"Gossip\""), "`category` is `Gossip`"),
+            (&LINE.replace("1e400", "NaN"), "not an event at column"),
+        ];
+        for (line, expected) in cases {
+            let reason = parse(line).unwrap_err();
+            assert!(reason.contains(expected), "{reason} for {line}");
+        }
+    }
+
+    #[test]
+    fn an_order_placed_becomes_a_state_change_of_an_order() {
+        for (properties, expected) in [
+            (r#"{"OrderId":"x"}"#, r#"{"StateType":"Order","OrderStatus":"Placed","OrderId":"x"}"#),
+            (r#"{"StateType":"Order"}"#, r#"{"OrderStatus":"Placed","StateType":"Order"}"#),
+            ("{}", r#"{"StateType":"Order","OrderStatus":"Placed"}"#),
+        ] {
+            let line = LINE
+                .replace("TradeExecution", "OrderPlaced")
+                .replace(r#"{"Price":175.50, "x":1e400}"#, properties);
+            let (_, event) = parse(&line).unwrap();
+            assert_eq!(event.event_type, EventType::StateChange);
+            assert_eq!(event.properties, expected);
+            assert!(event.original.is_some());
+        }
+    }
+
+    #[test]
+    fn lines_are_counted_through_blanks_and_broken_text() {
+        let text = b"\xEF\xBB\xBFone\r\n\n  \ntwo\xFF\nthree";
+        let mut lines = Lines::new(text.as_slice());
+        assert_eq!(lines.next_line().unwrap(), Some((1, Line::Text("one"))));
+        assert_eq!(lines.next_line().unwrap(), Some((4, Line::Broken("the line is not UTF-8"))));
+        assert_eq!(lines.next_line().unwrap(), Some((5, Line::Text("three"))));
+        assert_eq!(lines.next_line().unwrap(), None);
+        assert_eq!(lines.bytes(), text.len() as u64);
+    }
+}

@@ -1,0 +1,300 @@
+//! Numbers as they were written: a whole number and where the point stands.
+//!
+//! `0.1 + 0.2` is `0.3` here. What does not fit (over eighteen digits) is kept as a double.
+
+/// A finite number.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// `mantissa / 10^scale`, exactly.
+    Exact {
+        /// The digits.
+        mantissa: i64,
+        /// How many of them stand after the point.
+        scale: u8,
+    },
+    /// The nearest double.
+    Double(f64),
+}
+
+/// Digits after the point that are still kept exactly.
+const DEEPEST_SCALE: i32 = 18;
+
+impl Number {
+    /// Reads a JSON number, or the same inside a string. `None` for text that is not a finite
+    /// number, such as `NaN` and `1e400`.
+    pub fn parse(text: &str) -> Option<Self> {
+        exact(text.as_bytes()).or_else(|| double(text).map(Self::Double))
+    }
+
+    /// The nearest double.
+    pub fn to_f64(self) -> f64 {
+        match self {
+            Self::Exact { mantissa, scale } => nearest(i128::from(mantissa), scale),
+            Self::Double(value) => value,
+        }
+    }
+}
+
+/// Digits without a point, an optional fraction, a small exponent.
+fn exact(text: &[u8]) -> Option<Number> {
+    let (negative, digits) = match text.split_first()? {
+        (b'-', rest) => (true, rest),
+        _ => (false, text),
+    };
+    let (mut mantissa, mut scale, mut in_fraction, mut any) = (0_i64, 0_i32, false, false);
+    let mut rest = digits;
+    while let Some((byte, after)) = rest.split_first() {
+        match byte {
+            b'0'..=b'9' => {
+                mantissa = mantissa.checked_mul(10)?.checked_add(i64::from(byte - b'0'))?;
+                scale += i32::from(in_fraction);
+                any = true;
+            }
+            b'.' if !in_fraction && any => in_fraction = true,
+            b'e' | b'E' if any => {
+                scale -= exponent(after)?;
+                break;
+            }
+            _ => return None,
+        }
+        rest = after;
+    }
+    if !any || text.ends_with(b".") {
+        return None;
+    }
+    while scale < 0 {
+        mantissa = mantissa.checked_mul(10)?;
+        scale += 1;
+    }
+    while scale > 0 && mantissa % 10 == 0 {
+        mantissa /= 10;
+        scale -= 1;
+    }
+    let mantissa = if negative { -mantissa } else { mantissa };
+    let scale = u8::try_from(scale).ok().filter(|_| scale <= DEEPEST_SCALE)?;
+    Some(Number::Exact { mantissa, scale })
+}
+
+fn exponent(text: &[u8]) -> Option<i32> {
+    let (sign, digits) = match text.split_first()? {
+        (b'-', rest) => (-1, rest),
+        (b'+', rest) => (1, rest),
+        _ => (1, text),
+    };
+    if digits.is_empty() || digits.len() > 2 || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let value = digits.iter().fold(0, |value, digit| value * 10 + i32::from(digit - b'0'));
+    Some(sign * value)
+}
+
+/// Only what JSON calls a number: Rust would read `inf` and `.5` too.
+fn double(text: &str) -> Option<f64> {
+    let starts = text.trim_start_matches('-').starts_with(|c: char| c.is_ascii_digit());
+    let plain =
+        text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'));
+    if !starts || !plain || text.ends_with('.') {
+        return None;
+    }
+    text.parse().ok().filter(|value: &f64| value.is_finite())
+}
+
+/// A sum that does not forget digits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Sum {
+    /// `mantissa / 10^scale`, exactly.
+    Exact {
+        /// The digits.
+        mantissa: i128,
+        /// How many of them stand after the point.
+        scale: u8,
+    },
+    /// A double, once a double took part or the digits ran out.
+    Double(f64),
+}
+
+impl Sum {
+    /// Nothing yet.
+    pub const ZERO: Self = Self::Exact { mantissa: 0, scale: 0 };
+
+    /// One number more.
+    pub fn add(&mut self, number: Number) {
+        let other = match number {
+            Number::Exact { mantissa, scale } => {
+                Self::Exact { mantissa: i128::from(mantissa), scale }
+            }
+            Number::Double(value) => Self::Double(value),
+        };
+        self.merge(other);
+    }
+
+    /// Another sum more.
+    pub fn merge(&mut self, other: Self) {
+        *self = match (*self, other) {
+            (Self::Exact { mantissa: a, scale: s }, Self::Exact { mantissa: b, scale: t }) => {
+                let scale = s.max(t);
+                match (raised(a, scale - s), raised(b, scale - t)) {
+                    (Some(a), Some(b)) => match a.checked_add(b) {
+                        Some(mantissa) => Self::Exact { mantissa, scale },
+                        None => Self::Double(nearest(a, scale) + nearest(b, scale)),
+                    },
+                    _ => Self::Double(nearest(a, s) + nearest(b, t)),
+                }
+            }
+            (a, b) => Self::Double(a.to_f64() + b.to_f64()),
+        };
+    }
+
+    /// The nearest double.
+    pub fn to_f64(self) -> f64 {
+        match self {
+            Self::Exact { mantissa, scale } => nearest(mantissa, scale),
+            Self::Double(value) => value,
+        }
+    }
+
+    /// The negative of the same size.
+    #[must_use]
+    pub fn negated(self) -> Self {
+        match self {
+            Self::Exact { mantissa, scale } => {
+                Self::Exact { mantissa: mantissa.wrapping_neg(), scale }
+            }
+            Self::Double(value) => Self::Double(-value),
+        }
+    }
+
+    /// The sum as a decimal text.
+    pub fn to_text(self) -> String {
+        match self {
+            Self::Exact { mantissa, scale } => decimal_text(mantissa, scale),
+            Self::Double(value) => value.to_string(),
+        }
+    }
+}
+
+fn raised(mantissa: i128, by: u8) -> Option<i128> {
+    mantissa.checked_mul(10_i128.checked_pow(u32::from(by))?)
+}
+
+/// Rounded once, by the standard library, from all the digits.
+fn nearest(mantissa: i128, scale: u8) -> f64 {
+    // A double holds 2^53 and 10^22 exactly, so one division rounds once.
+    const EXACT: i128 = 1 << 53;
+    if mantissa.abs() <= EXACT && scale <= 22 {
+        #[expect(clippy::cast_precision_loss, reason = "at most 2^53, which a double holds")]
+        return mantissa as f64 / 10_f64.powi(i32::from(scale));
+    }
+    format!("{mantissa}e-{scale}").parse().unwrap_or(f64::NAN)
+}
+
+fn decimal_text(mantissa: i128, scale: u8) -> String {
+    let digits = mantissa.unsigned_abs().to_string();
+    let scale = usize::from(scale);
+    let sign = if mantissa < 0 { "-" } else { "" };
+    if scale == 0 {
+        return format!("{sign}{digits}");
+    }
+    let padded = format!("{digits:0>width$}", width = scale + 1);
+    let (whole, fraction) = padded.split_at(padded.len() - scale);
+    let fraction = fraction.trim_end_matches('0');
+    if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
+}
+
+/// Whether a double says what the text says, so that nothing is lost by writing the double.
+pub fn fits_double(text: &str) -> bool {
+    match Number::parse(text) {
+        Some(Number::Exact { mantissa, scale }) => {
+            // Fifteen digits always survive; more are compared.
+            if mantissa.unsigned_abs() < 1_000_000_000_000_000 {
+                return true;
+            }
+            let shown = nearest(i128::from(mantissa), scale).to_string();
+            Number::parse(&shown) == Some(Number::Exact { mantissa, scale })
+        }
+        Some(Number::Double(value)) => significant(text) == significant(&format!("{value:e}")),
+        None => false,
+    }
+}
+
+/// The significant digits of a number, without sign, point, exponent and outer zeros.
+fn significant(text: &str) -> String {
+    let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    digits.trim_matches('0').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn numbers_are_read_exactly_and_nonsense_is_not() {
+        let exact = |mantissa, scale| Some(Number::Exact { mantissa, scale });
+        let cases = [
+            ("0", exact(0, 0)),
+            ("-0.0", exact(0, 0)),
+            ("175.50", exact(1755, 1)),
+            ("-0.00026", exact(-26, 5)),
+            ("1e3", exact(1000, 0)),
+            ("12.5E-2", exact(125, 3)),
+            ("1e30", Some(Number::Double(1e30))),
+            ("123456789012345678901", Some(Number::Double(123_456_789_012_345_678_901.0))),
+            ("1e400", None),
+            ("NaN", None),
+            ("inf", None),
+            ("-", None),
+            ("", None),
+            (".5", None),
+            ("5.", None),
+            ("1.2.3", None),
+            ("0x10", None),
+            ("12 ", None),
+            ("1e99999999999", None),
+            ("57e34b60-66a0-5e3e-bebe-ddcd2232fdd4", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(Number::parse(text), expected, "text: {text:?}");
+        }
+    }
+
+    #[test]
+    fn sums_of_decimals_are_decimals() {
+        let mut sum = Sum::ZERO;
+        for text in ["0.1", "0.2", "-0.3", "1000000000000.01"] {
+            sum.add(Number::parse(text).unwrap());
+        }
+        assert_eq!(sum.to_text(), "1000000000000.01");
+        assert_eq!(sum.to_f64().to_string(), "1000000000000.01");
+        sum.add(Number::parse("1e300").unwrap());
+        assert_eq!(sum, Sum::Double(1e300));
+    }
+
+    #[test]
+    fn a_number_that_a_double_cannot_say_is_found_out() {
+        let cases = [
+            ("175.50", true),
+            ("0.1", true),
+            ("9007199254740993", false),
+            ("9007199254740992", true),
+            ("0.12345678901234567890", false),
+            ("1e30", true),
+            ("1e400", false),
+            ("123456789.123456789", false),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(fits_double(text), expected, "text: {text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_nearest_double_is_the_one_the_standard_library_reads(mantissa in any::<i64>(), scale in 0_u8..18) {
+            let text = decimal_text(i128::from(mantissa), scale);
+            let number = Number::parse(&text).unwrap();
+            prop_assert_eq!(number.to_f64().to_bits(), (text.parse::<f64>().unwrap() + 0.0).to_bits());
+        }
+    }
+}

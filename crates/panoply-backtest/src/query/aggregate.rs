@@ -1,0 +1,239 @@
+//! Sums over a numeric property of a type: blocks that lie wholly inside are taken by their sums,
+//! and only the two at the edges are looked into.
+
+use std::ops::Range;
+
+use super::reader::SealedRun;
+use super::selection::{Entity, Filter};
+use crate::error::{LogError, Stop, go_on};
+use crate::event::{EventType, Severity};
+use crate::number::Number;
+use crate::scan;
+use crate::sealed::codec;
+use crate::sealed::column::{COLUMN_BLOCK, Stats};
+use crate::sealed::head::Mark;
+use crate::timestamp::Timestamp;
+
+/// What an aggregate is about.
+#[derive(Clone, Debug)]
+pub struct Question<'a> {
+    /// Events of this type.
+    pub event_type: EventType,
+    /// The property, as names joined by dots.
+    pub path: &'a str,
+    /// In this range of places.
+    pub range: Range<u32>,
+}
+
+/// What to split an aggregate by.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum GroupBy {
+    /// The values of an entity.
+    Entity(Entity),
+    /// The severity.
+    Severity,
+    /// Stretches of time of so many nanoseconds, aligned to 1970.
+    Every(i64),
+}
+
+/// One part of an aggregate.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// What its events share.
+    pub key: String,
+    /// How many events.
+    pub events: u64,
+    /// Their numbers.
+    pub stats: Stats,
+}
+
+impl SealedRun {
+    /// How many events of the type there are in the range, and what their numbers sum to.
+    pub fn aggregate(
+        &self,
+        question: &Question<'_>,
+        stop: Stop<'_>,
+    ) -> Result<(u64, Stats), LogError> {
+        let filter = Filter { types: vec![question.event_type], ..Filter::default() };
+        let events = self.select(&filter, question.range.clone())?.total();
+        let stats = match self.column(question.event_type, question.path) {
+            Some(group) => self.column_stats(group, question)?,
+            None if self.head().overflow => self.scanned(question, stop)?,
+            None => Stats::NONE,
+        };
+        Ok((events, stats))
+    }
+
+    /// The same, split into groups. Groups without events are left out.
+    pub fn aggregate_by(
+        &self,
+        question: &Question<'_>,
+        by: GroupBy,
+        most: usize,
+        stop: Stop<'_>,
+    ) -> Result<Vec<Group>, LogError> {
+        match by {
+            GroupBy::Every(step) => self.by_time(question, step, most, stop),
+            GroupBy::Entity(entity) => {
+                let mut groups = Vec::new();
+                for (value, places) in self.values(entity.dictionary(), usize::MAX)? {
+                    go_on(stop)?;
+                    let set = self.place_set(entity.dictionary(), &places)?;
+                    let own = &*set & &*self.bitmap(Mark::Type(question.event_type))?;
+                    let places = own.range(question.range.clone());
+                    self.push_group(&mut groups, question, value.into_string(), places, stop)?;
+                }
+                groups.sort_by(|a, b| b.events.cmp(&a.events).then_with(|| a.key.cmp(&b.key)));
+                groups.truncate(most);
+                Ok(groups)
+            }
+            GroupBy::Severity => {
+                let mut groups = Vec::new();
+                for severity in Severity::ALL {
+                    let set = self.bitmap(Mark::Severity(*severity))?;
+                    let own = &*set & &*self.bitmap(Mark::Type(question.event_type))?;
+                    let places = own.range(question.range.clone());
+                    self.push_group(&mut groups, question, severity.to_string(), places, stop)?;
+                }
+                Ok(groups)
+            }
+        }
+    }
+
+    fn by_time(
+        &self,
+        question: &Question<'_>,
+        step: i64,
+        most: usize,
+        stop: Stop<'_>,
+    ) -> Result<Vec<Group>, LogError> {
+        let mut groups = Vec::new();
+        let filter = Filter { types: vec![question.event_type], ..Filter::default() };
+        let selection = self.select(&filter, question.range.clone())?;
+        let mut next = selection.nth(0);
+        while let Some(first) = next.filter(|_| groups.len() < most) {
+            go_on(stop)?;
+            let time = self.event(first)?.timestamp().nanos();
+            let start = time - time.rem_euclid(step);
+            let end = Timestamp::from_nanos(start.saturating_add(step - 1));
+            let until = self.between(None, Some(end))?.end.min(question.range.end);
+            let part = Question { range: first..until, ..question.clone() };
+            let (events, stats) = self.aggregate(&part, stop)?;
+            groups.push(Group { key: Timestamp::from_nanos(start).to_string(), events, stats });
+            next = selection.nth(selection.count_before(until));
+        }
+        Ok(groups)
+    }
+
+    fn push_group(
+        &self,
+        groups: &mut Vec<Group>,
+        question: &Question<'_>,
+        key: String,
+        places: impl Iterator<Item = u32>,
+        stop: Stop<'_>,
+    ) -> Result<(), LogError> {
+        let mut numbers = Vec::new();
+        let mut events = 0_u64;
+        let mut stats = Stats::NONE;
+        let group = self.column(question.event_type, question.path);
+        let head = group.map(|group| self.column_head(group)).transpose()?;
+        for seq in places {
+            if events.is_multiple_of(4096) {
+                go_on(stop)?;
+                stats.merge(&Stats::of(&numbers));
+                numbers.clear();
+            }
+            events += 1;
+            let number = match (&head, group) {
+                (Some(head), Some(group)) => {
+                    let (_, rank) = self.kind_and_rank(seq)?;
+                    if head.presence.contains(rank) {
+                        self.column_number(group, head.before(rank))?
+                    } else {
+                        None
+                    }
+                }
+                _ => self.number_of(seq, question.path)?,
+            };
+            numbers.extend(number);
+        }
+        stats.merge(&Stats::of(&numbers));
+        if events > 0 {
+            groups.push(Group { key, events, stats });
+        }
+        Ok(())
+    }
+
+    fn column(&self, event_type: EventType, path: &str) -> Option<u16> {
+        let found = self
+            .head()
+            .columns
+            .iter()
+            .position(|column| column.event_type() == event_type && column.path == path)?;
+        u16::try_from(found).ok()
+    }
+
+    fn column_number(&self, group: u16, place: u64) -> Result<Option<Number>, LogError> {
+        let size = u64::from(COLUMN_BLOCK);
+        let block = u32::try_from(place / size).unwrap_or(u32::MAX);
+        let within = usize::try_from(place % size).unwrap_or(usize::MAX);
+        Ok(self.column_values(group, block)?.get(within).copied())
+    }
+
+    fn column_stats(&self, group: u16, question: &Question<'_>) -> Result<Stats, LogError> {
+        let types = self.bitmap(Mark::Type(question.event_type))?;
+        let rank = |seq: u32| {
+            let rank = seq.checked_sub(1).map_or(0, |last| types.rank(last));
+            u32::try_from(rank).unwrap_or(u32::MAX)
+        };
+        let head = self.column_head(group)?;
+        let from = head.before(rank(question.range.start));
+        let to = head.before(rank(question.range.end));
+        let size = u64::from(COLUMN_BLOCK);
+        let mut stats = Stats::NONE;
+        let mut at = from;
+        while at < to {
+            let block = at / size;
+            let end = ((block + 1) * size).min(to);
+            let number = u32::try_from(block).unwrap_or(u32::MAX);
+            let known = head.stats.get(number as usize);
+            match known {
+                Some(known) if at % size == 0 && end - at == known.count => stats.merge(known),
+                _ => {
+                    let values = self.column_values(group, number)?;
+                    let within =
+                        |place: u64| usize::try_from(place - block * size).unwrap_or(usize::MAX);
+                    let part = values.get(within(at)..within(end)).unwrap_or_default();
+                    stats.merge(&Stats::of(part));
+                }
+            }
+            at = end;
+        }
+        Ok(stats)
+    }
+
+    /// The slow way, for properties that were too many to have a column.
+    fn scanned(&self, question: &Question<'_>, stop: Stop<'_>) -> Result<Stats, LogError> {
+        let filter = Filter { types: vec![question.event_type], ..Filter::default() };
+        let selection = self.select(&filter, question.range.clone())?;
+        let mut stats = Stats::NONE;
+        let mut numbers = Vec::new();
+        for (place, seq) in selection.iter().enumerate() {
+            if place % codec::count(4096) as usize == 0 {
+                go_on(stop)?;
+                stats.merge(&Stats::of(&numbers));
+                numbers.clear();
+            }
+            numbers.extend(self.number_of(seq, question.path)?);
+        }
+        stats.merge(&Stats::of(&numbers));
+        Ok(stats)
+    }
+
+    fn number_of(&self, seq: u32, path: &str) -> Result<Option<Number>, LogError> {
+        let event = self.event(seq)?;
+        let token = scan::at_path(event.properties(), path);
+        Ok(token.and_then(|token| token.number_text()).and_then(Number::parse))
+    }
+}

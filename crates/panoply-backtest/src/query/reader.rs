@@ -1,0 +1,418 @@
+//! A sealed run, open for questions.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use roaring::RoaringBitmap;
+
+use super::cache::Cache;
+use crate::error::LogError;
+use crate::event::{Category, Event, EventType, Guid, Parent, Severity};
+use crate::ingest::{REPORT, SealReport};
+use crate::line;
+use crate::number::Number;
+use crate::sealed::block::{BLOCK, Block, Link, Row};
+use crate::sealed::codec;
+use crate::sealed::column::{self, ColumnHead};
+use crate::sealed::dictionary::{
+    self, Dictionary, DictionaryChunk, DictionaryIndex, Places, chunk_key, posting_key,
+};
+use crate::sealed::directory::{CHUNK, DirectoryChunk, Kind};
+use crate::sealed::head::{FORMAT, Head, Mark};
+use crate::sealed::ids::{IdChunk, IdIndex};
+use crate::sealed::links::LinkChunk;
+use crate::store::{BlobKey, BlobKind, Blobs};
+use crate::timestamp::Timestamp;
+use crate::validate::{self, Flags, Problem};
+
+/// A sealed run. Cheap to open; safe to share.
+pub struct SealedRun {
+    id: Guid,
+    blobs: Arc<dyn Blobs>,
+    cache: Arc<Cache>,
+    head: Head,
+    /// The first time of each stretch of the directory.
+    times: Vec<i64>,
+}
+
+impl SealedRun {
+    /// Opens a sealed run.
+    pub fn open(id: Guid, blobs: Arc<dyn Blobs>, cache: Arc<Cache>) -> Result<Self, LogError> {
+        let head = blobs
+            .get(BlobKey::new(BlobKind::Head, 0, 0))?
+            .ok_or(LogError::Damaged("a sealed run has no head"))?;
+        let head: Head =
+            serde_json::from_slice(&head).map_err(|_| LogError::Damaged("the head of a run"))?;
+        if head.format > FORMAT {
+            return Err(LogError::Damaged("a newer version of this program sealed the run"));
+        }
+        let times = blobs
+            .get(BlobKey::new(BlobKind::Times, 0, 0))?
+            .ok_or(LogError::Damaged("a sealed run has no times"))?;
+        let times = codec::unpack(&times)?;
+        let (times, _) = times.as_chunks::<8>();
+        let times = times.iter().map(|time| i64::from_le_bytes(*time)).collect();
+        Ok(Self { id, blobs, cache, head, times })
+    }
+
+    /// Its name.
+    pub const fn id(&self) -> Guid {
+        self.id
+    }
+
+    /// What it says about itself.
+    pub const fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// What sealing found.
+    pub fn report(&self) -> Result<SealReport, LogError> {
+        let json = self.blobs.get(REPORT)?.ok_or(LogError::Damaged("a run has no report"))?;
+        serde_json::from_slice(&json).map_err(|_| LogError::Damaged("the report of a run"))
+    }
+
+    /// The time of its last event.
+    pub const fn last_time(&self) -> Timestamp {
+        Timestamp::from_nanos(self.head.last)
+    }
+
+    /// The places of events from `start` to `end`, both included.
+    pub fn between(
+        &self,
+        start: Option<Timestamp>,
+        end: Option<Timestamp>,
+    ) -> Result<Range<u32>, LogError> {
+        let from = match start {
+            None => 0,
+            Some(start) => self.first_at(|time| time >= start.nanos())?,
+        };
+        let to = match end {
+            None => self.head.events,
+            Some(end) => self.first_at(|time| time > end.nanos())?,
+        };
+        Ok(from..to.max(from))
+    }
+
+    /// The first place whose time passes a test that earlier times fail.
+    fn first_at(&self, passes: impl Fn(i64) -> bool) -> Result<u32, LogError> {
+        let stretch = self.times.partition_point(|time| !passes(*time));
+        let Some(stretch) = stretch.checked_sub(1) else { return Ok(0) };
+        let chunk = self.directory(codec::count(stretch))?;
+        let within = chunk.times.partition_point(|time| !passes(*time));
+        Ok(codec::count(stretch) * CHUNK + codec::count(within))
+    }
+
+    /// The last place at or before a moment.
+    pub fn last_at(&self, moment: Timestamp) -> Result<Option<u32>, LogError> {
+        Ok(self.between(None, Some(moment))?.end.checked_sub(1))
+    }
+
+    /// The event at a place.
+    pub fn event(&self, seq: u32) -> Result<StoredEvent, LogError> {
+        let (kind, rank) = self.kind_and_rank(seq)?;
+        let code = u16::from(kind.event_type().code());
+        let number = rank / codec::count(BLOCK);
+        let block = self.kept(BlobKey::new(BlobKind::Block, code, number), |blob| {
+            Block::read(blob).map(|block| {
+                let weight = block.weight();
+                (block, weight)
+            })
+        })?;
+        let place = (rank % codec::count(BLOCK)) as usize;
+        match block.rows.get(place) {
+            Some(row) if row.seq == seq => Ok(StoredEvent { block, place }),
+            _ => Err(LogError::Damaged("an event is not in its block")),
+        }
+    }
+
+    /// The id of the event at a place.
+    pub fn id_at(&self, seq: u32) -> Result<Guid, LogError> {
+        self.event(seq).map(|event| event.id())
+    }
+
+    /// The id that an event names as its parent.
+    pub fn parent_id(&self, event: &StoredEvent) -> Result<Option<Guid>, LogError> {
+        match event.row().map_or(Link::None, |row| row.parent) {
+            Link::None | Link::Unreadable => Ok(None),
+            Link::Id(id) => Ok(Some(id)),
+            Link::Seq(seq) => self.id_at(seq).map(Some),
+        }
+    }
+
+    /// The place of the event with this id.
+    pub fn find(&self, id: Guid) -> Result<Option<u32>, LogError> {
+        let index = self.kept(BlobKey::new(BlobKind::IdIndex, 0, 0), |blob| {
+            IdIndex::read(blob).map(|index| {
+                let weight = index.weight();
+                (index, weight)
+            })
+        })?;
+        for number in index.chunks_of(id) {
+            let chunk = self.kept(BlobKey::new(BlobKind::IdChunk, 0, number), |blob| {
+                IdChunk::read(blob).map(|chunk| {
+                    let weight = chunk.weight();
+                    (chunk, weight)
+                })
+            })?;
+            for seq in chunk.candidates(id) {
+                if self.id_at(seq)? == id {
+                    return Ok(Some(seq));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The event as an owned value, as it was read.
+    pub fn original_event(&self, stored: &StoredEvent) -> Result<Event<'static>, LogError> {
+        let row = stored.row().ok_or(LogError::Damaged("an event is not in its block"))?;
+        let parent = match row.parent {
+            Link::None => Parent::None,
+            Link::Unreadable => Parent::Unreadable,
+            Link::Id(id) => Parent::Id(id),
+            Link::Seq(seq) => Parent::Id(self.id_at(seq)?),
+        };
+        Ok(Event {
+            id: row.id,
+            timestamp: row.timestamp,
+            event_type: row.event_type,
+            severity: row.severity,
+            category: row.category,
+            properties: stored.properties().to_owned().into(),
+            parent,
+            original: stored.block.original(row).map(|text| text.to_owned().into()),
+        })
+    }
+
+    /// Gives every line back as it was imported, in the order it came.
+    pub fn export(
+        &self,
+        mut line: impl FnMut(&str) -> Result<(), LogError>,
+    ) -> Result<(), LogError> {
+        let mut one = |seq: u32| {
+            let stored = self.event(seq)?;
+            let event = self.original_event(&stored)?;
+            match &event.original {
+                Some(original) => line(original),
+                None => line(&line::printed(self.id, &event)),
+            }
+        };
+        if self.head.in_order {
+            return (0..self.head.events).try_for_each(one);
+        }
+        let mut order: Vec<(u32, u32)> = Vec::with_capacity(self.head.events as usize);
+        for seq in 0..self.head.events {
+            let arrival = self.event(seq)?.row().map_or(seq, |row| row.arrival);
+            order.push((arrival, seq));
+        }
+        order.sort_unstable();
+        order.into_iter().try_for_each(|(_, seq)| one(seq))
+    }
+
+    pub(crate) fn kind_and_rank(&self, seq: u32) -> Result<(Kind, u32), LogError> {
+        let chunk = self.directory(seq / CHUNK)?;
+        chunk.at((seq % CHUNK) as usize).ok_or(LogError::Damaged("a place is outside the run"))
+    }
+
+    pub(crate) fn directory(&self, number: u32) -> Result<Arc<DirectoryChunk>, LogError> {
+        self.kept(BlobKey::new(BlobKind::Directory, 0, number), |blob| {
+            DirectoryChunk::read(blob).map(|chunk| {
+                let weight = chunk.weight();
+                (chunk, weight)
+            })
+        })
+    }
+
+    pub(crate) fn links(&self, number: u32) -> Result<Arc<LinkChunk>, LogError> {
+        self.kept(BlobKey::new(BlobKind::Links, 0, number), |blob| {
+            LinkChunk::read(number, blob).map(|chunk| {
+                let weight = chunk.weight();
+                (chunk, weight)
+            })
+        })
+    }
+
+    pub(crate) fn bitmap(&self, mark: Mark) -> Result<Arc<RoaringBitmap>, LogError> {
+        self.kept(mark.key(), read_bitmap)
+    }
+
+    pub(crate) fn column_head(&self, group: u16) -> Result<Arc<ColumnHead>, LogError> {
+        self.kept(BlobKey::new(BlobKind::ColumnHead, group, 0), |blob| {
+            ColumnHead::read(blob).map(|head| {
+                let weight = head.weight();
+                (head, weight)
+            })
+        })
+    }
+
+    pub(crate) fn column_values(
+        &self,
+        group: u16,
+        number: u32,
+    ) -> Result<Arc<Vec<Number>>, LogError> {
+        self.kept(BlobKey::new(BlobKind::ColumnBlock, group, number), |blob| {
+            column::read_values(blob).map(|values| {
+                let weight = values.len() * size_of::<Number>();
+                (values, weight)
+            })
+        })
+    }
+
+    pub(crate) fn dictionary(
+        &self,
+        dictionary: Dictionary,
+    ) -> Result<Arc<DictionaryIndex>, LogError> {
+        self.kept(BlobKey::new(BlobKind::DictionaryIndex, dictionary.code(), 0), |blob| {
+            DictionaryIndex::read(blob).map(|index| {
+                let weight = index.weight();
+                (index, weight)
+            })
+        })
+    }
+
+    pub(crate) fn dictionary_chunk(
+        &self,
+        dictionary: Dictionary,
+        number: u32,
+    ) -> Result<Arc<DictionaryChunk>, LogError> {
+        self.kept(chunk_key(dictionary, number), |blob| {
+            DictionaryChunk::read(blob).map(|chunk| {
+                let weight = chunk.weight();
+                (chunk, weight)
+            })
+        })
+    }
+
+    /// The places of a value.
+    pub(crate) fn places(
+        &self,
+        dictionary: Dictionary,
+        value: &str,
+    ) -> Result<Option<Places>, LogError> {
+        let Some(number) = self.dictionary(dictionary)?.chunk_of(value) else { return Ok(None) };
+        Ok(self.dictionary_chunk(dictionary, number)?.find(value).cloned())
+    }
+
+    /// The places of a value as a set.
+    pub(crate) fn place_set(
+        &self,
+        dictionary: Dictionary,
+        places: &Places,
+    ) -> Result<Arc<RoaringBitmap>, LogError> {
+        match places {
+            Places::Few(places) => Ok(Arc::new(places.iter().copied().collect())),
+            Places::Many { posting, .. } => {
+                self.kept(posting_key(dictionary, *posting), read_bitmap)
+            }
+        }
+    }
+
+    /// Every value of a dictionary with its places, sorted by value.
+    pub(crate) fn values(
+        &self,
+        dictionary: Dictionary,
+        most: usize,
+    ) -> Result<Vec<(Box<str>, Places)>, LogError> {
+        let mut values = Vec::new();
+        for number in 0..self.dictionary(dictionary)?.chunks() {
+            let chunk = self.dictionary_chunk(dictionary, number)?;
+            values.extend(chunk.0.iter().take(most.saturating_sub(values.len())).cloned());
+            if values.len() >= most {
+                break;
+            }
+        }
+        Ok(values)
+    }
+
+    /// The unpacked form of a blob, kept for the next time.
+    pub(crate) fn kept<T: std::any::Any + Send + Sync>(
+        &self,
+        key: BlobKey,
+        read: impl FnOnce(&[u8]) -> Result<(T, usize), LogError>,
+    ) -> Result<Arc<T>, LogError> {
+        self.cache.get_or_load(self.id, key, || {
+            let blob = self.blobs.get(key)?.ok_or(LogError::Damaged("a blob is missing"))?;
+            read(&blob)
+        })
+    }
+
+    /// Like [`kept`](Self::kept) for blobs that need not be there.
+    pub(crate) fn kept_if_any<T: std::any::Any + Send + Sync + Default>(
+        &self,
+        key: BlobKey,
+        read: impl FnOnce(&[u8]) -> Result<(T, usize), LogError>,
+    ) -> Result<Arc<T>, LogError> {
+        self.cache.get_or_load(self.id, key, || match self.blobs.get(key)? {
+            None => Ok((T::default(), 64)),
+            Some(blob) => read(&blob),
+        })
+    }
+}
+
+fn read_bitmap(blob: &[u8]) -> Result<(RoaringBitmap, usize), LogError> {
+    let bitmap = dictionary::read_bitmap(blob)?;
+    let weight = bitmap.serialized_size() + 64;
+    Ok((bitmap, weight))
+}
+
+/// An event of a sealed run.
+#[derive(Clone)]
+pub struct StoredEvent {
+    block: Arc<Block>,
+    place: usize,
+}
+
+impl StoredEvent {
+    pub(crate) fn row(&self) -> Option<&Row> {
+        self.block.rows.get(self.place)
+    }
+
+    /// Its place in the run.
+    pub fn seq(&self) -> u32 {
+        self.row().map_or(0, |row| row.seq)
+    }
+
+    /// Its id.
+    pub fn id(&self) -> Guid {
+        self.row().map_or(Guid::new(0), |row| row.id)
+    }
+
+    /// Its time.
+    pub fn timestamp(&self) -> Timestamp {
+        self.row().map_or(Timestamp::MIN, |row| row.timestamp)
+    }
+
+    /// Its type.
+    pub fn event_type(&self) -> EventType {
+        self.row().map_or(EventType::StateChange, |row| row.event_type)
+    }
+
+    /// Its severity.
+    pub fn severity(&self) -> Severity {
+        self.row().map_or(Severity::Debug, |row| row.severity)
+    }
+
+    /// Its category.
+    pub fn category(&self) -> Category {
+        self.row().map_or(Category::Performance, |row| row.category)
+    }
+
+    /// Its properties, byte for byte.
+    pub fn properties(&self) -> &str {
+        self.row().map_or("null", |row| self.block.properties(row))
+    }
+
+    /// The place of its parent, when that is in the run.
+    pub fn parent_seq(&self) -> Option<u32> {
+        match self.row()?.parent {
+            Link::Seq(seq) => Some(seq),
+            Link::None | Link::Id(_) | Link::Unreadable => None,
+        }
+    }
+
+    /// What is wrong with it.
+    pub fn problems(&self) -> Vec<Problem> {
+        let flags = self.row().map_or(Flags::default(), |row| row.flags);
+        validate::all(self.event_type(), self.properties(), flags)
+    }
+}

@@ -1,0 +1,207 @@
+//! Events that share something, countable and selectable without reading any of them.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use roaring::RoaringBitmap;
+
+use super::reader::SealedRun;
+use crate::error::LogError;
+use crate::event::{Category, EventType, Severity};
+use crate::sealed::codec;
+use crate::sealed::dictionary::Dictionary;
+use crate::sealed::head::Mark;
+use crate::sealed::seal::order_key;
+use crate::validate::ProblemSeverity;
+
+/// Which events.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Of one of these types; of any when empty.
+    pub types: Vec<EventType>,
+    /// Of this severity.
+    pub severity: Option<Severity>,
+    /// Of this category.
+    pub category: Option<Category>,
+    /// About this entity.
+    pub entity: Option<(Entity, String)>,
+    /// With a validation problem, of this severity or of any.
+    pub problems: Option<Option<ProblemSeverity>>,
+}
+
+/// What events can be about.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Entity {
+    /// An order, by `OrderId` or by the engine's own id.
+    Order,
+    /// A security.
+    Symbol,
+    /// A position.
+    Position,
+    /// An indicator.
+    Indicator,
+}
+
+impl Entity {
+    pub(crate) const fn dictionary(self) -> Dictionary {
+        match self {
+            Self::Order => Dictionary::Order,
+            Self::Symbol => Dictionary::Symbol,
+            Self::Position => Dictionary::Position,
+            Self::Indicator => Dictionary::Indicator,
+        }
+    }
+}
+
+/// The selected events.
+pub struct Selection {
+    /// `None` for all of them.
+    set: Option<Arc<RoaringBitmap>>,
+    range: Range<u32>,
+    before: u64,
+    total: u64,
+}
+
+impl SealedRun {
+    /// Selects events in a range of places.
+    pub fn select(&self, filter: &Filter, range: Range<u32>) -> Result<Selection, LogError> {
+        let mut sets = Vec::new();
+        match filter.types.as_slice() {
+            [] => {}
+            [one] => sets.push(self.bitmap(Mark::Type(*one))?),
+            several => {
+                let mut union = RoaringBitmap::new();
+                for event_type in several {
+                    union |= &*self.bitmap(Mark::Type(*event_type))?;
+                }
+                sets.push(Arc::new(union));
+            }
+        }
+        if let Some(severity) = filter.severity {
+            sets.push(self.bitmap(Mark::Severity(severity))?);
+        }
+        if let Some(category) = filter.category {
+            sets.push(self.bitmap(Mark::Category(category))?);
+        }
+        if let Some((entity, value)) = &filter.entity {
+            sets.push(self.entity_set(*entity, value)?);
+        }
+        match filter.problems {
+            None => {}
+            Some(Some(ProblemSeverity::Error)) => sets.push(self.bitmap(Mark::Error)?),
+            Some(Some(ProblemSeverity::Warning)) => sets.push(self.bitmap(Mark::Warning)?),
+            Some(None) => {
+                let (errors, warnings) = (self.bitmap(Mark::Error)?, self.bitmap(Mark::Warning)?);
+                sets.push(Arc::new(&*errors | &*warnings));
+            }
+        }
+        Ok(Selection::new(intersection(sets), range))
+    }
+
+    fn entity_set(&self, entity: Entity, value: &str) -> Result<Arc<RoaringBitmap>, LogError> {
+        let value = if entity == Entity::Order { order_key(value) } else { value.to_owned() };
+        match self.places(entity.dictionary(), &value)? {
+            None => Ok(Arc::default()),
+            Some(places) => self.place_set(entity.dictionary(), &places),
+        }
+    }
+
+    /// Values of an entity with how many events each has, most first.
+    pub fn entities(
+        &self,
+        entity: Entity,
+        most: usize,
+    ) -> Result<(u64, Vec<(String, u64)>), LogError> {
+        let total = self.dictionary(entity.dictionary())?.values;
+        let values = self.values(entity.dictionary(), 10_000)?;
+        let mut counted: Vec<(String, u64)> = values
+            .into_iter()
+            .map(|(value, places)| (value.into_string(), places.count()))
+            .collect();
+        counted.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        counted.truncate(most);
+        Ok((total, counted))
+    }
+
+    /// The place of the first event of an order.
+    pub fn first_of_order(&self, id: &str) -> Result<Option<u32>, LogError> {
+        Ok(self.places(Dictionary::Order, &order_key(id))?.and_then(|places| places.first()))
+    }
+}
+
+fn intersection(mut sets: Vec<Arc<RoaringBitmap>>) -> Option<Arc<RoaringBitmap>> {
+    sets.sort_by_key(|set| set.len());
+    let mut sets = sets.into_iter();
+    let first = sets.next()?;
+    Some(sets.fold(first, |kept, set| Arc::new(&*kept & &*set)))
+}
+
+impl Selection {
+    fn new(set: Option<Arc<RoaringBitmap>>, range: Range<u32>) -> Self {
+        let (before, total) = match &set {
+            None => (u64::from(range.start), u64::from(range.end - range.start)),
+            Some(set) => {
+                let before = rank(set, range.start);
+                (before, rank(set, range.end) - before)
+            }
+        };
+        Self { set, range, before, total }
+    }
+
+    /// How many events there are.
+    pub const fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The place of the `n`th, from 0.
+    pub fn nth(&self, n: u64) -> Option<u32> {
+        if n >= self.total {
+            return None;
+        }
+        match &self.set {
+            None => u32::try_from(u64::from(self.range.start) + n).ok(),
+            Some(set) => set.select(u32::try_from(self.before + n).ok()?),
+        }
+    }
+
+    /// Up to `most` places from the `n`th on.
+    pub fn page(&self, n: u64, most: usize) -> Vec<u32> {
+        let left = usize::try_from(self.total.saturating_sub(n)).unwrap_or(usize::MAX).min(most);
+        let Some(first) = self.nth(n).filter(|_| left > 0) else { return Vec::new() };
+        match &self.set {
+            None => (first..first + codec::count(left)).collect(),
+            Some(set) => set.range(first..).take(left).collect(),
+        }
+    }
+
+    /// Up to `most` places, evenly spread from the first to the last.
+    pub fn sample(&self, most: usize) -> Vec<u32> {
+        let wanted = (most as u64).min(self.total);
+        let last = self.total.saturating_sub(1);
+        let spread = |n: u64| if wanted <= 1 { 0 } else { n * last / (wanted - 1) };
+        (0..wanted).filter_map(|n| self.nth(spread(n))).collect()
+    }
+
+    /// How many of the places before `seq` are selected.
+    pub fn count_before(&self, seq: u32) -> u64 {
+        match &self.set {
+            None => u64::from(seq.clamp(self.range.start, self.range.end) - self.range.start),
+            Some(set) => {
+                (rank(set, seq.min(self.range.end)).saturating_sub(self.before)).min(self.total)
+            }
+        }
+    }
+
+    /// Every place, in order.
+    pub fn iter(&self) -> Box<dyn Iterator<Item = u32> + '_> {
+        match &self.set {
+            None => Box::new(self.range.clone()),
+            Some(set) => Box::new(set.range(self.range.clone())),
+        }
+    }
+}
+
+/// How many values lie below `seq`.
+fn rank(set: &RoaringBitmap, seq: u32) -> u64 {
+    seq.checked_sub(1).map_or(0, |last| set.rank(last))
+}

@@ -1,0 +1,285 @@
+//! The strategy's state at a moment: the last word on each position and indicator, the open
+//! orders, profit and loss. Nothing is replayed; each key's last event is looked up.
+
+use super::reader::{SealedRun, StoredEvent};
+use crate::error::{LogError, Stop, go_on};
+use crate::number::{Number, Sum};
+use crate::scan;
+use crate::sealed::codec;
+use crate::sealed::dictionary::{Dictionary, Places};
+use crate::sealed::directory::CHUNK;
+use crate::sealed::orders::{self, OrderIndex, OrderRecord};
+use crate::store::{BlobKey, BlobKind};
+use crate::timestamp::Timestamp;
+
+/// What to include.
+#[derive(Clone, Debug)]
+pub struct View<'a> {
+    /// Only this security, in either case.
+    pub symbol: Option<&'a str>,
+    /// Indicator values.
+    pub indicators: bool,
+    /// Open orders, at most so many.
+    pub orders: Option<usize>,
+}
+
+/// The state at a moment.
+pub struct Snapshot {
+    /// The last event that counts; none before the first.
+    pub seq: Option<u32>,
+    /// The last update of each position, by symbol.
+    pub positions: Vec<(String, StoredEvent)>,
+    /// The last value of each indicator, by name and symbol.
+    pub indicators: Vec<(String, String, StoredEvent)>,
+    /// Open orders, first placed first.
+    pub orders: Vec<OpenOrder>,
+    /// How many orders are open, shown or not.
+    pub open_orders: usize,
+    /// Profit and loss.
+    pub pnl: Pnl,
+}
+
+/// An order that was placed and is not done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenOrder {
+    /// Its id.
+    pub id: String,
+    /// What it is for.
+    pub symbol: String,
+    /// `Buy` or `Sell`, as it was written.
+    pub direction: String,
+    /// The number as it was written; empty when there is none.
+    pub quantity: String,
+    /// The number as it was written; empty when there is none.
+    pub price: String,
+    /// How much of it is filled.
+    pub filled: Sum,
+}
+
+/// Profit and loss.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pnl {
+    /// Locked in.
+    pub realized: Sum,
+    /// On open positions.
+    pub unrealized: Sum,
+    /// Where the figures come from.
+    pub source: PnlSource,
+}
+
+/// Where profit and loss come from.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum PnlSource {
+    /// The last state change of profit and loss.
+    StateChange,
+    /// The sum of the positions shown.
+    Positions,
+}
+
+impl SealedRun {
+    /// The state after everything up to and including `moment`.
+    pub fn snapshot(
+        &self,
+        moment: Timestamp,
+        view: &View<'_>,
+        stop: Stop<'_>,
+    ) -> Result<Snapshot, LogError> {
+        self.snapshot_at(self.last_at(moment)?, view, stop)
+    }
+
+    /// The state after the event at `seq`; before the first when `None`.
+    pub fn snapshot_at(
+        &self,
+        seq: Option<u32>,
+        view: &View<'_>,
+        stop: Stop<'_>,
+    ) -> Result<Snapshot, LogError> {
+        let Some(last) = seq else {
+            return Ok(Snapshot {
+                seq,
+                positions: Vec::new(),
+                indicators: Vec::new(),
+                orders: Vec::new(),
+                open_orders: 0,
+                pnl: Pnl {
+                    realized: Sum::ZERO,
+                    unrealized: Sum::ZERO,
+                    source: PnlSource::Positions,
+                },
+            });
+        };
+        let shown =
+            |symbol: &str| view.symbol.is_none_or(|wanted| wanted.eq_ignore_ascii_case(symbol));
+        let mut positions = Vec::new();
+        for (symbol, event) in self.last_of_each(Dictionary::PositionState, last, stop, &shown)? {
+            positions.push((symbol, event));
+        }
+        let mut indicators = Vec::new();
+        if view.indicators {
+            let of_symbol =
+                |key: &str| shown(key.split_once('\u{1}').map_or("", |(_, symbol)| symbol));
+            for (key, event) in
+                self.last_of_each(Dictionary::IndicatorState, last, stop, &of_symbol)?
+            {
+                let (name, symbol) = key.split_once('\u{1}').unwrap_or((&key, ""));
+                indicators.push((name.to_owned(), symbol.to_owned(), event));
+            }
+        }
+        let (orders, open_orders) = match view.orders {
+            None => (Vec::new(), 0),
+            Some(most) => self.open_orders(last, &shown, view.symbol.is_some(), most)?,
+        };
+        let pnl = self.pnl(last, view.symbol.is_some(), &positions)?;
+        Ok(Snapshot { seq, positions, indicators, orders, open_orders, pnl })
+    }
+
+    /// The last event at or before `last` of each key that `wanted` takes.
+    fn last_of_each(
+        &self,
+        dictionary: Dictionary,
+        last: u32,
+        stop: Stop<'_>,
+        wanted: &dyn Fn(&str) -> bool,
+    ) -> Result<Vec<(String, StoredEvent)>, LogError> {
+        let mut found = Vec::new();
+        for (place, (key, places)) in self.values(dictionary, usize::MAX)?.into_iter().enumerate() {
+            if place % 256 == 0 {
+                go_on(stop)?;
+            }
+            if !wanted(&key) {
+                continue;
+            }
+            if let Some(seq) = self.last_of(dictionary, &places, last)? {
+                found.push((key.into_string(), self.event(seq)?));
+            }
+        }
+        Ok(found)
+    }
+
+    fn last_of(
+        &self,
+        dictionary: Dictionary,
+        places: &Places,
+        last: u32,
+    ) -> Result<Option<u32>, LogError> {
+        if let Places::Few(places) = places {
+            let before = places.partition_point(|seq| *seq <= last);
+            return Ok(before.checked_sub(1).and_then(|place| places.get(place)).copied());
+        }
+        let set = self.place_set(dictionary, places)?;
+        let before = set.rank(last);
+        let place = before.checked_sub(1).and_then(|place| u32::try_from(place).ok());
+        Ok(place.and_then(|place| set.select(place)))
+    }
+
+    fn pnl(
+        &self,
+        last: u32,
+        filtered: bool,
+        positions: &[(String, StoredEvent)],
+    ) -> Result<Pnl, LogError> {
+        if !filtered
+            && let Some(places) = self.places(Dictionary::PnlState, "")?
+            && let Some(seq) = self.last_of(Dictionary::PnlState, &places, last)?
+        {
+            let event = self.event(seq)?;
+            return Ok(Pnl {
+                realized: sum_of([number_at(event.properties(), "StateAfter.RealizedPnL")]),
+                unrealized: sum_of([number_at(event.properties(), "StateAfter.UnrealizedPnL")]),
+                source: PnlSource::StateChange,
+            });
+        }
+        let total =
+            |path| sum_of(positions.iter().map(|(_, event)| number_at(event.properties(), path)));
+        Ok(Pnl {
+            realized: total("RealizedPnL"),
+            unrealized: total("UnrealizedPnL"),
+            source: PnlSource::Positions,
+        })
+    }
+
+    fn open_orders(
+        &self,
+        last: u32,
+        shown: &dyn Fn(&str) -> bool,
+        filtered: bool,
+        most: usize,
+    ) -> Result<(Vec<OpenOrder>, usize), LogError> {
+        let index = self.kept(BlobKey::new(BlobKind::OrdersIndex, 0, 0), |blob| {
+            OrderIndex::read(blob).map(|index| {
+                let weight = index.weight();
+                (index, weight)
+            })
+        })?;
+        let list = match index.list_at(last) {
+            None => Default::default(),
+            Some(number) => self.kept(BlobKey::new(BlobKind::OrdersOpen, 0, number), |blob| {
+                orders::read_open_list(blob).map(|list| {
+                    let weight = list.len() * 4 + 64;
+                    (list, weight)
+                })
+            })?,
+        };
+        let long = index.open_at(last, &list);
+        let local = self.order_records(BlobKind::OrdersLocal, last / CHUNK)?;
+        let local: Vec<&OrderRecord> = local
+            .iter()
+            .filter(|record| record.is_open_at(last) && shown(&record.symbol))
+            .collect();
+        let mut open = Vec::new();
+        let mut total = local.len();
+        for place in &long {
+            // Without a filter there is no need to read the orders that are not shown.
+            if !filtered && open.len() >= most {
+                total += 1;
+                continue;
+            }
+            let (chunk, within) = orders::long_chunk_of(*place);
+            let records = self.order_records(BlobKind::OrdersLong, chunk)?;
+            if let Some(record) = records.get(within).filter(|record| shown(&record.symbol)) {
+                total += 1;
+                if open.len() < most {
+                    open.push((record.placed, shown_order(record, last)));
+                }
+            }
+        }
+        open.extend(local.into_iter().map(|record| (record.placed, shown_order(record, last))));
+        open.sort_by_key(|(placed, _)| *placed);
+        open.truncate(most);
+        Ok((open.into_iter().map(|(_, order)| order).collect(), total))
+    }
+
+    fn order_records(
+        &self,
+        kind: BlobKind,
+        number: u32,
+    ) -> Result<std::sync::Arc<Vec<OrderRecord>>, LogError> {
+        self.kept_if_any(BlobKey::new(kind, 0, number), |blob| {
+            orders::read_records(blob).map(|records| {
+                let weight = codec::count(records.len()) as usize * 256 + 64;
+                (records, weight)
+            })
+        })
+    }
+}
+
+fn shown_order(record: &OrderRecord, last: u32) -> OpenOrder {
+    OpenOrder {
+        id: record.id.clone(),
+        symbol: record.symbol.clone(),
+        direction: record.direction.clone(),
+        quantity: record.quantity.clone(),
+        price: record.price.clone(),
+        filled: record.filled_at(last),
+    }
+}
+
+fn number_at(json: &str, path: &str) -> Option<Number> {
+    scan::at_path(json, path)?.number_text().and_then(Number::parse)
+}
+
+fn sum_of(numbers: impl IntoIterator<Item = Option<Number>>) -> Sum {
+    let mut sum = Sum::ZERO;
+    numbers.into_iter().flatten().for_each(|number| sum.add(number));
+    sum
+}

@@ -1,0 +1,246 @@
+//! Walks JSON text without building a tree: members, scalars and their paths, as written.
+//!
+//! The text has been accepted by `serde_json` before, so the scanner only has to find its way;
+//! on anything unexpected it ends the walk instead of failing.
+
+use std::borrow::Cow;
+
+/// A value where it stands in the text.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Token<'a> {
+    /// An object, with its braces.
+    Object(&'a str),
+    /// An array, with its brackets.
+    Array(&'a str),
+    /// A string, without its quotes and with its escapes.
+    Text(&'a str),
+    /// A number, as written.
+    Number(&'a str),
+    /// `true` or `false`.
+    Bool(bool),
+    /// `null`.
+    Null,
+}
+
+impl<'a> Token<'a> {
+    /// The value that `json` is.
+    pub fn of(json: &'a str) -> Option<Self> {
+        token(json.trim_ascii_start()).map(|(token, _)| token)
+    }
+
+    /// A string's content.
+    pub fn text(self) -> Option<Cow<'a, str>> {
+        match self {
+            Self::Text(raw) => Some(unescaped(raw)),
+            _ => None,
+        }
+    }
+
+    /// The content of a string, or a number as written: what an id may be.
+    pub fn id_text(self) -> Option<Cow<'a, str>> {
+        match self {
+            Self::Text(raw) => Some(unescaped(raw)),
+            Self::Number(text) => Some(Cow::Borrowed(text)),
+            _ => None,
+        }
+    }
+
+    /// The text of a number, or of a string that may be one.
+    pub fn number_text(self) -> Option<&'a str> {
+        match self {
+            Self::Number(text) => Some(text),
+            Self::Text(raw) => Some(raw.trim()),
+            _ => None,
+        }
+    }
+
+    /// The JSON of this value. A string has lost its quotes, so it is not offered.
+    pub const fn json(self) -> Option<&'a str> {
+        match self {
+            Self::Object(json) | Self::Array(json) | Self::Number(json) => Some(json),
+            Self::Bool(true) => Some("true"),
+            Self::Bool(false) => Some("false"),
+            Self::Null => Some("null"),
+            Self::Text(_) => None,
+        }
+    }
+}
+
+/// The members of an object, in order: name (with its escapes) and value.
+pub fn members(json: &str) -> Members<'_> {
+    let inside = json.trim_ascii_start().strip_prefix('{').unwrap_or_default();
+    Members { rest: inside }
+}
+
+/// See [`members`].
+#[derive(Clone, Debug)]
+pub struct Members<'a> {
+    rest: &'a str,
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (&'a str, Token<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let rest = self.rest.trim_ascii_start();
+        let rest = rest.strip_prefix(',').unwrap_or(rest).trim_ascii_start();
+        let (name, rest) = string(rest)?;
+        let rest = rest.trim_ascii_start().strip_prefix(':')?.trim_ascii_start();
+        let (token, rest) = token(rest)?;
+        self.rest = rest;
+        Some((name, token))
+    }
+}
+
+/// The first member of this name.
+pub fn member<'a>(json: &'a str, name: &str) -> Option<Token<'a>> {
+    members(json).find(|(found, _)| *found == name).map(|(_, token)| token)
+}
+
+/// The value at a path of names, through nested objects.
+pub fn at_path<'a>(json: &'a str, path: &str) -> Option<Token<'a>> {
+    let mut token = Token::of(json)?;
+    for name in path.split('.') {
+        let Token::Object(json) = token else { return None };
+        token = member(json, name)?;
+    }
+    Some(token)
+}
+
+/// The value at the start of `json`, and what follows it.
+fn token(json: &str) -> Option<(Token<'_>, &str)> {
+    match json.as_bytes().first()? {
+        b'"' => string(json).map(|(text, rest)| (Token::Text(text), rest)),
+        b'{' => nested(json).map(|(text, rest)| (Token::Object(text), rest)),
+        b'[' => nested(json).map(|(text, rest)| (Token::Array(text), rest)),
+        b't' => json.strip_prefix("true").map(|rest| (Token::Bool(true), rest)),
+        b'f' => json.strip_prefix("false").map(|rest| (Token::Bool(false), rest)),
+        b'n' => json.strip_prefix("null").map(|rest| (Token::Null, rest)),
+        _ => {
+            let length = json
+                .bytes()
+                .take_while(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'))
+                .count();
+            let (number, rest) = json.split_at_checked(length)?;
+            (length > 0).then_some((Token::Number(number), rest))
+        }
+    }
+}
+
+/// The string at the start of `json` without its quotes, and what follows it.
+fn string(json: &str) -> Option<(&str, &str)> {
+    let inside = json.strip_prefix('"')?;
+    let mut escaped = false;
+    for (place, byte) in inside.bytes().enumerate() {
+        if escaped {
+            escaped = false;
+        } else if byte == b'\\' {
+            escaped = true;
+        } else if byte == b'"' {
+            return Some((inside.get(..place)?, inside.get(place + 1..)?));
+        }
+    }
+    None
+}
+
+/// The object or array at the start of `json`, and what follows it.
+fn nested(json: &str) -> Option<(&str, &str)> {
+    let (mut depth, mut in_string, mut escaped) = (0_u32, false, false);
+    for (place, byte) in json.bytes().enumerate() {
+        if in_string {
+            if escaped {
+                escaped = false;
+            } else if byte == b'\\' {
+                escaped = true;
+            } else if byte == b'"' {
+                in_string = false;
+            }
+            continue;
+        }
+        match byte {
+            b'"' => in_string = true,
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return json.split_at_checked(place + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+fn unescaped(raw: &str) -> Cow<'_, str> {
+    if !raw.contains('\\') {
+        return Cow::Borrowed(raw);
+    }
+    let quoted = format!("\"{raw}\"");
+    serde_json::from_str(&quoted).map_or(Cow::Borrowed(raw), Cow::Owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+
+    #[test]
+    fn members_come_in_order_and_as_written() {
+        let json =
+            r#" { "a" : 1.50 , "b":{"c":["}",{"d":"\"]"}]},"e":"x\u0041\"y" ,"f":null,"g":true} "#;
+        let found: Vec<(&str, Token<'_>)> = members(json).collect();
+        assert_eq!(found.len(), 5);
+        assert_eq!(found[0], ("a", Token::Number("1.50")));
+        assert_eq!(found[1], ("b", Token::Object(r#"{"c":["}",{"d":"\"]"}]}"#)));
+        assert_eq!(found[2].1.text().as_deref(), Some("xA\"y"));
+        assert_eq!(found[3].1, Token::Null);
+        assert_eq!(at_path(json, "b.c"), Some(Token::Array(r#"["}",{"d":"\"]"}]"#)));
+        assert_eq!(at_path(json, "b.x"), None);
+        assert_eq!(at_path(json, "a.x"), None);
+    }
+
+    #[test]
+    fn text_that_is_no_object_has_no_members() {
+        for json in ["", "[1]", "7", "null", "\"{\"", "{", "{\"a\"", "{\"a\":", "{\"a\":\"x"] {
+            assert_eq!(members(json).count(), 0, "{json}");
+        }
+    }
+
+    fn tree() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            "\\PC{0,8}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 5, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::btree_map("[a-z\"\\\\{}]{1,4}", inner, 0..5)
+                    .prop_map(|map| Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_walk_finds_what_a_parser_finds(value in prop::collection::btree_map("[a-z]{1,4}", tree(), 0..6)) {
+            let object = Value::Object(value.into_iter().collect());
+            let json = object.to_string();
+            for (name, token) in members(&json) {
+                let expected = &object[name];
+                match token.json() {
+                    Some(json) => prop_assert_eq!(&serde_json::from_str::<Value>(json).unwrap(), expected),
+                    None => {
+                        let text = token.text().map(Cow::into_owned);
+                        prop_assert_eq!(text.as_deref(), expected.as_str());
+                    }
+                }
+            }
+            prop_assert_eq!(members(&json).count(), object.as_object().unwrap().len());
+        }
+    }
+}

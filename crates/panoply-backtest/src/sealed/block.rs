@@ -1,0 +1,274 @@
+//! A block of events: columns of small numbers, ids, and the texts, pressed together.
+//!
+//! Batches of an open run and the blocks of a sealed one have the same form. Sealed blocks hold
+//! events of one type only, so that a page of a type is in one or two of them.
+
+use std::ops::Range;
+
+use super::codec::{self, Reader, put_section, put_signed, put_varint};
+use crate::error::LogError;
+use crate::event::{Category, EventType, Guid, Severity};
+use crate::timestamp::Timestamp;
+use crate::validate::Flags;
+
+/// Events in a sealed block.
+pub(crate) const BLOCK: usize = 256;
+
+/// One event as it is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Row {
+    /// Its place in the run, in order of time; in an open run, of arrival.
+    pub(crate) seq: u32,
+    /// The how-manieth it came.
+    pub(crate) arrival: u32,
+    /// The line it stood on in its source.
+    pub(crate) line: u64,
+    pub(crate) timestamp: Timestamp,
+    pub(crate) event_type: EventType,
+    pub(crate) severity: Severity,
+    pub(crate) category: Category,
+    pub(crate) flags: Flags,
+    pub(crate) id: Guid,
+    pub(crate) parent: Link,
+    properties: Range<usize>,
+    original: Option<Range<usize>>,
+}
+
+/// How an event is tied to its cause.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Link {
+    /// It names none.
+    None,
+    /// This event of the run.
+    Seq(u32),
+    /// An id that leads nowhere, or in a circle, or has not been looked up yet.
+    Id(Guid),
+    /// Something that is not a GUID.
+    Unreadable,
+}
+
+/// What goes into a block beside the texts.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry<'a> {
+    pub(crate) seq: u32,
+    pub(crate) arrival: u32,
+    pub(crate) line: u64,
+    pub(crate) timestamp: Timestamp,
+    pub(crate) event_type: EventType,
+    pub(crate) severity: Severity,
+    pub(crate) category: Category,
+    pub(crate) flags: Flags,
+    pub(crate) id: Guid,
+    pub(crate) parent: Link,
+    pub(crate) properties: &'a str,
+    pub(crate) original: Option<&'a str>,
+}
+
+/// Takes events until the block is full.
+#[derive(Debug, Default)]
+pub(crate) struct BlockWriter {
+    count: usize,
+    numbers: Vec<u8>,
+    marks: Vec<u8>,
+    ids: Vec<u8>,
+    parents: Vec<u8>,
+    lengths: Vec<u8>,
+    texts: Vec<u8>,
+    last: (u32, u64, i64),
+}
+
+impl BlockWriter {
+    pub(crate) fn push(&mut self, entry: &Entry<'_>) {
+        let (last_seq, last_line, last_time) = self.last;
+        let time = entry.timestamp.nanos();
+        put_varint(&mut self.numbers, u64::from(entry.seq.wrapping_sub(last_seq)));
+        put_signed(&mut self.numbers, i64::from(entry.arrival) - i64::from(entry.seq));
+        put_signed(&mut self.numbers, entry.line.wrapping_sub(last_line).cast_signed());
+        put_signed(&mut self.numbers, time.wrapping_sub(last_time));
+        self.last = (entry.seq, entry.line, time);
+        self.marks.extend([
+            entry.event_type.code(),
+            entry.severity.code() << 4 | entry.category.code(),
+            entry.flags.byte(),
+        ]);
+        self.ids.extend(entry.id.bits().to_be_bytes());
+        match entry.parent {
+            Link::None => self.parents.push(0),
+            Link::Seq(parent) => {
+                self.parents.push(1);
+                put_signed(&mut self.parents, i64::from(entry.seq) - i64::from(parent));
+            }
+            Link::Id(id) => {
+                self.parents.push(2);
+                self.parents.extend(id.bits().to_be_bytes());
+            }
+            Link::Unreadable => self.parents.push(3),
+        }
+        put_varint(&mut self.lengths, entry.properties.len() as u64);
+        self.texts.extend_from_slice(entry.properties.as_bytes());
+        match entry.original {
+            None => put_varint(&mut self.lengths, 0),
+            Some(original) => {
+                put_varint(&mut self.lengths, original.len() as u64 + 1);
+                self.texts.extend_from_slice(original.as_bytes());
+            }
+        }
+        self.count += 1;
+    }
+
+    pub(crate) const fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Roughly how many bytes are waiting.
+    pub(crate) fn weight(&self) -> usize {
+        self.texts.len() + self.ids.len() * 2
+    }
+
+    /// The block, and an empty writer for the next.
+    pub(crate) fn finish(&mut self, level: i32) -> Result<Vec<u8>, LogError> {
+        let done = std::mem::take(self);
+        let mut out = Vec::with_capacity(done.weight() + done.numbers.len() + 64);
+        put_varint(&mut out, done.count as u64);
+        for section in [&done.numbers, &done.marks, &done.ids, &done.parents, &done.lengths] {
+            put_section(&mut out, section);
+        }
+        out.extend_from_slice(&done.texts);
+        codec::pack(&out, level)
+    }
+}
+
+/// A block unpacked.
+#[derive(Debug)]
+pub(crate) struct Block {
+    pub(crate) rows: Vec<Row>,
+    texts: String,
+}
+
+impl Block {
+    pub(crate) fn read(blob: &[u8]) -> Result<Self, LogError> {
+        let bytes = codec::unpack(blob)?;
+        let mut reader = Reader(&bytes);
+        let count = reader.length()?;
+        let mut numbers = reader.section()?;
+        let mut marks = reader.section()?;
+        let mut ids = reader.section()?;
+        let mut parents = reader.section()?;
+        let mut lengths = reader.section()?;
+        let texts = std::str::from_utf8(reader.0)
+            .map_err(|_| LogError::Damaged("a block's text is not UTF-8"))?
+            .to_owned();
+        let (mut seq, mut line, mut time, mut place) = (0_u32, 0_u64, 0_i64, 0_usize);
+        let mut rows = Vec::with_capacity(count.min(1 << 16));
+        for _ in 0..count {
+            seq = seq.wrapping_add(numbers.small()?);
+            let arrival = i64::from(seq) + numbers.signed()?;
+            line = line.wrapping_add(numbers.signed()?.cast_unsigned());
+            time = time.wrapping_add(numbers.signed()?);
+            let [kind, mark, flags] = marks.array()?;
+            let id = Guid::new(u128::from_be_bytes(ids.array()?));
+            let parent = match parents.byte()? {
+                0 => Link::None,
+                1 => Link::Seq(narrow(i64::from(seq) - parents.signed()?)?),
+                2 => Link::Id(Guid::new(u128::from_be_bytes(parents.array()?))),
+                _ => Link::Unreadable,
+            };
+            let properties = span(&mut place, lengths.length()?)?;
+            let original = match lengths.length()? {
+                0 => None,
+                length => Some(span(&mut place, length - 1)?),
+            };
+            rows.push(Row {
+                seq,
+                arrival: narrow(arrival)?,
+                line,
+                timestamp: Timestamp::from_nanos(time),
+                event_type: EventType::of_code(kind).ok_or(UNKNOWN_CODE)?,
+                severity: Severity::of_code(mark >> 4).ok_or(UNKNOWN_CODE)?,
+                category: Category::of_code(mark & 15).ok_or(UNKNOWN_CODE)?,
+                flags: Flags::of_byte(flags),
+                id,
+                parent,
+                properties,
+                original,
+            });
+        }
+        Ok(Self { rows, texts })
+    }
+
+    pub(crate) fn properties(&self, row: &Row) -> &str {
+        self.texts.get(row.properties.clone()).unwrap_or("null")
+    }
+
+    pub(crate) fn original(&self, row: &Row) -> Option<&str> {
+        row.original.clone().and_then(|place| self.texts.get(place))
+    }
+
+    /// The row as it would be written again.
+    pub(crate) fn entry<'a>(&'a self, row: &Row) -> Entry<'a> {
+        Entry {
+            seq: row.seq,
+            arrival: row.arrival,
+            line: row.line,
+            timestamp: row.timestamp,
+            event_type: row.event_type,
+            severity: row.severity,
+            category: row.category,
+            flags: row.flags,
+            id: row.id,
+            parent: row.parent,
+            properties: self.properties(row),
+            original: self.original(row),
+        }
+    }
+
+    /// How much memory it takes, roughly.
+    pub(crate) fn weight(&self) -> usize {
+        self.texts.len() + self.rows.len() * size_of::<Row>() + 64
+    }
+}
+
+const UNKNOWN_CODE: LogError = LogError::Damaged("a block has an unknown code");
+
+fn narrow(number: i64) -> Result<u32, LogError> {
+    u32::try_from(number).map_err(|_| LogError::Damaged("a block has a number out of range"))
+}
+
+fn span(place: &mut usize, length: usize) -> Result<Range<usize>, LogError> {
+    let start = *place;
+    *place = start.checked_add(length).ok_or(LogError::Damaged("a length is too large"))?;
+    Ok(start..*place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sealed::codec::count;
+
+    #[test]
+    fn a_block_gives_back_what_it_took() {
+        let mut writer = BlockWriter::default();
+        let links =
+            [Link::None, Link::Seq(3), Link::Id(Guid::new(7)), Link::Unreadable, Link::Seq(900)];
+        let entry = |place: usize| Entry {
+            seq: count(place) * 3 + 5,
+            arrival: 40 - count(place),
+            line: 100 - place as u64,
+            timestamp: Timestamp::from_nanos(place as i64 * -1_000_000_007),
+            event_type: EventType::ALL[place % 7],
+            severity: Severity::ALL[place % 4],
+            category: Category::ALL[place % 5],
+            flags: Flags::of_byte(u8::try_from(place).unwrap()),
+            id: Guid::new(u128::MAX - place as u128),
+            parent: links[place % 5],
+            properties: ["{}", "{\"ü\":1}", "null"][place % 3],
+            original: [None, Some(""), Some("x")][place % 3],
+        };
+        (0..30).for_each(|place| writer.push(&entry(place)));
+        let block = Block::read(&writer.finish(codec::KEPT).unwrap()).unwrap();
+        assert_eq!((block.rows.len(), writer.len()), (30, 0));
+        for (place, row) in block.rows.iter().enumerate() {
+            assert_eq!(format!("{:?}", block.entry(row)), format!("{:?}", entry(place)));
+        }
+    }
+}

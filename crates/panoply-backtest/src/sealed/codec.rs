@@ -1,0 +1,150 @@
+//! Small numbers in few bytes, and bytes in fewer.
+
+use crate::error::LogError;
+
+const CUT_SHORT: LogError = LogError::Damaged("a blob is cut short");
+
+/// Appends a number, seven bits a byte, lowest first.
+pub(crate) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(u8::try_from(number & 0x7F).unwrap_or_default() | 0x80);
+        number >>= 7;
+    }
+    out.push(u8::try_from(number).unwrap_or_default());
+}
+
+/// Appends a number that may be negative; small ones of either sign are short.
+pub(crate) fn put_signed(out: &mut Vec<u8>, number: i64) {
+    put_varint(out, number.cast_unsigned() << 1 ^ (number >> 63).cast_unsigned());
+}
+
+/// Appends a text with its length.
+pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
+    put_varint(out, text.len() as u64);
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// Appends bytes with their length.
+pub(crate) fn put_section(out: &mut Vec<u8>, bytes: &[u8]) {
+    put_varint(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+/// Reads what the functions above wrote.
+#[derive(Clone, Debug)]
+pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Reader<'a> {
+    pub(crate) fn varint(&mut self) -> Result<u64, LogError> {
+        let (mut number, mut shift) = (0_u64, 0);
+        loop {
+            let (byte, rest) = self.0.split_first().ok_or(CUT_SHORT)?;
+            self.0 = rest;
+            number |= u64::from(byte & 0x7F).checked_shl(shift).unwrap_or_default();
+            if byte & 0x80 == 0 {
+                return Ok(number);
+            }
+            shift += 7;
+            if shift > 63 {
+                return Err(LogError::Damaged("a number has too many bytes"));
+            }
+        }
+    }
+
+    pub(crate) fn small(&mut self) -> Result<u32, LogError> {
+        u32::try_from(self.varint()?).map_err(|_| LogError::Damaged("a number is too large"))
+    }
+
+    pub(crate) fn length(&mut self) -> Result<usize, LogError> {
+        usize::try_from(self.varint()?).map_err(|_| LogError::Damaged("a length is too large"))
+    }
+
+    pub(crate) fn signed(&mut self) -> Result<i64, LogError> {
+        let number = self.varint()?;
+        Ok((number >> 1).cast_signed() ^ -(number & 1).cast_signed())
+    }
+
+    pub(crate) fn bytes(&mut self, length: usize) -> Result<&'a [u8], LogError> {
+        let (bytes, rest) = self.0.split_at_checked(length).ok_or(CUT_SHORT)?;
+        self.0 = rest;
+        Ok(bytes)
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], LogError> {
+        self.bytes(N)?.try_into().map_err(|_| CUT_SHORT)
+    }
+
+    pub(crate) fn byte(&mut self) -> Result<u8, LogError> {
+        self.array::<1>().map(|[byte]| byte)
+    }
+
+    pub(crate) fn section(&mut self) -> Result<Reader<'a>, LogError> {
+        let length = self.length()?;
+        self.bytes(length).map(Reader)
+    }
+
+    pub(crate) fn text(&mut self) -> Result<&'a str, LogError> {
+        let length = self.length()?;
+        std::str::from_utf8(self.bytes(length)?)
+            .map_err(|_| LogError::Damaged("a text is not UTF-8"))
+    }
+
+    pub(crate) fn double(&mut self) -> Result<f64, LogError> {
+        self.array().map(f64::from_le_bytes)
+    }
+
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// How hard to press: batches of an open run are soon read again, sealed ones are kept.
+pub(crate) const QUICK: i32 = 1;
+pub(crate) const KEPT: i32 = 3;
+/// No blob of ours unpacks to more than this.
+const LARGEST: usize = 1 << 31;
+
+pub(crate) fn pack(bytes: &[u8], level: i32) -> Result<Vec<u8>, LogError> {
+    zstd::bulk::compress(bytes, level).map_err(LogError::store)
+}
+
+pub(crate) fn unpack(blob: &[u8]) -> Result<Vec<u8>, LogError> {
+    let bound = zstd::bulk::Decompressor::upper_bound(blob).unwrap_or(LARGEST).min(LARGEST);
+    zstd::bulk::decompress(blob, bound).map_err(|_| LogError::Damaged("a blob does not unpack"))
+}
+
+/// A count as the number it is kept as. Runs are limited so that it fits.
+pub(crate) fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn numbers_come_back(plain: Vec<u64>, signed: Vec<i64>, text: String) {
+            let mut out = Vec::new();
+            plain.iter().for_each(|number| put_varint(&mut out, *number));
+            signed.iter().for_each(|number| put_signed(&mut out, *number));
+            put_text(&mut out, &text);
+            let packed = pack(&out, KEPT).unwrap();
+            let unpacked = unpack(&packed).unwrap();
+            let mut reader = Reader(&unpacked);
+            for number in plain { prop_assert_eq!(reader.varint().unwrap(), number); }
+            for number in signed { prop_assert_eq!(reader.signed().unwrap(), number); }
+            prop_assert_eq!(reader.text().unwrap(), text);
+            prop_assert!(reader.is_empty());
+        }
+
+        #[test]
+        fn nonsense_is_damage_and_never_a_panic(bytes: Vec<u8>) {
+            let mut reader = Reader(&bytes);
+            while reader.varint().is_ok() && reader.text().is_ok() {}
+            let _ = unpack(&bytes);
+        }
+    }
+}

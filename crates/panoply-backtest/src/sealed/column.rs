@@ -1,0 +1,298 @@
+//! Numbers of one property of one type, in blocks with their count, sum, extremes and spread, so
+//! that an aggregate over any stretch reads two blocks of values and otherwise only sums.
+
+use roaring::RoaringBitmap;
+
+use super::codec::{self, Reader, put_section, put_signed, put_varint};
+use super::dictionary;
+use crate::error::LogError;
+use crate::number::{Number, Sum};
+
+/// Values in a block.
+pub(crate) const COLUMN_BLOCK: u32 = 4096;
+
+/// What is known of some numbers without looking at each.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stats {
+    /// How many.
+    pub count: u64,
+    /// Their sum, exact where they are decimals.
+    pub sum: Sum,
+    /// The smallest; meaningless when there are none.
+    pub min: f64,
+    /// The largest; meaningless when there are none.
+    pub max: f64,
+    mean: f64,
+    /// Sum of squared distances from the mean.
+    m2: f64,
+}
+
+impl Stats {
+    /// Of no numbers.
+    pub const NONE: Self = Self {
+        count: 0,
+        sum: Sum::ZERO,
+        min: f64::INFINITY,
+        max: f64::NEG_INFINITY,
+        mean: 0.0,
+        m2: 0.0,
+    };
+
+    /// Of these numbers, in two passes, which is more exact than one.
+    pub fn of(numbers: &[Number]) -> Self {
+        let mut stats = Self::NONE;
+        for number in numbers {
+            let value = number.to_f64();
+            stats.sum.add(*number);
+            stats.min = stats.min.min(value);
+            stats.max = stats.max.max(value);
+        }
+        stats.count = numbers.len() as u64;
+        if stats.count > 0 {
+            stats.mean = stats.sum.to_f64() / stats.count as f64;
+            let distance = |number: &Number| (number.to_f64() - stats.mean).powi(2);
+            stats.m2 = numbers.iter().map(distance).sum();
+        }
+        stats
+    }
+
+    /// Takes in what is known of others (Chan, Golub and LeVeque).
+    pub fn merge(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        if self.count == 0 {
+            *self = *other;
+            return;
+        }
+        let (a, b) = (self.count as f64, other.count as f64);
+        let delta = other.mean - self.mean;
+        self.m2 += other.m2 + delta * delta * a * b / (a + b);
+        self.mean += delta * b / (a + b);
+        self.count += other.count;
+        self.sum.merge(other.sum);
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
+    /// Their mean.
+    pub fn average(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum.to_f64() / self.count as f64)
+    }
+
+    /// Their standard deviation, taken as a whole population.
+    pub fn deviation(&self) -> Option<f64> {
+        (self.count > 0).then(|| (self.m2 / self.count as f64).max(0.0).sqrt())
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        put_varint(out, self.count);
+        match self.sum {
+            Sum::Exact { mantissa, scale } => {
+                out.push(scale);
+                out.extend(mantissa.to_le_bytes());
+            }
+            Sum::Double(value) => {
+                out.push(u8::MAX);
+                out.extend(value.to_le_bytes());
+            }
+        }
+        for value in [self.min, self.max, self.mean, self.m2] {
+            out.extend(value.to_le_bytes());
+        }
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, LogError> {
+        let count = reader.varint()?;
+        let sum = match reader.byte()? {
+            u8::MAX => Sum::Double(reader.double()?),
+            scale => Sum::Exact { mantissa: i128::from_le_bytes(reader.array()?), scale },
+        };
+        let [min, max, mean, m2] =
+            [reader.double()?, reader.double()?, reader.double()?, reader.double()?];
+        Ok(Self { count, sum, min, max, mean, m2 })
+    }
+}
+
+/// Takes numbers in order.
+#[derive(Debug, Default)]
+pub(crate) struct ColumnWriter {
+    values: Vec<Number>,
+    presence: RoaringBitmap,
+    stats: Vec<u8>,
+    total: Option<Stats>,
+    last_rank: Option<u32>,
+    pub(crate) blocks: u32,
+}
+
+impl ColumnWriter {
+    /// Adds the number of the event of this rank; gives a block when one is full.
+    pub(crate) fn push(&mut self, rank: u32, number: Number) -> Result<Option<Vec<u8>>, LogError> {
+        // A name that stands twice in an object counts once: the first time.
+        if self.last_rank == Some(rank) {
+            return Ok(None);
+        }
+        self.last_rank = Some(rank);
+        self.presence.insert(rank);
+        self.values.push(number);
+        if self.values.len() < COLUMN_BLOCK as usize { Ok(None) } else { self.flush() }
+    }
+
+    pub(crate) fn flush(&mut self) -> Result<Option<Vec<u8>>, LogError> {
+        if self.values.is_empty() {
+            return Ok(None);
+        }
+        let stats = Stats::of(&self.values);
+        stats.write(&mut self.stats);
+        self.total.get_or_insert(Stats::NONE).merge(&stats);
+        let blob = write_values(&self.values)?;
+        self.values.clear();
+        self.blocks += 1;
+        Ok(Some(blob))
+    }
+
+    pub(crate) fn total(&self) -> Stats {
+        self.total.unwrap_or(Stats::NONE)
+    }
+
+    /// The column's head, once the last block is flushed.
+    pub(crate) fn head(&self) -> Result<Vec<u8>, LogError> {
+        let mut out = Vec::new();
+        put_varint(&mut out, u64::from(self.blocks));
+        put_section(&mut out, &self.stats);
+        put_section(&mut out, &dictionary::bitmap_blob(&self.presence)?);
+        codec::pack(&out, codec::KEPT)
+    }
+}
+
+/// A column's head.
+#[derive(Debug)]
+pub(crate) struct ColumnHead {
+    pub(crate) stats: Vec<Stats>,
+    /// Ranks of the events that have a number.
+    pub(crate) presence: RoaringBitmap,
+}
+
+impl ColumnHead {
+    pub(crate) fn read(blob: &[u8]) -> Result<Self, LogError> {
+        let bytes = codec::unpack(blob)?;
+        let mut reader = Reader(&bytes);
+        let blocks = reader.length()?;
+        let mut section = reader.section()?;
+        let mut stats = Vec::with_capacity(blocks.min(1 << 20));
+        for _ in 0..blocks {
+            stats.push(Stats::read(&mut section)?);
+        }
+        Ok(Self { stats, presence: dictionary::read_bitmap(reader.section()?.0)? })
+    }
+
+    /// How many events of a rank below this one have a number.
+    pub(crate) fn before(&self, rank: u32) -> u64 {
+        rank.checked_sub(1).map_or(0, |last| self.presence.rank(last))
+    }
+
+    pub(crate) fn weight(&self) -> usize {
+        self.stats.len() * size_of::<Stats>() + self.presence.serialized_size() + 64
+    }
+}
+
+const EXACT: u8 = 0;
+const DOUBLES: u8 = 1;
+
+fn write_values(values: &[Number]) -> Result<Vec<u8>, LogError> {
+    let mut out = Vec::with_capacity(values.len() * 4);
+    put_varint(&mut out, values.len() as u64);
+    match at_one_scale(values) {
+        Some((scale, mantissas)) => {
+            out.extend([EXACT, scale]);
+            let mut last = 0_i64;
+            for mantissa in mantissas {
+                put_signed(&mut out, mantissa.wrapping_sub(last));
+                last = mantissa;
+            }
+        }
+        None => {
+            out.push(DOUBLES);
+            values.iter().for_each(|number| out.extend(number.to_f64().to_le_bytes()));
+        }
+    }
+    codec::pack(&out, codec::KEPT)
+}
+
+/// The digits of all values with the point at one place, if they fit.
+fn at_one_scale(values: &[Number]) -> Option<(u8, Vec<i64>)> {
+    let mut deepest = 0;
+    for number in values {
+        match number {
+            Number::Exact { scale, .. } => deepest = deepest.max(*scale),
+            Number::Double(_) => return None,
+        }
+    }
+    let raised = values.iter().map(|number| match number {
+        Number::Exact { mantissa, scale } => {
+            mantissa.checked_mul(10_i64.checked_pow(u32::from(deepest - scale))?)
+        }
+        Number::Double(_) => None,
+    });
+    Some((deepest, raised.collect::<Option<Vec<i64>>>()?))
+}
+
+pub(crate) fn read_values(blob: &[u8]) -> Result<Vec<Number>, LogError> {
+    let bytes = codec::unpack(blob)?;
+    let mut reader = Reader(&bytes);
+    let count = reader.length()?;
+    let mut values = Vec::with_capacity(count.min(1 << 16));
+    if reader.byte()? == EXACT {
+        let scale = reader.byte()?;
+        let mut mantissa = 0_i64;
+        for _ in 0..count {
+            mantissa = mantissa.wrapping_add(reader.signed()?);
+            values.push(Number::Exact { mantissa, scale });
+        }
+    } else {
+        for _ in 0..count {
+            values.push(Number::Double(reader.double()?));
+        }
+    }
+    Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_deviation_is_of_the_population() {
+        let numbers: Vec<Number> =
+            ["10", "20", "30", "40", "50"].iter().filter_map(|text| Number::parse(text)).collect();
+        let stats = Stats::of(&numbers);
+        assert_eq!(stats.average(), Some(30.0));
+        assert!((stats.deviation().unwrap() - 14.142_135_623_730_951).abs() < 1e-12);
+        assert_eq!(Stats::NONE.average(), None);
+    }
+
+    proptest! {
+        #[test]
+        fn parts_merge_to_the_whole(values in prop::collection::vec(-1e6_f64..1e6, 2..200), cut in 0_usize..200) {
+            let numbers: Vec<Number> = values.iter().map(|value| Number::Double(*value)).collect();
+            let (left, right) = numbers.split_at(cut.min(numbers.len()));
+            let mut merged = Stats::of(left);
+            merged.merge(&Stats::of(right));
+            let whole = Stats::of(&numbers);
+            prop_assert_eq!(merged.count, whole.count);
+            let close = |a: f64, b: f64| (a - b).abs() <= 1e-6 * (1.0 + a.abs());
+            prop_assert!(close(merged.sum.to_f64(), whole.sum.to_f64()));
+            prop_assert!(close(merged.deviation().unwrap(), whole.deviation().unwrap()));
+        }
+
+        #[test]
+        fn values_come_back(texts in prop::collection::vec("-?[1-9][0-9]{0,5}(\\.[0-9]{1,6})?", 1..50)) {
+            let numbers: Vec<Number> = texts.iter().filter_map(|text| Number::parse(text)).collect();
+            let back = read_values(&write_values(&numbers).unwrap()).unwrap();
+            let doubles = |numbers: &[Number]| numbers.iter().map(|number| number.to_f64()).collect::<Vec<f64>>();
+            prop_assert_eq!(doubles(&back), doubles(&numbers));
+        }
+    }
+}

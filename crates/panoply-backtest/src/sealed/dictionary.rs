@@ -1,0 +1,272 @@
+//! A dictionary leads from a value (a symbol, an order id) to the places of its events.
+//!
+//! Values lie sorted in chunks. A rare value has its places beside it; a frequent one has a
+//! bitmap of its own, whose rank and select cost the same however many there are.
+
+use std::collections::HashMap;
+
+use roaring::RoaringBitmap;
+
+use super::codec::{self, Reader, count, put_text, put_varint};
+use crate::error::LogError;
+use crate::store::{BlobKey, BlobKind};
+
+/// With more places than this a value gets its own bitmap.
+const RARE: usize = 256;
+/// A chunk is closed when it has this many bytes.
+const CHUNK_BYTES: usize = 16 << 10;
+
+/// The dictionaries of a run. The codes are stored.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(crate) enum Dictionary {
+    /// `OrderId`, and the engine's own id beside it.
+    Order,
+    Symbol,
+    Position,
+    Indicator,
+    /// Usable position updates, by symbol.
+    PositionState,
+    /// Usable indicator values, by name and symbol.
+    IndicatorState,
+    /// State changes of profit and loss; one value.
+    PnlState,
+}
+
+impl Dictionary {
+    pub(crate) const fn code(self) -> u16 {
+        match self {
+            Self::Order => 0,
+            Self::Symbol => 1,
+            Self::Position => 2,
+            Self::Indicator => 3,
+            Self::PositionState => 4,
+            Self::IndicatorState => 5,
+            Self::PnlState => 6,
+        }
+    }
+}
+
+/// Takes places in order.
+#[derive(Debug, Default)]
+pub(crate) struct DictionaryWriter(HashMap<Box<str>, Vec<u32>>);
+
+impl DictionaryWriter {
+    pub(crate) fn push(&mut self, value: &str, seq: u32) {
+        if let Some(places) = self.0.get_mut(value) {
+            if places.last() != Some(&seq) {
+                places.push(seq);
+            }
+        } else {
+            self.0.insert(value.into(), vec![seq]);
+        }
+    }
+
+    pub(crate) fn finish(
+        self,
+        dictionary: Dictionary,
+        out: &mut Vec<(BlobKey, Vec<u8>)>,
+    ) -> Result<(), LogError> {
+        let mut values: Vec<(Box<str>, Vec<u32>)> = self.0.into_iter().collect();
+        values.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        let (mut index, mut chunk, mut chunks, mut postings) = (Vec::new(), Vec::new(), 0, 0);
+        put_varint(&mut index, values.len() as u64);
+        for (value, places) in values {
+            if chunk.is_empty() {
+                put_text(&mut index, &value);
+            }
+            put_text(&mut chunk, &value);
+            put_varint(&mut chunk, places.len() as u64);
+            if places.len() <= RARE {
+                let mut last = 0;
+                for place in &places {
+                    put_varint(&mut chunk, u64::from(place - last));
+                    last = *place;
+                }
+            } else {
+                put_varint(&mut chunk, u64::from(postings));
+                put_varint(&mut chunk, u64::from(places.first().copied().unwrap_or_default()));
+                let key = BlobKey::new(BlobKind::Posting, dictionary.code(), postings);
+                out.push((
+                    key,
+                    bitmap_blob(
+                        &RoaringBitmap::from_sorted_iter(places).map_err(LogError::store)?,
+                    )?,
+                ));
+                postings += 1;
+            }
+            if chunk.len() >= CHUNK_BYTES {
+                out.push((chunk_key(dictionary, chunks), codec::pack(&chunk, codec::KEPT)?));
+                chunk.clear();
+                chunks += 1;
+            }
+        }
+        if !chunk.is_empty() {
+            out.push((chunk_key(dictionary, chunks), codec::pack(&chunk, codec::KEPT)?));
+        }
+        let key = BlobKey::new(BlobKind::DictionaryIndex, dictionary.code(), 0);
+        out.push((key, codec::pack(&index, codec::KEPT)?));
+        Ok(())
+    }
+}
+
+pub(crate) const fn chunk_key(dictionary: Dictionary, number: u32) -> BlobKey {
+    BlobKey::new(BlobKind::DictionaryChunk, dictionary.code(), number)
+}
+
+pub(crate) const fn posting_key(dictionary: Dictionary, number: u32) -> BlobKey {
+    BlobKey::new(BlobKind::Posting, dictionary.code(), number)
+}
+
+/// What the chunks of a dictionary begin with.
+#[derive(Debug, Default)]
+pub(crate) struct DictionaryIndex {
+    /// How many values there are.
+    pub(crate) values: u64,
+    firsts: Vec<Box<str>>,
+}
+
+impl DictionaryIndex {
+    pub(crate) fn read(blob: &[u8]) -> Result<Self, LogError> {
+        let bytes = codec::unpack(blob)?;
+        let mut reader = Reader(&bytes);
+        let values = reader.varint()?;
+        let mut firsts = Vec::new();
+        while !reader.is_empty() {
+            firsts.push(reader.text()?.into());
+        }
+        Ok(Self { values, firsts })
+    }
+
+    /// The chunk that would have `value`.
+    pub(crate) fn chunk_of(&self, value: &str) -> Option<u32> {
+        self.firsts.partition_point(|first| **first <= *value).checked_sub(1).map(count)
+    }
+
+    pub(crate) fn chunks(&self) -> u32 {
+        count(self.firsts.len())
+    }
+
+    pub(crate) fn weight(&self) -> usize {
+        self.firsts.iter().map(|first| first.len() + 16).sum::<usize>() + 64
+    }
+}
+
+/// Where the places of a value are.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Places {
+    /// Here.
+    Few(Vec<u32>),
+    /// In the bitmap of this number.
+    Many { posting: u32, first: u32, count: u64 },
+}
+
+impl Places {
+    pub(crate) fn count(&self) -> u64 {
+        match self {
+            Self::Few(places) => places.len() as u64,
+            Self::Many { count, .. } => *count,
+        }
+    }
+
+    pub(crate) fn first(&self) -> Option<u32> {
+        match self {
+            Self::Few(places) => places.first().copied(),
+            Self::Many { first, .. } => Some(*first),
+        }
+    }
+}
+
+/// The values of a chunk, sorted.
+#[derive(Debug)]
+pub(crate) struct DictionaryChunk(pub(crate) Vec<(Box<str>, Places)>);
+
+impl DictionaryChunk {
+    pub(crate) fn read(blob: &[u8]) -> Result<Self, LogError> {
+        let bytes = codec::unpack(blob)?;
+        let mut reader = Reader(&bytes);
+        let mut values = Vec::new();
+        while !reader.is_empty() {
+            let value = reader.text()?.into();
+            let many = reader.length()?;
+            let places = if many <= RARE {
+                let mut place = 0_u32;
+                let mut places = Vec::with_capacity(many);
+                for _ in 0..many {
+                    place = place.wrapping_add(reader.small()?);
+                    places.push(place);
+                }
+                Places::Few(places)
+            } else {
+                Places::Many {
+                    posting: reader.small()?,
+                    first: reader.small()?,
+                    count: many as u64,
+                }
+            };
+            values.push((value, places));
+        }
+        Ok(Self(values))
+    }
+
+    pub(crate) fn find(&self, value: &str) -> Option<&Places> {
+        let place = self.0.binary_search_by(|(found, _)| (**found).cmp(value)).ok()?;
+        self.0.get(place).map(|(_, places)| places)
+    }
+
+    pub(crate) fn weight(&self) -> usize {
+        self.0
+            .iter()
+            .map(|(value, places)| value.len() + 64 + places.count().min(256) as usize * 4)
+            .sum()
+    }
+}
+
+/// A bitmap as it is kept.
+pub(crate) fn bitmap_blob(bitmap: &RoaringBitmap) -> Result<Vec<u8>, LogError> {
+    let mut optimised = bitmap.clone();
+    optimised.optimize();
+    let mut bytes = Vec::with_capacity(optimised.serialized_size());
+    optimised.serialize_into(&mut bytes).map_err(LogError::store)?;
+    codec::pack(&bytes, codec::KEPT)
+}
+
+/// A bitmap that was kept.
+pub(crate) fn read_bitmap(blob: &[u8]) -> Result<RoaringBitmap, LogError> {
+    let bytes = codec::unpack(blob)?;
+    RoaringBitmap::deserialize_from(bytes.as_slice())
+        .map_err(|_| LogError::Damaged("a bitmap cannot be read"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rare_and_frequent_values_are_found_and_others_are_not() {
+        let mut writer = DictionaryWriter::default();
+        for seq in 0..20_000 {
+            writer.push("EURUSD", seq);
+            writer.push(&format!("order {:05}", seq / 3), seq);
+        }
+        let mut blobs = Vec::new();
+        writer.finish(Dictionary::Order, &mut blobs).unwrap();
+        let blobs: HashMap<BlobKey, Vec<u8>> = blobs.into_iter().collect();
+        let index_key = BlobKey::new(BlobKind::DictionaryIndex, 0, 0);
+        let index = DictionaryIndex::read(&blobs[&index_key]).unwrap();
+        assert_eq!(index.values, 6668);
+        assert!(index.chunks() > 3);
+        let find = |value: &str| {
+            let chunk = index.chunk_of(value)?;
+            let chunk =
+                DictionaryChunk::read(&blobs[&chunk_key(Dictionary::Order, chunk)]).unwrap();
+            chunk.find(value).cloned()
+        };
+        assert_eq!(find("order 00700"), Some(Places::Few(vec![2100, 2101, 2102])));
+        assert_eq!(find("EURUSD"), Some(Places::Many { posting: 0, first: 0, count: 20_000 }));
+        let bitmap = read_bitmap(&blobs[&posting_key(Dictionary::Order, 0)]).unwrap();
+        assert_eq!(bitmap.len(), 20_000);
+        for value in ["", "A", "order 00700x", "zzz", "' OR 1=1 --"] {
+            assert_eq!(find(value), None, "{value}");
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The directory of a sealed run: when each event was and of which kind, in chunks of 4096.
+//!
+//! It leads from a moment to a place in the run, and from a place to the block that holds it.
+
+use super::codec::{self, Reader, put_signed, put_varint};
+use crate::error::LogError;
+use crate::event::EventType;
+
+/// Events in a chunk of the directory, of the links, and between two lists of open orders.
+pub(crate) const CHUNK: u32 = 4096;
+/// How many types there are.
+pub(crate) const TYPES: usize = 7;
+
+/// An event's type, where a placed order counts as a type of its own.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Kind(u8);
+
+impl Kind {
+    /// A state change that places an order.
+    pub(crate) const ORDER_PLACED: Self = Self(7);
+
+    pub(crate) const fn of(event_type: EventType) -> Self {
+        Self(event_type.code())
+    }
+
+    pub(crate) const fn code(self) -> u8 {
+        self.0
+    }
+
+    pub(crate) const fn of_code(code: u8) -> Self {
+        Self(code)
+    }
+
+    pub(crate) fn event_type(self) -> EventType {
+        EventType::of_code(self.0).unwrap_or(EventType::StateChange)
+    }
+
+    /// Whether an event of this kind is what `wanted` asks for: a placed order is a state change.
+    pub(crate) fn is(self, wanted: Self) -> bool {
+        self == wanted || (self == Self::ORDER_PLACED && wanted == Self::of(EventType::StateChange))
+    }
+}
+
+/// Takes times and kinds in order.
+#[derive(Debug, Default)]
+pub(crate) struct DirectoryWriter {
+    ranks: [u32; TYPES],
+    times: Vec<u8>,
+    kinds: Vec<u8>,
+    last: i64,
+    /// The first time of each chunk so far.
+    pub(crate) firsts: Vec<i64>,
+    start_ranks: [u32; TYPES],
+}
+
+impl DirectoryWriter {
+    /// Adds the next event; gives its rank among those of its type.
+    pub(crate) fn push(&mut self, time: i64, kind: Kind) -> u32 {
+        if self.kinds.is_empty() {
+            self.firsts.push(time);
+            self.start_ranks = self.ranks;
+            self.last = time;
+        }
+        put_signed(&mut self.times, time.wrapping_sub(self.last));
+        self.last = time;
+        self.kinds.push(kind.code());
+        let place = usize::from(kind.event_type().code());
+        self.ranks.get_mut(place).map_or(0, |rank| {
+            *rank += 1;
+            *rank - 1
+        })
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.kinds.len() >= CHUNK as usize
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.kinds.is_empty()
+    }
+
+    pub(crate) fn finish_chunk(&mut self) -> Result<Vec<u8>, LogError> {
+        let mut out = Vec::with_capacity(self.times.len() + self.kinds.len() + 48);
+        put_varint(&mut out, self.kinds.len() as u64);
+        self.start_ranks.iter().for_each(|rank| put_varint(&mut out, u64::from(*rank)));
+        put_signed(&mut out, self.firsts.last().copied().unwrap_or_default());
+        out.append(&mut self.kinds);
+        out.append(&mut self.times);
+        codec::pack(&out, codec::KEPT)
+    }
+}
+
+/// A chunk unpacked.
+#[derive(Debug)]
+pub(crate) struct DirectoryChunk {
+    pub(crate) times: Vec<i64>,
+    pub(crate) kinds: Vec<u8>,
+    ranks: [u32; TYPES],
+}
+
+impl DirectoryChunk {
+    pub(crate) fn read(blob: &[u8]) -> Result<Self, LogError> {
+        let bytes = codec::unpack(blob)?;
+        let mut reader = Reader(&bytes);
+        let count = reader.length()?;
+        let mut ranks = [0; TYPES];
+        for rank in &mut ranks {
+            *rank = reader.small()?;
+        }
+        let mut time = reader.signed()?;
+        let kinds = reader.bytes(count)?.to_vec();
+        let mut times = Vec::with_capacity(count);
+        for _ in 0..count {
+            time = time.wrapping_add(reader.signed()?);
+            times.push(time);
+        }
+        Ok(Self { times, kinds, ranks })
+    }
+
+    /// The kind of the event at `place` and its rank among those of its type.
+    pub(crate) fn at(&self, place: usize) -> Option<(Kind, u32)> {
+        let kind = Kind::of_code(*self.kinds.get(place)?);
+        let event_type = kind.event_type();
+        let before = self.kinds.get(..place)?;
+        let earlier =
+            before.iter().filter(|code| Kind::of_code(**code).event_type() == event_type).count();
+        let base = self.ranks.get(usize::from(event_type.code()))?;
+        Some((kind, base + codec::count(earlier)))
+    }
+
+    pub(crate) fn weight(&self) -> usize {
+        self.times.len() * 9 + 64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_count_on_from_chunk_to_chunk() {
+        let mut writer = DirectoryWriter::default();
+        let mut chunks = Vec::new();
+        let kind_of = |seq: u32| Kind::of_code(u8::try_from(seq % 8).unwrap());
+        for seq in 0..CHUNK * 2 + 10 {
+            writer.push(i64::from(seq) * 1_000, kind_of(seq));
+            if writer.is_full() {
+                chunks.push(writer.finish_chunk().unwrap());
+            }
+        }
+        chunks.push(writer.finish_chunk().unwrap());
+        assert_eq!(writer.firsts, [0, 4_096_000, 8_192_000]);
+        let last = DirectoryChunk::read(&chunks[2]).unwrap();
+        assert_eq!(last.times.len(), 10);
+        // Kinds 4 and 7 are both state changes, two in every eight events.
+        assert_eq!(last.at(7), Some((Kind::ORDER_PLACED, 2 * 1024 + 1)));
+        assert_eq!(last.at(9), Some((kind_of(1), 1024 + 1)));
+        assert_eq!(last.at(10), None);
+    }
+}

@@ -1,0 +1,473 @@
+//! Which orders are open when. An order is open from its placing until it is filled, cancelled,
+//! expired or refused; a change of its terms ends one record and begins the next.
+//!
+//! Orders that live within one stretch of the run lie with that stretch. The few that live longer
+//! lie together, with lists of those that are open written as often as they change. So the open
+//! orders at any moment are one list, a few additions and one stretch, however long the run.
+
+use std::collections::HashMap;
+
+use super::codec::{self, Reader, count, put_section, put_varint};
+use super::directory::CHUNK;
+use crate::error::LogError;
+use crate::event::EventType;
+use crate::number::{Number, Sum};
+use crate::scan;
+use crate::store::{BlobKey, BlobKind};
+
+/// Not ended in this run.
+const NEVER: u32 = u32::MAX;
+/// Longer orders in a blob.
+const LONG_CHUNK: u32 = 256;
+
+/// An order from its placing to its end.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct OrderRecord {
+    pub(crate) id: String,
+    pub(crate) symbol: String,
+    pub(crate) direction: String,
+    /// Numbers as they were written; empty when there are none.
+    pub(crate) quantity: String,
+    pub(crate) price: String,
+    pub(crate) placed: u32,
+    pub(crate) ended: u32,
+    /// Filled before this record began.
+    before: Sum,
+    fills: Vec<(u32, Number)>,
+}
+
+impl OrderRecord {
+    pub(crate) const fn is_open_at(&self, seq: u32) -> bool {
+        self.placed <= seq && self.ended > seq
+    }
+
+    /// How much of it was filled up to and including `seq`.
+    pub(crate) fn filled_at(&self, seq: u32) -> Sum {
+        let mut sum = self.before;
+        for (_, quantity) in self.fills.iter().take_while(|(at, _)| *at <= seq) {
+            sum.add(*quantity);
+        }
+        sum
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        for text in [&self.id, &self.symbol, &self.direction, &self.quantity, &self.price] {
+            codec::put_text(out, text);
+        }
+        put_varint(out, u64::from(self.placed));
+        put_varint(out, u64::from(self.ended));
+        codec::put_text(out, &self.before.to_text());
+        put_varint(out, self.fills.len() as u64);
+        for (seq, quantity) in &self.fills {
+            put_varint(out, u64::from(*seq));
+            let mut sum = Sum::ZERO;
+            sum.add(*quantity);
+            codec::put_text(out, &sum.to_text());
+        }
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, LogError> {
+        let mut texts = [const { String::new() }; 5];
+        for text in &mut texts {
+            *text = reader.text()?.to_owned();
+        }
+        let [id, symbol, direction, quantity, price] = texts;
+        let (placed, ended) = (reader.small()?, reader.small()?);
+        let mut before = Sum::ZERO;
+        before.add(number(reader.text()?)?);
+        let mut fills = Vec::new();
+        for _ in 0..reader.length()? {
+            fills.push((reader.small()?, number(reader.text()?)?));
+        }
+        Ok(Self { id, symbol, direction, quantity, price, placed, ended, before, fills })
+    }
+}
+
+fn number(text: &str) -> Result<Number, LogError> {
+    Number::parse(text).ok_or(LogError::Damaged("an order has a quantity that is no number"))
+}
+
+/// What an event does to an order.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Effect {
+    Placed,
+    Changed,
+    Filled,
+    Ended,
+}
+
+/// What an event of this type and content does to an order.
+fn effect(event_type: EventType, json: &str) -> Option<Effect> {
+    match event_type {
+        EventType::TradeExecution => Some(Effect::Filled),
+        EventType::OrderRejection => Some(Effect::Ended),
+        EventType::StateChange => {
+            let state = scan::member(json, "StateType")?.text()?;
+            if state != "Order" {
+                return None;
+            }
+            let status = scan::member(json, "OrderStatus")?.text()?.to_ascii_lowercase();
+            match status.as_str() {
+                "placed" => Some(Effect::Placed),
+                "updated" | "modified" | "replaced" => Some(Effect::Changed),
+                "cancelled" | "canceled" | "expired" | "rejected" | "denied" | "filled" => {
+                    Some(Effect::Ended)
+                }
+                _ => None,
+            }
+        }
+        EventType::IndicatorCalculation
+        | EventType::PositionUpdate
+        | EventType::MarketDataEvent
+        | EventType::RiskEvent => None,
+    }
+}
+
+/// Whether an event places an order.
+pub(crate) fn places_order(event_type: EventType, json: &str) -> bool {
+    event_type == EventType::StateChange && effect(event_type, json) == Some(Effect::Placed)
+}
+
+/// Follows orders through the run.
+#[derive(Debug, Default)]
+pub(crate) struct OrderTracker {
+    live: HashMap<String, OrderRecord>,
+    done: Vec<OrderRecord>,
+    /// Fills that came before their order.
+    early: HashMap<String, Sum>,
+}
+
+impl OrderTracker {
+    pub(crate) fn see(&mut self, seq: u32, event_type: EventType, json: &str) {
+        let Some(effect) = effect(event_type, json) else { return };
+        let Some(id) = scan::member(json, "OrderId").and_then(|token| token.id_text()) else {
+            return;
+        };
+        match effect {
+            Effect::Placed => self.place(seq, &id, json),
+            Effect::Changed => self.change(seq, &id, json),
+            Effect::Filled => self.fill(seq, &id, json),
+            Effect::Ended => self.end(seq, &id),
+        }
+    }
+
+    fn place(&mut self, seq: u32, id: &str, json: &str) {
+        self.end(seq, id);
+        let record = OrderRecord {
+            id: id.to_owned(),
+            symbol: text_of(json, "SecuritySymbol").unwrap_or_default(),
+            direction: text_of(json, "Direction").unwrap_or_default(),
+            quantity: number_of(json, "Quantity").unwrap_or_default(),
+            price: number_of(json, "Price").unwrap_or_default(),
+            placed: seq,
+            ended: NEVER,
+            before: self.early.remove(id).unwrap_or(Sum::ZERO),
+            fills: Vec::new(),
+        };
+        self.live.insert(id.to_owned(), record);
+        self.end_if_full(seq, id);
+    }
+
+    fn change(&mut self, seq: u32, id: &str, json: &str) {
+        let Some(mut record) = self.live.remove(id) else { return };
+        let filled = record.filled_at(seq);
+        let mut next = record.clone();
+        record.ended = seq;
+        self.done.push(record);
+        next.placed = seq;
+        next.before = filled;
+        next.fills.clear();
+        next.quantity = number_of(json, "Quantity").unwrap_or(next.quantity);
+        next.price = number_of(json, "Price").unwrap_or(next.price);
+        self.live.insert(id.to_owned(), next);
+        self.end_if_full(seq, id);
+    }
+
+    fn fill(&mut self, seq: u32, id: &str, json: &str) {
+        let quantity = scan::member(json, "Quantity").and_then(|token| token.number_text());
+        let Some(quantity) = quantity.and_then(Number::parse) else { return };
+        match self.live.get_mut(id) {
+            Some(record) => record.fills.push((seq, quantity)),
+            None => {
+                self.early.entry(id.to_owned()).or_insert(Sum::ZERO).add(quantity);
+                return;
+            }
+        }
+        self.end_if_full(seq, id);
+    }
+
+    fn end_if_full(&mut self, seq: u32, id: &str) {
+        let full = self.live.get(id).is_some_and(|record| {
+            let wanted = Number::parse(&record.quantity).map(Number::to_f64);
+            // Engines round quantities; what is left below one in ten thousand million is nothing.
+            wanted.is_some_and(|wanted| {
+                record.filled_at(seq).to_f64() >= wanted - wanted.abs() * 1e-10
+            })
+        });
+        if full {
+            self.end(seq, id);
+        }
+    }
+
+    fn end(&mut self, seq: u32, id: &str) {
+        if let Some(mut record) = self.live.remove(id) {
+            record.ended = seq;
+            self.done.push(record);
+        }
+    }
+
+    /// All orders as blobs.
+    pub(crate) fn finish(mut self, out: &mut Vec<(BlobKey, Vec<u8>)>) -> Result<(), LogError> {
+        self.done.extend(self.live.into_values());
+        let mut records = self.done;
+        records
+            .sort_unstable_by(|a, b| (a.placed, a.ended, &a.id).cmp(&(b.placed, b.ended, &b.id)));
+        let (long, local): (Vec<OrderRecord>, Vec<OrderRecord>) =
+            records.into_iter().partition(|record| record.placed / CHUNK != record.ended / CHUNK);
+        for stretch in local.chunk_by(|a, b| a.placed / CHUNK == b.placed / CHUNK) {
+            let number = stretch.first().map_or(0, |record| record.placed / CHUNK);
+            out.push((BlobKey::new(BlobKind::OrdersLocal, 0, number), write_records(stretch)?));
+        }
+        for (number, chunk) in long.chunks(LONG_CHUNK as usize).enumerate() {
+            let key = BlobKey::new(BlobKind::OrdersLong, 0, count(number));
+            out.push((key, write_records(chunk)?));
+        }
+        let starts = write_open_lists(&long, out)?;
+        let mut index = Vec::new();
+        for numbers in [
+            starts,
+            long.iter().map(|record| record.placed).collect(),
+            long.iter().map(|record| record.ended).collect(),
+        ] {
+            let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+            put_section(&mut index, &bytes);
+        }
+        out.push((BlobKey::new(BlobKind::OrdersIndex, 0, 0), codec::pack(&index, codec::KEPT)?));
+        Ok(())
+    }
+}
+
+fn text_of(json: &str, name: &str) -> Option<String> {
+    scan::member(json, name)?.id_text().map(std::borrow::Cow::into_owned)
+}
+
+fn number_of(json: &str, name: &str) -> Option<String> {
+    scan::member(json, name)?
+        .number_text()
+        .filter(|text| Number::parse(text).is_some())
+        .map(str::to_owned)
+}
+
+/// Lists of open orders, written when enough has changed since the last; gives where each holds.
+fn write_open_lists(
+    long: &[OrderRecord],
+    out: &mut Vec<(BlobKey, Vec<u8>)>,
+) -> Result<Vec<u32>, LogError> {
+    let mut starts = Vec::new();
+    let mut open: Vec<u32> = Vec::new();
+    let (mut next, mut changes) = (0_usize, 0_usize);
+    let last = long.iter().map(|record| record.placed).max().unwrap_or_default() / CHUNK + 1;
+    for stretch in 1..=last {
+        let start = stretch * CHUNK;
+        while let Some(record) = long.get(next).filter(|record| record.placed < start) {
+            open.push(count(next));
+            changes += 1 + usize::from(record.ended < start);
+            next += 1;
+        }
+        if changes < (open.len() / 4).max(64) && stretch != last {
+            continue;
+        }
+        let is_open =
+            |place: &u32| long.get(*place as usize).is_some_and(|record| record.ended >= start);
+        open.retain(is_open);
+        let mut list = Vec::new();
+        let mut before = 0;
+        for place in &open {
+            put_varint(&mut list, u64::from(place - before));
+            before = *place;
+        }
+        let key = BlobKey::new(BlobKind::OrdersOpen, 0, count(starts.len()));
+        out.push((key, codec::pack(&list, codec::KEPT)?));
+        starts.push(start);
+        changes = 0;
+    }
+    Ok(starts)
+}
+
+fn write_records(records: &[OrderRecord]) -> Result<Vec<u8>, LogError> {
+    let mut out = Vec::new();
+    records.iter().for_each(|record| record.write(&mut out));
+    codec::pack(&out, codec::KEPT)
+}
+
+pub(crate) fn read_records(blob: &[u8]) -> Result<Vec<OrderRecord>, LogError> {
+    let bytes = codec::unpack(blob)?;
+    let mut reader = Reader(&bytes);
+    let mut records = Vec::new();
+    while !reader.is_empty() {
+        records.push(OrderRecord::read(&mut reader)?);
+    }
+    Ok(records)
+}
+
+/// Places in a list of open orders.
+pub(crate) fn read_open_list(blob: &[u8]) -> Result<Vec<u32>, LogError> {
+    let bytes = codec::unpack(blob)?;
+    let mut reader = Reader(&bytes);
+    let (mut places, mut place) = (Vec::new(), 0_u32);
+    while !reader.is_empty() {
+        place = place.wrapping_add(reader.small()?);
+        places.push(place);
+    }
+    Ok(places)
+}
+
+/// When the longer orders begin and end.
+#[derive(Debug)]
+pub(crate) struct OrderIndex {
+    starts: Vec<u32>,
+    placed: Vec<u32>,
+    ended: Vec<u32>,
+}
+
+impl OrderIndex {
+    pub(crate) fn read(blob: &[u8]) -> Result<Self, LogError> {
+        let bytes = codec::unpack(blob)?;
+        let mut reader = Reader(&bytes);
+        let mut numbers = || {
+            let (words, _) = reader.section()?.0.as_chunks::<4>();
+            Ok::<Vec<u32>, LogError>(words.iter().map(|word| u32::from_le_bytes(*word)).collect())
+        };
+        Ok(Self { starts: numbers()?, placed: numbers()?, ended: numbers()? })
+    }
+
+    /// The list to begin with at `seq`, if there is one.
+    pub(crate) fn list_at(&self, seq: u32) -> Option<u32> {
+        self.starts.partition_point(|start| *start <= seq).checked_sub(1).map(count)
+    }
+
+    /// The longer orders open at `seq`, given the list to begin with.
+    pub(crate) fn open_at(&self, seq: u32, list: &[u32]) -> Vec<u32> {
+        let from = self.list_at(seq).and_then(|number| self.starts.get(number as usize)).copied();
+        let first_new =
+            from.map_or(0, |start| self.placed.partition_point(|placed| *placed < start));
+        let end_new = self.placed.partition_point(|placed| *placed <= seq);
+        let candidates = list.iter().copied().chain(count(first_new)..count(end_new));
+        let open = |place: &u32| self.ended.get(*place as usize).is_some_and(|ended| *ended > seq);
+        candidates.filter(open).collect()
+    }
+
+    pub(crate) fn weight(&self) -> usize {
+        (self.starts.len() + self.placed.len() * 2) * 4 + 64
+    }
+}
+
+/// Where the longer order of this place is kept.
+pub(crate) const fn long_chunk_of(place: u32) -> (u32, usize) {
+    (place / LONG_CHUNK, (place % LONG_CHUNK) as usize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(status: &str, id: u32, quantity: u32) -> String {
+        format!(
+            r#"{{"StateType":"Order","OrderStatus":"{status}","OrderId":"{id}","SecuritySymbol":"A","Direction":"Buy","Quantity":{quantity},"Price":1.5}}"#
+        )
+    }
+
+    fn fill(id: u32, quantity: &str) -> String {
+        format!(r#"{{"OrderId":"{id}","Quantity":{quantity}}}"#)
+    }
+
+    #[test]
+    fn an_order_is_open_until_it_is_full_or_ended() {
+        use EventType as T;
+        let mut tracker = OrderTracker::default();
+        let story = [
+            (T::StateChange, order("Placed", 1, 10)),
+            (T::TradeExecution, fill(1, "4")),
+            (T::TradeExecution, fill(1, "\"6.0\"")),
+            (T::StateChange, order("Placed", 2, 5)),
+            (T::StateChange, order("Cancelled", 2, 0)),
+            (T::StateChange, order("Placed", 3, 5)),
+            (T::OrderRejection, fill(3, "1")),
+            (T::StateChange, order("Placed", 4, 5)),
+            (T::StateChange, order("Updated", 4, 9)),
+            (T::TradeExecution, fill(5, "3")),
+            (T::StateChange, order("Placed", 5, 7)),
+            (T::StateChange, order("Expired", 5, 7)),
+        ];
+        for (seq, (event_type, json)) in story.iter().enumerate() {
+            tracker.see(count(seq), *event_type, json);
+        }
+        let mut all = tracker.done;
+        all.extend(tracker.live.into_values());
+        let open_at = |seq: u32| {
+            let mut open: Vec<String> = all
+                .iter()
+                .filter(|record| record.is_open_at(seq))
+                .map(|r| format!("{}:{}/{}", r.id, r.filled_at(seq).to_text(), r.quantity))
+                .collect();
+            open.sort();
+            open.join(" ")
+        };
+        let expected = [
+            "1:0/10",
+            "1:4/10",
+            "",
+            "2:0/5",
+            "",
+            "3:0/5",
+            "",
+            "4:0/5",
+            "4:0/9",
+            "4:0/9",
+            "4:0/9 5:3/7",
+            "4:0/9",
+        ];
+        for (seq, expected) in expected.into_iter().enumerate() {
+            assert_eq!(open_at(count(seq)), expected, "after event {seq}");
+        }
+    }
+
+    #[test]
+    fn lists_and_additions_give_the_open_orders_of_every_moment() {
+        let record = |number: u32, placed: u32, ended: u32| OrderRecord {
+            id: number.to_string(),
+            symbol: String::new(),
+            direction: String::new(),
+            quantity: String::new(),
+            price: String::new(),
+            placed,
+            ended,
+            before: Sum::ZERO,
+            fills: Vec::new(),
+        };
+        // Every fourth order never ends, the others live for some stretches.
+        let long: Vec<OrderRecord> = (0..2000_u32)
+            .map(|n| {
+                record(n, n * 50, if n % 4 == 0 { NEVER } else { n * 50 + 5000 + n * 7 % 9000 })
+            })
+            .collect();
+        let tracker = OrderTracker { done: long.clone(), ..OrderTracker::default() };
+        let mut blobs = Vec::new();
+        tracker.finish(&mut blobs).unwrap();
+        let blobs: HashMap<BlobKey, Vec<u8>> = blobs.into_iter().collect();
+        let index = OrderIndex::read(&blobs[&BlobKey::new(BlobKind::OrdersIndex, 0, 0)]).unwrap();
+        assert!(index.starts.len() > 3, "{:?}", index.starts);
+        for seq in (0..120_000).step_by(911) {
+            let list = index.list_at(seq).map(|number| {
+                read_open_list(&blobs[&BlobKey::new(BlobKind::OrdersOpen, 0, number)]).unwrap()
+            });
+            let open = index.open_at(seq, &list.unwrap_or_default());
+            let expected: Vec<u32> =
+                (0..2000).filter(|n| long[*n as usize].is_open_at(seq)).collect();
+            assert_eq!(open, expected, "at {seq}");
+        }
+        let (chunk, place) = long_chunk_of(700);
+        let records = read_records(&blobs[&BlobKey::new(BlobKind::OrdersLong, 0, chunk)]).unwrap();
+        assert_eq!(records[place], long[700]);
+    }
+}

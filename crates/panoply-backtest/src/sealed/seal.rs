@@ -1,0 +1,661 @@
+//! Sealing: from the batches of an open run to the blobs of a sealed one.
+//!
+//! Two passes. The first sees times, ids and parents: it finds what came twice, sorts by time
+//! (what came first stays first), and ties children to parents. The second writes blocks and
+//! indexes in the order of time. Memory grows by some sixty bytes an event, not by its text.
+
+use std::collections::HashSet;
+
+use roaring::RoaringBitmap;
+
+use super::block::{BLOCK, Block, BlockWriter, Link, Row};
+use super::codec::{self, count};
+use super::column::ColumnWriter;
+use super::dictionary::{self, Dictionary, DictionaryWriter};
+use super::directory::{DirectoryWriter, Kind};
+use super::head::{ColumnInfo, FORMAT, Head, Mark};
+use super::ids::SortedIds;
+use super::links::{self, NOBODY};
+use super::orders::{self, OrderTracker};
+use super::properties::{PathId, Properties};
+use crate::error::{LogError, Stop, go_on};
+use crate::event::{Category, EventType, Guid, Severity};
+use crate::line::Rejection;
+use crate::number::Number;
+use crate::run::RunHeader;
+use crate::scan::{self, Token};
+use crate::store::{BlobKey, BlobKind, Blobs};
+use crate::timestamp::Timestamp;
+use crate::validate::{self, Flags};
+
+/// Blobs are put when this many bytes wait.
+const PUT_BYTES: usize = 4 << 20;
+/// Out of order, so many events are gathered at a time.
+const WINDOW: usize = 1 << 18;
+/// Numeric properties of a type that get a column.
+const MOST_COLUMNS: usize = 512;
+
+/// What to seal.
+pub(crate) struct Source<'a> {
+    pub(crate) blobs: &'a dyn Blobs,
+    pub(crate) batches: u32,
+    pub(crate) events: u32,
+    pub(crate) rejected: Vec<Rejection>,
+    pub(crate) header: &'a RunHeader,
+}
+
+/// Told how many of how many events are done.
+pub type Progress<'a> = &'a mut dyn FnMut(u64, u64);
+
+/// Writes the sealed form of `source` into `out`; gives its head and all lines without an event.
+pub(crate) fn seal(
+    source: Source<'_>,
+    out: &dyn Blobs,
+    progress: Progress<'_>,
+    stop: Stop<'_>,
+) -> Result<(Head, Vec<Rejection>), LogError> {
+    let survey = Survey::of(&source, stop)?;
+    let mut rejected = source.rejected;
+    rejected.extend(survey.rejected.iter().cloned());
+    rejected.sort_by_key(|rejection| rejection.line);
+    let mut writer = Writer::new(out, &survey, source.header);
+    let total = u64::from(source.events);
+    let mut done = 0;
+    let mut take = |block: &Block, row: &Row, seq: u32| -> Result<(), LogError> {
+        if done % 4096 == 0 {
+            go_on(stop)?;
+            progress(done, total);
+        }
+        done += 1;
+        writer.event(block, row, seq)
+    };
+    match &survey.order {
+        None => {
+            let mut seq = 0;
+            for number in 0..source.batches {
+                let block = batch(source.blobs, number)?;
+                for row in &block.rows {
+                    take(&block, row, seq)?;
+                    seq += 1;
+                }
+            }
+        }
+        Some(order) => {
+            for (window, arrivals) in order.chunks(WINDOW).enumerate() {
+                let first = count(window * WINDOW);
+                gather(source.blobs, &survey.batch_starts, arrivals, |block, row, place| {
+                    take(block, row, first + place)
+                })?;
+            }
+        }
+    }
+    let head = writer.finish(&survey, source.header, rejected.len() as u64)?;
+    progress(total, total);
+    Ok((head, rejected))
+}
+
+fn batch(blobs: &dyn Blobs, number: u32) -> Result<Block, LogError> {
+    let blob = blobs.get(BlobKey::new(BlobKind::Batch, 0, number))?;
+    Block::read(&blob.ok_or(LogError::Damaged("a batch is missing"))?)
+}
+
+/// Reads each batch that has one of the wanted arrivals once, then hands them out in order.
+fn gather(
+    blobs: &dyn Blobs,
+    starts: &[u32],
+    arrivals: &[u32],
+    mut take: impl FnMut(&Block, &Row, u32) -> Result<(), LogError>,
+) -> Result<(), LogError> {
+    let batch_of =
+        |arrival: u32| starts.partition_point(|start| *start <= arrival).saturating_sub(1);
+    let mut wanted: Vec<usize> = arrivals.iter().map(|arrival| batch_of(*arrival)).collect();
+    wanted.sort_unstable();
+    wanted.dedup();
+    let mut blocks = Vec::with_capacity(wanted.len());
+    for number in &wanted {
+        blocks.push(batch(blobs, count(*number))?);
+    }
+    for (place, arrival) in arrivals.iter().enumerate() {
+        let number = batch_of(*arrival);
+        let within = starts.get(number).map(|start| (arrival - start) as usize);
+        let block = wanted.binary_search(&number).ok().and_then(|found| blocks.get(found));
+        let (Some(block), Some(within)) = (block, within) else {
+            return Err(LogError::Damaged("a batch is missing"));
+        };
+        let row = block.rows.get(within).ok_or(LogError::Damaged("a batch is too short"))?;
+        take(block, row, count(place))?;
+    }
+    Ok(())
+}
+
+/// What the first pass finds out.
+struct Survey {
+    /// Arrivals in order of time; `None` when that is the order of arrival.
+    order: Option<Vec<u32>>,
+    /// The first arrival of each batch.
+    batch_starts: Vec<u32>,
+    /// Each event's parent.
+    parents: Vec<u32>,
+    /// Events whose link was cut because it was circular, sorted.
+    circular: Vec<u32>,
+    ids: SortedIds,
+    /// Duplicates that say something else.
+    rejected: Vec<Rejection>,
+    repeated: u64,
+}
+
+impl Survey {
+    fn of(source: &Source<'_>, stop: Stop<'_>) -> Result<Self, LogError> {
+        let capacity = source.events as usize;
+        let mut times: Vec<i64> = Vec::with_capacity(capacity);
+        let mut ids = SortedIds::with_capacity(capacity);
+        let mut stated: Vec<(u32, Guid128)> = Vec::new();
+        let mut batch_starts = Vec::new();
+        for number in 0..source.batches {
+            go_on(stop)?;
+            let block = batch(source.blobs, number)?;
+            batch_starts.push(count(times.len()));
+            for row in &block.rows {
+                let arrival = count(times.len());
+                times.push(row.timestamp.nanos());
+                ids.push(row.id, arrival);
+                if let Link::Id(parent) = row.parent {
+                    stated.push((arrival, Guid128(parent.bits().to_be_bytes())));
+                }
+            }
+        }
+        ids.sort();
+        let (dropped, rejected, repeated) = duplicates(source.blobs, &batch_starts, &ids)?;
+        let sorted = dropped.is_empty() && times.is_sorted();
+        let order = (!sorted).then(|| {
+            let kept = (0..count(times.len())).filter(|arrival| !dropped.contains(arrival));
+            let mut order: Vec<u32> = kept.collect();
+            order.sort_by_key(|arrival| times.get(*arrival as usize).copied().unwrap_or_default());
+            order
+        });
+        let events = order.as_ref().map_or(times.len(), Vec::len);
+        let place_of = places(order.as_deref(), times.len());
+        drop(times);
+        if !sorted {
+            ids.renumber(|arrival| place(&place_of, arrival));
+        }
+        let mut parents = vec![NOBODY; events];
+        for (arrival, parent) in stated {
+            let seq = if sorted { Some(arrival) } else { place(&place_of, arrival) };
+            let found = ids.find(Guid::new(u128::from_be_bytes(parent.0)));
+            if let (Some(seq), Some(parent)) = (seq, found)
+                && let Some(slot) = parents.get_mut(seq as usize)
+            {
+                *slot = parent;
+            }
+        }
+        let circular = links::cut_circles(&mut parents);
+        Ok(Self { order, batch_starts, parents, circular, ids, rejected, repeated })
+    }
+}
+
+/// A GUID without the alignment of a `u128`.
+struct Guid128([u8; 16]);
+
+/// Where each arrival went; empty when all stayed.
+fn places(order: Option<&[u32]>, arrivals: usize) -> Vec<u32> {
+    let Some(order) = order else { return Vec::new() };
+    let mut places = vec![NOBODY; arrivals];
+    for (place, arrival) in order.iter().enumerate() {
+        if let Some(slot) = places.get_mut(*arrival as usize) {
+            *slot = count(place);
+        }
+    }
+    places
+}
+
+fn place(places: &[u32], arrival: u32) -> Option<u32> {
+    places.get(arrival as usize).copied().filter(|place| *place != NOBODY)
+}
+
+/// Of events with one id the first stays. One that says the same is a repetition; one that says
+/// something else is reported.
+fn duplicates(
+    blobs: &dyn Blobs,
+    starts: &[u32],
+    ids: &SortedIds,
+) -> Result<(HashSet<u32>, Vec<Rejection>, u64), LogError> {
+    let (mut dropped, mut rejected, mut repeated) = (HashSet::new(), Vec::new(), 0);
+    for group in ids.duplicates() {
+        let mut first: Option<String> = None;
+        gather(blobs, starts, &group, |block, row, place| {
+            let content = content(block, row);
+            match &first {
+                None => first = Some(content),
+                Some(kept) => {
+                    dropped.extend(group.get(place as usize));
+                    if *kept == content {
+                        repeated += 1;
+                    } else {
+                        let reason = format!("`{}` was there already with another content", row.id);
+                        rejected.push(Rejection { line: row.line, reason });
+                    }
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok((dropped, rejected, repeated))
+}
+
+fn content(block: &Block, row: &Row) -> String {
+    let row_marks = (row.timestamp, row.event_type, row.severity, row.category, row.parent);
+    format!("{row_marks:?} {}", block.properties(row))
+}
+
+/// Writes the sealed blobs.
+struct Writer<'a> {
+    out: &'a dyn Blobs,
+    waiting: Vec<(BlobKey, Vec<u8>)>,
+    waiting_bytes: usize,
+    period: (Timestamp, Timestamp),
+    parents: &'a [u32],
+    circular: &'a [u32],
+    in_order: bool,
+    directory: DirectoryWriter,
+    directories: u32,
+    blocks: Vec<(BlockWriter, u32)>,
+    properties: Properties,
+    columns: Vec<Vec<Option<ColumnWriter>>>,
+    column_numbers: Vec<(u8, PathId)>,
+    overflow: bool,
+    marks: Marks,
+    dictionaries: Dictionaries,
+    orders: OrderTracker,
+    counts: Vec<[u32; 4]>,
+    span: (i64, i64),
+    key: String,
+    loose: [u64; 2],
+}
+
+#[derive(Default)]
+struct Marks {
+    types: Vec<RoaringBitmap>,
+    severities: Vec<RoaringBitmap>,
+    categories: Vec<RoaringBitmap>,
+    error: RoaringBitmap,
+    warning: RoaringBitmap,
+    root: RoaringBitmap,
+    placed: RoaringBitmap,
+}
+
+#[derive(Default)]
+struct Dictionaries {
+    order: DictionaryWriter,
+    symbol: DictionaryWriter,
+    position: DictionaryWriter,
+    indicator: DictionaryWriter,
+    position_state: DictionaryWriter,
+    indicator_state: DictionaryWriter,
+    pnl_state: DictionaryWriter,
+}
+
+impl<'a> Writer<'a> {
+    fn new(out: &'a dyn Blobs, survey: &'a Survey, header: &RunHeader) -> Self {
+        let bitmaps = |many: usize| vec![RoaringBitmap::new(); many];
+        Self {
+            out,
+            waiting: Vec::new(),
+            waiting_bytes: 0,
+            period: header.period(),
+            parents: &survey.parents,
+            circular: &survey.circular,
+            in_order: survey.order.is_none(),
+            directory: DirectoryWriter::default(),
+            directories: 0,
+            blocks: EventType::ALL.iter().map(|_| (BlockWriter::default(), 0)).collect(),
+            properties: Properties::default(),
+            columns: EventType::ALL.iter().map(|_| Vec::new()).collect(),
+            column_numbers: Vec::new(),
+            overflow: false,
+            marks: Marks {
+                types: bitmaps(EventType::ALL.len()),
+                severities: bitmaps(Severity::ALL.len()),
+                categories: bitmaps(Category::ALL.len()),
+                ..Marks::default()
+            },
+            dictionaries: Dictionaries::default(),
+            orders: OrderTracker::default(),
+            counts: vec![[0; 4]; EventType::ALL.len()],
+            span: (0, 0),
+            key: String::new(),
+            loose: [0, 0],
+        }
+    }
+
+    fn event(&mut self, block: &Block, row: &Row, seq: u32) -> Result<(), LogError> {
+        let json = block.properties(row);
+        let (parent, flags) = self.tie(row, seq, json);
+        let kind = if orders::places_order(row.event_type, json) {
+            Kind::ORDER_PLACED
+        } else {
+            Kind::of(row.event_type)
+        };
+        let time = row.timestamp.nanos();
+        if seq == 0 {
+            self.span.0 = time;
+        }
+        self.span.1 = time;
+        let rank = self.directory.push(time, kind);
+        if self.directory.is_full() {
+            self.close_directory()?;
+        }
+        self.mark(row, seq, kind, flags);
+        self.orders.see(seq, row.event_type, json);
+        self.index(row.event_type, seq, flags, json);
+        self.numbers(row.event_type, rank, json)?;
+
+        let mut entry = block.entry(row);
+        // The arrival is kept where it tells something: an export restores the order of lines.
+        entry.arrival = if self.in_order { seq } else { row.arrival };
+        (entry.seq, entry.line, entry.parent, entry.flags) = (seq, 0, parent, flags);
+        let code = row.event_type.code();
+        let Some((writer, number)) = self.blocks.get_mut(usize::from(code)) else { return Ok(()) };
+        writer.push(&entry);
+        if writer.len() == BLOCK {
+            let blob = writer.finish(codec::KEPT)?;
+            let key = BlobKey::new(BlobKind::Block, u16::from(code), *number);
+            *number += 1;
+            self.put(key, blob)?;
+        }
+        Ok(())
+    }
+
+    /// The link as it is kept, and all that is wrong with the event.
+    fn tie(&mut self, row: &Row, seq: u32, json: &str) -> (Link, Flags) {
+        let mut flags = Flags::of_problems(&validate::properties(row.event_type, json));
+        let parent = match row.parent {
+            Link::None | Link::Seq(_) => Link::None,
+            Link::Unreadable => {
+                flags.raise(Flags::PARENT_UNREADABLE);
+                Link::Unreadable
+            }
+            Link::Id(id) => match self.parents.get(seq as usize).copied() {
+                Some(parent) if parent != NOBODY => Link::Seq(parent),
+                _ if self.circular.binary_search(&seq).is_ok() => {
+                    flags.raise(Flags::CIRCULAR);
+                    self.loose[1] += 1;
+                    Link::Id(id)
+                }
+                _ => {
+                    flags.raise(Flags::PARENT_MISSING);
+                    self.loose[0] += 1;
+                    Link::Id(id)
+                }
+            },
+        };
+        if row.timestamp < self.period.0 || row.timestamp > self.period.1 {
+            flags.raise(Flags::OUTSIDE);
+        }
+        if parent == Link::None || flags.has(Flags::CIRCULAR) {
+            self.marks.root.insert(seq);
+        }
+        (parent, flags)
+    }
+
+    fn mark(&mut self, row: &Row, seq: u32, kind: Kind, flags: Flags) {
+        let (event_type, severity, category) =
+            (row.event_type.code(), row.severity.code(), row.category.code());
+        let groups = [
+            (&mut self.marks.types, event_type),
+            (&mut self.marks.severities, severity),
+            (&mut self.marks.categories, category),
+        ];
+        for (bitmaps, code) in groups {
+            if let Some(bitmap) = bitmaps.get_mut(usize::from(code)) {
+                bitmap.insert(seq);
+            }
+        }
+        if kind == Kind::ORDER_PLACED {
+            self.marks.placed.insert(seq);
+        }
+        if flags.is_error() {
+            self.marks.error.insert(seq);
+        }
+        if flags.is_warning() {
+            self.marks.warning.insert(seq);
+        }
+        let cell = self.counts.get_mut(usize::from(event_type));
+        if let Some(cell) = cell.and_then(|row| row.get_mut(usize::from(severity))) {
+            *cell += 1;
+        }
+    }
+
+    /// Notes the entities an event is about, and the states a snapshot looks for.
+    fn index(&mut self, event_type: EventType, seq: u32, flags: Flags, json: &str) {
+        let (mut symbol, mut indicator, mut pnl) = (None, None, false);
+        for (name, token) in scan::members(json) {
+            match name {
+                "SecuritySymbol" => symbol = symbol.or_else(|| token.id_text()),
+                "IndicatorName" => indicator = indicator.or_else(|| token.id_text()),
+                "OrderId" | "ExternalOrderId" => {
+                    if let Some(id) = token.id_text() {
+                        self.dictionaries.order.push(&order_key(&id), seq);
+                    }
+                }
+                "PositionId" => {
+                    if let Some(id) = token.id_text() {
+                        self.dictionaries.position.push(&id, seq);
+                    }
+                }
+                "StateType" => pnl |= token == Token::Text("PnL"),
+                _ => {}
+            }
+        }
+        if let Some(symbol) = &symbol {
+            self.dictionaries.symbol.push(symbol, seq);
+        }
+        if let Some(indicator) = &indicator {
+            self.dictionaries.indicator.push(indicator, seq);
+        }
+        if pnl && event_type == EventType::StateChange {
+            self.dictionaries.pnl_state.push("", seq);
+        }
+        // Events with an error in their properties are kept and found, but tell no state.
+        if flags.has(Flags::PROPERTY_ERROR) {
+            return;
+        }
+        match (event_type, symbol, indicator) {
+            (EventType::PositionUpdate, Some(symbol), _) => {
+                self.dictionaries.position_state.push(&symbol, seq);
+            }
+            (EventType::IndicatorCalculation, symbol, Some(indicator)) => {
+                self.key.clear();
+                self.key.push_str(&indicator);
+                self.key.push('\u{1}');
+                self.key.push_str(symbol.as_deref().unwrap_or_default());
+                self.dictionaries.indicator_state.push(&self.key, seq);
+            }
+            _ => {}
+        }
+    }
+
+    fn numbers(&mut self, event_type: EventType, rank: u32, json: &str) -> Result<(), LogError> {
+        let code = event_type.code();
+        let Some(columns) = self.columns.get_mut(usize::from(code)) else { return Ok(()) };
+        let mut full = Vec::new();
+        let (numbers, overflow) = (&mut self.column_numbers, &mut self.overflow);
+        let complete = self.properties.walk(json, &mut |path, text| {
+            let Some(number) = Number::parse(text) else { return Ok(()) };
+            let place = path.0 as usize;
+            if columns.len() <= place {
+                columns.resize_with(place + 1, || None);
+            }
+            let own = columns.iter().flatten().count();
+            let Some(slot) = columns.get_mut(place) else { return Ok(()) };
+            if slot.is_none() {
+                if own >= MOST_COLUMNS {
+                    *overflow = true;
+                    return Ok(());
+                }
+                numbers.push((code, path));
+            }
+            if let Some(blob) = slot.get_or_insert_default().push(rank, number)? {
+                full.push((path, blob));
+            }
+            Ok(())
+        })?;
+        self.overflow |= !complete;
+        for (path, blob) in full {
+            self.put_column_block(code, path, blob)?;
+        }
+        Ok(())
+    }
+
+    fn put_column_block(&mut self, code: u8, path: PathId, blob: Vec<u8>) -> Result<(), LogError> {
+        let place = self.column_numbers.iter().position(|column| *column == (code, path));
+        let column =
+            self.columns.get(usize::from(code)).and_then(|columns| columns.get(path.0 as usize));
+        let (Some(place), Some(Some(column))) = (place, column) else { return Ok(()) };
+        let group = u16::try_from(place).unwrap_or(u16::MAX);
+        let number = column.blocks.saturating_sub(1);
+        self.put(BlobKey::new(BlobKind::ColumnBlock, group, number), blob)
+    }
+
+    fn close_directory(&mut self) -> Result<(), LogError> {
+        let blob = self.directory.finish_chunk()?;
+        let key = BlobKey::new(BlobKind::Directory, 0, self.directories);
+        self.directories += 1;
+        self.put(key, blob)
+    }
+
+    fn put(&mut self, key: BlobKey, blob: Vec<u8>) -> Result<(), LogError> {
+        self.waiting_bytes += blob.len();
+        self.waiting.push((key, blob));
+        if self.waiting_bytes < PUT_BYTES { Ok(()) } else { self.flush() }
+    }
+
+    fn flush(&mut self) -> Result<(), LogError> {
+        self.waiting_bytes = 0;
+        self.out.put(std::mem::take(&mut self.waiting))
+    }
+
+    fn finish(
+        mut self,
+        survey: &Survey,
+        header: &RunHeader,
+        rejected: u64,
+    ) -> Result<Head, LogError> {
+        if !self.directory.is_empty() {
+            self.close_directory()?;
+        }
+        let times: Vec<u8> =
+            self.directory.firsts.iter().flat_map(|time| time.to_le_bytes()).collect();
+        self.put(BlobKey::new(BlobKind::Times, 0, 0), codec::pack(&times, codec::KEPT)?)?;
+        self.finish_blocks()?;
+        let columns = self.finish_columns()?;
+        self.finish_marks()?;
+        let mut blobs = Vec::new();
+        let written = std::mem::take(&mut self.dictionaries);
+        for (dictionary, writer) in [
+            (Dictionary::Order, written.order),
+            (Dictionary::Symbol, written.symbol),
+            (Dictionary::Position, written.position),
+            (Dictionary::Indicator, written.indicator),
+            (Dictionary::PositionState, written.position_state),
+            (Dictionary::IndicatorState, written.indicator_state),
+            (Dictionary::PnlState, written.pnl_state),
+        ] {
+            writer.finish(dictionary, &mut blobs)?;
+            self.put_all(&mut blobs)?;
+        }
+        std::mem::take(&mut self.orders).finish(&mut blobs)?;
+        self.put_all(&mut blobs)?;
+        let index = survey
+            .ids
+            .write(|number, blob| self.put(BlobKey::new(BlobKind::IdChunk, 0, number), blob))?;
+        self.put(BlobKey::new(BlobKind::IdIndex, 0, 0), index)?;
+        links::write(&survey.parents, |number, blob| {
+            self.put(BlobKey::new(BlobKind::Links, 0, number), blob)
+        })?;
+        let head = Head {
+            format: FORMAT,
+            header: header.clone(),
+            events: count(survey.parents.len()),
+            first: self.span.0,
+            last: self.span.1,
+            counts: self.counts.clone(),
+            columns,
+            overflow: self.overflow,
+            in_order: self.in_order,
+            rejected,
+            repeated: survey.repeated,
+            problems: [self.marks.error.len(), self.marks.warning.len()],
+            loose: self.loose,
+        };
+        let json = serde_json::to_vec(&head).map_err(LogError::store)?;
+        self.put(BlobKey::new(BlobKind::Head, 0, 0), json)?;
+        self.flush()?;
+        Ok(head)
+    }
+
+    fn put_all(&mut self, blobs: &mut Vec<(BlobKey, Vec<u8>)>) -> Result<(), LogError> {
+        blobs.drain(..).try_for_each(|(key, blob)| self.put(key, blob))
+    }
+
+    fn finish_blocks(&mut self) -> Result<(), LogError> {
+        for (code, (mut writer, number)) in (0_u16..).zip(std::mem::take(&mut self.blocks)) {
+            if writer.len() > 0 {
+                let blob = writer.finish(codec::KEPT)?;
+                self.put(BlobKey::new(BlobKind::Block, code, number), blob)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn finish_columns(&mut self) -> Result<Vec<ColumnInfo>, LogError> {
+        let mut infos = Vec::new();
+        for (group, (code, path)) in (0_u16..).zip(self.column_numbers.clone()) {
+            let columns = self.columns.get_mut(usize::from(code));
+            let Some(column) =
+                columns.and_then(|columns| columns.get_mut(path.0 as usize)?.as_mut())
+            else {
+                continue;
+            };
+            let last = column.flush()?;
+            let (head, total, blocks) = (column.head()?, column.total(), column.blocks);
+            if let Some(blob) = last {
+                self.put(BlobKey::new(BlobKind::ColumnBlock, group, blocks - 1), blob)?;
+            }
+            self.put(BlobKey::new(BlobKind::ColumnHead, group, 0), head)?;
+            infos.push(ColumnInfo {
+                event_type: code,
+                path: self.properties.path(path),
+                count: total.count,
+                min: total.min,
+                max: total.max,
+            });
+        }
+        Ok(infos)
+    }
+
+    fn finish_marks(&mut self) -> Result<(), LogError> {
+        let marks = std::mem::take(&mut self.marks);
+        let mut named: Vec<(Mark, &RoaringBitmap)> = Vec::new();
+        named.extend(EventType::ALL.iter().map(|own| Mark::Type(*own)).zip(&marks.types));
+        named.extend(Severity::ALL.iter().map(|own| Mark::Severity(*own)).zip(&marks.severities));
+        named.extend(Category::ALL.iter().map(|own| Mark::Category(*own)).zip(&marks.categories));
+        named.extend([
+            (Mark::Error, &marks.error),
+            (Mark::Warning, &marks.warning),
+            (Mark::Root, &marks.root),
+            (Mark::OrderPlaced, &marks.placed),
+        ]);
+        for (mark, bitmap) in named {
+            let blob = dictionary::bitmap_blob(bitmap)?;
+            self.put(mark.key(), blob)?;
+        }
+        self.marks = marks;
+        Ok(())
+    }
+}
+
+/// Order ids that are GUIDs are found in either case.
+pub(crate) fn order_key(id: &str) -> String {
+    Guid::parse(id).map_or_else(|| id.to_owned(), |guid| guid.to_string())
+}

@@ -1,0 +1,305 @@
+//! `aggregate_metrics`: count, sum, mean, extremes and spread of a numeric property.
+
+use std::sync::Arc;
+
+use panoply_contract::evidence::Sample;
+use panoply_contract::prelude::*;
+use serde_json::json;
+
+use super::service::{Backtests, period, tool_error};
+use super::words::{EventType, MaxTokens, PropertyPath, RunId};
+use super::{events, page};
+use crate::query::aggregate::{GroupBy, Question};
+use crate::query::selection::Entity;
+use crate::sealed::column::Stats;
+
+/// A group's figures in a reply, at most.
+const GROUP_BYTES: usize = 220;
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "aggregate_metrics",
+    title: "Aggregate metrics",
+    description: Description {
+        does: "Computes count, sum, average, minimum, maximum and standard deviation of a numeric property over the events of one type.",
+        when: "Use this when a figure answers the question and the events need not be read: total commission, average price, worst slippage by security. `groupBy` splits the figures.",
+        returns: "Returns an AggregationResult; figures that were not asked for are null, and valueCount says how many events had a number.",
+        asks: &["What did commissions add up to in May?", "How does slippage differ between securities?"],
+    },
+    version: "1.0.0",
+    aliases: &["backtest_aggregate_metrics"],
+    permissions: &["backtests:read"],
+    category: Category::Analysis,
+    response_time: ResponseTime::Medium,
+    cache: CachePolicy::For(Duration::from_secs(3600)),
+    idempotent: true,
+    data: &["backtests"],
+    examples: &[
+        Example {
+            shows: "all six figures of the traded quantities",
+            params: r#"{"runId": "d91a7ddb-8986-54b3-8bd4-42d1dab9869e", "eventType": "TradeExecution", "propertyPath": "$.Quantity", "aggregations": ["count", "sum", "min", "max"]}"#,
+            expect: Expect::Data(r#"{"aggregations": {"count": 144, "sum": 42986800.0, "avg": null, "min": 100.0, "max": 758500.0, "stddev": null}, "metadata": {"totalEvents": 144, "valueCount": 142}}"#),
+        },
+        Example {
+            shows: "a path outside the safe pattern",
+            params: r#"{"runId": "d91a7ddb-8986-54b3-8bd4-42d1dab9869e", "eventType": "TradeExecution", "propertyPath": "$.Price'); DROP TABLE Events; --"}"#,
+            expect: Expect::Error("INVALID_JSON_PATH"),
+        },
+    ],
+    tags: &["backtest", "statistics"],
+    rate_limit: None,
+    deprecated: None,
+    annotations: Annotations::CLOSED,
+    listing: Listing::Core,
+    widget: None,
+}
+.checked();
+
+/// What to compute.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Params {
+    /// Unique identifier of the backtest run (GUID).
+    run_id: RunId,
+    /// Type of events to aggregate.
+    event_type: EventType,
+    /// JSON path to the property to aggregate (e.g., '$.Price', '$.Quantity').
+    property_path: PropertyPath,
+    /// Aggregation functions to compute; count and avg when not given.
+    #[schemars(length(max = 6))]
+    aggregations: Option<Vec<Function>>,
+    /// Start of time range (inclusive), ISO 8601.
+    #[schemars(length(max = 64))]
+    start_time: Option<String>,
+    /// End of time range (inclusive), ISO 8601.
+    #[schemars(length(max = 64))]
+    end_time: Option<String>,
+    /// Split the figures by this.
+    group_by: Option<Grouping>,
+    /// Budget for the reply, in tokens of about four bytes.
+    #[serde(default)]
+    max_tokens: MaxTokens,
+}
+
+/// A figure.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum Function {
+    /// How many events of the type there are.
+    Count,
+    /// The sum of the numbers.
+    Sum,
+    /// Their mean.
+    Avg,
+    /// The smallest.
+    Min,
+    /// The largest.
+    Max,
+    /// Their standard deviation, as a whole population.
+    Stddev,
+}
+
+/// What to split figures by.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[schemars(inline)]
+enum Grouping {
+    /// The security.
+    SecuritySymbol,
+    /// The position.
+    PositionId,
+    /// The indicator.
+    IndicatorName,
+    /// The severity.
+    Severity,
+    /// Each hour, UTC.
+    #[serde(rename = "hour")]
+    Hour,
+    /// Each day, UTC.
+    #[serde(rename = "day")]
+    Day,
+    /// Each week, from Thursday (1970 began on one).
+    #[serde(rename = "week")]
+    Week,
+}
+
+impl Grouping {
+    const fn by(self) -> GroupBy {
+        const HOUR: i64 = 3_600_000_000_000;
+        match self {
+            Self::SecuritySymbol => GroupBy::Entity(Entity::Symbol),
+            Self::PositionId => GroupBy::Entity(Entity::Position),
+            Self::IndicatorName => GroupBy::Entity(Entity::Indicator),
+            Self::Severity => GroupBy::Severity,
+            Self::Hour => GroupBy::Every(HOUR),
+            Self::Day => GroupBy::Every(24 * HOUR),
+            Self::Week => GroupBy::Every(7 * 24 * HOUR),
+        }
+    }
+}
+
+/// The figures.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct AggregationResult {
+    /// Over all events.
+    aggregations: Figures,
+    /// Over the events of each group, when asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    groups: Option<Vec<GroupFigures>>,
+    /// What they are of.
+    metadata: AggregationMetadata,
+}
+
+/// Figures; null when not asked for, or when no event has a number.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Figures {
+    /// How many events of the type there are.
+    count: u64,
+    /// The sum of the numbers.
+    sum: Option<f64>,
+    /// Their mean.
+    avg: Option<f64>,
+    /// The smallest.
+    min: Option<f64>,
+    /// The largest.
+    max: Option<f64>,
+    /// Their standard deviation, as a whole population.
+    stddev: Option<f64>,
+}
+
+/// Figures of a group.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct GroupFigures {
+    /// What its events share.
+    key: String,
+    /// How many of them have a number.
+    value_count: u64,
+    /// Its figures.
+    #[serde(flatten)]
+    figures: Figures,
+}
+
+/// What figures are of.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct AggregationMetadata {
+    /// How many events of the type there are in the range.
+    total_events: u64,
+    /// How many of them have a number at the path.
+    value_count: u64,
+    /// The type.
+    event_type: EventType,
+    /// The path.
+    property_path: String,
+    /// Whether there were more groups than fit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    truncated: Option<bool>,
+}
+
+fn figures(events: u64, stats: &Stats, wanted: &[Function]) -> Figures {
+    let asked = |function, value: Option<f64>| {
+        value.filter(|_| wanted.contains(&function) && stats.count > 0)
+    };
+    Figures {
+        count: events,
+        sum: asked(Function::Sum, Some(stats.sum.to_f64())),
+        avg: asked(Function::Avg, stats.average()),
+        min: asked(Function::Min, Some(stats.min)),
+        max: asked(Function::Max, Some(stats.max)),
+        stddev: asked(Function::Stddev, stats.deviation()),
+    }
+}
+
+/// The names of a path, without the root; the pattern lets empty names through.
+fn names(path: &str) -> Result<&str, ToolError> {
+    let names = path.strip_prefix("$.").unwrap_or_default();
+    if names.split('.').any(str::is_empty) {
+        let message = format!("`{path}` is not a path: a name between two dots is empty");
+        return Err(ToolError::validation("INVALID_JSON_PATH", message)
+            .hint("write it as `$.Price` or `$.Data.Close`")
+            .detail("propertyPath", path));
+    }
+    Ok(names)
+}
+
+/// See the module.
+pub(crate) struct AggregateMetrics {
+    pub(crate) backtests: Arc<Backtests>,
+}
+
+impl Tool for AggregateMetrics {
+    type Params = Params;
+    type Output = AggregationResult;
+
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    async fn call(
+        &self,
+        params: Params,
+        cx: &CallContext,
+    ) -> Result<Reply<AggregationResult>, ToolError> {
+        let run = self.backtests.run(&params.run_id.0)?;
+        let path = names(&params.property_path.0)?;
+        let range = period(&run, params.start_time.as_deref(), params.end_time.as_deref(), cx)?;
+        let wanted = params.aggregations.unwrap_or_else(|| vec![Function::Count, Function::Avg]);
+        let question = Question { event_type: params.event_type.into(), path, range };
+        let stop = || cx.cancel.is_cancelled();
+        let (events, stats) = run.aggregate(&question, &stop).map_err(tool_error)?;
+        let mut truncated = None;
+        let groups = match params.group_by {
+            None => None,
+            Some(grouping) => {
+                let most = events::budget(params.max_tokens) / GROUP_BYTES;
+                let mut groups = run
+                    .aggregate_by(&question, grouping.by(), most + 1, &stop)
+                    .map_err(tool_error)?;
+                truncated = Some(groups.len() > most);
+                groups.truncate(most);
+                let wire = groups.iter().map(|group| GroupFigures {
+                    key: group.key.clone(),
+                    value_count: group.stats.count,
+                    figures: figures(group.events, &group.stats, &wanted),
+                });
+                Some(wire.collect::<Vec<_>>())
+            }
+        };
+        let shown = figures(events, &stats, &wanted);
+        let text = match stats.average() {
+            None => format!("{events} events, none with a number at {}.", params.property_path.0),
+            Some(average) => format!(
+                "{} of {events} events have a number at {}: average {average}, from {} to {}.",
+                stats.count, params.property_path.0, stats.min, stats.max
+            ),
+        };
+        let mut evidence = page::evidence(&run).complete(stats.count, events.max(1));
+        if let (Some(average), Some(deviation)) = (stats.average(), stats.deviation())
+            && average.abs() > f64::EPSILON
+        {
+            let variation = deviation / average.abs();
+            evidence = evidence.sampled(Sample::Mean { n: stats.count, variation });
+        }
+        let data = AggregationResult {
+            aggregations: shown,
+            groups,
+            metadata: AggregationMetadata {
+                total_events: events,
+                value_count: stats.count,
+                event_type: params.event_type,
+                property_path: params.property_path.0.clone(),
+                truncated,
+            },
+        };
+        let mut reply = Reply::new(data, text, evidence);
+        if stats.count < events {
+            reply =
+                reply.assuming("events without a number at the path are counted and not averaged");
+        }
+        Ok(reply.next(NextAction::new(
+            "get_events_by_type",
+            json!({"runId": params.run_id.0, "eventType": params.event_type, "pageSize": 20}),
+            "look at the events behind the figures",
+        )))
+    }
+}

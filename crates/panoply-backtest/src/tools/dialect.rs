@@ -1,0 +1,95 @@
+//! The published shape: answers as they are, with the time they took, and errors under one of
+//! the eight codes of the contract.
+//!
+//! `metadata.queryTimeMs` differs from call to call, so it is not part of what a tool answers and
+//! not of what `out_hash` is taken of: the dialect writes it in, from the pipeline's own clock.
+
+use panoply_contract::dialect::{
+    Answered, Dialect, Envelope, Failed, error_result, insert_contract_parts, text_of,
+};
+use panoply_contract::error::{ErrorKind, ToolError};
+use serde_json::{Value, json};
+
+/// How backtest tools speak.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BacktestDialect;
+
+impl Dialect for BacktestDialect {
+    fn output_schema(&self, mut data: Value) -> Value {
+        let metadata = data.pointer_mut("/properties/metadata");
+        if let Some(metadata) = metadata.and_then(Value::as_object_mut) {
+            if let Some(Value::Object(properties)) = metadata.get_mut("properties") {
+                let schema = json!({
+                    "type": "integer", "minimum": 0,
+                    "description": "How long the query took, in milliseconds; not part of `out_hash`.",
+                });
+                properties.insert("queryTimeMs".to_owned(), schema);
+            }
+            if let Some(Value::Array(required)) = metadata.get_mut("required") {
+                required.push("queryTimeMs".into());
+            }
+        }
+        data
+    }
+
+    fn success(&self, answer: &Answered<'_>) -> Envelope {
+        let mut meta = answer.notes.meta.clone();
+        insert_contract_parts(&mut meta, answer.hints, answer.metadata, answer.audit);
+        let mut structured = answer.data.clone();
+        if let Some(Value::Object(metadata)) = structured.get_mut("metadata") {
+            let position = metadata.len();
+            metadata.shift_insert(
+                position,
+                "queryTimeMs".to_owned(),
+                answer.audit.latency_ms.into(),
+            );
+        }
+        Envelope::Result {
+            text: text_of(answer.notes),
+            attachments: answer.notes.attachments.clone(),
+            structured: Some(structured),
+            meta,
+            is_error: false,
+        }
+    }
+
+    fn failure(&self, failed: &Failed<'_>) -> Envelope {
+        error_result(self.error_body(failed.error), failed, true)
+    }
+
+    fn error_body(&self, error: &ToolError) -> Value {
+        let mut details = error.wire_details().unwrap_or_else(|| json!({}));
+        if let (Some(hint), Some(details)) = (&error.hint, details.as_object_mut()) {
+            details.insert("hint".to_owned(), hint.clone().into());
+        }
+        let details = if details.as_object().is_some_and(serde_json::Map::is_empty) {
+            Value::Null
+        } else {
+            details
+        };
+        json!({"error": {"code": code_of(error), "message": error.message, "details": details}})
+    }
+}
+
+/// The contract's code for an error of the kernel. Its own codes stay what they are, and so do
+/// those of refusals that the contract does not know, such as a caller without permission.
+fn code_of(error: &ToolError) -> &str {
+    match &*error.code {
+        "INVALID_INPUT" if is_about_path(error) => "INVALID_JSON_PATH",
+        "INVALID_INPUT" | "INPUT_TOO_LARGE" => "INVALID_PARAMETER",
+        "TIMEOUT" => "QUERY_TIMEOUT",
+        "REPLY_TOO_LARGE" => "RESULT_TOO_LARGE",
+        _ if error.kind == ErrorKind::System => "DATABASE_ERROR",
+        code => code,
+    }
+}
+
+/// Whether a text that is no path is all that is wrong.
+fn is_about_path(error: &ToolError) -> bool {
+    let is_path = |pointer: &str| pointer == "/propertyPath";
+    !error.problems.is_empty()
+        && error
+            .problems
+            .iter()
+            .all(|problem| is_path(&problem.pointer) && problem.seen.is_string())
+}

@@ -1,0 +1,399 @@
+//! Events as a caller sees them: the published shape by default, and the shorter ways to say the
+//! same (fields, table, handles) that a caller can ask for.
+
+use std::collections::BTreeMap;
+
+use panoply_contract::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::service::tool_error;
+use super::words::{EventType, MaxTokens, Severity};
+use crate::number;
+use crate::query::reader::{SealedRun, StoredEvent};
+use crate::scan::{self, Token};
+
+/// What a reply holds beside its events, in bytes.
+const FRAME_BYTES: usize = 1_500;
+/// What a token is taken to be, in bytes: the house's measure of a reply.
+const TOKEN_BYTES: usize = 4;
+
+/// How events are written.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum Format {
+    /// One object an event, as the contract publishes it.
+    #[default]
+    Events,
+    /// Columns and rows, with what all rows share said once.
+    Table,
+}
+
+/// How a page is to be written.
+#[derive(Clone, Debug)]
+pub(crate) struct Style {
+    pub(crate) format: Format,
+    pub(crate) fields: Vec<String>,
+    pub(crate) handles: bool,
+    pub(crate) max_tokens: MaxTokens,
+}
+
+/// One event. Members that were not asked for are absent.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct WireEvent {
+    /// Its id, or its handle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event_id: Option<String>,
+    /// The run it belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_id: Option<String>,
+    /// When it happened; ISO 8601, UTC.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timestamp: Option<String>,
+    /// What kind it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event_type: Option<EventType>,
+    /// How grave it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    severity: Option<Severity>,
+    /// What it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    category: Option<String>,
+    /// What the engine said about it. Numbers that a double cannot hold are written as text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    properties: Option<Value>,
+    /// What caused it; null when nothing is named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_event_id: Option<Option<String>>,
+    /// What is wrong with it; null when nothing is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    validation_errors: Option<Option<Vec<WireProblem>>>,
+}
+
+/// One thing wrong with an event.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct WireProblem {
+    /// Where.
+    field: String,
+    /// What.
+    error: String,
+    /// How bad it is: Error or Warning.
+    severity: String,
+}
+
+/// Columns and rows.
+#[derive(Debug, Default, Serialize, JsonSchema)]
+pub(crate) struct EventTable {
+    /// What every row shares.
+    constants: BTreeMap<String, Value>,
+    /// Names of the cells of a row; a property by its path.
+    columns: Vec<String>,
+    /// One row an event; null where it has no such property.
+    rows: Vec<Vec<Value>>,
+}
+
+/// Events in the shape that was asked for, as many as fit.
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    pub(crate) events: Option<Vec<WireEvent>>,
+    pub(crate) table: Option<EventTable>,
+    /// How many events were written.
+    pub(crate) count: usize,
+}
+
+/// Writes events until the budget is used up. One that does not fit alone is an error.
+pub(crate) fn write(run: &SealedRun, places: &[u32], style: &Style) -> Result<Written, ToolError> {
+    let most = budget(style.max_tokens);
+    let writer = Writer { run, style };
+    match style.format {
+        Format::Events => {
+            let mut events = Vec::new();
+            let mut bytes = 0;
+            for seq in places {
+                let event = writer.event(&run.event(*seq).map_err(tool_error)?)?;
+                bytes += size_of_json(&event) + 1;
+                if bytes > most {
+                    break;
+                }
+                events.push(event);
+            }
+            fits(places, events.len(), run)?;
+            let count = events.len();
+            Ok(Written { events: Some(events), table: None, count })
+        }
+        Format::Table => {
+            let mut rows = Vec::new();
+            let mut bytes = 0;
+            for seq in places {
+                let cells = writer.cells(&run.event(*seq).map_err(tool_error)?)?;
+                bytes += cells.iter().map(|(_, value)| size_of_json(value) + 1).sum::<usize>() + 2;
+                if bytes > most {
+                    break;
+                }
+                rows.push(cells);
+            }
+            fits(places, rows.len(), run)?;
+            let count = rows.len();
+            Ok(Written { events: None, table: Some(as_table(rows, &style.fields)), count })
+        }
+    }
+}
+
+/// How many bytes events may take.
+pub(crate) fn budget(max_tokens: MaxTokens) -> usize {
+    let tokens = usize::try_from(max_tokens.0).unwrap_or_default();
+    (tokens * TOKEN_BYTES).saturating_sub(FRAME_BYTES)
+}
+
+fn fits(places: &[u32], written: usize, run: &SealedRun) -> Result<(), ToolError> {
+    let Some(first) = places.first().filter(|_| written == 0) else { return Ok(()) };
+    let id = run.id_at(*first).map_err(tool_error)?;
+    Err(ToolError::business(
+        "RESULT_TOO_LARGE",
+        format!("event `{id}` alone is larger than the reply may be"),
+    )
+    .hint("ask for some of its properties with `fields`, or raise `maxTokens`")
+    .detail("eventId", id.to_string()))
+}
+
+pub(crate) fn size_of_json(value: &impl Serialize) -> usize {
+    serde_json::to_vec(value).map_or(0, |bytes| bytes.len())
+}
+
+/// Where an event's own members stand in a table.
+const OWN: [&str; 8] = [
+    "timestamp",
+    "eventId",
+    "runId",
+    "eventType",
+    "severity",
+    "category",
+    "parentEventId",
+    "validationErrors",
+];
+
+struct Writer<'a> {
+    run: &'a SealedRun,
+    style: &'a Style,
+}
+
+impl Writer<'_> {
+    fn event(&self, event: &StoredEvent) -> Result<WireEvent, ToolError> {
+        let all = self.style.fields.is_empty();
+        let wants = |name: &str| all || self.style.fields.iter().any(|field| field == name);
+        let mut wire = WireEvent::default();
+        if wants("eventId") {
+            wire.event_id = Some(self.event_name(event));
+        }
+        if wants("runId") {
+            wire.run_id = Some(self.run.id().to_string());
+        }
+        if wants("timestamp") {
+            wire.timestamp = Some(event.timestamp().with_millis());
+        }
+        if wants("eventType") {
+            wire.event_type = Some(event.event_type().into());
+        }
+        if wants("severity") {
+            wire.severity = Some(event.severity().into());
+        }
+        if wants("category") {
+            wire.category = Some(event.category().to_string());
+        }
+        if wants("parentEventId") {
+            wire.parent_event_id = Some(self.parent_name(event)?);
+        }
+        if wants("validationErrors") {
+            wire.validation_errors = Some(problems(event));
+        }
+        wire.properties = self.properties(event, all || wants("properties"))?;
+        Ok(wire)
+    }
+
+    fn properties(&self, event: &StoredEvent, all: bool) -> Result<Option<Value>, ToolError> {
+        let json = event.properties();
+        if all {
+            let mut value = exact_value(json);
+            if self.style.handles {
+                self.shorten_order(&mut value)?;
+            }
+            return Ok(Some(value));
+        }
+        let mut chosen = Map::new();
+        for path in self.style.fields.iter().filter_map(|field| property_path(field)) {
+            if let Some(token) = scan::at_path(json, path) {
+                let mut value = token_value(token);
+                if path == "OrderId" && self.style.handles {
+                    self.shorten(&mut value)?;
+                }
+                chosen.insert(path.to_owned(), value);
+            }
+        }
+        Ok((!chosen.is_empty()).then_some(Value::Object(chosen)))
+    }
+
+    /// Cells in the order they are met: own members, then properties by path.
+    fn cells(&self, event: &StoredEvent) -> Result<Vec<(String, Value)>, ToolError> {
+        let all = self.style.fields.is_empty();
+        let wants = |name: &str| all || self.style.fields.iter().any(|field| field == name);
+        let mut cells: Vec<(String, Value)> = Vec::new();
+        for name in OWN.into_iter().filter(|name| wants(name)) {
+            let value = match name {
+                "timestamp" => event.timestamp().with_millis().into(),
+                "eventId" => self.event_name(event).into(),
+                "runId" => self.run.id().to_string().into(),
+                "eventType" => event.event_type().as_str().into(),
+                "severity" => event.severity().as_str().into(),
+                "category" => event.category().as_str().into(),
+                "parentEventId" => self.parent_name(event)?.into(),
+                _ => problems(event).map_or(Value::Null, |problems| json!(problems)),
+            };
+            cells.push((name.to_owned(), value));
+        }
+        if all || wants("properties") {
+            flatten(event.properties(), "", &mut cells);
+        } else {
+            for path in self.style.fields.iter().filter_map(|field| property_path(field)) {
+                let token = scan::at_path(event.properties(), path);
+                cells.push((path.to_owned(), token.map_or(Value::Null, token_value)));
+            }
+        }
+        if self.style.handles {
+            for (_, value) in cells.iter_mut().filter(|(name, _)| name == "OrderId") {
+                self.shorten(value)?;
+            }
+        }
+        Ok(cells)
+    }
+
+    fn event_name(&self, event: &StoredEvent) -> String {
+        if self.style.handles { format!("e{}", event.seq()) } else { event.id().to_string() }
+    }
+
+    fn parent_name(&self, event: &StoredEvent) -> Result<Option<String>, ToolError> {
+        if let Some(seq) = event.parent_seq().filter(|_| self.style.handles) {
+            return Ok(Some(format!("e{seq}")));
+        }
+        let id = self.run.parent_id(event).map_err(tool_error)?;
+        Ok(id.map(|id| id.to_string()))
+    }
+
+    fn shorten_order(&self, properties: &mut Value) -> Result<(), ToolError> {
+        match properties.get_mut("OrderId") {
+            Some(value) => self.shorten(value),
+            None => Ok(()),
+        }
+    }
+
+    fn shorten(&self, value: &mut Value) -> Result<(), ToolError> {
+        if let Value::String(id) = value
+            && let Some(seq) = self.run.first_of_order(id).map_err(tool_error)?
+        {
+            *value = format!("o{seq}").into();
+        }
+        Ok(())
+    }
+}
+
+/// A field that names a property: `Price`, `$.Price` or `Data.Close`.
+fn property_path(field: &str) -> Option<&str> {
+    let path = field.strip_prefix("$.").unwrap_or(field);
+    let path = path.strip_prefix("properties.").unwrap_or(path);
+    (!OWN.contains(&path) && path != "properties").then_some(path)
+}
+
+fn problems(event: &StoredEvent) -> Option<Vec<WireProblem>> {
+    let problems = event.problems();
+    (!problems.is_empty()).then(|| {
+        let wire = problems.into_iter().map(|problem| WireProblem {
+            field: problem.field.to_owned(),
+            error: problem.error.to_owned(),
+            severity: problem.severity.as_str().to_owned(),
+        });
+        wire.collect()
+    })
+}
+
+fn as_table(rows: Vec<Vec<(String, Value)>>, fields: &[String]) -> EventTable {
+    let mut columns: Vec<String> = Vec::new();
+    for name in rows.iter().flatten().map(|(name, _)| name) {
+        if !columns.contains(name) {
+            columns.push(name.clone());
+        }
+    }
+    let cell = |row: &[(String, Value)], name: &str| {
+        row.iter().find(|(own, _)| own == name).map_or(Value::Null, |(_, value)| value.clone())
+    };
+    let mut constants = BTreeMap::new();
+    // What the caller asked for by name stays a column.
+    if rows.len() > 1 && fields.is_empty() {
+        columns.retain(|name| {
+            let first = rows.first().map_or(Value::Null, |row| cell(row, name));
+            let same = rows.iter().all(|row| cell(row, name) == first);
+            if same && !first.is_null() {
+                constants.insert(name.clone(), first);
+            }
+            !same
+        });
+    }
+    let rows =
+        rows.iter().map(|row| columns.iter().map(|name| cell(row, name)).collect()).collect();
+    EventTable { constants, columns, rows }
+}
+
+fn flatten(json: &str, prefix: &str, cells: &mut Vec<(String, Value)>) {
+    let Some(Token::Object(_)) = Token::of(json) else {
+        cells.push(("properties".to_owned(), exact_value(json)));
+        return;
+    };
+    for (name, token) in scan::members(json) {
+        let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
+        match token {
+            Token::Object(inner) if prefix.matches('.').count() < 4 => flatten(inner, &path, cells),
+            other => cells.push((path, token_value(other))),
+        }
+    }
+}
+
+/// JSON text as a value; a number that a double would change is kept as text.
+pub(crate) fn exact_value(json: &str) -> Value {
+    Token::of(json).map_or(Value::Null, token_value)
+}
+
+pub(crate) fn token_value(token: Token<'_>) -> Value {
+    nested_value(token, 0)
+}
+
+/// Nested deeper than this, JSON stays text: a hostile log must not exhaust the stack.
+const DEEPEST: usize = 32;
+
+fn nested_value(token: Token<'_>, depth: usize) -> Value {
+    match token {
+        Token::Null => Value::Null,
+        Token::Bool(value) => value.into(),
+        Token::Text(_) => token.text().map_or(Value::Null, |text| Value::String(text.into_owned())),
+        Token::Number(text) => number_value(text),
+        Token::Object(json) if depth >= DEEPEST => json.into(),
+        Token::Object(json) => {
+            let mut object = Map::new();
+            for (name, token) in scan::members(json) {
+                let name = Token::Text(name).text().unwrap_or_default().into_owned();
+                object.entry(name).or_insert_with(|| nested_value(token, depth + 1));
+            }
+            Value::Object(object)
+        }
+        // Arrays are rare; a parser reads them, and what it cannot read stays text.
+        Token::Array(json) => serde_json::from_str(json).unwrap_or_else(|_| json.into()),
+    }
+}
+
+pub(crate) fn number_value(text: &str) -> Value {
+    if number::fits_double(text)
+        && let Ok(number) = serde_json::from_str::<serde_json::Number>(text)
+    {
+        return number.into();
+    }
+    text.into()
+}

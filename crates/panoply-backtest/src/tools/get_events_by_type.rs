@@ -1,0 +1,145 @@
+//! `get_events_by_type`: events of one type, in a time range, page by page.
+
+use std::sync::Arc;
+
+use panoply_contract::prelude::*;
+use serde_json::json;
+
+use super::events::Format;
+use super::page::{self, EventQueryResult, PageRequest};
+use super::service::{Backtests, period, tool_error};
+use super::words::{EventType, MaxTokens, PageIndex, PageSize, RunId, Severity};
+use crate::query::selection::Filter;
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "get_events_by_type",
+    title: "Events by type",
+    description: Description {
+        does: "Retrieves the events of one type of a backtest run, optionally within a time window and of one severity, page by page.",
+        when: "Use this when you know what kind of thing to look at: rejections, fills, risk events. For everything about one order or security use `get_events_by_entity`; for sums use `aggregate_metrics`.",
+        returns: "Returns an EventQueryResult: the events in order of time, with the total count and whether there is more.",
+        asks: &["Which orders were rejected on 16 May?", "Show the first fifty trades of the run"],
+    },
+    version: "1.0.0",
+    aliases: &["backtest_get_events_by_type"],
+    permissions: &["backtests:read"],
+    category: Category::Query,
+    response_time: ResponseTime::Medium,
+    cache: CachePolicy::For(Duration::from_secs(3600)),
+    idempotent: true,
+    data: &["backtests"],
+    examples: &[
+        Example {
+            shows: "the first rejections of the sample run",
+            params: r#"{"runId": "d91a7ddb-8986-54b3-8bd4-42d1dab9869e", "eventType": "OrderRejection", "pageSize": 2, "fields": ["eventId"]}"#,
+            expect: Expect::Data(r#"{"events": [{"eventId": "f9739e31-8448-5dc3-ba8c-cfa73036a27b"}, {"eventId": "048acdbc-9126-52ae-8057-8935cd43be57"}], "metadata": {"totalCount": 22, "returnedCount": 2, "hasMore": true}}"#),
+        },
+        Example {
+            shows: "a range that ends before it starts",
+            params: r#"{"runId": "d91a7ddb-8986-54b3-8bd4-42d1dab9869e", "eventType": "TradeExecution", "startTime": "2017-05-02T00:00:00Z", "endTime": "2017-05-01T00:00:00Z"}"#,
+            expect: Expect::Error("INVALID_TIME_RANGE"),
+        },
+        Example {
+            shows: "a run that is not there",
+            params: r#"{"runId": "a1b2c3d4-e5f6-7890-abcd-ef1234567890", "eventType": "TradeExecution"}"#,
+            expect: Expect::Error("RUN_NOT_FOUND"),
+        },
+    ],
+    tags: &["backtest", "events"],
+    rate_limit: None,
+    deprecated: None,
+    annotations: Annotations::CLOSED,
+    listing: Listing::Core,
+    widget: None,
+}
+.checked();
+
+/// Which events.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Params {
+    /// Unique identifier of the backtest run (GUID).
+    run_id: RunId,
+    /// Type of events to retrieve.
+    event_type: EventType,
+    /// Start of time range (inclusive), ISO 8601.
+    #[schemars(length(max = 64))]
+    start_time: Option<String>,
+    /// End of time range (inclusive), ISO 8601.
+    #[schemars(length(max = 64))]
+    end_time: Option<String>,
+    /// Filter by severity level.
+    severity: Option<Severity>,
+    /// Filter by category.
+    category: Option<super::words::Category>,
+    /// Number of events per page.
+    #[serde(default)]
+    page_size: PageSize,
+    /// Zero-based page index.
+    #[serde(default)]
+    page_index: PageIndex,
+    /// `table` writes columns and rows, with what all rows share said once.
+    format: Option<Format>,
+    /// Only these: members such as `timestamp`, or properties such as `Price` and `Data.Close`.
+    #[schemars(length(max = 50), inner(length(min = 1, max = 200)))]
+    fields: Option<Vec<String>>,
+    /// Short names (e17, o42) instead of GUIDs; later calls accept them for the same run.
+    #[serde(default)]
+    handles: bool,
+    /// So many events evenly spread over all that match, instead of a page.
+    #[schemars(range(min = 1, max = 1000))]
+    sample: Option<u64>,
+    /// Events of the page to skip: how a page that was cut short goes on.
+    #[schemars(range(min = 0, max = 1000))]
+    #[serde(default)]
+    skip: u64,
+    /// Budget for the reply, in tokens of about four bytes.
+    #[serde(default)]
+    max_tokens: MaxTokens,
+}
+
+/// See the module.
+pub(crate) struct GetEventsByType {
+    pub(crate) backtests: Arc<Backtests>,
+}
+
+impl Tool for GetEventsByType {
+    type Params = Params;
+    type Output = EventQueryResult;
+
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    async fn call(
+        &self,
+        params: Params,
+        cx: &CallContext,
+    ) -> Result<Reply<EventQueryResult>, ToolError> {
+        let run = self.backtests.run(&params.run_id.0)?;
+        let range = period(&run, params.start_time.as_deref(), params.end_time.as_deref(), cx)?;
+        let filter = Filter {
+            types: vec![params.event_type.into()],
+            severity: params.severity.map(Into::into),
+            category: params.category.map(Into::into),
+            ..Filter::default()
+        };
+        let selection = run.select(&filter, range).map_err(tool_error)?;
+        let again = page::arguments(json!({
+            "runId": params.run_id.0, "eventType": params.event_type,
+            "startTime": params.start_time, "endTime": params.end_time,
+            "severity": params.severity, "category": params.category,
+            "pageSize": params.page_size, "pageIndex": params.page_index,
+            "fields": params.fields, "handles": params.handles,
+        }));
+        let what = format!("{} events", filter.types.first().map_or("", |kind| kind.as_str()));
+        let request = PageRequest {
+            page_size: params.page_size,
+            page_index: params.page_index,
+            skip: params.skip,
+            sample: params.sample,
+            style: page::style(params.format, params.fields, params.handles, params.max_tokens),
+        };
+        page::reply(&run, &selection, &request, SPEC.name, again, &what)
+    }
+}

@@ -1,0 +1,172 @@
+//! `list_backtest_runs`: which runs there are.
+
+use std::sync::Arc;
+
+use panoply_contract::prelude::*;
+use serde_json::json;
+
+use super::service::Backtests;
+use crate::run::RunRecord;
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "list_backtest_runs",
+    title: "Backtest runs",
+    description: Description {
+        does: "Lists the backtest runs that are stored, newest first, with their period, strategy and number of events.",
+        when: "Use this first: every other backtest tool needs a runId.",
+        returns: "Returns the runs with their status; only completed ones can be queried.",
+        asks: &["Which backtests do I have?", "What is the id of my last run?"],
+    },
+    version: "1.0.0",
+    aliases: &["backtest_list_backtest_runs"],
+    permissions: &["backtests:read"],
+    category: Category::Query,
+    response_time: ResponseTime::Medium,
+    cache: CachePolicy::For(Duration::from_secs(3600)),
+    idempotent: true,
+    data: &["backtests"],
+    examples: &[
+        Example {
+            shows: "the first run",
+            params: r#"{"limit": 1}"#,
+            expect: Expect::Data("{}"),
+        },
+    ],
+    tags: &["backtest", "discovery"],
+    rate_limit: None,
+    deprecated: None,
+    annotations: Annotations::CLOSED,
+    listing: Listing::Core,
+    widget: None,
+}
+.checked();
+
+/// Which runs.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Params {
+    /// Only runs whose strategy, source or id contains this, in either case.
+    #[schemars(length(max = 200))]
+    query: Option<String>,
+    /// How many to list at most; 50 when not given.
+    #[schemars(range(min = 1, max = 200))]
+    limit: Option<u64>,
+    /// How many to skip.
+    #[schemars(range(min = 0, max = 1_000_000))]
+    #[serde(default)]
+    offset: u64,
+}
+
+/// The runs.
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct Output {
+    /// Newest first.
+    runs: Vec<Run>,
+    /// How many there are.
+    metadata: RunsMetadata,
+}
+
+/// A run.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Run {
+    /// Its id.
+    run_id: String,
+    /// `completed` runs can be queried, `running` ones cannot yet.
+    status: String,
+    /// The strategy, where it is known.
+    strategy_name: Option<String>,
+    /// The engine, where it is known.
+    source: Option<String>,
+    /// Start of the simulated period.
+    start_time: Option<String>,
+    /// End of the simulated period.
+    end_time: Option<String>,
+    /// How many events it has.
+    events: u64,
+}
+
+/// How many runs there are.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct RunsMetadata {
+    /// How many match.
+    total_count: usize,
+    /// How many of them are here.
+    returned_count: usize,
+    /// Whether there are more.
+    has_more: bool,
+}
+
+fn shown(record: RunRecord) -> Run {
+    let (first, last) = record.span.unzip();
+    Run {
+        run_id: record.id.to_string(),
+        status: record.status.as_str().to_owned(),
+        strategy_name: record.header.strategy_name,
+        source: record.header.source,
+        start_time: record.header.start_time.or(first.map(|time| time.to_string())),
+        end_time: record.header.end_time.or(last.map(|time| time.to_string())),
+        events: record.events,
+    }
+}
+
+fn matches(run: &Run, query: &str) -> bool {
+    let texts = [Some(&run.run_id), run.strategy_name.as_ref(), run.source.as_ref()];
+    texts.into_iter().flatten().any(|text| text.to_lowercase().contains(&query.to_lowercase()))
+}
+
+/// See the module.
+pub(crate) struct ListBacktestRuns {
+    pub(crate) backtests: Arc<Backtests>,
+}
+
+impl Tool for ListBacktestRuns {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    async fn call(&self, params: Params, _: &CallContext) -> Result<Reply<Output>, ToolError> {
+        let mut runs: Vec<Run> = self.backtests.runs()?.into_iter().map(shown).collect();
+        if let Some(query) = &params.query {
+            runs.retain(|run| matches(run, query));
+        }
+        let total = runs.len();
+        let count = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        let limit = count(params.limit.unwrap_or(50));
+        runs = runs.into_iter().skip(count(params.offset)).take(limit).collect();
+        let text = format!("{} of {total} runs.", runs.len());
+        let table = runs.iter().fold(
+            Table::new(["run", "status", "strategy", "events", "from", "to"]),
+            |table, run| {
+                table.row([
+                    run.run_id.clone(),
+                    run.status.clone(),
+                    run.strategy_name.clone().unwrap_or_default(),
+                    run.events.to_string(),
+                    run.start_time.clone().unwrap_or_default(),
+                    run.end_time.clone().unwrap_or_default(),
+                ])
+            },
+        );
+        let first = runs.iter().find(|run| run.status == "completed").map(|run| run.run_id.clone());
+        let metadata = RunsMetadata {
+            total_count: total,
+            returned_count: runs.len(),
+            has_more: count(params.offset).saturating_add(runs.len()) < total,
+        };
+        let evidence = Evidence::from(Source::new(SourceClass::Exact, "the catalog of runs"));
+        let mut reply = Reply::new(Output { runs, metadata }, text, evidence).table(table);
+        if let Some(run) = first {
+            reply = reply.next(NextAction::new(
+                "describe_run",
+                json!({"runId": run}),
+                "see what is in the run",
+            ));
+        }
+        Ok(reply)
+    }
+}

@@ -1,0 +1,47 @@
+//! The tools of this pack. Which there are, and what they share.
+
+mod aggregate_metrics;
+mod describe_run;
+mod dialect;
+mod events;
+mod get_events_by_entity;
+mod get_events_by_type;
+mod get_state_snapshot;
+mod get_validation_errors;
+mod handles;
+mod list_backtest_runs;
+mod page;
+mod query_event_sequence;
+mod service;
+mod state;
+mod words;
+
+use std::sync::Arc;
+
+use panoply_contract::pack::{Pack, PackInfo};
+
+pub use self::service::Backtests;
+use crate::store::Store;
+
+const INFO: PackInfo = PackInfo {
+    name: "backtest",
+    title: "Backtest event logs",
+    instructions: "Debug a trading strategy from its event log. Begin with `list_backtest_runs` and `describe_run`; prefer `aggregate_metrics` and `get_state_snapshot` to reading events; ask for `format: \"table\"` and `handles: true` to save tokens.",
+};
+
+/// The pack over a store.
+pub fn pack(store: Arc<dyn Store>) -> Pack {
+    let backtests = Backtests::new(store);
+    let own = || Arc::clone(&backtests);
+    let versions = own();
+    Pack::new(INFO, dialect::BacktestDialect)
+        .with(get_events_by_type::GetEventsByType { backtests: own() })
+        .with(get_events_by_entity::GetEventsByEntity { backtests: own() })
+        .with(aggregate_metrics::AggregateMetrics { backtests: own() })
+        .with(get_state_snapshot::GetStateSnapshot { backtests: own() })
+        .with(query_event_sequence::QueryEventSequence { backtests: own() })
+        .with(get_validation_errors::GetValidationErrors { backtests: own() })
+        .with(list_backtest_runs::ListBacktestRuns { backtests: own() })
+        .with(describe_run::DescribeRun { backtests: own() })
+        .with_data_version(move || versions.version())
+}

@@ -1,0 +1,139 @@
+//! What every backtest tool has: the store, the memory of unpacked blobs, and the runs in use.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use panoply_contract::prelude::*;
+
+use crate::error::LogError;
+use crate::event::Guid;
+use crate::query::cache::Cache;
+use crate::query::reader::SealedRun;
+use crate::run::{RunRecord, Status};
+use crate::store::Store;
+use crate::timestamp::Timestamp;
+
+/// Unpacked blobs stay in memory up to this many bytes.
+const CACHE_BYTES: usize = 96 << 20;
+/// Runs whose heads stay open.
+const MOST_OPEN: usize = 64;
+
+/// Shared by all tools of the pack.
+pub struct Backtests {
+    store: Arc<dyn Store>,
+    cache: Arc<Cache>,
+    open: Mutex<HashMap<Guid, Arc<SealedRun>>>,
+}
+
+impl Backtests {
+    /// Tools over this store.
+    pub fn new(store: Arc<dyn Store>) -> Arc<Self> {
+        Arc::new(Self { store, cache: Cache::new(CACHE_BYTES), open: Mutex::default() })
+    }
+
+    pub(crate) fn runs(&self) -> Result<Vec<RunRecord>, ToolError> {
+        self.store.runs().map_err(tool_error)
+    }
+
+    pub(crate) fn version(&self) -> u64 {
+        self.store.version()
+    }
+
+    /// A sealed run; an open one is not there yet.
+    pub(crate) fn run(&self, id: &str) -> Result<Arc<SealedRun>, ToolError> {
+        let guid = Guid::parse(id).ok_or_else(|| not_found(id))?;
+        let record = self.store.run(guid).map_err(tool_error)?.ok_or_else(|| not_found(id))?;
+        if record.status == Status::Running {
+            return Err(ToolError::not_found(
+                "RUN_NOT_FOUND",
+                format!("run `{guid}` is still open: it can be queried once it is complete"),
+            )
+            .hint("complete it with `panoply backtest seal`, or ask for another run")
+            .detail("runId", guid.to_string())
+            .detail("status", record.status.as_str())
+            .detail("acknowledgedEvents", record.events));
+        }
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(run) = open.get(&guid) {
+            return Ok(Arc::clone(run));
+        }
+        let blobs = self.store.sealed(guid).map_err(tool_error)?;
+        let run = SealedRun::open(guid, blobs, Arc::clone(&self.cache)).map_err(tool_error)?;
+        let run = Arc::new(run);
+        if open.len() >= MOST_OPEN {
+            open.clear();
+        }
+        open.insert(guid, Arc::clone(&run));
+        Ok(run)
+    }
+}
+
+fn not_found(id: &str) -> ToolError {
+    let shown: String = id.chars().take(60).collect();
+    ToolError::not_found("RUN_NOT_FOUND", format!("there is no run `{shown}`"))
+        .hint("find run ids with `list_backtest_runs`")
+        .detail("runId", shown)
+}
+
+/// An error of the log as a caller sees it.
+pub(crate) fn tool_error(error: LogError) -> ToolError {
+    match error {
+        LogError::Stopped => ToolError::new(
+            panoply_contract::error::ErrorKind::Cancelled,
+            "CANCELLED",
+            "the call was cancelled",
+        ),
+        LogError::UnknownRun(id) => not_found(&id.to_string()),
+        LogError::WrongStatus { .. } | LogError::TooManyEvents => {
+            ToolError::conflict("INVALID_PARAMETER", error.to_string())
+        }
+        LogError::Damaged(_) | LogError::Store(_) | LogError::Source(_) => ToolError::new(
+            panoply_contract::error::ErrorKind::System,
+            "DATABASE_ERROR",
+            "the stored run could not be read",
+        )
+        .hint("try again; if it fails again, import the run anew")
+        .cause(error),
+    }
+}
+
+/// A moment that a caller wrote.
+pub(crate) fn moment(name: &str, text: &str) -> Result<Timestamp, ToolError> {
+    Timestamp::parse(text).map_err(|error| {
+        ToolError::validation("INVALID_PARAMETER", format!("`{name}`: {error}"))
+            .hint("write it as 2025-06-15T14:30:00Z")
+            .detail("parameter", name)
+    })
+}
+
+/// A period that a caller wrote: both ends are optional and included.
+pub(crate) fn period(
+    run: &SealedRun,
+    start: Option<&str>,
+    end: Option<&str>,
+    cx: &CallContext,
+) -> Result<std::ops::Range<u32>, ToolError> {
+    let from = start.map(|text| moment("startTime", text)).transpose()?;
+    let to = end.map(|text| moment("endTime", text)).transpose()?;
+    let broken = |message: &str| {
+        ToolError::validation("INVALID_TIME_RANGE", message)
+            .hint("ask `describe_run` for the period of the run")
+            .detail("startTime", start)
+            .detail("endTime", end)
+    };
+    if let (Some(from), Some(to)) = (from, to)
+        && from > to
+    {
+        return Err(broken("StartTime must be before or equal to EndTime"));
+    }
+    if from.is_some_and(|from| is_future(run, from, cx)) {
+        return Err(broken("StartTime is in the future"));
+    }
+    run.between(from, to).map_err(tool_error)
+}
+
+/// Later than now and than the end of the run.
+pub(crate) fn is_future(run: &SealedRun, moment: Timestamp, cx: &CallContext) -> bool {
+    let now = i64::try_from(cx.timestamp.as_nanosecond()).unwrap_or(i64::MAX);
+    moment.nanos() > now && moment > run.last_time()
+}

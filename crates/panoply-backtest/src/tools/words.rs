@@ -1,0 +1,176 @@
+//! Parameters that several tools share.
+
+use std::borrow::Cow;
+
+use panoply_contract::prelude::*;
+use panoply_contract::schemars::{Schema, SchemaGenerator, json_schema};
+
+use crate::event;
+use crate::query::selection;
+
+/// Makes an enum of words for the wire, and its way to the domain.
+macro_rules! wire_words {
+    ($(#[$doc:meta])* $name:ident => $domain:path { $($word:ident),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
+        #[schemars(inline)]
+        pub(crate) enum $name {
+            $($word),+
+        }
+
+        impl From<$name> for $domain {
+            fn from(word: $name) -> Self {
+                match word {
+                    $($name::$word => Self::$word),+
+                }
+            }
+        }
+
+        impl From<$domain> for $name {
+            fn from(word: $domain) -> Self {
+                match word {
+                    $(<$domain>::$word => Self::$word),+
+                }
+            }
+        }
+    };
+}
+
+wire_words! {
+    /// A type of event.
+    EventType => event::EventType {
+        TradeExecution, OrderRejection, IndicatorCalculation, PositionUpdate, StateChange,
+        MarketDataEvent, RiskEvent,
+    }
+}
+
+wire_words! {
+    /// How grave an event is.
+    Severity => event::Severity { Error, Warning, Info, Debug }
+}
+
+wire_words! {
+    /// What an event is about.
+    Category => event::Category { Execution, MarketData, Indicators, Risk, Performance }
+}
+
+/// What events can be about.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) enum EntityType {
+    /// An order, by its id or by the engine's own.
+    OrderId,
+    /// A security.
+    SecuritySymbol,
+    /// A position.
+    PositionId,
+    /// An indicator.
+    IndicatorName,
+}
+
+impl EntityType {
+    pub(crate) const fn entity(self) -> selection::Entity {
+        match self {
+            Self::OrderId => selection::Entity::Order,
+            Self::SecuritySymbol => selection::Entity::Symbol,
+            Self::PositionId => selection::Entity::Position,
+            Self::IndicatorName => selection::Entity::Indicator,
+        }
+    }
+}
+
+/// A text of one form.
+macro_rules! pattern_text {
+    ($(#[$doc:meta])* $name:ident, $pattern:literal, $description:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Eq, PartialEq, Deserialize)]
+        pub(crate) struct $name(pub(crate) String);
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({"type": "string", "pattern": $pattern, "description": $description})
+            }
+        }
+    };
+}
+
+pattern_text!(
+    /// The name of a run.
+    RunId,
+    "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$",
+    "Unique identifier of the backtest run (GUID)"
+);
+pattern_text!(
+    /// The name of an event, or its handle.
+    EventRef,
+    "^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|e[0-9]{1,10})$",
+    "An event id (GUID), or its short handle such as e17"
+);
+pattern_text!(
+    /// A property to sum.
+    PropertyPath,
+    "^\\$\\.[a-zA-Z0-9_\\.]+$",
+    "JSON path to the property to aggregate (e.g., '$.Price', '$.Quantity')"
+);
+
+/// An integer with limits and a default, as the contract gives them.
+macro_rules! bounded {
+    ($(#[$doc:meta])* $name:ident, $least:literal ..= $most:literal, $default:literal, $description:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, Serialize)]
+        pub(crate) struct $name(pub(crate) u64);
+
+        impl Default for $name {
+            fn default() -> Self {
+                Self($default)
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({
+                    "type": "integer", "minimum": $least, "maximum": $most,
+                    "default": $default, "description": $description,
+                })
+            }
+        }
+    };
+}
+
+bounded!(
+    /// Events on a page.
+    PageSize, 1..=1000, 100, "Number of events per page"
+);
+bounded!(
+    /// Sequences on a page.
+    SequencePageSize, 1..=100, 50, "Number of sequences per page"
+);
+bounded!(
+    /// Which page.
+    PageIndex, 0..=9_007_199_254_740_991_u64, 0, "Zero-based page index"
+);
+bounded!(
+    /// How deep.
+    MaxDepth, 1..=50, 10, "Maximum depth of event chain to traverse"
+);
+bounded!(
+    /// How long a reply may be.
+    MaxTokens, 200..=20_000, 20_000,
+    "Budget for the reply, in tokens of about four bytes; a longer page gets shorter and says how to go on"
+);

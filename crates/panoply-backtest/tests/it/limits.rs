@@ -1,0 +1,169 @@
+//! Input that was made to hurt.
+
+use std::sync::Arc;
+
+use panoply_backtest::event::Guid;
+use panoply_backtest::ingest::OpenRun;
+use panoply_backtest::run::RunHeader;
+use panoply_backtest::store::Store;
+use panoply_backtest::store::memory::MemoryStore;
+use panoply_backtest::timestamp::Timestamp;
+use serde_json::json;
+
+use crate::helpers::{OWN_RUN, REAL, RUN_A, RUN_B, ask, kernel, line, sealed};
+
+const ATTACK: &str = "'; DROP TABLE Events; --";
+
+#[tokio::test]
+async fn hostile_arguments_are_refused_or_find_nothing() {
+    let kernel = kernel(REAL.clone());
+    let by_type = |more: serde_json::Value| {
+        let mut arguments = json!({"runId": RUN_A, "eventType": "TradeExecution"});
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        arguments
+    };
+    let path =
+        |path: &str| json!({"runId": RUN_A, "eventType": "TradeExecution", "propertyPath": path});
+    let cases = [
+        ("get_events_by_type", by_type(json!({"runId": ATTACK})), "INVALID_PARAMETER"),
+        ("get_events_by_type", by_type(json!({"eventType": ATTACK})), "INVALID_PARAMETER"),
+        ("get_events_by_type", by_type(json!({"eventType": "OrderPlaced"})), "INVALID_PARAMETER"),
+        ("get_events_by_type", by_type(json!({"startTime": ATTACK})), "INVALID_PARAMETER"),
+        ("get_events_by_type", by_type(json!({"severity": "Fatal"})), "INVALID_PARAMETER"),
+        ("get_events_by_type", by_type(json!({"pageSize": 0})), "INVALID_PARAMETER"),
+        ("get_events_by_type", by_type(json!({"pageSize": 1001})), "INVALID_PARAMETER"),
+        ("get_events_by_type", by_type(json!({"pageIndex": -1})), "INVALID_PARAMETER"),
+        ("get_events_by_type", by_type(json!({"unknown": 1})), "INVALID_PARAMETER"),
+        (
+            "get_events_by_type",
+            by_type(json!({"startTime": "2300-01-01T00:00:00Z"})),
+            "INVALID_PARAMETER",
+        ),
+        (
+            "get_events_by_type",
+            by_type(json!({"startTime": "2200-01-01T00:00:00Z"})),
+            "INVALID_TIME_RANGE",
+        ),
+        (
+            "get_events_by_type",
+            by_type(
+                json!({"startTime": "2025-12-31T23:59:59Z", "endTime": "2025-01-01T00:00:00Z"}),
+            ),
+            "INVALID_TIME_RANGE",
+        ),
+        ("aggregate_metrics", path("Price"), "INVALID_JSON_PATH"),
+        ("aggregate_metrics", path("$.Price') OR 1=1 --"), "INVALID_JSON_PATH"),
+        ("aggregate_metrics", path("$[0]"), "INVALID_JSON_PATH"),
+        ("aggregate_metrics", path("$..Price"), "INVALID_JSON_PATH"),
+        ("aggregate_metrics", path("$.Price."), "INVALID_JSON_PATH"),
+        ("query_event_sequence", json!({"runId": RUN_A, "maxDepth": 51}), "INVALID_PARAMETER"),
+        (
+            "query_event_sequence",
+            json!({"runId": RUN_A, "rootEventId": "e999999"}),
+            "EVENT_NOT_FOUND",
+        ),
+        // An event of run A, asked for in run B.
+        (
+            "query_event_sequence",
+            json!({"runId": RUN_B, "rootEventId": "57453022-ff75-5624-af3c-230a3df4f960"}),
+            "EVENT_NOT_FOUND",
+        ),
+        ("get_state_snapshot", json!({"runId": RUN_A, "timestamp": "never"}), "INVALID_PARAMETER"),
+        (
+            "get_validation_errors",
+            json!({"runId": "00000000-0000-0000-0000-000000000000"}),
+            "RUN_NOT_FOUND",
+        ),
+    ];
+    for (tool, arguments, code) in cases {
+        let error = ask(&kernel, tool, arguments.clone()).await.unwrap_err();
+        assert_eq!(error["code"], code, "{tool} {arguments}: {error}");
+        assert!(error["message"].as_str().is_some_and(|message| !message.is_empty()));
+        assert!(error.get("details").is_some(), "{error}");
+    }
+    let none = ask(
+        &kernel,
+        "get_events_by_entity",
+        json!({"runId": RUN_A, "entityType": "SecuritySymbol", "entityValue": ATTACK}),
+    );
+    assert_eq!(none.await.unwrap()["metadata"]["totalCount"], 0);
+    let far = ask(
+        &kernel,
+        "get_events_by_type",
+        by_type(json!({"pageIndex": 1_000_000_000, "pageSize": 1000})),
+    );
+    let far = far.await.unwrap();
+    assert_eq!(far["metadata"]["totalCount"], 144);
+    assert_eq!(far["metadata"]["returnedCount"], 0);
+    assert_eq!(far["metadata"]["hasMore"], false);
+}
+
+#[tokio::test]
+async fn an_open_run_is_not_there_yet_and_says_so() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let id = Guid::parse(OWN_RUN).unwrap();
+    OpenRun::open(Arc::clone(&store), id, RunHeader::default(), Timestamp::from_nanos(0)).unwrap();
+    let error =
+        ask(&kernel(store), "get_validation_errors", json!({"runId": OWN_RUN})).await.unwrap_err();
+    assert_eq!(error["code"], "RUN_NOT_FOUND");
+    assert_eq!(error["details"]["status"], "running");
+}
+
+#[tokio::test]
+async fn a_megabyte_of_property_is_kept_flagged_and_too_large_for_a_reply() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let time = "2025-01-01T00:00:00.000Z";
+    let deep = "{\"a\":".repeat(100_000) + "1" + &"}".repeat(100_000);
+    let lines = [
+        line(
+            OWN_RUN,
+            1,
+            time,
+            "MarketDataEvent",
+            &format!(r#"{{"Note":"{}"}}"#, "x".repeat(1 << 20)),
+            None,
+        ),
+        line(OWN_RUN, 2, time, "StateChange", &deep, None),
+        line(
+            OWN_RUN,
+            3,
+            time,
+            "TradeExecution",
+            r#"{"Price":1e400,"Quantity":0.12345678901234567890}"#,
+            None,
+        ),
+    ];
+    sealed(Arc::clone(&store), RunHeader::default(), lines.join("\n").as_bytes());
+    let kernel = kernel(store);
+    let ask = |arguments| ask(&kernel, "get_events_by_type", arguments);
+    let large = ask(json!({"runId": OWN_RUN, "eventType": "MarketDataEvent"})).await.unwrap_err();
+    assert_eq!(large["code"], "RESULT_TOO_LARGE");
+    let named = ask(
+        json!({"runId": OWN_RUN, "eventType": "MarketDataEvent", "fields": ["eventId", "validationErrors"]}),
+    );
+    assert_eq!(
+        named.await.unwrap()["events"][0]["validationErrors"][0]["Error"],
+        "Larger than 1 MiB"
+    );
+    let deep = ask(json!({"runId": OWN_RUN, "eventType": "StateChange"})).await.unwrap_err();
+    assert_eq!(deep["code"], "RESULT_TOO_LARGE", "and the stack is whole");
+    let exact = ask(json!({"runId": OWN_RUN, "eventType": "TradeExecution"})).await.unwrap();
+    let properties = &exact["events"][0]["properties"];
+    assert_eq!(*properties, json!({"Price": "1e400", "Quantity": "0.12345678901234567890"}));
+}
+
+#[tokio::test]
+async fn a_chain_of_many_thousand_parents_is_cut_at_the_depth() {
+    let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let time = "2025-01-01T00:00:00.000Z";
+    let lines: Vec<String> = (1..=30_000)
+        .map(|n| {
+            line(OWN_RUN, n, time, "RiskEvent", r#"{"RiskType":"x"}"#, (n > 1).then_some(n - 1))
+        })
+        .collect();
+    sealed(Arc::clone(&store), RunHeader::default(), lines.join("\n").as_bytes());
+    let arguments =
+        json!({"runId": OWN_RUN, "rootEventId": "e0", "maxDepth": 50, "fields": ["timestamp"]});
+    let chain = ask(&kernel(store), "query_event_sequence", arguments).await.unwrap();
+    assert_eq!(chain["sequences"][0]["events"].as_array().unwrap().len(), 50);
+}

@@ -1,0 +1,14 @@
+//! The pack from outside: sealed runs, its tools through the kernel, and what a crash leaves.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "helpers of tests may fail as tests do"
+)]
+
+mod golden;
+mod helpers;
+mod ingest;
+mod limits;
+mod tools;

@@ -1,0 +1,183 @@
+//! The shorter ways to say the same: tables, fields, handles, samples, groups, budgets.
+
+use panoply_contract::dialect::Envelope;
+use panoply_contract::testing::call_as_owner;
+use serde_json::{Value, json};
+
+use crate::helpers::{REAL, RUN_A, ask, kernel};
+
+fn trades(more: Value) -> Value {
+    let mut arguments = json!({"runId": RUN_A, "eventType": "TradeExecution"});
+    arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    arguments
+}
+
+#[tokio::test]
+async fn the_default_is_the_published_shape_and_nothing_else() {
+    let kernel = kernel(REAL.clone());
+    let page =
+        ask(&kernel, "backtest_get_events_by_type", trades(json!({"pageSize": 1}))).await.unwrap();
+    let expected = json!({
+        "events": [{
+            "eventId": "57453022-ff75-5624-af3c-230a3df4f960",
+            "runId": RUN_A,
+            "timestamp": "2017-04-21T06:00:00.000Z",
+            "eventType": "TradeExecution",
+            "severity": "Info",
+            "category": "Execution",
+            "properties": {
+                "OrderId": "4f516d50-66a0-5e3e-bebe-ddcd2232fdd4", "SecuritySymbol": "AUDUSD",
+                "PositionId": "AUDUSD-NET", "Direction": "Sell", "Quantity": 100_000,
+                "Price": 0.75717, "Commission": 1.51, "Slippage": -0.00026,
+                "LiquiditySide": "MAKER", "TradeId": "SIM-3-046",
+            },
+            "parentEventId": "cfbef556-acfd-56d7-adf6-685901b03e7e",
+            "validationErrors": null,
+        }],
+        "metadata": {
+            "totalCount": 144, "returnedCount": 1, "pageIndex": 0, "pageSize": 1,
+            "hasMore": true, "truncated": false, "queryTimeMs": 0,
+        },
+    });
+    assert_eq!(page, expected);
+}
+
+#[tokio::test]
+async fn a_table_with_handles_says_the_same_in_a_third_of_the_bytes() {
+    let kernel = kernel(REAL.clone());
+    let full = ask(&kernel, "get_events_by_type", trades(json!({}))).await.unwrap();
+    let short =
+        ask(&kernel, "get_events_by_type", trades(json!({"format": "table", "handles": true})));
+    let short = short.await.unwrap();
+    let share = short.to_string().len() as f64 / full.to_string().len() as f64;
+    assert!(share < 0.30, "{share:.2} of the bytes");
+    let table = &short["table"];
+    assert_eq!(table["constants"]["eventType"], "TradeExecution");
+    let columns: Vec<&str> =
+        table["columns"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let cell = |row: usize, name: &str| {
+        table["rows"][row][columns.iter().position(|column| *column == name).unwrap()].clone()
+    };
+    assert_eq!(cell(0, "Price"), json!(0.75717));
+    // The handles lead back to the same events.
+    let (event, order) = (cell(0, "eventId"), cell(0, "OrderId"));
+    let chain = ask(&kernel, "query_event_sequence", json!({"runId": RUN_A, "rootEventId": event}));
+    assert_eq!(
+        chain.await.unwrap()["sequences"][0]["rootEventId"],
+        "57453022-ff75-5624-af3c-230a3df4f960"
+    );
+    let life = ask(
+        &kernel,
+        "get_events_by_entity",
+        json!({"runId": RUN_A, "entityType": "OrderId", "entityValue": order}),
+    );
+    assert_eq!(life.await.unwrap()["metadata"]["totalCount"], 2);
+}
+
+#[tokio::test]
+async fn the_engines_own_order_id_finds_the_order_too() {
+    let kernel = kernel(REAL.clone());
+    let by_id = |id: &str| json!({"runId": RUN_A, "entityType": "OrderId", "entityValue": id});
+    let found =
+        ask(&kernel, "get_events_by_entity", by_id("O-20170420-200000-001-000-1")).await.unwrap();
+    assert_eq!(found["events"][0]["properties"]["OrderId"], "0bea32e2-81da-58de-8159-6e68f8258090");
+}
+
+#[tokio::test]
+async fn fields_choose_members_and_properties() {
+    let kernel = kernel(REAL.clone());
+    let fields = json!(["timestamp", "Price", "$.SecuritySymbol"]);
+    let page = ask(&kernel, "get_events_by_type", trades(json!({"pageSize": 1, "fields": fields})))
+        .await
+        .unwrap();
+    let expected = json!([{
+        "timestamp": "2017-04-21T06:00:00.000Z",
+        "properties": {"Price": 0.75717, "SecuritySymbol": "AUDUSD"},
+    }]);
+    assert_eq!(page["events"], expected);
+}
+
+#[tokio::test]
+async fn a_page_over_budget_is_cut_and_goes_on_without_loss() {
+    let kernel = kernel(REAL.clone());
+    let mut seen: Vec<String> = Vec::new();
+    let mut skip = 0;
+    loop {
+        let arguments = trades(json!({"pageSize": 144, "maxTokens": 4000, "skip": skip}));
+        let page = ask(&kernel, "get_events_by_type", arguments).await.unwrap();
+        assert!(page.to_string().len() <= 16_000);
+        let ids = page["events"].as_array().unwrap().iter();
+        seen.extend(ids.map(|event| event["eventId"].as_str().unwrap().to_owned()));
+        if page["metadata"]["truncated"] == false {
+            break;
+        }
+        skip = seen.len();
+        let hint = page["metadata"]["nextPageHint"].as_str().unwrap();
+        assert!(hint.contains(&format!("\"skip\": {skip}")), "{hint}");
+    }
+    seen.dedup();
+    assert_eq!(seen.len(), 144);
+    let huge = ask(
+        &kernel,
+        "get_events_by_type",
+        json!({"runId": RUN_A, "eventType": "IndicatorCalculation", "pageSize": 1000}),
+    );
+    let huge = huge.await.unwrap();
+    assert_eq!(huge["metadata"]["truncated"], true);
+    assert!(huge.to_string().len() <= 80_000);
+}
+
+#[tokio::test]
+async fn a_sample_is_spread_from_the_first_to_the_last() {
+    let kernel = kernel(REAL.clone());
+    let page =
+        ask(&kernel, "get_events_by_type", trades(json!({"sample": 5, "fields": ["timestamp"]})))
+            .await
+            .unwrap();
+    let times: Vec<&str> = page["events"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|event| event["timestamp"].as_str())
+        .collect();
+    assert_eq!(times.len(), 5);
+    assert_eq!(times[0], "2017-04-21T06:00:00.000Z");
+    assert!(times.is_sorted() && times[4] > "2017-05-29", "{times:?}");
+}
+
+#[tokio::test]
+async fn groups_add_up_to_the_whole() {
+    let kernel = kernel(REAL.clone());
+    for grouping in ["SecuritySymbol", "Severity", "day", "hour", "week"] {
+        let arguments = json!({
+            "runId": RUN_A, "eventType": "TradeExecution", "propertyPath": "$.Commission",
+            "aggregations": ["sum"], "groupBy": grouping,
+        });
+        let answer = ask(&kernel, "aggregate_metrics", arguments).await.unwrap();
+        let groups = answer["groups"].as_array().unwrap();
+        let total =
+            |name: &str| groups.iter().filter_map(|group| group[name].as_f64()).sum::<f64>();
+        assert!(
+            (total("sum") - answer["aggregations"]["sum"].as_f64().unwrap()).abs() < 1e-9,
+            "{grouping}"
+        );
+        let events: u64 = groups.iter().filter_map(|group| group["count"].as_u64()).sum();
+        assert_eq!(answer["aggregations"]["count"], events, "{grouping}");
+    }
+}
+
+#[tokio::test]
+async fn the_time_a_query_took_is_told_and_not_hashed() {
+    let kernel = kernel(REAL.clone());
+    let mut hashes = Vec::new();
+    for _ in 0..2 {
+        let Envelope::Result { meta, structured, .. } =
+            call_as_owner(&kernel, "get_validation_errors", json!({"runId": RUN_A})).await
+        else {
+            panic!("refused")
+        };
+        assert!(structured.unwrap()["metadata"]["queryTimeMs"].is_u64());
+        hashes.push(meta["panoply/audit"]["out_hash"].clone());
+    }
+    assert_eq!(hashes[0], hashes[1]);
+}
