@@ -43,9 +43,14 @@ pub fn open(
     durability: Durability,
     migrations: &[Migration],
 ) -> Result<Connection, StoreError> {
+    let is_new = std::fs::metadata(file).is_ok_and(|found| found.len() == 0) || !file.exists();
     // A step that a loss of power undoes is taken again at the next start, so it need not wait
-    // for the disk.
+    // for the disk. The first commit that must last takes all before it along.
     let mut connection = sqlite::open(file, Durability::Normal)?;
+    if is_new {
+        let relax = connection.pragma_update(None, "synchronous", "OFF");
+        relax.map_err(StoreError::about(file))?;
+    }
     migrate(&mut connection, file, migrations)?;
     sqlite::set_durability(&connection, durability).map_err(StoreError::about(file))?;
     Ok(connection)
