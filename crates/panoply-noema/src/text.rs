@@ -198,7 +198,7 @@ fn markdown(text: &str) -> Parsed {
                     note.tags = tags
                         .split_whitespace()
                         .map(|tag| tag.trim_start_matches('#').to_owned())
-                        .collect()
+                        .collect();
                 }
                 None => {
                     if !note.back.is_empty() {

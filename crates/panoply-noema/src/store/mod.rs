@@ -16,6 +16,8 @@ use crate::note::{Note, NoteType, PastContent};
 use crate::problem::Problem;
 use crate::search::Node;
 
+#[cfg(feature = "tools")]
+pub use self::sqlite::NotOpened;
 pub use self::sqlite::SqliteStore;
 
 /// A collection that can be looked at and changed.

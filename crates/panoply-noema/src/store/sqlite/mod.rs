@@ -4,11 +4,16 @@
 //! before anyone hears of it. Every row an action touches is kept as it was and as it became,
 //! which is how it is undone; rows that come in bulk carry the number of their action instead.
 
+#[cfg(feature = "tools")]
+mod file;
 mod functions;
 mod read;
 mod search;
 mod undo;
 mod write;
+
+#[cfg(feature = "tools")]
+pub use self::file::NotOpened;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,0 +1,112 @@
+//! The tools, called as an agent calls them.
+
+use std::sync::Arc;
+
+use panoply_contract::dialect::Envelope;
+use panoply_contract::kernel::{Kernel, Settings};
+use panoply_contract::testing::{FixedClock, call_as_owner, kernel_in_memory, noon};
+use panoply_noema::tools::{pack, sample};
+use serde_json::{Value, json};
+
+fn kernel() -> Arc<Kernel> {
+    let pack = pack(Arc::new(sample::store().unwrap()));
+    kernel_in_memory(vec![pack], FixedClock::at(noon()), Settings::default()).unwrap()
+}
+
+/// The data of a reply, or its error code.
+async fn call(kernel: &Kernel, tool: &str, input: Value) -> Result<Value, String> {
+    let envelope = call_as_owner(kernel, tool, input).await;
+    match &envelope {
+        Envelope::Result { structured: Some(structured), is_error: false, .. } => {
+            Ok(structured["data"].clone())
+        }
+        _ => Err(panoply_contract::compliance::error_code(&envelope).unwrap_or_default()),
+    }
+}
+
+#[tokio::test]
+async fn a_learner_is_asked_answers_and_is_scheduled() {
+    let kernel = kernel();
+    let asked = call(&kernel, "review-next-card", json!({"deckId": "deck_456"})).await.unwrap();
+    assert_eq!(asked["card"]["front"], "What is 7 × 8?");
+    assert!(!asked.to_string().contains("56\\"), "no answer in it");
+    let front = asked["card"]["token"].clone();
+    let early = call(&kernel, "submit-review", json!({"token": front, "rating": "good"})).await;
+    assert_eq!(early, Err("ANSWER_NOT_REVEALED".to_owned()));
+    let turned = call(&kernel, "reveal-answer", json!({"token": front})).await.unwrap();
+    assert_eq!(turned["back"], "What is 7 × 8?\n56");
+    let promised = turned["previews"][2]["due"].clone();
+    let answer = json!({"token": turned["token"], "rating": "good"});
+    let done = call(&kernel, "review-card", answer.clone()).await.unwrap();
+    assert_eq!((&done["due"], &done["replayed"]), (&promised, &json!(false)));
+    let again = call(&kernel, "submit-review", answer).await.unwrap();
+    assert_eq!((&again["due"], &again["replayed"]), (&promised, &json!(true)));
+    let spent = call(&kernel, "reveal-answer", json!({"token": front})).await;
+    assert_eq!(spent, Err("TOKEN_SPENT".to_owned()));
+    let undone = call(&kernel, "undo-review", json!({})).await.unwrap();
+    assert_eq!(undone["cardId"], "card_123");
+    let next = call(&kernel, "get-next-card", json!({"deckId": "deck_456"})).await.unwrap();
+    assert_eq!(next["card"]["cardId"], "card_123", "it is asked again");
+}
+
+#[tokio::test]
+async fn no_listing_shows_an_answer() {
+    let kernel = kernel();
+    let listings = [
+        ("search-cards", json!({"query": "deck:\"Math Deck\""})),
+        ("get-queue", json!({"deckId": "deck_456"})),
+        ("get-next-card", json!({"deckId": "deck_456"})),
+        ("preview-review", json!({"cardId": "card_123"})),
+        ("list-leeches", json!({"minLapses": 1})),
+    ];
+    for (tool, input) in listings {
+        let reply = call(&kernel, tool, input).await.unwrap().to_string();
+        assert!(!reply.contains("\"56\"") && !reply.contains("Astana"), "{tool}: {reply}");
+    }
+}
+
+#[tokio::test]
+async fn drafts_are_studied_only_after_approval() {
+    let kernel = kernel();
+    let made =
+        call(&kernel, "create-card", json!({"deckId": "deck_456", "front": "1+1", "back": "2"}))
+            .await
+            .unwrap();
+    let cards = made["note"]["cardIds"].clone();
+    let count = |reply: &Value| reply["new"].as_u64().unwrap();
+    let before = call(&kernel, "get-queue", json!({"deckId": "deck_456"})).await.unwrap();
+    call(&kernel, "approve-drafts", json!({"cardIds": cards})).await.unwrap();
+    let after = call(&kernel, "get-queue", json!({"deckId": "deck_456"})).await.unwrap();
+    assert_eq!(count(&after), count(&before) + 1);
+    call(&kernel, "undo-action", json!({})).await.unwrap();
+    let undone = call(&kernel, "get-queue", json!({"deckId": "deck_456"})).await.unwrap();
+    assert_eq!(count(&undone), count(&before));
+}
+
+#[tokio::test]
+async fn a_cached_reply_ends_with_a_change() {
+    let kernel = kernel();
+    let total = |reply: Value| reply["total"].as_u64().unwrap();
+    let before = total(call(&kernel, "search-cards", json!({})).await.unwrap());
+    let input = json!({"deckId": "deck_456", "content": "a,b\nc,d"});
+    let imported = call(&kernel, "import-cards", input).await.unwrap();
+    assert_eq!(imported["cards"], 2);
+    assert_eq!(total(call(&kernel, "search-cards", json!({})).await.unwrap()), before + 2);
+    call(&kernel, "undo-action", json!({"actionId": imported["actionId"]})).await.unwrap();
+    assert_eq!(total(call(&kernel, "search-cards", json!({})).await.unwrap()), before);
+}
+
+#[tokio::test]
+async fn the_hint_actions_of_the_contract_lead_to_tools() {
+    let kernel = kernel();
+    for name in [
+        "review-next-card",
+        "adjust-difficulty",
+        "review-card",
+        "create-card",
+        "search-decks",
+        "get-card",
+    ] {
+        assert!(kernel.registry().get(name).is_some(), "{name}");
+    }
+}
