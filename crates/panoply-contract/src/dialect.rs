@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::audit::Audit;
 use crate::error::ToolError;
 use crate::hints::AgentHints;
+use crate::parts;
 use crate::reply::{Attachment, Notes};
 use crate::spec::ToolSpec;
 use crate::table::LONGEST_TABLE;
@@ -152,14 +153,14 @@ impl Dialect for Unified {
 
     fn success(&self, answer: &Answered<'_>) -> Envelope {
         let mut meta = answer.notes.meta.clone();
-        meta.insert(AUDIT_KEY.to_owned(), to_value(answer.audit));
+        meta.insert(AUDIT_KEY.to_owned(), parts::audit(answer.audit));
         Envelope::Result {
             text: text_of(answer.notes),
             attachments: answer.notes.attachments.clone(),
             structured: Some(json!({
                 "data": answer.data,
-                "agentHints": to_value(answer.hints),
-                "metadata": to_value(answer.metadata),
+                "agentHints": parts::hints(answer.hints),
+                "metadata": parts::metadata(answer.metadata),
             })),
             meta,
             is_error: false,
@@ -169,8 +170,8 @@ impl Dialect for Unified {
     fn failure(&self, failed: &Failed<'_>) -> Envelope {
         let body = json!({
             "error": plain_error(failed.error),
-            "agentHints": to_value(failed.hints),
-            "metadata": to_value(failed.metadata),
+            "agentHints": parts::hints(failed.hints),
+            "metadata": parts::metadata(failed.metadata),
         });
         error_result(body, failed, false)
     }
@@ -219,7 +220,7 @@ pub fn error_result(body: Value, failed: &Failed<'_>, parts_in_meta: bool) -> En
     if parts_in_meta {
         insert_contract_parts(&mut meta, failed.hints, failed.metadata, failed.audit);
     } else {
-        meta.insert(AUDIT_KEY.to_owned(), to_value(failed.audit));
+        meta.insert(AUDIT_KEY.to_owned(), parts::audit(failed.audit));
     }
     let text = body.to_string();
     meta.insert(ERROR_KEY.to_owned(), body);
@@ -233,9 +234,9 @@ pub fn insert_contract_parts(
     metadata: &Metadata,
     audit: &Audit,
 ) {
-    meta.insert(HINTS_KEY.to_owned(), to_value(hints));
-    meta.insert(METADATA_KEY.to_owned(), to_value(metadata));
-    meta.insert(AUDIT_KEY.to_owned(), to_value(audit));
+    meta.insert(HINTS_KEY.to_owned(), parts::hints(hints));
+    meta.insert(METADATA_KEY.to_owned(), parts::metadata(metadata));
+    meta.insert(AUDIT_KEY.to_owned(), parts::audit(audit));
 }
 
 /// The kernel's own error object: code, class, message, hint, details.
@@ -265,8 +266,4 @@ pub fn text_of(notes: &Notes) -> String {
         }
         _ => notes.text.clone(),
     }
-}
-
-fn to_value(part: &impl Serialize) -> Value {
-    serde_json::to_value(part).unwrap_or_default()
 }

@@ -27,6 +27,7 @@ pub mod meters;
 pub mod observe;
 pub mod pack;
 pub mod params;
+mod parts;
 pub mod permission;
 pub mod pipeline;
 pub mod prompt;
