@@ -79,6 +79,9 @@ impl Money {
 
     /// `part ÷ whole` of it; `None` when `whole` is zero or the result does not fit.
     pub fn share(self, part: u128, whole: u128) -> Option<Self> {
+        if part == whole && whole > 0 {
+            return Some(self);
+        }
         let size = mul_div(self.0.unsigned_abs(), part, whole)?;
         let size = i128::try_from(size).ok()?;
         Some(Self(if self.0 < 0 { -size } else { size }))
@@ -201,9 +204,13 @@ impl Product {
 
     /// The product; `None` when it has more digits than fit.
     pub(crate) fn times(self, decimal: Decimal) -> Option<Self> {
-        let (left, right) = (self.trimmed(), Self::of(decimal).trimmed());
-        let mantissa = left.mantissa.checked_mul(right.mantissa)?;
-        Some(Self { mantissa, scale: left.scale + right.scale })
+        let product = |left: Self, right: Self| {
+            let mantissa = left.mantissa.checked_mul(right.mantissa)?;
+            Some(Self { mantissa, scale: left.scale + right.scale })
+        };
+        // Trailing zeros are in the way of very long numbers only.
+        product(self, Self::of(decimal))
+            .or_else(|| product(self.trimmed(), Self::of(decimal).trimmed()))
     }
 
     /// The sum; `None` when it has more digits than fit.
@@ -216,14 +223,9 @@ impl Product {
 
     /// Pounds at this many units a pound; `None` when it is over a trillion pounds.
     pub(crate) fn divided_by(self, units_per_pound: Decimal) -> Option<Money> {
-        let (amount, rate) = (self.trimmed(), Self::of(units_per_pound).trimmed());
-        let (up, down) = (DECIMALS + rate.scale, amount.scale);
-        let ten_to = |power: u32| 10_u128.checked_pow(power);
-        let attopounds = if up >= down {
-            mul_div(amount.mantissa, ten_to(up - down)?, rate.mantissa)?
-        } else {
-            mul_div(amount.mantissa, 1, rate.mantissa.checked_mul(ten_to(down - up)?)?)?
-        };
+        let rate = Self::of(units_per_pound);
+        let attopounds =
+            attopounds(self, rate).or_else(|| attopounds(self.trimmed(), rate.trimmed()))?;
         let size = i128::try_from(attopounds).ok().filter(|_| attopounds <= LARGEST)?;
         Some(Money(size))
     }
@@ -245,6 +247,17 @@ impl Product {
             self.scale -= 1;
         }
         self
+    }
+}
+
+/// `amount ÷ rate` in attopounds; `None` when a number on the way does not fit.
+fn attopounds(amount: Product, rate: Product) -> Option<u128> {
+    let (up, down) = (DECIMALS + rate.scale, amount.scale);
+    let ten_to = |power: u32| 10_u128.checked_pow(power);
+    if up >= down {
+        mul_div(amount.mantissa, ten_to(up - down)?, rate.mantissa)
+    } else {
+        mul_div(amount.mantissa, 1, rate.mantissa.checked_mul(ten_to(down - up)?)?)
     }
 }
 

@@ -22,6 +22,9 @@ impl Ratio {
 
     /// `numerator ÷ denominator`; `None` when the denominator is zero.
     pub fn new(numerator: u128, denominator: u128) -> Option<Self> {
+        if denominator == 1 {
+            return Some(Self { numerator, denominator });
+        }
         let common = gcd(numerator, denominator);
         (denominator != 0)
             .then(|| Self { numerator: numerator / common, denominator: denominator / common })
@@ -62,6 +65,9 @@ impl Ratio {
 
     /// The product; `None` when it does not fit.
     pub fn times(self, other: Self) -> Option<Self> {
+        if other == Self::ONE {
+            return Some(self);
+        }
         // Crosswise first, so that the product is in lowest terms and as small as can be.
         let left = gcd(self.numerator, other.denominator).max(1);
         let right = gcd(other.numerator, self.denominator).max(1);

@@ -12,7 +12,7 @@
 //! *Pounds.* Foreign amounts of a day are added up before they are converted, so a trade in two
 //! pieces costs the same to the last digit as in one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use jiff::civil::Date;
@@ -92,14 +92,18 @@ impl History<'_> {
 
 /// The rows of each holding, in order of date, holdings in order of ticker.
 pub(super) fn holdings(rows: &[Row]) -> Vec<Vec<&Row>> {
-    let mut sorted: Vec<&Row> = rows.iter().collect();
-    sorted.sort_by(|a, b| {
-        let (a, b) = (&a.transaction, &b.transaction);
-        a.ticker.cmp(&b.ticker).then(a.date.cmp(&b.date))
-    });
-    sorted
-        .chunk_by(|a, b| a.transaction.ticker == b.transaction.ticker)
-        .map(<[&Row]>::to_vec)
+    let mut by_ticker: HashMap<&Ticker, Vec<&Row>> = HashMap::new();
+    for row in rows {
+        by_ticker.entry(&row.transaction.ticker).or_default().push(row);
+    }
+    let mut holdings: Vec<(&Ticker, Vec<&Row>)> = by_ticker.into_iter().collect();
+    holdings.sort_unstable_by_key(|(ticker, _)| *ticker);
+    holdings
+        .into_iter()
+        .map(|(_, mut rows)| {
+            rows.sort_by_key(|row| row.transaction.date);
+            rows
+        })
         .collect()
 }
 
