@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use crate::audit::AuditLog;
 use crate::clock::Clock;
 use crate::compliance::{Line, Violation};
-use crate::context::{CallContext, Caller};
+use crate::context::{CallContext, Caller, Lang};
 use crate::error::{ErrorKind, ToolError};
 use crate::kernel_tools::{self, Catalog};
 use crate::observe::Observer;
@@ -43,6 +43,8 @@ pub struct Settings {
     pub largest_input: usize,
     /// The most memory that kept replies may take, in bytes.
     pub cache_bytes: u64,
+    /// The language of replies to calls that ask for none.
+    pub lang: Lang,
 }
 
 impl Default for Settings {
@@ -53,6 +55,7 @@ impl Default for Settings {
             read_only: false,
             largest_input: 4 << 20,
             cache_bytes: 64 << 20,
+            lang: Lang::En,
         }
     }
 }

@@ -83,7 +83,7 @@ pub(crate) fn of_call(
         cx.agent_id = shortened(client.name);
         cx.agent_version = shortened(client.version);
     }
-    cx.lang = meta("openai/locale").map_or(Lang::En, Lang::of_locale);
+    cx.lang = meta("openai/locale").map_or(server.kernel.settings().lang, Lang::of_locale);
     cx.dry_run = request.meta.get("panoply/dryRun") == Some(&Value::Bool(true));
     cx.idempotency_key = idempotency_key(request.meta.get("panoply/idempotencyKey"))?;
     cx.cancel = request.ct.child_token();

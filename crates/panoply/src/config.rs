@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use panoply_contract::context::Lang;
 use panoply_contract::kernel::Offer;
 use serde::Deserialize;
 
@@ -29,6 +30,8 @@ pub struct Config {
     pub offer: Offer,
     /// Whether mutations are hidden.
     pub read_only: bool,
+    /// The language of replies to calls that ask for none.
+    pub lang: Lang,
     /// What is logged; each command has its own default.
     pub log: Option<String>,
     /// How it is logged; each command has its own default.
@@ -112,6 +115,7 @@ impl Config {
             packs: words(env_vars::PACKS).unwrap_or(file.packs),
             offer: tools.or(file.tools).map_or(Offer::Core, Offer::from),
             read_only: read_only.unwrap_or(file.read_only),
+            lang: file.lang.map_or(Lang::En, Lang::from),
             log: environment.text(env_vars::LOG).or(file.log),
             log_format: format.or(file.log_format),
             listen: listen.or(file.http.listen).unwrap_or(LISTEN),
@@ -146,11 +150,29 @@ struct File {
     packs: Vec<String>,
     tools: Option<ToolsOffer>,
     read_only: bool,
+    lang: Option<Language>,
     log: Option<String>,
     log_format: Option<LogFormat>,
     http: HttpTable,
     oauth: Option<OAuth>,
     pack: BTreeMap<String, toml::Table>,
+}
+
+/// A language in the file.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Language {
+    En,
+    Th,
+}
+
+impl From<Language> for Lang {
+    fn from(language: Language) -> Self {
+        match language {
+            Language::En => Self::En,
+            Language::Th => Self::Th,
+        }
+    }
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -268,6 +290,13 @@ mod tests {
         assert_eq!(config.offer, Offer::Core);
         assert_eq!(config.listen.to_string(), "127.0.0.1:8642");
         assert!(config.listen.ip().is_loopback() && !config.read_only && config.oauth.is_none());
+    }
+
+    #[test]
+    fn the_language_of_replies_can_be_set() {
+        assert_eq!(decide("", &[]).unwrap().lang, Lang::En);
+        assert_eq!(decide("lang = 'th'", &[]).unwrap().lang, Lang::Th);
+        assert!(decide("lang = 'fr'", &[]).unwrap_err().message().contains("fr"));
     }
 
     #[test]

@@ -134,6 +134,7 @@ fn settings(config: &Config, read_only: bool) -> Settings {
         service_version: env!("CARGO_PKG_VERSION"),
         offer: config.offer,
         read_only,
+        lang: config.lang,
         ..Settings::default()
     }
 }
