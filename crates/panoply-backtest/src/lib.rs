@@ -15,6 +15,7 @@ pub mod line;
 pub mod number;
 pub mod query;
 pub mod run;
+pub mod sample;
 pub mod scan;
 pub mod sealed;
 pub mod store;

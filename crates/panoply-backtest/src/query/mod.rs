@@ -3,6 +3,7 @@
 pub mod aggregate;
 pub mod cache;
 pub mod reader;
+pub mod reconcile;
 pub mod selection;
 pub mod sequence;
 pub mod snapshot;

@@ -1,17 +1,21 @@
 //! The tools of this pack. Which there are, and what they share.
 
 mod aggregate_metrics;
+mod compare_runs;
 mod describe_run;
 mod dialect;
 mod events;
+mod get_context;
 mod get_events_by_entity;
 mod get_events_by_type;
+mod get_state_delta;
 mod get_state_snapshot;
 mod get_validation_errors;
 mod handles;
 mod list_backtest_runs;
 mod page;
 mod query_event_sequence;
+mod reconcile_run;
 mod service;
 mod state;
 mod words;
@@ -43,5 +47,9 @@ pub fn pack(store: Arc<dyn Store>) -> Pack {
         .with(get_validation_errors::GetValidationErrors { backtests: own() })
         .with(list_backtest_runs::ListBacktestRuns { backtests: own() })
         .with(describe_run::DescribeRun { backtests: own() })
+        .with(get_state_delta::GetStateDelta { backtests: own() })
+        .with(compare_runs::CompareRuns { backtests: own() })
+        .with(reconcile_run::ReconcileRun { backtests: own() })
+        .with(get_context::GetContext { backtests: own() })
         .with_data_version(move || versions.version())
 }

@@ -10,6 +10,7 @@ use crate::event::Guid;
 use crate::query::cache::Cache;
 use crate::query::reader::SealedRun;
 use crate::run::{RunRecord, Status};
+use crate::sample;
 use crate::store::Store;
 use crate::timestamp::Timestamp;
 
@@ -31,8 +32,26 @@ impl Backtests {
         Arc::new(Self { store, cache: Cache::new(CACHE_BYTES), open: Mutex::default() })
     }
 
+    /// Every run, newest first, and the sample run at the end.
     pub(crate) fn runs(&self) -> Result<Vec<RunRecord>, ToolError> {
-        self.store.runs().map_err(tool_error)
+        let mut runs = self.store.runs().map_err(tool_error)?;
+        let sample = sample::store().runs().map_err(tool_error)?;
+        let is_new = |record: &RunRecord| runs.iter().all(|known| known.id != record.id);
+        let added: Vec<RunRecord> = sample.into_iter().filter(is_new).collect();
+        runs.extend(added);
+        Ok(runs)
+    }
+
+    /// A run and the store that has it: the user's own, or else the sample's.
+    fn known(&self, id: Guid) -> Result<Option<(RunRecord, &dyn Store)>, LogError> {
+        if let Some(record) = self.store.run(id)? {
+            return Ok(Some((record, self.store.as_ref())));
+        }
+        if id != sample::ID {
+            return Ok(None);
+        }
+        let store: &dyn Store = sample::store();
+        Ok(store.run(id)?.map(|record| (record, store)))
     }
 
     pub(crate) fn version(&self) -> u64 {
@@ -42,7 +61,8 @@ impl Backtests {
     /// A sealed run; an open one is not there yet.
     pub(crate) fn run(&self, id: &str) -> Result<Arc<SealedRun>, ToolError> {
         let guid = Guid::parse(id).ok_or_else(|| not_found(id))?;
-        let record = self.store.run(guid).map_err(tool_error)?.ok_or_else(|| not_found(id))?;
+        let known = self.known(guid).map_err(tool_error)?;
+        let (record, store) = known.ok_or_else(|| not_found(id))?;
         if record.status == Status::Running {
             return Err(ToolError::not_found(
                 "RUN_NOT_FOUND",
@@ -57,7 +77,7 @@ impl Backtests {
         if let Some(run) = open.get(&guid) {
             return Ok(Arc::clone(run));
         }
-        let blobs = self.store.sealed(guid).map_err(tool_error)?;
+        let blobs = store.sealed(guid).map_err(tool_error)?;
         let run = SealedRun::open(guid, blobs, Arc::clone(&self.cache)).map_err(tool_error)?;
         let run = Arc::new(run);
         if open.len() >= MOST_OPEN {

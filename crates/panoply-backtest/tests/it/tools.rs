@@ -181,3 +181,84 @@ async fn the_time_a_query_took_is_told_and_not_hashed() {
     }
     assert_eq!(hashes[0], hashes[1]);
 }
+
+#[tokio::test]
+async fn a_run_is_described_in_four_hundred_tokens() {
+    let kernel = kernel(REAL.clone());
+    let answer = ask(&kernel, "describe_run", json!({"runId": RUN_A})).await.unwrap();
+    let size = answer.to_string().len();
+    assert!(size <= 1600, "{size} bytes: {answer}");
+    assert_eq!(answer["symbols"], json!(["GBPUSD", "EURUSD", "AUDUSD", "ZZZUSD"]));
+    assert!(
+        answer["paths"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|path| { path.as_str().unwrap().starts_with("TradeExecution.$.Price") })
+    );
+}
+
+#[tokio::test]
+async fn the_sample_run_is_there_on_a_fresh_machine() {
+    let empty = std::sync::Arc::new(panoply_backtest::store::memory::MemoryStore::default());
+    let kernel = kernel(empty);
+    let runs = ask(&kernel, "list_backtest_runs", json!({})).await.unwrap();
+    assert_eq!(runs["runs"][0]["runId"], RUN_A);
+    assert_eq!(runs["runs"][0]["events"], 7923);
+    let page = ask(&kernel, "get_events_by_type", trades(json!({"pageSize": 1}))).await.unwrap();
+    assert_eq!(page["metadata"]["totalCount"], 144);
+}
+
+#[tokio::test]
+async fn reconciling_finds_the_updates_that_were_taken_out_and_the_engines_truth() {
+    let kernel = kernel(REAL.clone());
+    let books = ask(&kernel, "reconcile_run", json!({"runId": RUN_A})).await.unwrap();
+    let realized: f64 = books["securities"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|own| own["realizedFromFills"].as_f64().unwrap())
+        .sum();
+    // The engine's balance went from 1,000,000 to 988,156.90; engines round every booking.
+    assert!((realized + 11_843.10).abs() < 5.0, "{realized}");
+    // backtesting.py: 94 trades, profit 608,155.78.
+    let other =
+        ask(&kernel, "reconcile_run", json!({"runId": crate::helpers::RUN_B})).await.unwrap();
+    assert_eq!(other["agrees"], true, "{other}");
+    let profit = other["securities"][0]["realizedFromFills"].as_f64().unwrap();
+    assert!((profit - 608_155.78).abs() < 0.05, "{profit}");
+}
+
+#[tokio::test]
+async fn a_delta_is_the_difference_of_two_snapshots() {
+    let kernel = kernel(REAL.clone());
+    let (start, end) = ("2017-05-16T00:00:00Z", "2017-05-17T00:00:00Z");
+    let at = |moment: &str| {
+        ask(&kernel, "get_state_snapshot", json!({"runId": RUN_A, "timestamp": moment}))
+    };
+    let (before, after) = (at(start).await.unwrap(), at(end).await.unwrap());
+    let delta = ask(
+        &kernel,
+        "get_state_delta",
+        json!({"runId": RUN_A, "startTime": start, "endTime": end}),
+    );
+    let delta = delta.await.unwrap();
+    let total = |snapshot: &Value| snapshot["state"]["pnl"]["total"].as_f64().unwrap();
+    let change = delta["pnl"]["total"].as_f64().unwrap();
+    assert!((change - (total(&after) - total(&before))).abs() < 1e-6, "{delta}");
+    assert!(delta["events"]["MarketDataEvent"].as_u64().unwrap() > 0);
+}
+
+#[tokio::test]
+async fn two_runs_stand_side_by_side() {
+    let kernel = kernel(REAL.clone());
+    let arguments = json!({"runId": RUN_A, "otherRunId": crate::helpers::RUN_B});
+    let compared = ask(&kernel, "compare_runs", arguments).await.unwrap();
+    assert_eq!(compared["configurationDiffers"], true);
+    let row = |name: &str| {
+        let rows = compared["figures"].as_array().unwrap().iter();
+        rows.clone().find(|row| row["figure"] == name).unwrap().clone()
+    };
+    assert_eq!(row("events")["difference"], json!(2712.0 - 7923.0));
+    assert_eq!(row("TradeExecution events")["second"], json!(188.0));
+}

@@ -1,0 +1,49 @@
+//! The run that ships with the program, so that the first question works on a fresh machine.
+
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use crate::event::Guid;
+use crate::import::{Import, native};
+use crate::run::RunHeader;
+use crate::store::Store;
+use crate::store::memory::MemoryStore;
+use crate::timestamp::Timestamp;
+
+/// Its name.
+pub const ID: Guid = Guid::new(0xd91a_7ddb_8986_54b3_8bd4_42d1_dab9_869e);
+
+const LINES: &[u8] = include_bytes!("../../../data/backtest/ema_cross.jsonl.zst");
+const HEADER: &str = include_str!("../../../data/backtest/ema_cross.run.json");
+
+/// A store with the sample run, sealed the first time it is asked for.
+pub fn store() -> &'static MemoryStore {
+    static STORE: LazyLock<Arc<MemoryStore>> = LazyLock::new(|| {
+        let store = Arc::new(MemoryStore::default());
+        // The lines are ours and tests read them; a program without its sample still works.
+        let _ = fill(Arc::clone(&store) as Arc<dyn Store>);
+        store
+    });
+    &STORE
+}
+
+fn fill(store: Arc<dyn Store>) -> Option<()> {
+    let header: RunHeader = serde_json::from_str(HEADER).ok()?;
+    let lines = zstd::decode_all(LINES).ok()?;
+    let clock = Arc::new(|| Duration::ZERO);
+    let mut import = Import::new(store, Some(ID), header, Timestamp::from_nanos(0), clock);
+    native::read(lines.as_slice(), &mut import, &mut |_| {}, &|| false).ok()?;
+    import.seal(&mut |_, _| {}, &|| false).ok().map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sample_is_whole() {
+        let record = store().run(ID).unwrap().unwrap();
+        assert_eq!(record.events, 7923);
+        assert_eq!(record.header.strategy_name.as_deref(), Some("EMAX"));
+    }
+}

@@ -1,0 +1,172 @@
+//! `compare_runs`: two runs side by side.
+
+use std::sync::Arc;
+
+use panoply_contract::prelude::*;
+
+use super::service::{Backtests, tool_error};
+use super::words::RunId;
+use super::{page, state};
+use crate::event::EventType;
+use crate::query::aggregate::Question;
+use crate::query::reader::SealedRun;
+use crate::query::snapshot::View;
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "compare_runs",
+    title: "Compare two runs",
+    description: Description {
+        does: "Compares two backtest runs side by side: events by type, profit and loss at the end, trades, commissions and what differs in their configuration.",
+        when: "Use this when a change of the strategy or of its settings gave another result and you want to know where it shows.",
+        returns: "Returns one row for each figure with its value in both runs and the difference.",
+        asks: &["How does this run differ from the last one?", "Did the new parameters trade more?"],
+    },
+    version: "1.0.0",
+    aliases: &["backtest_compare_runs"],
+    permissions: &["backtests:read"],
+    category: Category::Analysis,
+    response_time: ResponseTime::Medium,
+    cache: CachePolicy::For(Duration::from_secs(3600)),
+    idempotent: true,
+    data: &["backtests"],
+    examples: &[
+        Example {
+            shows: "a run with itself",
+            params: r#"{"runId": "d91a7ddb-8986-54b3-8bd4-42d1dab9869e", "otherRunId": "d91a7ddb-8986-54b3-8bd4-42d1dab9869e"}"#,
+            expect: Expect::Data(r#"{"configurationDiffers": false}"#),
+        },
+    ],
+    tags: &["backtest", "comparison"],
+    rate_limit: None,
+    deprecated: None,
+    annotations: Annotations::CLOSED,
+    listing: Listing::Extra,
+    widget: None,
+}
+.checked();
+
+/// Which runs.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Params {
+    /// Unique identifier of the backtest run (GUID).
+    run_id: RunId,
+    /// The run to compare it with (GUID).
+    other_run_id: RunId,
+}
+
+/// Two runs side by side.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Output {
+    /// One row a figure.
+    figures: Vec<Row>,
+    /// Whether the strategies' configurations differ, as far as they are known.
+    configuration_differs: bool,
+    /// Which runs.
+    metadata: ComparisonMetadata,
+}
+
+/// A figure of both runs.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Row {
+    /// What it is.
+    figure: String,
+    /// In the first run; null when it has none.
+    first: Option<f64>,
+    /// In the second run; null when it has none.
+    second: Option<f64>,
+    /// Second less first.
+    difference: Option<f64>,
+}
+
+/// Which runs.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct ComparisonMetadata {
+    /// The first.
+    run_id: String,
+    /// The second.
+    other_run_id: String,
+}
+
+/// The figures of one run, by name.
+fn figures(run: &SealedRun, cx: &CallContext) -> Result<Vec<(String, Option<f64>)>, ToolError> {
+    let stop = || cx.cancel.is_cancelled();
+    let head = run.head();
+    let mut found = vec![("events".to_owned(), Some(f64::from(head.events)))];
+    for kind in EventType::ALL {
+        found.push((format!("{kind} events"), Some(head.count_of(*kind) as f64)));
+    }
+    for (name, path) in
+        [("traded quantity", "Quantity"), ("commission", "Commission"), ("slippage", "Slippage")]
+    {
+        let range = run.between(None, None).map_err(tool_error)?;
+        let question = Question { event_type: EventType::TradeExecution, path, range };
+        let (_, stats) = run.aggregate(&question, &stop).map_err(tool_error)?;
+        found.push((name.to_owned(), (stats.count > 0).then(|| stats.sum.to_f64())));
+    }
+    let view = View { symbol: None, indicators: false, orders: Some(0) };
+    let end = run.snapshot_at(head.events.checked_sub(1), &view, &stop).map_err(tool_error)?;
+    let pnl = state::pnl(&end);
+    found.push(("profit and loss".to_owned(), Some(pnl.total)));
+    found.push(("realized".to_owned(), Some(pnl.realized)));
+    found.push(("unrealized".to_owned(), Some(pnl.unrealized)));
+    found.push(("open orders at the end".to_owned(), Some(end.open_orders as f64)));
+    found.push(("events with errors".to_owned(), Some(head.problems[0] as f64)));
+    Ok(found)
+}
+
+/// See the module.
+pub(crate) struct CompareRuns {
+    pub(crate) backtests: Arc<Backtests>,
+}
+
+impl Tool for CompareRuns {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+        let first = self.backtests.run(&params.run_id.0)?;
+        let second = self.backtests.run(&params.other_run_id.0)?;
+        let rows: Vec<Row> = figures(&first, cx)?
+            .into_iter()
+            .zip(figures(&second, cx)?)
+            .map(|((figure, first), (_, second))| Row {
+                figure,
+                first,
+                second,
+                difference: first.zip(second).map(|(first, second)| second - first),
+            })
+            .collect();
+        let headers = (&first.head().header, &second.head().header);
+        let differs = headers.0.config != headers.1.config
+            || headers.0.strategy_config_hash != headers.1.strategy_config_hash;
+        let different = rows.iter().filter(|row| row.first != row.second).count();
+        let text = format!("{different} of {} figures differ.", rows.len());
+        let show =
+            |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
+        let table = rows.iter().fold(
+            Table::new(["figure", "first", "second", "difference"]),
+            |table, row| {
+                table.row([
+                    row.figure.clone(),
+                    show(row.first),
+                    show(row.second),
+                    show(row.difference),
+                ])
+            },
+        );
+        let metadata = ComparisonMetadata {
+            run_id: first.id().to_string(),
+            other_run_id: second.id().to_string(),
+        };
+        let data = Output { figures: rows, configuration_differs: differs, metadata };
+        let source = Source::new(SourceClass::Exact, format!("sealed run {}", second.id()));
+        Ok(Reply::new(data, text, page::evidence(&first).and_source(source)).table(table))
+    }
+}

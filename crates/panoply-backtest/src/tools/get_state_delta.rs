@@ -1,0 +1,262 @@
+//! `get_state_delta`: what changed in the state between two moments.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use panoply_contract::prelude::*;
+use serde_json::Value;
+
+use super::events::token_value;
+use super::service::{Backtests, moment, period, tool_error};
+use super::words::RunId;
+use super::{page, state};
+use crate::event::EventType;
+use crate::number::{Number, Sum};
+use crate::query::reader::StoredEvent;
+use crate::query::selection::{Entity, Filter};
+use crate::query::snapshot::{Snapshot, View};
+use crate::scan;
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "get_state_delta",
+    title: "State delta",
+    description: Description {
+        does: "Shows what changed in the state of a strategy between two moments: positions, profit and loss, orders opened and closed.",
+        when: "Use this when asking what happened over a period without reading its events, such as a day with a loss.",
+        returns: "Returns each position that changed with its figures before and after, the change of profit and loss, and the events by type in between.",
+        asks: &["What changed on 16 May?", "Which positions lost money between these two times?"],
+    },
+    version: "1.0.0",
+    aliases: &["backtest_get_state_delta"],
+    permissions: &["backtests:read"],
+    category: Category::Analysis,
+    response_time: ResponseTime::Medium,
+    cache: CachePolicy::For(Duration::from_secs(3600)),
+    idempotent: true,
+    data: &["backtests"],
+    examples: &[
+        Example {
+            shows: "a day of the sample run",
+            params: r#"{"runId": "d91a7ddb-8986-54b3-8bd4-42d1dab9869e", "startTime": "2017-04-27T00:00:00Z", "endTime": "2017-04-28T00:00:00Z"}"#,
+            expect: Expect::Data(r#"{"runId": "d91a7ddb-8986-54b3-8bd4-42d1dab9869e"}"#),
+        },
+    ],
+    tags: &["backtest", "state"],
+    rate_limit: None,
+    deprecated: None,
+    annotations: Annotations::CLOSED,
+    listing: Listing::Extra,
+    widget: None,
+}
+.checked();
+
+/// Between which moments.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Params {
+    /// Unique identifier of the backtest run (GUID).
+    run_id: RunId,
+    /// The earlier moment, ISO 8601; its own events count as before.
+    #[schemars(length(max = 64))]
+    start_time: String,
+    /// The later moment, ISO 8601; its own events are included.
+    #[schemars(length(max = 64))]
+    end_time: String,
+    /// Only this security, in either case.
+    #[schemars(length(max = 200))]
+    security_symbol: Option<String>,
+}
+
+/// What changed.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Output {
+    /// The run.
+    run_id: String,
+    /// Positions that changed.
+    positions: Vec<PositionChange>,
+    /// Change of profit and loss.
+    pnl: PnlChange,
+    /// Orders active at the end that were not at the start.
+    orders_opened: Vec<String>,
+    /// Orders active at the start that are not at the end.
+    orders_closed: Vec<String>,
+    /// Events in between, by type.
+    events: BTreeMap<String, u64>,
+    /// What was left out.
+    metadata: DeltaMetadata,
+}
+
+/// A position that changed.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct PositionChange {
+    /// The security.
+    security_symbol: String,
+    /// The quantity before; null when there was no position yet.
+    quantity_before: Value,
+    /// The quantity after.
+    quantity_after: Value,
+    /// By how much the realized profit changed.
+    realized_change: f64,
+    /// By how much the unrealized profit changed.
+    unrealized_change: f64,
+}
+
+/// Change of profit and loss.
+#[derive(Debug, Serialize, JsonSchema)]
+struct PnlChange {
+    /// Of both together.
+    total: f64,
+    /// Of what is locked in.
+    realized: f64,
+    /// Of what is not.
+    unrealized: f64,
+}
+
+/// What was left out.
+#[derive(Debug, Serialize, JsonSchema)]
+struct DeltaMetadata {
+    /// Whether something was left out because the reply was full.
+    truncated: bool,
+}
+
+/// Positions and orders shown at most.
+const MOST: usize = 200;
+
+fn figure(event: Option<&StoredEvent>, name: &str) -> Sum {
+    let token = event.and_then(|event| scan::member(event.properties(), name));
+    let mut sum = Sum::ZERO;
+    if let Some(number) = token.and_then(|token| token.number_text()).and_then(Number::parse) {
+        sum.add(number);
+    }
+    sum
+}
+
+fn change(after: Sum, before: Sum) -> f64 {
+    let mut difference = after;
+    difference.merge(before.negated());
+    difference.to_f64()
+}
+
+fn positions(before: &Snapshot, after: &Snapshot) -> Vec<PositionChange> {
+    let earlier: BTreeMap<&str, &StoredEvent> =
+        before.positions.iter().map(|(symbol, event)| (symbol.as_str(), event)).collect();
+    let changed = after.positions.iter().filter(|(symbol, event)| {
+        earlier.get(symbol.as_str()).is_none_or(|known| known.seq() != event.seq())
+    });
+    changed
+        .map(|(symbol, event)| {
+            let known = earlier.get(symbol.as_str()).copied();
+            let quantity = |event: &StoredEvent| {
+                scan::member(event.properties(), "Quantity").map_or(Value::Null, token_value)
+            };
+            PositionChange {
+                security_symbol: symbol.clone(),
+                quantity_before: known.map_or(Value::Null, quantity),
+                quantity_after: quantity(event),
+                realized_change: change(
+                    figure(Some(event), "RealizedPnL"),
+                    figure(known, "RealizedPnL"),
+                ),
+                unrealized_change: change(
+                    figure(Some(event), "UnrealizedPnL"),
+                    figure(known, "UnrealizedPnL"),
+                ),
+            }
+        })
+        .collect()
+}
+
+/// Ids of orders in `these` and not in `those`.
+fn only_in(these: &Snapshot, those: &Snapshot) -> Vec<String> {
+    let known: BTreeSet<&str> = those.orders.iter().map(|order| order.id.as_str()).collect();
+    let own = these.orders.iter().filter(|order| !known.contains(order.id.as_str()));
+    own.map(|order| order.id.clone()).collect()
+}
+
+/// See the module.
+pub(crate) struct GetStateDelta {
+    pub(crate) backtests: Arc<Backtests>,
+}
+
+impl Tool for GetStateDelta {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+        let run = self.backtests.run(&params.run_id.0)?;
+        period(&run, Some(&params.start_time), Some(&params.end_time), cx)?;
+        let (start, end) =
+            (moment("startTime", &params.start_time)?, moment("endTime", &params.end_time)?);
+        let stop = || cx.cancel.is_cancelled();
+        let symbol = params.security_symbol.as_deref().filter(|symbol| !symbol.is_empty());
+        let view = View { symbol, indicators: false, orders: Some(state::MOST_ORDERS) };
+        let before = run.snapshot(start, &view, &stop).map_err(tool_error)?;
+        let after = run.snapshot(end, &view, &stop).map_err(tool_error)?;
+        let range = before.seq.map_or(0, |seq| seq + 1)..after.seq.map_or(0, |seq| seq + 1);
+        let mut events = BTreeMap::new();
+        for kind in EventType::ALL {
+            let filter = Filter {
+                types: vec![*kind],
+                entity: symbol.map(|symbol| (Entity::Symbol, symbol.to_owned())),
+                ..Filter::default()
+            };
+            let total = run.select(&filter, range.clone()).map_err(tool_error)?.total();
+            if total > 0 {
+                events.insert(kind.to_string(), total);
+            }
+        }
+        let (mut changed, mut opened, mut closed) =
+            (positions(&before, &after), only_in(&after, &before), only_in(&before, &after));
+        let truncated = changed.len() > MOST
+            || opened.len() > MOST
+            || closed.len() > MOST
+            || before.open_orders > before.orders.len()
+            || after.open_orders > after.orders.len();
+        changed.truncate(MOST);
+        opened.truncate(MOST);
+        closed.truncate(MOST);
+        let realized = change(after.pnl.realized, before.pnl.realized);
+        let unrealized = change(after.pnl.unrealized, before.pnl.unrealized);
+        let mut total = after.pnl.realized;
+        for part in
+            [after.pnl.unrealized, before.pnl.realized.negated(), before.pnl.unrealized.negated()]
+        {
+            total.merge(part);
+        }
+        let text = format!(
+            "Between {start} and {end}: profit and loss changed by {}, {} positions changed, {} orders opened and {} closed.",
+            total.to_f64(),
+            changed.len(),
+            opened.len(),
+            closed.len()
+        );
+        let table = changed.iter().fold(
+            Table::new(["symbol", "before", "after", "realized", "unrealized"]),
+            |table, position| {
+                table.row([
+                    position.security_symbol.clone(),
+                    position.quantity_before.to_string(),
+                    position.quantity_after.to_string(),
+                    position.realized_change.to_string(),
+                    position.unrealized_change.to_string(),
+                ])
+            },
+        );
+        let data = Output {
+            run_id: run.id().to_string(),
+            positions: changed,
+            pnl: PnlChange { total: total.to_f64(), realized, unrealized },
+            orders_opened: opened,
+            orders_closed: closed,
+            events,
+            metadata: DeltaMetadata { truncated },
+        };
+        Ok(Reply::new(data, text, page::evidence(&run)).table(table))
+    }
+}
