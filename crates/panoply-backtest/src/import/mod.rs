@@ -1,5 +1,9 @@
 //! Imports: from files of engines to events of runs.
 
+pub mod backtesting_py;
+mod csv;
+mod draft;
+pub mod lean;
 pub mod native;
 
 use std::collections::BTreeMap;

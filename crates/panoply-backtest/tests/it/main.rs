@@ -9,6 +9,7 @@
 
 mod golden;
 mod helpers;
+mod importers;
 mod ingest;
 mod limits;
 mod tools;
