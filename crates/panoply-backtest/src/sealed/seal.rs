@@ -486,10 +486,12 @@ impl<'a> Writer<'a> {
             if columns.len() <= place {
                 columns.resize_with(place + 1, || None);
             }
-            let own = columns.iter().flatten().count();
+            // Only a new property has to be counted; this runs for every number of the log.
+            let is_new = columns.get(place).is_some_and(Option::is_none);
+            let too_many = is_new && columns.iter().flatten().count() >= MOST_COLUMNS;
             let Some(slot) = columns.get_mut(place) else { return Ok(()) };
-            if slot.is_none() {
-                if own >= MOST_COLUMNS {
+            if is_new {
+                if too_many {
                     *overflow = true;
                     return Ok(());
                 }

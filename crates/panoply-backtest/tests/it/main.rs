@@ -7,6 +7,7 @@
     reason = "helpers of tests may fail as tests do"
 )]
 
+mod crash;
 mod golden;
 mod helpers;
 mod importers;
