@@ -182,7 +182,6 @@ fn put_card(
         data.insert("lrt".to_owned(), (last / SECOND).into());
     }
     let in_steps = matches!(schedule.phase, Phase::Learning | Phase::Relearning);
-    let ease = if card.ease == 0 && schedule.phase != Phase::New { 2500 } else { card.ease };
     let sql = "INSERT INTO cards VALUES (?, ?, ?, ?, ?, -1, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?)";
     connection.prepare_cached(sql)?.execute(rusqlite::params![
         card.id.0,
@@ -194,7 +193,7 @@ fn put_card(
         queue,
         due,
         schedule.interval_days,
-        ease,
+        card.ease,
         card.reps,
         card.lapses,
         i64::from(in_steps),

@@ -22,11 +22,6 @@ pub fn like(text: &str) -> String {
 
 /// For a regular expression: everything else is taken literally.
 pub fn regex(text: &str) -> String {
-    regex_with(text, ".")
-}
-
-/// As `regex`, with another expression for "any character".
-pub fn regex_with(text: &str, any: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars();
     while let Some(letter) = letters.next() {
@@ -37,10 +32,9 @@ pub fn regex_with(text: &str, any: &str) -> String {
                 }
             }
             '*' => {
-                out.push_str(any);
-                out.push('*');
+                out.push_str(".*");
             }
-            '_' => out.push_str(any),
+            '_' => out.push('.'),
             other => out.push_str(&regex::escape(other.encode_utf8(&mut [0; 4]))),
         }
     }

@@ -23,11 +23,6 @@ pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
         let regex = compiled(context)?;
         Ok(regex.is_match(text(context, 1)?))
     })?;
-    // Whether any field of a note matches, each by itself.
-    connection.create_scalar_function("any_field_matches", 2, flags, |context| {
-        let regex = compiled(context)?;
-        Ok(text(context, 1)?.split(FIELD_SEPARATOR).any(|field| regex.is_match(field)))
-    })?;
     connection.create_scalar_function("field", 2, flags, |context| {
         let place = usize::try_from(context.get::<i64>(1)?).unwrap_or(usize::MAX);
         Ok(text(context, 0)?.split(FIELD_SEPARATOR).nth(place).unwrap_or_default().to_owned())

@@ -7,7 +7,7 @@ use super::functions::unaccented;
 use super::read::Value;
 use crate::fsrs::DAY;
 use crate::ids::CardId;
-use crate::note::{FIELD_SEPARATOR, checksum};
+use crate::note::checksum;
 use crate::numbers::whole;
 use crate::problem::Problem;
 use crate::search::{Comparison, Matching, Node, Property, State, Test, pattern};
@@ -93,17 +93,14 @@ impl Clause<'_> {
                     [text.clone(), text],
                 );
             }
-            Test::Regex(text) => {
-                self.with("any_field_matches(?, n.fields)", [format!("(?i){text}")]);
-            }
+            // Anki looks at the note as one text, so a match may reach from field to field.
+            Test::Regex(text) => self.with("n.fields REGEXP ?", [format!("(?i){text}")]),
             Test::Unaccented(text) => self.with(
                 "unaccented(n.fields) LIKE ? ESCAPE '\\'",
                 [format!("%{}%", pattern::like(&unaccented(text)))],
             ),
             Test::Word(text) => {
-                let any = format!("[^{FIELD_SEPARATOR}]");
-                let word = pattern::regex_with(text, &any);
-                self.with("any_field_matches(?, n.fields)", [format!(r"(?i)\b{word}\b")]);
+                self.with("n.fields REGEXP ?", [format!(r"(?i)\b{}\b", pattern::regex(text))]);
             }
             Test::Field { name, value } => self.field(name, value)?,
             Test::Deck(name) => self.deck(name)?,
