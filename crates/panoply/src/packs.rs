@@ -12,8 +12,12 @@ use crate::failure::Failure;
 pub const ALL: &[Known] = &[
     Known { name: "rmf", about: "Thai Retirement Mutual Funds", make: Some(rmf) },
     Known { name: "cgt", about: "UK Capital Gains Tax", make: Some(cgt) },
-    Known { name: "backtest", about: "debugging trading strategies from event logs", make: None },
-    Known { name: "noema", about: "cards, decks and reviews for learners", make: None },
+    Known {
+        name: "backtest",
+        about: "debugging trading strategies from event logs",
+        make: Some(backtest),
+    },
+    Known { name: "noema", about: "cards, decks and reviews for learners", make: Some(noema) },
     Known { name: "ttm", about: "Thai traditional medicine", make: None },
     #[cfg(feature = "conformance")]
     Known {
@@ -132,6 +136,35 @@ fn cgt(config: &PackConfig) -> Result<Pack, Failure> {
     let settings =
         config.settings.clone().try_into().map_err(|error| bad_settings("cgt", &error))?;
     panoply_cgt::tools::pack(&settings).map_err(|error| bad_settings("cgt", &error))
+}
+
+fn noema(config: &PackConfig) -> Result<Pack, Failure> {
+    use panoply_noema::{store::SqliteStore, tools};
+    no_settings("noema", config)?;
+    let failed = |error: &dyn std::fmt::Display| Failure::work(format!("the cards: {error}"));
+    let store = match &config.data {
+        Data::Kept(folder) => SqliteStore::open(&folder.join("noema.db"))
+            .map_err(|error| failed(&error).hint("run `panoply doctor`"))?,
+        Data::Forgotten => SqliteStore::in_memory().map_err(|error| failed(&error))?,
+        Data::Sample => tools::sample::store().map_err(|error| failed(&error))?,
+    };
+    Ok(tools::pack(Arc::new(store)))
+}
+
+fn backtest(config: &PackConfig) -> Result<Pack, Failure> {
+    no_settings("backtest", config)?;
+    Ok(panoply_backtest::tools::pack(backtest_store(config.file("backtest.db"))?))
+}
+
+/// Runs in this catalog, or in memory.
+pub(crate) fn backtest_store(
+    catalog: Option<PathBuf>,
+) -> Result<Arc<dyn panoply_backtest::store::Store>, Failure> {
+    use panoply_backtest::store::{memory::MemoryStore, sqlite::SqliteStore};
+    let Some(catalog) = catalog else { return Ok(Arc::new(MemoryStore::default())) };
+    let store = SqliteStore::open(&catalog)
+        .map_err(|error| Failure::work(format!("the backtest runs cannot be opened: {error}")))?;
+    Ok(Arc::new(store))
 }
 
 fn bad_settings(pack: &str, error: &dyn std::error::Error) -> Failure {

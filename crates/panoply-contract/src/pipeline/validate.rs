@@ -19,7 +19,7 @@ const LONGEST_SEEN: usize = 120;
 pub(super) fn validate<'a>(call: &'a Call<'_>) -> Result<Cow<'a, Value>, ToolError> {
     let input = without_nulls(&call.input, &call.entry.input_schema);
     if call.entry.input.is_valid(&input) {
-        return Ok(input);
+        return Ok(with_whole_numbers(input));
     }
     Err(invalid(call.entry, problems(call.entry, &input)))
 }
@@ -84,6 +84,46 @@ fn without_nulls<'a>(input: &'a Value, schema: &Value) -> Cow<'a, Value> {
         .iter()
         .filter(|(name, value)| !value.is_null() || required.contains(&name.as_str()));
     Cow::Owned(Value::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect()))
+}
+
+/// To a schema `2.0` is an integer, to the typed parameters it is not.
+fn with_whole_numbers(input: Cow<'_, Value>) -> Cow<'_, Value> {
+    if !has_whole_float(&input) {
+        return input;
+    }
+    let mut input = input.into_owned();
+    write_whole(&mut input);
+    Cow::Owned(input)
+}
+
+fn has_whole_float(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => whole(number).is_some(),
+        Value::Array(items) => items.iter().any(has_whole_float),
+        Value::Object(members) => members.values().any(has_whole_float),
+        Value::Null | Value::Bool(_) | Value::String(_) => false,
+    }
+}
+
+fn write_whole(value: &mut Value) {
+    match value {
+        Value::Number(number) => {
+            if let Some(integer) = whole(number) {
+                *number = integer.into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(write_whole),
+        Value::Object(members) => members.values_mut().for_each(write_whole),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
+}
+
+/// The integer that a float is, where a double holds it exactly.
+fn whole(number: &serde_json::Number) -> Option<i64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let float = number.as_f64().filter(|float| number.is_f64() && float.abs() <= EXACT)?;
+    #[expect(clippy::cast_possible_truncation, reason = "whole and small enough, as just checked")]
+    (float.fract() == 0.0).then_some(float as i64)
 }
 
 fn problems(entry: &ToolEntry, input: &Value) -> Vec<Problem> {

@@ -55,6 +55,17 @@ async fn an_optional_argument_that_is_null_counts_as_not_given() {
 }
 
 #[tokio::test]
+async fn a_whole_number_may_be_written_with_a_point() {
+    let (kernel, _) = sample_kernel();
+    structured(
+        &call(&kernel, serde_json::from_str(r#"{"text": "x", "howMany": 2.0}"#).unwrap()).await,
+    );
+    let reply =
+        call(&kernel, serde_json::from_str(r#"{"text": "x", "howMany": 2.5}"#).unwrap()).await;
+    assert_eq!(error(&reply)["details"]["problems"][0]["pointer"], "/howMany");
+}
+
+#[tokio::test]
 async fn an_input_over_the_cap_is_refused() {
     let clock = FixedClock::at(noon());
     let settings = Settings { largest_input: 100, ..Settings::default() };

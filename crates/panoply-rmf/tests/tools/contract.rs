@@ -1,7 +1,6 @@
 //! The pack keeps the contract: every tool against every line of the checklist.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use crate::common::{call, kernel};
 use panoply_contract::context::Caller;
@@ -105,57 +104,4 @@ async fn a_list_of_twenty_funds_fits_into_eight_kilobytes() {
         let whole = reply.to_string().len();
         assert!(whole <= 9 * 1024, "{arguments}: {whole} bytes with what hosts read");
     }
-}
-
-/// What the contract allows a call on average, and what we allow ourselves where it counts.
-const CONTRACT_AVERAGE: Duration = Duration::from_millis(500);
-const OUR_MEDIAN: Duration = Duration::from_millis(1);
-const OUR_LOAD: Duration = Duration::from_millis(30);
-
-#[tokio::test]
-#[expect(clippy::disallowed_methods, reason = "measures real time")]
-async fn calls_are_quick() {
-    let calls = [
-        ("get_rmf_funds", json!({})),
-        ("search_rmf_funds", json!({"category": "EQUITY"})),
-        ("get_rmf_fund_detail", json!({"fundCode": "ABAPAC-RMF"})),
-        ("get_rmf_fund_performance", json!({"period": "1y"})),
-        ("get_rmf_fund_nav_history", json!({"fundCode": "ABAPAC-RMF"})),
-        ("compare_rmf_funds", json!({"fundCodes": ["ABAPAC-RMF", "B-ASIARMF", "ERMF"]})),
-        ("get_rmf_peer_rank", json!({"fundCode": "ABAPAC-RMF"})),
-        ("get_rmf_risk_metrics", json!({"fundCode": "ABAPAC-RMF"})),
-        ("calc_rmf_tax_benefit", json!({"annualIncome": 1_200_000})),
-        ("get_rmf_data_status", json!({})),
-    ];
-    for (tool, arguments) in calls {
-        let mut times = Vec::new();
-        for _ in 0..5 {
-            // A new kernel has kept no replies.
-            let kernel = kernel();
-            let started = Instant::now();
-            call(&kernel, tool, arguments.clone()).await;
-            times.push(started.elapsed());
-        }
-        times.sort_unstable();
-        let median = times[times.len() / 2];
-        println!("{tool}: median {median:?}");
-        let allowed = if cfg!(debug_assertions) { CONTRACT_AVERAGE } else { OUR_MEDIAN };
-        assert!(median <= allowed, "{tool}: {median:?}");
-    }
-}
-
-#[test]
-#[expect(clippy::disallowed_methods, reason = "measures real time")]
-fn the_figures_are_read_quickly() {
-    let mut times: Vec<Duration> = (0..5)
-        .map(|_| {
-            let started = Instant::now();
-            assert_eq!(Shelf::bundled().unwrap().book().funds().len(), 403);
-            started.elapsed()
-        })
-        .collect();
-    times.sort_unstable();
-    println!("load: median {:?}", times[2]);
-    let allowed = if cfg!(debug_assertions) { CONTRACT_AVERAGE } else { OUR_LOAD };
-    assert!(times[2] <= allowed, "{:?}", times[2]);
 }

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::describe::find;
 use super::{LogReader, Session, block_on, start_log};
 use crate::arguments::{self, Given, Pair};
-use crate::cli::Call;
+use crate::cli::{Call, Language};
 use crate::failure::Failure;
 use crate::out::{BAD, FAINT, Out, say};
 use crate::world::House;
@@ -37,12 +37,47 @@ pub(super) fn run(call: &Call, session: &Session) -> Result<ExitCode, Failure> {
     let request = Request { tool: entry.spec.name, input, scope: &Scope::All };
     let envelope = block_on(pipeline::call(&house.kernel, request, context(call, &house.kernel)))?;
     house.close();
-    let mut out = Out::new();
-    let answered = if call.json {
-        print_json(&envelope, call.meta, &mut out)?
-    } else {
-        print(&envelope, &mut out)?
+    show(&envelope, call.json, call.meta)
+}
+
+/// A call whose arguments another command has put together, shown as `panoply call` shows it.
+pub(super) fn run_with(
+    session: &Session,
+    tool: &str,
+    input: Value,
+    json: bool,
+) -> Result<ExitCode, Failure> {
+    show(&answer(session, tool, input)?, json, false)
+}
+
+/// The answer to a call whose arguments another command has put together.
+pub(super) fn answer(session: &Session, tool: &str, input: Value) -> Result<Envelope, Failure> {
+    let config = session.config()?;
+    let _log = start_log(&config, LogReader::Person)?;
+    let house = House::open(&config)?;
+    let entry = find(&house.kernel, tool)?;
+    let call = Call {
+        tool: tool.to_owned(),
+        input: None,
+        arguments: Vec::new(),
+        files: Vec::new(),
+        json: false,
+        meta: false,
+        dry_run: false,
+        idempotency_key: None,
+        lang: Language::En,
     };
+    let request = Request { tool: entry.spec.name, input, scope: &Scope::All };
+    let envelope = block_on(pipeline::call(&house.kernel, request, context(&call, &house.kernel)))?;
+    house.close();
+    Ok(envelope)
+}
+
+/// Prints an answer. Status 1 when the tool said no.
+pub(super) fn show(envelope: &Envelope, json: bool, meta: bool) -> Result<ExitCode, Failure> {
+    let mut out = Out::new();
+    let answered =
+        if json { print_json(envelope, meta, &mut out)? } else { print(envelope, &mut out)? };
     out.finish()?;
     Ok(if answered { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -3,6 +3,7 @@
 
 mod audit;
 mod call;
+mod cgt;
 mod cgt_mcp;
 mod doctor;
 mod documents;

@@ -1,0 +1,229 @@
+//! `panoply noema`: replays histories of reviews, and takes collections in and out.
+
+use std::fs;
+use std::io::{self, IsTerminal as _, Write as _};
+use std::path::Path;
+use std::process::ExitCode;
+
+use panoply_noema::anki::{self, Limits};
+use panoply_noema::deck::DeckName;
+use panoply_noema::fsrs::replay::{Histories, Replayed, replay};
+use panoply_noema::insight;
+use panoply_noema::library::{self, DeckChanges, NewNote};
+use panoply_noema::problem::Problem;
+use panoply_noema::store::{NewAction, SqliteStore, Store};
+use panoply_noema::text::{self, TextFormat};
+
+use super::Session;
+use crate::cli::{Noema, NoemaExport, NoemaImport, NoemaReplay};
+use crate::failure::Failure;
+use crate::out::Out;
+use crate::world;
+
+/// Runs it.
+pub(super) fn run(noema: &Noema, session: &Session) -> Result<ExitCode, Failure> {
+    match noema {
+        Noema::Replay(arguments) => play(arguments)?,
+        Noema::Import(arguments) => take_in(arguments, session)?,
+        Noema::Export(arguments) => put_out(arguments, session)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn play(arguments: &NoemaReplay) -> Result<(), Failure> {
+    let bytes = read(&arguments.file)?;
+    let histories: Histories = serde_json::from_slice(&bytes).map_err(|error| {
+        Failure::work(format!("`{}` cannot be read: {error}", arguments.file.display()))
+            .hint("give it `sequences` with `reviews`, each with `at` and `rating`")
+    })?;
+    let replayed = replay(&histories).map_err(|error| Failure::work(error.to_string()))?;
+    let mut out = Out::new();
+    if arguments.json {
+        out.json(&replayed)?;
+    } else {
+        print(&replayed, &mut out)?;
+    }
+    out.finish()
+}
+
+fn print(replayed: &Replayed, out: &mut Out) -> Result<(), Failure> {
+    for sequence in &replayed.sequences {
+        out.line(&sequence.name)?;
+        for review in &sequence.reviews {
+            out.line(format_args!(
+                "  {:10}  stability {:10.3}  difficulty {:6.3}  due {}",
+                review.state.as_str(),
+                review.stability,
+                review.difficulty,
+                review.due
+            ))?;
+        }
+    }
+    Ok(())
+}
+
+fn take_in(arguments: &NoemaImport, session: &Session) -> Result<(), Failure> {
+    let bytes = read(&arguments.file)?;
+    let store = open(session)?;
+    let store: &dyn Store = &store;
+    let now = world::clock().now().as_microsecond();
+    let name = arguments.file.file_name().unwrap_or_default().to_string_lossy();
+    let summary = format!("imported `{name}`");
+    let action = NewAction { tool: "import-package", summary: &summary, at: now };
+    let mut bar = Bar { shown: io::stderr().is_terminal() };
+    let told = match text_format(&arguments.file) {
+        None => {
+            let package = anki::read(&bytes, Limits::default()).map_err(failed)?;
+            let (imported, id) = store
+                .change(&action, true, |ledger| {
+                    anki::import(ledger, &package, now, &mut |done, all| bar.show(done, all))
+                })
+                .map_err(failed)?;
+            for left_out in &package.left_out {
+                crate::out::say(format_args!("left out: {left_out}"));
+            }
+            format!(
+                "{} notes new, {} brought up to date, {} as they were; {} cards, {} reviews, {} media\ntake it back with: panoply call undo-action --arg actionId={id}",
+                imported.notes_added,
+                imported.notes_updated,
+                imported.notes_unchanged,
+                imported.cards,
+                imported.reviews,
+                imported.media
+            )
+        }
+        Some(format) => {
+            let content = String::from_utf8_lossy(&bytes);
+            let parsed = text::parse(&content, format);
+            let deck = arguments.deck.as_deref().unwrap_or("Imported");
+            let deck = DeckName::parse(deck).map_err(|error| Failure::usage(error.to_string()))?;
+            for bad in &parsed.bad {
+                crate::out::say(format_args!("row {}: {}", bad.row, bad.problem));
+            }
+            let (notes, id) = store
+                .change(&action, true, |ledger| {
+                    let deck = match library::deck_named(ledger, &deck)? {
+                        Some(deck) => deck,
+                        None => library::create_deck(ledger, &deck, DeckChanges::default(), now)?,
+                    };
+                    let mut notes = 0;
+                    for (_, note) in parsed.notes {
+                        let form = note.form();
+                        let fields =
+                            library::fields_of(form, note.front, note.back, &[], note.extra);
+                        let (note_type, tags) = (form.note_type().id, note.tags);
+                        library::add_note(
+                            ledger,
+                            NewNote {
+                                note_type,
+                                fields,
+                                tags,
+                                deck: deck.id,
+                                draft: false,
+                                source: None,
+                            },
+                            now,
+                        )?;
+                        notes += 1;
+                    }
+                    Ok(notes)
+                })
+                .map_err(failed)?;
+            format!(
+                "{notes} notes in `{deck}`\ntake it back with: panoply call undo-action --arg actionId={id}"
+            )
+        }
+    };
+    bar.clear();
+    let mut out = Out::new();
+    out.line(told)?;
+    out.finish()
+}
+
+fn put_out(arguments: &NoemaExport, session: &Session) -> Result<(), Failure> {
+    let store = open(session)?;
+    let store: &dyn Store = &store;
+    let now = world::clock().now().as_microsecond();
+    let deck = arguments.deck.as_deref().map(DeckName::parse).transpose();
+    let deck = deck.map_err(|error| Failure::usage(error.to_string()))?;
+    let mut bar = Bar { shown: io::stderr().is_terminal() };
+    let (bytes, notes) = store
+        .read(|records| {
+            let id = match &deck {
+                None => None,
+                Some(name) => Some(
+                    library::deck_named(records, name)?
+                        .ok_or_else(|| Problem::NoDeck(name.to_string()))?
+                        .id,
+                ),
+            };
+            let (decks, _) = insight::scope(records, id)?;
+            match text_format(&arguments.file) {
+                None => {
+                    let (bytes, exported) =
+                        anki::export(records, &decks, now, &mut |done, all| bar.show(done, all))?;
+                    Ok((bytes, exported.notes))
+                }
+                Some(format) => {
+                    let notes = library::as_text(records, &decks)?;
+                    Ok((text::write(&notes, format).into_bytes(), notes.len()))
+                }
+            }
+        })
+        .map_err(failed)?;
+    bar.clear();
+    fs::write(&arguments.file, &bytes).map_err(|error| {
+        Failure::work(format!("`{}` cannot be written: {error}", arguments.file.display()))
+    })?;
+    let mut out = Out::new();
+    out.line(format_args!("{notes} notes in {}", arguments.file.display()))?;
+    out.finish()
+}
+
+/// By the end of the name; what is not a text is a package.
+fn text_format(file: &Path) -> Option<TextFormat> {
+    match file.extension()?.to_str()?.to_lowercase().as_str() {
+        "csv" => Some(TextFormat::Csv),
+        "tsv" | "txt" => Some(TextFormat::Tsv),
+        "json" => Some(TextFormat::Json),
+        "md" | "markdown" => Some(TextFormat::Markdown),
+        _ => None,
+    }
+}
+
+fn open(session: &Session) -> Result<SqliteStore, Failure> {
+    let folder = session.home().folder.ok_or_else(|| {
+        Failure::work("this system does not say where a user's data go").hint("set PANOPLY_HOME")
+    })?;
+    SqliteStore::open(&panoply_store::Home::at(folder).pack("noema"))
+        .map_err(|error| Failure::work(error.to_string()).hint("run `panoply doctor`"))
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, Failure> {
+    fs::read(file)
+        .map_err(|error| Failure::work(format!("`{}` cannot be read: {error}", file.display())))
+}
+
+fn failed(problem: Problem) -> Failure {
+    Failure::work(problem.to_string())
+}
+
+/// A line on standard error that is written over itself.
+struct Bar {
+    shown: bool,
+}
+
+impl Bar {
+    fn show(&mut self, done: usize, all: usize) -> Result<(), Problem> {
+        if self.shown {
+            let _ = write!(io::stderr(), "\r{done} of {all}");
+        }
+        Ok(())
+    }
+
+    fn clear(&self) {
+        if self.shown {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+}

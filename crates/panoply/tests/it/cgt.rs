@@ -1,0 +1,54 @@
+//! `panoply cgt`: transactions on the command line.
+
+use crate::place::Place;
+
+const TRADES: &str = "2024-01-15 BUY AAPL 100 @ 150 USD FEES 10 USD\n2024-06-20 SELL AAPL 50 @ 180 USD FEES 5 USD\n2024-06-25 BUY AAPL 10 @ 170 USD\n";
+
+#[test]
+fn a_report_is_a_table_json_or_paper() {
+    let place = Place::new();
+    place.file("trades.cgt", TRADES);
+    // Figures of cgt-tool 0.14.3, reproduced by an exact model.
+    let said = place.run(&["cgt", "report", "trades.cgt", "--year", "2024"]).good();
+    assert!(said.contains("2024/25") && said.contains("994.16"), "{said}");
+    let json = place.run(&["cgt", "report", "trades.cgt", "--json"]).json();
+    assert_eq!(json["tax_years"][0]["net_gain"], "994.16");
+    let paper =
+        place.run(&["cgt", "report", "trades.cgt", "--pdf", "report.pdf", "--name", "A Person"]);
+    assert_eq!(paper.status, Some(0), "{paper:?}");
+    let bytes = std::fs::read(place.path("report.pdf")).unwrap();
+    assert!(bytes.starts_with(b"%PDF-") && bytes.ends_with(b"%%EOF\n"));
+    let again = place.run(&["cgt", "report", "trades.cgt", "--pdf", "report.pdf"]);
+    assert_eq!(again.status, Some(1), "nobody's report is overwritten: {again:?}");
+}
+
+#[test]
+fn trades_are_read_explained_and_refused_with_their_lines() {
+    let place = Place::new();
+    place.file("trades.cgt", TRADES);
+    assert!(place.run(&["cgt", "parse", "trades.cgt"]).good().contains("3 transactions"));
+    let explained = place
+        .run(&["cgt", "explain", "trades.cgt", "--date", "2024-06-20", "--ticker", "aapl"])
+        .good();
+    assert!(
+        explained.contains("30-day rule") && explained.contains("Section 104 pool"),
+        "{explained}"
+    );
+    let refused = place.run_with(&["cgt", "parse", "-"], "2024-02-28 SELL AAPL x\n");
+    assert_eq!(refused.status, Some(1));
+    assert!(refused.err.contains("line 1, column 22"), "{refused:?}");
+    let nowhere = place.run(&["cgt", "parse", "nowhere.cgt"]);
+    assert_eq!(nowhere.status, Some(2), "{nowhere:?}");
+}
+
+#[test]
+fn a_brokers_export_becomes_lines_and_rates_can_be_asked_for() {
+    let place = Place::new();
+    place.file("old.txt", "B 08/09/2010 BARC 5000 4.1565 9.95 104\nX what\n");
+    let said = place.run(&["cgt", "import", "old.txt"]);
+    assert_eq!(said.out.trim_end(), "2010-09-08 BUY BARC 5000 @ 4.1565 GBP FEES 113.95 GBP");
+    assert!(said.err.contains("line 2"), "{said:?}");
+    assert!(place.run(&["cgt", "fx", "usd", "2024-03"]).good().contains("1.2614"));
+    assert_eq!(place.run(&["cgt", "fx", "usd", "2024"]).status, Some(2));
+    assert_eq!(place.run(&["cgt", "fx", "usd", "2010-01"]).status, Some(1));
+}
