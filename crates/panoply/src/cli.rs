@@ -48,6 +48,9 @@ pub enum Command {
     /// Make, list and revoke API keys for HTTP
     #[command(subcommand)]
     Keys(Keys),
+    /// UK Capital Gains Tax: read transactions, report, explain, import, look up rates
+    #[command(subcommand)]
+    Cgt(Cgt),
     /// Say what is installed, where data are kept, and what is missing
     Doctor(Doctor),
     /// Connect a client: print or write its configuration
@@ -58,6 +61,9 @@ pub enum Command {
     /// Cards and reviews: replay histories, take collections in and out
     #[command(subcommand)]
     Noema(Noema),
+    /// Event logs of backtests: import, export, list, complete and delete runs
+    #[command(subcommand)]
+    Backtest(Backtest),
     /// Print completions for a shell
     Completions(Completions),
 }
@@ -277,6 +283,143 @@ pub enum Keys {
     },
 }
 
+/// `panoply cgt`.
+#[derive(Debug, Subcommand)]
+pub enum Cgt {
+    /// Read transactions and list them, or every mistake in them
+    Parse(CgtParse),
+    /// Gains and losses by tax year, as a table, JSON or PDF
+    Report(CgtReport),
+    /// Why a sale has the gain it has
+    Explain(CgtExplain),
+    /// Turn brokers' exports into transactions
+    Import(CgtImport),
+    /// HMRC's rate for a currency in a month
+    Fx(CgtFx),
+}
+
+/// `panoply cgt parse`.
+#[derive(Debug, Args)]
+pub struct CgtParse {
+    /// Files of transactions, or `-` for standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `panoply cgt report`.
+#[derive(Debug, Args)]
+pub struct CgtReport {
+    /// Files of transactions, or `-` for standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// The tax year by the year it starts in: 2024 is 2024/25 [default: all with sales]
+    #[arg(long)]
+    pub year: Option<i64>,
+    /// How figures are rounded
+    #[arg(long, value_enum, default_value = "per-leg")]
+    pub rounding: CgtRounding,
+    /// How the computation goes.
+    #[command(flatten)]
+    pub options: CgtOptions,
+    /// Print JSON
+    #[arg(long, conflicts_with = "pdf")]
+    pub json: bool,
+    /// Write a PDF to this file, which must not be there yet
+    #[arg(long, value_name = "PATH")]
+    pub pdf: Option<PathBuf>,
+    /// With --pdf: whose report it is
+    #[arg(long, requires = "pdf")]
+    pub name: Option<String>,
+}
+
+/// `panoply cgt explain`.
+#[derive(Debug, Args)]
+pub struct CgtExplain {
+    /// Files of transactions, or `-` for standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// The day of the sale, YYYY-MM-DD
+    #[arg(long)]
+    pub date: String,
+    /// The holding
+    #[arg(long)]
+    pub ticker: String,
+    /// How the computation goes.
+    #[command(flatten)]
+    pub options: CgtOptions,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `panoply cgt import`.
+#[derive(Debug, Args)]
+pub struct CgtImport {
+    /// Brokers' exports
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Whose they are, such as trading212 [default: recognised]
+    #[arg(long)]
+    pub broker: Option<String>,
+    /// Schwab's equity awards
+    #[arg(long, value_name = "FILE")]
+    pub awards: Option<PathBuf>,
+    /// Write the transactions to this file, which must not be there yet
+    #[arg(long, short, value_name = "PATH")]
+    pub output: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `panoply cgt fx`.
+#[derive(Debug, Args)]
+pub struct CgtFx {
+    /// The currency, such as USD
+    pub currency: String,
+    /// The month, such as 2024-03
+    pub month: String,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// How a computation goes.
+#[derive(Debug, Args)]
+pub struct CgtOptions {
+    /// Match sales of more than was held with later purchases instead of refusing them
+    #[arg(long)]
+    pub allow_short: bool,
+    /// What to do with a split on a day with trades
+    #[arg(long, value_enum, default_value = "refuse")]
+    pub same_day_split: CgtSplit,
+}
+
+/// What to do with a split on a day with trades.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum CgtSplit {
+    /// Ask: nobody can tell which came first
+    Refuse,
+    /// The trades are in new shares
+    BeforeTrades,
+    /// The trades are in old shares
+    AfterTrades,
+}
+
+/// How figures are rounded.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum CgtRounding {
+    /// To the penny, match by match
+    PerLeg,
+    /// Not at all
+    Exact,
+    /// Proceeds down and costs up to whole pounds
+    WholePounds,
+}
+
 /// What a key may do.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
 pub enum KeyProfile {
@@ -427,6 +570,54 @@ pub struct RmfPackData {
     /// The file to write
     #[arg(long, value_name = "FILE")]
     pub out: PathBuf,
+}
+
+/// `panoply backtest`.
+#[derive(Debug, Subcommand)]
+pub enum Backtest {
+    /// Bring events in and complete their runs
+    Import(BacktestImport),
+    /// Give a run's lines back as they were imported
+    Export {
+        /// The run's id
+        run: String,
+        /// Write to this file, which must not be there yet [default: standard output]
+        #[arg(long, value_name = "FILE")]
+        out: Option<PathBuf>,
+    },
+    /// List the runs
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Complete an open run: from then on it can be queried and never changes
+    Seal {
+        /// The run's id
+        run: String,
+    },
+    /// Delete a run and all its events
+    Delete {
+        /// The run's id
+        run: String,
+    },
+}
+
+/// `panoply backtest import`.
+#[derive(Debug, Args)]
+pub struct BacktestImport {
+    /// Files of events, one JSON object a line
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// A JSON file that says which run it is: runId, startTime, endTime, strategyName
+    #[arg(long, value_name = "RUN.json")]
+    pub run: Option<PathBuf>,
+    /// Leave the runs open for more events
+    #[arg(long)]
+    pub open: bool,
+    /// Print what was found as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `panoply completions`.

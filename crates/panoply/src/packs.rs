@@ -12,7 +12,11 @@ use crate::failure::Failure;
 pub const ALL: &[Known] = &[
     Known { name: "rmf", about: "Thai Retirement Mutual Funds", make: Some(rmf) },
     Known { name: "cgt", about: "UK Capital Gains Tax", make: Some(cgt) },
-    Known { name: "backtest", about: "debugging trading strategies from event logs", make: None },
+    Known {
+        name: "backtest",
+        about: "debugging trading strategies from event logs",
+        make: Some(backtest),
+    },
     Known { name: "noema", about: "cards, decks and reviews for learners", make: Some(noema) },
     Known { name: "ttm", about: "Thai traditional medicine", make: None },
     #[cfg(feature = "conformance")]
@@ -145,6 +149,22 @@ fn noema(config: &PackConfig) -> Result<Pack, Failure> {
         Data::Sample => tools::sample::store().map_err(|error| failed(&error))?,
     };
     Ok(tools::pack(Arc::new(store)))
+}
+
+fn backtest(config: &PackConfig) -> Result<Pack, Failure> {
+    no_settings("backtest", config)?;
+    Ok(panoply_backtest::tools::pack(backtest_store(config.file("backtest.db"))?))
+}
+
+/// Runs in this catalog, or in memory.
+pub(crate) fn backtest_store(
+    catalog: Option<PathBuf>,
+) -> Result<Arc<dyn panoply_backtest::store::Store>, Failure> {
+    use panoply_backtest::store::{memory::MemoryStore, sqlite::SqliteStore};
+    let Some(catalog) = catalog else { return Ok(Arc::new(MemoryStore::default())) };
+    let store = SqliteStore::open(&catalog)
+        .map_err(|error| Failure::work(format!("the backtest runs cannot be opened: {error}")))?;
+    Ok(Arc::new(store))
 }
 
 fn bad_settings(pack: &str, error: &dyn std::error::Error) -> Failure {

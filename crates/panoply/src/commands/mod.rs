@@ -4,7 +4,9 @@
 //! in [`Command`], with its own `Subcommand` enum beside the others in `cli.rs`.
 
 mod audit;
+mod backtest;
 mod call;
+mod cgt;
 mod completions;
 mod contract;
 mod describe;
@@ -51,10 +53,12 @@ pub fn run(command: Command, session: &Session) -> Result<ExitCode, Failure> {
         Command::Contract(contract) => contract::run(&contract, session),
         Command::Audit(audit) => audit::run(&audit, session),
         Command::Keys(keys) => keys::run(&keys, session),
+        Command::Cgt(cgt) => cgt::run(&cgt, session),
         Command::Doctor(doctor) => doctor::run(&doctor, session),
         Command::Setup(setup) => setup::run(&setup, session),
         Command::Rmf(rmf) => rmf::run(&rmf, session),
         Command::Noema(noema) => noema::run(&noema, session),
+        Command::Backtest(backtest) => backtest::run(&backtest, session),
         Command::Completions(completions) => completions::run(&completions),
     }
 }
