@@ -23,6 +23,10 @@ use crate::cli::Cli;
 use crate::commands::Session;
 use crate::env_vars::Environment;
 
+/// Of both binaries. A call makes and drops many small strings: see docs/benchmarks.md.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Runs the command of these arguments and gives the status of the process.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let cli = match Cli::try_parse_from(arguments) {

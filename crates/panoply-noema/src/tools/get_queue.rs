@@ -35,7 +35,7 @@ const SPEC: ToolSpec = ToolSpec {
     rate_limit: Some(RateLimit { max_calls: 600, window: Duration::from_secs(60) }),
     deprecated: None,
     annotations: Annotations::CLOSED,
-    listing: Listing::Core,
+    listing: Listing::Extra,
     widget: None,
 }
 .checked();

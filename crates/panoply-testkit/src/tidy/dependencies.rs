@@ -90,6 +90,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "clap_complete",
             "futures",
             "jiff",
+            "mimalloc",
             "panoply-contract",
             "panoply-mcp",
             "panoply-store",
