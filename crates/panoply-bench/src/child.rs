@@ -17,9 +17,11 @@ use crate::http_client::HttpClient;
 use crate::servers::{self, Around};
 use crate::{Outcome, echo};
 
-/// Starts this program again.
+/// Starts this program again, or the peer's beside it.
 pub(crate) fn spawn(work: &[&str]) -> Outcome<Child> {
-    Ok(Command::new(std::env::current_exe()?)
+    let ours = std::env::current_exe()?;
+    let program = if work.contains(&"bare") { ours.with_file_name("bare-rmcp") } else { ours };
+    Ok(Command::new(program)
         .arg("child")
         .args(work)
         .stdin(Stdio::piped())

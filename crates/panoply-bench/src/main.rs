@@ -1,53 +1,10 @@
-//! Measures what Panoply adds to a call, beside a bare rmcp server in the same run.
-//!
-//! `cargo run --release -p panoply-bench -- pipeline|transport|startup|instructions|all`
-//!
-//! The clock of a shared machine lies, so look at ratios and at instruction counts first.
-//! `docs/benchmarks.md` has the figures of record. No test depends on any of this.
-
-mod bare;
-mod child;
-mod echo;
-mod http_client;
-mod instructions;
-mod pipeline;
-mod report;
-mod servers;
-mod startup;
-mod transport;
+//! `panoply-bench`: see the library. Allocates as the `panoply` binary does.
 
 use std::process::ExitCode;
 
-/// What can go wrong here is for a person to read, once.
-type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
-
-const USAGE: &str = "usage: panoply-bench pipeline|transport|startup|instructions|all";
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match run(&words) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            report::complain(&error.to_string());
-            ExitCode::FAILURE
-        }
-    }
-}
-
-fn run(words: &[&str]) -> Outcome {
-    match words {
-        ["pipeline"] => pipeline::run(),
-        ["transport"] => transport::run(),
-        ["startup"] => startup::run(),
-        ["instructions"] => instructions::run(),
-        ["all"] | [] => {
-            pipeline::run()?;
-            transport::run()?;
-            startup::run()?;
-            instructions::run()
-        }
-        ["child", work @ ..] => child::run(work),
-        _ => Err(USAGE.into()),
-    }
+    panoply_bench::main()
 }
