@@ -1,6 +1,6 @@
 //! Backtest event logs: an open run takes events, a sealed one answers questions in milliseconds.
 //!
-//! The way of an event: a [`line`] of JSONL (or what an importer makes of an engine's own files)
+//! The way of an event: a [`mod@line`] of JSONL (or what an importer makes of an engine's own files)
 //! becomes an [`event::Event`]; an open run keeps it in batches; sealing sorts the run by time,
 //! checks it by the table in [`validate`], and writes it as blobs that `query` reads. A sealed
 //! run never changes, so everything about it can be counted, sorted and summed beforehand.

@@ -274,10 +274,10 @@ pub(crate) struct OptionsPatch {
     /// The chance of recall at which a card comes back; 0.9 unless changed.
     #[schemars(range(min = 0.7, max = 0.99))]
     desired_retention: Option<f64>,
-    /// Minutes between the first showings of a new card, such as [1, 10]; empty for none.
+    /// Minutes between the first showings of a new card, such as `[1, 10]`; empty for none.
     #[schemars(length(max = 10), inner(range(min = 0.1, max = 20160.0)))]
     learning_steps_minutes: Option<Vec<f64>>,
-    /// Minutes between the showings of a card that was forgotten, such as [10]; empty for none.
+    /// Minutes between the showings of a card that was forgotten, such as `[10]`; empty for none.
     #[schemars(length(max = 10), inner(range(min = 0.1, max = 20160.0)))]
     relearning_steps_minutes: Option<Vec<f64>>,
     /// The longest interval in days.
