@@ -1,7 +1,7 @@
 //! Measures what Panoply adds to a call, beside a bare rmcp server in the same run.
 //!
 //! `cargo build --release -p panoply -p panoply-bench`, then
-//! `target/release/panoply-bench pipeline|transport|startup|instructions|all`.
+//! `target/release/panoply-bench pipeline|transport|startup|instructions|rmf|all`.
 //!
 //! Two binaries: `panoply-bench` has Panoply's allocator, `bare-rmcp` the system's, as a server
 //! has that somebody writes with rmcp today.
@@ -16,6 +16,7 @@ mod http_client;
 mod instructions;
 mod pipeline;
 mod report;
+mod rmf;
 mod servers;
 mod startup;
 mod transport;
@@ -25,7 +26,7 @@ use std::process::ExitCode;
 /// What can go wrong here is for a person to read, once.
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-const USAGE: &str = "usage: panoply-bench pipeline|transport|startup|instructions|all";
+const USAGE: &str = "usage: panoply-bench pipeline|transport|startup|instructions|rmf|all";
 
 /// Runs what the command line asks for.
 pub fn main() -> ExitCode {
@@ -46,10 +47,12 @@ fn run(words: &[&str]) -> Outcome {
         ["transport"] => transport::run(),
         ["startup"] => startup::run(),
         ["instructions"] => instructions::run(),
+        ["rmf"] => rmf::run(),
         ["all"] | [] => {
             pipeline::run()?;
             transport::run()?;
             startup::run()?;
+            rmf::run()?;
             instructions::run()
         }
         ["child", work @ ..] => child::run(work),

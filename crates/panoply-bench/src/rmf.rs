@@ -1,0 +1,71 @@
+//! The rmf pack: each tool through the whole pipeline, the load of its figures, and the memory
+//! of a server that serves this pack alone.
+
+use std::sync::Arc;
+
+use panoply_contract::clock::Clock;
+use panoply_contract::kernel::{Kernel, Settings};
+use panoply_contract::testing::kernel_in_memory;
+use panoply_rmf::store::Shelf;
+use panoply_rmf::tools::pack;
+use panoply_store::SystemClock;
+use serde_json::{Value, json};
+
+use crate::{Outcome, child, report, startup};
+
+const RUNS: usize = 40;
+const GOAL_CALL_MILLIS: f64 = 1.0;
+const GOAL_LOAD_MILLIS: f64 = 30.0;
+
+pub(crate) fn run() -> Outcome {
+    report::heading(
+        "The rmf pack",
+        &format!("median of {RUNS} first calls, each of a kernel that has kept no reply"),
+    );
+    let clock = SystemClock::new();
+    let millis_since = |start| clock.monotonic().saturating_sub(start).as_secs_f64() * 1e3;
+    let mut loads = Vec::new();
+    for _ in 0..RUNS {
+        let start = clock.monotonic();
+        Shelf::bundled()?;
+        loads.push(millis_since(start));
+    }
+    report::figure("load of 403 funds", report::median(loads), "ms", Some(GOAL_LOAD_MILLIS));
+    let shelf = Arc::new(Shelf::bundled()?);
+    for (tool, arguments) in calls() {
+        let mut times = Vec::new();
+        for _ in 0..RUNS {
+            let kernel = kernel(&shelf)?;
+            times.push(child::on_one_thread(async {
+                let start = clock.monotonic();
+                child::call(&kernel, tool, &arguments).await?;
+                Outcome::Ok(millis_since(start))
+            })??);
+        }
+        report::figure(tool, report::median(times), "ms", Some(GOAL_CALL_MILLIS));
+    }
+    startup::memory_of(&["rmf"])
+}
+
+fn kernel(shelf: &Arc<Shelf>) -> Outcome<Arc<Kernel>> {
+    let clock = Arc::new(SystemClock::new());
+    kernel_in_memory(vec![pack(Arc::clone(shelf))], clock, Settings::default())
+        .map_err(|violations| format!("{violations:?}").into())
+}
+
+fn calls() -> [(&'static str, Value); 11] {
+    let bought = json!([{"date": "2020-03-02", "amount": 50_000}]);
+    [
+        ("get_rmf_funds", json!({})),
+        ("search_rmf_funds", json!({"category": "EQUITY"})),
+        ("get_rmf_fund_detail", json!({"fundCode": "ABAPAC-RMF"})),
+        ("get_rmf_fund_performance", json!({"period": "1y"})),
+        ("get_rmf_fund_nav_history", json!({"fundCode": "ABAPAC-RMF", "days": 365})),
+        ("compare_rmf_funds", json!({"fundCodes": ["ABAPAC-RMF", "B-ASIARMF", "ERMF"]})),
+        ("get_rmf_peer_rank", json!({"fundCode": "ABAPAC-RMF"})),
+        ("get_rmf_risk_metrics", json!({"fundCode": "ABAPAC-RMF"})),
+        ("calc_rmf_tax_benefit", json!({"annualIncome": 1_200_000})),
+        ("check_rmf_holding", json!({"birthDate": "1970-05-01", "purchases": bought})),
+        ("get_rmf_data_status", json!({})),
+    ]
+}
