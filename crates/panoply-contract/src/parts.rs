@@ -1,7 +1,8 @@
 //! Hints, metadata and audit as JSON.
 //!
-//! Every reply carries these forty keys, and hashing them anew was half the cost of a call. So
-//! their objects are copied from skeletons that were hashed once, and filled in order.
+//! Every reply carries these forty keys, and making them anew took 29,000 of the 64,000
+//! instructions of a kept reply. So their objects are copied from skeletons whose keys were
+//! hashed once, and filled in order: 20,000.
 
 use std::sync::LazyLock;
 
