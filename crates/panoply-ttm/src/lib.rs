@@ -1,0 +1,10 @@
+//! Thai traditional medicine: a knowledge graph of herbs and formulations that can be searched
+//! and trusted.
+//!
+//! The modules here are the domain: values in, values out, no clock, no network, no contract.
+//! What agents can call is in `tools/`, behind the feature of that name.
+
+pub mod search;
+pub mod text;
+#[cfg(feature = "tools")]
+pub mod tools;

@@ -1,0 +1,1 @@
+//! Thai and Latin text: normalisation, words, skeletons.
