@@ -4,6 +4,8 @@
 //! The modules here are the domain: values in, values out, no clock, no network, no contract.
 //! What agents can call is in `tools/`, behind the feature of that name.
 
+pub mod library;
+pub mod model;
 pub mod search;
 pub mod text;
 #[cfg(feature = "tools")]

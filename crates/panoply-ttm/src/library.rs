@@ -1,0 +1,254 @@
+//! The data that ship with the program, read once and kept.
+//!
+//! [`Library::bundled`] is what everything starts from: lists in the order of the files, and
+//! look-up by id.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use serde::de::DeserializeOwned;
+
+use crate::model::{
+    Alias, Caution, Constituent, Formulation, Herb, Indication, Interaction, Paper, Part,
+    Reference, Source,
+};
+
+/// All facts of the bundled files.
+#[derive(Debug)]
+pub struct Library {
+    /// The herbs.
+    pub herbs: Vec<Herb>,
+    /// The medicines of the National List.
+    pub formulations: Vec<Formulation>,
+    /// The substances in herbs.
+    pub constituents: Vec<Constituent>,
+    /// The ICD-10 codes that are used.
+    pub indications: Vec<Indication>,
+    /// What to be careful about.
+    pub cautions: Vec<Caution>,
+    /// Interactions with medicines.
+    pub interactions: Vec<Interaction>,
+    /// The papers.
+    pub papers: Vec<Paper>,
+    /// PMIDs that sources name and whose records we do not hold.
+    pub references: Vec<Reference>,
+    /// Who says all this.
+    pub sources: Vec<Source>,
+    /// Parts of plants.
+    pub parts: Vec<Part>,
+    /// Other spellings.
+    pub aliases: Vec<Alias>,
+    places: HashMap<String, Place>,
+}
+
+/// Where something is in its list.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Herb(usize),
+    Formulation(usize),
+    Constituent(usize),
+}
+
+/// A bundled file that cannot be read. It never happens to a program whose tests ran.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}, line {line}: {problem}")]
+pub struct BadData {
+    file: &'static str,
+    line: usize,
+    problem: serde_json::Error,
+}
+
+/// One bundled file.
+struct File {
+    name: &'static str,
+    text: &'static str,
+}
+
+macro_rules! bundled {
+    ($name:literal) => {
+        File { name: $name, text: include_str!(concat!("../../../data/ttm/", $name)) }
+    };
+}
+
+impl Library {
+    /// The bundled facts, read at the first call. The error is kept as a sentence.
+    pub fn bundled() -> Result<Arc<Self>, String> {
+        static BUNDLED: OnceLock<Result<Arc<Library>, String>> = OnceLock::new();
+        BUNDLED
+            .get_or_init(|| Self::read().map(Arc::new).map_err(|error| error.to_string()))
+            .clone()
+    }
+
+    /// Reads the bundled files anew, which only a bench wants.
+    pub fn read() -> Result<Self, BadData> {
+        let mut library = Self {
+            herbs: rows(&bundled!("herbs.jsonl"))?,
+            formulations: rows(&bundled!("formulations.jsonl"))?,
+            constituents: rows(&bundled!("constituents.jsonl"))?,
+            indications: rows(&bundled!("indications.jsonl"))?,
+            cautions: rows(&bundled!("cautions.jsonl"))?,
+            interactions: rows(&bundled!("interactions.jsonl"))?,
+            papers: rows(&bundled!("papers.jsonl"))?,
+            references: rows(&bundled!("references.jsonl"))?,
+            sources: rows(&bundled!("sources.jsonl"))?,
+            parts: rows(&bundled!("parts.jsonl"))?,
+            aliases: rows(&bundled!("aliases.jsonl"))?,
+            places: HashMap::new(),
+        };
+        library.places = library.index();
+        Ok(library)
+    }
+
+    fn index(&self) -> HashMap<String, Place> {
+        let herbs = self.herbs.iter().enumerate().map(|(at, herb)| (&herb.id, Place::Herb(at)));
+        let formulations = self
+            .formulations
+            .iter()
+            .enumerate()
+            .map(|(at, formulation)| (&formulation.id, Place::Formulation(at)));
+        let constituents = self
+            .constituents
+            .iter()
+            .enumerate()
+            .map(|(at, constituent)| (&constituent.id, Place::Constituent(at)));
+        let all = herbs.chain(formulations).chain(constituents);
+        all.map(|(id, place)| (id.clone(), place)).collect()
+    }
+
+    /// The herb of this id.
+    pub fn herb(&self, id: &str) -> Option<&Herb> {
+        match self.places.get(id) {
+            Some(Place::Herb(at)) => self.herbs.get(*at),
+            _ => None,
+        }
+    }
+
+    /// The formulation of this id.
+    pub fn formulation(&self, id: &str) -> Option<&Formulation> {
+        match self.places.get(id) {
+            Some(Place::Formulation(at)) => self.formulations.get(*at),
+            _ => None,
+        }
+    }
+
+    /// The constituent of this id.
+    pub fn constituent(&self, id: &str) -> Option<&Constituent> {
+        match self.places.get(id) {
+            Some(Place::Constituent(at)) => self.constituents.get(*at),
+            _ => None,
+        }
+    }
+
+    /// The indication of this code.
+    pub fn indication(&self, code: &str) -> Option<&Indication> {
+        self.indications.iter().find(|indication| indication.id == code)
+    }
+
+    /// The caution of this code.
+    pub fn caution(&self, code: &str) -> Option<&Caution> {
+        self.cautions.iter().find(|caution| caution.code == code)
+    }
+
+    /// The paper of this number.
+    pub fn paper(&self, pmid: &str) -> Option<&Paper> {
+        self.papers.iter().find(|paper| paper.pmid == pmid)
+    }
+
+    /// The source of this id.
+    pub fn source(&self, id: &str) -> Option<&Source> {
+        self.sources.iter().find(|source| source.id == id)
+    }
+
+    /// The Thai word for a part of a plant.
+    pub fn part_in_thai(&self, part: &str) -> Option<&str> {
+        self.parts.iter().find(|known| known.en == part).map(|known| known.th.as_str())
+    }
+}
+
+fn rows<T: DeserializeOwned>(file: &File) -> Result<Vec<T>, BadData> {
+    let lines = file.text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    lines
+        .map(|(place, line)| {
+            serde_json::from_str(line).map_err(|problem| BadData {
+                file: file.name,
+                line: place + 1,
+                problem,
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn every_id_that_a_fact_names_is_there() {
+        let library = Library::read().unwrap();
+        for herb in &library.herbs {
+            for holds in &herb.constituents {
+                assert!(library.constituent(&holds.id).is_some(), "{}: {}", herb.id, holds.id);
+            }
+            for used in &herb.indications {
+                assert!(library.indication(&used.icd).is_some(), "{}: {}", herb.id, used.icd);
+            }
+            for warned in &herb.cautions {
+                assert!(library.caution(&warned.code).is_some(), "{}: {}", herb.id, warned.code);
+            }
+            for formulation in &herb.formulations {
+                assert!(library.formulation(formulation).is_some(), "{}: {formulation}", herb.id);
+            }
+        }
+        for formulation in &library.formulations {
+            for herb in &formulation.ingredients {
+                assert!(library.herb(herb).is_some(), "{}: {herb}", formulation.id);
+            }
+        }
+    }
+
+    #[test]
+    fn every_statement_names_a_known_source_and_says_when_that_was_never_checked() {
+        let library = Library::read().unwrap();
+        let checked = |place: &str, provenance: &crate::model::Provenance| {
+            let source = library.source(&provenance.source);
+            let source = source.unwrap_or_else(|| panic!("{place}: {}", provenance.source));
+            assert!(
+                source.verified || provenance.unverified,
+                "{place}: `{}` was never checked, and the statement does not say so",
+                source.id
+            );
+        };
+        for herb in &library.herbs {
+            herb.constituents.iter().for_each(|holds| checked(&herb.id, &holds.provenance));
+            herb.indications.iter().for_each(|used| checked(&herb.id, &used.provenance));
+            herb.cautions.iter().for_each(|warned| checked(&herb.id, &warned.provenance));
+        }
+        for formulation in &library.formulations {
+            let id = &formulation.id;
+            formulation.indications.iter().for_each(|used| checked(id, &used.provenance));
+            formulation.cautions.iter().for_each(|warned| checked(id, &warned.provenance));
+        }
+        for interaction in &library.interactions {
+            checked(&interaction.id, &interaction.provenance);
+        }
+    }
+
+    #[test]
+    fn a_pmid_is_a_paper_we_hold_or_a_pointer_that_says_so() {
+        let library = Library::read().unwrap();
+        let known: HashSet<&str> = (library.papers.iter().map(|paper| paper.pmid.as_str()))
+            .chain(library.references.iter().map(|reference| reference.pmid.as_str()))
+            .collect();
+        let herbs = library.herbs.iter().flat_map(|herb| &herb.cautions);
+        let formulations = library.formulations.iter().flat_map(|one| &one.cautions);
+        let mut named: Vec<&String> =
+            herbs.chain(formulations).flat_map(|warned| &warned.pmids).collect();
+        named.extend(library.formulations.iter().flat_map(|one| &one.interaction_pmids));
+        assert!(!named.is_empty());
+        for pmid in named {
+            assert!(known.contains(pmid.as_str()), "PMID {pmid} comes from nowhere");
+        }
+    }
+}
