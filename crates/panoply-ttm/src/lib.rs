@@ -4,8 +4,12 @@
 //! The modules here are the domain: values in, values out, no clock, no network, no contract.
 //! What agents can call is in `tools/`, behind the feature of that name.
 
+pub mod graph;
+pub mod knowledge;
 pub mod library;
 pub mod model;
+pub mod names;
+pub mod safety;
 pub mod search;
 pub mod text;
 #[cfg(feature = "tools")]

@@ -9,8 +9,8 @@ use std::sync::{Arc, OnceLock};
 use serde::de::DeserializeOwned;
 
 use crate::model::{
-    Alias, Caution, Constituent, Formulation, Herb, Indication, Interaction, Paper, Part,
-    Reference, Source,
+    Alias, Caution, Constituent, Drug, Formulation, Herb, Indication, Interaction, Monograph,
+    Paper, Part, Reference, Source,
 };
 
 /// All facts of the bundled files.
@@ -38,6 +38,10 @@ pub struct Library {
     pub parts: Vec<Part>,
     /// Other spellings.
     pub aliases: Vec<Alias>,
+    /// Medicines and classes of them.
+    pub drugs: Vec<Drug>,
+    /// A text in each language for each herb and formulation.
+    pub monographs: Vec<Monograph>,
     places: HashMap<String, Place>,
 }
 
@@ -93,6 +97,8 @@ impl Library {
             sources: rows(&bundled!("sources.jsonl"))?,
             parts: rows(&bundled!("parts.jsonl"))?,
             aliases: rows(&bundled!("aliases.jsonl"))?,
+            drugs: rows(&bundled!("drugs.jsonl"))?,
+            monographs: rows(&bundled!("monographs.jsonl"))?,
             places: HashMap::new(),
         };
         library.places = library.index();
@@ -152,6 +158,16 @@ impl Library {
     /// The paper of this number.
     pub fn paper(&self, pmid: &str) -> Option<&Paper> {
         self.papers.iter().find(|paper| paper.pmid == pmid)
+    }
+
+    /// The medicine or class of this name.
+    pub fn drug(&self, name: &str) -> Option<&Drug> {
+        self.drugs.iter().find(|drug| drug.name == name)
+    }
+
+    /// The text about a herb or formulation in a language, `th` or `en`.
+    pub fn monograph(&self, id: &str, lang: &str) -> Option<&Monograph> {
+        self.monographs.iter().find(|one| one.id == id && one.lang == lang)
     }
 
     /// The source of this id.

@@ -363,3 +363,46 @@ pub struct Alias {
     /// Such as `abbreviation`.
     pub kind: String,
 }
+
+/// A medicine, or a class of them.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Drug {
+    /// Its English name, which is its id.
+    pub name: String,
+    /// Its names.
+    pub names: Bilingual,
+    /// `drug` or `class`.
+    pub kind: String,
+    /// The classes it belongs to.
+    pub classes: Vec<String>,
+    /// The cautions about interactions that cover it.
+    pub cautions: Vec<String>,
+    /// Set where class and cautions rest on general knowledge.
+    pub unverified: bool,
+}
+
+/// A short text about a herb or a formulation, in one language.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Monograph {
+    /// Of what.
+    pub id: String,
+    /// `th` or `en`.
+    pub lang: String,
+    /// Its title.
+    pub title: String,
+    /// What it says.
+    pub statements: Vec<Statement>,
+}
+
+/// A sentence or two of a monograph, and where they come from.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Statement {
+    /// Such as `uses`.
+    pub section: String,
+    /// What it says.
+    pub text: String,
+    /// Who says so: sources, or papers as `pmid:NUMBER`.
+    pub sources: Vec<String>,
+    /// Set where it rests on general knowledge.
+    pub unverified: bool,
+}

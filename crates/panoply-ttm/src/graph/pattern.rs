@@ -1,0 +1,489 @@
+//! The little language of `pattern`, such as `herb->constituent->indication`.
+//!
+//! ```text
+//! pattern = node (arrow node)*
+//! node    = herb | constituent | indication | formulation | paper | caution | drug | *   [hops]
+//! arrow   = ->  →  (along the edge)   <-  ←  (against it)   --  (either way)
+//!           with the relation inside or beside it: -[INDICATED_FOR]->  ->[CONTAINS|CAUTION]
+//! hops    = {n}  {n,m}
+//! ```
+//!
+//! Braces after an arrow mean so many hops over nodes of any type that end in the node named:
+//! `formulation->{1,2}indication`. Braces after a node repeat that step: `herb--*{1,3}`.
+
+use super::{Graph, NodeType, Relation, Set};
+
+/// The longest pattern that is read, in characters.
+pub const LONGEST: usize = 500;
+/// The longest path there is.
+pub const DEEPEST: u8 = 6;
+
+/// Where a walk may go, step by step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pattern {
+    /// What the start may be.
+    pub first: Set,
+    /// What comes then; none at all means anything.
+    pub steps: Vec<Step>,
+}
+
+/// One arrow and the node it leads to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Along the edge, against it, or either way.
+    pub way: Way,
+    /// The relations it may follow.
+    pub relations: Set,
+    /// At least so many hops.
+    pub least: u8,
+    /// At most so many.
+    pub most: u8,
+    /// What the nodes before the last may be, when there is more than one hop.
+    pub between: Set,
+    /// What it leads to.
+    pub to: Set,
+}
+
+/// Which way an edge is walked.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Way {
+    /// As the statement reads.
+    Along,
+    /// Backwards.
+    Against,
+    /// Either.
+    Either,
+}
+
+impl Way {
+    /// Whether a step that goes `forward` along its edge goes this way.
+    pub(super) const fn allows(self, forward: bool) -> bool {
+        match self {
+            Self::Along => forward,
+            Self::Against => !forward,
+            Self::Either => true,
+        }
+    }
+}
+
+/// Why a pattern cannot be used.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum BadPattern {
+    /// Too long to read.
+    #[error("the pattern has {0} characters, at most {LONGEST} are read")]
+    TooLong(usize),
+    /// Something stands where something else should.
+    #[error("at character {at} of the pattern: expected {expected}, found {found}")]
+    Unexpected {
+        /// Which character, from 1.
+        at: usize,
+        /// What would fit.
+        expected: String,
+        /// What stands there.
+        found: String,
+    },
+    /// It asks for more hops than the walk may make.
+    #[error("the pattern needs at least {needs} hops, and `max_depth` is {max_depth}")]
+    TooDeep {
+        /// The fewest hops of the pattern.
+        needs: u32,
+        /// The limit.
+        max_depth: u8,
+    },
+    /// No edge runs that way between such nodes.
+    #[error("no edge runs `{from}{arrow}{to}`; {hint}")]
+    NoSuchEdge {
+        /// From what.
+        from: String,
+        /// How.
+        arrow: String,
+        /// To what.
+        to: String,
+        /// What would work.
+        hint: String,
+    },
+}
+
+impl Pattern {
+    /// Anything, whichever way, up to `max_depth` hops.
+    pub fn anything() -> Self {
+        Self { first: Set::ALL, steps: Vec::new() }
+    }
+
+    /// Reads a pattern. A blank one is [`Pattern::anything`].
+    pub fn parse(text: &str) -> Result<Self, BadPattern> {
+        let length = text.chars().count();
+        if length > LONGEST {
+            return Err(BadPattern::TooLong(length));
+        }
+        let mut reader = Reader { letters: text.chars().collect(), at: 0 };
+        reader.blanks();
+        if reader.peek().is_none() {
+            return Ok(Self::anything());
+        }
+        let first = reader.node()?;
+        let mut steps = Vec::new();
+        reader.blanks();
+        while reader.peek().is_some() {
+            steps.push(reader.step()?);
+            reader.blanks();
+        }
+        Ok(Self { first, steps })
+    }
+
+    /// The fewest hops it can be walked in.
+    pub fn least_hops(&self) -> u32 {
+        self.steps.iter().map(|step| u32::from(step.least)).sum()
+    }
+
+    /// Whether this graph has an edge for every single-hop step, and whether the depth suffices.
+    pub fn check(&self, graph: &Graph, max_depth: u8) -> Result<(), BadPattern> {
+        if self.least_hops() > u32::from(max_depth) {
+            return Err(BadPattern::TooDeep { needs: self.least_hops(), max_depth });
+        }
+        let mut from = self.first;
+        for step in &self.steps {
+            let longer = step.most > 1 && step.between == Set::ALL;
+            if !longer && !graph.has_edge(from, step, step.way) {
+                return Err(graph.no_such_edge(from, step));
+            }
+            from = step.to;
+        }
+        Ok(())
+    }
+}
+
+impl Graph {
+    fn has_edge(&self, from: Set, step: &Step, way: Way) -> bool {
+        self.edges.iter().any(|edge| {
+            let type_of = |at| self.node(at).map(|node| node.node_type);
+            let (Some(tail), Some(head)) = (type_of(edge.from), type_of(edge.to)) else {
+                return false;
+            };
+            let along = from.has_type(tail) && step.to.has_type(head);
+            let against = from.has_type(head) && step.to.has_type(tail);
+            step.relations.has_relation(edge.relation)
+                && ((along && way.allows(true)) || (against && way.allows(false)))
+        })
+    }
+
+    fn no_such_edge(&self, from: Set, step: &Step) -> BadPattern {
+        let (arrow, other) = match step.way {
+            Way::Along => ("->", Some((Way::Against, "<-"))),
+            Way::Against => ("<-", Some((Way::Along, "->"))),
+            Way::Either => ("--", None),
+        };
+        let turned = other.filter(|(way, _)| self.has_edge(from, step, *way));
+        let hint = match turned {
+            Some((_, arrow)) => {
+                format!("it runs the other way: write `{}{arrow}{}`", names(from), names(step.to))
+            }
+            None => "leave the relation out, put `*` between them, or use `--`".to_owned(),
+        };
+        BadPattern::NoSuchEdge {
+            from: names(from),
+            arrow: arrow.to_owned(),
+            to: names(step.to),
+            hint,
+        }
+    }
+}
+
+fn names(types: Set) -> String {
+    if types == Set::ALL {
+        return "*".to_owned();
+    }
+    let named = NodeType::ALL.into_iter().filter(|one| types.has_type(*one));
+    named.map(NodeType::as_str).collect::<Vec<_>>().join("|")
+}
+
+struct Reader {
+    letters: Vec<char>,
+    at: usize,
+}
+
+impl Reader {
+    fn peek(&self) -> Option<char> {
+        self.letters.get(self.at).copied()
+    }
+
+    fn blanks(&mut self) {
+        while self.peek().is_some_and(char::is_whitespace) {
+            self.at += 1;
+        }
+    }
+
+    /// Takes `text` if it stands here.
+    fn take(&mut self, text: &str) -> bool {
+        let here = self.letters.get(self.at..).unwrap_or_default();
+        let stands = text.chars().count() <= here.len()
+            && text.chars().zip(here).all(|(wanted, seen)| wanted == *seen);
+        if stands {
+            self.at += text.chars().count();
+        }
+        stands
+    }
+
+    fn word(&mut self) -> String {
+        let from = self.at;
+        while self.peek().is_some_and(|letter| letter.is_alphanumeric() || letter == '_') {
+            self.at += 1;
+        }
+        self.letters.get(from..self.at).unwrap_or_default().iter().collect()
+    }
+
+    fn unexpected(&self, at: usize, expected: impl Into<String>) -> BadPattern {
+        let rest: String = self.letters.iter().skip(at).take(12).collect();
+        let found = if rest.is_empty() { "the end".to_owned() } else { format!("`{rest}`") };
+        BadPattern::Unexpected { at: at + 1, expected: expected.into(), found }
+    }
+
+    fn node(&mut self) -> Result<Set, BadPattern> {
+        self.blanks();
+        if self.take("*") {
+            return Ok(Set::ALL);
+        }
+        let at = self.at;
+        let word = self.word();
+        NodeType::parse(&word).map(Set::of_type).ok_or_else(|| {
+            let types: Vec<&str> = NodeType::ALL.into_iter().map(NodeType::as_str).collect();
+            self.unexpected(at, format!("{} or `*`", types.join(", ")))
+        })
+    }
+
+    fn step(&mut self) -> Result<Step, BadPattern> {
+        let (way, relations, arrow_hops) = self.arrow()?;
+        let to = self.node()?;
+        let node_hops = self.hops()?;
+        let ((least, most), between) = match (arrow_hops, node_hops) {
+            (Some(hops), None) => (hops, Set::ALL),
+            (None, Some(hops)) => (hops, to),
+            (None, None) => ((1, 1), to),
+            (Some(_), Some(_)) => {
+                return Err(self.unexpected(self.at, "hops after the arrow or the node, not both"));
+            }
+        };
+        Ok(Step { way, relations, least, most, between, to })
+    }
+
+    fn arrow(&mut self) -> Result<(Way, Set, Option<(u8, u8)>), BadPattern> {
+        self.blanks();
+        let from = self.at;
+        let mut relations = self.relations()?;
+        self.blanks();
+        let whole = [
+            ("->", Way::Along),
+            ("→", Way::Along),
+            ("<-[", Way::Against),
+            ("<-", Way::Against),
+            ("←", Way::Against),
+            ("--", Way::Either),
+            ("-", Way::Either),
+        ];
+        let Some((arrow, mut way)) = whole.into_iter().find(|(arrow, _)| self.take(arrow)) else {
+            return Err(self.unexpected(from, "an arrow: `->`, `<-` or `--`"));
+        };
+        let opened = arrow == "<-[";
+        if opened {
+            self.at -= 1;
+        }
+        let mut hops = self.hops()?;
+        if relations.is_none() {
+            relations = self.relations()?;
+        }
+        if hops.is_none() {
+            hops = self.hops()?;
+        }
+        // `-[REL]->` and `<-[REL]-` close what they opened.
+        if arrow == "-" {
+            if self.take("->") {
+                way = Way::Along;
+            } else if !self.take("-") {
+                return Err(self.unexpected(self.at, "`->` or `-`"));
+            }
+        } else if opened {
+            // `<-[REL]herb` is as clear as `<-[REL]-herb`.
+            self.take("-");
+        }
+        if hops.is_none() {
+            hops = self.hops()?;
+        }
+        Ok((way, relations.unwrap_or(Set::ALL), hops))
+    }
+
+    fn relations(&mut self) -> Result<Option<Set>, BadPattern> {
+        self.blanks();
+        if !self.take("[") {
+            return Ok(None);
+        }
+        let mut found: Option<Set> = None;
+        loop {
+            self.blanks();
+            self.take(":");
+            let at = self.at;
+            let one = if self.take("*") {
+                Set::ALL
+            } else {
+                let word = self.word();
+                let known = Relation::parse(&word).map(Set::of_relation);
+                known.ok_or_else(|| {
+                    let all: Vec<&str> = Relation::ALL.into_iter().map(Relation::as_str).collect();
+                    self.unexpected(at, format!("a relation ({})", all.join(", ")))
+                })?
+            };
+            found = Some(found.map_or(one, |found| found.and(one)));
+            self.blanks();
+            if self.take("]") {
+                return Ok(found);
+            }
+            if !self.take("|") {
+                return Err(self.unexpected(self.at, "`|` or `]`"));
+            }
+        }
+    }
+
+    fn hops(&mut self) -> Result<Option<(u8, u8)>, BadPattern> {
+        self.blanks();
+        if !self.take("{") {
+            return Ok(None);
+        }
+        let at = self.at;
+        let least = self.number();
+        self.blanks();
+        let most = if self.take(",") { self.number() } else { least };
+        self.blanks();
+        match (least, most, self.take("}")) {
+            (Some(least), Some(most), true) if least <= most => Ok(Some((least, most))),
+            _ => Err(self.unexpected(at, format!("hops from 1 to {DEEPEST}, as `{{1,3}}`"))),
+        }
+    }
+
+    fn number(&mut self) -> Option<u8> {
+        self.blanks();
+        self.word().parse().ok().filter(|hops| (1..=DEEPEST).contains(hops))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::library::Library;
+
+    fn step(way: Way, to: NodeType) -> Step {
+        let to = Set::of_type(to);
+        Step { way, relations: Set::ALL, least: 1, most: 1, between: to, to }
+    }
+
+    #[test]
+    fn the_patterns_of_the_contract_are_read() {
+        let chain = Pattern {
+            first: Set::of_type(NodeType::Herb),
+            steps: vec![
+                step(Way::Along, NodeType::Constituent),
+                step(Way::Along, NodeType::Indication),
+            ],
+        };
+        for text in [
+            "herb->constituent->indication",
+            "Herb→Constituent→Indication",
+            "  herb -> constituent  ->indication ",
+        ] {
+            assert_eq!(Pattern::parse(text), Ok(chain.clone()), "{text}");
+        }
+    }
+
+    #[test]
+    fn arrows_relations_and_hops_can_be_written_in_several_ways() {
+        let contains = Set::of_relation(Relation::Contains);
+        let herb = NodeType::Herb;
+        let cases = [
+            ("*<-herb", step(Way::Against, herb)),
+            ("*←herb", step(Way::Against, herb)),
+            ("*--herb", step(Way::Either, herb)),
+            ("*-[CONTAINS]->herb", Step { relations: contains, ..step(Way::Along, herb) }),
+            ("*->[contains]herb", Step { relations: contains, ..step(Way::Along, herb) }),
+            ("*[CONTAINS]->herb", Step { relations: contains, ..step(Way::Along, herb) }),
+            ("*<-[CONTAINS]-herb", Step { relations: contains, ..step(Way::Against, herb) }),
+            ("*-[CONTAINS]-herb", Step { relations: contains, ..step(Way::Either, herb) }),
+            (
+                "*-[CONTAINS|CAUTION]->herb",
+                Step {
+                    relations: contains.and(Set::of_relation(Relation::Caution)),
+                    ..step(Way::Along, herb)
+                },
+            ),
+            (
+                "*->{1,3}herb",
+                Step { least: 1, most: 3, between: Set::ALL, ..step(Way::Along, herb) },
+            ),
+            ("*--herb{2}", Step { least: 2, most: 2, ..step(Way::Either, herb) }),
+        ];
+        for (text, expected) in cases {
+            let parsed = Pattern::parse(text).map(|pattern| pattern.steps);
+            assert_eq!(parsed, Ok(vec![expected]), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_mistake_is_named_with_its_place() {
+        let cases = [
+            (
+                "herb->flower",
+                "at character 7 of the pattern: expected herb, constituent, indication, formulation, paper, caution, drug or `*`, found `flower`",
+            ),
+            (
+                "herb constituent",
+                "at character 6 of the pattern: expected an arrow: `->`, `<-` or `--`, found `constituent`",
+            ),
+            (
+                "herb->",
+                "at character 7 of the pattern: expected herb, constituent, indication, formulation, paper, caution, drug or `*`, found the end",
+            ),
+            (
+                "herb->{0,3}*",
+                "at character 8 of the pattern: expected hops from 1 to 6, as `{1,3}`, found `0,3}*`",
+            ),
+            (
+                "herb->{3,1}*",
+                "at character 8 of the pattern: expected hops from 1 to 6, as `{1,3}`, found `3,1}*`",
+            ),
+            (
+                "🌿->herb",
+                "at character 1 of the pattern: expected herb, constituent, indication, formulation, paper, caution, drug or `*`, found `🌿->herb`",
+            ),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(Pattern::parse(text).unwrap_err().to_string(), expected, "{text}");
+        }
+        assert!(Pattern::parse("herb-[EATS]->*").unwrap_err().to_string().contains("a relation ("));
+        let long = "herb->".repeat(2_000);
+        assert_eq!(Pattern::parse(&long), Err(BadPattern::TooLong(12_000)));
+    }
+
+    #[test]
+    fn an_arrow_that_runs_the_wrong_way_is_turned() {
+        let graph = Graph::of(&Library::read().unwrap());
+        let told = |text: &str, depth| {
+            Pattern::parse(text).unwrap().check(&graph, depth).map_err(|bad| bad.to_string())
+        };
+        assert_eq!(told("indication<-herb", 3), Ok(()));
+        assert_eq!(
+            told("indication->herb", 3),
+            Err("no edge runs `indication->herb`; it runs the other way: write `indication<-herb`"
+                .to_owned())
+        );
+        assert_eq!(
+            told("herb->{2,3}paper->indication", 2),
+            Err("the pattern needs at least 3 hops, and `max_depth` is 2".to_owned())
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_makes_the_reader_panic(text in "[-<>→←*{}\\[\\]a-z0-9,| 🌿ก]{0,60}") {
+            let _ = Pattern::parse(&text);
+        }
+    }
+}

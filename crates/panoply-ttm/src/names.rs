@@ -1,0 +1,235 @@
+//! From what people write to the node they mean: ids, names in either language, Latin names,
+//! other spellings.
+//!
+//! Nothing is guessed: what fits several nodes is answered with all of them, and what fits none
+//! with the nearest.
+
+use std::collections::HashMap;
+
+use unicode_normalization::UnicodeNormalization as _;
+
+use crate::graph::{Graph, NodeAt, NodeType};
+use crate::library::Library;
+
+/// Every way to write every node.
+#[derive(Debug)]
+pub struct Names {
+    by_name: HashMap<String, Vec<NodeAt>>,
+    by_id: HashMap<String, Vec<NodeAt>>,
+}
+
+/// What a text means.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Meant {
+    /// This.
+    One(NodeAt),
+    /// Several things of the type that was asked for.
+    Several(Vec<NodeAt>),
+    /// Something, but of another type.
+    OtherType(Vec<NodeAt>),
+    /// Nothing known; these are written most alike.
+    Unknown(Vec<NodeAt>),
+}
+
+/// So many are suggested.
+const SUGGESTED: usize = 3;
+/// Less alike than this is not worth a suggestion.
+const ALIKE: f64 = 0.72;
+
+impl Names {
+    /// The names of the nodes of this graph.
+    pub fn of(library: &Library, graph: &Graph) -> Self {
+        let mut names = Self { by_name: HashMap::new(), by_id: HashMap::new() };
+        for (at, node) in graph.nodes() {
+            names.by_id.entry(folded(&node.id)).or_default().push(at);
+            if node.node_type == NodeType::Paper {
+                continue;
+            }
+            names.add(&node.names.th, at);
+            names.add_english(&node.names.en, node.node_type, at);
+        }
+        for herb in &library.herbs {
+            let Some(at) = graph.find(NodeType::Herb, &herb.id) else { continue };
+            names.add(&herb.scientific, at);
+            names.add(herb.id.trim_start_matches("H:"), at);
+            let synonyms = &herb.synonyms;
+            let all = synonyms.th.iter().chain(&synonyms.romanised).chain(&synonyms.scientific);
+            all.for_each(|name| names.add(name, at));
+        }
+        for alias in &library.aliases {
+            let owners = names.by_id.get(&folded(&alias.id)).cloned().unwrap_or_default();
+            owners.into_iter().for_each(|at| names.add(&alias.alias, at));
+        }
+        names
+    }
+
+    fn add(&mut self, name: &str, at: NodeAt) {
+        let name = folded(name);
+        if name.is_empty() {
+            return;
+        }
+        let known = self.by_name.entry(name).or_default();
+        if let Err(place) = known.binary_search(&at) {
+            known.insert(place, at);
+        }
+    }
+
+    /// `Andrographis (King of Bitters)` is also called `Andrographis` and `King of Bitters`; what
+    /// a formulation has in brackets says what kind of medicine it is.
+    fn add_english(&mut self, name: &str, node_type: NodeType, at: NodeAt) {
+        self.add(name, at);
+        let Some((before, bracket)) = name.split_once('(') else { return };
+        self.add(before, at);
+        if node_type == NodeType::Herb {
+            bracket
+                .trim_end_matches([')', ' '])
+                .split([',', ';'])
+                .for_each(|one| self.add(one, at));
+        }
+    }
+
+    /// What `text` means among nodes of `wanted` types, or of any.
+    pub fn meant(&self, graph: &Graph, text: &str, wanted: &[NodeType]) -> Meant {
+        let text = folded(text);
+        let fits = |at: &NodeAt| {
+            wanted.is_empty()
+                || graph.node(*at).is_some_and(|node| wanted.contains(&node.node_type))
+        };
+        let mut other_types = Vec::new();
+        for index in [&self.by_id, &self.by_name] {
+            let found = index.get(&text).map_or(&[][..], Vec::as_slice);
+            let fitting: Vec<NodeAt> = found.iter().copied().filter(fits).collect();
+            match fitting.as_slice() {
+                [] => other_types.extend(found.iter().copied()),
+                [one] => return Meant::One(*one),
+                _ => return Meant::Several(fitting),
+            }
+        }
+        if !other_types.is_empty() {
+            return Meant::OtherType(other_types);
+        }
+        Meant::Unknown(self.nearest(&text, fits))
+    }
+
+    fn nearest(&self, text: &str, fits: impl Fn(&NodeAt) -> bool) -> Vec<NodeAt> {
+        if text.is_empty() {
+            return Vec::new();
+        }
+        let mut best: HashMap<NodeAt, f64> = HashMap::new();
+        for (name, owners) in self.by_id.iter().chain(&self.by_name) {
+            let alike = likeness(text, name);
+            if alike < ALIKE {
+                continue;
+            }
+            for at in owners.iter().filter(|at| fits(at)) {
+                let known = best.entry(*at).or_default();
+                *known = known.max(alike);
+            }
+        }
+        let mut best: Vec<(NodeAt, f64)> = best.into_iter().collect();
+        best.sort_by(|(one, alike), (other, less)| less.total_cmp(alike).then(one.cmp(other)));
+        best.into_iter().take(SUGGESTED).map(|(at, _)| at).collect()
+    }
+
+    /// Nodes of a type whose id or a name starts with what was typed, then those that have it
+    /// somewhere; in order.
+    pub fn complete(&self, graph: &Graph, typed: &str, wanted: NodeType) -> Vec<NodeAt> {
+        let typed = folded(typed);
+        let mut found: Vec<(bool, NodeAt)> = Vec::new();
+        for (name, owners) in self.by_id.iter().chain(&self.by_name) {
+            if !name.contains(&typed) {
+                continue;
+            }
+            let of_type =
+                |at: &&NodeAt| graph.node(**at).is_some_and(|node| node.node_type == wanted);
+            let inside = !name.starts_with(&typed);
+            found.extend(owners.iter().filter(of_type).map(|at| (inside, *at)));
+        }
+        found.sort_unstable();
+        let mut seen = std::collections::HashSet::new();
+        found.into_iter().map(|(_, at)| at).filter(|at| seen.insert(*at)).collect()
+    }
+}
+
+/// How alike two names are, from 0 to 1. A name that holds the other is close to it.
+fn likeness(one: &str, other: &str) -> f64 {
+    let (short, long) = if one.len() < other.len() { (one, other) } else { (other, one) };
+    let alike = strsim::jaro_winkler(one, other);
+    // Three letters of Thai take nine bytes.
+    if short.len() >= 4 && long.contains(short) { alike.max(0.85) } else { alike }
+}
+
+/// One spelling for what is the same name.
+fn folded(name: &str) -> String {
+    let lower: String = name.nfc().flat_map(char::to_lowercase).collect();
+    lower.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::knowledge::Knowledge;
+
+    fn told(text: &str, wanted: &[NodeType]) -> String {
+        let knowledge = Knowledge::bundled().unwrap();
+        let ids = |nodes: Vec<NodeAt>| -> String {
+            let ids = nodes.into_iter().map(|at| knowledge.graph.node(at).unwrap().id.clone());
+            ids.collect::<Vec<_>>().join(" ")
+        };
+        match knowledge.names.meant(&knowledge.graph, text, wanted) {
+            Meant::One(at) => ids(vec![at]),
+            Meant::Several(nodes) => format!("several: {}", ids(nodes)),
+            Meant::OtherType(nodes) => format!("other: {}", ids(nodes)),
+            Meant::Unknown(nodes) => format!("unknown: {}", ids(nodes)),
+        }
+    }
+
+    #[test]
+    fn a_herb_is_found_by_id_and_by_each_of_its_names() {
+        let herb = [NodeType::Herb];
+        for text in [
+            "H:andrographis",
+            "h:Andrographis",
+            "ฟ้าทะลายโจร",
+            " ฟ้าทะลายโจร ",
+            "Andrographis",
+            "king of bitters",
+            "Andrographis paniculata",
+            "Andrographis paniculata (Burm.f.) Wall. ex Nees",
+            "A. paniculata",
+            "fah talai jone",
+        ] {
+            assert_eq!(told(text, &herb), "H:andrographis", "{text}");
+        }
+    }
+
+    #[test]
+    fn other_nodes_are_found_too() {
+        assert_eq!(told("curcumin", &[NodeType::Constituent]), "C:curcumin");
+        assert_eq!(told("k30", &[NodeType::Indication]), "K30");
+        assert_eq!(told("วาร์ฟาริน", &[NodeType::Drug]), "warfarin");
+        assert_eq!(told("pregnancy", &[NodeType::Caution]), "PREG");
+        assert_eq!(told("F:NLEM-25", &[]), "F:nlem-25");
+    }
+
+    #[test]
+    fn what_is_of_another_type_or_unknown_is_said_so() {
+        assert_eq!(told("C:curcumin", &[NodeType::Herb]), "other: C:curcumin");
+        assert!(told("H:turmric", &[NodeType::Herb]).starts_with("unknown: H:turmeric"));
+        assert!(told("ฟ้าทลายโจน", &[NodeType::Herb]).starts_with("unknown: H:andrographis"));
+        assert_eq!(told("🌿🌿", &[NodeType::Herb]), "unknown: ");
+        assert_eq!(told("", &[NodeType::Herb]), "unknown: ");
+    }
+
+    #[test]
+    fn completion_puts_what_starts_so_before_what_has_it_inside() {
+        let knowledge = Knowledge::bundled().unwrap();
+        let ids = |typed: &str| -> Vec<String> {
+            let found = knowledge.names.complete(&knowledge.graph, typed, NodeType::Herb);
+            found.into_iter().map(|at| knowledge.graph.node(at).unwrap().id.clone()).collect()
+        };
+        assert_eq!(ids("H:turm"), ["H:turmeric"]);
+        assert!(ids("ขมิ้น").contains(&"H:turmeric".to_owned()));
+        assert_eq!(ids("").len(), knowledge.library.herbs.len());
+    }
+}

@@ -1,0 +1,347 @@
+//! Gathers what is said of one herb or formulation and of the herbs in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::drugs::{caution_concerns, interaction_concerns};
+use super::{Answer, DrugMatch, Statement, Subject};
+use crate::graph::NodeType;
+use crate::library::Library;
+use crate::model::{Level, Strength, Warned};
+
+/// Unknown is not low.
+const UNKNOWN: Strength = Strength::Moderate;
+
+/// Adds what is known of one entity.
+pub(super) fn entity(
+    library: &Library,
+    entity_type: NodeType,
+    id: &str,
+    drugs: &[String],
+    answer: &mut Answer,
+) {
+    let ingredients = match library.formulation(id) {
+        Some(formulation) if entity_type == NodeType::Formulation => &formulation.ingredients[..],
+        _ => &[],
+    };
+    let mut gathering =
+        Gathering { library, entity: id, entity_type, drugs, merged: BTreeMap::new() };
+    gathering.carrier(id, own_cautions(library, entity_type, id), None);
+    for herb in ingredients {
+        gathering.carrier(herb, own_cautions(library, NodeType::Herb, herb), Some(herb));
+    }
+    let mut statements: Vec<Statement> = gathering.merged.into_values().collect();
+    cover(library, id, ingredients, answer);
+    let gap = |subject| Statement {
+        entity: id.to_owned(),
+        entity_type,
+        subject,
+        strength: UNKNOWN,
+        sources: Vec::new(),
+        verified: false,
+        pmids: Vec::new(),
+        via: Vec::new(),
+        matches: Vec::new(),
+    };
+    if statements.is_empty() {
+        statements.push(gap(Subject::NoRecord));
+    } else if !statements.iter().any(|statement| statement.verified) {
+        statements.push(gap(Subject::NothingVerified));
+    }
+    let silent: Vec<String> = ingredients
+        .iter()
+        .filter(|herb| answer.coverage.without.contains(*herb))
+        .cloned()
+        .collect();
+    if !silent.is_empty() {
+        statements.push(gap(Subject::IngredientsWithoutRecord(silent)));
+    }
+    let unmatched: Vec<String> = drugs
+        .iter()
+        .filter(|drug| {
+            !statements.iter().any(|one| one.matches.iter().any(|found| found.drug == **drug))
+        })
+        .cloned()
+        .collect();
+    answer.coverage.pairs += drugs.len();
+    answer.coverage.pairs_with_record += drugs.len() - unmatched.len();
+    if !unmatched.is_empty() {
+        statements.push(gap(Subject::NoDrugRecord(unmatched)));
+    }
+    statements.sort_by_key(|one| (order(one), name_of(&one.subject)));
+    answer.statements.extend(statements);
+}
+
+/// What concerns the medicines first, then the strongest, then what was checked. That nothing
+/// was checked stands before what was not; the other gaps stand last.
+fn order(statement: &Statement) -> (bool, bool, std::cmp::Reverse<Strength>, bool) {
+    let gap_last = statement.subject.is_gap() && statement.subject != Subject::NothingVerified;
+    let first = statement.subject == Subject::NothingVerified || !statement.matches.is_empty();
+    (gap_last, !first, std::cmp::Reverse(statement.strength), !statement.verified)
+}
+
+fn name_of(subject: &Subject) -> String {
+    match subject {
+        Subject::Caution { code, level } => format!("{} {code}", level.as_str()),
+        Subject::Interaction(id) => format!("interaction {id}"),
+        Subject::NoRecord => "no 1".to_owned(),
+        Subject::NothingVerified => String::new(),
+        Subject::IngredientsWithoutRecord(_) => "no 2".to_owned(),
+        Subject::NoDrugRecord(_) => "no 3".to_owned(),
+    }
+}
+
+struct Gathering<'a> {
+    library: &'a Library,
+    entity: &'a str,
+    entity_type: NodeType,
+    drugs: &'a [String],
+    /// By caution or interaction, so that what is said twice is one statement.
+    merged: BTreeMap<String, Statement>,
+}
+
+/// One statement about the entity, or about a herb in it.
+struct Said<'a> {
+    key: String,
+    subject: Subject,
+    strength: Strength,
+    source: &'a str,
+    verified: bool,
+    pmids: &'a [String],
+    matches: Vec<DrugMatch>,
+}
+
+impl Gathering<'_> {
+    /// Adds what is said of `carrier`: the entity, or a herb in it.
+    fn carrier(&mut self, carrier: &str, cautions: &[Warned], via: Option<&String>) {
+        for warned in cautions {
+            let matches = self.drugs.iter().filter(|_| warned.level == Level::Interaction);
+            let matches = matches
+                .filter_map(|drug| caution_concerns(self.library, drug, &warned.code))
+                .collect();
+            let said = Said {
+                key: warned.code.clone(),
+                subject: Subject::Caution { code: warned.code.clone(), level: warned.level },
+                strength: warned.strength,
+                source: &warned.provenance.source,
+                verified: !warned.provenance.unverified,
+                pmids: &warned.pmids,
+                matches,
+            };
+            self.add(said, via);
+        }
+        let library = self.library;
+        for interaction in library.interactions.iter().filter(|one| one.entity == carrier) {
+            let matches = self.drugs.iter();
+            let matches = matches
+                .filter_map(|drug| interaction_concerns(library, drug, &interaction.drugs))
+                .collect();
+            let said = Said {
+                key: interaction.id.clone(),
+                subject: Subject::Interaction(interaction.id.clone()),
+                strength: interaction.strength,
+                source: &interaction.provenance.source,
+                verified: !interaction.provenance.unverified,
+                pmids: &[],
+                matches,
+            };
+            self.add(said, via);
+        }
+    }
+
+    fn add(&mut self, said: Said<'_>, via: Option<&String>) {
+        let strength = if said.verified { said.strength } else { said.strength.min(UNKNOWN) };
+        let statement = self.merged.entry(said.key).or_insert_with(|| Statement {
+            entity: self.entity.to_owned(),
+            entity_type: self.entity_type,
+            subject: said.subject.clone(),
+            strength,
+            sources: Vec::new(),
+            verified: said.verified,
+            pmids: Vec::new(),
+            via: Vec::new(),
+            matches: said.matches,
+        });
+        // The strongest statement says what it is, and of equals the one that was checked.
+        if (strength, said.verified) > (statement.strength, statement.verified) {
+            statement.subject = said.subject;
+        }
+        statement.strength = statement.strength.max(strength);
+        statement.verified |= said.verified;
+        include(&mut statement.sources, said.source);
+        said.pmids.iter().for_each(|pmid| include(&mut statement.pmids, pmid));
+        if let Some(herb) = via {
+            include(&mut statement.via, herb);
+        }
+    }
+}
+
+fn own_cautions<'a>(library: &'a Library, entity_type: NodeType, id: &str) -> &'a [Warned] {
+    let cautions = match entity_type {
+        NodeType::Herb => library.herb(id).map(|herb| &herb.cautions),
+        NodeType::Formulation => library.formulation(id).map(|formulation| &formulation.cautions),
+        NodeType::Constituent
+        | NodeType::Indication
+        | NodeType::Paper
+        | NodeType::Caution
+        | NodeType::Drug => None,
+    };
+    cautions.map_or(&[], Vec::as_slice)
+}
+
+/// Notes for the entity and its herbs whether anything is known.
+fn cover(library: &Library, id: &str, ingredients: &[String], answer: &mut Answer) {
+    let coverage = &mut answer.coverage;
+    for carrier in std::iter::once(id).chain(ingredients.iter().map(String::as_str)) {
+        let node_type =
+            if library.herb(carrier).is_some() { NodeType::Herb } else { NodeType::Formulation };
+        let cautions = own_cautions(library, node_type, carrier);
+        let checked: BTreeSet<bool> = (cautions.iter().map(|one| !one.provenance.unverified))
+            .chain(
+                (library.interactions.iter().filter(|one| one.entity == carrier))
+                    .map(|one| !one.provenance.unverified),
+            )
+            .collect();
+        coverage.considered.insert(carrier.to_owned());
+        let known = if checked.contains(&true) {
+            &mut coverage.with_verified
+        } else if checked.contains(&false) {
+            &mut coverage.unverified_only
+        } else {
+            &mut coverage.without
+        };
+        known.insert(carrier.to_owned());
+    }
+}
+
+fn include(list: &mut Vec<String>, one: &str) {
+    if !list.iter().any(|known| known == one) {
+        list.push(one.to_owned());
+        list.sort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Question, contraindications};
+    use super::*;
+
+    fn owned(ids: &[&str]) -> Vec<String> {
+        ids.iter().map(ToString::to_string).collect()
+    }
+
+    fn ask(herbs: &[&str], formulations: &[&str], drugs: &[&str]) -> Answer {
+        let library = Library::bundled().unwrap();
+        contraindications(
+            &library,
+            &Question {
+                herbs: owned(herbs),
+                formulations: owned(formulations),
+                drugs: owned(drugs),
+            },
+        )
+    }
+
+    fn of_code<'a>(answer: &'a Answer, wanted: &str) -> Option<&'a Statement> {
+        answer
+            .statements
+            .iter()
+            .find(|one| matches!(&one.subject, Subject::Caution { code, .. } if code == wanted))
+    }
+
+    #[test]
+    fn what_the_national_list_says_of_a_herb_is_there_with_its_strength() {
+        // NLEM herbal 2566+2568: andrographis is contraindicated in pregnancy.
+        let answer = ask(&["H:andrographis"], &[], &[]);
+        let pregnancy = of_code(&answer, "PREG").unwrap();
+        assert_eq!(pregnancy.strength, Strength::High);
+        assert!(pregnancy.verified && pregnancy.via.is_empty());
+        assert_eq!(pregnancy.sources, ["nlem-herbal-2566+2568"]);
+    }
+
+    #[test]
+    fn every_caution_of_every_herb_of_a_formulation_counts() {
+        let library = Library::bundled().unwrap();
+        for formulation in &library.formulations {
+            let answer = ask(&[], &[&formulation.id], &[]);
+            for herb in &formulation.ingredients {
+                for warned in &library.herb(herb).unwrap().cautions {
+                    let statement = of_code(&answer, &warned.code)
+                        .unwrap_or_else(|| panic!("{}: {herb} {}", formulation.id, warned.code));
+                    assert!(statement.via.contains(herb), "{}: {herb}", formulation.id);
+                    let least = warned.strength.min(if warned.provenance.unverified {
+                        Strength::Moderate
+                    } else {
+                        Strength::High
+                    });
+                    assert!(statement.strength >= least);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn general_knowledge_never_stands_alone() {
+        let library = Library::bundled().unwrap();
+        let ids = library.herbs.iter().map(|herb| (herb.id.as_str(), true));
+        let ids = ids.chain(library.formulations.iter().map(|one| (one.id.as_str(), false)));
+        for (id, herb) in ids {
+            let answer = if herb { ask(&[id], &[], &[]) } else { ask(&[], &[id], &[]) };
+            let says_so = |one: &Statement| {
+                matches!(one.subject, Subject::NothingVerified | Subject::NoRecord)
+            };
+            let verified = answer.statements.iter().any(|one| one.verified);
+            assert!(verified || answer.statements.iter().any(says_so), "{id}");
+            assert!(!answer.statements.is_empty(), "{id}: absence is not safety");
+            for one in answer.statements.iter().filter(|one| !one.verified) {
+                assert!(one.strength < Strength::High, "{id}: {one:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_entity_without_a_record_says_so_and_coverage_falls() {
+        let library = Library::bundled().unwrap();
+        let silent = library.herbs.iter().find(|herb| {
+            herb.cautions.is_empty()
+                && !library.interactions.iter().any(|one| one.entity == herb.id)
+        });
+        let silent = silent.expect("some herb has no record");
+        let answer = ask(&[&silent.id], &[], &[]);
+        assert_eq!(answer.statements.len(), 1);
+        assert_eq!(answer.statements[0].subject, Subject::NoRecord);
+        assert_eq!(answer.coverage.share(), (0, 2));
+        assert_eq!(ask(&["H:andrographis"], &[], &[]).coverage.share(), (2, 2));
+    }
+
+    #[test]
+    fn a_medicine_is_found_by_name_by_class_and_by_member() {
+        // Thammasat's table has turmeric with warfarin (severe); the National List names
+        // anticoagulants.
+        let cases = [
+            (&["H:turmeric"][..], "warfarin", true),
+            (&["H:turmeric"], "anticoagulants", true),
+            (&["H:turmeric"], "rivaroxaban", true),
+            (&["H:turmeric"], "omeprazole", false),
+        ];
+        for (herbs, drug, expected) in cases {
+            let answer = ask(herbs, &[], &[drug]);
+            let matched = answer.statements.iter().any(|one| !one.matches.is_empty());
+            assert_eq!(matched, expected, "{drug}");
+            let gap = answer.statements.iter().any(
+                |one| matches!(&one.subject, Subject::NoDrugRecord(drugs) if drugs == &[drug]),
+            );
+            assert_eq!(gap, !expected, "{drug}: absence is not safety");
+            assert_eq!(answer.coverage.pairs_with_record, usize::from(expected));
+        }
+        let first = &ask(&["H:turmeric"], &[], &["warfarin"]).statements[0];
+        assert!(!first.matches.is_empty(), "what was asked about comes first");
+        assert_eq!(first.strength, Strength::High);
+    }
+
+    #[test]
+    fn what_two_entities_share_is_listed() {
+        let answer = ask(&["H:turmeric", "H:andrographis"], &[], &[]);
+        let pregnancy = answer.shared.iter().find(|shared| shared.code == "PREG").unwrap();
+        assert_eq!(pregnancy.entities, ["H:turmeric", "H:andrographis"]);
+    }
+}
