@@ -12,7 +12,9 @@ pub fn undeclared(repository: &Repository) -> Vec<Problem> {
     let declared = repository.file(DECLARED_IN).map(names).unwrap_or_default();
     let mut problems = Vec::new();
     for file in repository.files.iter().filter(|file| file.path != DECLARED_IN) {
-        if file.path.ends_with(".rs") && !file.is_for_tests() {
+        // A build script learns from cargo this way where to write; no operator runs it.
+        let asks_cargo = file.path.ends_with("/build.rs");
+        if file.path.ends_with(".rs") && !file.is_for_tests() && !asks_cargo {
             problems.extend(reads(file));
         }
         // What steers a test or a script of ours is not the operator's business.

@@ -1,0 +1,279 @@
+//! One spelling for text that can be typed in several.
+//!
+//! What is folded was seen in real Thai text: sara am typed as two marks, tone marks before the
+//! vowel they belong after, doubled marks, zero-width characters, two sara e for sara ae, Thai
+//! digits. Latin letters lose case and accents, Greek letters of chemical names are spelled out.
+//! NFKC is not used: it would take sara am apart, which is how the trouble starts.
+
+use std::ops::Range;
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+const SARA_AA: char = '\u{0E32}';
+const SARA_AM: char = '\u{0E33}';
+const SARA_E: char = '\u{0E40}';
+const SARA_AE: char = '\u{0E41}';
+const NIKHAHIT: char = '\u{0E4D}';
+
+/// Text in one spelling, and where each of its characters came from.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Normalized {
+    text: String,
+    origins: Vec<Origin>,
+}
+
+/// Where one character stands in the normalised text, and what it stands for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Origin {
+    at: usize,
+    from: usize,
+    to: usize,
+}
+
+impl Normalized {
+    /// The text in one spelling.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The bytes of the original text that `range` of the normalised one came from.
+    pub fn source(&self, range: Range<usize>) -> Range<usize> {
+        let first = self.origins.partition_point(|origin| origin.at < range.start);
+        let last = self.origins.partition_point(|origin| origin.at < range.end);
+        let covered = self.origins.get(first..last).unwrap_or_default();
+        // Marks that changed places make the order of the sources differ from that of the text.
+        let from = covered.iter().map(|origin| origin.from).min();
+        let to = covered.iter().map(|origin| origin.to).max();
+        match (from, to) {
+            (Some(from), Some(to)) => from..to,
+            _ => {
+                let end = self.origins.last().map_or(0, |origin| origin.to);
+                let here = self.origins.get(first).map_or(end, |origin| origin.from);
+                here..here
+            }
+        }
+    }
+}
+
+/// Gives `text` its one spelling. Normalising twice changes nothing.
+pub fn normalize(text: &str) -> Normalized {
+    let mut letters: Vec<Letter> = Vec::with_capacity(text.len());
+    for (from, character) in text.char_indices() {
+        let to = from + character.len_utf8();
+        fold(character, |folded| letters.push(Letter { character: folded, from, to }));
+    }
+    let letters = in_order(letters);
+    let mut normalized = Normalized {
+        text: String::with_capacity(text.len()),
+        origins: Vec::with_capacity(letters.len()),
+    };
+    for letter in letters {
+        normalized.origins.push(Origin {
+            at: normalized.text.len(),
+            from: letter.from,
+            to: letter.to,
+        });
+        normalized.text.push(letter.character);
+    }
+    normalized
+}
+
+/// A key that survives lost and misplaced marks: no tone marks, no shorteners or silencers, sara
+/// am as sara aa, no spaces. For finding what may be meant, never for showing.
+pub fn skeleton(normalized: &str) -> String {
+    normalized
+        .chars()
+        .filter(|character| {
+            !matches!(character, '\u{0E47}'..='\u{0E4E}') && !character.is_whitespace()
+        })
+        .map(|character| if character == SARA_AM { SARA_AA } else { character })
+        .collect()
+}
+
+/// Whether a character is a Thai letter, vowel or mark; not a digit, not a sign.
+pub const fn is_thai(character: char) -> bool {
+    matches!(character, '\u{0E01}'..='\u{0E2E}' | '\u{0E30}'..='\u{0E3A}' | '\u{0E40}'..='\u{0E45}' | '\u{0E47}'..='\u{0E4E}')
+}
+
+#[derive(Clone, Copy)]
+struct Letter {
+    character: char,
+    from: usize,
+    to: usize,
+}
+
+/// What one character of the input becomes: nothing, itself, or a few others.
+fn fold(character: char, mut put: impl FnMut(char)) {
+    match character {
+        'a'..='z' | '0'..='9' => put(character),
+        'A'..='Z' => put(character.to_ascii_lowercase()),
+        // Zero-width characters, direction marks, the soft hyphen, variation selectors.
+        '\u{00AD}'
+        | '\u{200B}'..='\u{200F}'
+        | '\u{202A}'..='\u{202E}'
+        | '\u{2060}'..='\u{2064}'
+        | '\u{FE00}'..='\u{FE0F}'
+        | '\u{FEFF}' => {}
+        '๐'..='๙' => put(ascii_digit(character, '๐')),
+        '\u{0E00}'..='\u{0E7F}' => put(character),
+        '\u{2018}' | '\u{2019}' | '\u{02BC}' => put('\''),
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => put('-'),
+        '\u{FF01}'..='\u{FF5E}' => {
+            let narrow = u32::from(character) - 0xFF01 + 0x21;
+            fold(char::from_u32(narrow).unwrap_or(character), put);
+        }
+        'α' | 'Α' => "alpha".chars().for_each(put),
+        'β' | 'Β' => "beta".chars().for_each(put),
+        'γ' | 'Γ' => "gamma".chars().for_each(put),
+        'δ' | 'Δ' => "delta".chars().for_each(put),
+        'ß' | 'ẞ' => "ss".chars().for_each(put),
+        'æ' | 'Æ' => "ae".chars().for_each(put),
+        'œ' | 'Œ' => "oe".chars().for_each(put),
+        'ø' | 'Ø' => put('o'),
+        'ł' | 'Ł' => put('l'),
+        character if character.is_ascii() => {
+            put(if character.is_whitespace() { ' ' } else { character });
+        }
+        character if character.is_whitespace() => put(' '),
+        character if is_combining_mark(character) => {}
+        character => std::iter::once(character)
+            .nfd()
+            .filter(|part| !is_combining_mark(*part))
+            .flat_map(char::to_lowercase)
+            .for_each(put),
+    }
+}
+
+fn ascii_digit(character: char, zero: char) -> char {
+    char::from_digit(u32::from(character) - u32::from(zero), 10).unwrap_or(character)
+}
+
+/// Puts the marks of each Thai consonant into their one order, once each, and joins what was
+/// typed as two: nikhahit and sara aa, sara e and sara e.
+fn in_order(letters: Vec<Letter>) -> Vec<Letter> {
+    let mut out: Vec<Letter> = Vec::with_capacity(letters.len());
+    let mut marks: Vec<Letter> = Vec::new();
+    for letter in letters {
+        let closes_sara_am =
+            letter.character == SARA_AA && marks.iter().any(|mark| mark.character == NIKHAHIT);
+        if rank(letter.character).is_some() || closes_sara_am {
+            marks.push(letter);
+            continue;
+        }
+        put_marks(&mut out, &mut marks);
+        match out.last_mut() {
+            Some(last) if last.character == SARA_E && letter.character == SARA_E => {
+                *last = Letter { character: SARA_AE, from: last.from, to: letter.to };
+            }
+            _ => out.push(letter),
+        }
+    }
+    put_marks(&mut out, &mut marks);
+    out
+}
+
+/// Moves a run of marks to the text, in order.
+fn put_marks(out: &mut Vec<Letter>, marks: &mut Vec<Letter>) {
+    let place_of =
+        |wanted: char, marks: &[Letter]| marks.iter().position(|letter| letter.character == wanted);
+    if place_of(SARA_AA, marks).is_some()
+        && let Some(place) = place_of(NIKHAHIT, marks)
+    {
+        let nikhahit = marks.remove(place);
+        if let Some(sara_aa) = marks.iter_mut().find(|letter| letter.character == SARA_AA) {
+            *sara_aa = Letter { character: SARA_AM, from: nikhahit.from, to: sara_aa.to };
+        }
+    }
+    marks.sort_by_key(|letter| rank(letter.character));
+    marks.dedup_by_key(|letter| letter.character);
+    out.append(marks);
+}
+
+/// The place of a mark among the marks of one consonant; `None` for what is not a mark.
+const fn rank(character: char) -> Option<u8> {
+    match character {
+        // Vowels above and below, and the shortener.
+        '\u{0E31}' | '\u{0E34}'..='\u{0E3A}' | '\u{0E47}' => Some(0),
+        // Tones.
+        '\u{0E48}'..='\u{0E4B}' => Some(1),
+        // The silencer, nikhahit, yamakkan.
+        '\u{0E4C}'..='\u{0E4E}' => Some(2),
+        // Sara am stands after the tone, wherever the tone was typed.
+        SARA_AM => Some(3),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_keyboards_fonts_and_scanners_spell_differently_becomes_one() {
+        let cases = [
+            ("sara am from two marks", "น\u{0E49}\u{0E4D}\u{0E32}", "น้ำ"),
+            ("the tone between the two", "น\u{0E4D}\u{0E49}\u{0E32}", "น้ำ"),
+            ("the tone after sara am", "น\u{0E33}\u{0E49}", "น้ำ"),
+            ("the tone before the vowel above", "ท\u{0E49}\u{0E35}", "ที้"),
+            ("the tone before the vowel below", "ต\u{0E48}\u{0E38}ม", "ตุ่ม"),
+            ("a doubled tone", "ต\u{0E49}\u{0E49}น", "ต้น"),
+            ("a doubled vowel", "ข\u{0E34}\u{0E34}ง", "ขิง"),
+            ("two sara e", "เเก้", "แก้"),
+            ("zero-width spaces", "ฟ้า\u{200B}ทะลาย\u{FEFF}โจร", "ฟ้าทะลายโจร"),
+            ("a soft hyphen", "andro\u{00AD}graphis", "andrographis"),
+            ("Thai digits", "วันละ ๓ ครั้ง", "วันละ 3 ครั้ง"),
+            ("capitals and accents", "Sénna ALEXANDRÍNA", "senna alexandrina"),
+            ("a letter and its accent apart", "se\u{0301}nna", "senna"),
+            ("Greek of chemical names", "β-sitosterol", "beta-sitosterol"),
+            ("wide letters", "Ｋ６４", "k64"),
+            (
+                "curly quotes, dashes and odd spaces",
+                "St John’s\u{00A0}wort – x",
+                "st john's wort - x",
+            ),
+        ];
+        for (name, typed, expected) in cases {
+            assert_eq!(normalize(typed).text(), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_place_in_the_normalised_text_leads_back_to_the_original() {
+        let original = "กิน\u{200B}น\u{0E4D}\u{0E49}\u{0E32}ขิง";
+        let normalized = normalize(original);
+        let place = normalized.text().find("น้ำ").unwrap();
+        let source = normalized.source(place..place + "น้ำ".len());
+        assert_eq!(&original[source], "น\u{0E4D}\u{0E49}\u{0E32}");
+        assert_eq!(normalized.source(0..0), 0..0);
+        let end = normalized.text().len();
+        assert_eq!(normalized.source(end..end), original.len()..original.len());
+    }
+
+    #[test]
+    fn the_skeleton_survives_lost_tones_and_a_lost_sara_am() {
+        let right = skeleton(normalize("น้ำมันไพล").text());
+        let scanned = skeleton(normalize("นามัน ไพล").text());
+        assert_eq!(right, scanned);
+    }
+
+    proptest! {
+        #[test]
+        fn normalising_twice_changes_nothing(text in "[ก-๛a-zA-Z0-9 \u{200B}éβ]{0,60}") {
+            let once = normalize(&text);
+            let twice = normalize(once.text());
+            prop_assert_eq!(once.text(), twice.text());
+        }
+
+        #[test]
+        fn every_place_leads_to_whole_characters(text in "\\PC{0,40}") {
+            let normalized = normalize(&text);
+            for (at, character) in normalized.text().char_indices() {
+                let source = normalized.source(at..at + character.len_utf8());
+                prop_assert!(text.get(source).is_some());
+            }
+        }
+    }
+}
