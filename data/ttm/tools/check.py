@@ -119,6 +119,10 @@ def facts():
             sourced(id, fact["source"], fact["unverified"])
         cautions(id, row["cautions"])
         pmids(id, row["interaction_pmids"])
+        if bool(row["side_effects"]["th"]) != bool(row["side_effects"]["en"]) or not all(row["other_ingredients"]):
+            fault(id, "side effects in one language, or an ingredient without a name")
+        if {row["source"]} | {c["source"] for c in row["cautions"]} != set(row["sources"]):
+            fault(id, "`sources` are not those of its facts")
         if not row["ingredients"] or not row["indications"] or not row["use"]["th"] or not row["use"]["en"]:
             fault(id, "no ingredient, indication or use")
     for id, row in CONSTITUENTS.items():

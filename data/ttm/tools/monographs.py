@@ -44,6 +44,11 @@ STRENGTH = {
     "high": {"en": "high", "th": "มาก"},
 }
 OWN = ["panoply"]
+# Who speaks in a checked caution.
+SAYS = {
+    "nlem-herbal-2566+2568": {"en": "The national list", "th": "บัญชียาหลักแห่งชาติ"},
+    "tu-ddi-2566": {"en": "Thammasat University", "th": "มหาวิทยาลัยธรรมศาสตร์"},
+}
 NATIONAL = {"en": "the National List of Essential Medicines", "th": "บัญชียาหลักแห่งชาติด้านสมุนไพร"}
 
 
@@ -74,8 +79,18 @@ def bare(name):
     return name.split(" (")[0]
 
 
+# Brackets that tell one medicine from another stay with its name.
+TELLING = ("(THC)", "(CBD-rich)", "(oral)", "(topical)")
+
+
 def called(row, lang):
-    return bare(row["names"]["en"]) if lang == "en" else row["names"]["th"]
+    if lang == "th":
+        return row["names"]["th"]
+    name = row["names"]["en"]
+    name = name if name.endswith(TELLING) else bare(name)
+    # Several medicines of one herb have the herb's English name.
+    is_herb = row["id"] in HERBS
+    return name if is_herb or name not in {bare(h["names"]["en"]) for h in HERBS.values()} else f"{name} medicine"
 
 
 def constituent(id, lang):
@@ -93,8 +108,12 @@ class Monograph:
         self.row, self.lang, self.statements = row, lang, []
         # Each statement names what it is about, so that it can be quoted alone.
         self.name = called(row, lang)
+        # Thai runs on without a space; after a Latin letter or a figure it takes one.
+        if lang == "th" and self.name[-1].isascii():
+            self.name += " "
 
     def say(self, section, text, sources, unverified=False):
+        text = text.replace(" :", ":").replace("  ", " ")
         self.statements.append(
             {"section": section, "text": text, "sources": list(dict.fromkeys(sources)), "unverified": unverified}
         )
@@ -132,12 +151,12 @@ class Monograph:
                     group = "care"
                 groups[group].append(c)
             for group, found in groups.items():
-                if found:
-                    things = "; ".join(CAUTIONS[c["code"]]["names"][self.lang] for c in found)
-                    section = "interactions" if group in ("combine", "separate") else "cautions"
-                    self.say(section, self.caution(group, unverified, things), [c["source"] for c in found], unverified)
+                section = "interactions" if group in ("combine", "separate") else "cautions"
+                for source in dict.fromkeys(c["source"] for c in found):
+                    things = "; ".join(CAUTIONS[c["code"]]["names"][self.lang] for c in found if c["source"] == source)
+                    self.say(section, self.caution(group, unverified, SAYS.get(source, {}).get(self.lang), things), [source], unverified)
 
-    def caution(self, group, unverified, things):
+    def caution(self, group, unverified, who, things):
         if unverified:
             en, th = "Not checked against a source: ", "ข้อมูลที่ยังไม่ได้ตรวจสอบกับแหล่งข้อมูล: "
             return self.pick(en, th) + {
@@ -148,12 +167,12 @@ class Monograph:
                 "combine": self.pick(f"take care with {self.name} together with {things}.", f"ควรระวังเมื่อใช้{self.name}ร่วมกับ {things}"),
             }[group]
         return {
-            "forbid": self.pick(f"The national list contraindicates {self.name} in: {things}.", f"บัญชียาหลักแห่งชาติห้ามใช้{self.name}ในกรณี: {things}"),
-            "separate": self.pick(f"The national list forbids combining {self.name} with: {things}.", f"บัญชียาหลักแห่งชาติห้ามใช้{self.name}ร่วมกับ: {things}"),
-            "care": self.pick(f"The national list asks for caution with {self.name} in: {things}.", f"บัญชียาหลักแห่งชาติให้ระวังการใช้{self.name}ในกรณี: {things}"),
-            "know": self.pick(f"The national list warns about {self.name}: {things}.", f"บัญชียาหลักแห่งชาติเตือนเรื่อง{self.name}: {things}"),
+            "forbid": self.pick(f"{who} contraindicates {self.name} in: {things}.", f"{who}ห้ามใช้{self.name}ในกรณี: {things}"),
+            "separate": self.pick(f"{who} forbids combining {self.name} with: {things}.", f"{who}ห้ามใช้{self.name}ร่วมกับ: {things}"),
+            "care": self.pick(f"{who} asks for caution with {self.name} in: {things}.", f"{who}ให้ระวังการใช้{self.name}ในกรณี: {things}"),
+            "know": self.pick(f"{who} warns about {self.name}: {things}.", f"{who}เตือนเรื่อง{self.name}: {things}"),
             "combine": self.pick(
-                f"The national list asks for caution when {self.name} is taken with: {things}.", f"บัญชียาหลักแห่งชาติให้ระวังเมื่อใช้{self.name}ร่วมกับ: {things}"),
+                f"{who} asks for caution when {self.name} is taken with: {things}.", f"{who}ให้ระวังเมื่อใช้{self.name}ร่วมกับ: {things}"),
         }[group]
 
     def interactions(self):
@@ -290,14 +309,23 @@ def formulation(row, lang):
         f"{m.name} is indicated for {row['use']['en']} (ICD-10: {codes}).",
         f"ข้อบ่งใช้ของ{m.name}: {row['use']['th']} (ICD-10: {codes})"), source)
     herbs = [called(HERBS[h], lang) for h in row["ingredients"]]
-    if len(herbs) == 1 and row["single_herb"]:
+    others = row["other_ingredients"]
+    if len(herbs) == 1:
         text = m.pick(f"The one herb of {m.name} is {herbs[0]}.", f"{m.name}ใช้สมุนไพรชนิดเดียวคือ{herbs[0]}")
     else:
         text = m.pick(
-            f"The herbs recorded among the ingredients of {m.name} ({len(herbs)}) are {join(herbs, lang)}; it may hold others.",
-            f"ตัวยาสมุนไพรใน{m.name}ที่บันทึกไว้ที่นี่มี {len(herbs)} ชนิด ได้แก่ {join(herbs, lang)} โดยตำรับอาจมีตัวยาอื่นอีก")
+            f"{len(herbs)} herbs of {m.name} are described here: {join(herbs, lang)}.",
+            f"ตัวยาใน{m.name}ที่มีข้อมูลที่นี่มี {len(herbs)} ชนิด ได้แก่ {join(herbs, lang)}")
     m.say("ingredients", text, source)
+    if others:
+        m.say("ingredients", m.pick(
+            f"{m.name} also holds, named in Thai only: {', '.join(others)}.",
+            f"{m.name}ยังมีตัวยาอื่น ได้แก่ {join(others, lang)}"), source)
     m.cautions()
+    if row["side_effects"][lang]:
+        m.say("cautions", m.pick(
+            f"Side effects of {m.name} named by the national list: {row['side_effects']['en']}.",
+            f"อาการไม่พึงประสงค์ของ{m.name}ตามบัญชียาหลักแห่งชาติ: {row['side_effects']['th']}"), source)
     m.interactions()
     m.gaps(m.evidence("formulations"))
     return m.record()
