@@ -208,9 +208,17 @@ impl Kernel {
         let visible =
             providers.filter(|provider| cx.caller.grants.allow_all(provider.permissions()));
         for provider in visible {
-            if let Some(found) = crate::pipeline::guarded(provider.read(uri, cx)).await? {
-                return found;
-            }
+            let started = self.world.clock.monotonic();
+            let Some(found) = crate::pipeline::guarded(provider.read(uri, cx)).await? else {
+                continue;
+            };
+            return match provider.recorded_as(uri) {
+                None => found,
+                Some(name) => {
+                    let read = crate::pipeline::Reading { name, uri, started, cx };
+                    crate::pipeline::recorded(self, &read, found).await
+                }
+            };
         }
         let shown: String = uri.chars().take(200).collect();
         Err(ToolError::not_found("RESOURCE_NOT_FOUND", format!("no resource at `{shown}`"))

@@ -7,6 +7,7 @@ mod execute;
 mod finish;
 mod idempotency;
 mod limits;
+mod reading;
 mod validate;
 
 use std::sync::Arc;
@@ -21,6 +22,7 @@ pub use self::idempotency::{
     Begun, IdempotencyKey, IdempotencyStore, KEY_LIFETIME, MemoryIdempotencyStore, StoredReply,
 };
 pub use self::limits::Throttle;
+pub(crate) use self::reading::{Reading, recorded};
 use crate::audit::Fingerprint;
 use crate::context::CallContext;
 use crate::dialect::{Envelope, Fault};

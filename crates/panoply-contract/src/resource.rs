@@ -76,6 +76,12 @@ pub trait ResourceProvider: Send + Sync + 'static {
         Vec::new()
     }
 
+    /// The name under which reading `uri` is recorded in the audit log, for packs whose contract
+    /// wants that. The document then carries its audit in `_meta`; its input is `{"uri": …}`.
+    fn recorded_as(&self, _uri: &str) -> Option<&'static str> {
+        None
+    }
+
     /// What is at `uri`; `None` when this provider does not serve such addresses.
     fn read<'a>(
         &'a self,

@@ -9,6 +9,7 @@ pub mod knowledge;
 pub mod library;
 pub mod model;
 pub mod names;
+pub mod papers;
 pub mod safety;
 pub mod search;
 pub mod text;

@@ -33,6 +33,10 @@ pub enum Meant {
 
 /// So many are suggested.
 const SUGGESTED: usize = 3;
+/// A beginning shorter than this fits too much.
+const SHORTEST_BEGINNING: usize = 3;
+/// More candidates than this help nobody.
+const MOST_CANDIDATES: usize = 20;
 /// Less alike than this is not worth a suggestion.
 const ALIKE: f64 = 0.72;
 
@@ -108,7 +112,25 @@ impl Names {
         if !other_types.is_empty() {
             return Meant::OtherType(other_types);
         }
+        let begun = self.begun_with(&text, &fits);
+        if begun.len() > 1 {
+            return Meant::Several(begun);
+        }
         Meant::Unknown(self.nearest(&text, fits))
+    }
+
+    /// Those with a name that begins so: `ยาหอม` is the beginning of several medicines.
+    fn begun_with(&self, text: &str, fits: impl Fn(&NodeAt) -> bool) -> Vec<NodeAt> {
+        if text.chars().count() < SHORTEST_BEGINNING {
+            return Vec::new();
+        }
+        let begun = self.by_name.iter().filter(|(name, _)| name.starts_with(text));
+        let mut nodes: Vec<NodeAt> =
+            begun.flat_map(|(_, owners)| owners).copied().filter(|at| fits(at)).collect();
+        nodes.sort_unstable();
+        nodes.dedup();
+        nodes.truncate(MOST_CANDIDATES);
+        nodes
     }
 
     fn nearest(&self, text: &str, fits: impl Fn(&NodeAt) -> bool) -> Vec<NodeAt> {

@@ -18,7 +18,7 @@ pub const ALL: &[Known] = &[
         make: Some(backtest),
     },
     Known { name: "noema", about: "cards, decks and reviews for learners", make: Some(noema) },
-    Known { name: "ttm", about: "Thai traditional medicine", make: None },
+    Known { name: "ttm", about: "Thai traditional medicine", make: Some(ttm) },
     #[cfg(feature = "conformance")]
     Known {
         name: CONFORMANCE,
@@ -165,6 +165,11 @@ pub(crate) fn backtest_store(
     let store = SqliteStore::open(&catalog)
         .map_err(|error| Failure::work(format!("the backtest runs cannot be opened: {error}")))?;
     Ok(Arc::new(store))
+}
+
+fn ttm(config: &PackConfig) -> Result<Pack, Failure> {
+    no_settings("ttm", config)?;
+    Ok(panoply_ttm::tools::pack(Arc::new(panoply_ttm::papers::NoPapers)))
 }
 
 fn bad_settings(pack: &str, error: &dyn std::error::Error) -> Failure {

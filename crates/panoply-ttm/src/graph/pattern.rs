@@ -131,6 +131,11 @@ impl Pattern {
         Ok(Self { first, steps })
     }
 
+    /// Whether a walk along it may start at a node of this type.
+    pub const fn starts_with(&self, node_type: NodeType) -> bool {
+        self.first.has_type(node_type)
+    }
+
     /// The fewest hops it can be walked in.
     pub fn least_hops(&self) -> u32 {
         self.steps.iter().map(|step| u32::from(step.least)).sum()

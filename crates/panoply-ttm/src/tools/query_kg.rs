@@ -1,0 +1,541 @@
+//! `query_kg`: paths through the knowledge graph.
+
+use panoply_contract::prelude::*;
+use serde_json::json;
+
+use super::answer::{
+    KEPT, KEYWORDS, LONGEST_ID, Named, READ, candidates, evidence_of, knowledge, what_is_wrong,
+};
+use super::wire::{HowStrong, Kind, NOTICE, Notice, ReplyLang, caller_tongue, pick, tongue_of};
+use crate::graph::filter::Filter;
+use crate::graph::pattern::{BadPattern, Pattern};
+use crate::graph::walk::{Found, Path, Question};
+use crate::graph::{Edge, NodeAt, NodeType};
+use crate::knowledge::Knowledge;
+use crate::model::Tongue;
+use crate::names::Meant;
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "query_kg",
+    title: "Paths through the knowledge graph",
+    description: Description {
+        does: "Walks the knowledge graph of Thai traditional medicine from a herb, constituent, indication (ICD-10), formulation, paper, caution or drug, and returns the best paths with who says so for each edge.",
+        when: "Use this when someone asks how things hang together: which constituents a herb has, which herbs or formulations are used for a disease, which papers stand behind a use, what interacts with a medicine. Write the route as `pattern`, such as herb->constituent->indication or indication<-formulation->herb. To find things by words use hybrid_search; for safety use find_contraindications, which also counts the herbs of a formulation.",
+        returns: "Returns paths, best first, each a list of nodes; the `edge` of a node says how it is reached, from which sources, and whether that was verified. An edge with `inferred` is our inference and no evidence. A name that fits several things is answered with `candidates`.",
+        asks: &["ขมิ้นชันมีสารสำคัญอะไรและใช้รักษาอะไร", "Which herbs are used for haemorrhoids?", "What interacts with warfarin?"],
+    },
+    version: "1.0.0",
+    aliases: &["tool.query_kg"],
+    permissions: READ,
+    category: Category::Query,
+    response_time: ResponseTime::Fast,
+    cache: KEPT,
+    idempotent: true,
+    data: &["ttm"],
+    examples: &[
+        Example {
+            shows: "from a herb over its constituents",
+            params: r#"{"start": {"type": "herb", "id": "H:turmeric"}, "pattern": "herb->constituent", "filters": {"evidence": "verified", "limit": 1}}"#,
+            expect: Expect::Data(
+                r#"{"start": {"id": "H:turmeric", "type": "herb"}, "paths": [[{"id": "H:turmeric", "type": "herb"}, {"id": "C:ar-turmerone", "type": "constituent", "edge": {"relation": "HAS_CONSTITUENT", "verified": true}}]], "more": true}"#,
+            ),
+        },
+        Example {
+            shows: "a Thai name, and the route of the contract",
+            params: r#"{"start": {"type": "herb", "id": "ฟ้าทะลายโจร"}, "pattern": "herb→constituent→indication", "max_depth": 3}"#,
+            expect: Expect::Data(r#"{"start": {"id": "H:andrographis"}}"#),
+        },
+        Example {
+            shows: "an id of another type",
+            params: r#"{"start": {"type": "herb", "id": "C:curcumin"}}"#,
+            expect: Expect::Error("INVALID_ARG"),
+        },
+    ],
+    tags: KEYWORDS,
+    rate_limit: None,
+    deprecated: None,
+    annotations: Annotations::CLOSED,
+    listing: Listing::Core,
+    widget: None,
+}
+.checked();
+
+/// Paths when no limit is given.
+const USUAL: u16 = 50;
+/// The most paths.
+const MOST: u16 = 200;
+/// A reply gets no longer than this many bytes of paths.
+const LONGEST_REPLY: usize = 60_000;
+/// Rows that a person is shown.
+const SHOWN: usize = 12;
+
+/// Where to start and where to go.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Params {
+    /// Where to start.
+    start: Start,
+    /// The route: node types (herb, constituent, indication, formulation, paper, caution, drug or
+    /// `*`) joined by `->` (along the edge), `<-` (against it) or `--` (either way); relations in
+    /// brackets, `herb-[INDICATED_FOR]->indication`; hops in braces, `formulation->{1,3}indication`.
+    /// Left out: everything within `max_depth`.
+    #[schemars(length(max = 500), example = "herb->constituent->indication")]
+    pattern: Option<String>,
+    /// What nodes and edges must be like.
+    filters: Option<Filters>,
+    /// The longest path, in hops.
+    #[schemars(range(min = 1, max = 6))]
+    #[serde(default = "usual_depth")]
+    max_depth: u8,
+}
+
+const fn usual_depth() -> u8 {
+    3
+}
+
+/// A thing to start from.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Start {
+    /// What it is.
+    #[serde(rename = "type")]
+    kind: Kind,
+    /// Its id (`H:turmeric`, `C:curcumin`, `K30`, `F:nlem-25`, a PMID, `PREG`, `warfarin`) or its
+    /// name in Thai, English or Latin.
+    #[schemars(length(min = 1, max = LONGEST_ID))]
+    id: String,
+}
+
+/// What nodes and edges of a path must be like. What a rule does not apply to keeps it.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Filters {
+    /// ICD-10 code of indications; `K64*` means all that start with K64.
+    #[schemars(length(min = 1, max = 20))]
+    icd: Option<String>,
+    /// Part used of herbs, in English or Thai, such as `rhizome`.
+    #[schemars(length(min = 1, max = 60))]
+    part: Option<String>,
+    /// Family of herbs, such as `Zingiberaceae`.
+    #[schemars(length(min = 1, max = 60))]
+    family: Option<String>,
+    /// Id of a source that every edge must rest on, such as `nlem-herbal-2566+2568`.
+    #[schemars(length(min = 1, max = 60))]
+    source: Option<String>,
+    /// Only what was checked against a source, or anything.
+    evidence: Option<EvidenceWanted>,
+    /// Warnings must be at least this strong.
+    min_strength: Option<HowStrong>,
+    /// Kind of cautions, such as `population` or `interaction`.
+    #[schemars(length(min = 1, max = 30))]
+    kind: Option<String>,
+    /// First year of papers; papers of unknown year are left out.
+    #[schemars(range(min = 1500, max = 2500))]
+    year_from: Option<u16>,
+    /// Last year of papers.
+    #[schemars(range(min = 1500, max = 2500))]
+    year_to: Option<u16>,
+    /// What paths must end in.
+    #[serde(rename = "type")]
+    ends: Option<Kind>,
+    /// Language of labels: Thai with English beside it when left out.
+    lang: Option<ReplyLang>,
+    /// How many paths at most.
+    #[schemars(range(min = 1, max = 200))]
+    limit: Option<u16>,
+    /// How many of the best paths to skip.
+    #[schemars(range(min = 0, max = 10_000))]
+    offset: Option<u16>,
+}
+
+/// How well founded a path must be.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq)]
+#[serde(rename_all = "lowercase")]
+enum EvidenceWanted {
+    /// Only what was checked against a source.
+    Verified,
+    /// Also general knowledge and inferences, which are marked.
+    Any,
+}
+
+/// Paths, and what they rest on.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct Output {
+    /// The paths, best first. Each is a list of nodes.
+    paths: Vec<Vec<PathNode>>,
+    /// The score of each path, from 0 to 1: the product of its edges' weights. A verified edge
+    /// weighs 0.95, an unverified one 0.6, an inferred one 0.3; of a warning, moderate takes a
+    /// tenth off and low two tenths.
+    scores: Vec<f64>,
+    /// What `start` was understood as; absent when it fits several things.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    start: Option<Named>,
+    /// What `start` may mean, when it fits several things: ask again with one of these ids.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    candidates: Vec<Named>,
+    /// Whether there are more paths, or may be.
+    more: bool,
+    /// The `filters.offset` that goes on, when there are more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    next_offset: Option<usize>,
+    /// Set when some path goes over an inference: what that means.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    inference: Option<String>,
+    /// That this is no medical advice.
+    notice: Notice,
+}
+
+/// A node of a path.
+#[derive(Debug, JsonSchema, Serialize)]
+struct PathNode {
+    #[serde(flatten)]
+    node: Named,
+    /// How the path gets here from the node before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    edge: Option<EdgeInfo>,
+}
+
+/// An edge and who says so.
+#[derive(Debug, JsonSchema, Serialize)]
+struct EdgeInfo {
+    /// Such as `HAS_CONSTITUENT`.
+    relation: &'static str,
+    /// `forward` when the edge reads from the node before to this one, `backward` otherwise.
+    direction: &'static str,
+    /// Whether the statement was checked against a source.
+    verified: bool,
+    /// Ids of the sources.
+    sources: Vec<String>,
+    /// Of a warning, how strong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    strength: Option<HowStrong>,
+    /// Papers behind it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pmids: Vec<String>,
+    /// Set when nobody says this and we inferred it: no evidence.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    inferred: bool,
+    /// The herbs that an inference goes through.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    via: Vec<String>,
+}
+
+/// See the module.
+pub(crate) struct QueryKg;
+
+impl Tool for QueryKg {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+        let knowledge = knowledge()?;
+        let filters = params.filters.unwrap_or_default();
+        let wanted: NodeType = params.start.kind.into();
+        let pattern =
+            read_pattern(&knowledge, params.pattern.as_deref(), wanted, params.max_depth)?;
+        let filter = read_filter(&knowledge, &filters)?;
+        match knowledge.names.meant(&knowledge.graph, &params.start.id, &[wanted]) {
+            Meant::One(start) => {
+                let question = Question {
+                    start,
+                    pattern,
+                    filter,
+                    max_depth: params.max_depth,
+                    offset: filters.offset.unwrap_or(0).into(),
+                    limit: filters.limit.unwrap_or(USUAL).min(MOST).into(),
+                };
+                let found = knowledge.graph.walk(&question);
+                Ok(reply(&knowledge, &question, found, tongue_of(filters.lang), cx.lang))
+            }
+            Meant::Several(nodes) => {
+                Ok(ambiguous(&knowledge, &params.start.id, &nodes, filters.lang, cx.lang))
+            }
+            other => {
+                let wrong = what_is_wrong(&knowledge, &params.start.id, wanted, &other);
+                Err(ToolError::validation("UNKNOWN_START", format!("`start.id`: {wrong}"))
+                    .hint("give an id of that type, or find one with `hybrid_search`")
+                    .detail("candidates", candidates(&knowledge, &other)))
+            }
+        }
+    }
+}
+
+fn read_pattern(
+    knowledge: &Knowledge,
+    text: Option<&str>,
+    start: NodeType,
+    max_depth: u8,
+) -> Result<Pattern, ToolError> {
+    let pattern = Pattern::parse(text.unwrap_or_default())?;
+    if !pattern.starts_with(start) {
+        let message = format!(
+            "the pattern does not begin with `{0}`, and the start is a {0}",
+            start.as_str()
+        );
+        return Err(ToolError::validation("BAD_PATTERN", message)
+            .hint("begin the pattern with the type of the start, or with `*`"));
+    }
+    pattern.check(&knowledge.graph, max_depth)?;
+    Ok(pattern)
+}
+
+impl From<BadPattern> for ToolError {
+    fn from(bad: BadPattern) -> Self {
+        let hint = match &bad {
+            BadPattern::TooLong(_) => "shorten it; a path has at most 6 hops",
+            BadPattern::TooDeep { .. } => "raise `max_depth` (at most 6) or shorten the pattern",
+            BadPattern::Unexpected { .. } | BadPattern::NoSuchEdge { .. } => {
+                "write it like `herb->constituent->indication`"
+            }
+        };
+        Self::validation("BAD_PATTERN", bad.to_string()).hint(hint)
+    }
+}
+
+fn read_filter(knowledge: &Knowledge, filters: &Filters) -> Result<Filter, ToolError> {
+    if let Some(source) = &filters.source
+        && knowledge.library.source(source).is_none()
+    {
+        let known: Vec<&str> =
+            knowledge.library.sources.iter().map(|source| source.id.as_str()).collect();
+        return Err(ToolError::validation(
+            "UNKNOWN_SOURCE",
+            format!("`filters.source`: there is no source `{source}`"),
+        )
+        .hint(format!("use one of {}", known.join(", "))));
+    }
+    Ok(Filter {
+        icd: filters.icd.clone().into_iter().collect(),
+        part: filters.part.clone(),
+        family: filters.family.clone(),
+        source: filters.source.clone(),
+        verified_only: filters.evidence == Some(EvidenceWanted::Verified),
+        min_strength: filters.min_strength.map(Into::into),
+        kind: filters.kind.clone(),
+        year_from: filters.year_from,
+        year_to: filters.year_to,
+        ends: filters.ends.map(Into::into).into_iter().collect(),
+    })
+}
+
+fn reply(
+    knowledge: &Knowledge,
+    question: &Question,
+    found: Found,
+    tongue: Tongue,
+    lang: Lang,
+) -> Reply<Output> {
+    let mut size = 0;
+    let mut paths = Vec::new();
+    let mut scores = Vec::new();
+    for path in &found.paths {
+        let nodes = path_nodes(knowledge, path, tongue);
+        size += serde_json::to_string(&nodes).map_or(0, |text| text.len());
+        if size > LONGEST_REPLY {
+            break;
+        }
+        scores.push((path.score * 1e6).round() / 1e6);
+        paths.push(nodes);
+    }
+    let shown = paths.len();
+    let more = found.more || shown < found.paths.len();
+    let edges = || edges_of(knowledge, found.paths.iter().take(shown));
+    let inferred = edges().any(Edge::inferred);
+    let evidence = evidence_of(
+        &knowledge.library,
+        edges().flat_map(|edge| {
+            let verified = edge.verified;
+            edge.sources.iter().map(move |source| (source.as_str(), verified))
+        }),
+    );
+    // Finding nothing proves nothing: the graph only holds what its sources say.
+    let evidence = evidence.complete(u64::from(shown > 0), 1);
+    let start = knowledge.graph.node(question.start).map(|node| Named::of(node, tongue));
+    let text = sentence(knowledge, question, shown, more, inferred, lang);
+    let table = table(knowledge, found.paths.iter().take(shown.min(SHOWN)), lang);
+    let output = Output {
+        paths,
+        scores,
+        start,
+        candidates: Vec::new(),
+        more,
+        next_offset: more.then_some(question.offset + shown),
+        inference: inferred.then(|| pick(tongue, INFERENCE.0, INFERENCE.1)),
+        notice: NOTICE,
+    };
+    let node = knowledge.graph.node(question.start);
+    let mut reply = Reply::new(output, text, evidence).table(table);
+    if let Some(node) = node {
+        reply = match node.node_type {
+            NodeType::Herb => reply.next(safety(json!({"herb_ids": [node.id]}))),
+            NodeType::Formulation => reply.next(safety(json!({"formulation_ids": [node.id]}))),
+            _ => reply,
+        };
+    }
+    reply
+}
+
+const INFERENCE: (&str, &str) = (
+    "เส้นทางที่มี VIA_HERB เป็นการอนุมานของเราว่าสารนี้อยู่ในสมุนไพรที่ใช้กับอาการนั้น ไม่ใช่หลักฐานว่าสารนี้รักษาอาการนั้น",
+    "a path over VIA_HERB is our inference that the constituent is in a herb used for this; it is no evidence that the constituent treats it",
+);
+
+fn safety(arguments: serde_json::Value) -> NextAction {
+    NextAction::new("find_contraindications", arguments, "see what it must not be combined with")
+}
+
+fn edges_of<'k>(
+    knowledge: &'k Knowledge,
+    paths: impl Iterator<Item = &'k Path>,
+) -> impl Iterator<Item = &'k Edge> {
+    paths.flat_map(|path| &path.hops).filter_map(|(edge, _)| knowledge.graph.edge(*edge))
+}
+
+fn path_nodes(knowledge: &Knowledge, path: &Path, tongue: Tongue) -> Vec<PathNode> {
+    let graph = &knowledge.graph;
+    let node = |at: NodeAt, edge: Option<EdgeInfo>| {
+        graph.node(at).map(|node| PathNode { node: Named::of(node, tongue), edge })
+    };
+    let hops = path.hops.iter().filter_map(|(number, to)| {
+        let edge = graph.edge(*number)?;
+        let id = |at: &NodeAt| graph.node(*at).map(|node| node.id.clone());
+        let info = EdgeInfo {
+            relation: edge.relation.as_str(),
+            direction: if edge.to == *to { "forward" } else { "backward" },
+            verified: edge.verified,
+            sources: edge.sources.clone(),
+            strength: edge.strength.map(Into::into),
+            pmids: edge.pmids.clone(),
+            inferred: edge.inferred(),
+            via: edge.via.iter().filter_map(id).collect(),
+        };
+        node(*to, Some(info))
+    });
+    node(path.start, None).into_iter().chain(hops).collect()
+}
+
+fn sentence(
+    knowledge: &Knowledge,
+    question: &Question,
+    shown: usize,
+    more: bool,
+    inferred: bool,
+    lang: Lang,
+) -> String {
+    let tongue = caller_tongue(lang);
+    let name = knowledge
+        .graph
+        .node(question.start)
+        .map(|node| format!("{} [{}]", node.names.in_tongue(tongue), node.id))
+        .unwrap_or_default();
+    let found = match (shown, more) {
+        (0, _) => pick(
+            tongue,
+            format!("ไม่พบเส้นทางจาก {name} ที่ตรงตามที่ถาม ไม่พบในข้อมูลไม่ได้แปลว่าไม่มี"),
+            format!(
+                "No path from {name} fits; that the data have none does not mean that there is none."
+            ),
+        ),
+        (_, true) => pick(
+            tongue,
+            format!("{shown} เส้นทางแรกจาก {name} (ยังมีอีก)"),
+            format!("The best {shown} paths from {name}; there are more."),
+        ),
+        (_, false) => {
+            pick(tongue, format!("{shown} เส้นทางจาก {name}"), format!("{shown} paths from {name}."))
+        }
+    };
+    let caveat = if inferred {
+        let text = pick(tongue, INFERENCE.0, INFERENCE.1);
+        format!(" {}: {text}.", pick(tongue, "หมายเหตุ", "Note"))
+    } else {
+        String::new()
+    };
+    format!("{found}{caveat} {}", NOTICE.for_caller(lang))
+}
+
+fn table<'k>(knowledge: &Knowledge, paths: impl Iterator<Item = &'k Path>, lang: Lang) -> Table {
+    let tongue = caller_tongue(lang);
+    let columns = [
+        pick(tongue, "เส้นทาง", "path"),
+        pick(tongue, "คะแนน", "score"),
+        pick(tongue, "ตรวจสอบแล้ว", "verified"),
+    ];
+    paths.fold(Table::new(columns), |table, path| {
+        let label = |at: NodeAt| {
+            knowledge.graph.node(at).map(|node| {
+                let name = node.names.in_tongue(tongue);
+                name.chars().take(40).collect::<String>()
+            })
+        };
+        let mut route = label(path.start).unwrap_or_default();
+        let mut verified = true;
+        for (number, to) in &path.hops {
+            let Some(edge) = knowledge.graph.edge(*number) else { continue };
+            verified &= edge.verified;
+            let relation = edge.relation.as_str();
+            let arrow = if edge.to == *to {
+                format!(" -{relation}→ ")
+            } else {
+                format!(" ←{relation}- ")
+            };
+            route += &arrow;
+            route += &label(*to).unwrap_or_default();
+        }
+        let verified = if verified {
+            pick(tongue, "ใช่", "yes")
+        } else {
+            pick(tongue, "ไม่", "no")
+        };
+        table.row([route, format!("{:.2}", path.score), verified])
+    })
+}
+
+fn ambiguous(
+    knowledge: &Knowledge,
+    asked: &str,
+    nodes: &[NodeAt],
+    reply_lang: Option<ReplyLang>,
+    lang: Lang,
+) -> Reply<Output> {
+    let tongue = caller_tongue(lang);
+    let candidates = knowledge.named(nodes, tongue_of(reply_lang));
+    let asked: String = asked.chars().take(60).collect();
+    let listed = knowledge.named(nodes, tongue);
+    let listed: Vec<String> =
+        listed.iter().map(|one| format!("{} [{}]", one.label, one.id)).collect();
+    let text = pick(
+        tongue,
+        format!("“{asked}” อาจหมายถึง {} โปรดระบุรหัส", listed.join(", ")),
+        format!("“{asked}” may be {}; ask again with one of these ids.", listed.join(", ")),
+    );
+    let evidence = evidence_of(&knowledge.library, std::iter::empty()).matched(1.0, 1.0);
+    let output = Output {
+        paths: Vec::new(),
+        scores: Vec::new(),
+        start: None,
+        candidates,
+        more: false,
+        next_offset: None,
+        inference: None,
+        notice: NOTICE,
+    };
+    Reply::new(output, format!("{text} {}", NOTICE.for_caller(lang)), evidence)
+        .needing("which of the candidates is meant")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schema_and_the_walk_agree_on_the_limits() {
+        assert_eq!(crate::graph::pattern::DEEPEST, 6);
+        assert_eq!(crate::graph::pattern::LONGEST, 500);
+        assert_eq!(MOST, 200);
+    }
+}

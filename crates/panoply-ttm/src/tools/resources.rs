@@ -1,0 +1,248 @@
+//! Documents of this pack: one address a herb, a formulation and a paper, as the contract shapes
+//! them; and the completion of their ids.
+//!
+//! A read is recorded in the audit log like a call; its input is `{"uri": …}`.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use panoply_contract::context::CallContext;
+use panoply_contract::error::ToolError;
+use panoply_contract::resource::{
+    Completer, CompletionTarget, Resource, ResourceBody, ResourceContent, ResourceProvider,
+    ResourceTemplate,
+};
+use serde::Serialize;
+use serde_json::Map;
+
+use super::answer::{READ, candidates, knowledge, what_is_wrong};
+use super::documents::{FormulationDocument, HerbDocument, PaperDocument};
+use crate::graph::NodeType;
+use crate::knowledge::Knowledge;
+use crate::names::Meant;
+use crate::papers::PaperShelf;
+
+const ABOUT: &str = "ttm://about";
+/// MCP allows this many suggestions.
+const MOST_SUGGESTIONS: usize = 100;
+
+/// One family of addresses.
+struct Family {
+    start: &'static str,
+    template: &'static str,
+    recorded_as: &'static str,
+    node_type: NodeType,
+    name: &'static str,
+    title: &'static str,
+    description: &'static str,
+}
+
+const FAMILIES: [Family; 3] = [
+    Family {
+        start: "kg://herb/",
+        template: "kg://herb/{id}",
+        recorded_as: "resource.kg.herb",
+        node_type: NodeType::Herb,
+        name: "kg-herb",
+        title: "A herb",
+        description: "A herb with its names, parts, constituents, indications, cautions and sources, by id such as H:turmeric.",
+    },
+    Family {
+        start: "kg://formulation/",
+        template: "kg://formulation/{id}",
+        recorded_as: "resource.kg.formulation",
+        node_type: NodeType::Formulation,
+        name: "kg-formulation",
+        title: "A formulation",
+        description: "A medicine of the Thai National List with its herbs, indications, cautions and sources, by id such as F:nlem-25.",
+    },
+    Family {
+        start: "paper://pmid/",
+        template: "paper://pmid/{id}",
+        recorded_as: "resource.paper.pmid",
+        node_type: NodeType::Paper,
+        name: "paper-pmid",
+        title: "A paper",
+        description: "Metadata of a paper in PubMed, and its abstract where you imported it, by PMID.",
+    },
+];
+
+/// Serves the addresses of this pack.
+pub(crate) struct Documents {
+    pub(crate) papers: Arc<dyn PaperShelf>,
+}
+
+impl ResourceProvider for Documents {
+    fn permissions(&self) -> &'static [&'static str] {
+        READ
+    }
+
+    fn resources(&self) -> Vec<Resource> {
+        vec![Resource {
+            uri: ABOUT.to_owned(),
+            name: "ttm-about".to_owned(),
+            title: "About the facts on Thai traditional medicine".to_owned(),
+            description:
+                "Sources, licences, formats and limits of the facts that ship with the program."
+                    .to_owned(),
+            mime_type: "text/markdown".to_owned(),
+            size: u64::try_from(README.len()).ok(),
+        }]
+    }
+
+    fn templates(&self) -> Vec<ResourceTemplate> {
+        let template = |family: &Family| ResourceTemplate {
+            uri_template: family.template.to_owned(),
+            name: family.name.to_owned(),
+            title: family.title.to_owned(),
+            description: family.description.to_owned(),
+            mime_type: "application/json".to_owned(),
+        };
+        FAMILIES.iter().map(template).collect()
+    }
+
+    fn recorded_as(&self, uri: &str) -> Option<&'static str> {
+        FAMILIES.iter().find(|family| uri.starts_with(family.start)).map(|found| found.recorded_as)
+    }
+
+    fn read<'a>(
+        &'a self,
+        uri: &'a str,
+        _: &'a CallContext,
+    ) -> BoxFuture<'a, Option<Result<ResourceContent, ToolError>>> {
+        Box::pin(async move {
+            if uri == ABOUT {
+                return Some(Ok(content(uri, "text/markdown", README.to_owned())));
+            }
+            let family = FAMILIES.iter().find(|family| uri.starts_with(family.start))?;
+            let id = percent_decoded(uri.strip_prefix(family.start)?);
+            Some(
+                self.document(family.node_type, &id)
+                    .map(|text| content(uri, "application/json", text)),
+            )
+        })
+    }
+}
+
+impl Documents {
+    fn document(&self, node_type: NodeType, id: &str) -> Result<String, ToolError> {
+        let knowledge = knowledge()?;
+        if node_type == NodeType::Paper {
+            return self.paper(&knowledge, id.trim());
+        }
+        let meant = knowledge.names.meant(&knowledge.graph, id, &[node_type]);
+        let found = match meant {
+            Meant::One(at) => knowledge.graph.node(at),
+            _ => None,
+        };
+        let library = &knowledge.library;
+        let herb = found.and_then(|node| library.herb(&node.id));
+        let formulation = found.and_then(|node| library.formulation(&node.id));
+        if let Some(herb) = herb {
+            return json_text(&HerbDocument::of(&knowledge, herb));
+        }
+        if let Some(formulation) = formulation {
+            return json_text(&FormulationDocument::of(&knowledge, formulation));
+        }
+        let wrong = what_is_wrong(&knowledge, id, node_type, &meant);
+        Err(ToolError::not_found("NOT_FOUND", wrong)
+            .hint("find ids with `hybrid_search` or `completion/complete`")
+            .detail("candidates", candidates(&knowledge, &meant)))
+    }
+
+    /// What the user imported goes before what ships: it has the abstract.
+    fn paper(&self, knowledge: &Knowledge, pmid: &str) -> Result<String, ToolError> {
+        let imported = self
+            .papers
+            .paper(pmid)
+            .map_err(|error| ToolError::system("the imported papers").cause(error))?;
+        let bundled = knowledge.library.paper(pmid);
+        if imported.is_some() || bundled.is_some() {
+            return json_text(&PaperDocument::of(bundled, imported.as_ref()));
+        }
+        let shown: String = pmid.chars().take(40).collect();
+        let error =
+            ToolError::not_found("NOT_FOUND", format!("no paper with the PMID `{shown}` is held"));
+        let pointer = knowledge.library.references.iter().find(|one| one.pmid == pmid);
+        Err(match pointer {
+            Some(pointer) => error.hint(format!(
+                "import its record with `panoply ttm import-papers`; it is known only as a pointer that `{}` names for {}",
+                pointer.source, pointer.entity
+            )),
+            None => error.hint("import it with `panoply ttm import-papers`, or find papers with `hybrid_search`"),
+        })
+    }
+}
+
+fn json_text(document: &impl Serialize) -> Result<String, ToolError> {
+    serde_json::to_string_pretty(document)
+        .map_err(|error| ToolError::system("a document could not be written as JSON").cause(error))
+}
+
+const README: &str = include_str!("../../../../data/ttm/README.md");
+
+fn content(uri: &str, mime_type: &str, text: String) -> ResourceContent {
+    ResourceContent {
+        uri: uri.to_owned(),
+        mime_type: mime_type.to_owned(),
+        body: ResourceBody::Text(text),
+        meta: Map::new(),
+    }
+}
+
+/// Suggests ids, by id or by name in either language.
+pub(crate) struct Ids;
+
+impl Completer for Ids {
+    fn complete(
+        &self,
+        of: CompletionTarget<'_>,
+        argument: &str,
+        typed: &str,
+    ) -> Option<Vec<String>> {
+        let node_type = match of {
+            CompletionTarget::Prompt(name) => (name == super::prompts::ABOUT_HERB.name
+                && argument == "herb")
+                .then_some(NodeType::Herb),
+            CompletionTarget::Template(template) => {
+                let family = FAMILIES.iter().find(|family| family.template == template);
+                family.filter(|_| argument == "id").map(|family| family.node_type)
+            }
+        }?;
+        let knowledge = Knowledge::bundled().ok()?;
+        let found = knowledge.names.complete(&knowledge.graph, typed, node_type);
+        let ids = found.into_iter().filter_map(|at| knowledge.graph.node(at));
+        Some(ids.take(MOST_SUGGESTIONS).map(|node| node.id.clone()).collect())
+    }
+}
+
+/// The text of a percent-encoded part; what is not encoded properly stays as it is.
+fn percent_decoded(part: &str) -> String {
+    let mut bytes = Vec::with_capacity(part.len());
+    let mut rest = part.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let encoded = match (first, tail) {
+            (b'%', [high, low, ..]) => hex(*high).zip(hex(*low)).map(|(high, low)| high * 16 + low),
+            _ => None,
+        };
+        bytes.push(encoded.unwrap_or(*first));
+        rest = if encoded.is_some() { tail.get(2..).unwrap_or_default() } else { tail };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thai_name_survives_the_way_through_an_address() {
+        assert_eq!(percent_decoded("H%3Aturmeric"), "H:turmeric");
+        assert_eq!(percent_decoded("%E0%B8%82%E0%B8%B4%E0%B8%87"), "ขิง");
+        assert_eq!(percent_decoded("50%"), "50%");
+    }
+}

@@ -1,0 +1,169 @@
+//! Statements about safety as sentences, in Thai, English or both.
+
+use super::wire::pick;
+use crate::library::Library;
+use crate::model::{Bilingual, Level, Tongue};
+use crate::safety::{Statement, Subject};
+
+/// Writes statements in a language.
+#[derive(Clone, Copy)]
+pub(crate) struct SafetyWords<'a> {
+    pub(crate) library: &'a Library,
+    pub(crate) tongue: Tongue,
+}
+
+impl SafetyWords<'_> {
+    /// What to be careful about.
+    pub(crate) fn contraindication(&self, statement: &Statement) -> String {
+        let tongue = self.tongue;
+        match &statement.subject {
+            Subject::Caution { code, level } => self.caution(code, *level),
+            Subject::Interaction(id) => self.interaction(id),
+            Subject::NoRecord => pick(
+                tongue,
+                "ไม่มีบันทึกความปลอดภัยในข้อมูลนี้ ไม่ได้แปลว่าปลอดภัย",
+                "no safety record in these data; that does not mean that it is safe",
+            ),
+            Subject::NothingVerified => pick(
+                tongue,
+                "ข้อมูลความปลอดภัยที่มีเป็นความรู้ทั่วไป ยังไม่ได้ตรวจสอบกับแหล่งอ้างอิง",
+                "what is known of its safety is general knowledge that nobody checked against a source",
+            ),
+            Subject::IngredientsWithoutRecord(herbs) => {
+                let names = self.entity_names(herbs);
+                pick(
+                    tongue,
+                    format!("ไม่มีบันทึกความปลอดภัยของส่วนประกอบ: {names} ไม่ได้แปลว่าปลอดภัย"),
+                    format!(
+                        "no safety record for these ingredients: {names}; that does not mean that they are safe"
+                    ),
+                )
+            }
+            Subject::NoDrugRecord(drugs) => {
+                let names = self.drug_names(drugs);
+                pick(
+                    tongue,
+                    format!("ไม่มีบันทึกอันตรกิริยากับ {names} ไม่ได้แปลว่าใช้ร่วมกันได้อย่างปลอดภัย"),
+                    format!(
+                        "no record of an interaction with {names}; that does not mean that the two go together safely"
+                    ),
+                )
+            }
+        }
+    }
+
+    fn caution(&self, code: &str, level: Level) -> String {
+        let Some(caution) = self.library.caution(code) else { return code.to_owned() };
+        let (th, en) = match level {
+            Level::Contraindicated => ("ห้ามใช้", "Contraindicated"),
+            Level::Precaution | Level::Interaction => ("ควรระวัง", "Caution"),
+        };
+        let names = &caution.names;
+        pick(self.tongue, format!("{th}: {}", names.th), format!("{en}: {}", names.en))
+    }
+
+    fn interaction(&self, id: &str) -> String {
+        let found = self.library.interactions.iter().find(|one| one.id == id);
+        let Some(interaction) = found else { return id.to_owned() };
+        let one = |tongue: Tongue| {
+            let words = SafetyWords { tongue, ..*self };
+            let drugs = words.drug_names(&interaction.drugs);
+            let effect = interaction.effect.in_tongue(tongue);
+            let mechanism = interaction.mechanism.in_tongue(tongue);
+            let why = if mechanism.is_empty() { String::new() } else { format!(" ({mechanism})") };
+            let with = pick(tongue, "อันตรกิริยากับ", "Interaction with");
+            format!("{with} {drugs}: {effect}{why}")
+        };
+        match self.tongue {
+            Tongue::Both => {
+                Bilingual { th: one(Tongue::Th), en: one(Tongue::En) }.in_tongue(Tongue::Both)
+            }
+            tongue => one(tongue),
+        }
+    }
+
+    /// Who says so, and how good that is.
+    pub(crate) fn evidence(&self, statement: &Statement) -> String {
+        let tongue = self.tongue;
+        if statement.subject.is_gap() {
+            return pick(
+                tongue,
+                "ไม่พบบันทึกในแหล่งข้อมูลทั้งหมดของโปรแกรมนี้",
+                "none of the sources of this program has a record",
+            );
+        }
+        let mut parts: Vec<String> = statement.sources.iter().map(|id| self.source(id)).collect();
+        parts.extend(statement.pmids.iter().map(|pmid| self.paper(pmid)));
+        if !statement.via.is_empty() {
+            let names = self.entity_names(&statement.via);
+            parts.push(pick(
+                tongue,
+                format!("มาจากส่วนประกอบ {names}"),
+                format!("through the ingredient {names}"),
+            ));
+        }
+        for found in statement.matches.iter().filter(|found| !found.verified) {
+            let drug = self.drug_names(std::slice::from_ref(&found.drug));
+            parts.push(pick(
+                tongue,
+                format!("การจัดกลุ่มของ {drug} เป็นความรู้ทั่วไป"),
+                format!("that {drug} belongs here is general knowledge"),
+            ));
+        }
+        parts.join("; ")
+    }
+
+    fn source(&self, id: &str) -> String {
+        let Some(source) = self.library.source(id) else { return id.to_owned() };
+        if source.verified {
+            format!("{} [{id}]", source.title)
+        } else {
+            let unchecked = pick(
+                self.tongue,
+                "ความรู้ทั่วไป ยังไม่ได้ตรวจสอบกับแหล่งอ้างอิง",
+                "general knowledge, not checked against a source",
+            );
+            format!("{unchecked} [{id}]")
+        }
+    }
+
+    /// A paper that we hold is named as such; a mere pointer says that nobody here has read it.
+    fn paper(&self, pmid: &str) -> String {
+        if self.library.paper(pmid).is_some() {
+            return format!("PMID {pmid}");
+        }
+        pick(
+            self.tongue,
+            format!("PMID {pmid} ตามที่แหล่งอ้างถึง (ไม่ได้อ่านต้นฉบับ)"),
+            format!("PMID {pmid} as the source cites it (record not read)"),
+        )
+    }
+
+    /// The name of a herb or formulation, with its id.
+    pub(crate) fn entity_name(&self, id: &str) -> String {
+        let herb = self.library.herb(id).map(|herb| &herb.names);
+        let names = herb.or_else(|| self.library.formulation(id).map(|one| &one.names));
+        names.map_or_else(
+            || id.to_owned(),
+            |names| format!("{} [{id}]", names.in_tongue(self.tongue)),
+        )
+    }
+
+    /// The name of a caution.
+    pub(crate) fn caution_name(&self, code: &str) -> String {
+        let caution = self.library.caution(code);
+        caution.map_or_else(|| code.to_owned(), |caution| caution.names.in_tongue(self.tongue))
+    }
+
+    fn entity_names(&self, ids: &[String]) -> String {
+        ids.iter().map(|id| self.entity_name(id)).collect::<Vec<_>>().join(", ")
+    }
+
+    fn drug_names(&self, names: &[String]) -> String {
+        let named = names.iter().map(|name| match self.library.drug(name) {
+            Some(drug) => drug.names.in_tongue(self.tongue),
+            None => name.clone(),
+        });
+        named.collect::<Vec<_>>().join(", ")
+    }
+}
