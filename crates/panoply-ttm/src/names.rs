@@ -6,10 +6,9 @@
 
 use std::collections::HashMap;
 
-use unicode_normalization::UnicodeNormalization as _;
-
 use crate::graph::{Graph, NodeAt, NodeType};
 use crate::library::Library;
+use crate::text::normalize;
 
 /// Every way to write every node.
 #[derive(Debug)]
@@ -112,7 +111,7 @@ impl Names {
         if !other_types.is_empty() {
             return Meant::OtherType(other_types);
         }
-        let begun = self.begun_with(&text, &fits);
+        let begun = self.begun_with(&text, fits);
         if begun.len() > 1 {
             return Meant::Several(begun);
         }
@@ -183,8 +182,8 @@ fn likeness(one: &str, other: &str) -> f64 {
 
 /// One spelling for what is the same name.
 fn folded(name: &str) -> String {
-    let lower: String = name.nfc().flat_map(char::to_lowercase).collect();
-    lower.split_whitespace().collect::<Vec<_>>().join(" ")
+    let normalized = normalize(name);
+    normalized.text().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::match_wildcard_for_single_variants,
     reason = "helpers of tests may fail the test"
 )]
 

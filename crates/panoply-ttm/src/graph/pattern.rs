@@ -202,6 +202,15 @@ fn names(types: Set) -> String {
     named.map(NodeType::as_str).collect::<Vec<_>>().join("|")
 }
 
+/// At least and at most so many.
+type Hops = (u8, u8);
+
+struct Arrow {
+    way: Way,
+    relations: Set,
+    hops: Option<Hops>,
+}
+
 struct Reader {
     letters: Vec<char>,
     at: usize,
@@ -257,7 +266,7 @@ impl Reader {
     }
 
     fn step(&mut self) -> Result<Step, BadPattern> {
-        let (way, relations, arrow_hops) = self.arrow()?;
+        let Arrow { way, relations, hops: arrow_hops } = self.arrow()?;
         let to = self.node()?;
         let node_hops = self.hops()?;
         let ((least, most), between) = match (arrow_hops, node_hops) {
@@ -271,7 +280,7 @@ impl Reader {
         Ok(Step { way, relations, least, most, between, to })
     }
 
-    fn arrow(&mut self) -> Result<(Way, Set, Option<(u8, u8)>), BadPattern> {
+    fn arrow(&mut self) -> Result<Arrow, BadPattern> {
         self.blanks();
         let from = self.at;
         let mut relations = self.relations()?;
@@ -313,7 +322,7 @@ impl Reader {
         if hops.is_none() {
             hops = self.hops()?;
         }
-        Ok((way, relations.unwrap_or(Set::ALL), hops))
+        Ok(Arrow { way, relations: relations.unwrap_or(Set::ALL), hops })
     }
 
     fn relations(&mut self) -> Result<Option<Set>, BadPattern> {
@@ -347,7 +356,7 @@ impl Reader {
         }
     }
 
-    fn hops(&mut self) -> Result<Option<(u8, u8)>, BadPattern> {
+    fn hops(&mut self) -> Result<Option<Hops>, BadPattern> {
         self.blanks();
         if !self.take("{") {
             return Ok(None);

@@ -435,7 +435,7 @@ mod tests {
         let found = graph.walk(&question(&graph, (NodeType::Herb, "H:turmeric"), "", 2));
         let key = |path: &Path| {
             let nodes: Vec<NodeAt> = path.hops.iter().map(|hop| hop.1).collect();
-            ((path.score * 1e9).round() as i64, nodes)
+            (format!("{:.9}", path.score), nodes)
         };
         for pair in found.paths.windows(2) {
             let ((first, first_nodes), (second, second_nodes)) = (key(&pair[0]), key(&pair[1]));
