@@ -298,7 +298,7 @@ def sums():
         elif name not in present:
             fault(name, "has a sum but is missing")
         elif hashlib.sha256((ROOT / name).read_bytes()).hexdigest() != recorded[name]:
-            fault(name, "does not match its sum; run data/ttm/tools/sums.sh when the change is meant")
+            fault(name, "does not match its sum; run data/ttm/tools/sums.py when the change is meant")
 
 
 def main():
