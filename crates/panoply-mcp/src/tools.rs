@@ -94,7 +94,24 @@ pub(crate) async fn call(
         logging::tell(&server.surface, &context.peer, level, &request.name, trace_id, &envelope)
             .await;
     }
-    result(envelope).map(CallToolResponse::Complete)
+    let mut result = result(envelope)?;
+    if let Some(entry) = server.kernel.registry().get(&request.name) {
+        name_page(&mut result, entry);
+    }
+    Ok(CallToolResponse::Complete(result))
+}
+
+/// Says in a result which page shows it, unless its pack already did in words of its own.
+fn name_page(result: &mut CallToolResult, entry: &ToolEntry) {
+    let Some(widget) = entry.spec.widget else { return };
+    if result.is_error == Some(true) {
+        return;
+    }
+    let meta = &mut result.meta.get_or_insert_default().0;
+    let page = || Value::from(widget.resource_uri);
+    meta.entry("ui").or_insert_with(|| json!({"resourceUri": widget.resource_uri}));
+    meta.entry("ui/resourceUri").or_insert_with(page);
+    meta.entry("openai/outputTemplate").or_insert_with(page);
 }
 
 /// Lets the HTTP layer tell an OAuth client which scopes to ask for. The refusal itself is
@@ -191,6 +208,11 @@ fn descriptor_meta(entry: &ToolEntry) -> JsonObject {
         meta.insert("openai/outputTemplate".to_owned(), widget.resource_uri.into());
         meta.insert("openai/toolInvocation/invoking".to_owned(), widget.invoking.into());
         meta.insert("openai/toolInvocation/invoked".to_owned(), widget.invoked.into());
+    }
+    if spec.widget.is_some() || !spec.category.mutates() {
+        // ChatGPT lets a page call only what says so. Pages read; what changes data they call
+        // only where that is what the page is for.
+        meta.insert("openai/widgetAccessible".to_owned(), true.into());
     }
     meta
 }

@@ -1,7 +1,8 @@
 //! The pages that hosts show beside a reply, at the `ui://` addresses that tools declare.
 //!
-//! Until a tool has a page of its own, its address leads to a plain one that shows any reply
-//! as a sentence and a table: a host that finds nothing there shows an error instead.
+//! They are built from `widgets/` into one file each, which is part of the program. A tool whose
+//! page has no file here gets a plain one that shows any reply as a sentence and a table: a
+//! host that finds nothing at the address shows an error instead.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,68 @@ use serde_json::{Map, json};
 
 /// What MCP Apps hosts and ChatGPT know a page by.
 const MIME_TYPE: &str = "text/html;profile=mcp-app";
-const PLAIN: &str = include_str!("widgets/plain.html");
+
+/// A page, by the name in its address: `ui://panoply/{name}-v1.html`.
+struct PageFile {
+    name: &'static str,
+    /// For the model, which does not see the page.
+    shows: &'static str,
+    html: &'static str,
+}
+
+const PLAIN: PageFile = PageFile {
+    name: "plain",
+    shows: "The reply as a sentence and a table.",
+    html: include_str!("widgets/plain.html"),
+};
+
+const PAGES: &[PageFile] = &[
+    PageFile {
+        name: "rmf-fund-list",
+        shows: "A table of funds with NAV, returns and risk. The reader can sort it, turn pages and open a fund, so do not repeat the rows.",
+        html: include_str!("../../../widgets/dist/rmf-fund-list.html"),
+    },
+    PageFile {
+        name: "rmf-fund-card",
+        shows: "One fund: NAV, risk, returns beside the benchmark, holdings, fees and papers. Do not repeat the figures.",
+        html: include_str!("../../../widgets/dist/rmf-fund-card.html"),
+    },
+    PageFile {
+        name: "rmf-fund-comparison",
+        shows: "The funds side by side, with the best of each line marked. Do not repeat the table.",
+        html: include_str!("../../../widgets/dist/rmf-fund-comparison.html"),
+    },
+    PageFile {
+        name: "rmf-performance-chart",
+        shows: "The NAV as a line with its return, lowest and highest. The reader can change the span.",
+        html: include_str!("../../../widgets/dist/rmf-performance-chart.html"),
+    },
+    PageFile {
+        name: "cgt-report",
+        shows: "Each tax year with its sales, the purchases they were matched with, and the pools. Do not repeat the tables.",
+        html: include_str!("../../../widgets/dist/cgt-report.html"),
+    },
+    PageFile {
+        name: "ttm-graph",
+        shows: "Herbs, constituents and indications as a graph, and the paths as a table. The reader can start from any of them.",
+        html: include_str!("../../../widgets/dist/ttm-graph.html"),
+    },
+    PageFile {
+        name: "noema-review",
+        shows: "The card. The reader turns it and rates it on the page, so do not ask again.",
+        html: include_str!("../../../widgets/dist/noema-review.html"),
+    },
+    PageFile {
+        name: "noema-forecast",
+        shows: "Cards due on each of the next days as bars.",
+        html: include_str!("../../../widgets/dist/noema-forecast.html"),
+    },
+    PageFile {
+        name: "backtest-run",
+        shows: "What is in the run, profit and drawdown over time, trades, and the events around one of them.",
+        html: include_str!("../../../widgets/dist/backtest-run.html"),
+    },
+];
 
 /// The pages of the tools that this caller may call.
 pub(crate) fn list(kernel: &Kernel, scope: &Scope, caller: &Caller) -> Vec<Resource> {
@@ -20,9 +82,9 @@ pub(crate) fn list(kernel: &Kernel, scope: &Scope, caller: &Caller) -> Vec<Resou
         uri: uri.to_owned(),
         name: uri.rsplit('/').next().unwrap_or(uri).to_owned(),
         title: title.to_owned(),
-        description: format!("The page that shows replies of \"{title}\"."),
+        description: file_at(uri).shows.to_owned(),
         mime_type: MIME_TYPE.to_owned(),
-        size: u64::try_from(PLAIN.len()).ok(),
+        size: u64::try_from(file_at(uri).html.len()).ok(),
     };
     declared(kernel, scope, caller).into_iter().map(page).collect()
 }
@@ -37,15 +99,43 @@ pub(crate) fn read(
     if !uri.starts_with("ui://") || !declared(kernel, scope, caller).contains_key(uri) {
         return None;
     }
-    // The page needs no network, and says so to hosts that ask.
-    let nothing = json!({"connectDomains": [], "resourceDomains": []});
-    let meta = Map::from_iter([("ui".to_owned(), json!({"csp": nothing, "prefersBorder": true}))]);
+    let file = file_at(uri);
     Some(ResourceContent {
         uri: uri.to_owned(),
         mime_type: MIME_TYPE.to_owned(),
-        body: ResourceBody::Text(PLAIN.to_owned()),
-        meta,
+        body: ResourceBody::Text(file.html.to_owned()),
+        meta: about(file),
     })
+}
+
+/// The text of the page with this name and version, such as `rmf-fund-list-v1.html`.
+pub(crate) fn html_of(file_name: &str) -> Option<&'static str> {
+    file(file_name).map(|file| file.html)
+}
+
+/// What hosts ask about a page: first the MCP Apps standard, then what ChatGPT calls the same.
+/// A page needs no network, and says so.
+fn about(file: &PageFile) -> Map<String, serde_json::Value> {
+    let meta = json!({
+        "ui": {"csp": {"connectDomains": [], "resourceDomains": []}, "prefersBorder": true},
+        "openai/widgetDescription": file.shows,
+        "openai/widgetPrefersBorder": true,
+        "openai/widgetCSP": {"connect_domains": [], "resource_domains": []},
+    });
+    match meta {
+        serde_json::Value::Object(meta) => meta,
+        _ => Map::new(),
+    }
+}
+
+fn file_at(uri: &str) -> &'static PageFile {
+    file(uri.rsplit('/').next().unwrap_or(uri)).unwrap_or(&PLAIN)
+}
+
+fn file(file_name: &str) -> Option<&'static PageFile> {
+    let (name, version) = file_name.strip_suffix(".html")?.rsplit_once("-v")?;
+    let is_version = !version.is_empty() && version.bytes().all(|byte| byte.is_ascii_digit());
+    PAGES.iter().find(|page| is_version && page.name == name)
 }
 
 /// Each address once, with the title of the first tool that declares it.
@@ -61,4 +151,36 @@ fn declared(
         }
     }
     pages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_found_by_name_and_version() {
+        let cases = [
+            ("ui://panoply/rmf-fund-list-v1.html", "rmf-fund-list"),
+            ("ui://panoply/rmf-fund-list-v27.html", "rmf-fund-list"),
+            ("ui://panoply/rmf-fund-list.html", "plain"),
+            ("ui://panoply/rmf-fund-list-v.html", "plain"),
+            ("ui://panoply/rmf-fund-list-vx.html", "plain"),
+            ("ui://fixture/count-v1.html", "plain"),
+            ("", "plain"),
+        ];
+        for (uri, name) in cases {
+            assert_eq!(file_at(uri).name, name, "uri: {uri:?}");
+        }
+    }
+
+    #[test]
+    fn pages_are_whole_small_and_ask_for_nothing_from_outside() {
+        for page in PAGES.iter().chain([&PLAIN]) {
+            assert!(page.html.starts_with("<!doctype html>"), "{}", page.name);
+            assert!(page.html.len() <= 150 * 1024, "{}", page.name);
+            for asking in [" src=", "<link", "@import", "url(", "fetch(", "XMLHttpRequest"] {
+                assert!(!page.html.contains(asking), "{} has {asking}", page.name);
+            }
+        }
+    }
 }

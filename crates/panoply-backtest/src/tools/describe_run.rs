@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use panoply_contract::prelude::*;
+use panoply_contract::spec::Widget;
 use serde_json::json;
 
 use super::page;
@@ -43,7 +44,11 @@ const SPEC: ToolSpec = ToolSpec {
     deprecated: None,
     annotations: Annotations::CLOSED,
     listing: Listing::Core,
-    widget: None,
+    widget: Some(Widget {
+        resource_uri: "ui://panoply/backtest-run-v1.html",
+        invoking: "Opening the run…",
+        invoked: "Backtest run",
+    }),
 }
 .checked();
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use panoply_contract::prelude::*;
+use panoply_contract::spec::Widget;
 
 use super::events::{self, WireEvent, Written};
 use super::service::{Backtests, moment, tool_error};
@@ -46,7 +47,11 @@ const SPEC: ToolSpec = ToolSpec {
     deprecated: None,
     annotations: Annotations::CLOSED,
     listing: Listing::Extra,
-    widget: None,
+    widget: Some(Widget {
+        resource_uri: "ui://panoply/backtest-run-v1.html",
+        invoking: "Looking around the event…",
+        invoked: "Around the event",
+    }),
 }
 .checked();
 

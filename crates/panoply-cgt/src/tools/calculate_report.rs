@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use panoply_contract::prelude::*;
+use panoply_contract::spec::Widget;
 use serde_json::{Value, json};
 
 use super::content::{self, Content};
@@ -57,7 +58,11 @@ const SPEC: ToolSpec = ToolSpec {
     deprecated: None,
     annotations: Annotations::CLOSED,
     listing: Listing::Core,
-    widget: None,
+    widget: Some(Widget {
+        resource_uri: "ui://panoply/cgt-report-v1.html",
+        invoking: "Matching sales with purchases…",
+        invoked: "Capital gains report",
+    }),
 }
 .checked();
 

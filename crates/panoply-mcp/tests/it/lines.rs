@@ -244,6 +244,11 @@ async fn every_page_that_a_tool_declares_is_there() {
     let page = &page["result"]["contents"][0];
     assert_eq!(page["mimeType"], "text/html;profile=mcp-app");
     assert!(page["text"].as_str().unwrap().starts_with("<!doctype html>"));
+    assert_eq!(page["_meta"]["ui"]["csp"]["connectDomains"], json!([]));
+    assert_eq!(page["_meta"]["openai/widgetCSP"]["connect_domains"], json!([]));
+    let reply = session.ask(&call(5, "count-up", json!({"text": "1"}))).await;
+    assert_eq!(&reply["result"]["_meta"]["ui"]["resourceUri"], uri, "{reply}");
+    assert_eq!(&reply["result"]["_meta"]["openai/outputTemplate"], uri);
     let other = json!({"uri": "ui://fixture/none-v1.html"});
     assert_eq!(session.ask(&request(4, "resources/read", other)).await["error"]["code"], -32002);
 }

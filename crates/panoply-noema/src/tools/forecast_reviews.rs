@@ -3,6 +3,7 @@
 use panoply_contract::calculus::risk;
 use panoply_contract::hints::RiskKind;
 use panoply_contract::prelude::*;
+use panoply_contract::spec::Widget;
 use serde_json::json;
 
 use super::desk::{Desk, now, until, with_next};
@@ -36,7 +37,11 @@ const SPEC: ToolSpec = ToolSpec {
     deprecated: None,
     annotations: Annotations::CLOSED,
     listing: Listing::Extra,
-    widget: None,
+    widget: Some(Widget {
+        resource_uri: "ui://panoply/noema-forecast-v1.html",
+        invoking: "Counting what is due…",
+        invoked: "Reviews to come",
+    }),
 }
 .checked();
 

@@ -2,6 +2,7 @@
 
 use panoply_contract::hints::{ActionCategory, Dependency, DependencyKind, Level};
 use panoply_contract::prelude::*;
+use panoply_contract::spec::Widget;
 use serde_json::json;
 
 use super::desk::{Desk, now, stored, with_next};
@@ -41,7 +42,11 @@ const SPEC: ToolSpec = ToolSpec {
     deprecated: None,
     annotations: Annotations::CLOSED,
     listing: Listing::Core,
-    widget: None,
+    widget: Some(Widget {
+        resource_uri: "ui://panoply/noema-review-v1.html",
+        invoking: "Taking the next card…",
+        invoked: "Next card",
+    }),
 }
 .checked();
 

@@ -4,6 +4,7 @@ use panoply_contract::calculus::risk;
 use panoply_contract::evidence::Benefit;
 use panoply_contract::hints::{ActionCategory, Level, RiskKind};
 use panoply_contract::prelude::*;
+use panoply_contract::spec::Widget;
 use serde_json::json;
 
 use super::desk::{Change, Desk, now, with_next};
@@ -40,7 +41,11 @@ const SPEC: ToolSpec = ToolSpec {
     deprecated: None,
     annotations: Annotations::CLOSED,
     listing: Listing::Core,
-    widget: None,
+    widget: Some(Widget {
+        resource_uri: "ui://panoply/noema-review-v1.html",
+        invoking: "Recording the review…",
+        invoked: "Review recorded",
+    }),
 }
 .checked();
 

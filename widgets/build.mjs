@@ -1,0 +1,88 @@
+// Builds each page into one self-contained file in dist/, and the console into three.
+//
+//   node build.mjs           writes dist/
+//   node build.mjs --check   fails when dist/ is not what the sources build
+import { build } from "esbuild";
+import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const dist = join(here, "dist");
+/** A page is read by a model's host each time it is shown: small is polite. */
+const LARGEST_PAGE = 150 * 1024;
+
+const pages = readdirSync(join(here, "src/pages")).map((file) => file.replace(/\.ts$/, "")).sort();
+const files = new Map();
+for (const page of pages) files.set(`${page}.html`, await onePage(page));
+for (const [name, text] of await theConsole()) files.set(name, text);
+
+const problems = [];
+for (const [name, text] of files) {
+  const bytes = Buffer.byteLength(text);
+  if (bytes > LARGEST_PAGE) problems.push(`${name} has ${bytes} bytes, more than ${LARGEST_PAGE}`);
+}
+if (process.argv.includes("--check")) {
+  const there = existsSync(dist) ? readdirSync(dist) : [];
+  for (const name of there) if (!files.has(name)) problems.push(`dist/${name} has no source`);
+  for (const [name, text] of files) {
+    const path = join(dist, name);
+    if (!existsSync(path) || readFileSync(path, "utf8") !== text) problems.push(`dist/${name} is not what the sources build`);
+  }
+} else if (!problems.length) {
+  rmSync(dist, { recursive: true, force: true });
+  mkdirSync(dist);
+  for (const [name, text] of files) writeFileSync(join(dist, name), text);
+}
+for (const [name, text] of files) console.log(`${String(Buffer.byteLength(text)).padStart(7)} ${name}`);
+for (const problem of problems) console.error(problem);
+if (problems.length) console.error("run `npm run build` in widgets/ and commit dist/");
+process.exit(problems.length ? 1 : 0);
+
+async function bundle(entry, options = {}) {
+  const result = await build({
+    entryPoints: [join(here, entry)],
+    absWorkingDir: here,
+    bundle: true,
+    minify: true,
+    write: false,
+    target: ["es2022"],
+    // Text outside ASCII stays readable, and smaller: the pages say that they are UTF-8.
+    charset: "utf8",
+    legalComments: "none",
+    logLevel: "error",
+    ...options,
+  });
+  return result.outputFiles[0].text.trim();
+}
+
+async function onePage(page) {
+  const script = await bundle(`src/pages/${page}.ts`, { format: "iife" });
+  const style = await bundle("src/common/page.css");
+  // The HTML parser looks for the end tag inside of strings too.
+  if (/<\/(script|style)/i.test(script + style)) throw new Error(`${page} contains an end tag`);
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Panoply</title>
+<style>${style}</style>
+</head>
+<body>
+<main id="page"><noscript>This page needs scripts. The agent's answer says the same in words.</noscript></main>
+<script>${script}</script>
+</body>
+</html>
+`;
+}
+
+/** The console is served by our own server, under a policy that allows no inline script. */
+async function theConsole() {
+  if (!existsSync(join(here, "src/console"))) return [];
+  return [
+    ["console.html", readFileSync(join(here, "src/console/console.html"), "utf8")],
+    ["console.js", (await bundle("src/console/main.ts", { format: "iife" })) + "\n"],
+    ["console.css", (await bundle("src/console/console.css")) + "\n"],
+  ];
+}

@@ -1,0 +1,5 @@
+// The page `rmf-fund-list`.
+
+import { startRmf } from "../rmf/views";
+
+startRmf("get_rmf_funds");

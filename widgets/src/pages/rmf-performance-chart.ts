@@ -1,0 +1,5 @@
+// The page `rmf-performance-chart`.
+
+import { startRmf } from "../rmf/views";
+
+startRmf("get_rmf_fund_nav_history");

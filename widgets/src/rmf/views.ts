@@ -1,0 +1,28 @@
+// Which tool's reply is shown how. Every page of the pack has all of them: a list opens a fund,
+// a fund its chart.
+
+import { Reply } from "../common/bridge";
+import { start, View } from "../common/page";
+import { fundCard } from "./card";
+import { performanceChart } from "./chart";
+import { fundComparison } from "./comparison";
+import { fundList } from "./list";
+
+const views: Record<string, View> = {
+  get_rmf_funds: fundList,
+  search_rmf_funds: fundList,
+  get_rmf_fund_performance: fundList,
+  get_rmf_fund_detail: fundCard,
+  get_rmf_fund_nav_history: performanceChart,
+  compare_rmf_funds: fundComparison,
+};
+
+/** Starts the page of `tool`; other replies are known by what they have. */
+export function startRmf(tool: string): void {
+  start(views, ({ data }: Reply) => {
+    if (data?.fund) return "get_rmf_fund_detail";
+    if (data?.navHistory) return "get_rmf_fund_nav_history";
+    if (data?.comparisonHighlights) return "compare_rmf_funds";
+    return data?.funds ? "get_rmf_funds" : tool;
+  });
+}
