@@ -35,6 +35,31 @@ async fn both_eras_are_served_at_one_address() {
 }
 
 #[tokio::test]
+async fn the_console_is_for_everybody_and_allows_no_stranger() {
+    let server = http(|_| {}).await;
+    for (path, kind) in
+        [("/", "text/html"), ("/console.js", "text/javascript"), ("/console.css", "text/css")]
+    {
+        let file = server.get(path).await;
+        assert_eq!(file.status, 200, "{path}");
+        assert!(file.headers["content-type"].starts_with(kind), "{path}: {:?}", file.headers);
+        let policy = &file.headers["content-security-policy"];
+        assert!(policy.starts_with("default-src 'none'; script-src 'self';"), "{path}: {policy}");
+        assert!(!policy.contains("unsafe") && !policy.contains("http"), "{path}: {policy}");
+        assert_eq!(file.headers["x-content-type-options"], "nosniff");
+    }
+    let start = server.get("/").await.body;
+    assert!(!start.contains("<style") && !start.contains("<script>"), "{start}");
+    let page = server.get("/console/pages/rmf-fund-list-v1.html").await;
+    let policy = &page.headers["content-security-policy"];
+    assert!(policy.starts_with("sandbox allow-scripts; default-src 'none';"), "{policy}");
+    for missing in ["nothing-v1.html", "rmf-fund-list.html", "..%2Fplain.html"] {
+        let reply = server.get(&format!("/console/pages/{missing}")).await;
+        assert_eq!(reply.status, 404, "{missing}");
+    }
+}
+
+#[tokio::test]
 async fn a_pack_has_an_address_of_its_own() {
     let server = http(|_| {}).await;
     let names = |reply: Value| -> Vec<String> {

@@ -154,7 +154,8 @@ fn welcome(address: SocketAddr, house: &House, key_needed: bool) -> String {
         serde_json::to_string_pretty(&http_configuration("panoply", &url, key_needed))
             .unwrap_or_default();
     let mut text = format!(
-        "{BOLD}Panoply {}{BOLD:#} serves {listed} tools at {BOLD}{url}{BOLD:#}\n\n\
+        "{BOLD}Panoply {}{BOLD:#} serves {listed} tools at {BOLD}{url}{BOLD:#}\n\
+         Try them in a browser: {BOLD}http://{address}/{BOLD:#}\n\n\
          Cursor (.cursor/mcp.json) and Claude Code (.mcp.json) take this:\n\n{configuration}\n\n\
          {FAINT}VS Code: `servers` instead of `mcpServers`. One pack alone: {url}/PACK ({}).\n\
          Clients that start a program: `panoply setup claude`. Stop with Ctrl-C.{FAINT:#}\n",

@@ -114,8 +114,10 @@ impl Guard {
     fn origin<'a>(&self, headers: &'a HeaderMap) -> Result<Option<&'a HeaderValue>, ()> {
         let mut named = headers.get_all(ORIGIN).iter();
         let Some(origin) = named.next() else { return Ok(None) };
-        let allowed =
-            named.next().is_none() && origin.to_str().is_ok_and(|text| self.allows_origin(text));
+        let allowed = named.next().is_none()
+            && origin
+                .to_str()
+                .is_ok_and(|text| self.allows_origin(text) || is_own(text, headers.get(HOST)));
         if allowed { Ok(Some(origin)) } else { Err(()) }
     }
 
@@ -126,6 +128,20 @@ impl Guard {
         self.origins.iter().any(|rule| {
             rule.scheme == scheme && rule.host.allows(&host, port, default_port(&scheme))
         })
+    }
+}
+
+/// Whether a page is our own console: its origin is the very host that was asked. That host is
+/// checked before, so a stranger's name that was pointed here does not come this far.
+fn is_own(origin: &str, host: Option<&HeaderValue>) -> bool {
+    let Some((scheme, rest)) = origin.split_once("://") else { return false };
+    let default = default_port(&scheme.to_ascii_lowercase());
+    let asked = host.and_then(|host| host.to_str().ok()).and_then(split_authority);
+    match (split_authority(rest), asked, default) {
+        (Some((from, port)), Some((to, asked)), Some(default)) => {
+            from == to && port.unwrap_or(default) == asked.unwrap_or(default)
+        }
+        _ => false,
     }
 }
 
@@ -349,6 +365,29 @@ mod tests {
             }
             let outcome = guard.host_is_allowed(&uri.parse().unwrap(), &headers);
             assert_eq!(outcome, allowed, "uri: {uri}, hosts: {hosts:?}");
+        }
+    }
+
+    #[test]
+    fn our_own_pages_may_use_the_server_they_came_from() {
+        let public = guard("0.0.0.0:8642", &["tools.example.com"], &[]);
+        let cases = [
+            ("192.168.1.7:8642", "http://192.168.1.7:8642", true),
+            ("tools.example.com", "https://tools.example.com", true),
+            ("tools.example.com:443", "https://tools.example.com", true),
+            ("TOOLS.example.com", "https://tools.EXAMPLE.com", true),
+            ("tools.example.com", "https://tools.example.com:8443", false),
+            ("tools.example.com", "https://evil.example", false),
+            ("tools.example.com", "https://tools.example.com.evil.example", false),
+            ("tools.example.com", "ftp://tools.example.com", false),
+            ("192.168.1.7:8642", "http://192.168.1.7:3000", false),
+            ("192.168.1.7:8642", "null", false),
+        ];
+        for (host, origin, allowed) in cases {
+            let mut headers = HeaderMap::new();
+            headers.insert(HOST, HeaderValue::from_static(host));
+            headers.insert(ORIGIN, HeaderValue::from_static(origin));
+            assert_eq!(public.origin(&headers).is_ok(), allowed, "host: {host}, origin: {origin}");
         }
     }
 

@@ -5,6 +5,7 @@
 //! ([`crate::auth`]), and what a body that is not JSON is told ([`mcp_route`]).
 
 mod accept;
+mod console;
 mod guard;
 mod mcp_route;
 mod reply;
@@ -51,7 +52,7 @@ pub struct HttpOptions {
     pub ready: Arc<dyn Fn() -> Result<(), String> + Send + Sync>,
     /// The text of `/metrics`.
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
-    /// More routes for everybody: the start page.
+    /// More routes for everybody, beside the console and what operators ask.
     pub public: Router,
     /// More routes for callers that proved who they are. Their [`Caller`] is an extension
     /// of the request.
@@ -222,6 +223,7 @@ where
         .layer(middleware::from_fn_with_state(Arc::clone(&front), authenticate));
     let open = status::health(options.ready, stop.clone())
         .merge(status::resource_metadata(&front))
+        .merge(console::routes())
         .merge(options.public);
     Ok(protected
         .merge(open)

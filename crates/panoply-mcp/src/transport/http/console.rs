@@ -1,0 +1,76 @@
+//! The console: a page at `/` on which every tool can be tried without an agent.
+//!
+//! The page itself is for everybody and holds no data. What it shows comes from `/mcp`, which
+//! asks for a key where the server has keys.
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Path;
+use axum::response::Response;
+use axum::routing::get;
+use http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use rmcp::model::ErrorCode;
+
+use super::reply;
+use crate::widgets;
+
+/// No script or style but our own files, no connection but to this server, no frame but the
+/// pages below, and nobody may frame the console.
+const CONSOLE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
+     connect-src 'self'; img-src 'self' data:; frame-src 'self'; base-uri 'none'; \
+     form-action 'none'; frame-ancestors 'none'";
+/// A page that shows a reply is one file with its script inside. It runs in an origin of its
+/// own, without the network, and only the console may frame it.
+const PAGE_POLICY: &str = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; \
+     style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; \
+     frame-ancestors 'self'";
+
+const HTML: &str = "text/html; charset=utf-8";
+
+/// `/`, its script and style, and the pages that show replies.
+pub(super) fn routes() -> Router {
+    let own = |kind, text| move || std::future::ready(file(kind, CONSOLE_POLICY, text));
+    Router::new()
+        .route("/", get(own(HTML, include_str!("../../../../../widgets/dist/console.html"))))
+        .route(
+            "/console.js",
+            get(own(
+                "text/javascript; charset=utf-8",
+                include_str!("../../../../../widgets/dist/console.js"),
+            )),
+        )
+        .route(
+            "/console.css",
+            get(own(
+                "text/css; charset=utf-8",
+                include_str!("../../../../../widgets/dist/console.css"),
+            )),
+        )
+        .route("/console/pages/{file}", get(page))
+}
+
+async fn page(Path(name): Path<String>) -> Response {
+    match widgets::html_of(&name) {
+        Some(html) => file(HTML, PAGE_POLICY, html),
+        None => reply::refusal(
+            StatusCode::NOT_FOUND,
+            ErrorCode::INVALID_REQUEST,
+            "no such page; the console is at `/`",
+        ),
+    }
+}
+
+fn file(kind: &'static str, policy: &'static str, text: &'static str) -> Response {
+    let mut response = Response::new(Body::from(text));
+    let headers: &mut HeaderMap = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    // The files change with the program, and their names do not.
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    response
+}
