@@ -32,11 +32,12 @@ def home():
 
 
 @contextlib.contextmanager
-def http(panoply: pathlib.Path, *packs: str):
+def http(panoply: pathlib.Path, *packs: str, prepare=lambda environment: None):
     """A server over HTTP; gives its URL up to the slash before `mcp`."""
     port = free_port()
     base = f"http://127.0.0.1:{port}"
     with home() as environment, tempfile.TemporaryFile("w+") as log:
+        prepare(environment)
         command = [str(panoply), "http", *packs, "--listen", f"127.0.0.1:{port}"]
         process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, env=environment
