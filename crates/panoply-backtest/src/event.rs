@@ -22,26 +22,24 @@ impl Guid {
 
     /// Reads the hyphenated form, in either case.
     pub fn parse(text: &str) -> Option<Self> {
-        if text.len() != 36 {
+        let bytes: &[u8; 36] = text.as_bytes().try_into().ok()?;
+        let [a, b, c, d, e] = [(0, 8), (9, 13), (14, 18), (19, 23), (24, 36)].map(|(from, to)| {
+            let digits = bytes.get(from..to).unwrap_or_default();
+            let mut value = 0_u64;
+            let mut seen = 0_u8;
+            for byte in digits {
+                let digit = HEX_VALUES.get(usize::from(*byte)).copied().unwrap_or(NO_DIGIT);
+                seen |= digit;
+                value = value << 4 | u64::from(digit & 15);
+            }
+            (value, seen)
+        });
+        let hyphens = [8, 13, 18, 23].iter().all(|place| bytes.get(*place) == Some(&b'-'));
+        if !hyphens || (a.1 | b.1 | c.1 | d.1 | e.1) & NO_DIGIT != 0 {
             return None;
         }
-        let mut bits: u128 = 0;
-        for (place, byte) in text.bytes().enumerate() {
-            if matches!(place, 8 | 13 | 18 | 23) {
-                if byte != b'-' {
-                    return None;
-                }
-                continue;
-            }
-            let digit = match byte {
-                b'0'..=b'9' => byte - b'0',
-                b'a'..=b'f' => byte - b'a' + 10,
-                b'A'..=b'F' => byte - b'A' + 10,
-                _ => return None,
-            };
-            bits = bits << 4 | u128::from(digit);
-        }
-        Some(Self(bits))
+        let (high, low) = (a.0 << 32 | b.0 << 16 | c.0, d.0 << 48 | e.0);
+        Some(Self(u128::from(high) << 64 | u128::from(low)))
     }
 
     /// A GUID made from a name inside a space, the same every time (RFC 9562, version 5).
@@ -52,15 +50,34 @@ impl Guid {
 
     /// Appends the hyphenated form in lower case.
     pub fn write_to(self, out: &mut String) {
-        for place in (0..32_u32).rev() {
-            let digit = u32::try_from(self.0 >> (place * 4) & 15).unwrap_or_default();
-            out.push(char::from_digit(digit, 16).unwrap_or('0'));
-            if matches!(place, 24 | 20 | 16 | 12) {
-                out.push('-');
+        let mut text = [b'-'; 36];
+        let places = (0..36).filter(|place| !matches!(place, 8 | 13 | 18 | 23));
+        let digits = self.0.to_be_bytes().into_iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        for (place, digit) in places.zip(digits) {
+            if let Some(slot) = text.get_mut(place) {
+                *slot = HEX_DIGITS.get(usize::from(digit)).copied().unwrap_or(b'0');
             }
         }
+        out.push_str(std::str::from_utf8(&text).unwrap_or_default());
     }
 }
+
+const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
+/// Set in the value of a byte that is no digit.
+const NO_DIGIT: u8 = 128;
+/// What each byte is worth as a hexadecimal digit of either case.
+#[expect(clippy::indexing_slicing, reason = "checked when this is compiled")]
+const HEX_VALUES: [u8; 256] = {
+    let mut values = [NO_DIGIT; 256];
+    let mut digit = 0;
+    while digit < 16 {
+        let byte = HEX_DIGITS[digit as usize];
+        values[byte as usize] = digit;
+        values[byte.to_ascii_uppercase() as usize] = digit;
+        digit += 1;
+    }
+    values
+};
 
 impl fmt::Display for Guid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -14,6 +14,7 @@ use crate::line::Rejection;
 use crate::run::{RunHeader, RunRecord, Status};
 use crate::sealed::block::{BlockWriter, Entry, Link};
 use crate::sealed::codec;
+use crate::sealed::head::Head;
 use crate::sealed::seal::{self, Progress, Source};
 use crate::store::{BlobKey, BlobKind, Blobs, Store};
 use crate::timestamp::Timestamp;
@@ -162,7 +163,7 @@ impl OpenRun {
         let number = head.batches;
         head.events += codec::count(self.writer.len());
         head.batches += 1;
-        blobs.push((BlobKey::new(BlobKind::Batch, 0, number), self.writer.finish(codec::QUICK)?));
+        blobs.extend(self.writer.finish_batch(number)?);
         if !self.rejections.is_empty() {
             let json = serde_json::to_vec(&self.rejections).map_err(LogError::store)?;
             blobs.push((BlobKey::new(BlobKind::Rejections, 0, number), json));
@@ -196,6 +197,31 @@ impl OpenRun {
             }
         }
         let untold = self.head.rejected.saturating_sub(rejected.len() as u64);
+        let written = self.write_sealed(rejected, untold, progress, stop);
+        let (head, report) = match written {
+            Ok(written) => written,
+            Err(error) => {
+                // A full disk is fuller by what was written. Why it failed is what the caller
+                // has to hear.
+                let _ = self.store.abandon_seal(self.record.id);
+                return Err(error);
+            }
+        };
+        self.record.status = Status::Completed;
+        self.record.events = report.events;
+        let span = (Timestamp::from_nanos(head.first), Timestamp::from_nanos(head.last));
+        self.record.span = (head.events > 0).then_some(span);
+        self.store.finish_seal(&self.record)?;
+        Ok(report)
+    }
+
+    fn write_sealed(
+        &self,
+        rejected: Vec<Rejection>,
+        untold: u64,
+        progress: Progress<'_>,
+        stop: Stop<'_>,
+    ) -> Result<(Head, SealReport), LogError> {
         let out = self.store.begin_seal(self.record.id)?;
         let source = Source {
             blobs: self.blobs.as_ref(),
@@ -217,13 +243,7 @@ impl OpenRun {
         };
         let json = serde_json::to_vec(&report).map_err(LogError::store)?;
         out.put(vec![(REPORT, json)])?;
-        drop(out);
-        self.record.status = Status::Completed;
-        self.record.events = report.events;
-        let span = (Timestamp::from_nanos(head.first), Timestamp::from_nanos(head.last));
-        self.record.span = (head.events > 0).then_some(span);
-        self.store.finish_seal(&self.record)?;
-        Ok(report)
+        Ok((head, report))
     }
 }
 

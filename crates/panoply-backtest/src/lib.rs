@@ -13,6 +13,7 @@ pub mod import;
 pub mod ingest;
 pub mod line;
 pub mod number;
+mod outline;
 pub mod query;
 pub mod run;
 pub mod sample;

@@ -4,6 +4,8 @@
 //! would write differently (other spacing, order, case, digits) is kept as well, so that an
 //! export gives back what was imported, byte for byte.
 
+mod canonical;
+
 use std::borrow::Cow;
 use std::io::{self, BufRead, Read};
 
@@ -28,6 +30,14 @@ pub struct Rejection {
 
 /// The event on a line and the run it names, or why there is none.
 pub fn parse(line: &str) -> Result<(Option<Guid>, Event<'_>), String> {
+    match canonical::parse(line) {
+        Some((run, event)) => Ok((Some(run), event)),
+        None => parse_any(line),
+    }
+}
+
+/// The same for a line in any form.
+fn parse_any(line: &str) -> Result<(Option<Guid>, Event<'_>), String> {
     let raw: RawLine<'_> = serde_json::from_str(line).map_err(|error| unreadable(line, &error))?;
     let id = raw.event_id.ok_or("there is no `eventId`")?;
     let id =

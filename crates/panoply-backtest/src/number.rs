@@ -43,10 +43,17 @@ fn exact(text: &[u8]) -> Option<Number> {
     };
     let (mut mantissa, mut scale, mut in_fraction, mut any) = (0_i64, 0_i32, false, false);
     let mut rest = digits;
+    // Eighteen digits fit without looking.
+    let is_short = digits.len() <= 18;
     while let Some((byte, after)) = rest.split_first() {
         match byte {
             b'0'..=b'9' => {
-                mantissa = mantissa.checked_mul(10)?.checked_add(i64::from(byte - b'0'))?;
+                let digit = i64::from(byte - b'0');
+                mantissa = if is_short {
+                    mantissa.wrapping_mul(10).wrapping_add(digit)
+                } else {
+                    mantissa.checked_mul(10)?.checked_add(digit)?
+                };
                 scale += i32::from(in_fraction);
                 any = true;
             }
@@ -177,13 +184,19 @@ fn raised(mantissa: i128, by: u8) -> Option<i128> {
     mantissa.checked_mul(10_i128.checked_pow(u32::from(by))?)
 }
 
+/// Powers of ten that a double holds exactly.
+const POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+    1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
+];
+
 /// Rounded once, by the standard library, from all the digits.
 fn nearest(mantissa: i128, scale: u8) -> f64 {
     // A double holds 2^53 and 10^22 exactly, so one division rounds once.
     const EXACT: i128 = 1 << 53;
     if mantissa.abs() <= EXACT && scale <= 22 {
         #[expect(clippy::cast_precision_loss, reason = "at most 2^53, which a double holds")]
-        return mantissa as f64 / 10_f64.powi(i32::from(scale));
+        return mantissa as f64 / POWERS.get(usize::from(scale)).copied().unwrap_or(f64::NAN);
     }
     format!("{mantissa}e-{scale}").parse().unwrap_or(f64::NAN)
 }

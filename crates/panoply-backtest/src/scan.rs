@@ -108,7 +108,7 @@ pub fn at_path<'a>(json: &'a str, path: &str) -> Option<Token<'a>> {
 }
 
 /// The value at the start of `json`, and what follows it.
-fn token(json: &str) -> Option<(Token<'_>, &str)> {
+pub(crate) fn token(json: &str) -> Option<(Token<'_>, &str)> {
     match json.as_bytes().first()? {
         b'"' => string(json).map(|(text, rest)| (Token::Text(text), rest)),
         b'{' => nested(json).map(|(text, rest)| (Token::Object(text), rest)),
@@ -128,19 +128,17 @@ fn token(json: &str) -> Option<(Token<'_>, &str)> {
 }
 
 /// The string at the start of `json` without its quotes, and what follows it.
-fn string(json: &str) -> Option<(&str, &str)> {
+pub(crate) fn string(json: &str) -> Option<(&str, &str)> {
     let inside = json.strip_prefix('"')?;
-    let mut escaped = false;
-    for (place, byte) in inside.bytes().enumerate() {
-        if escaped {
-            escaped = false;
-        } else if byte == b'\\' {
-            escaped = true;
-        } else if byte == b'"' {
-            return Some((inside.get(..place)?, inside.get(place + 1..)?));
+    let bytes = inside.as_bytes();
+    let mut at = 0;
+    loop {
+        at += bytes.get(at..)?.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
+        if bytes.get(at) == Some(&b'"') {
+            return Some((inside.get(..at)?, inside.get(at + 1..)?));
         }
+        at += 2;
     }
-    None
 }
 
 /// The object or array at the start of `json`, and what follows it.

@@ -5,7 +5,8 @@
 
 use crate::event::{EventType, Guid};
 use crate::number::Number;
-use crate::scan::{self, Token};
+use crate::outline::Outline;
+use crate::scan::Token;
 
 /// Properties longer than this are a problem.
 pub const LARGEST_PROPERTIES: usize = 1 << 20;
@@ -54,15 +55,20 @@ const fn warning(field: &'static str, error: &'static str) -> Problem {
 
 /// What can be seen from an event's type and properties alone.
 pub fn properties(event_type: EventType, json: &str) -> Vec<Problem> {
+    problems_of(event_type, &Outline::of(json))
+}
+
+/// The same, of properties that were walked already.
+pub(crate) fn problems_of(event_type: EventType, outline: &Outline<'_>) -> Vec<Problem> {
     let mut found = Vec::new();
-    let Some(Token::Object(_)) = Token::of(json) else {
+    if !outline.is_object {
         found.push(error("Properties", "Not a JSON object"));
         return found;
-    };
-    if json.len() > LARGEST_PROPERTIES {
+    }
+    if outline.bytes > LARGEST_PROPERTIES {
         found.push(error("Properties", "Larger than 1 MiB"));
     }
-    let present = |name| scan::member(json, name).filter(|token| *token != Token::Null);
+    let present = |name| outline.member(name).filter(|token| *token != Token::Null);
     let mut demand = |name, problem| {
         if present(name).is_none() {
             found.push(problem);

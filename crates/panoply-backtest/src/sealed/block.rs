@@ -1,13 +1,15 @@
 //! A block of events: columns of small numbers, ids, and the texts, pressed together.
 //!
 //! Batches of an open run and the blocks of a sealed one have the same form. Sealed blocks hold
-//! events of one type only, so that a page of a type is in one or two of them.
+//! events of one type only, so that a page of a type is in one or two of them. A batch keeps its
+//! texts in a blob of their own, because sealing first looks at everything else.
 
 use std::ops::Range;
 
 use super::codec::{self, Reader, put_section, put_signed, put_varint};
 use crate::error::LogError;
 use crate::event::{Category, EventType, Guid, Severity};
+use crate::store::{BlobKey, BlobKind};
 use crate::timestamp::Timestamp;
 use crate::validate::Flags;
 
@@ -126,16 +128,57 @@ impl BlockWriter {
     }
 
     /// The block, and an empty writer for the next.
-    pub(crate) fn finish(&mut self, level: i32) -> Result<Vec<u8>, LogError> {
-        let done = std::mem::take(self);
-        let mut out = Vec::with_capacity(done.weight() + done.numbers.len() + 64);
-        put_varint(&mut out, done.count as u64);
-        for section in [&done.numbers, &done.marks, &done.ids, &done.parents, &done.lengths] {
+    pub(crate) fn finish(&mut self) -> Result<Vec<u8>, LogError> {
+        let mut out = self.rows();
+        out.extend_from_slice(&self.texts);
+        self.clear();
+        codec::pack(&out, codec::KEPT)
+    }
+
+    /// The two blobs of a batch, and an empty writer for the next.
+    pub(crate) fn finish_batch(
+        &mut self,
+        number: u32,
+    ) -> Result<[(BlobKey, Vec<u8>); 2], LogError> {
+        let [rows, texts] = batch_keys(number);
+        let blobs = [
+            (rows, codec::pack(&self.rows(), codec::QUICK)?),
+            (texts, codec::pack(&self.texts, codec::QUICK)?),
+        ];
+        self.clear();
+        Ok(blobs)
+    }
+
+    /// Everything but the texts.
+    fn rows(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(self.weight() + self.numbers.len() + 64);
+        put_varint(&mut out, self.count as u64);
+        for section in [&self.numbers, &self.marks, &self.ids, &self.parents, &self.lengths] {
             put_section(&mut out, section);
         }
-        out.extend_from_slice(&done.texts);
-        codec::pack(&out, level)
+        out
     }
+
+    /// Empty, with its room kept for the next block.
+    fn clear(&mut self) {
+        self.count = 0;
+        self.last = (0, 0, 0);
+        for section in [
+            &mut self.numbers,
+            &mut self.marks,
+            &mut self.ids,
+            &mut self.parents,
+            &mut self.lengths,
+            &mut self.texts,
+        ] {
+            section.clear();
+        }
+    }
+}
+
+/// Where a batch is kept: its rows and its texts.
+pub(crate) const fn batch_keys(number: u32) -> [BlobKey; 2] {
+    [BlobKey::new(BlobKind::Batch, 0, number), BlobKey::new(BlobKind::Batch, 1, number)]
 }
 
 /// A block unpacked.
@@ -149,51 +192,14 @@ impl Block {
     pub(crate) fn read(blob: &[u8]) -> Result<Self, LogError> {
         let bytes = codec::unpack(blob)?;
         let mut reader = Reader(&bytes);
-        let count = reader.length()?;
-        let mut numbers = reader.section()?;
-        let mut marks = reader.section()?;
-        let mut ids = reader.section()?;
-        let mut parents = reader.section()?;
-        let mut lengths = reader.section()?;
-        let texts = std::str::from_utf8(reader.0)
-            .map_err(|_| LogError::Damaged("a block's text is not UTF-8"))?
-            .to_owned();
-        let (mut seq, mut line, mut time, mut place) = (0_u32, 0_u64, 0_i64, 0_usize);
-        let mut rows = Vec::with_capacity(count.min(1 << 16));
-        for _ in 0..count {
-            seq = seq.wrapping_add(numbers.small()?);
-            let arrival = i64::from(seq) + numbers.signed()?;
-            line = line.wrapping_add(numbers.signed()?.cast_unsigned());
-            time = time.wrapping_add(numbers.signed()?);
-            let [kind, mark, flags] = marks.array()?;
-            let id = Guid::new(u128::from_be_bytes(ids.array()?));
-            let parent = match parents.byte()? {
-                0 => Link::None,
-                1 => Link::Seq(narrow(i64::from(seq) - parents.signed()?)?),
-                2 => Link::Id(Guid::new(u128::from_be_bytes(parents.array()?))),
-                _ => Link::Unreadable,
-            };
-            let properties = span(&mut place, lengths.length()?)?;
-            let original = match lengths.length()? {
-                0 => None,
-                length => Some(span(&mut place, length - 1)?),
-            };
-            rows.push(Row {
-                seq,
-                arrival: narrow(arrival)?,
-                line,
-                timestamp: Timestamp::from_nanos(time),
-                event_type: EventType::of_code(kind).ok_or(UNKNOWN_CODE)?,
-                severity: Severity::of_code(mark >> 4).ok_or(UNKNOWN_CODE)?,
-                category: Category::of_code(mark & 15).ok_or(UNKNOWN_CODE)?,
-                flags: Flags::of_byte(flags),
-                id,
-                parent,
-                properties,
-                original,
-            });
-        }
+        let rows = rows_of(&mut reader)?;
+        let texts = std::str::from_utf8(reader.0).map_err(|_| NOT_TEXT)?.to_owned();
         Ok(Self { rows, texts })
+    }
+
+    pub(crate) fn read_batch(rows: &[u8], texts: &[u8]) -> Result<Self, LogError> {
+        let texts = String::from_utf8(codec::unpack(texts)?).map_err(|_| NOT_TEXT)?;
+        Ok(Self { rows: read_rows(rows)?, texts })
     }
 
     pub(crate) fn properties(&self, row: &Row) -> &str {
@@ -228,6 +234,57 @@ impl Block {
     }
 }
 
+/// The rows of a batch.
+pub(crate) fn read_rows(blob: &[u8]) -> Result<Vec<Row>, LogError> {
+    rows_of(&mut Reader(&codec::unpack(blob)?))
+}
+
+fn rows_of(reader: &mut Reader<'_>) -> Result<Vec<Row>, LogError> {
+    let count = reader.length()?;
+    let mut numbers = reader.section()?;
+    let mut marks = reader.section()?;
+    let mut ids = reader.section()?;
+    let mut parents = reader.section()?;
+    let mut lengths = reader.section()?;
+    let (mut seq, mut line, mut time, mut place) = (0_u32, 0_u64, 0_i64, 0_usize);
+    let mut rows = Vec::with_capacity(count.min(1 << 16));
+    for _ in 0..count {
+        seq = seq.wrapping_add(numbers.small()?);
+        let arrival = i64::from(seq) + numbers.signed()?;
+        line = line.wrapping_add(numbers.signed()?.cast_unsigned());
+        time = time.wrapping_add(numbers.signed()?);
+        let [kind, mark, flags] = marks.array()?;
+        let id = Guid::new(u128::from_be_bytes(ids.array()?));
+        let parent = match parents.byte()? {
+            0 => Link::None,
+            1 => Link::Seq(narrow(i64::from(seq) - parents.signed()?)?),
+            2 => Link::Id(Guid::new(u128::from_be_bytes(parents.array()?))),
+            _ => Link::Unreadable,
+        };
+        let properties = span(&mut place, lengths.length()?)?;
+        let original = match lengths.length()? {
+            0 => None,
+            length => Some(span(&mut place, length - 1)?),
+        };
+        rows.push(Row {
+            seq,
+            arrival: narrow(arrival)?,
+            line,
+            timestamp: Timestamp::from_nanos(time),
+            event_type: EventType::of_code(kind).ok_or(UNKNOWN_CODE)?,
+            severity: Severity::of_code(mark >> 4).ok_or(UNKNOWN_CODE)?,
+            category: Category::of_code(mark & 15).ok_or(UNKNOWN_CODE)?,
+            flags: Flags::of_byte(flags),
+            id,
+            parent,
+            properties,
+            original,
+        });
+    }
+    Ok(rows)
+}
+
+const NOT_TEXT: LogError = LogError::Damaged("a block's text is not UTF-8");
 const UNKNOWN_CODE: LogError = LogError::Damaged("a block has an unknown code");
 
 fn narrow(number: i64) -> Result<u32, LogError> {
@@ -265,10 +322,16 @@ mod tests {
             original: [None, Some(""), Some("x")][place % 3],
         };
         (0..30).for_each(|place| writer.push(&entry(place)));
-        let block = Block::read(&writer.finish(codec::KEPT).unwrap()).unwrap();
+        let block = Block::read(&writer.finish().unwrap()).unwrap();
         assert_eq!((block.rows.len(), writer.len()), (30, 0));
-        for (place, row) in block.rows.iter().enumerate() {
-            assert_eq!(format!("{:?}", block.entry(row)), format!("{:?}", entry(place)));
+        // A writer that was used before writes the same, also as a batch.
+        (0..30).for_each(|place| writer.push(&entry(place)));
+        let [(_, rows), (_, texts)] = writer.finish_batch(0).unwrap();
+        let batch = Block::read_batch(&rows, &texts).unwrap();
+        for block in [block, batch] {
+            for (place, row) in block.rows.iter().enumerate() {
+                assert_eq!(format!("{:?}", block.entry(row)), format!("{:?}", entry(place)));
+            }
         }
     }
 }

@@ -1,5 +1,9 @@
 //! Small numbers in few bytes, and bytes in fewer.
 
+use std::cell::RefCell;
+
+use zstd::bulk::{Compressor, Decompressor};
+
 use crate::error::LogError;
 
 const CUT_SHORT: LogError = LogError::Damaged("a blob is cut short");
@@ -104,13 +108,44 @@ pub(crate) const KEPT: i32 = 3;
 /// No blob of ours unpacks to more than this.
 const LARGEST: usize = 1 << 31;
 
+// To make either costs more than to press or unpack a small blob with it.
+thread_local! {
+    static PRESS: RefCell<Option<Press>> = const { RefCell::new(None) };
+    static UNPRESS: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+}
+
+struct Press {
+    level: i32,
+    compressor: Compressor<'static>,
+}
+
 pub(crate) fn pack(bytes: &[u8], level: i32) -> Result<Vec<u8>, LogError> {
-    zstd::bulk::compress(bytes, level).map_err(LogError::store)
+    PRESS.with_borrow_mut(|kept| {
+        let mut press = match kept.take() {
+            Some(press) => press,
+            None => Press { level, compressor: Compressor::new(level).map_err(LogError::store)? },
+        };
+        if press.level != level {
+            press.compressor.set_compression_level(level).map_err(LogError::store)?;
+            press.level = level;
+        }
+        let packed = press.compressor.compress(bytes).map_err(LogError::store);
+        *kept = Some(press);
+        packed
+    })
 }
 
 pub(crate) fn unpack(blob: &[u8]) -> Result<Vec<u8>, LogError> {
-    let bound = zstd::bulk::Decompressor::upper_bound(blob).unwrap_or(LARGEST).min(LARGEST);
-    zstd::bulk::decompress(blob, bound).map_err(|_| LogError::Damaged("a blob does not unpack"))
+    let bound = Decompressor::upper_bound(blob).unwrap_or(LARGEST).min(LARGEST);
+    UNPRESS.with_borrow_mut(|kept| {
+        let mut decompressor = match kept.take() {
+            Some(decompressor) => decompressor,
+            None => Decompressor::new().map_err(LogError::store)?,
+        };
+        let unpacked = decompressor.decompress(blob, bound);
+        *kept = Some(decompressor);
+        unpacked.map_err(|_| LogError::Damaged("a blob does not unpack"))
+    })
 }
 
 /// A count as the number it is kept as. Runs are limited so that it fits.

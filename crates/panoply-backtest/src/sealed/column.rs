@@ -40,6 +40,9 @@ impl Stats {
 
     /// Of these numbers, in two passes, which is more exact than one.
     pub fn of(numbers: &[Number]) -> Self {
+        if let Some((scale, mantissas)) = at_one_scale(numbers) {
+            return Self::of_exact(scale, &mantissas);
+        }
         let mut stats = Self::NONE;
         for number in numbers {
             let value = number.to_f64();
@@ -54,6 +57,20 @@ impl Stats {
             stats.m2 = numbers.iter().map(distance).sum();
         }
         stats
+    }
+
+    /// Of decimals with the point at one place: the same, without looking at each point.
+    fn of_exact(scale: u8, mantissas: &[i64]) -> Self {
+        let (Some(min), Some(max)) = (mantissas.iter().min(), mantissas.iter().max()) else {
+            return Self::NONE;
+        };
+        let sum: i128 = mantissas.iter().map(|mantissa| i128::from(*mantissa)).sum();
+        let value = |mantissa: i64| Number::Exact { mantissa, scale }.to_f64();
+        let sum = Sum::Exact { mantissa: sum, scale };
+        let mean = sum.to_f64() / mantissas.len() as f64;
+        let m2 = mantissas.iter().map(|mantissa| (value(*mantissa) - mean).powi(2)).sum();
+        let count = mantissas.len() as u64;
+        Self { count, sum, min: value(*min), max: value(*max), mean, m2 }
     }
 
     /// Takes in what is known of others (Chan, Golub and LeVeque).
@@ -118,7 +135,10 @@ impl Stats {
 #[derive(Debug, Default)]
 pub(crate) struct ColumnWriter {
     values: Vec<Number>,
-    presence: RoaringBitmap,
+    /// How many values there were, and while every event had one, which events these were.
+    count: u32,
+    /// Which events have a value, from the first on that has none.
+    presence: Option<RoaringBitmap>,
     stats: Vec<u8>,
     total: Option<Stats>,
     last_rank: Option<u32>,
@@ -133,7 +153,13 @@ impl ColumnWriter {
             return Ok(None);
         }
         self.last_rank = Some(rank);
-        self.presence.insert(rank);
+        if self.presence.is_none() && rank != self.count {
+            self.presence = Some(all_below(self.count));
+        }
+        if let Some(presence) = &mut self.presence {
+            presence.insert(rank);
+        }
+        self.count += 1;
         self.values.push(number);
         if self.values.len() < COLUMN_BLOCK as usize { Ok(None) } else { self.flush() }
     }
@@ -160,9 +186,19 @@ impl ColumnWriter {
         let mut out = Vec::new();
         put_varint(&mut out, u64::from(self.blocks));
         put_section(&mut out, &self.stats);
-        put_section(&mut out, &dictionary::bitmap_blob(&self.presence)?);
+        let presence = match &self.presence {
+            None => dictionary::bitmap_blob(&all_below(self.count))?,
+            Some(presence) => dictionary::bitmap_blob(presence)?,
+        };
+        put_section(&mut out, &presence);
         codec::pack(&out, codec::KEPT)
     }
+}
+
+fn all_below(count: u32) -> RoaringBitmap {
+    let mut all = RoaringBitmap::new();
+    all.insert_range(0..count);
+    all
 }
 
 /// A column's head.
@@ -229,6 +265,7 @@ fn at_one_scale(values: &[Number]) -> Option<(u8, Vec<i64>)> {
         }
     }
     let raised = values.iter().map(|number| match number {
+        Number::Exact { mantissa, scale } if *scale == deepest => Some(*mantissa),
         Number::Exact { mantissa, scale } => {
             mantissa.checked_mul(10_i64.checked_pow(u32::from(deepest - scale))?)
         }

@@ -47,18 +47,59 @@ impl Dictionary {
 }
 
 /// Takes places in order.
-#[derive(Debug, Default)]
-pub(crate) struct DictionaryWriter(HashMap<Box<str>, Vec<u32>>);
+#[derive(Debug)]
+pub(crate) struct DictionaryWriter {
+    values: Vec<(Box<str>, Vec<u32>)>,
+    /// Where each value stands in `values`.
+    known: HashMap<Box<str>, usize>,
+    /// Where values stood that were met lately, by [`guess`]: a run has few securities and
+    /// indicators, and to look one up costs more than to compare it.
+    lately: [usize; GUESSES],
+}
+
+/// Values that are remembered; a power of two.
+const GUESSES: usize = 64;
+
+/// A number that values met together seldom share.
+fn guess(value: &str) -> usize {
+    let bytes = value.as_bytes();
+    let at = |place: usize| bytes.get(place).copied().map_or(0, usize::from);
+    let last = bytes.len().saturating_sub(1);
+    (at(last) + at(0) * 5 + at(last / 2) * 17 + bytes.len() * 3) % GUESSES
+}
+
+impl Default for DictionaryWriter {
+    fn default() -> Self {
+        Self { values: Vec::new(), known: HashMap::new(), lately: [0; GUESSES] }
+    }
+}
 
 impl DictionaryWriter {
     pub(crate) fn push(&mut self, value: &str, seq: u32) {
-        if let Some(places) = self.0.get_mut(value) {
-            if places.last() != Some(&seq) {
-                places.push(seq);
-            }
-        } else {
-            self.0.insert(value.into(), vec![seq]);
+        let guess = guess(value);
+        let lately = self.lately.get(guess).copied().unwrap_or_default();
+        let place = match self.values.get(lately) {
+            Some((own, _)) if **own == *value => lately,
+            _ => self.place_of(value),
+        };
+        if let Some(slot) = self.lately.get_mut(guess) {
+            *slot = place;
         }
+        if let Some((_, places)) = self.values.get_mut(place)
+            && places.last() != Some(&seq)
+        {
+            places.push(seq);
+        }
+    }
+
+    fn place_of(&mut self, value: &str) -> usize {
+        if let Some(place) = self.known.get(value) {
+            return *place;
+        }
+        let place = self.values.len();
+        self.known.insert(value.into(), place);
+        self.values.push((value.into(), Vec::new()));
+        place
     }
 
     pub(crate) fn finish(
@@ -66,7 +107,7 @@ impl DictionaryWriter {
         dictionary: Dictionary,
         out: &mut Vec<(BlobKey, Vec<u8>)>,
     ) -> Result<(), LogError> {
-        let mut values: Vec<(Box<str>, Vec<u32>)> = self.0.into_iter().collect();
+        let mut values = self.values;
         values.sort_unstable_by(|a, b| a.0.cmp(&b.0));
         let (mut index, mut chunk, mut chunks, mut postings) = (Vec::new(), Vec::new(), 0, 0);
         put_varint(&mut index, values.len() as u64);

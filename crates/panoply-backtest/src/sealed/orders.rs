@@ -12,7 +12,7 @@ use super::directory::CHUNK;
 use crate::error::LogError;
 use crate::event::EventType;
 use crate::number::{Number, Sum};
-use crate::scan;
+use crate::outline::Outline;
 use crate::store::{BlobKey, BlobKind};
 
 /// Not ended in this run.
@@ -89,7 +89,7 @@ fn number(text: &str) -> Result<Number, LogError> {
 
 /// What an event does to an order.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Effect {
+pub(crate) enum Effect {
     Placed,
     Changed,
     Filled,
@@ -97,16 +97,16 @@ enum Effect {
 }
 
 /// What an event of this type and content does to an order.
-fn effect(event_type: EventType, json: &str) -> Option<Effect> {
+pub(crate) fn effect(event_type: EventType, outline: &Outline<'_>) -> Option<Effect> {
     match event_type {
         EventType::TradeExecution => Some(Effect::Filled),
         EventType::OrderRejection => Some(Effect::Ended),
         EventType::StateChange => {
-            let state = scan::member(json, "StateType")?.text()?;
+            let state = outline.member("StateType")?.text()?;
             if state != "Order" {
                 return None;
             }
-            let status = scan::member(json, "OrderStatus")?.text()?.to_ascii_lowercase();
+            let status = outline.member("OrderStatus")?.text()?.to_ascii_lowercase();
             match status.as_str() {
                 "placed" => Some(Effect::Placed),
                 "updated" | "modified" | "replaced" => Some(Effect::Changed),
@@ -123,11 +123,6 @@ fn effect(event_type: EventType, json: &str) -> Option<Effect> {
     }
 }
 
-/// Whether an event places an order.
-pub(crate) fn places_order(event_type: EventType, json: &str) -> bool {
-    event_type == EventType::StateChange && effect(event_type, json) == Some(Effect::Placed)
-}
-
 /// Follows orders through the run.
 #[derive(Debug, Default)]
 pub(crate) struct OrderTracker {
@@ -138,27 +133,26 @@ pub(crate) struct OrderTracker {
 }
 
 impl OrderTracker {
-    pub(crate) fn see(&mut self, seq: u32, event_type: EventType, json: &str) {
-        let Some(effect) = effect(event_type, json) else { return };
-        let Some(id) = scan::member(json, "OrderId").and_then(|token| token.id_text()) else {
+    pub(crate) fn see(&mut self, seq: u32, effect: Effect, outline: &Outline<'_>) {
+        let Some(id) = outline.member("OrderId").and_then(|token| token.id_text()) else {
             return;
         };
         match effect {
-            Effect::Placed => self.place(seq, &id, json),
-            Effect::Changed => self.change(seq, &id, json),
-            Effect::Filled => self.fill(seq, &id, json),
+            Effect::Placed => self.place(seq, &id, outline),
+            Effect::Changed => self.change(seq, &id, outline),
+            Effect::Filled => self.fill(seq, &id, outline),
             Effect::Ended => self.end(seq, &id),
         }
     }
 
-    fn place(&mut self, seq: u32, id: &str, json: &str) {
+    fn place(&mut self, seq: u32, id: &str, outline: &Outline<'_>) {
         self.end(seq, id);
         let record = OrderRecord {
             id: id.to_owned(),
-            symbol: text_of(json, "SecuritySymbol").unwrap_or_default(),
-            direction: text_of(json, "Direction").unwrap_or_default(),
-            quantity: number_of(json, "Quantity").unwrap_or_default(),
-            price: number_of(json, "Price").unwrap_or_default(),
+            symbol: text_of(outline, "SecuritySymbol").unwrap_or_default(),
+            direction: text_of(outline, "Direction").unwrap_or_default(),
+            quantity: number_of(outline, "Quantity").unwrap_or_default(),
+            price: number_of(outline, "Price").unwrap_or_default(),
             placed: seq,
             ended: NEVER,
             before: self.early.remove(id).unwrap_or(Sum::ZERO),
@@ -168,7 +162,7 @@ impl OrderTracker {
         self.end_if_full(seq, id);
     }
 
-    fn change(&mut self, seq: u32, id: &str, json: &str) {
+    fn change(&mut self, seq: u32, id: &str, outline: &Outline<'_>) {
         let Some(mut record) = self.live.remove(id) else { return };
         let filled = record.filled_at(seq);
         let mut next = record.clone();
@@ -177,14 +171,14 @@ impl OrderTracker {
         next.placed = seq;
         next.before = filled;
         next.fills.clear();
-        next.quantity = number_of(json, "Quantity").unwrap_or(next.quantity);
-        next.price = number_of(json, "Price").unwrap_or(next.price);
+        next.quantity = number_of(outline, "Quantity").unwrap_or(next.quantity);
+        next.price = number_of(outline, "Price").unwrap_or(next.price);
         self.live.insert(id.to_owned(), next);
         self.end_if_full(seq, id);
     }
 
-    fn fill(&mut self, seq: u32, id: &str, json: &str) {
-        let quantity = scan::member(json, "Quantity").and_then(|token| token.number_text());
+    fn fill(&mut self, seq: u32, id: &str, outline: &Outline<'_>) {
+        let quantity = outline.member("Quantity").and_then(|token| token.number_text());
         let Some(quantity) = quantity.and_then(Number::parse) else { return };
         match self.live.get_mut(id) {
             Some(record) => record.fills.push((seq, quantity)),
@@ -247,12 +241,13 @@ impl OrderTracker {
     }
 }
 
-fn text_of(json: &str, name: &str) -> Option<String> {
-    scan::member(json, name)?.id_text().map(std::borrow::Cow::into_owned)
+fn text_of(outline: &Outline<'_>, name: &str) -> Option<String> {
+    outline.member(name)?.id_text().map(std::borrow::Cow::into_owned)
 }
 
-fn number_of(json: &str, name: &str) -> Option<String> {
-    scan::member(json, name)?
+fn number_of(outline: &Outline<'_>, name: &str) -> Option<String> {
+    outline
+        .member(name)?
         .number_text()
         .filter(|text| Number::parse(text).is_some())
         .map(str::to_owned)
@@ -400,7 +395,10 @@ mod tests {
             (T::StateChange, order("Expired", 5, 7)),
         ];
         for (seq, (event_type, json)) in story.iter().enumerate() {
-            tracker.see(count(seq), *event_type, json);
+            let outline = Outline::of(json);
+            if let Some(effect) = effect(*event_type, &outline) {
+                tracker.see(count(seq), effect, &outline);
+            }
         }
         let mut all = tracker.done;
         all.extend(tracker.live.into_values());

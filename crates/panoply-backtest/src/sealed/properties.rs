@@ -1,10 +1,9 @@
 //! Walks an event's properties and names the paths of its numbers, each name kept once.
 
 use crate::error::LogError;
-use crate::scan::{self, Token};
+use crate::outline::{DEEPEST, Outline};
+use crate::scan::Token;
 
-/// Nested deeper than this, numbers get no column.
-const DEEPEST: usize = 8;
 /// Names under one parent; an object used as a map of many keys has no columns beyond these.
 const MOST_NAMES: usize = 1024;
 
@@ -36,61 +35,61 @@ impl Properties {
     /// deep or too many to be named.
     pub(crate) fn walk(
         &mut self,
-        json: &str,
-        found: &mut dyn FnMut(PathId, &str) -> Result<(), LogError>,
+        outline: &Outline<'_>,
+        mut found: impl FnMut(PathId, &str) -> Result<(), LogError>,
     ) -> Result<bool, LogError> {
-        self.walk_below(json, 0, 0, found)
-    }
-
-    fn walk_below(
-        &mut self,
-        json: &str,
-        parent: u32,
-        depth: usize,
-        found: &mut dyn FnMut(PathId, &str) -> Result<(), LogError>,
-    ) -> Result<bool, LogError> {
-        let mut complete = true;
-        for (name, token) in scan::members(json) {
-            let text = match token {
+        let mut complete = outline.complete;
+        // The object that members of each depth lie in; none when it could not be named.
+        let mut above = [None; DEEPEST + 1];
+        above[0] = Some(0);
+        for member in &outline.members {
+            let text = match member.value {
                 Token::Number(text) => text,
                 Token::Text(text) if looks_numeric(text) => text.trim(),
-                Token::Object(_) if depth + 1 >= DEEPEST => {
-                    complete = false;
-                    continue;
-                }
                 Token::Object(_) => "",
                 Token::Text(_) | Token::Array(_) | Token::Bool(_) | Token::Null => continue,
             };
-            if !is_plain(name) {
-                continue;
-            }
-            let Some(path) = self.name(parent, name) else {
-                complete = false;
-                continue;
+            let parent = above.get(member.depth).copied().flatten();
+            let path = match parent.map(|parent| self.name(parent, member.name)) {
+                None | Some(Named::Never) => None,
+                Some(Named::Path(path)) => Some(path),
+                Some(Named::TooMany) => {
+                    complete = false;
+                    None
+                }
             };
-            match token {
-                Token::Object(json) => complete &= self.walk_below(json, path, depth + 1, found)?,
-                _ => found(PathId(path), text)?,
+            match (member.value, path) {
+                (Token::Object(_), path) => {
+                    if let Some(slot) = above.get_mut(member.depth + 1) {
+                        *slot = path;
+                    }
+                }
+                (_, Some(path)) => found(PathId(path), text)?,
+                (_, None) => {}
             }
         }
         Ok(complete)
     }
 
-    fn name(&mut self, parent: u32, name: &str) -> Option<u32> {
-        let below = &self.paths.get(parent as usize)?.below;
-        let known = below
-            .iter()
-            .find(|path| self.paths.get(**path as usize).is_some_and(|node| *node.name == *name));
-        if let Some(path) = known {
-            return Some(*path);
+    fn name(&mut self, parent: u32, name: &str) -> Named {
+        let Some(node) = self.paths.get(parent as usize) else { return Named::Never };
+        let is_it =
+            |path: &&u32| self.paths.get(**path as usize).is_some_and(|below| *below.name == *name);
+        if let Some(path) = node.below.iter().find(is_it) {
+            return Named::Path(*path);
         }
-        if below.len() >= MOST_NAMES {
-            return None;
+        if !is_plain(name) {
+            return Named::Never;
         }
-        let path = u32::try_from(self.paths.len()).ok()?;
+        if node.below.len() >= MOST_NAMES {
+            return Named::TooMany;
+        }
+        let Ok(path) = u32::try_from(self.paths.len()) else { return Named::TooMany };
         self.paths.push(PathNode { parent: Some(parent), name: name.into(), below: Vec::new() });
-        self.paths.get_mut(parent as usize)?.below.push(path);
-        Some(path)
+        if let Some(node) = self.paths.get_mut(parent as usize) {
+            node.below.push(path);
+        }
+        Named::Path(path)
     }
 
     /// The names of a path, joined by dots.
@@ -104,6 +103,16 @@ impl Properties {
         names.reverse();
         names.join(".")
     }
+}
+
+/// What a name under a parent leads to.
+enum Named {
+    /// This path.
+    Path(u32),
+    /// Nothing: nobody can ask for such a name.
+    Never,
+    /// Nothing: there are too many.
+    TooMany,
 }
 
 /// Only such names can be asked for: the published pattern of a property path.
@@ -127,7 +136,7 @@ mod tests {
         let mut seen = Vec::new();
         let json = r#"{"A":1,"B":{"C":"2.50","D":{"A":-3}},"E":[4],"F":"text","G-H":5,"I":" 7 ","J":null}"#;
         let complete = properties
-            .walk(json, &mut |path, text| {
+            .walk(&Outline::of(json), |path, text| {
                 seen.push((path, text.to_owned()));
                 Ok(())
             })
@@ -142,9 +151,9 @@ mod tests {
     fn objects_without_end_are_given_up() {
         let mut properties = Properties::default();
         let deep = "{\"a\":".repeat(100) + "1" + &"}".repeat(100);
-        assert!(!properties.walk(&deep, &mut |_, _| Ok(())).unwrap());
+        assert!(!properties.walk(&Outline::of(&deep), |_, _| Ok(())).unwrap());
         let wide: Vec<String> = (0..2000).map(|n| format!("\"k{n}\":{n}")).collect();
         let wide = format!("{{{}}}", wide.join(","));
-        assert!(!properties.walk(&wide, &mut |_, _| Ok(())).unwrap());
+        assert!(!properties.walk(&Outline::of(&wide), |_, _| Ok(())).unwrap());
     }
 }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use roaring::RoaringBitmap;
 
-use super::block::{BLOCK, Block, BlockWriter, Link, Row};
+use super::block::{self, BLOCK, Block, BlockWriter, Link, Row};
 use super::codec::{self, count};
 use super::column::ColumnWriter;
 use super::dictionary::{self, Dictionary, DictionaryWriter};
@@ -16,14 +16,15 @@ use super::directory::{DirectoryWriter, Kind};
 use super::head::{ColumnInfo, FORMAT, Head, Mark};
 use super::ids::SortedIds;
 use super::links::{self, NOBODY};
-use super::orders::{self, OrderTracker};
+use super::orders::{self, Effect, OrderTracker};
 use super::properties::{PathId, Properties};
 use crate::error::{LogError, Stop, go_on};
 use crate::event::{Category, EventType, Guid, Severity};
 use crate::line::Rejection;
 use crate::number::Number;
+use crate::outline::Outline;
 use crate::run::RunHeader;
-use crate::scan::{self, Token};
+use crate::scan::Token;
 use crate::store::{BlobKey, BlobKind, Blobs};
 use crate::timestamp::Timestamp;
 use crate::validate::{self, Flags};
@@ -95,9 +96,17 @@ pub(crate) fn seal(
 }
 
 fn batch(blobs: &dyn Blobs, number: u32) -> Result<Block, LogError> {
-    let blob = blobs.get(BlobKey::new(BlobKind::Batch, 0, number))?;
-    Block::read(&blob.ok_or(LogError::Damaged("a batch is missing"))?)
+    let [rows, texts] = block::batch_keys(number).map(|key| blobs.get(key));
+    Block::read_batch(&rows?.ok_or(MISSING)?, &texts?.ok_or(MISSING)?)
 }
+
+/// What the first pass looks at, without the texts.
+fn batch_rows(blobs: &dyn Blobs, number: u32) -> Result<Vec<Row>, LogError> {
+    let [rows, _] = block::batch_keys(number);
+    block::read_rows(&blobs.get(rows)?.ok_or(MISSING)?)
+}
+
+const MISSING: LogError = LogError::Damaged("a batch is missing");
 
 /// Reads each batch that has one of the wanted arrivals once, then hands them out in order.
 fn gather(
@@ -153,9 +162,9 @@ impl Survey {
         let mut batch_starts = Vec::new();
         for number in 0..source.batches {
             go_on(stop)?;
-            let block = batch(source.blobs, number)?;
+            let rows = batch_rows(source.blobs, number)?;
             batch_starts.push(count(times.len()));
-            for row in &block.rows {
+            for row in &rows {
                 let arrival = count(times.len());
                 times.push(row.timestamp.nanos());
                 ids.push(row.id, arrival);
@@ -329,12 +338,12 @@ impl<'a> Writer<'a> {
     }
 
     fn event(&mut self, block: &Block, row: &Row, seq: u32) -> Result<(), LogError> {
-        let json = block.properties(row);
-        let (parent, flags) = self.tie(row, seq, json);
-        let kind = if orders::places_order(row.event_type, json) {
-            Kind::ORDER_PLACED
-        } else {
-            Kind::of(row.event_type)
+        let outline = Outline::of(block.properties(row));
+        let (parent, flags) = self.tie(row, seq, &outline);
+        let effect = orders::effect(row.event_type, &outline);
+        let kind = match effect {
+            Some(Effect::Placed) => Kind::ORDER_PLACED,
+            _ => Kind::of(row.event_type),
         };
         let time = row.timestamp.nanos();
         if seq == 0 {
@@ -346,9 +355,11 @@ impl<'a> Writer<'a> {
             self.close_directory()?;
         }
         self.mark(row, seq, kind, flags);
-        self.orders.see(seq, row.event_type, json);
-        self.index(row.event_type, seq, flags, json);
-        self.numbers(row.event_type, rank, json)?;
+        if let Some(effect) = effect {
+            self.orders.see(seq, effect, &outline);
+        }
+        self.index(row.event_type, seq, flags, &outline);
+        self.numbers(row.event_type, rank, &outline)?;
 
         let mut entry = block.entry(row);
         // The arrival is kept where it tells something: an export restores the order of lines.
@@ -358,7 +369,7 @@ impl<'a> Writer<'a> {
         let Some((writer, number)) = self.blocks.get_mut(usize::from(code)) else { return Ok(()) };
         writer.push(&entry);
         if writer.len() == BLOCK {
-            let blob = writer.finish(codec::KEPT)?;
+            let blob = writer.finish()?;
             let key = BlobKey::new(BlobKind::Block, u16::from(code), *number);
             *number += 1;
             self.put(key, blob)?;
@@ -367,8 +378,8 @@ impl<'a> Writer<'a> {
     }
 
     /// The link as it is kept, and all that is wrong with the event.
-    fn tie(&mut self, row: &Row, seq: u32, json: &str) -> (Link, Flags) {
-        let mut flags = Flags::of_problems(&validate::properties(row.event_type, json));
+    fn tie(&mut self, row: &Row, seq: u32, outline: &Outline<'_>) -> (Link, Flags) {
+        let mut flags = Flags::of_problems(&validate::problems_of(row.event_type, outline));
         let parent = match row.parent {
             Link::None | Link::Seq(_) => Link::None,
             Link::Unreadable => {
@@ -427,10 +438,11 @@ impl<'a> Writer<'a> {
     }
 
     /// Notes the entities an event is about, and the states a snapshot looks for.
-    fn index(&mut self, event_type: EventType, seq: u32, flags: Flags, json: &str) {
+    fn index(&mut self, event_type: EventType, seq: u32, flags: Flags, outline: &Outline<'_>) {
         let (mut symbol, mut indicator, mut pnl) = (None, None, false);
-        for (name, token) in scan::members(json) {
-            match name {
+        for member in outline.members.iter().filter(|member| member.depth == 0) {
+            let token = member.value;
+            match member.name {
                 "SecuritySymbol" => symbol = symbol.or_else(|| token.id_text()),
                 "IndicatorName" => indicator = indicator.or_else(|| token.id_text()),
                 "OrderId" | "ExternalOrderId" => {
@@ -475,12 +487,17 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn numbers(&mut self, event_type: EventType, rank: u32, json: &str) -> Result<(), LogError> {
+    fn numbers(
+        &mut self,
+        event_type: EventType,
+        rank: u32,
+        outline: &Outline<'_>,
+    ) -> Result<(), LogError> {
         let code = event_type.code();
         let Some(columns) = self.columns.get_mut(usize::from(code)) else { return Ok(()) };
         let mut full = Vec::new();
         let (numbers, overflow) = (&mut self.column_numbers, &mut self.overflow);
-        let complete = self.properties.walk(json, &mut |path, text| {
+        let complete = self.properties.walk(outline, |path, text| {
             let Some(number) = Number::parse(text) else { return Ok(()) };
             let place = path.0 as usize;
             if columns.len() <= place {
@@ -603,7 +620,7 @@ impl<'a> Writer<'a> {
     fn finish_blocks(&mut self) -> Result<(), LogError> {
         for (code, (mut writer, number)) in (0_u16..).zip(std::mem::take(&mut self.blocks)) {
             if writer.len() > 0 {
-                let blob = writer.finish(codec::KEPT)?;
+                let blob = writer.finish()?;
                 self.put(BlobKey::new(BlobKind::Block, code, number), blob)?;
             }
         }

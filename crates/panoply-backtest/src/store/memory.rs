@@ -86,6 +86,11 @@ impl Store for MemoryStore {
         Ok(sealing)
     }
 
+    fn abandon_seal(&self, id: Guid) -> Result<(), LogError> {
+        lock(&self.runs).entry(id).or_default().sealing = Arc::default();
+        Ok(())
+    }
+
     fn finish_seal(&self, record: &RunRecord) -> Result<(), LogError> {
         let mut runs = lock(&self.runs);
         let kept = runs.entry(record.id).or_default();

@@ -139,6 +139,9 @@ pub trait Store: Send + Sync {
     /// An empty place for the blobs of a run that is being sealed.
     fn begin_seal(&self, id: Guid) -> Result<Arc<dyn Blobs>, LogError>;
 
+    /// Gives up a seal that failed: what it wrote goes, and the run stays open.
+    fn abandon_seal(&self, id: Guid) -> Result<(), LogError>;
+
     /// The sealed blobs take the place of the open ones, all at once.
     fn finish_seal(&self, record: &RunRecord) -> Result<(), LogError>;
 

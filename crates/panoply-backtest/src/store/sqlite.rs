@@ -1,8 +1,9 @@
 //! Runs in SQLite: a catalog, and one file a run. Deleting a run deletes its file.
 //!
 //! `NAME.open` takes events, `NAME.sealing` is what a seal is writing, `NAME.run` is a sealed run.
-//! A seal ends with one rename, so a crash leaves either the open run or the sealed one; what is
-//! left beside it is cleared when the store is opened.
+//! A seal ends with one rename, so a crash leaves either the open run or the sealed one. An open
+//! run beside its sealed one is cleared when the store is opened; what a killed seal had written
+//! is cleared by the next seal, because until then nobody knows whether it still goes on.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -175,8 +176,10 @@ impl Store for SqliteStore {
     }
 
     fn open_run(&self, id: Guid) -> Result<Arc<dyn Blobs>, LogError> {
-        SqliteBlobs::create(self.file(id, "open"), Durability::Normal)
-            .map(|blobs| Arc::new(blobs) as Arc<dyn Blobs>)
+        let file = self.file(id, "open");
+        let connection =
+            migrate::open(&file, Durability::Normal, RUN_FILE).map_err(LogError::store)?;
+        Ok(Arc::new(SqliteBlobs::of(file, Access::Open, connection)))
     }
 
     fn make_durable(&self, id: Guid) -> Result<(), LogError> {
@@ -192,7 +195,14 @@ impl Store for SqliteStore {
     fn begin_seal(&self, id: Guid) -> Result<Arc<dyn Blobs>, LogError> {
         let file = self.file(id, "sealing");
         remove(&file)?;
-        SqliteBlobs::create(file, Durability::Normal).map(|blobs| Arc::new(blobs) as Arc<dyn Blobs>)
+        let connection =
+            migrate::open(&file, Durability::Normal, RUN_FILE).map_err(LogError::store)?;
+        write_once(&connection).map_err(|source| LogError::store(StoreError::of(&file, source)))?;
+        Ok(Arc::new(SqliteBlobs::of(file, Access::Sealing, connection)))
+    }
+
+    fn abandon_seal(&self, id: Guid) -> Result<(), LogError> {
+        remove(&self.file(id, "sealing"))
     }
 
     fn finish_seal(&self, record: &RunRecord) -> Result<(), LogError> {
@@ -215,7 +225,7 @@ impl Store for SqliteStore {
         if !file.exists() {
             return Err(LogError::UnknownRun(id));
         }
-        Ok(Arc::new(SqliteBlobs { file, writable: false, idle: Mutex::default() }))
+        Ok(Arc::new(SqliteBlobs { file, access: Access::Sealed, idle: Mutex::default() }))
     }
 
     fn version(&self) -> u64 {
@@ -265,17 +275,47 @@ fn sync(path: &Path) -> Result<(), LogError> {
 /// The blobs of one file. Each thread that asks gets a connection; they are kept for the next.
 struct SqliteBlobs {
     file: PathBuf,
-    writable: bool,
+    access: Access,
     idle: Mutex<Vec<Connection>>,
+}
+
+/// What a file is opened for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Access {
+    /// To take batches, each safe when it was taken.
+    Open,
+    /// To be written once. If that fails the file is thrown away, so nothing in it has to be safe
+    /// before the whole is.
+    Sealing,
+    /// To be read.
+    Sealed,
+}
+
+/// Writes go to the file itself, and to the disk when the file is complete.
+fn write_once(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "journal_mode", "OFF")?;
+    connection.pragma_update(None, "synchronous", "OFF")
 }
 
 /// Connections of a file that wait for the next question.
 const MOST_IDLE: usize = 8;
 
 impl SqliteBlobs {
-    fn create(file: PathBuf, durability: Durability) -> Result<Self, LogError> {
-        let connection = migrate::open(&file, durability, RUN_FILE).map_err(LogError::store)?;
-        Ok(Self { file, writable: true, idle: Mutex::new(vec![connection]) })
+    fn of(file: PathBuf, access: Access, connection: Connection) -> Self {
+        Self { file, access, idle: Mutex::new(vec![connection]) }
+    }
+
+    fn connect(&self) -> Result<Connection, LogError> {
+        let opened = match self.access {
+            Access::Sealed => sqlite::open_read_only(&self.file),
+            Access::Open | Access::Sealing => sqlite::open(&self.file, Durability::Normal),
+        };
+        let connection = opened.map_err(LogError::store)?;
+        if self.access == Access::Sealing {
+            write_once(&connection)
+                .map_err(|source| LogError::store(StoreError::of(&self.file, source)))?;
+        }
+        Ok(connection)
     }
 
     fn with<T>(
@@ -286,10 +326,7 @@ impl SqliteBlobs {
         let waiting = idle().pop();
         let mut connection = match waiting {
             Some(connection) => connection,
-            None if self.writable => {
-                sqlite::open(&self.file, Durability::Normal).map_err(LogError::store)?
-            }
-            None => sqlite::open_read_only(&self.file).map_err(LogError::store)?,
+            None => self.connect()?,
         };
         let done = work(&mut connection);
         let mut idle = idle();

@@ -1,0 +1,152 @@
+//! A line exactly as [`printed`](super::printed) writes it, which is how most logs write theirs.
+//!
+//! Such a line is read from left to right without asking which member comes next, and without
+//! printing it again to see whether an export could. Whatever else a line is, `None` is the
+//! answer, and the general way reads it.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use crate::event::{Category, Event, EventType, Guid, Parent, Severity};
+use crate::timestamp::Timestamp;
+
+pub(super) fn parse(line: &str) -> Option<(Guid, Event<'_>)> {
+    let (id, rest) = guid(line.strip_prefix(r#"{"eventId":""#)?)?;
+    let (run, rest) = guid(rest.strip_prefix(r#","runId":""#)?)?;
+    let (text, rest) = word(rest.strip_prefix(r#","timestamp":""#)?)?;
+    let timestamp = moment(text)?;
+    let (text, rest) = word(rest.strip_prefix(r#","eventType":""#)?)?;
+    let event_type = EventType::parse(text)?;
+    let (text, rest) = word(rest.strip_prefix(r#","severity":""#)?)?;
+    let severity = Severity::parse(text)?;
+    let (text, rest) = word(rest.strip_prefix(r#","category":""#)?)?;
+    let category = Category::parse(text)?;
+    let (properties, rest) = object(rest.strip_prefix(r#","properties":"#)?)?;
+    let rest = rest.strip_prefix(r#","parentEventId":"#)?;
+    let (parent, rest) = match rest.strip_prefix('"') {
+        None => (Parent::None, rest.strip_prefix("null")?),
+        Some(rest) => {
+            let (id, rest) = guid(rest)?;
+            (Parent::Id(id), rest)
+        }
+    };
+    let properties = Cow::Borrowed(properties);
+    (rest == r#","validationErrors":null}"#).then_some((
+        run,
+        Event { id, timestamp, event_type, severity, category, properties, parent, original: None },
+    ))
+}
+
+/// A GUID in lower case up to its closing quote, and what follows that.
+fn guid(text: &str) -> Option<(Guid, &str)> {
+    let (digits, rest) = text.split_at_checked(36)?;
+    let is_lower = !digits.bytes().any(|byte| byte.is_ascii_uppercase());
+    let guid = Guid::parse(digits).filter(|_| is_lower)?;
+    Some((guid, rest.strip_prefix('"')?))
+}
+
+/// A short text up to its closing quote, and what follows that. No word we know has an escape.
+fn word(text: &str) -> Option<(&str, &str)> {
+    let end = text.bytes().take(40).position(|byte| byte == b'"')?;
+    Some((text.get(..end)?, text.get(end + 1..)?))
+}
+
+/// A moment written with as many digits as we would write.
+fn moment(text: &str) -> Option<Timestamp> {
+    let moment = Timestamp::parse(text).ok()?;
+    let bytes = text.as_bytes();
+    let is_ours = bytes.len() == 21 + usize::from(moment.digits().max(3))
+        && bytes.get(10) == Some(&b'T')
+        && bytes.get(19) == Some(&b'.')
+        && bytes.last() == Some(&b'Z');
+    is_ours.then_some(moment)
+}
+
+/// An object, and what follows it.
+fn object(text: &str) -> Option<(&str, &str)> {
+    if !text.starts_with('{') {
+        return None;
+    }
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<&RawValue>();
+    let object = values.next()?.ok()?.get();
+    Some((object, text.get(object.len()..)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::{parse_any, printed};
+    use super::*;
+
+    /// The two ways agree: what is read here is read there, to the same event.
+    fn agree(line: &str) -> bool {
+        match parse(line) {
+            None => false,
+            Some((run, event)) => {
+                assert_eq!(parse_any(line), Ok((Some(run), event)), "{line}");
+                true
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_line_that_we_print_is_read_and_every_other_is_left(
+            (id, run, parent) in (any::<u128>(), any::<u128>(), any::<Option<u128>>()),
+            nanos in prop_oneof![any::<i64>(), (0_i64..2_000_000_000_000).prop_map(|ms| ms * 1_000_000)],
+            (kind, severity, category) in (0_usize..7, 0_usize..4, 0_usize..5),
+            properties in prop_oneof![
+                Just(r#"{"Price":175.50, "x":[1e400,{"y":"}\"\\"}]}"#.to_owned()),
+                Just("{}".to_owned()),
+                "\\PC{0,12}".prop_map(|text| serde_json::json!({"a": text}).to_string()),
+            ],
+            (place, other) in (any::<prop::sample::Index>(), "[ -~]"),
+        ) {
+            let event = Event {
+                id: Guid::new(id),
+                timestamp: Timestamp::from_nanos(nanos),
+                event_type: EventType::ALL[kind],
+                severity: Severity::ALL[severity],
+                category: Category::ALL[category],
+                properties: properties.into(),
+                parent: parent.map_or(Parent::None, |parent| Parent::Id(Guid::new(parent))),
+                original: None,
+            };
+            let line = printed(Guid::new(run), &event);
+            prop_assert!(agree(&line), "{line}");
+            // One character changed: either way it is the same event, or not ours to read.
+            let changed: String = line
+                .char_indices()
+                .map(|(at, c)| if at == place.index(line.len()) { other.clone() } else { c.to_string() })
+                .collect();
+            agree(&changed);
+        }
+    }
+
+    #[test]
+    fn a_line_in_another_form_is_left_to_the_general_way() {
+        const LINE: &str = r#"{"eventId":"11111111-2222-3333-4444-55555555555a","runId":"a1b2c3d4-e5f6-7890-abcd-ef1234567890","timestamp":"2025-06-15T14:30:45.123Z","eventType":"RiskEvent","severity":"Info","category":"Risk","properties":{"a":1},"parentEventId":null,"validationErrors":null}"#;
+        assert!(agree(LINE));
+        for (from, to) in [
+            ("45.123Z", "45.123000Z"),
+            ("45.123Z", "45.12Z"),
+            ("45.123Z", "45,123Z"),
+            ("45.123Z", "45.123z"),
+            ("45.123Z", "45.123+00:00"),
+            ("T14", " 14"),
+            ("55a", "55A"),
+            ("\"Risk\"", "\"Portfolio\""),
+            ("RiskEvent", "OrderPlaced"),
+            (r#"{"a":1}"#, r#" {"a":1}"#),
+            (r#"{"a":1}"#, r#"{"a":1} "#),
+            (r#"{"a":1}"#, r#"{"a":NaN}"#),
+            (r#"{"a":1}"#, "null"),
+            (r#"":null}"#, r#"":null} "#),
+            (r#"Errors":null"#, r#"Errors":[]"#),
+        ] {
+            assert!(!agree(&LINE.replace(from, to)), "{from} -> {to}");
+        }
+    }
+}
