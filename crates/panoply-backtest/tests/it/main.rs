@@ -7,10 +7,14 @@
     reason = "helpers of tests may fail as tests do"
 )]
 
+mod counting;
 mod crash;
+mod faults;
 mod golden;
 mod helpers;
+mod hostile;
 mod importers;
 mod ingest;
 mod limits;
+mod timeout;
 mod tools;

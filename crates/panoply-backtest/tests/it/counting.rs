@@ -1,0 +1,248 @@
+//! What a question reads, counted in blobs: the same for a short run and for a long one.
+//!
+//! A backend offers nothing but get and put of blobs, so what it is asked for is what a question
+//! costs, whatever the machine does meanwhile.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex};
+
+use panoply_backtest::error::LogError;
+use panoply_backtest::event::{EventType, Guid};
+use panoply_backtest::query::aggregate::Question;
+use panoply_backtest::query::cache::Cache;
+use panoply_backtest::query::reader::SealedRun;
+use panoply_backtest::query::selection::{Entity, Filter};
+use panoply_backtest::query::snapshot::View;
+use panoply_backtest::run::RunHeader;
+use panoply_backtest::store::memory::MemoryStore;
+use panoply_backtest::store::sqlite::SqliteStore;
+use panoply_backtest::store::{BlobKey, BlobKind, Blobs, Store};
+use panoply_backtest::timestamp::Timestamp;
+
+use crate::helpers::{OWN_RUN, line, sealed};
+
+/// Bars of the short run and of the long one; a bar makes 2.5 events.
+const SHORT: u32 = 2_000;
+const LONG: u32 = 16_000;
+
+/// Blobs that write down what they are asked for.
+struct Counted {
+    blobs: Arc<dyn Blobs>,
+    read: Arc<Mutex<BTreeMap<BlobKind, usize>>>,
+}
+
+impl Blobs for Counted {
+    fn get(&self, key: BlobKey) -> Result<Option<Vec<u8>>, LogError> {
+        *self.read.lock().unwrap().entry(key.kind).or_default() += 1;
+        self.blobs.get(key)
+    }
+
+    fn put(&self, _: Vec<(BlobKey, Vec<u8>)>) -> Result<(), LogError> {
+        unreachable!("a question changes nothing")
+    }
+}
+
+/// A sealed run of so many bars: each has a price and an indicator of one of four securities, and
+/// every fourth an order that is filled by the next.
+struct Run {
+    blobs: Arc<dyn Blobs>,
+    id: Guid,
+    bars: u32,
+}
+
+impl Run {
+    fn of(bars: u32) -> Self {
+        let mut lines = String::new();
+        let mut number = 0;
+        for bar in 0..bars {
+            let time = Timestamp::from_nanos(i64::from(bar) * 60_000_000_000).with_millis();
+            let symbol = bar % 4;
+            let mut event = |kind: &str, properties: &str, parent: Option<u32>| {
+                number += 1;
+                let own = line(OWN_RUN, number, &time, kind, properties, parent);
+                let _ = writeln!(lines, "{own}");
+                number
+            };
+            let price =
+                event("MarketDataEvent", &format!(r#"{{"SecuritySymbol":"S{symbol}"}}"#), None);
+            let signal = event(
+                "IndicatorCalculation",
+                &format!(
+                    r#"{{"IndicatorName":"SMA","SecuritySymbol":"S{symbol}","Value":{bar}.5}}"#
+                ),
+                Some(price),
+            );
+            let order = format!("00000000-0000-4000-9000-{:012x}", bar / 4);
+            match bar % 8 {
+                0 => {
+                    event(
+                        "StateChange",
+                        &format!(
+                            r#"{{"StateType":"Order","OrderStatus":"Placed","OrderId":"{order}","SecuritySymbol":"S{symbol}","Quantity":1,"Price":2}}"#
+                        ),
+                        Some(signal),
+                    );
+                }
+                1 => {
+                    event(
+                        "TradeExecution",
+                        &format!(
+                            r#"{{"OrderId":"{order}","SecuritySymbol":"S{symbol}","Quantity":1,"Price":{bar}}}"#
+                        ),
+                        Some(signal),
+                    );
+                    event(
+                        "PositionUpdate",
+                        &format!(
+                            r#"{{"SecuritySymbol":"S{symbol}","Quantity":{bar},"RealizedPnL":1,"UnrealizedPnL":2}}"#
+                        ),
+                        Some(signal),
+                    );
+                }
+                2 => {
+                    event(
+                        "StateChange",
+                        r#"{"StateType":"PnL","StateAfter":{"RealizedPnL":1,"UnrealizedPnL":2}}"#,
+                        None,
+                    );
+                }
+                _ => {}
+            }
+        }
+        let store = Arc::new(MemoryStore::default());
+        let id =
+            sealed(Arc::clone(&store) as Arc<dyn Store>, RunHeader::default(), lines.as_bytes())
+                .remove(0)
+                .0;
+        Self { blobs: store.sealed(id).unwrap(), id, bars }
+    }
+
+    fn time(&self, eighths: u32) -> Timestamp {
+        Timestamp::from_nanos(i64::from(self.bars / 8 * eighths) * 60_000_000_000)
+    }
+
+    /// What a question reads of a run that nobody has asked yet.
+    fn reads(&self, ask: impl FnOnce(&SealedRun)) -> BTreeMap<BlobKind, usize> {
+        let read = Arc::new(Mutex::new(BTreeMap::new()));
+        let counted = Counted { blobs: Arc::clone(&self.blobs), read: Arc::clone(&read) };
+        let run = SealedRun::open(self.id, Arc::new(counted), Cache::new(64 << 20)).unwrap();
+        read.lock().unwrap().clear();
+        ask(&run);
+        drop(run);
+        Arc::try_unwrap(read).unwrap().into_inner().unwrap()
+    }
+}
+
+fn total(read: &BTreeMap<BlobKind, usize>) -> usize {
+    read.values().sum()
+}
+
+type Ask<'a> = (&'static str, usize, Box<dyn Fn(&SealedRun) + 'a>);
+
+/// Questions, with the most blobs each may read.
+fn questions(run: &Run) -> Vec<Ask<'_>> {
+    let of = |event_type| Filter { types: vec![event_type], ..Filter::default() };
+    let page = move |run: &SealedRun, filter: &Filter, eighths: u64| {
+        let selection = run.select(filter, run.between(None, None).unwrap()).unwrap();
+        let from = selection.total() * eighths / 8;
+        let places = selection.page(from.min(selection.total() - 50), 50);
+        assert_eq!(places.len(), 50);
+        for seq in places {
+            run.event(seq).unwrap();
+        }
+    };
+    let sums = |from: u32, to: u32| {
+        let (from, to) = (run.time(from), run.time(to));
+        move |run: &SealedRun| {
+            let range = run.between(Some(from), Some(to)).unwrap();
+            let event_type = EventType::IndicatorCalculation;
+            let question = Question { event_type, path: "Value", range };
+            assert!(run.aggregate(&question, &|| false).unwrap().1.count > 200);
+        }
+    };
+    let state = |eighths: u32| {
+        let moment = run.time(eighths);
+        move |run: &SealedRun| {
+            let view = View { symbol: None, indicators: true, orders: Some(100) };
+            let snapshot = run.snapshot(moment, &view, &|| false).unwrap();
+            assert_eq!((snapshot.positions.len(), snapshot.indicators.len()), (1, 4));
+        }
+    };
+    let count = move |run: &SealedRun| {
+        let filter = of(EventType::IndicatorCalculation);
+        assert!(run.select(&filter, 0..run.head().events).unwrap().total() > 0);
+    };
+    let symbol = Filter { entity: Some((Entity::Symbol, "S3".to_owned())), ..Filter::default() };
+    let id = Guid::new(0x4000_8000_0000_0000_0000 | 2_001);
+    vec![
+        ("a total is a rank", 1, Box::new(count)),
+        // The type's places, a stretch of the directory or two, a block or two.
+        ("first page", 5, Box::new(move |run| page(run, &of(EventType::IndicatorCalculation), 0))),
+        (
+            "page in the middle",
+            5,
+            Box::new(move |run| page(run, &of(EventType::IndicatorCalculation), 4)),
+        ),
+        ("last page", 5, Box::new(move |run| page(run, &of(EventType::IndicatorCalculation), 8))),
+        // A dictionary's index, one of its chunks, the places, and blocks of four types.
+        ("last page of a security", 9, Box::new(move |run| page(run, &symbol, 8))),
+        // The type's places, the column's head, two stretches for the ends, two blocks of values.
+        ("aggregate of a half", 6, Box::new(sums(1, 5))),
+        ("aggregate of all", 4, Box::new(sums(0, 8))),
+        // Five keys, each with its places and a block, and the orders.
+        ("snapshot early", 24, Box::new(state(1))),
+        ("snapshot late", 24, Box::new(state(7))),
+        // The index, a chunk and perhaps the one before it, where the event is, and the event.
+        ("an event by its id", 5, Box::new(move |run| assert!(run.find(id).unwrap().is_some()))),
+    ]
+}
+
+#[test]
+fn a_question_reads_as_few_blobs_of_a_long_run_as_of_a_short_one() {
+    let (short, long) = (Run::of(SHORT), Run::of(LONG));
+    for ((name, most, of_short), (_, _, of_long)) in
+        questions(&short).into_iter().zip(questions(&long))
+    {
+        let (of_short, of_long) = (short.reads(of_short), long.reads(of_long));
+        assert!(total(&of_long) <= most, "{name}: at most {most}, not {of_long:?}");
+        // Whether a page lies in one block or across two differs from run to run.
+        assert!(total(&of_long) <= total(&of_short) + 2, "{name}: {of_short:?}, then {of_long:?}");
+    }
+}
+
+#[test]
+fn an_aggregate_looks_into_two_blocks_of_values_however_many_lie_between() {
+    let long = Run::of(LONG);
+    let (from, to) = (long.time(1), long.time(7));
+    let read = long.reads(|run| {
+        let range = run.between(Some(from), Some(to)).unwrap();
+        let event_type = EventType::IndicatorCalculation;
+        let question = Question { event_type, path: "Value", range };
+        // 12,001 values: two whole blocks of 4096 between the two at the edges.
+        assert_eq!(run.aggregate(&question, &|| false).unwrap().1.count, 12_001);
+    });
+    assert_eq!(read.get(&BlobKind::ColumnBlock), Some(&2), "{read:?}");
+}
+
+#[test]
+fn a_sealed_run_is_one_file_and_deleting_it_deletes_that_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let store: Arc<dyn Store> =
+        Arc::new(SqliteStore::open(&folder.path().join("backtest.db")).unwrap());
+    let one = |run: &str| line(run, 1, "2025-01-01T00:00:00.000Z", "RiskEvent", "{}", None);
+    let other = OWN_RUN.replace('1', "2");
+    sealed(Arc::clone(&store), RunHeader::default(), one(OWN_RUN).as_bytes());
+    sealed(Arc::clone(&store), RunHeader::default(), one(&other).as_bytes());
+    let files = || {
+        let mut names: Vec<String> = std::fs::read_dir(folder.path().join("backtest"))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(files(), [format!("{OWN_RUN}.run"), format!("{other}.run")]);
+    store.delete(Guid::parse(OWN_RUN).unwrap()).unwrap();
+    assert_eq!(files(), [format!("{other}.run")]);
+}

@@ -1,0 +1,221 @@
+//! Every string of every tool, filled with what an attacker would write: nothing breaks, nothing
+//! of another run is seen, and the run answers afterwards as it did before.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use panoply_backtest::store::Store;
+use panoply_backtest::store::memory::MemoryStore;
+use panoply_backtest::store::sqlite::SqliteStore;
+use panoply_contract::kernel::Kernel;
+use serde_json::{Map, Value, json};
+
+use crate::helpers::{REAL, RUN_A, RUN_B, ask, data, kernel, open, sealed};
+
+const ATTACKS: [&str; 6] = [
+    "'; DROP TABLE blob; --",
+    "\" OR 1=1 --",
+    "$.Price') UNION SELECT value FROM blob --",
+    "../../../etc/passwd\0",
+    "%s%n{}{{$(rm -rf /)}}",
+    "\u{202e}e1\u{feff}🦀",
+];
+
+/// The codes of the contract.
+const CODES: [&str; 8] = [
+    "INVALID_PARAMETER",
+    "RUN_NOT_FOUND",
+    "EVENT_NOT_FOUND",
+    "QUERY_TIMEOUT",
+    "RESULT_TOO_LARGE",
+    "INVALID_TIME_RANGE",
+    "INVALID_JSON_PATH",
+    "DATABASE_ERROR",
+];
+
+/// Arguments that work, for every tool of the pack.
+fn working() -> Vec<(&'static str, Value)> {
+    let (start, end) = ("2017-05-01T00:00:00Z", "2017-05-16T00:00:00Z");
+    vec![
+        ("get_events_by_type", json!({"runId": RUN_A, "eventType": "TradeExecution"})),
+        (
+            "get_events_by_entity",
+            json!({"runId": RUN_A, "entityType": "SecuritySymbol", "entityValue": "EURUSD"}),
+        ),
+        (
+            "aggregate_metrics",
+            json!({"runId": RUN_A, "eventType": "TradeExecution", "propertyPath": "$.Price"}),
+        ),
+        ("get_state_snapshot", json!({"runId": RUN_A, "timestamp": start})),
+        (
+            "query_event_sequence",
+            json!({"runId": RUN_A, "sequencePattern": ["TradeExecution", "PositionUpdate"]}),
+        ),
+        ("get_validation_errors", json!({"runId": RUN_A})),
+        ("list_backtest_runs", json!({})),
+        ("describe_run", json!({"runId": RUN_A})),
+        ("get_state_delta", json!({"runId": RUN_A, "startTime": start, "endTime": end})),
+        ("compare_runs", json!({"runId": RUN_A, "otherRunId": RUN_B})),
+        ("reconcile_run", json!({"runId": RUN_A})),
+        ("get_context", json!({"runId": RUN_A, "timestamp": start})),
+    ]
+}
+
+/// Names of the parameters that are strings, or lists of strings.
+fn strings(kernel: &Kernel, tool: &str) -> Vec<(String, bool)> {
+    let tools = kernel.registry().get_all();
+    let entry = tools.iter().find(|entry| entry.spec.name == tool).unwrap();
+    let schema: &Value = &entry.input_schema;
+    let properties = schema["properties"].as_object().cloned().unwrap_or_default();
+    let kinds = properties.into_iter().filter_map(|(name, schema)| {
+        if schema["type"] == "string" {
+            Some((name, false))
+        } else if schema["items"]["type"] == "string" {
+            Some((name, true))
+        } else {
+            None
+        }
+    });
+    kinds.collect()
+}
+
+fn with(arguments: &Value, name: &str, value: Value) -> Value {
+    let mut changed: Map<String, Value> = arguments.as_object().unwrap().clone();
+    changed.insert(name.to_owned(), value);
+    Value::Object(changed)
+}
+
+#[tokio::test]
+async fn an_attack_in_any_string_of_any_tool_is_an_error_of_the_contract_or_finds_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let store: Arc<dyn Store> =
+        Arc::new(SqliteStore::open(&folder.path().join("backtest.db")).unwrap());
+    for name in ["ema_cross", "sma_cross"] {
+        let header = serde_json::from_slice(&data(&format!("{name}.run.json"))).unwrap();
+        sealed(Arc::clone(&store), header, &data(&format!("{name}.jsonl.zst")));
+    }
+    let kernel = kernel(store);
+    let mut before = Vec::new();
+    for (tool, arguments) in working() {
+        before.push(
+            ask(&kernel, tool, arguments).await.unwrap_or_else(|error| panic!("{tool}: {error}")),
+        );
+    }
+    let mut asked = 0;
+    for (tool, arguments) in working() {
+        for (name, is_list) in strings(&kernel, tool) {
+            for attack in ATTACKS {
+                let value = if is_list { json!([attack]) } else { json!(attack) };
+                asked += 1;
+                match ask(&kernel, tool, with(&arguments, &name, value)).await {
+                    Err(error) => {
+                        let code = error["code"].as_str().unwrap();
+                        assert!(CODES.contains(&code), "{tool} {name} {attack:?}: {error}");
+                        assert_ne!(code, "DATABASE_ERROR", "{tool} {name} {attack:?}: {error}");
+                    }
+                    // A text to look for, or the name of a field: it may be asked for.
+                    Ok(reply) => {
+                        let total = &reply["metadata"]["totalCount"];
+                        let free = matches!(name.as_str(), "fields" | "securitySymbol");
+                        assert!(free || *total == 0, "{tool} {name} {attack:?}: {reply}");
+                    }
+                }
+            }
+        }
+    }
+    assert!(asked > 150, "{asked}");
+    for ((tool, arguments), before) in working().into_iter().zip(before) {
+        let after = ask(&kernel, tool, arguments).await.unwrap();
+        let without_time = |mut reply: Value| {
+            if let Some(metadata) = reply["metadata"].as_object_mut() {
+                metadata.remove("queryTimeMs");
+            }
+            reply
+        };
+        assert_eq!(without_time(after), without_time(before), "{tool}");
+    }
+}
+
+#[tokio::test]
+async fn a_path_outside_the_safe_pattern_is_refused() {
+    let kernel = kernel(REAL.clone());
+    for path in [
+        "",
+        "$",
+        "$.",
+        "Price",
+        "$Price",
+        "$..Price",
+        "$.Price.",
+        "$.Price ",
+        " $.Price",
+        "$.a b",
+        "$.a-b",
+        "$.a'b",
+        "$.a\"b",
+        "$.a[0]",
+        "$[*]",
+        "$.*",
+        "$.é",
+        "$.a\0",
+        "$.a;b",
+        "$.a/b",
+        "@.Price",
+        "$.Price\n",
+    ] {
+        let arguments =
+            json!({"runId": RUN_A, "eventType": "TradeExecution", "propertyPath": path});
+        let error = ask(&kernel, "aggregate_metrics", arguments).await.unwrap_err();
+        let shown: String = path.chars().take(40).collect();
+        assert_eq!(error["code"], "INVALID_JSON_PATH", "{shown:?}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_period_that_ends_before_it_starts_is_refused_by_every_tool_that_takes_one() {
+    let kernel = kernel(REAL.clone());
+    let mut refused = 0;
+    for (tool, arguments) in working() {
+        let names: BTreeSet<String> =
+            strings(&kernel, tool).into_iter().map(|(name, _)| name).collect();
+        if !names.contains("startTime") || !names.contains("endTime") {
+            continue;
+        }
+        let late = with(&arguments, "startTime", json!("2017-05-16T00:00:00.000000001Z"));
+        let reversed = with(&late, "endTime", json!("2017-05-16T00:00:00Z"));
+        let error = ask(&kernel, tool, reversed).await.unwrap_err();
+        assert_eq!(error["code"], "INVALID_TIME_RANGE", "{tool}: {error}");
+        refused += 1;
+    }
+    assert!(refused >= 3, "{refused}");
+}
+
+#[tokio::test]
+async fn nothing_of_one_run_is_found_in_another() {
+    let store = REAL.clone();
+    let kernel = kernel(Arc::clone(&store) as Arc<dyn Store>);
+    let run = |id: &str| panoply_backtest::event::Guid::parse(id).unwrap();
+    let (first, other) = (open(store.as_ref(), run(RUN_A)), open(store.as_ref(), run(RUN_B)));
+    for place in (0..first.head().events).step_by(97) {
+        let id = first.id_at(place).unwrap();
+        assert_eq!(other.find(id).unwrap(), None, "{id}");
+        let foreign = json!({"runId": RUN_B, "rootEventId": id.to_string()});
+        let error = ask(&kernel, "query_event_sequence", foreign).await.unwrap_err();
+        assert_eq!(error["code"], "EVENT_NOT_FOUND", "{error}");
+    }
+    for (entity, value) in [
+        ("SecuritySymbol", "EURUSD"),
+        ("OrderId", "4f516d50-66a0-5e3e-bebe-ddcd2232fdd4"),
+        ("PositionId", "AUDUSD-NET"),
+    ] {
+        let about = |run: &str| json!({"runId": run, "entityType": entity, "entityValue": value});
+        let own = ask(&kernel, "get_events_by_entity", about(RUN_A)).await.unwrap();
+        let foreign = ask(&kernel, "get_events_by_entity", about(RUN_B)).await.unwrap();
+        assert_ne!(own["metadata"]["totalCount"], 0, "{entity}");
+        assert_eq!(foreign["metadata"]["totalCount"], 0, "{entity}");
+    }
+    let empty: Arc<dyn Store> = Arc::new(MemoryStore::default());
+    let nowhere = crate::helpers::kernel(empty);
+    let error = ask(&nowhere, "describe_run", json!({"runId": RUN_B})).await.unwrap_err();
+    assert_eq!(error["code"], "RUN_NOT_FOUND");
+}
