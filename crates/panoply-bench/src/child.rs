@@ -38,6 +38,7 @@ pub(crate) fn run(work: &[&str]) -> Outcome {
             crate::pipeline::measure(variant, batches.parse()?, calls.parse()?)
         }
         ["serve", server, transport] => on_runtime(serve(server, transport))?,
+        ["backtest", home, asked] => crate::backtest::measure_questions(home, asked),
         ["count", what, calls] => on_one_thread(count(what, calls.parse()?))?,
         _ => Err("unknown work".into()),
     }

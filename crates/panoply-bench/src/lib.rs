@@ -1,7 +1,7 @@
 //! Measures what Panoply adds to a call, beside a bare rmcp server in the same run.
 //!
 //! `cargo build --release -p panoply -p panoply-bench`, then
-//! `target/release/panoply-bench pipeline|transport|startup|instructions|rmf|all`.
+//! `target/release/panoply-bench pipeline|transport|startup|instructions|rmf|backtest|all`.
 //!
 //! Two binaries: `panoply-bench` has Panoply's allocator, `bare-rmcp` the system's, as a server
 //! has that somebody writes with rmcp today.
@@ -9,6 +9,7 @@
 //! The clock of a shared machine lies, so look at ratios and at instruction counts first.
 //! `docs/benchmarks.md` has the figures of record. No test depends on any of this.
 
+mod backtest;
 mod bare;
 mod child;
 mod echo;
@@ -26,7 +27,8 @@ use std::process::ExitCode;
 /// What can go wrong here is for a person to read, once.
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-const USAGE: &str = "usage: panoply-bench pipeline|transport|startup|instructions|rmf|all";
+const USAGE: &str =
+    "usage: panoply-bench pipeline|transport|startup|instructions|rmf|backtest [EVENTS]|all";
 
 /// Runs what the command line asks for.
 pub fn main() -> ExitCode {
@@ -48,11 +50,13 @@ fn run(words: &[&str]) -> Outcome {
         ["startup"] => startup::run(),
         ["instructions"] => instructions::run(),
         ["rmf"] => rmf::run(),
+        ["backtest", words @ ..] => backtest::run(words),
         ["all"] | [] => {
             pipeline::run()?;
             transport::run()?;
             startup::run()?;
             rmf::run()?;
+            backtest::run(&[])?;
             instructions::run()
         }
         ["child", work @ ..] => child::run(work),

@@ -23,6 +23,18 @@ pub(crate) fn figure(name: &str, value: f64, unit: &str, goal: Option<f64>) {
     say(&format!("  {name:<46} {value:>10.2} {unit}{verdict}\n"));
 }
 
+/// One line: a figure that should be large.
+pub(crate) fn at_least(name: &str, value: f64, unit: &str, goal: f64) {
+    let verdict = if value >= goal { "met" } else { "MISSED" };
+    say(&format!("  {name:<46} {value:>10.0} {unit}   goal {goal} {unit}: {verdict}\n"));
+}
+
+/// One line: a peer's figure, ours, and how many times ours theirs is.
+pub(crate) fn compared(name: &str, ours: f64, theirs: f64, unit: &str) {
+    let ratio = theirs / ours;
+    say(&format!("  {name:<46} {theirs:>10.2} {unit}  {ours:>8.3} {unit}  {ratio:>8.1} ×\n"));
+}
+
 /// A remark.
 pub(crate) fn remark(text: &str) {
     say(&format!("  {text}\n"));

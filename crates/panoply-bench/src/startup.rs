@@ -56,7 +56,7 @@ pub(crate) fn memory_of(packs: &[&str]) -> Outcome {
 }
 
 /// The program beside this one.
-fn program() -> Outcome<PathBuf> {
+pub(crate) fn program() -> Outcome<PathBuf> {
     let program = std::env::current_exe()?.with_file_name("panoply");
     if program.exists() {
         Ok(program)

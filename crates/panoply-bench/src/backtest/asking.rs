@@ -1,0 +1,193 @@
+//! Asking a sealed run through the tools, in a process of its own, so that its memory is that of
+//! a server that answers and does not seal.
+//!
+//! Every call goes through the whole pipeline, finds no reply kept, and is encoded.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use panoply_backtest::store::sqlite::SqliteStore;
+use panoply_contract::clock::Clock;
+use panoply_contract::context::CallContext;
+use panoply_contract::dialect::Envelope;
+use panoply_contract::ids::TraceId;
+use panoply_contract::kernel::{Kernel, Scope, Settings};
+use panoply_contract::pipeline::{self, Request};
+use panoply_contract::testing::kernel_in_memory;
+use panoply_store::SystemClock;
+use serde_json::{Value, json};
+
+use super::questions::{self, text};
+use super::taking;
+use crate::Outcome;
+
+/// Repetitions of each question.
+const REPEATED: usize = 51;
+/// Pages that are asked for by chance, and moments.
+const PAGES: usize = 2000;
+const MOMENTS: usize = 500;
+/// The least repetitions, once they have taken this long.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Answers and times, as JSON for the parent.
+pub(crate) async fn measure(home: &Path, asked: &Path) -> Outcome<Value> {
+    let mut asked: Vec<Value> = serde_json::from_slice(&std::fs::read(asked)?)?;
+    let server = Server::open(home)?;
+    for question in &mut asked {
+        server.resolve(question).await?;
+    }
+    let mut answered = Vec::new();
+    for question in asked {
+        let (reply, _) =
+            server.ask(text(&question, "tool"), questions::short_arguments(&question)).await?;
+        let answer = questions::answer(&question, &reply)?;
+        let times = server.times(&question).await?;
+        answered.push(json!({"question": question, "answer": answer, "median": middle(&times)}));
+    }
+    let first = answered.first().map(|own| questions::at(own, "/question/runId").clone());
+    let run = first.unwrap_or_default();
+    let before = taking::processor_seconds()?;
+    let pages = server.pages_by_chance(&run).await?;
+    let processor = (taking::processor_seconds()? - before) * 1e3 / PAGES as f64;
+    let moments = server.moments_by_chance(&run).await?;
+    Ok(json!({
+        "answered": answered,
+        "pages": {"median": middle(&pages), "p99": at(&pages, 0.99), "processor": processor},
+        "moments": {"median": middle(&moments), "p99": at(&moments, 0.99)},
+        "megabytes": taking::peak_megabytes(std::process::id())?,
+    }))
+}
+
+fn middle(times: &[f64]) -> f64 {
+    at(times, 0.5)
+}
+
+/// The time that this share of all times does not exceed.
+pub(crate) fn at(times: &[f64], share: f64) -> f64 {
+    let mut sorted = times.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share of a length"
+    )]
+    let place = (sorted.len().saturating_sub(1) as f64 * share).round() as usize;
+    sorted.get(place).copied().unwrap_or(f64::NAN)
+}
+
+struct Server {
+    kernel: Arc<Kernel>,
+    clock: Arc<SystemClock>,
+}
+
+impl Server {
+    fn open(home: &Path) -> Outcome<Self> {
+        let clock = Arc::new(SystemClock::new());
+        let store = Arc::new(SqliteStore::open(&taking::catalog(home))?);
+        let pack = panoply_backtest::tools::pack(store);
+        let settings = Settings { cache_bytes: 0, ..Settings::default() };
+        let kernel = kernel_in_memory(vec![pack], Arc::clone(&clock) as Arc<dyn Clock>, settings)
+            .map_err(|violations| format!("{violations:?}"))?;
+        Ok(Self { kernel, clock })
+    }
+
+    /// The reply, and the milliseconds from the arguments to the bytes.
+    async fn ask(&self, tool: &str, arguments: Value) -> Outcome<(Value, f64)> {
+        let start = self.clock.monotonic();
+        let trace = TraceId::new(uuid::Uuid::new_v4());
+        let cx = CallContext::local(Arc::clone(self.kernel.clock()), trace);
+        let request = Request { tool, input: arguments, scope: &Scope::All };
+        match pipeline::call(&self.kernel, request, cx).await {
+            Envelope::Result { is_error: false, structured: Some(reply), .. } => {
+                std::hint::black_box(serde_json::to_vec(&reply)?);
+                let passed = self.clock.monotonic().saturating_sub(start);
+                Ok((reply, passed.as_secs_f64() * 1e3))
+            }
+            Envelope::Result { text, .. } => Err(text.into()),
+            Envelope::Refusal { message, .. } => Err(message.into()),
+        }
+    }
+
+    /// Puts the number of the last page where `last` stands.
+    async fn resolve(&self, question: &mut Value) -> Outcome {
+        if questions::at(question, "/pageIndex") != "last" {
+            return Ok(());
+        }
+        set(question, "pageIndex", json!(0));
+        let arguments = questions::short_arguments(question);
+        let (reply, _) = self.ask(text(question, "tool"), arguments).await?;
+        let total = questions::at(&reply, "/metadata/totalCount").as_u64().ok_or("no total")?;
+        let size = questions::at(question, "/pageSize").as_u64().ok_or("no size")?;
+        set(question, "pageIndex", json!(total.saturating_sub(1) / size));
+        Ok(())
+    }
+
+    async fn times(&self, question: &Value) -> Outcome<Vec<f64>> {
+        let start = self.clock.monotonic();
+        let mut times = Vec::new();
+        while times.len() < REPEATED {
+            let asked = self.ask(text(question, "tool"), questions::arguments(question)).await?;
+            times.push(asked.1);
+            if self.clock.monotonic().saturating_sub(start) > PATIENCE {
+                break;
+            }
+        }
+        Ok(times)
+    }
+
+    /// Pages of every type, wherever chance leads.
+    async fn pages_by_chance(&self, run: &Value) -> Outcome<Vec<f64>> {
+        let mut totals = Vec::new();
+        for event_type in panoply_backtest::event::EventType::ALL {
+            let arguments = json!({"runId": run, "eventType": event_type.as_str(), "pageSize": 1});
+            let (reply, _) = self.ask("get_events_by_type", arguments).await?;
+            let total = questions::at(&reply, "/metadata/totalCount").as_u64().ok_or("no total")?;
+            totals.push((event_type.as_str(), total.div_ceil(100)));
+        }
+        let mut times = Vec::new();
+        for (chance, (event_type, pages)) in (0..PAGES).zip(totals.iter().cycle()) {
+            let page = scattered(chance as u64) % (*pages).max(1);
+            let arguments = json!({"runId": run, "eventType": event_type, "pageIndex": page});
+            times.push(self.ask("get_events_by_type", arguments).await?.1);
+        }
+        Ok(times)
+    }
+
+    async fn moments_by_chance(&self, run: &Value) -> Outcome<Vec<f64>> {
+        let (described, _) = self.ask("list_backtest_runs", json!({})).await?;
+        let runs = questions::at(&described, "/runs").as_array().ok_or("no runs")?;
+        let own = runs
+            .iter()
+            .find(|listed| questions::at(listed, "/runId") == run)
+            .ok_or("no such run")?;
+        let nanos = |name: &str| -> Outcome<i64> {
+            let read = panoply_backtest::timestamp::Timestamp::parse(text(own, name));
+            Ok(read.map_err(|error| format!("{name}: {error}"))?.nanos())
+        };
+        let (first, last) = (nanos("startTime")?, nanos("endTime")?);
+        let mut times = Vec::new();
+        for chance in 0..MOMENTS {
+            let share = scattered(chance as u64) % 1_000_000;
+            let nanos = first + (last - first) / 1_000_000 * share.cast_signed();
+            let moment = panoply_backtest::timestamp::Timestamp::from_nanos(nanos).to_string();
+            let arguments = json!({"runId": run, "timestamp": moment});
+            times.push(self.ask("get_state_snapshot", arguments).await?.1);
+        }
+        Ok(times)
+    }
+}
+
+fn set(object: &mut Value, name: &str, value: Value) {
+    if let Some(members) = object.as_object_mut() {
+        members.insert(name.to_owned(), value);
+    }
+}
+
+/// Numbers without an order, the same every time (the finaliser of SplitMix64).
+pub(crate) const fn scattered(number: u64) -> u64 {
+    let mut bits = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    bits = (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    bits ^ bits >> 31
+}

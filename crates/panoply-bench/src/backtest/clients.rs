@@ -1,0 +1,232 @@
+//! A hundred clients at once, over HTTP on this machine, while another run is being sealed.
+//!
+//! The server is the real program. Each client sends its next question as soon as it has the
+//! answer to the last, until the sealing ends, or until there were enough.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use panoply_contract::clock::Clock;
+use panoply_store::SystemClock;
+use serde_json::{Value, json};
+
+use super::asking::{at, scattered};
+use super::generate::Facts;
+use super::taking;
+use crate::http_client::HttpClient;
+use crate::{Outcome, report, startup};
+
+const CLIENTS: u64 = 100;
+const GOAL_MILLIS: f64 = 50.0;
+/// Nothing lasts longer than this.
+const LONGEST: Duration = Duration::from_secs(120);
+const MOST_QUESTIONS: u64 = 200_000;
+/// How long a client thinks before its next question.
+const PACES: [(&str, Duration); 2] = [
+    ("each asks again after a second", Duration::from_secs(1)),
+    ("each asks again at once", Duration::ZERO),
+];
+
+/// Asks `home`'s run of `facts` while `other` is imported.
+pub(crate) fn run(home: &Path, facts: &Facts, others: &[(&Path, &Facts)]) -> Outcome {
+    report::heading(
+        "A hundred clients over HTTP while another run is sealed",
+        "the real program on loopback; its clients, this program, use the same two cores",
+    );
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let server = Server::start(home)?;
+    runtime.block_on(server.ready())?;
+    for ((pace, pause), (log, _)) in PACES.into_iter().zip(others) {
+        let mut import = taking::import(home, log)?;
+        let done = Arc::new(AtomicBool::new(false));
+        let asking = ask(server.address, facts, pause, Arc::clone(&done));
+        let watching = async {
+            loop {
+                let ended = import.try_wait()?;
+                if ended.is_some() || done.load(Ordering::Relaxed) {
+                    done.store(true, Ordering::Relaxed);
+                    return Outcome::Ok(ended);
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let (asked, ended) = runtime.block_on(async { tokio::join!(asking, watching) });
+        let asked = asked?;
+        match ended? {
+            Some(status) if !status.success() => return Err("the import failed".into()),
+            Some(_) => {}
+            None => {
+                report::remark("there were enough questions before the sealing ended");
+                import.wait()?;
+            }
+        }
+        asked.print(pace);
+    }
+    Ok(())
+}
+
+/// What the clients saw.
+struct Asked {
+    millis: Vec<f64>,
+    errors: Vec<String>,
+    seconds: f64,
+}
+
+impl Asked {
+    fn print(&self, pace: &str) {
+        report::remark(&format!("{pace}:"));
+        report::figure("  questions a second", self.millis.len() as f64 / self.seconds, "", None);
+        report::figure("  median", at(&self.millis, 0.5), "ms", None);
+        report::figure("  95 of 100 within", at(&self.millis, 0.95), "ms", Some(GOAL_MILLIS));
+        report::figure("  errors", self.errors.len() as f64, "", Some(0.0));
+        if let Some(first) = self.errors.first() {
+            report::remark(&format!("  the first error: {first}"));
+        }
+    }
+}
+
+async fn ask(
+    address: SocketAddr,
+    facts: &Facts,
+    pause: Duration,
+    done: Arc<AtomicBool>,
+) -> Outcome<Asked> {
+    let clock = Arc::new(SystemClock::new());
+    let start = clock.monotonic();
+    let sent = Arc::new(AtomicU64::new(0));
+    let mut clients = Vec::new();
+    for client in 0..CLIENTS {
+        let (clock, sent, done, facts) =
+            (Arc::clone(&clock), Arc::clone(&sent), Arc::clone(&done), facts.clone());
+        clients.push(tokio::spawn(async move {
+            let mut connection = HttpClient::connect(address).await?;
+            let (mut millis, mut errors) = (Vec::new(), Vec::new());
+            // Not all in the same moment.
+            tokio::time::sleep(pause / 100 * u32::try_from(client).unwrap_or_default()).await;
+            while !done.load(Ordering::Relaxed) {
+                let number = sent.fetch_add(1, Ordering::Relaxed);
+                if number >= MOST_QUESTIONS || clock.monotonic().saturating_sub(start) > LONGEST {
+                    done.store(true, Ordering::Relaxed);
+                    break;
+                }
+                let body = message(number, &facts);
+                let asked = clock.monotonic();
+                match connection.post(&body).await {
+                    Ok(reply) if is_answer(reply) => {}
+                    Ok(reply) => {
+                        errors.push(String::from_utf8_lossy(reply).chars().take(300).collect());
+                    }
+                    Err(error) => {
+                        errors.push(error.to_string());
+                        connection = HttpClient::connect(address).await?;
+                    }
+                }
+                millis.push(clock.monotonic().saturating_sub(asked).as_secs_f64() * 1e3);
+                tokio::time::sleep(pause).await;
+            }
+            Outcome::Ok((millis, errors))
+        }));
+    }
+    let (mut millis, mut errors) = (Vec::new(), Vec::<String>::new());
+    for client in clients {
+        let (own, wrong) = client.await??;
+        millis.extend(own);
+        errors.extend(wrong);
+    }
+    let seconds = clock.monotonic().saturating_sub(start).as_secs_f64();
+    Ok(Asked { millis, errors, seconds })
+}
+
+fn is_answer(reply: &[u8]) -> bool {
+    let has = |wanted: &[u8]| reply.windows(wanted.len()).any(|window| window == wanted);
+    has(br#""structuredContent""#) && !has(br#""isError":true"#)
+}
+
+/// A question of the six kinds, about somewhere in the run, hardly ever the same twice.
+fn message(number: u64, facts: &Facts) -> String {
+    let run = facts.run.to_string();
+    let chance = scattered(number);
+    let moment = |share: u64| {
+        let (first, last) = (facts.first.nanos(), facts.last.nanos());
+        let nanos = first + (last - first) / 1_000_000 * (share % 1_000_000).cast_signed();
+        panoply_backtest::timestamp::Timestamp::from_nanos(nanos).to_string()
+    };
+    let types = ["TradeExecution", "IndicatorCalculation", "PositionUpdate", "OrderRejection"];
+    let event_type = types.iter().cycle().nth((chance >> 8) as usize & 3);
+    let pages = facts.events / 100_000;
+    let (tool, arguments): (&str, Value) = match chance % 100 {
+        0..30 => (
+            "get_events_by_type",
+            json!({"runId": run, "eventType": event_type, "pageIndex": (chance >> 16) % pages.max(1), "pageSize": 50}),
+        ),
+        30..50 => (
+            "get_events_by_entity",
+            json!({"runId": run, "entityType": "SecuritySymbol", "entityValue": format!("SYM0{}", chance >> 16 & 7), "pageIndex": (chance >> 24) % pages.max(1), "pageSize": 50}),
+        ),
+        50..70 => {
+            let from = (chance >> 16) % 500_000;
+            (
+                "aggregate_metrics",
+                json!({"runId": run, "eventType": "IndicatorCalculation", "propertyPath": "$.Value", "aggregations": ["count", "sum", "avg", "min", "max", "stddev"], "startTime": moment(from), "endTime": moment(from + 400_000)}),
+            )
+        }
+        70..85 => ("get_state_snapshot", json!({"runId": run, "timestamp": moment(chance >> 16)})),
+        85..94 => (
+            "query_event_sequence",
+            json!({"runId": run, "rootEventId": format!("e{}", (chance >> 16) % facts.events)}),
+        ),
+        94 => (
+            "query_event_sequence",
+            json!({"runId": run, "sequencePattern": ["TradeExecution", "PositionUpdate"], "findIncomplete": true, "pageSize": 10, "pageIndex": (chance >> 16) % 8}),
+        ),
+        _ => (
+            "get_validation_errors",
+            json!({"runId": run, "pageSize": 20, "pageIndex": (chance >> 16) % 20}),
+        ),
+    };
+    json!({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": tool, "arguments": arguments}})
+        .to_string()
+}
+
+/// The program as a server; ended when dropped.
+struct Server {
+    child: Child,
+    address: SocketAddr,
+}
+
+impl Server {
+    fn start(home: &Path) -> Outcome<Self> {
+        let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
+        let child = Command::new(startup::program()?)
+            .args(["http", "backtest", "--listen", &address.to_string()])
+            .env("PANOPLY_HOME", home)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        Ok(Self { child, address })
+    }
+
+    /// Waits until it listens.
+    async fn ready(&self) -> Outcome {
+        for _ in 0..500 {
+            if HttpClient::connect(self.address).await.is_ok() {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        Err("the server does not listen".into())
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

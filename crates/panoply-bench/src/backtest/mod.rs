@@ -1,0 +1,142 @@
+//! The backtest pack: what it costs to bring a log in, to ask it, and to ask it a hundred times
+//! at once, beside SQLite, DuckDB and polars with the same events and questions.
+//!
+//! `panoply-bench backtest` makes a log of a million events; `panoply-bench backtest 10000000`
+//! one of ten million, which needs 12 GB on disk. Peers are asked up to a million: loading ten
+//! into the contract's own table takes the better part of an hour.
+
+pub(crate) mod asking;
+mod clients;
+mod generate;
+mod peers;
+mod questions;
+mod taking;
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use self::generate::Facts;
+use crate::{Outcome, child, report};
+
+/// Events of the run that is asked, unless the command line says another number.
+const EVENTS: u64 = 1_000_000;
+/// Peers are not asked about more.
+const MOST_FOR_PEERS: u64 = 1_000_000;
+/// Events of the runs that are sealed while clients ask.
+const OTHER_EVENTS: u64 = 1_000_000;
+const GOAL_PAGE_MILLIS: f64 = 5.0;
+const GOAL_LAST_TO_FIRST: f64 = 2.0;
+const GOAL_SNAPSHOT_MILLIS: f64 = 2.0;
+const GOAL_ASKING_MEGABYTES: f64 = 200.0;
+
+pub(crate) fn run(words: &[&str]) -> Outcome {
+    let events = match words {
+        [] => EVENTS,
+        [number] => number.parse().map_err(|_| format!("`{number}` is no number of events"))?,
+        _ => return Err("usage: panoply-bench backtest [EVENTS]".into()),
+    };
+    // At ten times the size everything may take twice as long.
+    let slack = if events > EVENTS { 2.0 } else { 1.0 };
+    let folder = tempfile::tempdir()?;
+    let home = folder.path().join("home");
+    report::heading("The backtest pack", &format!("{events} events of a made-up strategy"));
+    let (log, facts) = log(folder.path(), "run", 42, events)?;
+    report::remark(&format!("{} MB of JSONL", facts.bytes >> 20));
+    taking::run(&home, &log, &facts)?;
+    let measured = ask(folder.path(), &home, &facts)?;
+    print(&measured, slack);
+    let answered = questions::at(&measured, "/answered").as_array().ok_or("no answers")?;
+    if events <= MOST_FOR_PEERS {
+        peers::run(&log, answered, folder.path(), &facts)?;
+    }
+    std::fs::remove_file(&log)?;
+    let others = [
+        self::log(folder.path(), "other", 43, OTHER_EVENTS)?,
+        self::log(folder.path(), "third", 44, OTHER_EVENTS)?,
+    ];
+    let others: Vec<(&Path, &Facts)> =
+        others.iter().map(|(file, facts)| (file.as_path(), facts)).collect();
+    clients::run(&home, &facts, &others)
+}
+
+/// What the parent asked of this process.
+pub(crate) fn measure_questions(home: &str, asked: &str) -> Outcome {
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let measured = runtime.block_on(asking::measure(Path::new(home), Path::new(asked)))?;
+    std::io::stdout().lock().write_all(&serde_json::to_vec(&measured)?)?;
+    Ok(())
+}
+
+fn log(folder: &Path, name: &str, seed: u64, events: u64) -> Outcome<(PathBuf, Facts)> {
+    let file = folder.join(format!("{name}.jsonl"));
+    let mut out = BufWriter::with_capacity(1 << 20, File::create_new(&file)?);
+    let facts = generate::write(&mut out, seed, events)?;
+    out.flush()?;
+    Ok((file, facts))
+}
+
+/// Asks in a process of its own.
+fn ask(folder: &Path, home: &Path, facts: &Facts) -> Outcome<Value> {
+    let file = folder.join("asked.json");
+    std::fs::write(&file, serde_json::to_vec(&questions::all(facts))?)?;
+    let path = |path: &Path| path.to_string_lossy().into_owned();
+    let mut child = child::spawn(&["backtest", &path(home), &path(&file)])?;
+    let mut said = Vec::new();
+    BufReader::new(child.stdout.take().ok_or("no output")?).read_to_end(&mut said)?;
+    if !child.wait()?.success() {
+        return Err("asking the run failed".into());
+    }
+    Ok(serde_json::from_slice(&said)?)
+}
+
+fn print(measured: &Value, slack: f64) {
+    report::heading(
+        "Asking the sealed run",
+        "medians, through the whole pipeline and encoded; no reply is kept",
+    );
+    let number =
+        |pointer: &str| measured.pointer(pointer).and_then(Value::as_f64).unwrap_or(f64::NAN);
+    let answered =
+        questions::at(measured, "/answered").as_array().map(Vec::as_slice).unwrap_or_default();
+    let median = |own: &Value| questions::at(own, "/median").as_f64().unwrap_or(f64::NAN);
+    for own in answered {
+        let question = questions::at(own, "/question");
+        let goal = questions::at(question, "/goal").as_f64().map(|goal| goal * slack);
+        report::figure(questions::text(question, "name"), median(own), "ms", goal);
+    }
+    for pair in answered.windows(2) {
+        let [first, last] = pair else { continue };
+        let (a, b) = (questions::at(first, "/question"), questions::at(last, "/question"));
+        if let Some(what) = questions::text(b, "name").strip_suffix(", last page")
+            && questions::text(a, "name").ends_with("first page")
+        {
+            let name = format!("{what}, last page / first page");
+            report::figure(&name, median(last) / median(first), "×", Some(GOAL_LAST_TO_FIRST));
+        }
+    }
+    report::figure("2000 pages by chance, median", number("/pages/median"), "ms", None);
+    report::figure(
+        "… 99 of 100 within",
+        number("/pages/p99"),
+        "ms",
+        Some(GOAL_PAGE_MILLIS * slack),
+    );
+    report::figure("… processor time each", number("/pages/processor"), "ms", None);
+    report::figure("500 snapshots by chance, median", number("/moments/median"), "ms", None);
+    report::figure(
+        "… 99 of 100 within",
+        number("/moments/p99"),
+        "ms",
+        Some(GOAL_SNAPSHOT_MILLIS * slack),
+    );
+    report::figure(
+        "resident memory while asking, at most",
+        number("/megabytes"),
+        "MB",
+        Some(GOAL_ASKING_MEGABYTES),
+    );
+}

@@ -1,0 +1,73 @@
+//! The same questions to SQLite, DuckDB and polars, by `peers/backtest.py`: what they answer has
+//! to be what we answer, and how long they take is what our times are compared with.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::generate::Facts;
+use super::questions::{self, at, text};
+use crate::{Outcome, report};
+
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/backtest.py");
+/// Where `./test` puts its Python, too.
+const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/python/bin/python");
+
+/// Asks the peers and prints how they compare. Answers that differ are an error.
+pub(crate) fn run(log: &Path, answered: &[Value], folder: &Path, facts: &Facts) -> Outcome {
+    let asked: Vec<&Value> = answered.iter().map(|own| at(own, "/question")).collect();
+    let file = folder.join("questions.json");
+    std::fs::write(&file, serde_json::to_vec(&asked)?)?;
+    let output = Command::new(python())
+        .args([Path::new(SCRIPT), log, &file, folder])
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()?;
+    if !output.status.success() {
+        return Err("the peers' script failed".into());
+    }
+    let peers: Value = serde_json::from_slice(&output.stdout)?;
+    let mut differences = Vec::new();
+    for (name, peer) in peers.as_object().ok_or("no peers")? {
+        if let Some(missing) = at(peer, "/missing").as_str() {
+            report::remark(&format!("{name} was not asked: {missing} ({HOW})"));
+            continue;
+        }
+        report::heading(
+            &format!("Beside {name}"),
+            "milliseconds of theirs and ours, medians; ours go through the whole pipeline",
+        );
+        let loaded = at(peer, "/loaded");
+        let rate = facts.events as f64 / at(loaded, "/cpuSeconds").as_f64().unwrap_or(f64::NAN);
+        report::figure("loading, a second of processor time", rate, "events", None);
+        let share = at(loaded, "/bytes").as_f64().unwrap_or(f64::NAN) / facts.bytes as f64;
+        report::figure("size / JSONL", share, "×", None);
+        for (own, theirs) in
+            answered.iter().zip(at(peer, "/answers").as_array().ok_or("no answers")?)
+        {
+            let what = text(at(own, "/question"), "name");
+            let (ours, their) = (at(own, "/median").as_f64(), at(theirs, "/ms").as_f64());
+            if let (Some(ours), Some(their)) = (ours, their) {
+                report::compared(what, ours, their, "ms");
+            }
+            if let Some(found) = questions::difference(at(own, "/answer"), at(theirs, "/answer")) {
+                differences.push(format!("{name}, {what}: {found}"));
+            }
+        }
+    }
+    if differences.is_empty() {
+        report::remark(&format!("the peers' answers to all {} questions are ours", asked.len()));
+        Ok(())
+    } else {
+        Err(format!("answers differ (ours and theirs): {}", differences.join("; ")).into())
+    }
+}
+
+const HOW: &str = "target/tools/python/bin/pip install duckdb polars";
+
+/// The Python of `./test` where there is one; SQLite is in any.
+fn python() -> PathBuf {
+    let own = PathBuf::from(PYTHON);
+    if own.exists() { own } else { PathBuf::from("python3") }
+}

@@ -1,0 +1,103 @@
+//! Bringing a log in: `panoply backtest import` as a user runs it, from a file to a sealed run.
+//!
+//! What counts is the processor's time, not the clock's: others use this machine too.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use panoply_contract::clock::Clock;
+use panoply_store::SystemClock;
+
+use super::generate::Facts;
+use crate::{Outcome, report, startup};
+
+const GOAL_EVENTS_A_SECOND: f64 = 150_000.0;
+const GOAL_SHARE: f64 = 0.25;
+const GOAL_MEGABYTES: f64 = 1536.0;
+/// How often the memory of the child is looked at.
+const PAUSE: Duration = Duration::from_millis(20);
+/// The kernel counts processor time in hundredths of a second.
+const TICKS_A_SECOND: f64 = 100.0;
+
+/// Imports and seals a log, and prints what it cost.
+pub(crate) fn run(home: &Path, log: &Path, facts: &Facts) -> Outcome {
+    let clock = SystemClock::new();
+    let (start, before) = (clock.monotonic(), processor_seconds_of_children()?);
+    let mut child = import(home, log)?;
+    let mut peak: f64 = 0.0;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        peak = peak.max(peak_megabytes(child.id()).unwrap_or_default());
+        std::thread::sleep(PAUSE);
+    };
+    if !status.success() {
+        return Err("the import failed".into());
+    }
+    let passed = clock.monotonic().saturating_sub(start).as_secs_f64();
+    let seconds = processor_seconds_of_children()? - before;
+    let events = facts.events as f64;
+    report::at_least(
+        "import and seal, a second of processor time",
+        events / seconds,
+        "events",
+        GOAL_EVENTS_A_SECOND,
+    );
+    report::figure("import and seal, by the clock", passed, "s", None);
+    let size = std::fs::metadata(sealed_file(home, facts))?.len() as f64;
+    report::figure("sealed run / JSONL", size / facts.bytes as f64, "×", Some(GOAL_SHARE));
+    report::figure("resident memory while sealing, at most", peak, "MB", Some(GOAL_MEGABYTES));
+    Ok(())
+}
+
+/// Starts an import.
+pub(crate) fn import(home: &Path, log: &Path) -> Outcome<Child> {
+    Ok(Command::new(startup::program()?)
+        .args(["backtest", "import"])
+        .arg(log)
+        .env("PANOPLY_HOME", home)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?)
+}
+
+/// Where the store of the program in this home is.
+pub(crate) fn catalog(home: &Path) -> PathBuf {
+    panoply_store::Home::at(home.to_owned()).packs().join("backtest.db")
+}
+
+fn sealed_file(home: &Path, facts: &Facts) -> PathBuf {
+    catalog(home).with_extension("").join(format!("{}.run", facts.run))
+}
+
+/// User and system time of all children that have ended: fields 16 and 17 of proc(5)'s `stat`.
+fn processor_seconds_of_children() -> Outcome<f64> {
+    stat_seconds(13, 14)
+}
+
+/// User and system time of this process: fields 14 and 15.
+pub(crate) fn processor_seconds() -> Outcome<f64> {
+    stat_seconds(11, 12)
+}
+
+/// Fields are counted after the name, which may have spaces and ends with a bracket.
+fn stat_seconds(user: usize, system: usize) -> Outcome<f64> {
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    let (_, rest) = stat.rsplit_once(") ").ok_or("no name in stat")?;
+    let fields: Vec<&str> = rest.split(' ').collect();
+    let ticks =
+        |place: usize| -> Outcome<f64> { Ok(fields.get(place).ok_or("no time in stat")?.parse()?) };
+    Ok((ticks(user)? + ticks(system)?) / TICKS_A_SECOND)
+}
+
+/// The most memory a process has had.
+pub(crate) fn peak_megabytes(process: u32) -> Outcome<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes: f64 =
+        line.and_then(|line| line.split_whitespace().next()).ok_or("no VmHWM")?.parse()?;
+    Ok(kilobytes / 1024.0)
+}
