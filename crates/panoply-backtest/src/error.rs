@@ -26,6 +26,10 @@ pub enum LogError {
     /// A run of more than four thousand million events.
     #[error("a run holds at most {} events", u32::MAX)]
     TooManyEvents,
+    /// Someone else put a batch where ours was to go. Nothing was overwritten; begin again from
+    /// what is acknowledged.
+    #[error("another process is writing to this run")]
+    OtherWriter,
     /// Whoever asked does not wait any more.
     #[error("the work was stopped")]
     Stopped,

@@ -140,9 +140,9 @@ impl OpenRun {
             properties: &event.properties,
             original: event.original.as_deref(),
         });
-        let began = *self.batch_began.get_or_insert(now);
+        self.batch_began.get_or_insert(now);
         let full = self.writer.len() >= BATCH || self.writer.weight() >= BATCH_BYTES;
-        if full || now.saturating_sub(began) >= BATCH_TIME { self.flush() } else { Ok(()) }
+        if full || self.is_due(now) { self.flush() } else { Ok(()) }
     }
 
     /// Notes a line that gave no event.
@@ -176,9 +176,19 @@ impl OpenRun {
         Ok(())
     }
 
+    /// Whether a batch is waiting and has waited long enough.
+    pub fn is_due(&self, now: Duration) -> bool {
+        self.batch_began.is_some_and(|began| now.saturating_sub(began) >= BATCH_TIME)
+    }
+
     /// Puts what is waiting and makes it safe from loss of power; gives how many events are.
     pub fn acknowledge(&mut self) -> Result<u64, LogError> {
         self.flush()?;
+        self.settle()
+    }
+
+    /// Makes safe from loss of power what was put; gives how many events are.
+    pub fn settle(&mut self) -> Result<u64, LogError> {
         self.store.make_durable(self.record.id)?;
         self.record.events = self.acknowledged();
         self.store.save(&self.record)?;

@@ -7,14 +7,17 @@
 //!
 //! Nothing here knows of tools but `tools`, and nothing but `store` knows where blobs are kept.
 
+pub mod books;
 pub mod error;
 pub mod event;
 pub mod import;
 pub mod ingest;
+pub mod intake;
 pub mod line;
 pub mod number;
 mod outline;
 pub mod query;
+pub mod report;
 pub mod run;
 pub mod sample;
 pub mod scan;

@@ -128,7 +128,7 @@ struct RawLine<'a> {
 
 /// `OrderPlaced` is what a state change of an order is called in patterns; some engines write it
 /// as a type of its own.
-fn as_placed(properties: &str) -> Cow<'_, str> {
+pub(crate) fn as_placed(properties: &str) -> Cow<'_, str> {
     let Some(rest) = properties.strip_prefix('{') else { return Cow::Borrowed(properties) };
     let mut added = String::from("{");
     for (name, value) in [("StateType", "Order"), ("OrderStatus", "Placed")] {

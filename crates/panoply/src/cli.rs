@@ -61,7 +61,7 @@ pub enum Command {
     /// Cards and reviews: replay histories, take collections in and out
     #[command(subcommand)]
     Noema(Noema),
-    /// Event logs of backtests: import, export, list, complete and delete runs
+    /// Event logs of backtests: import, report, export, list, complete and delete runs
     #[command(subcommand)]
     Backtest(Backtest),
     /// Print completions for a shell
@@ -585,6 +585,8 @@ pub enum Backtest {
         #[arg(long, value_name = "FILE")]
         out: Option<PathBuf>,
     },
+    /// What a run earned, how deep it fell, and its trades
+    Report(BacktestReport),
     /// List the runs
     List {
         /// Print JSON
@@ -606,9 +608,18 @@ pub enum Backtest {
 /// `panoply backtest import`.
 #[derive(Debug, Args)]
 pub struct BacktestImport {
-    /// Files of events, one JSON object a line
+    /// Files of events: native JSONL, or what an engine writes
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
+    /// What wrote the files; `auto` looks at how they begin
+    #[arg(long, value_enum, default_value = "auto")]
+    pub format: BacktestFormat,
+    /// A JSON file that says which column is what, for any other CSV or JSONL
+    #[arg(long, value_name = "MAP.json", conflicts_with = "format")]
+    pub map: Option<PathBuf>,
+    /// The security, for files that name none [default: the name of the file]
+    #[arg(long, value_name = "NAME")]
+    pub symbol: Option<String>,
     /// A JSON file that says which run it is: runId, startTime, endTime, strategyName
     #[arg(long, value_name = "RUN.json")]
     pub run: Option<PathBuf>,
@@ -618,6 +629,38 @@ pub struct BacktestImport {
     /// Print what was found as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `panoply backtest report`.
+#[derive(Debug, Args)]
+pub struct BacktestReport {
+    /// The run's id
+    pub run: String,
+    /// Write a page with curves and trades to this file, which must not be there yet
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Print the figures as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What wrote a file of events.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum BacktestFormat {
+    /// Whatever the file looks like
+    Auto,
+    /// Native JSONL, as `panoply backtest export` writes it
+    Native,
+    /// nautilus_trader: event dicts, one a line or in one array
+    Nautilus,
+    /// freqtrade: a backtest result, as .zip or .json
+    Freqtrade,
+    /// LEAN (QuantConnect): order events
+    Lean,
+    /// backtesting.py: CSV of trades, or of the equity curve
+    BacktestingPy,
+    /// StockSharp: debug JSONL
+    Stocksharp,
 }
 
 /// `panoply completions`.

@@ -1,85 +1,104 @@
-//! backtesting.py: the trades of a run, as `stats._trades.to_csv()` writes them.
+//! backtesting.py: the trades of a run, as `stats._trades.to_csv()` writes them, and its
+//! `stats._equity_curve.to_csv()`.
 //!
 //! Each trade gives two orders with their fills, and a position update after each fill. Quantity
 //! and realized profit run on from trade to trade, as the engine's own equity does; a trade's
-//! `PnL` has its commission taken off already.
+//! `PnL` has its commission taken off already, so the commission stands at its exit.
 
-use std::collections::BTreeMap;
+use std::io::BufRead;
 
-use super::draft::Draft;
-use super::{Import, csv};
+use rust_decimal::Decimal;
+
+use super::draft::{Draft, shown};
+use super::records::Taken;
+use super::table::{self, Row};
+use super::{Import, Watch};
+use crate::books::{Position, decimal};
 use crate::error::LogError;
 use crate::event::{EventType, Guid};
-use crate::number::{Number, Sum};
 use crate::timestamp::Timestamp;
 
-/// Reads trades of one security.
-pub fn read(text: &str, symbol: &str, run: Guid, import: &mut Import) -> Result<(), LogError> {
-    let mut records = csv::records(text).into_iter();
-    let header = records.next().unwrap_or_default();
+/// Reads trades of one security, or the equity curve: the columns tell.
+pub fn read(
+    source: impl BufRead,
+    symbol: &str,
+    run: Guid,
+    import: &mut Import,
+    watch: &mut Watch<'_>,
+) -> Result<(), LogError> {
     let mut fills = Vec::new();
-    for (number, record) in (2_u64..).zip(records) {
-        let row: BTreeMap<&str, &str> =
-            header.iter().map(String::as_str).zip(record.iter().map(String::as_str)).collect();
-        match trade(&row) {
-            Ok([entry, exit]) => fills.extend([(number, entry), (number, exit)]),
-            Err(reason) => import.reject(number, reason),
+    table::each_row(source, import, watch, |row, import| {
+        if row.has("Equity") {
+            return equity(row, run, import);
         }
-    }
-    // Of fills at one time, those that close come first: the engine frees the money they need.
-    fills.sort_by_key(|(number, fill)| (fill.time, fill.profit.is_none(), *number));
-    let (mut held, mut realized) = (Sum::ZERO, Sum::ZERO);
+        Ok(trade(row).map(|both| fills.extend(both.map(|fill| (row.number, fill)))))
+    })?;
+    // Of fills at one time, those of older trades come first: the engine frees their money.
+    fills.sort_by_key(|(number, fill)| (fill.time, fill.opened, *number, fill.profit.is_some()));
+    let (mut position, mut realized) = (Position::default(), Decimal::ZERO);
     for (number, fill) in fills {
-        held.add(fill.size);
-        if let Some(profit) = fill.profit {
-            realized.add(profit);
+        if position.fill(fill.signed, fill.price, Decimal::ZERO).is_none() {
+            import.reject(number, "the numbers of this trade are too large".to_owned());
+            continue;
         }
-        send(&fill, number, symbol, run, (held, realized), import)?;
+        // The engine knows each trade's entry; average cost does not while several are open.
+        realized += fill.profit.unwrap_or_default();
+        position.realized = realized;
+        send(&fill, number, symbol, run, &position, import)?;
     }
     Ok(())
 }
 
 struct Fill {
     time: Timestamp,
-    /// Signed.
-    size: Number,
-    price: String,
+    /// When its trade began.
+    opened: Timestamp,
+    signed: Decimal,
+    price: Decimal,
     /// Of the fill that closes the trade.
-    profit: Option<Number>,
-    commission: Option<String>,
+    profit: Option<Decimal>,
+    commission: Decimal,
+    tag: String,
 }
 
-fn trade(row: &BTreeMap<&str, &str>) -> Result<[Fill; 2], String> {
-    let cell = |name: &str| {
-        let cell = row.get(name).copied().filter(|cell| !cell.is_empty());
-        cell.ok_or_else(|| format!("there is no `{name}`"))
+fn equity(row: &Row<'_>, run: Guid, import: &mut Import) -> Taken {
+    // pandas writes the index, here the time, into a first column without a name.
+    let read = |cell: Option<&str>| cell.and_then(|text| Timestamp::parse(text).ok());
+    let (Some(time), Some(equity)) = (read(row.at(0)), row.cell("Equity")) else {
+        return Ok(Err("there is no time or no `Equity`".to_owned()));
     };
+    let name = format!("equity {}", row.number);
+    Draft::account(time, &[("Equity", equity)]).send(import, run, row.number, &name).map(|_| Ok(()))
+}
+
+fn trade(row: &Row<'_>) -> Result<[Fill; 2], String> {
+    let cell = |name: &str| row.cell(name).ok_or_else(|| format!("there is no `{name}`"));
     let number = |name: &str| {
         let text = cell(name)?;
-        Number::parse(text).ok_or_else(|| format!("`{name}` is `{text}`, not a number"))
+        decimal(text).ok_or_else(|| format!("`{name}` is `{text}`, not a number"))
     };
     let time = |name: &str| Timestamp::parse(cell(name)?).map_err(|error| error.to_string());
     let size = number("Size")?;
-    let opposite = match size {
-        Number::Exact { mantissa, scale } => Number::Exact { mantissa: -mantissa, scale },
-        Number::Double(value) => Number::Double(-value),
-    };
-    let price = |name: &str| number(name).and_then(|_| cell(name)).map(str::to_owned);
-    let commission = cell("Commission").ok().map(str::to_owned);
+    let tag = row.cell("Tag").unwrap_or_default().to_owned();
+    let opened = time("EntryTime")?;
     Ok([
         Fill {
-            time: time("EntryTime")?,
-            size,
-            price: price("EntryPrice")?,
+            time: opened,
+            opened,
+            signed: size,
+            price: number("EntryPrice")?,
             profit: None,
-            commission: None,
+            commission: Decimal::ZERO,
+            tag: tag.clone(),
         },
         Fill {
             time: time("ExitTime")?,
-            size: opposite,
-            price: price("ExitPrice")?,
+            opened,
+            signed: -size,
+            price: number("ExitPrice")?,
             profit: Some(number("PnL")?),
-            commission,
+            commission: row.cell("Commission").and_then(decimal).unwrap_or_default(),
+            tag,
         },
     ])
 }
@@ -89,38 +108,31 @@ fn send(
     number: u64,
     symbol: &str,
     run: Guid,
-    (held, realized): (Sum, Sum),
+    position: &Position,
     import: &mut Import,
 ) -> Result<(), LogError> {
     let end = if fill.profit.is_some() { "exit" } else { "entry" };
     let external = format!("{}-{end}", number - 1);
-    let mut size = Sum::ZERO;
-    size.add(fill.size);
-    let direction = if size.to_f64() < 0.0 { "Sell" } else { "Buy" };
-    let quantity = size.to_text().trim_start_matches('-').to_owned();
+    let direction = if fill.signed < Decimal::ZERO { "Sell" } else { "Buy" };
     let described = |draft: Draft| {
         draft
             .order(run, &external)
             .text("SecuritySymbol", symbol)
             .text("Direction", direction)
-            .number("Quantity", &quantity)
-            .number("Price", &fill.price)
+            .decimal("Quantity", fill.signed.abs())
+            .decimal("Price", fill.price)
+            .text_if("Tag", Some(&fill.tag))
     };
-    let placed = Draft::new(fill.time, EventType::StateChange)
-        .text("StateType", "Order")
-        .text("OrderStatus", "Placed");
-    let placed = described(placed).text("ChangeReason", end);
+    let placed = described(Draft::order_status(fill.time, "Placed")).text("ChangeReason", end);
     let placed = placed.send(import, run, number, &format!("placed {external}"))?;
     let filled = described(Draft::new(fill.time, EventType::TradeExecution).parent(Some(placed)));
-    let filled = filled.number("Commission", fill.commission.as_deref().unwrap_or("0"));
+    let filled = filled.number("Commission", &shown(fill.commission));
     let filled = filled.send(import, run, number, &format!("filled {external}"))?;
-    Draft::new(fill.time, EventType::PositionUpdate)
-        .parent(Some(filled))
-        .text("SecuritySymbol", symbol)
-        .number("Quantity", &held.to_text())
-        .number("AveragePrice", &fill.price)
-        .number("UnrealizedPnL", "0")
-        .number("RealizedPnL", &realized.to_text())
-        .send(import, run, number, &format!("position {external}"))?;
+    Draft::position(fill.time, symbol, position).parent(Some(filled)).send(
+        import,
+        run,
+        number,
+        &format!("position {external}"),
+    )?;
     Ok(())
 }

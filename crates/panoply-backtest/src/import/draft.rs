@@ -1,29 +1,77 @@
 //! What importers of engines share: events made from an engine's own words.
 
+use rust_decimal::Decimal;
 use serde_json::Value;
 
 use super::Import;
+use crate::books::Position;
 use crate::error::LogError;
 use crate::event::{Event, EventType, Guid, Parent, Severity};
-use crate::number::Number;
+use crate::number::{Number, Sum};
 use crate::timestamp::Timestamp;
 
 /// An event in the making.
 pub(crate) struct Draft {
-    pub(crate) time: Timestamp,
-    pub(crate) event_type: EventType,
-    pub(crate) severity: Option<Severity>,
-    pub(crate) parent: Option<Guid>,
+    time: Timestamp,
+    event_type: EventType,
+    severity: Option<Severity>,
+    parent: Option<Guid>,
+    id: Option<Guid>,
     properties: String,
 }
 
 impl Draft {
     pub(crate) fn new(time: Timestamp, event_type: EventType) -> Self {
-        Self { time, event_type, severity: None, parent: None, properties: String::from("{") }
+        let properties = String::from("{");
+        Self { time, event_type, severity: None, parent: None, id: None, properties }
+    }
+
+    /// A change of an order.
+    pub(crate) fn order_status(time: Timestamp, status: &str) -> Self {
+        Self::new(time, EventType::StateChange)
+            .text("StateType", "Order")
+            .text("OrderStatus", status)
+    }
+
+    /// What an account holds: `after` are the members of its `StateAfter`.
+    pub(crate) fn account(time: Timestamp, after: &[(&str, &str)]) -> Self {
+        Self::new(time, EventType::StateChange)
+            .text("StateType", "Account")
+            .object("StateAfter", after)
+    }
+
+    /// Profit and loss of everything.
+    pub(crate) fn pnl(time: Timestamp, realized: Decimal, unrealized: Decimal) -> Self {
+        let (realized, unrealized) = (shown(realized), shown(unrealized));
+        let after = [("RealizedPnL", realized.as_str()), ("UnrealizedPnL", unrealized.as_str())];
+        Self::new(time, EventType::StateChange)
+            .text("StateType", "PnL")
+            .object("StateAfter", &after)
+    }
+
+    /// A position as it is after a fill.
+    pub(crate) fn position(time: Timestamp, symbol: &str, position: &Position) -> Self {
+        Self::new(time, EventType::PositionUpdate)
+            .text("SecuritySymbol", symbol)
+            .decimal("Quantity", position.quantity)
+            .decimal("AveragePrice", position.average)
+            .number("UnrealizedPnL", "0")
+            .decimal("RealizedPnL", position.realized)
     }
 
     pub(crate) fn parent(mut self, parent: Option<Guid>) -> Self {
         self.parent = parent;
+        self
+    }
+
+    pub(crate) fn severity(mut self, severity: Severity) -> Self {
+        self.severity = Some(severity);
+        self
+    }
+
+    /// The engine's own name of the event, where it is a GUID.
+    pub(crate) fn id(mut self, id: Option<Guid>) -> Self {
+        self.id = id;
         self
     }
 
@@ -32,12 +80,39 @@ impl Draft {
         self.json(name, &Value::from(text).to_string())
     }
 
+    /// Adds a text, if there is one.
+    pub(crate) fn text_if(self, name: &str, text: Option<&str>) -> Self {
+        match text {
+            Some(text) if !text.is_empty() => self.text(name, text),
+            _ => self,
+        }
+    }
+
     /// Adds a number as it is written; text that is no number is left out.
     pub(crate) fn number(self, name: &str, text: &str) -> Self {
         if Number::parse(text).is_some() { self.json(name, text) } else { self }
     }
 
-    fn json(mut self, name: &str, json: &str) -> Self {
+    /// Adds a decimal.
+    pub(crate) fn decimal(self, name: &str, decimal: Decimal) -> Self {
+        self.json(name, &shown(decimal))
+    }
+
+    /// Adds an object of numbers and texts; empty ones are left out.
+    pub(crate) fn object(self, name: &str, members: &[(&str, &str)]) -> Self {
+        let mut object =
+            Self { properties: String::from("{"), ..Self::new(self.time, self.event_type) };
+        for (name, value) in members.iter().filter(|(_, value)| !value.is_empty()) {
+            object = match Number::parse(value) {
+                Some(_) => object.number(name, value),
+                None => object.text(name, value),
+            };
+        }
+        self.json(name, &(object.properties + "}"))
+    }
+
+    /// Adds JSON as it is.
+    pub(crate) fn json(mut self, name: &str, json: &str) -> Self {
         if self.properties.len() > 1 {
             self.properties.push(',');
         }
@@ -53,7 +128,7 @@ impl Draft {
         self.text("OrderId", &id.to_string()).text("ExternalOrderId", external)
     }
 
-    /// Hands the event over under an id made from `name`; gives the id.
+    /// Hands the event over under its own id or one made from `name`; gives the id.
     pub(crate) fn send(
         mut self,
         import: &mut Import,
@@ -62,7 +137,7 @@ impl Draft {
         name: &str,
     ) -> Result<Guid, LogError> {
         self.properties.push('}');
-        let id = Guid::named(run, name);
+        let id = self.id.unwrap_or_else(|| Guid::named(run, name));
         let event = Event {
             id,
             timestamp: self.time,
@@ -75,5 +150,63 @@ impl Draft {
         };
         import.event(line, Some(run), &event)?;
         Ok(id)
+    }
+}
+
+/// A decimal without zeros at its end.
+pub(crate) fn shown(decimal: Decimal) -> String {
+    decimal.normalize().to_string()
+}
+
+/// A count of so many units of `nanos` nanoseconds since 1970, fractions allowed.
+pub(crate) fn moment_of(text: &str, nanos: i128) -> Option<Timestamp> {
+    let mut count = Sum::ZERO;
+    count.add(Number::parse(text)?);
+    let Sum::Exact { mantissa, scale } = count else { return None };
+    let nanos = mantissa.checked_mul(nanos)?.checked_div(10_i128.checked_pow(u32::from(scale))?)?;
+    i64::try_from(nanos).ok().map(Timestamp::from_nanos)
+}
+
+/// A count since 1970 whose unit shows in its size: seconds, milli-, micro- or nanoseconds.
+/// Seconds reach the year 5138 before they could be taken for milliseconds, and milliseconds
+/// are taken for seconds only before April 1973.
+pub(crate) fn moment_by_size(text: &str) -> Option<Timestamp> {
+    let size = Number::parse(text)?.to_f64().abs();
+    let nanos = if size < 1e11 {
+        1_000_000_000
+    } else if size < 1e14 {
+        1_000_000
+    } else if size < 1e17 {
+        1_000
+    } else {
+        1
+    };
+    moment_of(text, nanos)
+}
+
+/// A moment in either writing: ISO 8601, or a count since 1970.
+pub(crate) fn moment(text: &str) -> Option<Timestamp> {
+    Timestamp::parse(text).ok().or_else(|| moment_by_size(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_since_1970_shows_its_unit_by_its_size() {
+        for text in [
+            "1729555200",
+            "1729555200.0",
+            "1729555200000",
+            "1729555200000000",
+            "1729555200000000000",
+            "2024-10-22T00:00:00Z",
+            "2024-10-22 00:00:00+00:00",
+        ] {
+            let read = moment(text).map(|moment| moment.to_string());
+            assert_eq!(read.as_deref(), Some("2024-10-22T00:00:00Z"), "{text}");
+        }
+        assert_eq!(moment("soon"), None);
     }
 }

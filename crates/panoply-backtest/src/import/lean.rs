@@ -1,116 +1,125 @@
-//! LEAN: the array of order events that a backtest leaves beside its result.
+//! LEAN: the order events that a backtest leaves beside its result (`*-order-events.json`).
 //!
 //! Older versions write names with hyphens, newer ones in camel case; times are seconds since
-//! 1970 or ISO 8601. A fill's quantity is signed.
+//! 1970 or ISO 8601. A fill's quantity is signed. LEAN does not write positions there: they are
+//! worked out from the fills, by average cost.
 
 use std::collections::BTreeMap;
+use std::io::BufRead;
 
-use serde_json::Value;
+use rust_decimal::Decimal;
 
-use super::Import;
-use super::draft::Draft;
+use super::draft::{Draft, moment, shown};
+use super::records::{Taken, each_object};
+use super::{Import, Watch};
+use crate::books::{Position, decimal};
 use crate::error::LogError;
-use crate::event::{EventType, Guid};
-use crate::number::{Number, Sum};
-use crate::timestamp::Timestamp;
+use crate::event::{EventType, Guid, Severity};
+use crate::scan;
 
 /// Reads order events.
-pub fn read(text: &str, run: Guid, import: &mut Import) -> Result<(), LogError> {
-    let events: Vec<BTreeMap<String, Value>> = match serde_json::from_str(text) {
-        Ok(events) => events,
-        Err(error) => {
-            import.reject(1, format!("not an array of order events: {error}"));
-            return Ok(());
-        }
-    };
-    let mut placed: BTreeMap<String, Guid> = BTreeMap::new();
-    let mut held: BTreeMap<String, Sum> = BTreeMap::new();
-    for (number, event) in (1_u64..).zip(&events) {
-        if let Err(reason) = one(number, event, run, &mut placed, &mut held, import)? {
-            import.reject(number, reason);
-        }
-    }
-    Ok(())
+pub fn read(
+    source: impl BufRead,
+    run: Guid,
+    import: &mut Import,
+    watch: &mut Watch<'_>,
+) -> Result<(), LogError> {
+    let mut books = Books::default();
+    each_object(source, import, watch, |number, json, import| books.take(number, json, run, import))
 }
 
-fn one(
-    number: u64,
-    event: &BTreeMap<String, Value>,
-    run: Guid,
-    placed: &mut BTreeMap<String, Guid>,
-    held: &mut BTreeMap<String, Sum>,
-    import: &mut Import,
-) -> Result<Result<(), String>, LogError> {
-    let cell = |hyphenated: &str| cell(event, hyphenated);
-    let (Some(order), Some(symbol)) =
-        (cell("order-id"), cell("symbol-value").or_else(|| cell("symbol")))
-    else {
-        return Ok(Err("there is no order id or no symbol".to_owned()));
-    };
-    let Some(time) = cell("time").as_deref().and_then(moment) else {
-        return Ok(Err("there is no time".to_owned()));
-    };
-    let status = cell("status").unwrap_or_default().to_ascii_lowercase();
-    let described = |draft: Draft| draft.order(run, &order).text("SecuritySymbol", &symbol);
-    let signed = cell("fill-quantity").and_then(|text| Number::parse(&text));
-    let name = format!("{number} {order}");
-    let cause = placed.get(&order).copied();
-    match status.as_str() {
-        "submitted" | "new" => {
-            let quantity = cell("quantity").unwrap_or_default();
-            let direction = if quantity.starts_with('-') { "Sell" } else { "Buy" };
-            let draft = Draft::new(time, EventType::StateChange)
-                .text("StateType", "Order")
-                .text("OrderStatus", "Placed");
-            let draft = described(draft)
-                .text("Direction", direction)
-                .number("Quantity", quantity.trim_start_matches('-'))
-                .number("Price", &cell("limit-price").unwrap_or_default());
-            let id = draft.send(import, run, number, &name)?;
-            placed.insert(order, id);
+#[derive(Default)]
+struct Books {
+    /// The event that placed each order.
+    placed: BTreeMap<String, Guid>,
+    held: BTreeMap<String, Position>,
+}
+
+impl Books {
+    fn take(&mut self, number: u64, json: &str, run: Guid, import: &mut Import) -> Taken {
+        let cell = |hyphenated: &str| cell(json, hyphenated);
+        let (Some(order), Some(symbol)) =
+            (cell("order-id"), cell("symbol-value").or_else(|| cell("symbol")))
+        else {
+            return Ok(Err("there is no order id or no symbol".to_owned()));
+        };
+        let Some(time) = cell("time").as_deref().and_then(moment) else {
+            return Ok(Err("there is no time".to_owned()));
+        };
+        let status = cell("status").unwrap_or_default();
+        let described = |draft: Draft| {
+            let draft = draft.order(run, &order).text("SecuritySymbol", &symbol);
+            draft.text_if("Message", cell("message").as_deref())
+        };
+        let name = format!("{number} {order}");
+        let cause = self.placed.get(&order).copied();
+        let changed = |word: &str| described(Draft::order_status(time, word).parent(cause));
+        match status.to_ascii_lowercase().as_str() {
+            "submitted" | "new" if cause.is_none() => {
+                let quantity = cell("quantity").unwrap_or_default();
+                let direction = if quantity.starts_with('-') { "Sell" } else { "Buy" };
+                let price = cell("limit-price").or_else(|| cell("stop-price")).unwrap_or_default();
+                let draft = described(Draft::order_status(time, "Placed"))
+                    .text("Direction", direction)
+                    .number("Quantity", quantity.trim_start_matches('-'))
+                    .number("Price", &price);
+                let id = draft.send(import, run, number, &name)?;
+                self.placed.insert(order, id);
+            }
+            "filled" | "partiallyfilled" => {
+                let signed = cell("fill-quantity").as_deref().and_then(decimal);
+                let price = cell("fill-price").as_deref().and_then(decimal);
+                let (Some(signed), Some(price)) = (signed, price) else {
+                    return Ok(Err("a fill without a quantity or a price".to_owned()));
+                };
+                let fee = cell("order-fee-amount").as_deref().and_then(decimal).unwrap_or_default();
+                let direction = if signed < Decimal::ZERO { "Sell" } else { "Buy" };
+                let draft = described(Draft::new(time, EventType::TradeExecution).parent(cause))
+                    .text("Direction", direction)
+                    .number("Quantity", &shown(signed.abs()))
+                    .number("Price", &shown(price))
+                    .number("Commission", &shown(fee));
+                let fill = draft.send(import, run, number, &name)?;
+                let held = self.held.entry(symbol.clone()).or_default();
+                if held.fill(signed, price, fee).is_none() {
+                    return Ok(Err("the numbers of this fill are too large".to_owned()));
+                }
+                Draft::position(time, &symbol, held).parent(Some(fill)).send(
+                    import,
+                    run,
+                    number,
+                    &format!("{name} position"),
+                )?;
+            }
+            "invalid" => {
+                let reason = cell("message").unwrap_or_else(|| "Invalid".to_owned());
+                described(Draft::new(time, EventType::OrderRejection).parent(cause))
+                    .text("RejectionReason", &reason)
+                    .number("RequestedQuantity", &cell("quantity").unwrap_or_default())
+                    .send(import, run, number, &name)?;
+            }
+            "canceled" | "cancelled" => {
+                changed("Cancelled").send(import, run, number, &name)?;
+            }
+            "updatesubmitted" => {
+                let quantity = cell("quantity").unwrap_or_default();
+                changed("Updated")
+                    .number("Quantity", quantity.trim_start_matches('-'))
+                    .number("Price", &cell("limit-price").unwrap_or_default())
+                    .send(import, run, number, &name)?;
+            }
+            // An order is on its way, or has been told of twice: nothing to act on.
+            "submitted" | "new" | "none" | "cancelpending" => {
+                changed(&status).severity(Severity::Debug).send(import, run, number, &name)?;
+            }
+            _ => return Ok(Err(format!("the status `{status}` is not known"))),
         }
-        "filled" | "partiallyfilled" => {
-            let Some(signed) = signed else {
-                return Ok(Err("a fill without a quantity".to_owned()));
-            };
-            let mut size = Sum::ZERO;
-            size.add(signed);
-            let direction = if size.to_f64() < 0.0 { "Sell" } else { "Buy" };
-            let draft = described(Draft::new(time, EventType::TradeExecution).parent(cause))
-                .text("Direction", direction)
-                .number("Quantity", size.to_text().trim_start_matches('-'))
-                .number("Price", &cell("fill-price").unwrap_or_default())
-                .number("Commission", &cell("order-fee-amount").unwrap_or_else(|| "0".to_owned()));
-            let fill = draft.send(import, run, number, &name)?;
-            let held = held.entry(symbol.clone()).or_insert(Sum::ZERO);
-            held.merge(size);
-            Draft::new(time, EventType::PositionUpdate)
-                .parent(Some(fill))
-                .text("SecuritySymbol", &symbol)
-                .number("Quantity", &held.to_text())
-                .send(import, run, number, &format!("{name} position"))?;
-        }
-        "invalid" => {
-            let reason = cell("message").unwrap_or_else(|| "Invalid".to_owned());
-            described(Draft::new(time, EventType::OrderRejection).parent(cause))
-                .text("RejectionReason", &reason)
-                .send(import, run, number, &name)?;
-        }
-        "canceled" | "cancelled" | "updatesubmitted" => {
-            let word = if status == "updatesubmitted" { "Updated" } else { "Cancelled" };
-            let draft = Draft::new(time, EventType::StateChange)
-                .parent(cause)
-                .text("StateType", "Order")
-                .text("OrderStatus", word);
-            described(draft).send(import, run, number, &name)?;
-        }
-        other => return Ok(Err(format!("the status `{other}` is not known"))),
+        Ok(Ok(()))
     }
-    Ok(Ok(()))
 }
 
 /// A member by its hyphenated name or its camel-case one, as text.
-fn cell(event: &BTreeMap<String, Value>, hyphenated: &str) -> Option<String> {
+fn cell(json: &str, hyphenated: &str) -> Option<String> {
     let mut camel = String::new();
     for (place, word) in hyphenated.split('-').enumerate() {
         let mut chars = word.chars();
@@ -121,25 +130,6 @@ fn cell(event: &BTreeMap<String, Value>, hyphenated: &str) -> Option<String> {
         }
         camel.push_str(chars.as_str());
     }
-    match event.get(hyphenated).or_else(|| event.get(&camel))? {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        _ => None,
-    }
-}
-
-/// Seconds since 1970, or ISO 8601.
-fn moment(text: &str) -> Option<Timestamp> {
-    match Number::parse(text) {
-        None => Timestamp::parse(text).ok(),
-        Some(number) => {
-            let mut seconds = Sum::ZERO;
-            seconds.add(number);
-            let Sum::Exact { mantissa, scale } = seconds else { return None };
-            let nanos = mantissa
-                .checked_mul(1_000_000_000)?
-                .checked_div(10_i128.checked_pow(u32::from(scale))?)?;
-            i64::try_from(nanos).ok().map(Timestamp::from_nanos)
-        }
-    }
+    let token = scan::member(json, hyphenated).or_else(|| scan::member(json, &camel))?;
+    token.id_text().map(|text| text.into_owned()).filter(|text| !text.is_empty())
 }

@@ -1,15 +1,24 @@
 //! Imports: from files of engines to events of runs.
 
 pub mod backtesting_py;
-mod csv;
 mod draft;
+pub mod format;
+pub mod freqtrade;
 pub mod lean;
+pub mod mapped;
 pub mod native;
+pub mod nautilus;
+mod records;
+pub mod stocksharp;
+mod table;
 
 use std::collections::BTreeMap;
+use std::io::BufRead;
 use std::sync::Arc;
 use std::time::Duration;
 
+use self::format::Format;
+use self::mapped::Mapping;
 use crate::error::{LogError, Stop};
 use crate::event::{Event, Guid};
 use crate::ingest::{OpenRun, SealReport};
@@ -17,6 +26,48 @@ use crate::run::RunHeader;
 use crate::sealed::seal::Progress;
 use crate::store::Store;
 use crate::timestamp::Timestamp;
+
+/// How a reader tells how far it is, and learns that nobody waits any more.
+pub struct Watch<'a> {
+    /// Told how many bytes were read.
+    pub progress: &'a mut dyn FnMut(u64),
+    /// Asked now and then.
+    pub stop: Stop<'a>,
+}
+
+/// How a file is to be read.
+pub enum Reading<'a> {
+    /// As this form.
+    Known(Format),
+    /// As CSV by this mapping.
+    MappedCsv(&'a Mapping),
+    /// As JSONL by this mapping.
+    MappedJsonl(&'a Mapping),
+}
+
+/// Reads a file into a run. Native events name their own run, unless the import does; `symbol` is
+/// what files that name no security are about.
+pub fn read(
+    source: impl BufRead,
+    reading: &Reading<'_>,
+    run: Guid,
+    symbol: &str,
+    import: &mut Import,
+    watch: &mut Watch<'_>,
+) -> Result<(), LogError> {
+    match reading {
+        Reading::Known(Format::Native) => native::read(source, import, watch.progress, watch.stop),
+        Reading::Known(Format::Nautilus) => nautilus::read(source, run, import, watch),
+        Reading::Known(Format::Freqtrade) => freqtrade::read(source, run, import, watch),
+        Reading::Known(Format::Lean) => lean::read(source, run, import, watch),
+        Reading::Known(Format::BacktestingPy) => {
+            backtesting_py::read(source, symbol, run, import, watch)
+        }
+        Reading::Known(Format::StockSharp) => stocksharp::read(source, symbol, run, import, watch),
+        Reading::MappedCsv(mapping) => mapped::read_csv(source, mapping, run, import, watch),
+        Reading::MappedJsonl(mapping) => mapped::read_jsonl(source, mapping, run, import, watch),
+    }
+}
 
 /// Where imported events go, and what is known beforehand.
 pub struct Import {
@@ -48,9 +99,9 @@ impl Import {
         self.run
     }
 
-    /// Says more about the runs; what was said before stays.
-    pub fn describe(&mut self, header: RunHeader) {
-        self.header = std::mem::take(&mut self.header).or(header);
+    /// Says what a file knows about its run; what the caller said goes before it.
+    pub fn describe(&mut self, run: Guid, header: RunHeader) -> Result<(), LogError> {
+        self.open_as(run, self.header.clone().or(header)).map(|_| ())
     }
 
     /// Takes an event of the run it names, or of the one the caller named.
@@ -84,11 +135,14 @@ impl Import {
     }
 
     fn open(&mut self, id: Guid) -> Result<&mut OpenRun, LogError> {
+        self.open_as(id, self.header.clone())
+    }
+
+    fn open_as(&mut self, id: Guid, header: RunHeader) -> Result<&mut OpenRun, LogError> {
         match self.runs.entry(id) {
             std::collections::btree_map::Entry::Occupied(entry) => Ok(entry.into_mut()),
             std::collections::btree_map::Entry::Vacant(entry) => {
-                let mut run =
-                    OpenRun::open(Arc::clone(&self.store), id, self.header.clone(), self.now)?;
+                let mut run = OpenRun::open(Arc::clone(&self.store), id, header, self.now)?;
                 for (line, reason) in self.homeless.drain(..) {
                     run.reject(line, reason);
                 }

@@ -104,7 +104,7 @@ pub(crate) fn tool_error(error: LogError) -> ToolError {
             "the call was cancelled",
         ),
         LogError::UnknownRun(id) => not_found(&id.to_string()),
-        LogError::WrongStatus { .. } | LogError::TooManyEvents => {
+        LogError::WrongStatus { .. } | LogError::TooManyEvents | LogError::OtherWriter => {
             ToolError::conflict("INVALID_PARAMETER", error.to_string())
         }
         LogError::Damaged(_) | LogError::Store(_) | LogError::Source(_) => ToolError::new(

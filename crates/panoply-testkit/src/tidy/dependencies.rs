@@ -86,6 +86,7 @@ const TABLE: &[(&str, &[&str])] = &[
         "panoply",
         &[
             "anstream",
+            "axum",
             "clap",
             "clap_complete",
             "futures",
@@ -96,6 +97,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "panoply-store",
             "serde",
             "serde_json",
+            "sha2",
             "tokio",
             "tokio-util",
             "toml",

@@ -12,9 +12,10 @@ use panoply_mcp::auth::{Access, Credentials, Issuer, KeyStore, TokenVerifier};
 use panoply_mcp::lifecycle::{self, Parent};
 use panoply_mcp::observe;
 use panoply_mcp::transport::http::{HttpError, HttpOptions};
-use panoply_store::ApiKeys;
+use panoply_store::{ApiKeys, Home};
 use tokio_util::sync::CancellationToken;
 
+use super::backtest::over_http::{self, Desk};
 use super::setup::clients::http_configuration;
 use super::{LogReader, Session, block_on, keys, start_log};
 use crate::cli::Http;
@@ -22,6 +23,7 @@ use crate::config::{Config, OAuth};
 use crate::failure::Failure;
 use crate::issuer::JwksUrl;
 use crate::out::{BOLD, FAINT, WARN, say};
+use crate::packs;
 use crate::world::{House, Storage};
 
 /// Runs it.
@@ -49,7 +51,7 @@ async fn serve(config: &Config) -> Result<ExitCode, Failure> {
     }
     let (credentials_needed, shut) = (door.needs_credentials(), door.is_shut());
     let server = McpServer::new(Arc::clone(&house.kernel), "panoply")
-        .bind_http(options(config, &house.kernel, door), stop)
+        .bind_http(options(config, &house, door, &stop)?, stop)
         .await
         .map_err(refused)?;
     say(welcome(server.address(), &house, credentials_needed));
@@ -119,7 +121,13 @@ fn verifier(oauth: &OAuth, kernel: &Kernel) -> TokenVerifier {
     TokenVerifier::new(issuer, Arc::new(JwksUrl::new(oauth.jwks_url.clone())))
 }
 
-fn options(config: &Config, kernel: &Arc<Kernel>, door: Door) -> HttpOptions {
+fn options(
+    config: &Config,
+    house: &House,
+    door: Door,
+    stop: &CancellationToken,
+) -> Result<HttpOptions, Failure> {
+    let kernel = &house.kernel;
     let audit = Arc::clone(kernel.audit());
     let measured = Arc::clone(kernel);
     let mut options = HttpOptions::new(config.listen, door.access());
@@ -127,7 +135,33 @@ fn options(config: &Config, kernel: &Arc<Kernel>, door: Door) -> HttpOptions {
     options.allowed_origins.clone_from(&config.allowed_origins);
     options.ready = Arc::new(move || audit.ready().map_err(|error| error.message));
     options.metrics = Arc::new(move || observe::metrics::render(&measured));
-    options
+    if let Some(desk) = desk(config, house, stop)? {
+        options.protected = over_http::router(desk);
+    }
+    Ok(options)
+}
+
+/// Where engines hand in runs, when the pack is served.
+fn desk(config: &Config, house: &House, stop: &CancellationToken) -> Result<Option<Desk>, Failure> {
+    let kernel = &house.kernel;
+    if !kernel.registry().packs().iter().any(|pack| pack.info.name == "backtest") {
+        return Ok(None);
+    }
+    let folder = config.home.folder.as_ref().filter(|_| house.storage == Storage::Home);
+    let shut = match folder {
+        None => Some("nothing can be kept on this server"),
+        Some(_) if config.read_only => Some("this server changes no data"),
+        Some(_) => None,
+    };
+    let catalog = folder.map(|folder| Home::at(folder).packs().join("backtest.db"));
+    Ok(Some(Desk {
+        store: packs::backtest_store(catalog)?,
+        clock: Arc::clone(kernel.clock()),
+        audit: Arc::clone(kernel.audit()),
+        stop: stop.clone(),
+        shut,
+        writing: Arc::default(),
+    }))
 }
 
 fn refused(error: HttpError) -> Failure {

@@ -1,7 +1,14 @@
 //! The real binaries, as agents, operators and people meet them.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail the test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may fail the test"
+)]
 
 mod audit;
+mod backtest;
+mod backtest_http;
 mod call;
 mod cgt;
 mod cgt_mcp;

@@ -1,18 +1,21 @@
 //! `panoply backtest`: brings event logs in, gives them back, lists, completes and deletes runs.
 
+mod import;
+pub(super) mod over_http;
+mod report;
+
 use std::fs::File;
-use std::io::{self, BufReader, BufWriter, IsTerminal as _, Write as _};
+use std::io::{self, BufWriter, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use panoply_backtest::error::LogError;
 use panoply_backtest::event::Guid;
-use panoply_backtest::import::{Import, native};
 use panoply_backtest::ingest::{OpenRun, SealReport};
 use panoply_backtest::query::cache::Cache;
 use panoply_backtest::query::reader::SealedRun;
-use panoply_backtest::run::RunHeader;
+use panoply_backtest::run::{RunHeader, Status};
 use panoply_backtest::store::Store;
 use panoply_backtest::timestamp::Timestamp;
 use panoply_contract::table::Table;
@@ -20,17 +23,18 @@ use panoply_store::Home;
 use serde_json::{Value, json};
 
 use super::Session;
-use crate::cli::{Backtest, BacktestImport};
+use crate::cli::Backtest;
 use crate::failure::Failure;
 use crate::out::{Out, say};
-use crate::{packs, world};
+use crate::packs;
 
 /// Runs it.
 pub(super) fn run(command: &Backtest, session: &Session) -> Result<ExitCode, Failure> {
     let store = store(session)?;
     match command {
-        Backtest::Import(import) => bring(import, store)?,
+        Backtest::Import(arguments) => import::run(arguments, store)?,
         Backtest::Export { run, out } => export(run, out.as_deref(), store.as_ref())?,
+        Backtest::Report(arguments) => report::run(arguments, store.as_ref())?,
         Backtest::List { json } => list(store.as_ref(), *json)?,
         Backtest::Seal { run } => seal(run, store)?,
         Backtest::Delete { run } => {
@@ -49,72 +53,6 @@ fn store(session: &Session) -> Result<Arc<dyn Store>, Failure> {
     packs::backtest_store(Some(Home::at(folder).packs().join("backtest.db")))
 }
 
-fn bring(arguments: &BacktestImport, store: Arc<dyn Store>) -> Result<(), Failure> {
-    let described: Option<Value> = match &arguments.run {
-        None => None,
-        Some(file) => {
-            let text = std::fs::read_to_string(file).map_err(|error| unread(file, &error))?;
-            let json = serde_json::from_str(&text);
-            Some(json.map_err(|error| {
-                Failure::usage(format!("`{}` is not JSON: {error}", file.display()))
-            })?)
-        }
-    };
-    let run = match described.as_ref().and_then(|json| json.get("runId")).and_then(Value::as_str) {
-        None => None,
-        Some(id) => Some(
-            Guid::parse(id)
-                .ok_or_else(|| Failure::usage(format!("`runId` is `{id}`, not a GUID")))?,
-        ),
-    };
-    let header: RunHeader = match described {
-        None => RunHeader::default(),
-        Some(json) => serde_json::from_value(json)
-            .map_err(|error| Failure::usage(format!("the description of the run: {error}")))?,
-    };
-    let clock = world::clock();
-    let now = i64::try_from(clock.now().as_nanosecond()).unwrap_or(i64::MAX);
-    let monotonic = Arc::new(move || clock.monotonic());
-    let mut import =
-        Import::new(Arc::clone(&store), run, header, Timestamp::from_nanos(now), monotonic);
-    for file in &arguments.files {
-        let source = File::open(file).map_err(|error| unread(file, &error))?;
-        let size = source.metadata().map_or(0, |metadata| metadata.len());
-        let mut bar = Bar::new("reading");
-        native::read(
-            BufReader::with_capacity(1 << 20, source),
-            &mut import,
-            &mut |bytes| bar.show(bytes, size),
-            &|| false,
-        )
-        .map_err(failed)?;
-        bar.clear();
-    }
-    let acknowledged = import.acknowledge().map_err(failed)?;
-    for (line, reason) in import.homeless() {
-        say(format_args!("line {line}: {reason}"));
-    }
-    if arguments.open {
-        for (id, events) in acknowledged {
-            say(format_args!("run {id} is open with {events} events"));
-        }
-        return Ok(());
-    }
-    let mut bar = Bar::new("sealing");
-    let sealed =
-        import.seal(&mut |done, total| bar.show(done, total), &|| false).map_err(failed)?;
-    bar.clear();
-    let mut out = Out::new();
-    for (id, report) in &sealed {
-        if arguments.json {
-            out.json(&json!({"runId": id.to_string(), "report": report}))?;
-        } else {
-            tell(&mut out, *id, report)?;
-        }
-    }
-    out.finish()
-}
-
 fn tell(out: &mut Out, id: Guid, report: &SealReport) -> Result<(), Failure> {
     out.line(format_args!(
         "run {id}: {} events, {} came twice, {} lines without an event, {} events with errors, {} with warnings",
@@ -127,10 +65,7 @@ fn tell(out: &mut Out, id: Guid, report: &SealReport) -> Result<(), Failure> {
 }
 
 fn export(run: &str, file: Option<&Path>, store: &dyn Store) -> Result<(), Failure> {
-    let id = known(run, store)?;
-    let sealed =
-        store.sealed(id).and_then(|blobs| SealedRun::open(id, blobs, Cache::new(64 << 20)));
-    let sealed = sealed.map_err(failed)?;
+    let sealed = sealed(known(run, store)?, store)?;
     match file {
         None => {
             let mut out = Out::new();
@@ -198,6 +133,16 @@ fn seal(run: &str, store: Arc<dyn Store>) -> Result<(), Failure> {
     out.finish()
 }
 
+/// The run, when it is complete.
+fn sealed(id: Guid, store: &dyn Store) -> Result<SealedRun, Failure> {
+    if store.run(id).map_err(failed)?.is_some_and(|record| record.status == Status::Running) {
+        return Err(Failure::usage(format!("run `{id}` is still open"))
+            .hint(format!("complete it with `panoply backtest seal {id}`")));
+    }
+    let run = store.sealed(id).and_then(|blobs| SealedRun::open(id, blobs, Cache::new(64 << 20)));
+    run.map_err(failed)
+}
+
 fn known(run: &str, store: &dyn Store) -> Result<Guid, Failure> {
     let found = match Guid::parse(run) {
         Some(id) => store.run(id).map_err(failed)?.map(|record| record.id),
@@ -209,7 +154,13 @@ fn known(run: &str, store: &dyn Store) -> Result<Guid, Failure> {
 }
 
 fn failed(error: LogError) -> Failure {
-    Failure::work(error.to_string())
+    let failure = Failure::work(error.to_string());
+    match error {
+        LogError::WrongStatus { .. } => {
+            failure.hint("delete it with `panoply backtest delete`, or import under another id")
+        }
+        _ => failure,
+    }
 }
 
 fn unread(file: &Path, error: &io::Error) -> Failure {

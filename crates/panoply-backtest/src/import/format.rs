@@ -1,0 +1,164 @@
+//! Which engine wrote a file: told by what it begins with.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::scan::{self, Token};
+
+/// A form that events come in.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Format {
+    /// Our own JSONL, which is the published contract's event.
+    Native,
+    /// nautilus_trader event dicts.
+    Nautilus,
+    /// A result of freqtrade, as `.zip` or JSON.
+    Freqtrade,
+    /// Order events of LEAN.
+    Lean,
+    /// Trades or equity of backtesting.py, as CSV.
+    BacktestingPy,
+    /// Debug JSONL of StockSharp.AdvancedBacktest.
+    StockSharp,
+}
+
+impl Format {
+    /// Every form.
+    pub const ALL: [Self; 6] = [
+        Self::Native,
+        Self::Nautilus,
+        Self::Freqtrade,
+        Self::Lean,
+        Self::BacktestingPy,
+        Self::StockSharp,
+    ];
+
+    /// Its word on the command line.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Nautilus => "nautilus",
+            Self::Freqtrade => "freqtrade",
+            Self::Lean => "lean",
+            Self::BacktestingPy => "backtesting-py",
+            Self::StockSharp => "stocksharp",
+        }
+    }
+
+    /// The form that begins like this. `head` need not be all of the file.
+    pub fn detect(head: &[u8]) -> Result<Self, Unknown> {
+        if head.starts_with(b"PK\x03\x04") {
+            return Ok(Self::Freqtrade);
+        }
+        let text = String::from_utf8_lossy(head);
+        let text = text.trim_start_matches('\u{feff}').trim_ascii_start();
+        if text.is_empty() {
+            return Err(Unknown("the file is empty".to_owned()));
+        }
+        match text.as_bytes().first() {
+            Some(b'[') => of_object(text.trim_start_matches(['[', ' ', '\t', '\r', '\n'])),
+            Some(b'{') => of_object(text),
+            _ => of_table(text.lines().next().unwrap_or_default()),
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What was seen instead of a known form.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unknown(pub String);
+
+/// By the names of the first object's members. The object may be cut short.
+fn of_object(text: &str) -> Result<Format, Unknown> {
+    let members: Vec<(&str, Token<'_>)> = scan::members(text).take(40).collect();
+    let has = |name: &str| members.iter().any(|(known, _)| *known == name);
+    let format = if has("eventId") && has("eventType") {
+        Format::Native
+    } else if has("type") && has("data") {
+        Format::StockSharp
+    } else if has("type") && (has("event_id") || has("ts_event") || has("ts_init")) {
+        Format::Nautilus
+    } else if has("status") && (has("orderId") || has("order-id")) {
+        Format::Lean
+    // The value of `strategy` goes on for longer than was read.
+    } else if text.trim_start_matches(['{', ' ', '\t', '\r', '\n']).starts_with("\"strategy\"") {
+        Format::Freqtrade
+    } else {
+        let names: Vec<&str> = members.iter().map(|(name, _)| *name).take(12).collect();
+        return Err(Unknown(if names.is_empty() {
+            "a JSON object that ends before its first member".to_owned()
+        } else {
+            format!("JSON objects with {}", names.join(", "))
+        }));
+    };
+    Ok(format)
+}
+
+/// By the names of the columns.
+fn of_table(line: &str) -> Result<Format, Unknown> {
+    let names: Vec<&str> = line.split(',').map(|name| name.trim().trim_matches('"')).collect();
+    let has = |name: &str| names.contains(&name);
+    if has("EntryTime") && has("ExitTime") && has("Size") || has("Equity") && has("DrawdownPct") {
+        return Ok(Format::BacktestingPy);
+    }
+    let shown: String = line.chars().take(120).collect();
+    Err(Unknown(if names.len() > 1 {
+        format!("a table with the columns {shown}")
+    } else {
+        format!("text that begins with {}", Value::from(shown))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_known_by_how_it_begins() {
+        let cases: [(&[u8], Format); 12] = [
+            (b"PK\x03\x04rest", Format::Freqtrade),
+            (br#"{"strategy":{"S":{"trades":[{"pair":"#, Format::Freqtrade),
+            (
+                br#"{"eventId":"1","runId":"2","timestamp":"3","eventType":"RiskEvent"}"#,
+                Format::Native,
+            ),
+            (b"\xEF\xBB\xBF\n {\"eventType\":\"x\",\"eventId\":\"1\"}", Format::Native),
+            (br#"{"type":"candle","data":{"time":1}}"#, Format::StockSharp),
+            (br#"{"type":"AccountState","event_id":"1","ts_event":1}"#, Format::Nautilus),
+            (b"[\n  {\"type\": \"OrderFilled\", \"event_id\": \"1\"}, {", Format::Nautilus),
+            (br#"[{"id":"a-1-1","orderId":1,"status":"filled"}]"#, Format::Lean),
+            (br#"[{"order-id":1,"status":"filled"}]"#, Format::Lean),
+            (
+                b",Size,EntryBar,ExitBar,EntryPrice,ExitPrice,EntryTime,ExitTime\n0,1",
+                Format::BacktestingPy,
+            ),
+            (b",Equity,DrawdownPct,DrawdownDuration\n", Format::BacktestingPy),
+            (b"\"Size\",\"EntryTime\",\"ExitTime\"\n", Format::BacktestingPy),
+        ];
+        for (head, expected) in cases {
+            let shown = String::from_utf8_lossy(head);
+            assert_eq!(Format::detect(head), Ok(expected), "{shown}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_told_as_it_was_seen() {
+        let cases: [(&[u8], &str); 5] = [
+            (b"", "the file is empty"),
+            (b"{\"a\":1,\"b\":2}", "JSON objects with a, b"),
+            (b"when,what\n1,2", "a table with the columns when,what"),
+            (b"hello", "text that begins with \"hello\""),
+            (b"{", "a JSON object that ends before its first member"),
+        ];
+        for (head, expected) in cases {
+            assert_eq!(Format::detect(head).unwrap_err().to_string(), expected);
+        }
+    }
+}

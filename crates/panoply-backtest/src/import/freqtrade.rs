@@ -1,0 +1,304 @@
+//! freqtrade: the result of `freqtrade backtesting`, as the `.zip` it writes or the JSON in it.
+//!
+//! Each strategy of the file is a run of its own. A trade's orders become orders, fills and
+//! position updates; versions that write no orders give one entry and one exit a trade. What is
+//! realized is the engine's own figure once a trade is closed, and average cost until then. The
+//! account's balance is told at the start and at the end, as the engine tells it.
+
+use std::io::{BufRead, Cursor, Read};
+
+use rust_decimal::Decimal;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::draft::{Draft, moment, shown};
+use super::records::{LARGEST_DOCUMENT, document};
+use super::{Import, Watch};
+use crate::books::{Position, decimal};
+use crate::error::{LogError, go_on};
+use crate::event::{EventType, Guid};
+use crate::run::RunHeader;
+use crate::scan::{self, Token};
+use crate::timestamp::Timestamp;
+
+/// Reads a result. Without a run that was named, one strategy becomes `run`, and of several each
+/// a run made from it and the strategy's name.
+pub fn read(
+    mut source: impl BufRead,
+    run: Guid,
+    import: &mut Import,
+    watch: &mut Watch<'_>,
+) -> Result<(), LogError> {
+    let is_zip = source.fill_buf()?.starts_with(b"PK");
+    let text = if is_zip { unpacked(source)? } else { document(source)? };
+    (watch.progress)(text.len() as u64 / 2);
+    let whole: &RawValue = match serde_json::from_str(&text) {
+        Ok(whole) => whole,
+        Err(error) => return Err(wrong(format!("the result is not JSON: {error}"))),
+    };
+    let Some(Token::Object(strategies)) = scan::member(whole.get(), "strategy") else {
+        return Err(wrong("there is no `strategy` in the result".to_owned()));
+    };
+    let strategies: Vec<(&str, &str)> =
+        scan::members(strategies).filter_map(|(name, token)| Some((name, token.json()?))).collect();
+    if let (Some(named), [_, _, ..]) = (import.run(), strategies.as_slice()) {
+        let names: Vec<&str> = strategies.iter().map(|(name, _)| *name).collect();
+        return Err(wrong(format!(
+            "the result has {} strategies ({}), which cannot all be run `{named}`: import it without --run",
+            names.len(),
+            names.join(", ")
+        )));
+    }
+    for (name, json) in &strategies {
+        let own = if strategies.len() == 1 { run } else { Guid::named(run, name) };
+        strategy(name, json, own, import, watch)?;
+    }
+    (watch.progress)(text.len() as u64);
+    Ok(())
+}
+
+fn wrong(said: String) -> LogError {
+    LogError::Source(std::io::Error::new(std::io::ErrorKind::InvalidData, said))
+}
+
+/// The result inside the archive: the JSON that is neither its configuration nor its metadata.
+fn unpacked(mut source: impl BufRead) -> Result<String, LogError> {
+    let mut bytes = Vec::new();
+    source.by_ref().take(LARGEST_DOCUMENT).read_to_end(&mut bytes)?;
+    let broken = |error: zip::result::ZipError| wrong(format!("the archive: {error}"));
+    let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).map_err(broken)?;
+    let names: Vec<String> = archive
+        .file_names()
+        .map(|name| name.map(std::borrow::Cow::into_owned))
+        .collect::<Result<_, _>>()
+        .map_err(broken)?;
+    let is_result = |name: &&String| {
+        let json = name.strip_suffix(".json");
+        json.is_some_and(|name| !name.ends_with("_config") && !name.ends_with(".meta"))
+    };
+    let Some(name) = names.iter().filter(is_result).min_by_key(|name| name.len()) else {
+        let seen: Vec<&str> = names.iter().map(String::as_str).take(10).collect();
+        return Err(wrong(format!("the archive has no result, only: {}", seen.join(", "))));
+    };
+    let file = archive.by_name(name).map_err(broken)?;
+    document(file)
+}
+
+/// An order of a trade, filled.
+struct Fill<'a> {
+    time: Timestamp,
+    pair: &'a str,
+    external: String,
+    signed: Decimal,
+    price: Decimal,
+    fee: Decimal,
+    reason: String,
+    /// The engine's profit, on the fill that closes the trade.
+    profit: Option<Decimal>,
+    trade: u64,
+    /// Its place among the orders of its trade.
+    place: usize,
+    /// When its trade began.
+    opened: Timestamp,
+}
+
+fn strategy(
+    name: &str,
+    json: &str,
+    run: Guid,
+    import: &mut Import,
+    watch: &mut Watch<'_>,
+) -> Result<(), LogError> {
+    import.describe(run, header(name, json))?;
+    let trades: Vec<&RawValue> = match scan::member(json, "trades") {
+        Some(Token::Array(trades)) => serde_json::from_str(trades).unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    let pairs: Vec<String> =
+        trades.iter().map(|trade| text_of(trade.get(), "pair").unwrap_or_default()).collect();
+    let mut fills = Vec::new();
+    for ((number, trade), pair) in (1_u64..).zip(&trades).zip(&pairs) {
+        match fills_of(number, trade.get(), pair) {
+            Ok(own) => fills.extend(own),
+            Err(reason) => import.reject(number, format!("trade {number}: {reason}")),
+        }
+    }
+    // Of fills at one time, those of older trades come first: they free the pair.
+    fills.sort_by_key(|fill| (fill.time, fill.opened, fill.trade, fill.place));
+    let opening = text_of(json, "starting_balance").or_else(|| text_of(json, "dry_run_wallet"));
+    let opening = opening.as_deref().and_then(decimal);
+    let edge = |name: &str| text_of(json, name).as_deref().and_then(moment);
+    let balance = |time, balance: Decimal, currency: &str| {
+        Draft::account(time, &[("Balance", &shown(balance)), ("Currency", currency)])
+    };
+    let currency = text_of(json, "stake_currency").unwrap_or_default();
+    if let (Some(time), Some(opening)) =
+        (edge("backtest_start_ts").or(edge("backtest_start")), opening)
+    {
+        balance(time, opening, &currency).send(import, run, 0, "opening balance")?;
+    }
+    let mut pairs: std::collections::BTreeMap<&str, (Position, Decimal)> = Default::default();
+    for fill in &fills {
+        go_on(watch.stop)?;
+        let (held, closed) = pairs.entry(fill.pair).or_default();
+        if held.fill(fill.signed, fill.price, fill.fee).is_none() {
+            import.reject(fill.trade, format!("trade {}: its numbers are too large", fill.trade));
+            continue;
+        }
+        if let Some(profit) = fill.profit {
+            // Interest, funding and the engine's own rounding are in its figure.
+            *closed += profit;
+            held.realized = *closed;
+        }
+        send(fill, held, run, import)?;
+    }
+    let last = text_of(json, "final_balance").as_deref().and_then(decimal);
+    if let (Some(time), Some(last)) = (edge("backtest_end_ts").or(edge("backtest_end")), last) {
+        let time = fills.last().map_or(time, |fill| fill.time.max(time));
+        balance(time, last, &currency).send(import, run, 0, "final balance")?;
+    }
+    Ok(())
+}
+
+fn header(name: &str, json: &str) -> RunHeader {
+    let moment_text =
+        |name: &str| text_of(json, name).as_deref().and_then(moment).map(|time| time.with_millis());
+    let mut config = serde_json::Map::new();
+    for key in [
+        "timeframe",
+        "timerange",
+        "stake_currency",
+        "stake_amount",
+        "max_open_trades",
+        "trading_mode",
+        "stoploss",
+    ] {
+        let value = scan::member(json, key).and_then(|token| match token {
+            Token::Number(text) => serde_json::from_str(text).ok(),
+            token => token.text().map(|text| Value::from(&*text)),
+        });
+        if let Some(value) = value {
+            config.insert(key.to_owned(), value);
+        }
+    }
+    RunHeader {
+        start_time: moment_text("backtest_start"),
+        end_time: moment_text("backtest_end"),
+        strategy_name: Some(name.to_owned()),
+        config: (!config.is_empty()).then_some(Value::Object(config)),
+        source: Some("freqtrade".to_owned()),
+        ..RunHeader::default()
+    }
+}
+
+/// The fills of one trade, from its orders or, where there are none, from the trade itself.
+fn fills_of<'a>(trade: u64, json: &str, pair: &'a str) -> Result<Vec<Fill<'a>>, String> {
+    if pair.is_empty() {
+        return Err("there is no `pair`".to_owned());
+    }
+    let number = |json: &str, name: &str| text_of(json, name).as_deref().and_then(decimal);
+    let need = |name: &str| number(json, name).ok_or_else(|| format!("there is no `{name}`"));
+    let time = |names: [&str; 2]| {
+        let found =
+            names.into_iter().find_map(|name| text_of(json, name).as_deref().and_then(moment));
+        found.ok_or_else(|| format!("there is no `{}`", names[0]))
+    };
+    let is_short = scan::member(json, "is_short") == Some(Token::Bool(true));
+    let is_open = scan::member(json, "is_open") == Some(Token::Bool(true));
+    let profit = if is_open { None } else { Some(need("profit_abs")?) };
+    let (fee_open, fee_close) = (
+        number(json, "fee_open").unwrap_or_default(),
+        number(json, "fee_close").unwrap_or_default(),
+    );
+    let exit_reason = text_of(json, "exit_reason").or_else(|| text_of(json, "sell_reason"));
+    let enter_tag = text_of(json, "enter_tag").or_else(|| text_of(json, "buy_tag"));
+    let make = |place: usize,
+                is_entry: bool,
+                time,
+                amount: Decimal,
+                price: Decimal,
+                tag: Option<String>| {
+        let buys = is_entry != is_short;
+        let rate = if is_entry { fee_open } else { fee_close };
+        let fee = amount.checked_mul(price).and_then(|cost| cost.checked_mul(rate));
+        Fill {
+            time,
+            pair,
+            external: format!("{trade}-{place}"),
+            signed: if buys { amount } else { -amount },
+            price,
+            fee: fee.unwrap_or_default(),
+            reason: tag.unwrap_or_else(|| if is_entry { "entry" } else { "exit" }.to_owned()),
+            profit: None,
+            trade,
+            place,
+            opened: time,
+        }
+    };
+    let orders: Vec<&RawValue> = match scan::member(json, "orders") {
+        Some(Token::Array(orders)) => serde_json::from_str(orders).unwrap_or_default(),
+        _ => Vec::new(),
+    };
+    let mut fills = Vec::new();
+    for (place, order) in (1..).zip(&orders) {
+        let order = order.get();
+        // What was never filled moved nothing.
+        let Some(time) = text_of(order, "order_filled_timestamp").as_deref().and_then(moment)
+        else {
+            continue;
+        };
+        let amount = number(order, "filled").or_else(|| number(order, "amount"));
+        let price = number(order, "average").or_else(|| number(order, "safe_price"));
+        let (Some(amount), Some(price)) = (amount, price) else {
+            return Err(format!("order {place} has no `amount` or no `safe_price`"));
+        };
+        let is_entry = scan::member(order, "ft_is_entry") == Some(Token::Bool(true));
+        let tag = text_of(order, "ft_order_tag").filter(|tag| !tag.is_empty());
+        fills.push(make(place, is_entry, time, amount, price, tag));
+    }
+    if fills.is_empty() {
+        let amount = need("amount")?;
+        let opened = time(["open_timestamp", "open_date"])?;
+        fills.push(make(1, true, opened, amount, need("open_rate")?, enter_tag));
+        if !is_open {
+            let closed = time(["close_timestamp", "close_date"])?;
+            fills.push(make(2, false, closed, amount, need("close_rate")?, exit_reason));
+        }
+    }
+    let opened = fills.iter().map(|fill| fill.time).min();
+    for fill in &mut fills {
+        fill.opened = opened.unwrap_or(fill.time);
+    }
+    if let Some(last) = fills.last_mut() {
+        last.profit = profit;
+    }
+    Ok(fills)
+}
+
+fn send(fill: &Fill<'_>, held: &Position, run: Guid, import: &mut Import) -> Result<(), LogError> {
+    let direction = if fill.signed < Decimal::ZERO { "Sell" } else { "Buy" };
+    let described = |draft: Draft| {
+        draft
+            .order(run, &fill.external)
+            .text("SecuritySymbol", fill.pair)
+            .text("PositionId", &format!("trade-{}", fill.trade))
+            .text("Direction", direction)
+            .decimal("Quantity", fill.signed.abs())
+            .decimal("Price", fill.price)
+    };
+    let (line, name) = (fill.trade, &fill.external);
+    let placed = described(Draft::order_status(fill.time, "Placed"))
+        .text("ChangeReason", &fill.reason)
+        .send(import, run, line, &format!("placed {name}"))?;
+    let filled = described(Draft::new(fill.time, EventType::TradeExecution))
+        .parent(Some(placed))
+        .decimal("Commission", fill.fee)
+        .send(import, run, line, &format!("filled {name}"))?;
+    let update = Draft::position(fill.time, fill.pair, held).parent(Some(filled));
+    update.send(import, run, line, &format!("position {name}")).map(|_| ())
+}
+
+/// A member as text, whether text or number.
+fn text_of(json: &str, name: &str) -> Option<String> {
+    scan::member(json, name)?.id_text().map(|text| text.into_owned())
+}

@@ -1,0 +1,333 @@
+//! Any CSV or JSONL, by a mapping file that says which column is what.
+//!
+//! ```json
+//! {
+//!   "timestamp": {"column": "when", "unit": "ms"},
+//!   "eventType": {"column": "kind", "values": {"fill": "TradeExecution", "new": "OrderPlaced"}},
+//!   "properties": {
+//!     "OrderId": "order_no", "SecuritySymbol": "ticker", "Quantity": "size", "Price": "px",
+//!     "Direction": {"column": "side", "values": {"B": "Buy", "S": "Sell"}}
+//!   }
+//! }
+//! ```
+//!
+//! A column of JSONL may be a path (`order.id`). Without `properties` every column that is not
+//! used elsewhere becomes one, under its own name. An id that is no GUID is made one, and an
+//! order's own id is kept as `ExternalOrderId`.
+
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+use serde::Deserialize;
+
+use super::draft::{moment, moment_of};
+use super::records::{Taken, each_object};
+use super::table::{Row, each_row};
+use super::{Import, Watch};
+use crate::error::LogError;
+use crate::event::{Category, Event, EventType, Guid, Parent, Severity};
+use crate::line;
+use crate::number::Number;
+use crate::scan::{self, Token};
+use crate::timestamp::Timestamp;
+
+/// Which column is what.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Mapping {
+    timestamp: From,
+    event_type: From,
+    #[serde(default)]
+    severity: Option<From>,
+    #[serde(default)]
+    category: Option<From>,
+    #[serde(default)]
+    event_id: Option<From>,
+    #[serde(default)]
+    parent_event_id: Option<From>,
+    #[serde(default)]
+    properties: Option<BTreeMap<String, From>>,
+}
+
+/// Where a value comes from: a column alone, or with a unit, other words, or one fixed word.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "Written")]
+struct From {
+    column: Option<String>,
+    value: Option<String>,
+    unit: Option<Unit>,
+    values: BTreeMap<String, String>,
+}
+
+/// The unit of a count since 1970.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Unit {
+    S,
+    Ms,
+    Us,
+    Ns,
+}
+
+/// A source as it is written: a text, or an object.
+struct Written(From);
+
+impl<'de> Deserialize<'de> for Written {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Long {
+            column: Option<String>,
+            value: Option<String>,
+            unit: Option<Unit>,
+            #[serde(default)]
+            values: BTreeMap<String, String>,
+        }
+        struct Either;
+        impl<'de> serde::de::Visitor<'de> for Either {
+            type Value = Written;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("the name of a column, or {\"column\": …} or {\"value\": …}")
+            }
+
+            fn visit_str<E>(self, column: &str) -> Result<Written, E> {
+                let column = Some(column.to_owned());
+                Ok(Written(From { column, value: None, unit: None, values: BTreeMap::new() }))
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Written, A::Error> {
+                let long = Long::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
+                let Long { column, value, unit, values } = long;
+                Ok(Written(From { column, value, unit, values }))
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+impl TryFrom<Written> for From {
+    type Error = &'static str;
+
+    fn try_from(Written(from): Written) -> Result<Self, Self::Error> {
+        if from.column.is_some() == from.value.is_some() {
+            return Err("name either a `column` or a fixed `value`");
+        }
+        Ok(from)
+    }
+}
+
+impl Mapping {
+    /// Reads a mapping file.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
+    /// The columns that give something else than properties.
+    fn used(&self, column: &str) -> bool {
+        let given = [Some(&self.timestamp), Some(&self.event_type)];
+        let optional = [&self.severity, &self.category, &self.event_id, &self.parent_event_id];
+        let all = given.into_iter().chain(optional.map(Option::as_ref)).flatten();
+        all.into_iter().any(|from| from.column.as_deref() == Some(column))
+    }
+}
+
+/// Reads rows of a CSV.
+pub fn read_csv(
+    source: impl BufRead,
+    mapping: &Mapping,
+    run: Guid,
+    import: &mut Import,
+    watch: &mut Watch<'_>,
+) -> Result<(), LogError> {
+    each_row(source, import, watch, |row, import| take(row.number, row, mapping, run, import))
+}
+
+/// Reads objects of a JSONL, or of an array.
+pub fn read_jsonl(
+    source: impl BufRead,
+    mapping: &Mapping,
+    run: Guid,
+    import: &mut Import,
+    watch: &mut Watch<'_>,
+) -> Result<(), LogError> {
+    each_object(source, import, watch, |number, json, import| {
+        take(number, &Object(json), mapping, run, import)
+    })
+}
+
+/// Something with columns.
+trait Columns {
+    /// A cell as text.
+    fn text(&self, column: &str) -> Option<String>;
+    /// A cell as JSON, numbers as numbers where `as_number`.
+    fn json(&self, column: &str, as_number: bool) -> Option<String>;
+    /// All columns that have something.
+    fn names(&self) -> Vec<String>;
+}
+
+impl Columns for Row<'_> {
+    fn text(&self, column: &str) -> Option<String> {
+        self.cell(column).map(str::to_owned)
+    }
+
+    fn json(&self, column: &str, as_number: bool) -> Option<String> {
+        let cell = self.cell(column)?;
+        let is_number = as_number && Number::parse(cell).is_some();
+        Some(if is_number { cell.to_owned() } else { quoted(cell) })
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.cells().map(|(name, _)| name.to_owned()).filter(|name| !name.is_empty()).collect()
+    }
+}
+
+struct Object<'a>(&'a str);
+
+impl Columns for Object<'_> {
+    fn text(&self, column: &str) -> Option<String> {
+        scan::at_path(self.0, column)?.id_text().map(|text| text.into_owned())
+    }
+
+    fn json(&self, column: &str, _: bool) -> Option<String> {
+        match scan::at_path(self.0, column)? {
+            Token::Null => None,
+            text @ Token::Text(_) => text.text().map(|text| quoted(&text)),
+            other => other.json().map(str::to_owned),
+        }
+    }
+
+    fn names(&self) -> Vec<String> {
+        scan::members(self.0).map(|(name, _)| name.to_owned()).collect()
+    }
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+impl From {
+    /// The word, with its translation; an untranslated word stays what it is.
+    fn word(&self, row: &dyn Columns) -> Option<String> {
+        let Some(column) = &self.column else { return self.value.clone() };
+        let cell = row.text(column)?;
+        Some(self.values.get(&cell).cloned().unwrap_or(cell))
+    }
+
+    fn moment(&self, row: &dyn Columns) -> Result<Timestamp, String> {
+        let column = self.column.as_deref().unwrap_or("timestamp");
+        let text = self.word(row).ok_or_else(|| format!("there is nothing in `{column}`"))?;
+        let read = match self.unit {
+            None => moment(&text),
+            Some(Unit::S) => moment_of(&text, 1_000_000_000),
+            Some(Unit::Ms) => moment_of(&text, 1_000_000),
+            Some(Unit::Us) => moment_of(&text, 1_000),
+            Some(Unit::Ns) => moment_of(&text, 1),
+        };
+        read.ok_or_else(|| format!("`{column}` is `{}`, not a time", shown(&text)))
+    }
+}
+
+fn shown(text: &str) -> String {
+    text.chars().take(60).collect()
+}
+
+/// Texts even where they look like numbers.
+const NAMES: [&str; 6] =
+    ["OrderId", "ExternalOrderId", "PositionId", "SecuritySymbol", "IndicatorName", "TradeId"];
+
+fn take(
+    number: u64,
+    row: &dyn Columns,
+    mapping: &Mapping,
+    run: Guid,
+    import: &mut Import,
+) -> Taken {
+    let read = || -> Result<Event<'static>, String> {
+        let timestamp = mapping.timestamp.moment(row)?;
+        let word = mapping.event_type.word(row).ok_or("there is no event type")?;
+        let placed = word == "OrderPlaced";
+        let event_type =
+            if placed { Some(EventType::StateChange) } else { EventType::parse(&word) };
+        let event_type = event_type.ok_or_else(|| {
+            format!("`{}` is no event type; translate it with `values`", shown(&word))
+        })?;
+        let severity = mapping.severity.as_ref().and_then(|from| from.word(row));
+        let severity = match severity {
+            None => event_type.usual_severity(),
+            Some(word) => Severity::parse(&word)
+                .ok_or_else(|| format!("`{}` is no severity", shown(&word)))?,
+        };
+        let category = mapping.category.as_ref().and_then(|from| from.word(row));
+        let category = match category {
+            None => event_type.usual_category(),
+            Some(word) => Category::parse_mapped(&word)
+                .ok_or_else(|| format!("`{}` is no category", shown(&word)))?,
+        };
+        let guid = |text: String| {
+            Guid::parse(&text).unwrap_or_else(|| Guid::named(run, &format!("event {text}")))
+        };
+        let id = mapping.event_id.as_ref().and_then(|from| from.word(row));
+        let parent = mapping.parent_event_id.as_ref().and_then(|from| from.word(row));
+        let properties = properties(row, mapping, run);
+        let properties =
+            if placed { line::as_placed(&properties).into_owned() } else { properties };
+        Ok(Event {
+            id: id.map_or_else(|| Guid::named(run, &format!("line {number}")), guid),
+            timestamp,
+            event_type,
+            severity,
+            category,
+            properties: properties.into(),
+            parent: parent.map_or(Parent::None, |parent| Parent::Id(guid(parent))),
+            original: None,
+        })
+    };
+    match read() {
+        Ok(event) => import.event(number, Some(run), &event).map(Ok),
+        Err(reason) => Ok(Err(reason)),
+    }
+}
+
+fn properties(row: &dyn Columns, mapping: &Mapping, run: Guid) -> String {
+    let mut out = String::from("{");
+    let mut add = |name: &str, json: &str| {
+        if out.len() > 1 {
+            out.push(',');
+        }
+        out.push_str(&quoted(name));
+        out.push(':');
+        out.push_str(json);
+    };
+    let mut one = |name: &str, json: Option<String>, text: Option<String>| {
+        let Some(json) = json else { return };
+        match text {
+            Some(order) if name == "OrderId" && Guid::parse(&order).is_none() => {
+                let id = Guid::named(run, &format!("order {order}"));
+                add("OrderId", &quoted(&id.to_string()));
+                add("ExternalOrderId", &quoted(&order));
+            }
+            _ => add(name, &json),
+        }
+    };
+    match &mapping.properties {
+        None => {
+            for name in row.names().iter().filter(|name| !mapping.used(name)) {
+                one(name, row.json(name, !NAMES.contains(&name.as_str())), row.text(name));
+            }
+        }
+        Some(chosen) => {
+            for (name, from) in chosen {
+                let word = from.word(row);
+                let is_cell = from.values.is_empty() && from.column.is_some();
+                let json = match (&from.column, is_cell) {
+                    (Some(column), true) => row.json(column, !NAMES.contains(&name.as_str())),
+                    _ => word.as_deref().map(quoted),
+                };
+                one(name, json, word);
+            }
+        }
+    }
+    out.push('}');
+    out
+}

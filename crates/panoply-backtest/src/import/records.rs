@@ -1,0 +1,113 @@
+//! JSON objects of a source: one a line, or the elements of one array.
+
+use std::io::{BufRead, Read};
+
+use serde_json::value::RawValue;
+
+use super::{Import, Watch};
+use crate::error::{LogError, go_on};
+use crate::line::{Line, Lines};
+
+/// Files that have to be read as a whole may be this large.
+pub(crate) const LARGEST_DOCUMENT: u64 = 1 << 30;
+
+/// What becomes of an object: nothing is wrong, or why it gave no event.
+pub(crate) type Taken = Result<Result<(), String>, LogError>;
+
+/// Hands each object over with its number: of its line, or of its place in the array, from 1.
+/// What is no object, and what `take` does not want, is reported.
+pub(crate) fn each_object(
+    mut source: impl BufRead,
+    import: &mut Import,
+    watch: &mut Watch<'_>,
+    mut take: impl FnMut(u64, &str, &mut Import) -> Taken,
+) -> Result<(), LogError> {
+    let starts_with_bracket = loop {
+        let buffer = source.fill_buf()?;
+        let blank = buffer.len() - buffer.trim_ascii_start().len();
+        match buffer.get(blank) {
+            Some(first) => break *first == b'[',
+            None if buffer.is_empty() => break false,
+            None => {
+                // Blank lines before an array have no number that anyone needs.
+                source.consume(blank);
+            }
+        }
+    };
+    if starts_with_bracket {
+        return each_element(&document(source)?, import, watch, take);
+    }
+    let mut lines = Lines::new(source);
+    let mut seen = 0_u64;
+    loop {
+        let bytes = lines.bytes();
+        let Some((number, line)) = lines.next_line()? else { break };
+        if seen.is_multiple_of(4096) {
+            go_on(watch.stop)?;
+            (watch.progress)(bytes);
+        }
+        seen += 1;
+        let taken = match line {
+            Line::Broken(reason) => Err(reason.to_owned()),
+            Line::Text(text) => match object(text) {
+                Ok(object) => take(number, object, import)?,
+                Err(reason) => Err(reason),
+            },
+        };
+        if let Err(reason) = taken {
+            import.reject(number, reason);
+        }
+    }
+    (watch.progress)(lines.bytes());
+    Ok(())
+}
+
+fn each_element(
+    text: &str,
+    import: &mut Import,
+    watch: &mut Watch<'_>,
+    mut take: impl FnMut(u64, &str, &mut Import) -> Taken,
+) -> Result<(), LogError> {
+    let elements: Vec<&RawValue> = match serde_json::from_str(text) {
+        Ok(elements) => elements,
+        Err(error) => {
+            import.reject(error.line() as u64, format!("not an array of JSON objects: {error}"));
+            return Ok(());
+        }
+    };
+    let mut bytes = 0;
+    for (number, element) in (1_u64..).zip(elements) {
+        go_on(watch.stop)?;
+        bytes += element.get().len() as u64;
+        (watch.progress)(bytes);
+        let taken = match object(element.get()) {
+            Ok(object) => take(number, object, import)?,
+            Err(reason) => Err(reason),
+        };
+        if let Err(reason) = taken {
+            import.reject(number, reason);
+        }
+    }
+    Ok(())
+}
+
+/// The text, when it is one whole JSON object.
+fn object(text: &str) -> Result<&str, String> {
+    match serde_json::from_str::<&RawValue>(text) {
+        Ok(value) if value.get().starts_with('{') => Ok(value.get()),
+        Ok(_) => Err("not a JSON object".to_owned()),
+        Err(error) if error.is_eof() => Err("the line ends in the middle of its JSON".to_owned()),
+        Err(error) => Err(format!("not JSON at column {}", error.column())),
+    }
+}
+
+/// The whole source as text.
+pub(crate) fn document(source: impl Read) -> Result<String, LogError> {
+    let mut text = String::new();
+    let read = source.take(LARGEST_DOCUMENT).read_to_string(&mut text)?;
+    if read as u64 == LARGEST_DOCUMENT {
+        let said = "a file that has to be read as a whole may have 1 GiB; split it";
+        return Err(LogError::Source(std::io::Error::other(said)));
+    }
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+}

@@ -1,0 +1,155 @@
+//! Events as they come over a wire: pieces of lines in, acknowledgements out.
+//!
+//! Knows neither sockets nor clocks. A batch is put and made durable after 1000 events, or when
+//! it has waited 30 seconds, whether or not another line arrives; only then is it acknowledged.
+//! At most one batch and one line are in memory.
+
+use std::time::Duration;
+
+use crate::error::LogError;
+use crate::ingest::OpenRun;
+use crate::line::{self, Rejection};
+
+/// Longer lines are reported, not read: each one being sent is held in memory.
+pub const LONGEST_LINE: usize = 4 << 20;
+/// Lines without an event that are told; all are counted.
+const MOST_TOLD: usize = 100;
+
+/// One stream of lines into an open run.
+pub struct Intake {
+    run: OpenRun,
+    /// The line that has begun.
+    line: Vec<u8>,
+    too_long: bool,
+    /// Lines so far.
+    number: u64,
+    /// Lines that the last acknowledgement covers.
+    covered: u64,
+    rejected: u64,
+    rejections: Vec<Rejection>,
+}
+
+/// What is safe from now on.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Acknowledged {
+    /// Events of the run, of this stream and of all before it.
+    pub events: u64,
+    /// Lines of this stream that need not be sent again.
+    pub lines: u64,
+}
+
+impl Intake {
+    /// Begins a stream into a run.
+    pub const fn new(run: OpenRun) -> Self {
+        Self {
+            run,
+            line: Vec::new(),
+            too_long: false,
+            number: 0,
+            covered: 0,
+            rejected: 0,
+            rejections: Vec::new(),
+        }
+    }
+
+    /// Takes the next piece. Gives what was acknowledged, if a batch became full.
+    pub fn take(&mut self, piece: &[u8], now: Duration) -> Result<Option<Acknowledged>, LogError> {
+        let before = self.covered;
+        let mut rest = piece;
+        while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
+            let (head, tail) = rest.split_at(end);
+            self.gather(head);
+            self.end_of_line(now)?;
+            rest = tail.get(1..).unwrap_or_default();
+        }
+        self.gather(rest);
+        if self.covered == before { Ok(None) } else { self.settle().map(Some) }
+    }
+
+    /// Time has passed. Gives what was acknowledged, if a batch has waited long enough.
+    pub fn tick(&mut self, now: Duration) -> Result<Option<Acknowledged>, LogError> {
+        if !self.run.is_due(now) {
+            return Ok(None);
+        }
+        self.run.flush()?;
+        self.covered = self.number;
+        self.settle().map(Some)
+    }
+
+    /// The stream has ended. When it was cut, a line that had only begun is not looked at: its
+    /// sender has heard nothing and sends it again.
+    pub fn finish(&mut self, was_cut: bool, now: Duration) -> Result<Acknowledged, LogError> {
+        if !was_cut && (!self.line.is_empty() || self.too_long) {
+            self.end_of_line(now)?;
+        }
+        self.run.flush()?;
+        self.covered = self.number;
+        self.settle()
+    }
+
+    /// Lines that gave no event: how many, and the first of them.
+    pub fn rejected(&self) -> (u64, &[Rejection]) {
+        (self.rejected, &self.rejections)
+    }
+
+    fn settle(&mut self) -> Result<Acknowledged, LogError> {
+        let events = self.run.settle()?;
+        Ok(Acknowledged { events, lines: self.covered })
+    }
+
+    fn gather(&mut self, piece: &[u8]) {
+        if self.line.len() + piece.len() > LONGEST_LINE {
+            self.too_long = true;
+            self.line.clear();
+        }
+        if !self.too_long {
+            self.line.extend_from_slice(piece);
+        }
+    }
+
+    fn end_of_line(&mut self, now: Duration) -> Result<(), LogError> {
+        self.number += 1;
+        let line = std::mem::take(&mut self.line);
+        let taken = if std::mem::take(&mut self.too_long) {
+            Err("the line is longer than 4 MiB".to_owned())
+        } else {
+            self.one(&line, now)?
+        };
+        if let Err(reason) = taken {
+            self.run.reject(self.number, reason.clone());
+            self.rejected += 1;
+            if self.rejections.len() < MOST_TOLD {
+                self.rejections.push(Rejection { line: self.number, reason });
+            }
+        }
+        // The buffer is used again, unless it grew large for one line.
+        self.line = line;
+        self.line.clear();
+        self.line.shrink_to(64 << 10);
+        Ok(())
+    }
+
+    fn one(&mut self, line: &[u8], now: Duration) -> Result<Result<(), String>, LogError> {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if line.trim_ascii().is_empty() {
+            return Ok(Ok(()));
+        }
+        let Ok(text) = std::str::from_utf8(line) else {
+            return Ok(Err("the line is not UTF-8".to_owned()));
+        };
+        let (run, event) = match line::parse(text) {
+            Ok(parsed) => parsed,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        if let Some(other) = run.filter(|run| *run != self.run.id()) {
+            let own = self.run.id();
+            return Ok(Err(format!("the event is of run `{other}`, not of `{own}`")));
+        }
+        let before = self.run.acknowledged();
+        self.run.push(self.number, &event, now)?;
+        if self.run.acknowledged() != before {
+            self.covered = self.number;
+        }
+        Ok(Ok(()))
+    }
+}

@@ -1,0 +1,314 @@
+//! A run on one page: what it earned, how deep it fell, and its trades.
+//!
+//! The curve is the account's equity where the log tells it, else its profit and loss, else its
+//! balance, else what the fills realized. A trade goes from holding nothing of a security to
+//! holding nothing again, or through zero to the other side; its profit is by average cost with
+//! commissions taken off.
+
+pub mod html;
+
+use std::collections::BTreeMap;
+
+use rust_decimal::Decimal;
+use serde::Serialize;
+
+use crate::books::{Position, decimal, to_f64};
+use crate::error::{LogError, Stop, go_on};
+use crate::event::EventType;
+use crate::query::reader::SealedRun;
+use crate::query::selection::Filter;
+use crate::run::RunHeader;
+use crate::scan;
+use crate::timestamp::Timestamp;
+
+/// A run on one page.
+#[derive(Debug)]
+pub struct Report {
+    /// The run's id.
+    pub run: String,
+    /// What is said about it.
+    pub header: RunHeader,
+    /// Its figures.
+    pub figures: Figures,
+    /// The curve.
+    pub curve: Vec<Point>,
+    /// Its trades, by the time they ended.
+    pub trades: Vec<Trade>,
+}
+
+/// A place on the curve.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// When.
+    pub time: Timestamp,
+    /// How much.
+    pub value: Decimal,
+}
+
+/// What the curve is of.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Curve {
+    /// The account's equity.
+    Equity,
+    /// Realized and unrealized profit, on top of the first balance where there is one.
+    Pnl,
+    /// The account's balance.
+    Balance,
+    /// What the fills realized, on top of the first balance where there is one.
+    Fills,
+}
+
+impl Curve {
+    /// Its title.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Equity => "Equity",
+            Self::Pnl => "Profit and loss",
+            Self::Balance => "Balance",
+            Self::Fills => "Realized profit by the fills",
+        }
+    }
+}
+
+/// The figures of a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Figures {
+    /// Events in the run.
+    pub events: u32,
+    /// The first event's time.
+    pub first: String,
+    /// The last event's time.
+    pub last: String,
+    /// What the curve is of.
+    pub curve: Curve,
+    /// Where the curve begins.
+    pub start: f64,
+    /// Where it ends.
+    pub end: f64,
+    /// How much it fell from a height, at most.
+    pub max_drawdown: f64,
+    /// The deepest fall in percent of the height before it; null when the curve is not of an
+    /// account.
+    pub max_drawdown_percent: Option<f64>,
+    /// Trades that ended.
+    pub trades: usize,
+    /// Trades that are still open at the end.
+    pub open: usize,
+    /// Trades that earned something.
+    pub wins: usize,
+    /// Trades that lost something.
+    pub losses: usize,
+    /// What the winning trades earned.
+    pub gross_profit: f64,
+    /// What the losing trades lost, below zero.
+    pub gross_loss: f64,
+    /// Commissions of all fills.
+    pub commissions: f64,
+    /// Fills that could not be used.
+    pub unusable_fills: u64,
+}
+
+/// A trade, from nothing to nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trade {
+    /// The security.
+    pub symbol: String,
+    /// When it began.
+    pub opened: Timestamp,
+    /// When it ended.
+    pub closed: Timestamp,
+    /// Whether it was long.
+    pub is_long: bool,
+    /// The most that was held.
+    pub size: Decimal,
+    /// The price of its first fill.
+    pub entry: Decimal,
+    /// The price of its last fill.
+    pub exit: Decimal,
+    /// How many fills it took.
+    pub fills: u32,
+    /// What it earned.
+    pub profit: Decimal,
+}
+
+impl SealedRun {
+    /// The run on one page.
+    pub fn page(&self, header: RunHeader, stop: Stop<'_>) -> Result<Report, LogError> {
+        let types = vec![EventType::TradeExecution, EventType::StateChange];
+        let filter = Filter { types, ..Filter::default() };
+        let selection = self.select(&filter, self.between(None, None)?)?;
+        let mut gathered = Gathered::default();
+        for (place, seq) in selection.iter().enumerate() {
+            if place % 1024 == 0 {
+                go_on(stop)?;
+            }
+            let event = self.event(seq)?;
+            let (time, json) = (event.timestamp(), event.properties());
+            if event.event_type() == EventType::StateChange {
+                gathered.state(time, json);
+            } else if gathered.fill(time, json).is_none() {
+                gathered.unusable += 1;
+            }
+        }
+        let (first, last) = (Timestamp::from_nanos(self.head().first), self.last_time());
+        Ok(gathered.report(self.id().to_string(), header, self.head().events, (first, last)))
+    }
+}
+
+#[derive(Default)]
+struct Gathered {
+    equity: Vec<Point>,
+    pnl: Vec<Point>,
+    balance: Vec<Point>,
+    fills: Vec<Point>,
+    open: BTreeMap<String, (Position, Option<Trade>, Decimal)>,
+    trades: Vec<Trade>,
+    realized: Decimal,
+    commissions: Decimal,
+    unusable: u64,
+}
+
+impl Gathered {
+    fn state(&mut self, time: Timestamp, json: &str) {
+        let number = |path| scan::at_path(json, path)?.number_text().and_then(decimal);
+        let kind = scan::member(json, "StateType").and_then(|token| token.text());
+        match kind.as_deref() {
+            Some("Account") => {
+                let told = [
+                    (&mut self.equity, "StateAfter.Equity"),
+                    (&mut self.balance, "StateAfter.Balance"),
+                ];
+                for (points, path) in told {
+                    points.extend(number(path).map(|value| Point { time, value }));
+                }
+            }
+            Some("PnL") => {
+                let open = number("StateAfter.UnrealizedPnL").unwrap_or_default();
+                let whole = number("StateAfter.RealizedPnL").and_then(|own| own.checked_add(open));
+                self.pnl.extend(whole.map(|value| Point { time, value }));
+            }
+            _ => {}
+        }
+    }
+
+    fn fill(&mut self, time: Timestamp, json: &str) -> Option<()> {
+        let number = |name| scan::member(json, name)?.number_text().and_then(decimal);
+        let symbol = scan::member(json, "SecuritySymbol")?.id_text()?.into_owned();
+        let (quantity, price) = (number("Quantity")?, number("Price")?);
+        let signed = match scan::member(json, "Direction")?.text()?.as_ref() {
+            "Buy" => quantity,
+            "Sell" => -quantity,
+            _ => return None,
+        };
+        let fee = number("Commission").unwrap_or_default();
+        let (position, trade, at_start) = self.open.entry(symbol.clone()).or_default();
+        let before = position.clone();
+        position.fill(signed, price, fee)?;
+        let earned = position.realized.checked_sub(before.realized)?;
+        self.realized = self.realized.checked_add(earned)?;
+        self.commissions = self.commissions.checked_add(fee)?;
+        self.fills.push(Point { time, value: self.realized });
+        let (was, now) = (before.quantity, position.quantity);
+        let turned =
+            !now.is_zero() && !was.is_zero() && now.is_sign_negative() != was.is_sign_negative();
+        if let Some(mut ended) = trade.take() {
+            ended.fills += 1;
+            ended.size = ended.size.max(now.abs());
+            if turned || now.is_zero() {
+                let profit = position.realized.checked_sub(*at_start)?;
+                let size = ended.size.max(was.abs());
+                self.trades.push(Trade { closed: time, exit: price, profit, size, ..ended });
+                *at_start = position.realized;
+            } else {
+                *trade = Some(ended);
+            }
+        } else {
+            *at_start = before.realized;
+        }
+        if trade.is_none() && !now.is_zero() {
+            *trade = Some(Trade {
+                symbol,
+                opened: time,
+                closed: time,
+                is_long: !now.is_sign_negative(),
+                size: now.abs(),
+                entry: price,
+                exit: price,
+                fills: 1,
+                profit: Decimal::ZERO,
+            });
+        }
+        Some(())
+    }
+
+    fn report(
+        self,
+        run: String,
+        header: RunHeader,
+        events: u32,
+        (first, last): (Timestamp, Timestamp),
+    ) -> Report {
+        let base = self.balance.first().map(|point| point.value);
+        let raised = |points: Vec<Point>| -> Vec<Point> {
+            let raise = |point: Point| Point {
+                value: point.value.checked_add(base.unwrap_or_default()).unwrap_or(point.value),
+                ..point
+            };
+            let start = Point { time: first, value: Decimal::ZERO };
+            std::iter::once(start).chain(points).map(raise).collect()
+        };
+        let (curve, points, is_account) = if self.equity.len() > 1 {
+            (Curve::Equity, self.equity, true)
+        } else if self.pnl.len() > 1 {
+            (Curve::Pnl, raised(self.pnl), base.is_some())
+        } else if self.balance.len() > 2 {
+            (Curve::Balance, self.balance, true)
+        } else {
+            (Curve::Fills, raised(self.fills), base.is_some())
+        };
+        let (fall, share) = deepest(&points);
+        let sum = |wanted: fn(&Trade) -> bool| -> Decimal {
+            self.trades.iter().filter(|trade| wanted(trade)).map(|trade| trade.profit).sum()
+        };
+        let figures = Figures {
+            events,
+            first: first.with_millis(),
+            last: last.with_millis(),
+            curve,
+            start: points.first().map_or(0.0, |point| to_f64(point.value)),
+            end: points.last().map_or(0.0, |point| to_f64(point.value)),
+            max_drawdown: to_f64(fall),
+            max_drawdown_percent: is_account.then(|| to_f64(share)),
+            trades: self.trades.len(),
+            open: self.open.values().filter(|(_, trade, _)| trade.is_some()).count(),
+            wins: self.trades.iter().filter(|trade| trade.profit > Decimal::ZERO).count(),
+            losses: self.trades.iter().filter(|trade| trade.profit < Decimal::ZERO).count(),
+            gross_profit: to_f64(sum(|trade| trade.profit > Decimal::ZERO)),
+            gross_loss: to_f64(sum(|trade| trade.profit < Decimal::ZERO)),
+            commissions: to_f64(self.commissions),
+            unusable_fills: self.unusable,
+        };
+        Report { run, header, figures, curve: points, trades: self.trades }
+    }
+}
+
+/// The deepest fall from a height: in money, and in percent of the height. They need not be the
+/// same fall.
+fn deepest(points: &[Point]) -> (Decimal, Decimal) {
+    let (mut height, mut fall, mut share) = (None::<Decimal>, Decimal::ZERO, Decimal::ZERO);
+    for point in points {
+        let top = height.map_or(point.value, |height| height.max(point.value));
+        height = Some(top);
+        let Some(below) = top.checked_sub(point.value) else { continue };
+        fall = fall.max(below);
+        if top > Decimal::ZERO
+            && let Some(own) =
+                below.checked_div(top).and_then(|own| own.checked_mul(Decimal::ONE_HUNDRED))
+        {
+            share = share.max(own);
+        }
+    }
+    (fall, share)
+}

@@ -1,0 +1,129 @@
+//! Events over a wire, with a clock that the test feeds.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use panoply_backtest::event::Guid;
+use panoply_backtest::ingest::OpenRun;
+use panoply_backtest::intake::{Acknowledged, Intake, LONGEST_LINE};
+use panoply_backtest::run::RunHeader;
+use panoply_backtest::store::Store;
+use panoply_backtest::store::memory::MemoryStore;
+use panoply_backtest::timestamp::Timestamp;
+
+use crate::helpers::{OWN_RUN, line};
+
+fn run(store: &Arc<dyn Store>) -> OpenRun {
+    let id = Guid::parse(OWN_RUN).unwrap();
+    OpenRun::open(Arc::clone(store), id, RunHeader::default(), Timestamp::from_nanos(0)).unwrap()
+}
+
+fn store() -> Arc<dyn Store> {
+    Arc::new(MemoryStore::default())
+}
+
+fn events(range: std::ops::Range<u32>) -> String {
+    let one = |n| {
+        line(OWN_RUN, n, "2025-01-01T00:00:00.000Z", "RiskEvent", r#"{"RiskType":"x"}"#, None)
+            + "\n"
+    };
+    range.map(one).collect()
+}
+
+const fn at(seconds: u64) -> Duration {
+    Duration::from_secs(seconds)
+}
+
+#[test]
+fn a_batch_is_acknowledged_after_a_thousand_events() {
+    let mut intake = Intake::new(run(&store()));
+    assert_eq!(intake.take(events(0..999).as_bytes(), at(0)).unwrap(), None);
+    let full = intake.take(events(999..1500).as_bytes(), at(0)).unwrap();
+    assert_eq!(full, Some(Acknowledged { events: 1000, lines: 1000 }));
+    let end = intake.finish(false, at(0)).unwrap();
+    assert_eq!(end, Acknowledged { events: 1500, lines: 1500 });
+}
+
+#[test]
+fn a_batch_is_acknowledged_after_thirty_seconds_though_nothing_more_comes() {
+    let store = store();
+    let mut intake = Intake::new(run(&store));
+    intake.take(events(0..3).as_bytes(), at(100)).unwrap();
+    for seconds in [100, 115, 129] {
+        assert_eq!(intake.tick(at(seconds)).unwrap(), None, "at {seconds} s");
+    }
+    let due = intake.tick(at(130)).unwrap();
+    assert_eq!(due, Some(Acknowledged { events: 3, lines: 3 }));
+    assert_eq!(intake.tick(at(500)).unwrap(), None, "nothing is waiting");
+    // What was acknowledged is there for whoever opens the run next.
+    drop(intake);
+    assert_eq!(run(&store).acknowledged(), 3);
+}
+
+#[test]
+fn the_thirty_seconds_count_from_the_first_event_of_a_batch() {
+    let store = store();
+    let mut own = run(&store);
+    let mut push = |n: u32, seconds: u64| {
+        let text = events(n..n + 1);
+        let (_, event) = panoply_backtest::line::parse(text.trim_end()).unwrap();
+        own.push(u64::from(n), &event, at(seconds)).unwrap();
+        own.acknowledged()
+    };
+    assert_eq!(push(0, 7), 0);
+    assert_eq!(push(1, 36), 0);
+    assert_eq!(push(2, 37), 3, "thirty seconds after the first");
+    assert_eq!(push(3, 60), 3, "a new batch has its own thirty seconds");
+    assert_eq!(push(4, 90), 5);
+}
+
+#[test]
+fn lines_may_come_in_any_pieces() {
+    let text = events(0..40);
+    for size in [1, 7, 64, 1000, text.len()] {
+        let store = store();
+        let mut intake = Intake::new(run(&store));
+        for piece in text.as_bytes().chunks(size) {
+            intake.take(piece, at(0)).unwrap();
+        }
+        assert_eq!(intake.finish(false, at(0)).unwrap().events, 40, "pieces of {size}");
+    }
+}
+
+#[test]
+fn what_cannot_be_taken_is_told_with_its_line() {
+    let store = store();
+    let mut intake = Intake::new(run(&store));
+    let other = events(7..8).replace(OWN_RUN, "22222222-2222-4222-8222-222222222222");
+    intake.take(events(0..1).as_bytes(), at(0)).unwrap();
+    intake.take(b"\nnot json\n\xff\n", at(0)).unwrap();
+    intake.take(other.as_bytes(), at(0)).unwrap();
+    intake.take(&vec![b' '; LONGEST_LINE], at(0)).unwrap();
+    intake.take(b" and more\n", at(0)).unwrap();
+    // The last line has no end, and is whole all the same.
+    intake.take(events(1..2).trim_end().as_bytes(), at(0)).unwrap();
+    let end = intake.finish(false, at(0)).unwrap();
+    assert_eq!(end, Acknowledged { events: 2, lines: 7 });
+    let (count, told) = intake.rejected();
+    assert_eq!(count, 4);
+    let lines: Vec<u64> = told.iter().map(|rejection| rejection.line).collect();
+    assert_eq!(lines, [3, 4, 5, 6]);
+    assert!(told[2].reason.contains("is of run"), "{told:?}");
+    assert!(told[3].reason.contains("longer than 4 MiB"), "{told:?}");
+}
+
+#[test]
+fn a_line_that_was_cut_off_is_not_taken_for_a_broken_one() {
+    let store = store();
+    let mut intake = Intake::new(run(&store));
+    let text = events(0..3);
+    intake.take(&text.as_bytes()[..text.len() - 20], at(0)).unwrap();
+    assert_eq!(intake.finish(true, at(0)).unwrap(), Acknowledged { events: 2, lines: 2 });
+    assert_eq!(intake.rejected().0, 0);
+    // Sent again from the start, the run has each event once.
+    let mut again = Intake::new(run(&store));
+    again.take(text.as_bytes(), at(1)).unwrap();
+    again.finish(false, at(1)).unwrap();
+    let report = run(&store).seal(&mut |_, _| {}, &|| false).unwrap();
+    assert_eq!((report.events, report.repeated, report.rejected), (3, 2, 0));
+}

@@ -1,0 +1,79 @@
+//! A run on one page, held against what the engine says of itself.
+
+use std::sync::Arc;
+
+use panoply_backtest::query::cache::Cache;
+use panoply_backtest::query::reader::SealedRun;
+use panoply_backtest::report::{Curve, Report, html};
+use panoply_backtest::run::RunHeader;
+use panoply_backtest::store::Store;
+
+use crate::helpers::{REAL, RUN_A};
+use crate::importers::{golden, imported, number, truth};
+
+fn report(store: &dyn Store, header: Option<RunHeader>) -> Report {
+    let record = store.runs().unwrap().remove(0);
+    let blobs = store.sealed(record.id).unwrap();
+    let run = SealedRun::open(record.id, blobs, Cache::new(1 << 20)).unwrap();
+    run.page(header.unwrap_or(record.header), &|| false).unwrap()
+}
+
+#[test]
+fn the_curve_and_its_deepest_fall_are_those_of_the_engine() {
+    let (store, _) = imported(&[&golden("trades.csv"), &golden("equity.csv")], "TEST");
+    let report = report(store.as_ref(), None);
+    let (figures, truth) = (&report.figures, truth("backtesting_py"));
+    assert_eq!(figures.curve, Curve::Equity);
+    assert!((figures.start - number(&truth["start"])).abs() < 1e-9);
+    assert!((figures.end - number(&truth["equityFinal"])).abs() < 1e-6);
+    let fall = figures.max_drawdown_percent.unwrap();
+    assert!((fall - number(&truth["maxDrawdownPercent"])).abs() < 1e-9, "{fall}");
+    assert!((figures.commissions - number(&truth["commissions"])).abs() < 1e-6);
+    let earned = figures.gross_profit + figures.gross_loss;
+    assert!((earned - number(&truth["realized"])).abs() < 1e-6, "{earned}");
+    assert_eq!(figures.open, 0);
+}
+
+#[test]
+fn trades_go_from_nothing_to_nothing_and_through_zero() {
+    let (store, _) = imported(&[&golden("nautilus.jsonl.zst")], "");
+    let report = report(store.as_ref(), None);
+    // Twelve positions were closed by the engine, which counts a turn as an end too.
+    assert_eq!(report.figures.trades, 12);
+    assert_eq!((report.figures.curve, report.figures.open), (Curve::Pnl, 0));
+    let truth = truth("nautilus");
+    assert!((report.figures.end - number(&truth["balance"])).abs() < 0.005);
+    assert!((report.figures.start - number(&truth["start"])).abs() < 1e-9);
+}
+
+#[test]
+fn the_page_stands_alone_and_no_word_of_the_log_becomes_markup() {
+    let store: Arc<dyn Store> = REAL.clone();
+    let name = "<script>alert('x')</script>".to_owned();
+    let header = RunHeader { strategy_name: Some(name), ..RunHeader::default() };
+    let id = panoply_backtest::event::Guid::parse(RUN_A).unwrap();
+    let run = SealedRun::open(id, store.sealed(id).unwrap(), Cache::new(1 << 20)).unwrap();
+    let page = html::page(&run.page(header, &|| false).unwrap());
+    assert!(page.contains("&lt;script&gt;"), "{}", &page[..300]);
+    for forbidden in ["<script", "http:", "https:", "src=", "@import"] {
+        assert!(!page.contains(forbidden), "{forbidden}");
+    }
+    assert!(page.contains("<svg") && page.contains("prefers-color-scheme:dark"));
+    assert_eq!(page.matches("<table>").count(), 1);
+    assert!(page.ends_with("</html>\n"));
+}
+
+#[test]
+fn a_run_without_trades_has_a_page_too() {
+    let line = crate::helpers::line(
+        crate::helpers::OWN_RUN,
+        1,
+        "2025-01-01T00:00:00.000Z",
+        "RiskEvent",
+        "{}",
+        None,
+    );
+    let (store, _) = imported(&[line.as_bytes()], "");
+    let page = html::page(&report(store.as_ref(), None));
+    assert!(page.contains("No trade was closed."));
+}

@@ -1,0 +1,176 @@
+//! `panoply backtest import`: brings files of engines in and completes their runs.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use panoply_backtest::event::Guid;
+use panoply_backtest::import::format::Format;
+use panoply_backtest::import::mapped::Mapping;
+use panoply_backtest::import::{self, Import, Reading, Watch};
+use panoply_backtest::run::RunHeader;
+use panoply_backtest::store::Store;
+use panoply_backtest::timestamp::Timestamp;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::{Bar, failed, tell, unread};
+use crate::cli::{BacktestFormat, BacktestImport};
+use crate::failure::Failure;
+use crate::out::{Out, say};
+use crate::world;
+
+/// Runs it.
+pub(super) fn run(arguments: &BacktestImport, store: Arc<dyn Store>) -> Result<(), Failure> {
+    let (named, header) = described(arguments.run.as_deref())?;
+    let mapping = arguments.map.as_deref().map(mapping).transpose()?;
+    let readings: Vec<Reading<'_>> = arguments
+        .files
+        .iter()
+        .map(|file| reading(file, arguments.format, mapping.as_ref()))
+        .collect::<Result<_, _>>()?;
+    let own_names = readings.iter().all(|one| matches!(one, Reading::Known(Format::Native)));
+    let run = match named {
+        Some(run) => run,
+        // Native events name their runs themselves.
+        None if own_names => Guid::new(0),
+        None => run_of_content(&arguments.files)?,
+    };
+    let clock = world::clock();
+    let now = i64::try_from(clock.now().as_nanosecond()).unwrap_or(i64::MAX);
+    let monotonic = Arc::new(move || clock.monotonic());
+    let mut import = Import::new(store, named, header, Timestamp::from_nanos(now), monotonic);
+    for (file, reading) in arguments.files.iter().zip(&readings) {
+        let source = opened(file)?;
+        let size = source.metadata().map_or(0, |metadata| metadata.len());
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy();
+        let symbol = arguments.symbol.as_deref().unwrap_or(&stem);
+        let mut bar = Bar::new("reading");
+        let mut progress = |bytes| bar.show(bytes, size);
+        let mut watch = Watch { progress: &mut progress, stop: &|| false };
+        let source = BufReader::with_capacity(1 << 20, source);
+        let read = import::read(source, reading, run, symbol, &mut import, &mut watch);
+        bar.clear();
+        read.map_err(|error| Failure::work(format!("`{}`: {error}", file.display())))?;
+    }
+    complete(arguments, import)
+}
+
+/// The id and the description of the run, when a file tells them.
+fn described(file: Option<&Path>) -> Result<(Option<Guid>, RunHeader), Failure> {
+    let Some(file) = file else { return Ok((None, RunHeader::default())) };
+    let text = std::fs::read_to_string(file).map_err(|error| unread(file, &error))?;
+    let about = |what: String| Failure::usage(format!("`{}`: {what}", file.display()));
+    let json: Value =
+        serde_json::from_str(&text).map_err(|error| about(format!("not JSON: {error}")))?;
+    let run = match json.get("runId").and_then(Value::as_str) {
+        None => None,
+        Some(id) => {
+            Some(Guid::parse(id).ok_or_else(|| about(format!("`runId` is `{id}`, not a GUID")))?)
+        }
+    };
+    let header = serde_json::from_value(json).map_err(|error| about(error.to_string()))?;
+    Ok((run, header))
+}
+
+fn mapping(file: &Path) -> Result<Mapping, Failure> {
+    let text = std::fs::read_to_string(file).map_err(|error| unread(file, &error))?;
+    Mapping::parse(&text).map_err(|error| {
+        Failure::usage(format!("`{}`: {error}", file.display()))
+            .hint("see docs/packs/backtest.md for what a mapping says")
+    })
+}
+
+/// How a file is to be read. It is looked at before anything is written.
+fn reading<'a>(
+    file: &Path,
+    format: BacktestFormat,
+    mapping: Option<&'a Mapping>,
+) -> Result<Reading<'a>, Failure> {
+    let mut head = Vec::new();
+    opened(file)?.take(64 << 10).read_to_end(&mut head).map_err(|error| unread(file, &error))?;
+    if let Some(mapping) = mapping {
+        let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&head).trim_ascii_start();
+        let is_json = matches!(text.first(), Some(b'{' | b'['));
+        return Ok(if is_json {
+            Reading::MappedJsonl(mapping)
+        } else {
+            Reading::MappedCsv(mapping)
+        });
+    }
+    let format = match format {
+        BacktestFormat::Native => Format::Native,
+        BacktestFormat::Nautilus => Format::Nautilus,
+        BacktestFormat::Freqtrade => Format::Freqtrade,
+        BacktestFormat::Lean => Format::Lean,
+        BacktestFormat::BacktestingPy => Format::BacktestingPy,
+        BacktestFormat::Stocksharp => Format::StockSharp,
+        BacktestFormat::Auto => Format::detect(&head).map_err(|seen| {
+            let known: Vec<&str> = Format::ALL.iter().map(|format| format.as_str()).collect();
+            Failure::usage(format!("`{}` is in no known format: {seen}", file.display())).hint(
+                format!(
+                    "name one of {} with --format, or say which column is what with --map",
+                    known.join(", ")
+                ),
+            )
+        })?,
+    };
+    Ok(Reading::Known(format))
+}
+
+/// A run for files that name none: the same files always give the same one, so that nothing is
+/// imported twice.
+fn run_of_content(files: &[std::path::PathBuf]) -> Result<Guid, Failure> {
+    /// The space of names for runs made so; drawn once.
+    const SPACE: Guid = Guid::new(0x6f1c_2a57_3f0b_4d0e_9a55_70e2_6f3a_b0c1);
+    let mut hash = Sha256::new();
+    for file in files {
+        let mut source = BufReader::with_capacity(1 << 20, opened(file)?);
+        loop {
+            let bytes = source.fill_buf().map_err(|error| unread(file, &error))?;
+            if bytes.is_empty() {
+                break;
+            }
+            hash.update(bytes);
+            let read = bytes.len();
+            source.consume(read);
+        }
+        hash.update([0]);
+    }
+    let digits: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    Ok(Guid::named(SPACE, &digits))
+}
+
+fn opened(file: &Path) -> Result<File, Failure> {
+    File::open(file).map_err(|error| unread(file, &error))
+}
+
+fn complete(arguments: &BacktestImport, mut import: Import) -> Result<(), Failure> {
+    let acknowledged = import.acknowledge().map_err(failed)?;
+    for (line, reason) in import.homeless() {
+        say(format_args!("line {line}: {reason}"));
+    }
+    if acknowledged.is_empty() {
+        return Err(Failure::work("no line gave an event, so there is no run"));
+    }
+    if arguments.open {
+        for (id, events) in acknowledged {
+            say(format_args!("run {id} is open with {events} events"));
+        }
+        return Ok(());
+    }
+    let mut bar = Bar::new("sealing");
+    let sealed =
+        import.seal(&mut |done, total| bar.show(done, total), &|| false).map_err(failed)?;
+    bar.clear();
+    let mut out = Out::new();
+    for (id, report) in &sealed {
+        if arguments.json {
+            out.json(&json!({"runId": id.to_string(), "report": report}))?;
+        } else {
+            tell(&mut out, *id, report)?;
+        }
+    }
+    out.finish()
+}

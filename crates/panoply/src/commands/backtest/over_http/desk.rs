@@ -1,0 +1,243 @@
+//! Who may write to which run, one at a time, and what those hear who may not.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::Json;
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use panoply_backtest::error::LogError;
+use panoply_backtest::event::Guid;
+use panoply_backtest::store::Store;
+use panoply_backtest::timestamp::Timestamp;
+use panoply_contract::audit::{Audit, AuditEntry, AuditLog, Fingerprint, Status};
+use panoply_contract::clock::Clock;
+use panoply_contract::context::Caller;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+/// Streams at a time; each may hold a batch of 8 MiB and a line of 4 MiB.
+const MOST_STREAMS: usize = 32;
+
+/// Where runs are taken in.
+pub(crate) struct Desk {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) audit: Arc<dyn AuditLog>,
+    pub(crate) stop: CancellationToken,
+    /// Why nothing is taken, if nothing is.
+    pub(crate) shut: Option<&'static str>,
+    pub(crate) writing: Arc<Mutex<BTreeSet<Guid>>>,
+}
+
+/// The right to write to a run, until it is dropped.
+pub(crate) struct Turn {
+    id: Guid,
+    writing: Arc<Mutex<BTreeSet<Guid>>>,
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+    }
+}
+
+impl Desk {
+    /// The run that a caller may change.
+    pub(super) fn admit(
+        &self,
+        caller: &Caller,
+        permission: &str,
+        id: &str,
+    ) -> Result<Guid, Refusal> {
+        let id = self.allow(caller, permission, id)?;
+        if let Some(why) = self.shut {
+            return Err(Refusal::new(StatusCode::FORBIDDEN, "READ_ONLY", why.to_owned()));
+        }
+        self.audit.ready().map_err(|error| {
+            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_READY", error.message).later()
+        })?;
+        Ok(id)
+    }
+
+    /// The run that a caller may look at.
+    pub(super) fn allow(
+        &self,
+        caller: &Caller,
+        permission: &str,
+        id: &str,
+    ) -> Result<Guid, Refusal> {
+        if !caller.grants.allow(permission) {
+            let said = format!("this needs the permission `{permission}`");
+            return Err(Refusal::new(StatusCode::FORBIDDEN, "FORBIDDEN", said));
+        }
+        Guid::parse(id).ok_or_else(|| {
+            let shown: String = id.chars().take(60).collect();
+            Refusal::invalid(format!("`{shown}` is not a GUID"))
+        })
+    }
+
+    /// The right to write to a run, when nobody else does.
+    pub(super) fn turn(&self, id: Guid) -> Result<Turn, Refusal> {
+        let mut writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        if writing.len() >= MOST_STREAMS {
+            let said = format!("{MOST_STREAMS} runs are being written already");
+            return Err(Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "BUSY", said).later());
+        }
+        if !writing.insert(id) {
+            return Err(Refusal::other_writer());
+        }
+        Ok(Turn { id, writing: Arc::clone(&self.writing) })
+    }
+
+    pub(super) fn now(&self) -> Timestamp {
+        let nanos = self.clock.now().as_nanosecond();
+        Timestamp::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
+    }
+
+    /// Writes the request into the audit log. What changed data is answered only afterwards.
+    pub(super) async fn record(
+        &self,
+        caller: &Caller,
+        what: &str,
+        id: Guid,
+        input: &Value,
+        error_code: Option<&str>,
+    ) -> Result<(), Refusal> {
+        let input = json!({"runId": id.to_string(), "input": input});
+        let failed = |error: panoply_contract::error::ToolError| {
+            Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "AUDIT_FAILED", error.message)
+        };
+        let (fingerprint, _) = Fingerprint::of(&input).map_err(failed)?;
+        let status = if error_code.is_none() { Status::Ok } else { Status::Error };
+        let audit = Audit {
+            in_hash: fingerprint.hex(),
+            out_hash: fingerprint.hex(),
+            latency_ms: 0,
+            seed: fingerprint.seed(),
+            status,
+        };
+        let entry = AuditEntry {
+            at: self.clock.now(),
+            tool: format!("backtest/runs {what}"),
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            partition: caller.partition.clone(),
+            agent_id: "http".to_owned(),
+            trace_id: uuid::Uuid::new_v4().to_string(),
+            audit,
+            error_code: error_code.map(str::to_owned),
+            mutation: true,
+        };
+        self.audit.append(entry).await.map_err(failed)
+    }
+}
+
+/// Work on the store, off the threads that serve.
+pub(super) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, LogError> + Send + 'static,
+) -> Result<T, Refusal> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done.map_err(Refusal::from),
+        Err(error) => {
+            tracing::error!(%error, "work on a run failed");
+            let said = "the work on this run failed".to_owned();
+            Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "DATABASE_ERROR", said))
+        }
+    }
+}
+
+/// Why a request is not done.
+#[derive(Debug)]
+pub(super) struct Refusal {
+    status: StatusCode,
+    code: &'static str,
+    message: String,
+    hint: Option<&'static str>,
+    later: bool,
+}
+
+impl Refusal {
+    pub(super) const fn new(status: StatusCode, code: &'static str, message: String) -> Self {
+        Self { status, code, message, hint: None, later: false }
+    }
+
+    pub(super) fn invalid(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "INVALID_PARAMETER", message.into())
+    }
+
+    pub(super) fn not_found(id: Guid) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "RUN_NOT_FOUND", format!("there is no run `{id}`"))
+            .hint("make it with PUT /backtest/runs/{id}")
+    }
+
+    pub(super) fn coding(coding: &str) -> Self {
+        let shown: String = coding.chars().take(40).collect();
+        let said = format!("events are taken as they are, not coded as `{shown}`");
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "INVALID_PARAMETER", said)
+    }
+
+    pub(super) fn stopping() -> Self {
+        let said = "the server is ending".to_owned();
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "STOPPING", said)
+            .hint("send again, to the server that comes next, what was not acknowledged")
+            .later()
+    }
+
+    fn other_writer() -> Self {
+        let said = "another request is writing to this run".to_owned();
+        Self::new(StatusCode::CONFLICT, "RUN_BUSY", said)
+            .hint("wait until it has ended; one stream writes to a run at a time")
+            .later()
+    }
+
+    const fn hint(mut self, hint: &'static str) -> Self {
+        self.hint = Some(hint);
+        self
+    }
+
+    const fn later(mut self) -> Self {
+        self.later = true;
+        self
+    }
+
+    pub(super) const fn code(&self) -> &'static str {
+        self.code
+    }
+
+    /// The published shape of errors, with more details.
+    pub(super) fn json(&self, mut details: Value) -> Value {
+        if let (Some(hint), Some(details)) = (self.hint, details.as_object_mut()) {
+            details.insert("hint".to_owned(), hint.into());
+        }
+        json!({"error": {"code": self.code, "message": self.message, "details": details}})
+    }
+
+    pub(super) fn into_response(self) -> Response {
+        let mut response = (self.status, Json(self.json(json!({})))).into_response();
+        if self.later {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}
+
+impl From<LogError> for Refusal {
+    fn from(error: LogError) -> Self {
+        match &error {
+            LogError::UnknownRun(id) => Self::not_found(*id),
+            LogError::WrongStatus { .. } => {
+                Self::new(StatusCode::CONFLICT, "RUN_COMPLETED", error.to_string())
+                    .hint("a completed run takes no more events; use another id")
+            }
+            LogError::OtherWriter => Self::other_writer(),
+            LogError::Stopped => Self::stopping(),
+            LogError::TooManyEvents => Self::invalid(error.to_string()),
+            LogError::Damaged(_) | LogError::Store(_) | LogError::Source(_) => {
+                tracing::error!(error = %error, "a run could not be written");
+                let said = "the run could not be written".to_owned();
+                Self::new(StatusCode::INTERNAL_SERVER_ERROR, "DATABASE_ERROR", said)
+                    .hint("send again what was not acknowledged")
+            }
+        }
+    }
+}

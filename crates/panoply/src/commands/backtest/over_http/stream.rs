@@ -1,0 +1,164 @@
+//! One stream of events into a run: lines in, acknowledgements out, in bounded memory.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::header;
+use axum::response::Response;
+use futures::StreamExt as _;
+use panoply_backtest::error::LogError;
+use panoply_backtest::ingest::OpenRun;
+use panoply_backtest::intake::{Acknowledged, Intake};
+use panoply_contract::context::Caller;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::desk::{Desk, Refusal, Turn, blocking};
+
+/// How often a batch that waits is looked at.
+const TICK: Duration = Duration::from_secs(1);
+/// A stream on which nothing comes for so long is ended: it keeps others from the run.
+const SILENCE: Duration = Duration::from_secs(600);
+/// Acknowledgements that wait for a client which does not read; later ones say the same and more.
+const MOST_WAITING: usize = 16;
+
+/// How a stream ended.
+enum End {
+    /// With its last byte.
+    Whole,
+    /// The connection broke, or nothing came any more.
+    Cut,
+    /// The server is ending.
+    Stopping,
+    /// It could not be written.
+    Failed(Refusal),
+}
+
+/// Takes the stream in, and replies while it does.
+pub(super) fn reply(
+    desk: Arc<Desk>,
+    caller: Caller,
+    run: OpenRun,
+    body: Body,
+    turn: Turn,
+) -> Response {
+    let (lines, replies) = mpsc::channel::<Bytes>(MOST_WAITING);
+    tokio::spawn(take_in(desk, caller, run, body, turn, lines));
+    let replies = futures::stream::unfold(replies, |mut replies| async {
+        let line = replies.recv().await?;
+        Some((Ok::<_, Infallible>(line), replies))
+    });
+    let mut response = Response::new(Body::from_stream(replies));
+    let kind = header::HeaderValue::from_static("application/x-ndjson");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    response
+}
+
+async fn take_in(
+    desk: Arc<Desk>,
+    caller: Caller,
+    run: OpenRun,
+    body: Body,
+    turn: Turn,
+    lines: mpsc::Sender<Bytes>,
+) {
+    let id = run.id();
+    let mut told = Acknowledged { events: run.acknowledged(), lines: 0 };
+    let (end, intake) = pump(&desk, Intake::new(run), body, &lines, &mut told).await;
+    let was_cut = !matches!(end, End::Whole);
+    let now = desk.clock.monotonic();
+    let mut rejected = (0, Value::Array(Vec::new()));
+    let mut refusal = match end {
+        End::Whole | End::Cut => None,
+        End::Stopping => Some(Refusal::stopping()),
+        End::Failed(refusal) => Some(refusal),
+    };
+    // What came whole is kept, even when the connection broke after it.
+    if let Some(mut intake) = intake {
+        let finished = blocking(move || {
+            let acknowledged = intake.finish(was_cut, now)?;
+            let (count, told) = intake.rejected();
+            Ok((acknowledged, (count, json!(told))))
+        });
+        match finished.await {
+            Ok((acknowledged, lines)) => (told, rejected) = (acknowledged, lines),
+            Err(failed) => refusal = Some(failed),
+        }
+    }
+    drop(turn);
+    let summary = json!({"acknowledgedEvents": told.events, "acknowledgedLines": told.lines});
+    let code = refusal.as_ref().map(Refusal::code);
+    if let Err(unrecorded) = desk.record(&caller, "events", id, &summary, code).await {
+        refusal = refusal.or(Some(unrecorded));
+    }
+    let last = match refusal {
+        Some(refusal) => refusal.json(summary),
+        None => json!({
+            "acknowledgedEvents": told.events, "acknowledgedLines": told.lines,
+            "rejected": rejected.0, "rejectedLines": rejected.1, "complete": true,
+        }),
+    };
+    // Nobody may be there any more.
+    let _ = lines.send(line(&last)).await;
+}
+
+/// Moves pieces of the body into the intake until the body ends.
+async fn pump(
+    desk: &Arc<Desk>,
+    mut intake: Intake,
+    body: Body,
+    lines: &mpsc::Sender<Bytes>,
+    told: &mut Acknowledged,
+) -> (End, Option<Intake>) {
+    let mut pieces = body.into_data_stream();
+    let mut heard = desk.clock.monotonic();
+    loop {
+        let next = tokio::select! {
+            () = desk.stop.cancelled() => return (End::Stopping, Some(intake)),
+            next = tokio::time::timeout(TICK, pieces.next()) => next,
+        };
+        let now = desk.clock.monotonic();
+        let piece = match next {
+            Ok(None) => return (End::Whole, Some(intake)),
+            Ok(Some(Err(_))) => return (End::Cut, Some(intake)),
+            Ok(Some(Ok(piece))) => {
+                heard = now;
+                Some(piece)
+            }
+            Err(_) if now.saturating_sub(heard) >= SILENCE => return (End::Cut, Some(intake)),
+            Err(_) => None,
+        };
+        let worked = blocking(move || {
+            let taken: Result<Option<Acknowledged>, LogError> = match piece {
+                Some(piece) => intake.take(&piece, now),
+                None => intake.tick(now),
+            };
+            Ok((intake, taken))
+        });
+        let taken = match worked.await {
+            Ok((returned, taken)) => {
+                intake = returned;
+                taken
+            }
+            // The intake is lost with its thread; what was not acknowledged is sent again.
+            Err(refusal) => return (End::Failed(refusal), None),
+        };
+        match taken {
+            Ok(None) => {}
+            Ok(Some(acknowledged)) => {
+                *told = acknowledged;
+                let said =
+                    json!({"acknowledgedEvents": told.events, "acknowledgedLines": told.lines});
+                // A client that does not read misses some; the last line says it all.
+                let _ = lines.try_send(line(&said));
+            }
+            Err(error) => return (End::Failed(error.into()), None),
+        }
+    }
+}
+
+fn line(value: &Value) -> Bytes {
+    Bytes::from(format!("{value}\n"))
+}

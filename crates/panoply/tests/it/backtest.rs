@@ -1,0 +1,91 @@
+//! `panoply backtest`: files of engines, and runs on one page.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::place::{Place, Said};
+
+fn golden(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../panoply-backtest/tests/golden").join(name)
+}
+
+fn imported(said: &Said) -> (String, Value) {
+    let json = said.json();
+    (json["runId"].as_str().unwrap().to_owned(), json["report"].clone())
+}
+
+#[test]
+fn the_format_of_a_file_is_found_out() {
+    let place = Place::new();
+    let import = |files: &[&Path]| {
+        let mut arguments = vec!["backtest", "import", "--json"];
+        arguments.extend(files.iter().map(|file| file.to_str().unwrap()));
+        place.run(&arguments)
+    };
+    let (trades, equity, freqtrade) =
+        (golden("trades.csv"), golden("equity.csv"), golden("freqtrade.zip"));
+    let (run, report) = imported(&import(&[&trades, &equity]));
+    assert_eq!((&report["events"], &report["rejected"]), (&json!(142 * 6 + 240), &json!(0)));
+    let (_, report) = imported(&import(&[&freqtrade]));
+    assert_eq!(report["events"], json!(82 * 3 + 2));
+    let again = import(&[&trades, &equity]);
+    assert_eq!(again.status, Some(1), "the same files are the same run: {again:?}");
+    assert!(again.err.contains("is completed"), "{}", again.err);
+    // The sample's own lines, and back.
+    let exported = place.path("lines.jsonl");
+    place.run(&["backtest", "export", &run, "--out", exported.to_str().unwrap()]).good();
+    place.run(&["backtest", "delete", &run]).good();
+    let (native, report) = imported(&import(&[&exported]));
+    assert_eq!((native, &report["events"]), (run, &json!(142 * 6 + 240)));
+}
+
+#[test]
+fn a_file_in_no_known_format_says_what_was_seen_and_what_is_known() {
+    let place = Place::new();
+    let file = place.file("odd.csv", "when,what\n1,2\n");
+    let refused = place.run(&["backtest", "import", file.to_str().unwrap()]);
+    assert_eq!(refused.status, Some(2), "{refused:?}");
+    for expected in [
+        "a table with the columns when,what",
+        "native, nautilus, freqtrade, lean, backtesting-py, stocksharp",
+        "--map",
+    ] {
+        assert!(refused.err.contains(expected), "{expected}: {}", refused.err);
+    }
+    place.file("map.json", r#"{"timestamp": {"column": "when", "unit": "s"}, "eventType": {"value": "RiskEvent"}, "properties": {"RiskType": "what"}}"#);
+    let mapped = place.run(&["backtest", "import", "odd.csv", "--map", "map.json", "--json"]);
+    assert_eq!(imported(&mapped).1["events"], 1, "{mapped:?}");
+    place.file("map.json", r#"{"timestamp": "when"}"#);
+    let wrong = place.run(&["backtest", "import", "odd.csv", "--map", "map.json"]);
+    assert_eq!(wrong.status, Some(2));
+    assert!(wrong.err.contains("missing field `eventType`"), "{}", wrong.err);
+    let both =
+        place.run(&["backtest", "import", "odd.csv", "--map", "map.json", "--format", "lean"]);
+    assert_eq!(both.status, Some(2), "{both:?}");
+}
+
+#[test]
+fn a_report_is_a_table_figures_or_a_page() {
+    let place = Place::new();
+    let (trades, equity) = (golden("trades.csv"), golden("equity.csv"));
+    let said = place.run(&[
+        "backtest",
+        "import",
+        "--json",
+        trades.to_str().unwrap(),
+        equity.to_str().unwrap(),
+    ]);
+    let (run, _) = imported(&said);
+    let figures = place.run(&["backtest", "report", &run, "--json"]).json();
+    let truth: Value =
+        serde_json::from_slice(&std::fs::read(golden("backtesting_py.truth.json")).unwrap())
+            .unwrap();
+    let fall = figures["maxDrawdownPercent"].as_f64().unwrap();
+    assert!((fall - truth["maxDrawdownPercent"].as_f64().unwrap()).abs() < 1e-9, "{figures}");
+    assert!(place.run(&["backtest", "report", &run]).good().contains("deepest fall"));
+    place.run(&["backtest", "report", &run, "--html", "page.html"]).good();
+    assert!(place.read("page.html").contains("<svg"));
+    let again = place.run(&["backtest", "report", &run, "--html", "page.html"]);
+    assert_eq!(again.status, Some(2), "nobody's page is overwritten: {again:?}");
+}

@@ -1,0 +1,99 @@
+"""Real engines run a strategy; what we import from them agrees with the engines' own books."""
+
+import json
+import pathlib
+import subprocess
+import tempfile
+import uuid
+
+import engines
+import server
+
+
+def main() -> None:
+    given = server.arguments()
+    with server.home() as environment, tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        run = lambda *words: subprocess.run([given.panoply, *words], env=environment, check=True, capture_output=True, text=True).stdout
+        judge = Judge(run)
+        judge.backtesting_py(engines.backtesting_py(folder), folder)
+        judge.nautilus(engines.nautilus(folder), folder)
+
+
+class Judge:
+    def __init__(self, panoply):
+        self.panoply = panoply
+
+    def imported(self, *files: pathlib.Path) -> str:
+        said = json.loads(self.panoply("backtest", "import", "--json", "--symbol", "TEST", *map(str, files)))
+        report = said["report"]
+        clean = (report["rejected"], report["errors"], report["warnings"]) == (0, 0, 0)
+        server.expect(clean, f"{files[0].name}: {report['events']} events, none rejected or flawed")
+        return said["runId"]
+
+    def ask(self, tool: str, **arguments) -> dict:
+        return json.loads(self.panoply("call", tool, json.dumps(arguments), "--json"))
+
+    def count(self, run: str, kind: str) -> int:
+        return self.ask("get_events_by_type", runId=run, eventType=kind, pageSize=1)["metadata"]["totalCount"]
+
+    def backtesting_py(self, truth: dict, folder: pathlib.Path) -> None:
+        run = self.imported(folder / "trades.csv", folder / "equity.csv")
+        server.expect(self.count(run, "TradeExecution") == 2 * truth["trades"], f"backtesting.py: {truth['trades']} trades, each in and out")
+        for moment in truth["moments"]:
+            held = self.ask("get_state_snapshot", runId=run, timestamp=moment["time"] + "Z")["state"]["positions"][0]
+            same = near(held["quantity"], moment["quantity"], 1e-9) and near(held["realizedPnL"], moment["realized"], 1e-6)
+            if not same:
+                raise SystemExit(f"FAILED: at {moment['time']} the engine held {moment}, we say {held}")
+        print(f"ok: backtesting.py: position and realized profit agree at {len(truth['moments'])} moments")
+        figures = json.loads(self.panoply("backtest", "report", run, "--json"))
+        server.expect(near(figures["end"], truth["equityFinal"], 1e-6), f"backtesting.py: final equity is {truth['equityFinal']:.2f}")
+        server.expect(near(figures["maxDrawdownPercent"], truth["maxDrawdownPercent"], 1e-9), f"backtesting.py: deepest fall is {truth['maxDrawdownPercent']:.4f} %")
+        self.books_agree(run, "backtesting.py")
+
+    def nautilus(self, truth: dict, folder: pathlib.Path) -> None:
+        run = self.imported(folder / "nautilus.jsonl")
+        counted = {"fills": self.count(run, "TradeExecution"), "rejected": self.count(run, "OrderRejection")}
+        for name, status in {"orders": "Placed", "cancelled": "Cancelled", "expired": "Expired"}.items():
+            counted[name] = self.changes(run, status)
+        expected = {name: truth[name] for name in counted}
+        server.expect(counted == expected, f"nautilus_trader: {expected} {counted if counted != expected else ''}")
+        for moment in truth["moments"]:
+            state = self.ask("get_state_snapshot", runId=run, timestamp=moment["time"], securitySymbol=moment["symbol"])["state"]
+            held = sum(position["quantity"] for position in state["positions"])
+            orders = [order["orderId"] for order in state["activeOrders"]]
+            open_orders = [str(uuid.uuid5(uuid.UUID(run), f"order {order}")) for order in moment["openOrders"]]
+            if held != float(moment["quantity"]) or orders != open_orders:
+                raise SystemExit(f"FAILED: at {moment['time']} the engine had {moment}, we say {state}")
+        print(f"ok: nautilus_trader: position and open orders agree at {len(truth['moments'])} moments")
+        balance = self.books_agree(run, "nautilus_trader")["balance"]
+        server.expect(near(balance["last"], float(truth["balance"]), 1e-9), f"nautilus_trader: the balance is {truth['balance']}")
+        end = self.ask("get_state_snapshot", runId=run, timestamp="2024-02-01T00:00:00Z")["state"]["pnl"]["realized"]
+        earned = float(truth["balance"]) - float(truth["start"])
+        server.expect(near(end, earned, 0.005), f"nautilus_trader: realized {earned:.2f}")
+        fees = self.ask("aggregate_metrics", runId=run, eventType="TradeExecution", propertyPath="$.Commission", aggregations=["sum"])
+        server.expect(near(fees["aggregations"]["sum"], float(truth["commissions"]), 1e-9), f"nautilus_trader: commissions {truth['commissions']}")
+
+    def changes(self, run: str, status: str) -> int:
+        """How many orders were once in this state."""
+        found, page = 0, 0
+        while True:
+            reply = self.ask("get_events_by_type", runId=run, eventType="StateChange", pageSize=1000, pageIndex=page, fields=["OrderStatus"])
+            found += sum(event.get("properties", {}).get("OrderStatus") == status for event in reply["events"])
+            if not reply["metadata"]["hasMore"]:
+                return found
+            page += 1
+
+    def books_agree(self, run: str, engine: str) -> dict:
+        books = self.ask("reconcile_run", runId=run)
+        server.expect(books["agrees"], f"{engine}: fills, positions and balance agree {books['firstParting'] or ''}")
+        return {balance["what"]: balance for balance in books["balances"]}
+
+
+def near(ours, theirs: float, tolerance: float) -> bool:
+    """A number that no double holds exactly is a text in our replies."""
+    return abs(float(ours) - theirs) <= tolerance
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""Two real engines run a small strategy on seeded prices, and tell what is in their books.
+
+Each function writes the files that a user of the engine has, and returns the engine's own truth:
+counts, and what it held and owned at several moments. `python engines.py FOLDER` keeps both.
+"""
+
+import datetime
+import json
+import pathlib
+import random
+import sys
+
+
+def walk(seed: int, start: float, steps: int, spread: float):
+    """Bars of a random walk: open, high, low, close."""
+    dice, price = random.Random(seed), start
+    for _ in range(steps):
+        opening, price = price, price + dice.gauss(0, spread)
+        edges = abs(dice.gauss(0, spread / 3)), abs(dice.gauss(0, spread / 3))
+        yield opening, max(opening, price) + edges[0], min(opening, price) - edges[1], price
+
+
+def backtesting_py(folder: pathlib.Path) -> dict:
+    import pandas
+    from backtesting import Backtest, Strategy
+
+    truth = []
+
+    class Scales(Strategy):
+        """Goes in and out in parts, on both sides, so that several trades are open at a time."""
+
+        def init(self):
+            self.dice = random.Random(7)
+
+        def next(self):
+            if self.dice.random() < 0.3:
+                side = self.buy if self.dice.random() < 0.5 else self.sell
+                side(size=self.dice.randrange(5, 40), tag=self.dice.choice(["calm", "brave"]))
+            if len(self.data) % 9 == 0:
+                self.position.close(0.5)
+            if len(self.data) % 10 == 5:
+                closed = sum(trade.pl for trade in self.closed_trades)
+                truth.append({"time": self.data.index[-1].isoformat(), "quantity": int(self.position.size), "realized": closed})
+
+    index = pandas.date_range("2024-01-01", periods=240, freq="D")
+    bars = pandas.DataFrame(walk(3, 100.0, 240, 2.0), columns=["Open", "High", "Low", "Close"], index=index)
+    test = Backtest(bars, Scales, cash=100_000, commission=0.002, margin=0.5, finalize_trades=True)
+    stats = test.run()
+    stats._trades.to_csv(folder / "trades.csv")
+    stats._equity_curve.to_csv(folder / "equity.csv")
+    return {
+        "trades": int(stats["# Trades"]),
+        "commissions": float(stats["Commissions [$]"]),
+        "equityFinal": float(stats["Equity Final [$]"]),
+        "maxDrawdownPercent": -float(stats["Max. Drawdown [%]"]),
+        "start": 100_000,
+        "realized": float(stats._trades["PnL"].sum()),
+        "moments": truth,
+    }
+
+
+def nautilus(folder: pathlib.Path) -> dict:
+    from decimal import Decimal
+
+    import pandas
+    from nautilus_trader.backtest.engine import BacktestEngine, BacktestEngineConfig
+    from nautilus_trader.config import LoggingConfig, StrategyConfig
+    from nautilus_trader.model.currencies import USD
+    from nautilus_trader.model.data import Bar, BarType
+    from nautilus_trader.model.enums import AccountType, OmsType, OrderSide, OrderStatus, TimeInForce
+    from nautilus_trader.model.identifiers import Venue
+    from nautilus_trader.model.objects import Money, Price, Quantity
+    from nautilus_trader.test_kit.providers import TestInstrumentProvider
+    from nautilus_trader.trading.strategy import Strategy
+
+    venue, events, truth = Venue("SIM"), [], []
+    log = lambda event: events.append(type(event).to_dict(event))
+    names = {}
+
+    class Busy(Strategy):
+        """Sends orders of every kind, some of which are refused, cancelled or run out."""
+
+        def __init__(self, instrument, bar_type, seed):
+            super().__init__(StrategyConfig(strategy_id=f"BUSY-{seed}", order_id_tag=f"{seed}"))
+            self.instrument, self.bar_type, self.dice, self.bars = instrument, bar_type, random.Random(seed), 0
+
+        def on_start(self):
+            self.subscribe_bars(self.bar_type)
+            self.clock.set_timer("truth", datetime.timedelta(hours=9), start_time=pandas.Timestamp("2024-01-01T04:30Z"), callback=self.look)
+
+        def look(self, _):
+            truth.append({
+                "time": self.clock.utc_now().isoformat(), "symbol": names[self.instrument.id],
+                "quantity": str(self.portfolio.net_position(self.instrument.id)),
+                "balance": str(self.portfolio.account(venue).balance_total(USD).as_decimal()),
+                "openOrders": [order.client_order_id.value for order in self.cache.orders_open(instrument_id=self.instrument.id)],
+            })
+
+        def on_bar(self, bar):
+            log(bar)
+            self.bars += 1
+            if self.bars % 7 == 0:
+                self.cancel_all_orders(self.instrument.id)
+            if self.bars % 3:
+                return
+            make, close = self.order_factory, bar.close.as_decimal()
+            side = OrderSide.BUY if self.dice.random() < 0.5 else OrderSide.SELL
+            quantity = self.instrument.make_qty(self.dice.choice([10_000, 20_000, 50_000]))
+            away = Decimal("0.0008") * (1 if side == OrderSide.BUY else -1)
+            price = lambda offset: self.instrument.make_price(close + offset)
+            kind = self.dice.randrange(4)
+            if kind == 0:
+                order = make.market(self.instrument.id, side, quantity)
+            elif kind == 1:
+                order = make.limit(self.instrument.id, side, quantity, price(-away))
+            elif kind == 2:
+                order = make.limit(self.instrument.id, side, quantity, price(away), post_only=True)
+            else:
+                expiry = self.clock.utc_now() + datetime.timedelta(hours=5)
+                order = make.stop_market(self.instrument.id, side, quantity, price(away), time_in_force=TimeInForce.GTD, expire_time=expiry)
+            self.submit_order(order)
+
+        def on_stop(self):
+            self.cancel_all_orders(self.instrument.id)
+            self.close_all_positions(self.instrument.id)
+
+    engine = BacktestEngine(BacktestEngineConfig(logging=LoggingConfig(bypass_logging=True)))
+    engine.add_venue(venue, OmsType.NETTING, AccountType.MARGIN, base_currency=USD, starting_balances=[Money(1_000_000, USD)])
+    # Not the strategies' own handler: it hears nothing of what happens when they stop.
+    for topic in ("events.account*", "events.order*", "events.position*"):
+        engine.kernel.msgbus.subscribe(topic, log)
+    for seed, symbol in enumerate(["EUR/USD", "GBP/USD"]):
+        instrument = TestInstrumentProvider.default_fx_ccy(symbol, venue)
+        names[instrument.id] = symbol
+        engine.add_instrument(instrument)
+        bar_type = BarType.from_str(f"{instrument.id}-1-HOUR-MID-EXTERNAL")
+        begin, hour = pandas.Timestamp("2024-01-01T01:00Z").value, 3600 * 10**9
+        engine.add_data([
+            Bar(bar_type, *(Price(value, 5) for value in bar), Quantity(1_000_000, 0), begin + place * hour, begin + place * hour)
+            for place, bar in enumerate(walk(seed, 1.1, 120, 0.001))
+        ])
+        engine.add_strategy(Busy(instrument, bar_type, seed))
+    engine.run()
+    orders = engine.kernel.cache.orders()
+    account = engine.kernel.cache.account_for_venue(venue)
+    count = lambda *states: sum(order.status in states for order in orders)
+    (folder / "nautilus.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    return {
+        "orders": len(orders),
+        "fills": sum(len(order.trade_ids) for order in orders),
+        "rejected": count(OrderStatus.REJECTED, OrderStatus.DENIED),
+        "cancelled": count(OrderStatus.CANCELED),
+        "expired": count(OrderStatus.EXPIRED),
+        "commissions": str(account.commissions()[USD].as_decimal()),
+        "start": "1000000.00",
+        "balance": str(account.balance_total(USD).as_decimal()),
+        "positions": {symbol: str(engine.kernel.portfolio.net_position(id)) for id, symbol in names.items()},
+        "moments": truth,
+    }
+
+
+if __name__ == "__main__":
+    place = pathlib.Path(sys.argv[1])
+    for name, engine in {"backtesting_py": backtesting_py, "nautilus": nautilus}.items():
+        (place / f"{name}.truth.json").write_text(json.dumps(engine(place), indent=1) + "\n")
