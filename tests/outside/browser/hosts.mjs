@@ -2,7 +2,7 @@
 // Whatever leaves the page, and whatever it complains about, is written down.
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
@@ -11,7 +11,8 @@ const CHATGPT = "http://chatgpt.test/";
 /** What the standard gives a page that asks for nothing: inline code and no network. */
 const POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:";
 
-export async function prepare(nodeFolder) {
+export async function prepare(folder) {
+  const nodeFolder = resolve(folder);
   const require = createRequire(join(nodeFolder, "package.json"));
   const { chromium } = require("playwright-core");
   const esbuild = require("esbuild");

@@ -34,13 +34,15 @@ export function server(base) {
   return { base, rpc, call: (name, input) => rpc("tools/call", { name, arguments: input }) };
 }
 
-/** A figure as people write it, made without the code under judgement. */
+/** A figure as people write it, made without the code under judgement: half a unit goes up, by
+ * the digits of the reply and not by those of the nearest double. */
 export function written(value, digits, sign = false) {
-  const [whole, part] = Math.abs(value).toFixed(digits).split(".");
-  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ",");
-  const isZero = Number(Math.abs(value).toFixed(digits)) === 0;
-  const front = value < 0 && !isZero ? "−" : sign && !isZero ? "+" : value < 0 ? "−" : "";
-  return front + grouped + (part ? `.${part}` : "");
+  const [whole, part = ""] = String(Math.abs(value)).split(".");
+  const kept = BigInt(whole + part.slice(0, digits).padEnd(digits, "0")) + (Number(part[digits] ?? 0) >= 5 ? 1n : 0n);
+  const text = String(kept).padStart(digits + 1, "0");
+  const front = text.slice(0, text.length - digits).replace(/\B(?=(\d{3})+$)/g, ",");
+  const mark = value < 0 ? "−" : sign && kept > 0n ? "+" : "";
+  return mark + front + (digits ? `.${text.slice(-digits)}` : "");
 }
 
 const MONTHS = { en: "Jan Feb Mar Apr May Jun Jul Aug Sept Oct Nov Dec".split(" "), th: "ม.ค. ก.พ. มี.ค. เม.ย. พ.ค. มิ.ย. ก.ค. ส.ค. ก.ย. ต.ค. พ.ย. ธ.ค.".split(" ") };

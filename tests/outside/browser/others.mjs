@@ -13,6 +13,8 @@ export const pages = [
   { page: "noema-forecast", tool: "forecast-reviews", input: { days: 7 }, expect: forecast, then: month, wordless: true },
   { page: "backtest-run", tool: "describe_run", input: { runId: RUN }, expect: run, then: trades },
   { page: "backtest-run", tool: "get_context", input: { runId: RUN, eventId: FILL, before: 4, after: 4 }, expect: context },
+  { page: "ttm-graph", tool: "query_kg", input: { start: { type: "herb", id: "H:turmeric" }, pattern: "herb->constituent->indication", filters: { limit: 8 } }, expect: graph, then: onwards },
+  { page: "ttm-graph", tool: "query_kg", input: { start: { type: "herb", id: "กระ" } }, expect: candidates, then: chooseOne },
 ];
 
 const table = (frame) => frame.locator("tbody tr").evaluateAll((all) => all.map((row) => row.innerText.replace(/\s+/g, " ").trim()));
@@ -138,4 +140,55 @@ async function context({ frame, reply, what }) {
   });
   const all = await frame.locator("main").innerText();
   if (state.pnl.total) includes(all, written(state.pnl.total, (String(state.pnl.total).split(".")[1] ?? "").length, true), `${what}: profit then`);
+}
+
+async function graph({ frame, reply, what, lang }) {
+  const { paths: all, scores, start } = reply.structuredContent;
+  // More lines than this are a tangle; the table has the rest.
+  const paths = all.slice(0, 40);
+  includes(await frame.locator("h1").innerText(), start.label, what);
+  const boxes = await frame.locator(".graph ul").evaluateAll((columns) => columns.map((column) => [...column.querySelectorAll("[data-id]")].map((box) => box.dataset.id)));
+  boxes.forEach((column, depth) => {
+    const expected = [...new Set(paths.map((path) => path[depth]?.id).filter(Boolean))];
+    same(column.join(" "), expected.join(" "), `${what}: column ${depth}`);
+  });
+  // Two things may be joined in several ways; the best, which comes first, is drawn.
+  const steps = new Map();
+  for (const path of paths) path.slice(1).forEach((node, place) => { const name = `${place} ${path[place].id} ${node.id}`; if (!steps.has(name)) steps.set(name, node.edge.inferred === true); });
+  same(await frame.locator(".graph path.link").count(), steps.size, `${what}: lines`);
+  same(await frame.locator(".graph path.link.inferred").count(), [...steps.values()].filter(Boolean).length, `${what}: inferred lines`);
+  const rows = await table(frame);
+  same(rows.length, all.length, `${what}: rows`);
+  all.forEach((path, place) => {
+    for (const node of path) includes(rows[place], node.label.replace(/\s+/g, " "), `${what}: path ${place}`);
+    includes(rows[place], written(scores[place], 2), `${what}: score of path ${place}`);
+    const isInferred = path.some((node) => node.edge?.inferred);
+    same(rows[place].includes(lang === "th" ? "อนุมาน" : "inferred"), isInferred, `${what}: path ${place} says that it is inferred`);
+  });
+  includes(await frame.locator("footer").innerText(), lang === "th" ? "ไม่ใช่คำแนะนำทางการแพทย์" : "not medical advice", `${what}: caution`);
+}
+
+/** The next paths, then on from a constituent. */
+async function onwards({ frame, server, lang, what }) {
+  const first = { start: { type: "herb", id: "H:turmeric" }, pattern: "herb->constituent->indication", filters: { limit: 8 } };
+  await frame.getByRole("button", { name: lang === "th" ? /ถัดไป/ : /Next/ }).click();
+  const second = await server.call("query_kg", { ...first, filters: { limit: 8, offset: 8 } });
+  await frame.getByText(lang === "th" ? "ตั้งแต่เส้นทางที่ 9" : "From path 9").waitFor();
+  await graph({ frame, reply: second, lang, what: `${what}, the next paths` });
+  const node = second.structuredContent.paths[0][1];
+  await frame.locator(`.graph [data-id="${node.id}"]`).first().click();
+  await frame.getByRole("heading", { level: 1, name: node.label }).waitFor();
+  await graph({ frame, reply: await server.call("query_kg", { start: { type: node.type, id: node.id }, max_depth: 2, filters: { limit: 24 } }), lang, what: `${what}, from ${node.id}` });
+}
+
+async function candidates({ frame, reply, what }) {
+  const all = await frame.locator("main").innerText();
+  for (const one of reply.structuredContent.candidates) includes(all, one.label, what);
+}
+
+async function chooseOne({ frame, reply, lang, server, what }) {
+  const [one] = reply.structuredContent.candidates;
+  await frame.getByRole("button", { name: one.label }).click();
+  await frame.locator(".graph").waitFor();
+  await graph({ frame, reply: await server.call("query_kg", { start: { type: one.type, id: one.id } }), lang, what: `${what}, chosen` });
 }

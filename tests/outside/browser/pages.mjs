@@ -1,6 +1,6 @@
 // Every page under both bridges, in both themes and both languages, and in its bad moments.
 import { axeFinds, inChatGpt, inMcpApps } from "./hosts.mjs";
-import { check, includes, same } from "./judge.mjs";
+import { check, dateOf, includes, same } from "./judge.mjs";
 import { pages as others } from "./others.mjs";
 import { pages as rmf } from "./rmf.mjs";
 
@@ -30,6 +30,7 @@ export async function judgePages(kit, server, only) {
       // What a reader does after looking needs no second proof in another colour.
       await oneShow(kit, server, { kind, html, reply, open, theme, lang, acts: theme === (lang === "th" ? "dark" : "light") });
     }
+    if (kind.tool === "get_rmf_fund_detail") await eras(kit, server, kind, html, reply);
     await widths(kit, server, kind, html, reply);
     if (!hostileDone.has(kind.page)) {
       hostileDone.add(kind.page);
@@ -78,6 +79,21 @@ async function oneShow(kit, server, { kind, html, reply, open, theme, lang, acts
   }
   same(seen.requests.join(" "), "", `${what}: requests`);
   same(seen.complaints.join(" "), "", `${what}: complaints`);
+  await page.close();
+}
+
+/** Years of the Buddhist era by a box, or from the start where the locale asks for them. */
+async function eras(kit, server, kind, html, reply) {
+  const { nav_date: day } = reply.structuredContent.fund;
+  if (!day) return;
+  const { page, frame } = await inMcpApps(kit, show(server, kind, html, reply, "light", "th"));
+  await frame.locator("h1").waitFor();
+  includes(await frame.locator("footer").innerText(), dateOf(day, "th"), `${kind.page}: the year as it is written in the reply`);
+  await frame.getByRole("checkbox").check();
+  includes(await frame.locator("footer").innerText(), dateOf(day, "th", true), `${kind.page}: the Buddhist era on request`);
+  await page.evaluate(() => window.bridge.setHostContext({ theme: "dark", locale: "en-GB-u-ca-buddhist" }));
+  await frame.locator("html[lang=en][data-theme=dark]").waitFor();
+  includes(await frame.locator("footer").innerText(), dateOf(day, "en", true), `${kind.page}: the Buddhist era by locale, and a host that changes its mind`);
   await page.close();
 }
 

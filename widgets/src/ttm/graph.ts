@@ -43,13 +43,16 @@ const KINDS: Record<string, Text> = {
 /** More lines than this are a tangle. */
 const MOST_DRAWN = 40;
 
-interface Node_ {
+/** What a press on a node asks for: its surroundings, few enough to take in. */
+const NEARBY = { max_depth: 2, filters: { limit: 24 } };
+
+interface Thing {
   id: string;
   type: string;
   label: string;
   edge?: { relation?: string; direction?: string; verified?: boolean; inferred?: boolean; sources?: string[]; strength?: string };
 }
-type Path = Node_[];
+type Path = Thing[];
 
 export const graph: View = {
   draw(reply, page) {
@@ -63,7 +66,7 @@ export const graph: View = {
 
 function drawn(reply: Reply, page: Page): (Node | null)[] {
   const paths: Path[] = reply.data.paths;
-  const start: Node_ = reply.data.start ?? paths[0]?.[0];
+  const start: Thing = reply.data.start ?? paths[0]?.[0];
   const things = new Set(paths.flat().map((node) => node.id));
   return [
     h(
@@ -83,7 +86,7 @@ function drawn(reply: Reply, page: Page): (Node | null)[] {
 /** Columns of buttons, with the lines drawn under them once their places are known. */
 function picture(paths: Path[], page: Page): HTMLElement {
   const depth = Math.max(...paths.map((path) => path.length));
-  const columns: Map<string, { node: Node_; element: HTMLElement }>[] = Array.from({ length: depth }, () => new Map());
+  const columns: Map<string, { node: Thing; element: HTMLElement }>[] = Array.from({ length: depth }, () => new Map());
   for (const path of paths) {
     path.forEach((node, place) => {
       const column = columns[place]!;
@@ -123,15 +126,23 @@ function picture(paths: Path[], page: Page): HTMLElement {
   };
   for (const [on, kinds] of [[true, ["pointerover", "focusin"]], [false, ["pointerout", "focusout"]]] as const) for (const kind of kinds) holder.addEventListener(kind, (event) => light(event, on));
   new ResizeObserver(draw).observe(holder);
-  return h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": say(page.t(own.graph), { paths: paths.length }) }, holder);
+  return h("div", null, h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": say(page.t(own.graph), { paths: paths.length }) }, holder), legend(paths, page));
 }
 
-function box(node: Node_, page: Page): HTMLElement {
+/** What the lines mean, where a reply tells how its steps stand. */
+function legend(paths: Path[], page: Page): HTMLElement | null {
+  if (!paths.some((path) => path.some((node) => node.edge))) return null;
+  const there = new Set(paths.flatMap((path) => path.slice(1).map(standing)));
+  const kinds = (["verified", "unverified", "inferred"] as const).filter((kind) => there.has(kind));
+  return h("p", { class: "legend" }, kinds.map((kind) => h("span", null, s("svg", { viewBox: "0 0 28 8", "aria-hidden": "true" }, s("path", { d: "M0 4H28", class: `link lit ${kind}` })) as unknown as Node, page.t(own[kind]))));
+}
+
+function box(node: Thing, page: Page): HTMLElement {
   const kind = KINDS[node.type] ? page.t(KINDS[node.type]!) : node.type;
-  return h("button", { type: "button", class: `box ${KINDS[node.type] ? node.type : ""}`, "data-id": node.id, onclick: () => void page.open("query_kg", { start: { type: node.type, id: node.id } }) }, h("small", null, kind), node.label);
+  return h("button", { type: "button", class: `box ${KINDS[node.type] ? node.type : ""}`, "data-id": node.id, onclick: () => void page.open("query_kg", { start: { type: node.type, id: node.id }, ...NEARBY }) }, h("small", null, kind), node.label);
 }
 
-function standing(node: Node_): "verified" | "unverified" | "inferred" {
+function standing(node: Thing): "verified" | "unverified" | "inferred" {
   if (node.edge?.inferred) return "inferred";
   return node.edge && node.edge.verified === false ? "unverified" : "verified";
 }
@@ -147,7 +158,7 @@ function pathTable(reply: Reply, page: Page): HTMLElement {
   const scores: number[] | undefined = reply.data.scores;
   const told = paths.some((path) => path.some((node) => node.edge));
   const rows = paths.map((path, place) => ({ path, score: scores?.[place] }));
-  const relation = (node: Node_) => (node.edge?.relation ? ` ${node.edge.direction === "backward" ? "←" : "→"} ` : " → ");
+  const relation = (node: Thing) => (node.edge?.relation ? ` ${node.edge.direction === "backward" ? "←" : "→"} ` : " → ");
   const columns = [
     { name: page.t(own.path), heads: true, cell: (row: (typeof rows)[number]) => h("span", { class: "path" }, row.path.map((node, place) => (place ? relation(node) : "") + node.label).join("")) },
     ...(told ? [{ name: page.t(own.rests), cell: (row: (typeof rows)[number]) => h("span", null, page.t(own[weakest(row.path)]), h("small", null, [...new Set(row.path.flatMap((node) => node.edge?.sources ?? []))].slice(0, 3).join(", "))) }] : []),
@@ -168,9 +179,9 @@ function turns(reply: Reply, page: Page): HTMLElement | null {
 }
 
 function choose(reply: Reply, page: Page): Node[] {
-  const press = (node: Node_) => () => void page.replace("query_kg", { ...reply.input, start: { type: node.type, id: node.id } });
+  const press = (node: Thing) => () => void page.replace("query_kg", { ...reply.input, start: { type: node.type, id: node.id } });
   return [
     h("header", null, h("h1", { tabindex: -1 }, page.t(own.several))),
-    h("p", { class: "actions" }, reply.data.candidates.map((node: Node_) => h("button", { type: "button", onclick: press(node) }, node.label, " ", h("span", { class: "quiet" }, KINDS[node.type] ? page.t(KINDS[node.type]!) : node.type)))),
+    h("p", { class: "actions" }, reply.data.candidates.map((node: Thing) => h("button", { type: "button", onclick: press(node) }, node.label, " ", h("span", { class: "quiet" }, KINDS[node.type] ? page.t(KINDS[node.type]!) : node.type)))),
   ];
 }

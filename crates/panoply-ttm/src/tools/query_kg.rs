@@ -1,6 +1,7 @@
 //! `query_kg`: paths through the knowledge graph.
 
 use panoply_contract::prelude::*;
+use panoply_contract::spec::Widget;
 use serde_json::json;
 
 use super::answer::{
@@ -56,7 +57,11 @@ const SPEC: ToolSpec = ToolSpec {
     deprecated: None,
     annotations: Annotations::CLOSED,
     listing: Listing::Core,
-    widget: None,
+    widget: Some(Widget {
+        resource_uri: "ui://panoply/ttm-graph-v1.html",
+        invoking: "Walking the knowledge graph…",
+        invoked: "Paths through the knowledge graph",
+    }),
 }
 .checked();
 
