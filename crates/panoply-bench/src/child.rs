@@ -105,6 +105,8 @@ async fn count(what: &str, calls: u64) -> Outcome {
             }
             let (read, mut write) = tokio::io::split(ours);
             let mut lines = BufReader::new(read).lines();
+            write.write_all(HANDSHAKE.as_bytes()).await?;
+            lines.next_line().await?;
             for id in 0..calls {
                 write.write_all(format!("{}\n", call_message(id)).as_bytes()).await?;
                 expect_answer(lines.next_line().await?.unwrap_or_default().as_bytes())?;
@@ -150,6 +152,14 @@ pub(crate) async fn call(kernel: &Arc<Kernel>, tool: &str, input: &Value) -> Out
         Envelope::Refusal { message, .. } => Err(message.into()),
     }
 }
+
+/// How a session over lines begins; one reply comes back.
+pub(crate) const HANDSHAKE: &str = concat!(
+    r#"{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#,
+    "\n",
+    r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+    "\n",
+);
 
 /// `tools/call` as a client sends it.
 pub(crate) fn call_message(id: u64) -> String {

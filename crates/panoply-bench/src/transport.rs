@@ -77,9 +77,12 @@ struct Lines {
 impl Lines {
     fn start(server: &str) -> Outcome<Self> {
         let mut child = child::spawn(&["serve", server, "stdio"])?;
-        let input = child.stdin.take().ok_or("no input")?;
-        let output = BufReader::new(child.stdout.take().ok_or("no output")?);
-        Ok(Self { input, output, line: String::new(), _child: Ended(child) })
+        let mut input = child.stdin.take().ok_or("no input")?;
+        let mut output = BufReader::new(child.stdout.take().ok_or("no output")?);
+        let mut line = String::new();
+        input.write_all(child::HANDSHAKE.as_bytes())?;
+        output.read_line(&mut line)?;
+        Ok(Self { input, output, line, _child: Ended(child) })
     }
 }
 

@@ -3,13 +3,15 @@
 //! Who calls is decided by the transport alone; nothing in `_meta` can change it. The rest
 //! (trace, language, dry run, idempotency key) is the client's to say.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::request::Parts;
 use panoply_contract::context::{CallContext, Caller, Lang};
 use panoply_contract::ids::TraceId;
-use rmcp::model::ErrorData;
+use rmcp::model::{
+    ErrorData, Implementation, InitializeRequestParams, JsonObject, ProtocolVersion,
+};
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -33,6 +35,61 @@ pub(crate) struct Session {
     pub(crate) level: SessionLevel,
     /// Cancelled when the session ends. rmcp then sends replies and nothing else.
     pub(crate) ending: CancellationToken,
+    /// What the client said in its handshake, which only versions before 2026-07-28 have.
+    handshake: Arc<Mutex<Option<Arc<InitializeRequestParams>>>>,
+}
+
+impl Session {
+    /// Notes a handshake, by the version that was agreed.
+    pub(crate) fn shook_hands(&self, params: InitializeRequestParams) {
+        *self.handshake.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(params));
+    }
+
+    /// The handshake, if there was one.
+    pub(crate) fn handshake(&self) -> Option<Arc<InitializeRequestParams>> {
+        self.handshake.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// What a request says about itself and its sender.
+pub(crate) struct Said<'a> {
+    pub(crate) meta: Option<&'a JsonObject>,
+    /// The head of the HTTP request, with what the layers before us left in it.
+    pub(crate) parts: Option<&'a Parts>,
+    pub(crate) client: Option<Implementation>,
+    pub(crate) version: Option<ProtocolVersion>,
+    pub(crate) cancel: CancellationToken,
+}
+
+impl<'a> Said<'a> {
+    /// What rmcp knows of a request.
+    pub(crate) fn of(request: &'a RequestContext<RoleServer>) -> Self {
+        let parts = parts(request);
+        // For HTTP without sessions rmcp makes up a client, with its own name.
+        let client =
+            if parts.is_some() { request.meta.client_info() } else { request.client_info() };
+        Self {
+            meta: Some(&request.meta),
+            parts,
+            client,
+            version: request.protocol_version(),
+            cancel: request.ct.child_token(),
+        }
+    }
+
+    fn header(&self, name: &str) -> Option<&'a str> {
+        self.parts?.headers.get(name)?.to_str().ok()
+    }
+
+    /// Name and version of the program that calls: what it says, or what its HTTP library does.
+    fn agent(&mut self) -> Option<(String, String)> {
+        if let Some(client) = self.client.take() {
+            return Some((client.name, client.version));
+        }
+        let product = self.header("user-agent")?.split_whitespace().next()?;
+        let (name, version) = product.split_once('/').unwrap_or((product, ""));
+        Some((name.to_owned(), version.to_owned()))
+    }
 }
 
 /// Longer keys are not keys.
@@ -41,60 +98,49 @@ const LONGEST_KEY: usize = 255;
 const LONGEST_NAME: usize = 100;
 
 /// Who sent a request.
-pub(crate) fn caller(
-    server: &Inner,
-    request: &RequestContext<RoleServer>,
-) -> Result<Caller, ErrorData> {
+pub(crate) fn caller(server: &Inner, parts: Option<&Parts>) -> Result<Caller, ErrorData> {
     match &server.surface {
         Surface::Lines(_) => Ok(Caller::local_owner()),
-        Surface::Http => parts(request)
-            .and_then(|parts| parts.extensions.get::<Caller>())
-            .cloned()
-            .ok_or_else(|| {
+        Surface::Http => {
+            parts.and_then(|parts| parts.extensions.get::<Caller>()).cloned().ok_or_else(|| {
                 // The authentication layer stands before every route, so this cannot happen.
                 tracing::error!("an HTTP request came without its caller");
                 ErrorData::internal_error("the server failed to answer this request", None)
-            }),
+            })
+        }
     }
 }
 
 /// The context of one call.
-pub(crate) fn of_call(
-    server: &Inner,
-    request: &RequestContext<RoleServer>,
-) -> Result<CallContext, ErrorData> {
-    let meta = |key: &str| request.meta.get(key).and_then(Value::as_str);
-    let header = |name: &str| {
-        parts(request)
-            .and_then(|parts| parts.headers.get(name))
-            .and_then(|value| value.to_str().ok())
-    };
+pub(crate) fn of_call(server: &Inner, mut said: Said<'_>) -> Result<CallContext, ErrorData> {
+    let value = |key: &str| said.meta.and_then(|meta| meta.get(key));
+    let meta = |key: &str| value(key).and_then(Value::as_str);
     let trace_id = meta("traceparent")
         .and_then(TraceId::from_traceparent)
-        .or_else(|| header("traceparent").and_then(TraceId::from_traceparent))
+        .or_else(|| said.header("traceparent").and_then(TraceId::from_traceparent))
         .unwrap_or_else(|| TraceId::new(Uuid::new_v4()));
     let mut cx = CallContext::local(Arc::clone(server.kernel.clock()), trace_id);
-    cx.caller = caller(server, request)?;
+    cx.caller = caller(server, said.parts)?;
     cx.correlation_id = meta("panoply/correlationId")
-        .or_else(|| header("x-correlation-id"))
+        .or_else(|| said.header("x-correlation-id"))
         .and_then(TraceId::parse)
         .unwrap_or(trace_id);
-    if let Some(client) = request.client_info() {
-        cx.agent_id = shortened(client.name);
-        cx.agent_version = shortened(client.version);
-    }
     cx.lang = meta("openai/locale").map_or(server.kernel.settings().lang, Lang::of_locale);
-    cx.dry_run = request.meta.get("panoply/dryRun") == Some(&Value::Bool(true));
-    cx.idempotency_key = idempotency_key(request.meta.get("panoply/idempotencyKey"))?;
-    cx.cancel = request.ct.child_token();
+    cx.dry_run = value("panoply/dryRun") == Some(&Value::Bool(true));
+    cx.idempotency_key = idempotency_key(value("panoply/idempotencyKey"))?;
+    if let Some((name, version)) = said.agent() {
+        cx.agent_id = shortened(name);
+        cx.agent_version = shortened(version);
+    }
     let transport = match server.surface {
         Surface::Lines(_) => "stdio",
         Surface::Http => "http",
     };
     cx.metadata.insert("transport".to_owned(), transport.into());
-    if let Some(version) = request.protocol_version() {
+    if let Some(version) = said.version {
         cx.metadata.insert("protocolVersion".to_owned(), version.as_str().into());
     }
+    cx.cancel = said.cancel;
     Ok(cx)
 }
 

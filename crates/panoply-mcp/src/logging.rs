@@ -30,6 +30,11 @@ impl SessionLevel {
         self.0.store(rank(level), Ordering::Relaxed);
     }
 
+    /// Whether nothing was asked for.
+    pub(crate) fn is_silent(&self) -> bool {
+        self.get().is_none()
+    }
+
     fn get(&self) -> Option<u8> {
         Some(self.0.load(Ordering::Relaxed)).filter(|rank| *rank > 0)
     }

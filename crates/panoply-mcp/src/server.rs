@@ -10,24 +10,27 @@ use std::sync::Arc;
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
+use http::request::Parts;
+use panoply_contract::context::Caller;
 use panoply_contract::kernel::{Kernel, Scope};
 use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
     CustomResult, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
-    InitializeRequestParams, InitializeResult, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ReadResourceRequestParams,
-    ReadResourceResponse, ServerCapabilities, ServerConfig, SubscribeRequestParams, Tool,
-    UnsubscribeRequestParams,
+    InitializeRequestParams, InitializeResult, JsonRpcMessage, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+    ServerResult, SubscribeRequestParams, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
-use crate::context::{Session, Surface};
+use crate::context::{Said, Session, Surface};
 use crate::instructions;
 use crate::tools::Descriptors;
 use crate::transport::http::{HttpError, HttpOptions, HttpServer};
+use crate::transport::plain_call::{self, Answer, AnswerPlainCalls, PlainCall};
 use crate::transport::stdio;
 use crate::transport::{LineLimits, methods};
 use crate::{completion, context, prompts, resources, tools};
@@ -141,6 +144,38 @@ fn answered<'a, T: 'a>(
     }))
 }
 
+impl Handler {
+    fn caller(&self, context: &RequestContext<RoleServer>) -> Result<Caller, ErrorData> {
+        context::caller(&self.0, context::parts(context))
+    }
+}
+
+impl AnswerPlainCalls for Handler {
+    /// In a version of the protocol that has handshakes, after it, for those who want no log
+    /// messages.
+    fn takes(&self, call: &PlainCall, parts: Option<&Parts>) -> bool {
+        let of_old = match &self.0.surface {
+            Surface::Lines(session) => session.handshake().is_some() && session.level.is_silent(),
+            Surface::Http => parts.is_some_and(|parts| plain_call::stated_version(parts).is_some()),
+        };
+        of_old && call.wants_only_a_reply()
+    }
+
+    fn answer(&self, call: PlainCall, parts: Option<Parts>, cancel: CancellationToken) -> Answer {
+        let (server, id) = (Arc::clone(&self.0), call.id.clone());
+        Box::pin(async move {
+            match answered(tools::call_plainly(&server, call, parts.as_ref(), cancel)).await {
+                Ok(result) => {
+                    let mut result = ServerResult::CallToolResult(result);
+                    result.strip_result_type_for_legacy_peer();
+                    JsonRpcMessage::response(result, id)
+                }
+                Err(error) => JsonRpcMessage::error(error, Some(id)),
+            }
+        })
+    }
+}
+
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         self.0.info.clone()
@@ -155,6 +190,9 @@ impl ServerHandler for Handler {
         // Later requests of the session are read by the version that was agreed, not asked for.
         let mut peer = request;
         peer.protocol_version = result.protocol_version.clone();
+        if let Surface::Lines(session) = &self.0.surface {
+            session.shook_hands(peer.clone());
+        }
         context.peer.set_peer_info(peer);
         Ok(result)
     }
@@ -164,8 +202,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        answered(async { tools::list(&self.0, request, &context::caller(&self.0, &context)?) })
-            .await
+        answered(async { tools::list(&self.0, request, &self.caller(&context)?) }).await
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -185,8 +222,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        answered(async { resources::list(&self.0, request, &context::caller(&self.0, &context)?) })
-            .await
+        answered(async { resources::list(&self.0, request, &self.caller(&context)?) }).await
     }
 
     async fn list_resource_templates(
@@ -194,10 +230,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        answered(async {
-            resources::templates(&self.0, request, &context::caller(&self.0, &context)?)
-        })
-        .await
+        answered(async { resources::templates(&self.0, request, &self.caller(&context)?) }).await
     }
 
     async fn read_resource(
@@ -206,7 +239,8 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         answered(async {
-            resources::read(&self.0, &request.uri, context::of_call(&self.0, &context)?).await
+            resources::read(&self.0, &request.uri, context::of_call(&self.0, Said::of(&context))?)
+                .await
         })
         .await
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use http::request::Parts;
 use panoply_contract::context::Caller;
 use panoply_contract::dialect::{Envelope, Fault};
 use panoply_contract::kernel::Kernel;
@@ -18,11 +19,14 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
+use crate::context::{Said, Surface};
 use crate::page::{Page, page};
 use crate::progress::Progress;
 use crate::server::Inner;
 use crate::transport::http::ScopeChallenge;
+use crate::transport::plain_call::{self, PlainCall};
 use crate::{context, logging};
 
 /// Clients may keep a list this long. It is fixed while the server runs.
@@ -73,8 +77,8 @@ pub(crate) async fn call(
     request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
-    let mut cx = context::of_call(server, &context)?;
-    challenge_for_scopes(server, &request.name, &cx.caller, &context);
+    let mut cx = context::of_call(server, Said::of(&context))?;
+    challenge_for_scopes(server, &request.name, &cx.caller, context::parts(&context));
     let progress = Progress::wanted(&context);
     cx.progress = progress.as_ref().map(Progress::sink);
     let level = logging::wanted(&server.surface, &context);
@@ -114,17 +118,33 @@ fn name_page(result: &mut CallToolResult, entry: &ToolEntry) {
     meta.entry("openai/outputTemplate").or_insert_with(page);
 }
 
+/// Calls a tool for someone who wants nothing but the reply.
+pub(crate) async fn call_plainly(
+    server: &Inner,
+    call: PlainCall,
+    parts: Option<&Parts>,
+    cancel: CancellationToken,
+) -> Result<CallToolResult, ErrorData> {
+    let PlainCall { id: _, name, arguments, meta } = call;
+    let (client, version) = match (&server.surface, parts) {
+        (Surface::Lines(session), _) => match session.handshake() {
+            Some(peer) => (Some(peer.client_info.clone()), Some(peer.protocol_version.clone())),
+            None => (None, None),
+        },
+        (Surface::Http, parts) => (None, parts.and_then(plain_call::stated_version)),
+    };
+    let cx =
+        context::of_call(server, Said { meta: meta.as_ref(), parts, client, version, cancel })?;
+    challenge_for_scopes(server, &name, &cx.caller, parts);
+    let input = Value::Object(arguments.unwrap_or_default());
+    let request = Request { tool: &name, input, scope: &server.scope };
+    result(pipeline::call(&server.kernel, request, cx).await)
+}
+
 /// Lets the HTTP layer tell an OAuth client which scopes to ask for. The refusal itself is
 /// the pipeline's.
-fn challenge_for_scopes(
-    server: &Inner,
-    tool: &str,
-    caller: &Caller,
-    context: &RequestContext<RoleServer>,
-) {
-    let Some(challenge) =
-        context::parts(context).and_then(|parts| parts.extensions.get::<ScopeChallenge>())
-    else {
+fn challenge_for_scopes(server: &Inner, tool: &str, caller: &Caller, parts: Option<&Parts>) {
+    let Some(challenge) = parts.and_then(|parts| parts.extensions.get::<ScopeChallenge>()) else {
         return;
     };
     if let Some(entry) = server.kernel.registry().get(tool) {

@@ -15,7 +15,11 @@ use rmcp::model::{
 };
 use rmcp::service::{RequestContext, RoleServer};
 
+use http::request::Parts;
+use tokio_util::sync::CancellationToken;
+
 use super::PACK;
+use crate::transport::plain_call::{Answer, AnswerPlainCalls, PlainCall};
 
 /// An empty pack: its presence turns the fixture on.
 pub fn pack() -> Pack {
@@ -44,6 +48,17 @@ pub(crate) fn over<H>(
     let on = kernel.packs(&Scope::All).any(|pack| pack.info.name == PACK);
     let wrap = |inner| WithFixture { inner, on };
     (wrap(all), packs.into_iter().map(|(name, inner)| (name, wrap(inner))).collect())
+}
+
+/// With the fixture on, all calls take rmcp's way: some are the fixture's.
+impl<H: AnswerPlainCalls> AnswerPlainCalls for WithFixture<H> {
+    fn takes(&self, call: &PlainCall, parts: Option<&Parts>) -> bool {
+        !self.on && self.inner.takes(call, parts)
+    }
+
+    fn answer(&self, call: PlainCall, parts: Option<Parts>, cancel: CancellationToken) -> Answer {
+        self.inner.answer(call, parts, cancel)
+    }
 }
 
 impl<H: ServerHandler> ServerHandler for WithFixture<H> {

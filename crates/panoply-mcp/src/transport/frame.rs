@@ -13,12 +13,14 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value, json};
 
 use super::methods::misfit;
-use super::quick_call;
+use super::plain_call::PlainCall;
 
 /// What a line, or the body of a POST, turned out to be.
 #[derive(Debug)]
 pub(crate) enum Frame {
-    /// A message for rmcp.
+    /// A call of a tool, which is nearly every message.
+    Call(PlainCall),
+    /// Any other message.
     Message(Box<ClientJsonRpcMessage>),
     /// Something that is answered at once, with an error.
     Rejected(Rejection),
@@ -56,8 +58,8 @@ impl MissingId {
 /// Parses one message. Surrounding white space has already been removed.
 pub(crate) fn parse(text: &[u8]) -> Frame {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    if let Some(call) = quick_call::parse(text) {
-        return Frame::Message(Box::new(call));
+    if let Some(call) = PlainCall::parse(text) {
+        return Frame::Call(call);
     }
     match serde_json::from_slice::<ClientJsonRpcMessage>(text) {
         Ok(JsonRpcMessage::Request(request)) => match request.request {
@@ -110,6 +112,15 @@ pub(crate) fn duplicate(id: &RequestId) -> Rejection {
         id: Some(id_value(id)),
         code: ErrorCode::INVALID_REQUEST,
         message: format!("id `{id}` is already in flight; use a new id for each request"),
+    }
+}
+
+/// The word to a caller whose reply came to nothing.
+pub(crate) fn unwritable(id: &RequestId) -> Rejection {
+    Rejection {
+        id: Some(id_value(id)),
+        code: ErrorCode::INTERNAL_ERROR,
+        message: "the server failed to answer this request".to_owned(),
     }
 }
 

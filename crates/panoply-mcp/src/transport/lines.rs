@@ -17,13 +17,14 @@ use rmcp::model::{
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
-use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use super::frame::{self, Frame, MissingId};
 use super::in_flight::InFlight;
-use super::writer::write_lines;
+use super::plain_call::{self, Answer, AnswerPlainCalls, PlainCall};
+use super::writer::{LAST_WRITE, Output};
 
 /// What the transport accepts.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +42,7 @@ impl Default for LineLimits {
 }
 
 /// A session over lines of JSON.
-pub(crate) struct LineTransport<R> {
+pub(crate) struct LineTransport<R, W> {
     reader: R,
     limits: LineLimits,
     buffer: BytesMut,
@@ -49,12 +50,15 @@ pub(crate) struct LineTransport<R> {
     scanned: usize,
     /// Inside a line that was too long and has been answered.
     skipping: bool,
-    /// An error reply that waits for room in the queue. It lives here because rmcp
-    /// drops the future of `receive` whenever something else happens first.
-    refusal: Option<Bytes>,
-    replies: mpsc::Sender<Bytes>,
+    /// Whether the last line led to a reply that was sent from here.
+    answered: bool,
+    output: Output<W>,
     writer: JoinHandle<()>,
     in_flight: Arc<InFlight>,
+    /// Answers plain calls without rmcp.
+    shortcut: Arc<dyn AnswerPlainCalls + Send + Sync>,
+    /// Plain calls that had to wait for something.
+    running: TaskTracker,
     missing_id: MissingId,
     stop: CancellationToken,
     ending: CancellationToken,
@@ -71,39 +75,41 @@ pub(crate) enum SendError {
     Encoding(#[from] serde_json::Error),
 }
 
-const QUEUED_REPLIES: usize = 256;
 const READ_SIZE: usize = 16 * 1024;
 /// A buffer that grew past this for one long line is given back afterwards.
 const KEPT_BUFFER: usize = 256 * 1024;
-/// How long closing waits for a peer that does not read.
-const LAST_WRITE: Duration = Duration::from_millis(500);
+/// How long calls in flight may take once the input has ended; rmcp gives its own as long.
+const DRAIN: Duration = Duration::from_secs(5);
 
-impl<R: AsyncRead + Send + Unpin + 'static> LineTransport<R> {
-    /// Starts the one writer of `output`. When `stop` is cancelled, input counts as
-    /// ended; it is cancelled from here when the output breaks. `ending` is cancelled when
-    /// the input has ended: from then on rmcp sends replies and nothing else.
-    pub(crate) fn new<W>(
+impl<R, W> LineTransport<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    /// When `stop` is cancelled, input counts as ended; it is cancelled from here when the output
+    /// breaks. `ending` is cancelled when the input has ended: from then on rmcp sends replies and
+    /// nothing else.
+    pub(crate) fn new(
         input: R,
         output: W,
         limits: LineLimits,
+        shortcut: Arc<dyn AnswerPlainCalls + Send + Sync>,
         stop: CancellationToken,
         ending: CancellationToken,
-    ) -> Self
-    where
-        W: AsyncWrite + Send + Unpin + 'static,
-    {
-        let (replies, queue) = mpsc::channel(QUEUED_REPLIES);
-        let writer = tokio::spawn(write_lines(output, queue, stop.clone()));
+    ) -> Self {
+        let (output, writer) = Output::new(output, stop.clone());
         Self {
             reader: input,
             limits,
             buffer: BytesMut::new(),
             scanned: 0,
             skipping: false,
-            refusal: None,
-            replies,
+            answered: false,
+            output,
             writer,
             in_flight: Arc::default(),
+            shortcut,
+            running: TaskTracker::new(),
             missing_id: MissingId::default(),
             stop,
             ending,
@@ -113,8 +119,12 @@ impl<R: AsyncRead + Send + Unpin + 'static> LineTransport<R> {
     /// The next message for rmcp. Safe to drop at any await: all state is in `self`.
     async fn next_message(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            self.send_refusal().await?;
+            self.output.wait_for_room().await;
             self.in_flight.wait_below(self.limits.in_flight).await;
+            if std::mem::take(&mut self.answered) {
+                // A client that sends call after call must not keep the others from their turn.
+                tokio::task::consume_budget().await;
+            }
             let line = match self.buffered_line() {
                 Some(line) => line,
                 None => match self.fill().await {
@@ -133,13 +143,17 @@ impl<R: AsyncRead + Send + Unpin + 'static> LineTransport<R> {
         }
     }
 
-    /// Reads a line into a message, or into a refusal.
+    /// Reads a line into a message for rmcp, or answers it here.
     fn accept(&mut self, line: &[u8]) -> Option<ClientJsonRpcMessage> {
         let line = line.trim_ascii();
         if line.is_empty() || line == b"\xef\xbb\xbf" {
             return None;
         }
         let rejection = match frame::parse(line) {
+            Frame::Call(call) => match self.in_flight.begin(&call.id) {
+                Some(cancel) => return self.take_call(call, cancel),
+                None => frame::duplicate(&call.id),
+            },
             Frame::Message(message) => match self.admit(&message) {
                 Ok(()) => return Some(*message),
                 Err(id) => frame::duplicate(&id),
@@ -148,41 +162,81 @@ impl<R: AsyncRead + Send + Unpin + 'static> LineTransport<R> {
             Frame::Stray => return None,
         };
         tracing::debug!(code = rejection.code.0, reason = rejection.message, "refused a line");
-        self.refusal = Some(rejection.to_line(self.missing_id));
+        self.say(&rejection.to_line(self.missing_id));
         None
+    }
+
+    /// Answers a call where it was read, if that can be done; otherwise it is rmcp's.
+    fn take_call(
+        &mut self,
+        call: PlainCall,
+        cancel: CancellationToken,
+    ) -> Option<ClientJsonRpcMessage> {
+        if !self.shortcut.takes(&call, None) {
+            let message = call.into_message();
+            if let JsonRpcMessage::Request(request) = &message {
+                self.note_version(request.request.get_meta().protocol_version());
+            }
+            return Some(message);
+        }
+        let id = call.id.clone();
+        // A child: the work may stop itself, at its deadline, and is answered all the same.
+        let mut answer = self.shortcut.answer(call, None, cancel.child_token());
+        match plain_call::at_once(&mut answer) {
+            Some(reply) => {
+                self.say(&encode_or_apologise(&reply, &id));
+                self.in_flight.end(&id);
+            }
+            None => self.answer_later(answer, id, cancel),
+        }
+        None
+    }
+
+    fn answer_later(&self, answer: Answer, id: RequestId, cancelled: CancellationToken) {
+        let (output, in_flight) = (self.output.clone(), Arc::clone(&self.in_flight));
+        self.running.spawn(async move {
+            let reply = answer.await;
+            // The id of a call that was cancelled may be another's by now.
+            if !cancelled.is_cancelled() {
+                let _closed = output.send(&encode_or_apologise(&reply, &id)).await;
+                in_flight.end(&id);
+            }
+        });
+    }
+
+    /// Sends a line from the reading side. It may exceed what may wait, by one line: reading goes
+    /// on only when there is room again.
+    fn say(&mut self, line: &[u8]) {
+        self.answered = true;
+        // A closed output stops the session by itself.
+        let _closed = self.output.send_now(line);
+    }
+
+    fn note_version(&mut self, version: Option<rmcp::model::ProtocolVersion>) {
+        if let Some(version) = version {
+            self.missing_id = MissingId::for_version(version.as_str());
+        }
     }
 
     /// Notes what a message changes here. An id in flight is handed back.
     fn admit(&mut self, message: &ClientJsonRpcMessage) -> Result<(), RequestId> {
         match message {
             JsonRpcMessage::Request(request) => {
-                if let Some(version) = request.request.get_meta().protocol_version() {
-                    self.missing_id = MissingId::for_version(version.as_str());
-                }
-                self.in_flight.begin(&request.id)
+                self.note_version(request.request.get_meta().protocol_version());
+                self.in_flight.begin(&request.id).map(drop).ok_or_else(|| request.id.clone())
             }
             JsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) =
                     &notification.notification
                     && let Some(id) = &cancelled.params.request_id
                 {
-                    // rmcp sends no reply to a request that was cancelled.
-                    self.in_flight.end(id);
+                    // No reply is sent to a request that was cancelled, by rmcp or by us.
+                    self.in_flight.cancel(id);
                 }
                 Ok(())
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => Ok(()),
         }
-    }
-
-    async fn send_refusal(&mut self) -> Option<()> {
-        if self.refusal.is_some() {
-            let room = self.replies.reserve().await.ok()?;
-            if let Some(line) = self.refusal.take() {
-                room.send(line);
-            }
-        }
-        Some(())
     }
 
     /// Takes the next whole line out of the buffer, and refuses one that grew too long.
@@ -226,13 +280,10 @@ impl<R: AsyncRead + Send + Unpin + 'static> LineTransport<R> {
 
     fn refuse_long(&mut self, head: &[u8]) {
         let rejection = frame::too_long(head, self.limits.line);
-        self.refusal = Some(rejection.to_line(self.missing_id));
+        self.say(&rejection.to_line(self.missing_id));
     }
 
     async fn fill(&mut self) -> Filled {
-        if self.refusal.is_some() {
-            return Filled::Some;
-        }
         self.buffer.reserve(READ_SIZE);
         match self.reader.read_buf(&mut self.buffer).await {
             Ok(0) => Filled::End,
@@ -250,7 +301,11 @@ enum Filled {
     End,
 }
 
-impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for LineTransport<R> {
+impl<R, W> Transport<RoleServer> for LineTransport<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
     type Error = SendError;
 
     fn send(
@@ -263,11 +318,10 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for LineTransp
             self.missing_id = MissingId::for_version(result.protocol_version.as_str());
         }
         let answered = answered_id(&item);
-        let replies = self.replies.clone();
-        let in_flight = Arc::clone(&self.in_flight);
+        let (output, in_flight) = (self.output.clone(), Arc::clone(&self.in_flight));
         async move {
             let sent = match encode(&item) {
-                Ok(line) => replies.send(line).await.map_err(|_closed| SendError::Closed),
+                Ok(line) => output.send(&line).await.map_err(|_closed| SendError::Closed),
                 Err(error) => Err(SendError::Encoding(error)),
             };
             if let Some(id) = answered {
@@ -292,9 +346,11 @@ impl<R: AsyncRead + Send + Unpin + 'static> Transport<RoleServer> for LineTransp
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
-        // The writer ends when the last sender is gone, and ours is the last.
-        let (replaced, _nobody) = mpsc::channel(1);
-        drop(std::mem::replace(&mut self.replies, replaced));
+        self.running.close();
+        if tokio::time::timeout(DRAIN, self.running.wait()).await.is_err() {
+            tracing::warn!(left = self.running.len(), "calls were still running at the end");
+        }
+        self.output.close();
         if tokio::time::timeout(LAST_WRITE, &mut self.writer).await.is_err() {
             tracing::warn!("output is not being read; gave up on the last replies");
             self.writer.abort();
@@ -311,15 +367,24 @@ fn answered_id(item: &ServerJsonRpcMessage) -> Option<RequestId> {
     }
 }
 
-fn encode(item: &ServerJsonRpcMessage) -> Result<Bytes, serde_json::Error> {
+fn encode(item: &ServerJsonRpcMessage) -> Result<Vec<u8>, serde_json::Error> {
     let mut line = serde_json::to_vec(item)?;
     line.push(b'\n');
-    Ok(Bytes::from(line))
+    Ok(line)
+}
+
+/// No reply of ours fails to become JSON; if one does, its caller must not wait for ever.
+fn encode_or_apologise(reply: &ServerJsonRpcMessage, id: &RequestId) -> Vec<u8> {
+    encode(reply).unwrap_or_else(|error| {
+        tracing::error!(%error, %id, "a reply could not be written as JSON");
+        frame::unwritable(id).to_line(MissingId::Null).to_vec()
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use http::request::Parts;
     use rmcp::ServerHandler;
     use rmcp::model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
@@ -352,6 +417,34 @@ mod tests {
         }
     }
 
+    /// The same tools without rmcp, if it takes them.
+    struct Shortcut {
+        taken: bool,
+        go: Arc<Notify>,
+    }
+
+    impl AnswerPlainCalls for Shortcut {
+        fn takes(&self, _call: &PlainCall, _parts: Option<&Parts>) -> bool {
+            self.taken
+        }
+
+        fn answer(&self, call: PlainCall, _: Option<Parts>, cancel: CancellationToken) -> Answer {
+            let go = Arc::clone(&self.go);
+            Box::pin(async move {
+                if call.name == "wait" {
+                    tokio::select! {
+                        () = go.notified() => {}
+                        () = cancel.cancelled() => {}
+                    }
+                }
+                let text = call.arguments.map(|arguments| Value::Object(arguments).to_string());
+                let content = vec![ContentBlock::text(text.unwrap_or_default())];
+                let result = ServerResult::CallToolResult(CallToolResult::success(content));
+                JsonRpcMessage::response(result, call.id)
+            })
+        }
+    }
+
     struct Peer {
         input: Option<WriteHalf<DuplexStream>>,
         output: Lines<BufReader<ReadHalf<DuplexStream>>>,
@@ -359,13 +452,19 @@ mod tests {
         served: JoinHandle<()>,
     }
 
-    fn connect(limits: LineLimits) -> Peer {
+    /// Both ways to an answer must look the same from outside.
+    fn both_ways(limits: LineLimits) -> [Peer; 2] {
+        [connect(limits, false), connect(limits, true)]
+    }
+
+    fn connect(limits: LineLimits, taken: bool) -> Peer {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let (read, write) = tokio::io::split(theirs);
         let (stop, ending) = (CancellationToken::new(), CancellationToken::new());
         let fixture = Fixture::default();
         let go = Arc::clone(&fixture.go);
-        let transport = LineTransport::new(read, write, limits, stop, ending);
+        let shortcut = Arc::new(Shortcut { taken, go: Arc::clone(&go) });
+        let transport = LineTransport::new(read, write, limits, shortcut, stop, ending);
         let served = tokio::spawn(async move {
             serve_directly(fixture, transport, None).waiting().await.unwrap();
         });
@@ -396,88 +495,100 @@ mod tests {
 
     #[tokio::test]
     async fn a_line_over_the_cap_is_refused_with_its_id_and_skipped() {
-        let mut peer = connect(LineLimits { line: 1000, in_flight: 4 });
-        let long = format!(
-            r#"{{"jsonrpc":"2.0","id":5,"method":"ping","params":{{"a":"{}"}}}}"#,
-            "x".repeat(50_000)
-        );
-        peer.say(&long).await;
-        peer.say("\n").await;
-        peer.say(call(6, "echo")).await;
-        assert_eq!(code_and_id(&peer.hear().await), (-32600, json!(5)));
-        assert_eq!(peer.hear().await["id"], 6);
+        for mut peer in both_ways(LineLimits { line: 1000, in_flight: 4 }) {
+            let long = format!(
+                r#"{{"jsonrpc":"2.0","id":5,"method":"ping","params":{{"a":"{}"}}}}"#,
+                "x".repeat(50_000)
+            );
+            peer.say(&long).await;
+            peer.say("\n").await;
+            peer.say(call(6, "echo")).await;
+            assert_eq!(code_and_id(&peer.hear().await), (-32600, json!(5)));
+            assert_eq!(peer.hear().await["id"], 6);
+        }
     }
 
     #[tokio::test]
     async fn an_id_in_flight_is_refused_until_it_is_answered() {
-        let mut peer = connect(LineLimits::default());
-        peer.say(call(1, "wait") + &call(1, "echo")).await;
-        assert_eq!(code_and_id(&peer.hear().await), (-32600, json!(1)));
-        peer.go.notify_one();
-        assert_eq!(peer.hear().await["id"], 1);
-        peer.say(call(1, "echo")).await;
-        assert_eq!(peer.hear().await["id"], 1);
+        for mut peer in both_ways(LineLimits::default()) {
+            peer.say(call(1, "wait") + &call(1, "echo")).await;
+            assert_eq!(code_and_id(&peer.hear().await), (-32600, json!(1)));
+            peer.go.notify_one();
+            assert_eq!(peer.hear().await["id"], 1);
+            peer.say(call(1, "echo")).await;
+            assert_eq!(peer.hear().await["id"], 1);
+        }
     }
 
     #[tokio::test]
     async fn a_cancelled_id_may_be_used_again() {
-        let mut peer = connect(LineLimits::default());
-        peer.say(call(1, "wait")).await;
-        let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
-        peer.say(format!("{cancel}\n")).await;
-        peer.say(call(1, "echo")).await;
-        assert_eq!(peer.hear().await["result"]["content"][0]["text"], r#"{"n":1}"#);
+        for mut peer in both_ways(LineLimits::default()) {
+            peer.say(call(1, "wait")).await;
+            let cancel = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}});
+            peer.say(format!("{cancel}\n")).await;
+            peer.say(call(1, "wait")).await;
+            peer.say(call(2, "echo")).await;
+            assert_eq!(peer.hear().await["id"], 2);
+            peer.go.notify_waiters();
+            assert_eq!(peer.hear().await["id"], 1);
+            peer.say(call(1, "echo")).await;
+            assert_eq!(peer.hear().await["result"]["content"][0]["text"], r#"{"n":1}"#);
+        }
     }
 
     #[tokio::test]
     async fn more_requests_than_may_be_in_flight_are_all_answered() {
-        let mut peer = connect(LineLimits { line: 1000, in_flight: 2 });
-        let mut input = peer.input.take().unwrap();
-        tokio::spawn(async move {
-            for id in 0..500 {
-                input.write_all(call(id, "echo").as_bytes()).await.unwrap();
+        for mut peer in both_ways(LineLimits { line: 1000, in_flight: 2 }) {
+            let mut input = peer.input.take().unwrap();
+            tokio::spawn(async move {
+                for id in 0..500 {
+                    input.write_all(call(id, "echo").as_bytes()).await.unwrap();
+                }
+            });
+            let mut answered = HashSet::new();
+            for _ in 0..500 {
+                answered.insert(peer.hear().await["id"].as_u64().unwrap());
             }
-        });
-        let mut answered = HashSet::new();
-        for _ in 0..500 {
-            answered.insert(peer.hear().await["id"].as_u64().unwrap());
+            assert_eq!(answered.len(), 500);
         }
-        assert_eq!(answered.len(), 500);
     }
 
     #[tokio::test]
     async fn a_last_line_without_line_feed_is_read_and_the_end_waits_for_its_reply() {
-        let mut peer = connect(LineLimits::default());
-        peer.say(call(1, "wait") + call(2, "echo").trim_end()).await;
-        peer.input.take().unwrap().shutdown().await.unwrap();
-        assert_eq!(peer.hear().await["id"], 2);
-        peer.go.notify_one();
-        assert_eq!(peer.hear().await["id"], 1);
-        peer.served.await.unwrap();
+        for mut peer in both_ways(LineLimits::default()) {
+            peer.say(call(1, "wait") + call(2, "echo").trim_end()).await;
+            peer.input.take().unwrap().shutdown().await.unwrap();
+            assert_eq!(peer.hear().await["id"], 2);
+            peer.go.notify_one();
+            assert_eq!(peer.hear().await["id"], 1);
+            peer.served.await.unwrap();
+        }
     }
 
     #[tokio::test]
     async fn a_closed_output_ends_the_session() {
-        let mut peer = connect(LineLimits::default());
-        let mut input = peer.input.take().unwrap();
-        drop(peer.output);
-        // Both halves share the pipe; the first write of a reply finds it shut only when both are gone.
-        input.write_all(call(1, "echo").as_bytes()).await.unwrap();
-        drop(input);
-        tokio::time::timeout(Duration::from_secs(30), peer.served).await.unwrap().unwrap();
+        for mut peer in both_ways(LineLimits::default()) {
+            let mut input = peer.input.take().unwrap();
+            drop(peer.output);
+            // Both halves share the pipe; the first write of a reply finds it shut only when both are gone.
+            input.write_all(call(1, "echo").as_bytes()).await.unwrap();
+            drop(input);
+            tokio::time::timeout(Duration::from_secs(30), peer.served).await.unwrap().unwrap();
+        }
     }
 
     #[tokio::test]
     async fn errors_omit_the_id_once_a_new_protocol_version_is_agreed() {
-        let mut peer = connect(LineLimits::default());
-        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
-        peer.say(format!(
-            "{}\n",
-            json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
-        ))
-        .await;
-        assert_eq!(peer.hear().await["result"]["protocolVersion"], "2025-11-25");
-        peer.say("{\n").await;
-        assert_eq!(peer.hear().await.get("id"), None);
+        for mut peer in both_ways(LineLimits::default()) {
+            let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+            peer.say(format!(
+                "{}\n",
+                json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
+            ))
+            .await;
+            assert_eq!(peer.hear().await["result"]["protocolVersion"], "2025-11-25");
+            peer.say("{\n").await;
+            assert_eq!(peer.hear().await.get("id"), None);
+        }
     }
 }

@@ -5,7 +5,7 @@ pub mod http;
 mod in_flight;
 pub(crate) mod lines;
 pub(crate) mod methods;
-mod quick_call;
+pub(crate) mod plain_call;
 pub mod stdio;
 mod writer;
 

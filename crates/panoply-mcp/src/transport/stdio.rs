@@ -1,5 +1,6 @@
 //! Serving a client that started us: lines in on standard input, lines out on standard output.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::ServerHandler;
@@ -8,6 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
 use super::lines::{LineLimits, LineTransport};
+use super::plain_call::AnswerPlainCalls;
 
 /// How long calls in flight may take to finish once a signal asked us to end. With it and
 /// the last write, the process is gone within half a second.
@@ -26,11 +28,12 @@ pub(crate) async fn serve_session<H, R, W>(
     stop: CancellationToken,
     ending: CancellationToken,
 ) where
-    H: ServerHandler,
+    H: ServerHandler + AnswerPlainCalls + Clone,
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let transport = LineTransport::new(input, output, limits, stop.clone(), ending);
+    let shortcut = Arc::new(handler.clone());
+    let transport = LineTransport::new(input, output, limits, shortcut, stop.clone(), ending);
     let session = serve_directly(handler, transport, None);
     let ended = session.waiting();
     tokio::pin!(ended);

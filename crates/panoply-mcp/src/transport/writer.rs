@@ -1,36 +1,220 @@
-//! The one writer of a session: replies leave whole, in order, and are flushed.
+//! The one way out of a session: replies leave whole, in order, and are flushed.
+//!
+//! A reply is written where it was made, under a lock: a task of its own for that would cost every
+//! reply the waking of a thread. Only what the output does not take at once waits for a task.
 
+use std::future::poll_fn;
 use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker, ready};
+use std::time::Duration;
 
-use bytes::Bytes;
-use tokio::io::{AsyncWrite, AsyncWriteExt, BufWriter};
-use tokio::sync::mpsc;
+use bytes::{Buf, BytesMut};
+use tokio::io::AsyncWrite;
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-/// Writes what is queued until the queue ends. Cancels `stop` when the output breaks.
-pub(super) async fn write_lines<W>(
-    output: W,
-    mut queue: mpsc::Receiver<Bytes>,
-    stop: CancellationToken,
-) where
-    W: AsyncWrite + Unpin,
-{
-    let mut output = BufWriter::with_capacity(64 * 1024, output);
-    let mut lines = Vec::new();
-    while queue.recv_many(&mut lines, 64).await > 0 {
-        if let Err(error) = write_batch(&mut output, &lines).await {
-            // A client that went away is no fault of ours: we end as if it closed our input.
-            tracing::info!(%error, "output is closed");
-            stop.cancel();
-            return;
-        }
-        lines.clear();
+/// More than this waiting for a client that does not read, and nobody may add to it.
+const MOST_WAITING: usize = 1 << 20;
+
+/// The output is closed.
+#[derive(Debug)]
+pub(super) struct Closed;
+
+/// The output of a session, shared by all who answer.
+pub(super) struct Output<W>(Arc<Shared<W>>);
+
+impl<W> Clone for Output<W> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
     }
 }
 
-async fn write_batch<W: AsyncWrite + Unpin>(output: &mut W, lines: &[Bytes]) -> io::Result<()> {
-    for line in lines {
-        output.write_all(line).await?;
+struct Shared<W> {
+    state: Mutex<State<W>>,
+    /// Something waits to be written, or nothing will be any more.
+    work: Notify,
+    /// There is room again.
+    room: Notify,
+    /// Cancelled when the output breaks.
+    stop: CancellationToken,
+}
+
+struct State<W> {
+    output: W,
+    waiting: BytesMut,
+    ended: Ended,
+}
+
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Ended {
+    No,
+    /// What waits is still written.
+    Closing,
+    Broken,
+}
+
+impl<W: AsyncWrite + Send + Unpin + 'static> Output<W> {
+    /// Takes an output. Cancels `stop` when it breaks. The task ends after [`Output::close`].
+    pub(super) fn new(output: W, stop: CancellationToken) -> (Self, JoinHandle<()>) {
+        let state = Mutex::new(State { output, waiting: BytesMut::new(), ended: Ended::No });
+        let (work, room) = (Notify::new(), Notify::new());
+        let output = Self(Arc::new(Shared { state, work, room, stop }));
+        let task = tokio::spawn(output.clone().write_what_waits());
+        (output, task)
     }
-    output.flush().await
+
+    /// Writes one line as soon as the output takes it.
+    pub(super) async fn send(&self, line: &[u8]) -> Result<(), Closed> {
+        self.wait_for_room().await;
+        self.send_now(line)
+    }
+
+    /// Writes one line, or what the output takes of it; the rest waits.
+    pub(super) fn send_now(&self, line: &[u8]) -> Result<(), Closed> {
+        let mut state = self.state();
+        if state.ended == Ended::Broken {
+            return Err(Closed);
+        }
+        let first = state.waiting.is_empty();
+        state.waiting.extend_from_slice(line);
+        if !first {
+            // The task is at it and has left its waker with the output.
+            return Ok(());
+        }
+        match state.poll_write_all(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(Ok(())) => Ok(()),
+            Poll::Ready(Err(error)) => {
+                self.broke(state, &error);
+                Err(Closed)
+            }
+            Poll::Pending => {
+                self.0.work.notify_one();
+                Ok(())
+            }
+        }
+    }
+
+    /// Waits while a client that does not read has too much waiting for it.
+    pub(super) async fn wait_for_room(&self) {
+        loop {
+            let room = self.0.room.notified();
+            if self.state().waiting.len() <= MOST_WAITING {
+                return;
+            }
+            room.await;
+        }
+    }
+
+    /// Lets the task end once all that waits is written.
+    pub(super) fn close(&self) {
+        let mut state = self.state();
+        if state.ended == Ended::No {
+            state.ended = Ended::Closing;
+        }
+        self.0.work.notify_one();
+    }
+
+    async fn write_what_waits(self) {
+        loop {
+            let written = poll_fn(|cx| {
+                let mut state = self.state();
+                let outcome = state.poll_write_all(cx);
+                if state.waiting.len() <= MOST_WAITING {
+                    self.0.room.notify_waiters();
+                }
+                outcome
+            });
+            if let Err(error) = written.await {
+                self.broke(self.state(), &error);
+            }
+            if self.state().ended != Ended::No {
+                return;
+            }
+            self.0.work.notified().await;
+        }
+    }
+
+    /// A client that went away is no fault of ours: we end as if it closed our input.
+    fn broke(&self, mut state: MutexGuard<'_, State<W>>, error: &io::Error) {
+        tracing::info!(%error, "output is closed");
+        state.ended = Ended::Broken;
+        state.waiting = BytesMut::new();
+        drop(state);
+        self.0.room.notify_waiters();
+        self.0.work.notify_one();
+        self.0.stop.cancel();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State<W>> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<W: AsyncWrite + Unpin> State<W> {
+    fn poll_write_all(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.waiting.is_empty() {
+            match ready!(Pin::new(&mut self.output).poll_write(cx, &self.waiting))? {
+                0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
+                written => self.waiting.advance(written),
+            }
+        }
+        Pin::new(&mut self.output).poll_flush(cx)
+    }
+}
+
+/// How long closing waits for a peer that does not read.
+pub(super) const LAST_WRITE: Duration = Duration::from_millis(500);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncBufReadExt, BufReader};
+
+    #[tokio::test]
+    async fn lines_stay_whole_and_in_order_when_the_peer_reads_slowly() {
+        let (client, server) = tokio::io::duplex(16);
+        let (output, task) = Output::new(server, CancellationToken::new());
+        for n in 0..200 {
+            output.send_now(format!("line {n} of two hundred\n").as_bytes()).unwrap();
+        }
+        output.close();
+        let mut lines = BufReader::new(client).lines();
+        for n in 0..200 {
+            let line = lines.next_line().await.unwrap().unwrap();
+            assert_eq!(line, format!("line {n} of two hundred"));
+        }
+        task.await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn who_answers_waits_while_the_peer_reads_nothing() {
+        let (client, server) = tokio::io::duplex(16);
+        let (output, _task) = Output::new(server, CancellationToken::new());
+        output.send_now(&vec![b'x'; MOST_WAITING + 100]).unwrap();
+        let mut second = Box::pin(output.send(b"y\n"));
+        assert!(futures::poll!(&mut second).is_pending());
+        let reading = tokio::spawn(async move {
+            let mut all = Vec::new();
+            BufReader::new(client).read_until(b'y', &mut all).await.unwrap();
+            all.len()
+        });
+        second.await.unwrap();
+        assert_eq!(reading.await.unwrap(), MOST_WAITING + 101);
+    }
+
+    #[tokio::test]
+    async fn a_broken_output_stops_the_session_and_frees_who_waits() {
+        let (client, server) = tokio::io::duplex(16);
+        let stop = CancellationToken::new();
+        let (output, task) = Output::new(server, stop.clone());
+        output.send_now(&vec![b'x'; MOST_WAITING + 100]).unwrap();
+        let waiting = output.send(b"y\n");
+        drop(client);
+        assert!(waiting.await.is_err());
+        assert!(stop.is_cancelled());
+        task.await.unwrap();
+    }
 }

@@ -15,5 +15,6 @@ mod keys;
 mod lines;
 mod malformed;
 mod process;
+mod shortcut;
 mod support;
 mod tokens;

@@ -21,9 +21,11 @@ use rmcp::model::ErrorCode;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
 
 use super::{HttpLimits, reply};
 use crate::transport::frame::{self, Frame};
+use crate::transport::plain_call::{self, Answer, AnswerPlainCalls, PlainCall};
 
 type Service<H> = StreamableHttpService<H, NeverSessionManager>;
 
@@ -44,6 +46,7 @@ impl ScopeChallenge {
 }
 
 struct McpRoute<H> {
+    handler: H,
     service: Service<H>,
     limits: HttpLimits,
     room: Arc<Semaphore>,
@@ -56,10 +59,11 @@ pub(super) fn routes<H>(
     room: Arc<Semaphore>,
 ) -> Router
 where
-    H: ServerHandler + Clone,
+    H: ServerHandler + AnswerPlainCalls + Clone,
 {
     let route = |handler: H| {
-        Arc::new(McpRoute { service: service(handler, limits), limits, room: Arc::clone(&room) })
+        let service = service(handler.clone(), limits);
+        Arc::new(McpRoute { handler, service, limits, room: Arc::clone(&room) })
     };
     let all = route(all);
     let packs: Arc<BTreeMap<_, _>> =
@@ -93,7 +97,7 @@ fn service<H: ServerHandler + Clone>(handler: H, limits: HttpLimits) -> Service<
     )
 }
 
-impl<H: ServerHandler> McpRoute<H> {
+impl<H: ServerHandler + AnswerPlainCalls> McpRoute<H> {
     async fn answer(self: Arc<Self>, request: Request) -> Response {
         let Ok(_room) = self.room.try_acquire() else {
             return reply::busy("too many requests at a time; try again in a second");
@@ -114,16 +118,23 @@ impl<H: ServerHandler> McpRoute<H> {
             Ok(body) => body,
             Err(refusal) => return *refusal,
         };
-        accept_both(&mut parts.headers);
+        let takes_json = accept_both(&mut parts.headers);
         let missing_id = reply::missing_id(&parts.headers);
         let challenge = ScopeChallenge::default();
         parts.extensions.insert(challenge.clone());
+        if takes_json
+            && let Some(call) = PlainCall::parse(&body)
+            && self.handler.takes(&call, Some(&parts))
+        {
+            let cancel = CancellationToken::new();
+            let answer = self.handler.answer(call, Some(parts), cancel.clone());
+            return challenged(self.reply_plainly(answer, cancel).await, &challenge);
+        }
         let request = http::Request::from_parts(parts, Full::new(body.clone()));
         let Ok(response) =
             tokio::time::timeout(self.limits.reply_time, self.service.handle(request)).await
         else {
-            let message = "the request took too long";
-            return reply::refusal(StatusCode::GATEWAY_TIMEOUT, ErrorCode::INTERNAL_ERROR, message);
+            return too_slow();
         };
         // The media type is fine, so this is rmcp's word for a body that is not a message.
         if response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
@@ -131,18 +142,40 @@ impl<H: ServerHandler> McpRoute<H> {
                 Frame::Rejected(rejection) => {
                     reply::rejected(StatusCode::BAD_REQUEST, &rejection, missing_id)
                 }
-                Frame::Message(_) | Frame::Stray => reply::refusal(
+                Frame::Call(_) | Frame::Message(_) | Frame::Stray => reply::refusal(
                     StatusCode::BAD_REQUEST,
                     ErrorCode::INVALID_REQUEST,
                     "this is a reply, and nothing was asked",
                 ),
             };
         }
-        let mut response = response.map(Body::new);
-        if let Some(scopes) = challenge.required() {
-            response.extensions_mut().insert(MissingScopes(scopes.to_vec()));
+        challenged(response.map(Body::new), &challenge)
+    }
+
+    /// A call that has to wait runs in a task of its own, so that a client that leaves does not
+    /// cut it off in the middle: it is told, and ends where it can.
+    async fn reply_plainly(&self, mut answer: Answer, cancel: CancellationToken) -> Response {
+        let message = match plain_call::at_once(&mut answer) {
+            Some(message) => message,
+            None => {
+                let gone = cancel.drop_guard();
+                match tokio::time::timeout(self.limits.reply_time, tokio::spawn(answer)).await {
+                    Ok(Ok(message)) => {
+                        gone.disarm();
+                        message
+                    }
+                    Ok(Err(_panic)) => return unanswered(StatusCode::INTERNAL_SERVER_ERROR),
+                    Err(_elapsed) => return too_slow(),
+                }
+            }
+        };
+        match serde_json::to_vec(&message) {
+            Ok(body) => reply::json(StatusCode::OK, body),
+            Err(error) => {
+                tracing::error!(%error, "a reply could not be written as JSON");
+                unanswered(StatusCode::INTERNAL_SERVER_ERROR)
+            }
         }
-        response
     }
 
     async fn read(&self, body: Body) -> Result<Bytes, Box<Response>> {
@@ -180,6 +213,23 @@ impl<H: ServerHandler> McpRoute<H> {
     }
 }
 
+fn challenged(mut response: Response, challenge: &ScopeChallenge) -> Response {
+    if let Some(scopes) = challenge.required() {
+        response.extensions_mut().insert(MissingScopes(scopes.to_vec()));
+    }
+    response
+}
+
+fn too_slow() -> Response {
+    let message = "the request took too long";
+    reply::refusal(StatusCode::GATEWAY_TIMEOUT, ErrorCode::INTERNAL_ERROR, message)
+}
+
+fn unanswered(status: StatusCode) -> Response {
+    let message = "the server failed to answer this request";
+    reply::refusal(status, ErrorCode::INTERNAL_ERROR, message)
+}
+
 /// The scopes a call lacked, for the layer that knows the issuer.
 #[derive(Clone)]
 pub(super) struct MissingScopes(pub(super) Vec<String>);
@@ -191,8 +241,8 @@ fn is_json(headers: &HeaderMap) -> bool {
     essence.trim().eq_ignore_ascii_case("application/json")
 }
 
-/// rmcp wants both types named, and the media type in lower case.
-fn accept_both(headers: &mut HeaderMap) {
+/// rmcp wants both types named, and the media type in lower case. Says whether JSON is taken.
+fn accept_both(headers: &mut HeaderMap) -> bool {
     let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("*/*");
     let takes_json = ["*/*", "application/*", "application/json"].iter().any(|wanted| {
         accepted
@@ -203,6 +253,7 @@ fn accept_both(headers: &mut HeaderMap) {
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
     }
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    takes_json
 }
 
 fn unknown_pack(name: &str, known: impl Iterator<Item = &'static str>) -> Response {

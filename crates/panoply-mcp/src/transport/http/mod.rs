@@ -30,6 +30,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::{Access, Proof, challenge};
+use crate::transport::plain_call::AnswerPlainCalls;
 
 pub use guard::{BadHostRule, BadOriginRule};
 use mcp_route::MissingScopes;
@@ -169,7 +170,7 @@ impl HttpServer {
         stop: CancellationToken,
     ) -> Result<Self, HttpError>
     where
-        H: ServerHandler + Clone,
+        H: ServerHandler + AnswerPlainCalls + Clone,
     {
         if options.access.is_open() && !options.listen.ip().is_loopback() {
             return Err(HttpError::Unprotected(options.listen));
@@ -211,7 +212,7 @@ fn router<H>(
     stop: &CancellationToken,
 ) -> Result<Router, HttpError>
 where
-    H: ServerHandler + Clone,
+    H: ServerHandler + AnswerPlainCalls + Clone,
 {
     let guard = guard::Guard::new(address, &options.allowed_hosts, &options.allowed_origins)?;
     let front = Arc::new(Front { access: options.access, guard });

@@ -25,8 +25,8 @@ pub(super) fn rejected(
 }
 
 /// A reply of JSON.
-pub(super) fn json(status: StatusCode, body: String) -> Response {
-    let mut response = Response::new(Body::from(body));
+pub(super) fn json(status: StatusCode, body: impl Into<Body>) -> Response {
+    let mut response = Response::new(body.into());
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
