@@ -17,5 +17,6 @@ mod documents;
 mod http;
 mod look;
 mod place;
+mod rmf;
 mod setup;
 mod stdio;

@@ -1,0 +1,116 @@
+//! `panoply rmf`: figures packed, brought up to date and drawn, by the program itself.
+
+use std::process::Command;
+use std::sync::{Arc, Mutex};
+
+use panoply_rmf::book::Book;
+use panoply_rmf::dataset::{About, Dataset};
+use panoply_rmf::store::swap_in;
+use serde_json::json;
+
+use crate::place::Place;
+
+#[path = "../../../panoply-rmf/tests/sync/stub.rs"]
+mod stub;
+
+use stub::Stub;
+
+#[test]
+fn a_snapshot_is_packed_into_a_file_the_program_reads() {
+    let place = Place::new();
+    let fund = json!({
+        "fund_id": "M1", "symbol": "A-RMF", "fund_name": "A", "amc": "A COMPANY", "risk_level": 5,
+        "nav_date": "2025-11-07", "nav_value": 10.5, "perf_ytd": 1.5, "perf_1y": null,
+        "x_amc_id": "C1", "x_fund_status": "RG", "x_flags": [],
+    });
+    place.file("funds.jsonl", &format!("{fund}\n"));
+    place.file("nav.csv", "symbol,date,nav\nA-RMF,2025-11-06,10.0000\nA-RMF,2025-11-07,10.5000\n");
+    let pack =
+        ["rmf", "pack-data", "--funds", "funds.jsonl", "--navs", "nav.csv", "--out", "a.tsv"];
+    let said = place.run(&pack).good();
+    assert!(said.contains("1 funds") && said.contains("sha256"), "{said}");
+    let first = place.read("a.tsv");
+    place.run(&pack).good();
+    assert_eq!(place.read("a.tsv"), first, "the same snapshot gives the same bytes");
+    std::fs::create_dir_all(place.home().join("packs")).unwrap();
+    std::fs::copy(place.path("a.tsv"), place.home().join("packs/rmf.tsv")).unwrap();
+    let detail = place.run(&["call", "get_rmf_fund_detail", "--arg", "fundCode=a rmf", "--json"]);
+    let detail = detail.json();
+    let shown = detail.to_string();
+    assert!(shown.contains("10.5") && shown.contains("\"nav_change\":0.5"), "{shown}");
+    assert!(shown.contains("\"perf_1y\":null"), "nulls stay null: {shown}");
+    place.file("nav.csv", "symbol,date,nav\nA-RMF,2025-11-06,ten\n");
+    let refused = place.run(&pack);
+    assert_eq!(refused.status, Some(1), "{refused:?}");
+    assert_eq!(place.read("a.tsv"), first, "a snapshot that is refused changes nothing");
+}
+
+/// A home that holds a few funds only, and an API that has one more NAV for one of them.
+fn place_with_api() -> (Place, String) {
+    let bundled = Book::bundled().unwrap();
+    let funds: Vec<_> = ["ABAPAC-RMF", "KT25/75RMF", "GOLD-RMF-A", "GOLD-RMF-P"]
+        .iter()
+        .map(|code| bundled.find(code).unwrap().clone())
+        .collect();
+    let mut stub = Stub::over(&funds);
+    stub.add_nav(bundled.find("KT25/75RMF").unwrap(), "2025-11-13", json!("12.3456"));
+    let place = Place::new();
+    std::fs::create_dir_all(place.home().join("packs")).unwrap();
+    swap_in(&place.home().join("packs/rmf.tsv"), &Dataset::new(About::default(), funds)).unwrap();
+    (place, stub::serve(Arc::new(Mutex::new(stub))))
+}
+
+#[test]
+fn a_sync_brings_new_navs_and_says_what_it_did() {
+    let (place, api) = place_with_api();
+    let sync = ["rmf", "sync", "--key-env", "KEY", "--base-url", &api];
+    let without_key = place.run(&sync);
+    assert_eq!(without_key.status, Some(2), "{without_key:?}");
+    let wrong_key = place.panoply(&sync).env("KEY", "wrong").output().unwrap();
+    assert_eq!(wrong_key.status.code(), Some(1), "{wrong_key:?}");
+    let synced = place.panoply(&sync).env("KEY", stub::KEY).output().unwrap();
+    let said = String::from_utf8(synced.stdout).unwrap();
+    assert!(synced.status.success() && said.contains("4 funds"), "{said}");
+    assert!(synced.stderr.is_empty(), "no bar where nobody looks");
+    let history = place.run(&[
+        "call",
+        "get_rmf_fund_nav_history",
+        "--arg",
+        "fundCode=KT25/75RMF",
+        "--arg",
+        "days=1",
+        "--json",
+    ]);
+    let history = history.json().to_string();
+    assert!(history.contains("12.3456") && history.contains("2025-11-13"), "{history}");
+}
+
+#[test]
+fn a_sync_in_a_terminal_shows_how_far_it_is() {
+    let (place, api) = place_with_api();
+    let program = env!("CARGO_BIN_EXE_panoply");
+    // `script` gives the program a terminal, and us what it shows there.
+    let shown = Command::new("script")
+        .args(["-qec", &format!("{program} rmf sync --key-env KEY --base-url {api}"), "/dev/null"])
+        .env("KEY", stub::KEY)
+        .env("PANOPLY_HOME", place.home())
+        .output()
+        .unwrap();
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    assert!(shown.contains("░") && shown.contains("█") && shown.contains("3/3"), "{shown:?}");
+    let end = shown.rsplit('\r').find(|part| part.contains("4 funds"));
+    assert!(end.is_some_and(|end| !end.contains('░')), "the bar is gone at the end: {shown:?}");
+}
+
+#[test]
+fn a_fund_is_drawn_as_a_picture_that_says_its_dates() {
+    let place = Place::new();
+    let picture = place.run(&["rmf", "chart", "kt gold rmf", "--days", "10"]).good();
+    assert!(picture.starts_with("<svg") && picture.contains("KT-GOLD RMF"), "{picture}");
+    assert!(picture.contains("2025"), "{picture}");
+    place.run(&["rmf", "chart", "KT-GOLD RMF", "--out", "gold.svg"]).good();
+    assert!(place.read("gold.svg").starts_with("<svg"));
+    let unknown = place.run(&["rmf", "chart", "KT-GOLDD"]);
+    assert_eq!(unknown.status, Some(2));
+    assert!(unknown.err.contains("KT-GOLD RMF"), "{unknown:?}");
+}
