@@ -15,6 +15,7 @@ mod cgt_mcp;
 mod doctor;
 mod documents;
 mod http;
+mod issuer;
 mod look;
 mod place;
 mod rmf;

@@ -1,0 +1,93 @@
+//! Tokens of an issuer whose keys the program fetches over HTTP.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use panoply_testkit::client::HttpServer;
+use serde_json::json;
+
+use crate::place::Place;
+
+const ISSUER: &str = "https://login.example.com/";
+const RESOURCE: &str = "https://tools.example.com/mcp";
+/// A key pair for this test only: PKCS #8 in base64, and the public half as a JWK has it.
+const PRIVATE: &str = "MC4CAQAwBQYDK2VwBCIEIOKzVjhoySi676SaF0HGsmelcPzbWK1/srFGlYiJRwd9";
+const PUBLIC: &str = "0lCMgXzT0CVhhOYANAkD2cVFn8nPfOxZjS0JE_QWNqY";
+
+/// Answers every request with this status and body, and counts them.
+fn issuer(status: &'static str, body: String) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/keys", listener.local_addr().unwrap());
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            count.fetch_add(1, Ordering::SeqCst);
+            let mut head = BufReader::new(&stream).lines();
+            while head.next().is_some_and(|line| line.is_ok_and(|line| !line.is_empty())) {}
+            let _ = write!(
+                &stream,
+                "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+                body.len()
+            );
+        }
+    });
+    (url, asked)
+}
+
+fn token(kid: &str) -> String {
+    // The far end of this century: the program's clock is the machine's.
+    let claims = json!({
+        "iss": ISSUER, "aud": RESOURCE, "sub": "ann@example.com", "exp": 4_000_000_000_u64,
+        "scope": "tools:read metrics:read",
+    });
+    let header = Header { kid: Some(kid.to_owned()), ..Header::new(Algorithm::EdDSA) };
+    let key = EncodingKey::from_ed_der(&STANDARD.decode(PRIVATE).unwrap());
+    jsonwebtoken::encode(&header, &claims, &key).unwrap()
+}
+
+fn serve(place: &Place, keys: &str) -> HttpServer {
+    let mut command = place.panoply(&["http", "--listen", "127.0.0.1:0", "cgt"]);
+    command.env("PANOPLY_OAUTH_ISSUER", ISSUER).env("PANOPLY_OAUTH_RESOURCE", RESOURCE);
+    HttpServer::spawn(command.env("PANOPLY_OAUTH_JWKS_URL", keys))
+}
+
+fn ask(server: &HttpServer, kid: &str) -> u16 {
+    let client = server.client().with_header("authorization", &format!("Bearer {}", token(kid)));
+    let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}});
+    client.post("/mcp", &list).status
+}
+
+#[test]
+fn the_keys_of_an_issuer_are_fetched_by_url_and_kept() {
+    let key = json!({"kty": "OKP", "kid": "ed", "crv": "Ed25519", "x": PUBLIC});
+    let (url, asked) = issuer("200 OK", json!({"keys": [key]}).to_string());
+    let (place, before) = (Place::new(), Arc::clone(&asked));
+    let server = serve(&place, &url);
+    assert_eq!(before.load(Ordering::SeqCst), 0, "nothing is fetched before the first token");
+    assert_eq!((ask(&server, "ed"), ask(&server, "ed")), (200, 200), "{}", server.log());
+    assert_eq!(asked.load(Ordering::SeqCst), 1, "fetched once");
+    assert_eq!(ask(&server, "stranger"), 401);
+}
+
+#[test]
+fn an_issuer_that_is_away_or_says_too_much_lets_nobody_in() {
+    let too_much = format!("{{\"keys\":[],\"x\":\"{}\"}}", "x".repeat(2 << 20));
+    let cases =
+        [("500 Oops", "{}".to_owned()), ("200 OK", "no JSON".to_owned()), ("200 OK", too_much)];
+    for (status, body) in cases {
+        let (url, _) = issuer(status, body);
+        let place = Place::new();
+        assert_eq!(ask(&serve(&place, &url), "ed"), 503, "issuer: {status}");
+    }
+    let place = Place::new();
+    // Nobody listens on the port of a listener that is gone.
+    let gone = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    assert_eq!(ask(&serve(&place, &format!("http://{gone}/keys")), "ed"), 503);
+}
