@@ -14,6 +14,7 @@ pub use {schemars, serde};
 pub mod audit;
 pub mod calculus;
 pub mod clock;
+mod compiled;
 pub mod compliance;
 pub mod context;
 pub mod dialect;

@@ -1,12 +1,12 @@
-//! Every tool there is, under every name it answers to, with its schemas compiled once.
+//! Every tool there is, under every name it answers to, with its schemas.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use jsonschema::Validator;
 use serde_json::Value;
 
+use crate::compiled::Compiled;
 use crate::compliance::{self, Line, Violation};
 use crate::context::Caller;
 use crate::dialect::Dialect;
@@ -53,8 +53,8 @@ pub struct ToolEntry {
     pub meter: Meter,
     pub(crate) index: usize,
     pub(crate) pack_index: usize,
-    pub(crate) input: Validator,
-    pub(crate) data: Validator,
+    pub(crate) input: Compiled,
+    pub(crate) data: Compiled,
     pub(crate) handler: Arc<dyn AnyTool>,
 }
 
@@ -149,13 +149,15 @@ impl Registry {
                 violations.push(Violation::new(spec.name, Line::UniqueName, message));
             }
         }
-        let compile = |schema: &Value, line: Line| {
-            jsonschema::validator_for(schema).map_err(|error| {
+        let compile = |schema: Value, line: Line| {
+            Compiled::new(schema).map_err(|error| {
                 Violation::new(spec.name, line, format!("the schema does not compile: {error}"))
             })
         };
-        let compiled =
-            (compile(&input_schema, Line::Parameters), compile(&data_schema, Line::ToolResult));
+        let compiled = (
+            compile(input_schema.clone(), Line::Parameters),
+            compile(data_schema, Line::ToolResult),
+        );
         match compiled {
             (Ok(input), Ok(data)) if violations.is_empty() => Ok(ToolEntry {
                 spec,

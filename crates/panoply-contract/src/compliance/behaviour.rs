@@ -233,7 +233,10 @@ fn unfollowable(kernel: &Kernel, spec: &'static ToolSpec, hints: &Value) -> Vec<
     let broken = |action: &&Value| {
         let name = action.get("action").and_then(Value::as_str).unwrap_or_default();
         let arguments = action.get("data").cloned().unwrap_or_default();
-        !kernel.registry().get(name).is_some_and(|entry| entry.input.is_valid(&arguments))
+        !kernel
+            .registry()
+            .get(name)
+            .is_some_and(|entry| matches!(entry.input.is_valid(&arguments), Ok(true)))
     };
     let broken = actions.into_iter().flatten().filter(broken);
     broken

@@ -122,7 +122,7 @@ fn verify(entry: &ToolEntry, reply: &Reply<Value>) -> Result<(), ToolError> {
         return Err(ToolError::system(format!("`{name}` answered without a text")));
     }
     if REPLIES.fetch_add(1, Ordering::Relaxed).is_multiple_of(REPLIES_PER_CHECK)
-        && let Err(error) = entry.data.validate(&reply.data)
+        && let Err(error) = entry.data.validator()?.validate(&reply.data)
     {
         let place = error.instance_path().to_string();
         return Err(ToolError::system(format!(

@@ -201,7 +201,7 @@ fn suggestion(call: &Call<'_>, action: &NextAction) -> Option<SuggestedAction> {
         return None;
     }
     debug_assert!(
-        entry.input.is_valid(&action.arguments),
+        matches!(entry.input.is_valid(&action.arguments), Ok(true)),
         "suggested arguments of `{}` break its schema: {}",
         action.tool,
         action.arguments

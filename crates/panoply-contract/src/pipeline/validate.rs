@@ -18,10 +18,10 @@ const LONGEST_SEEN: usize = 120;
 /// The input as the handler gets it, or everything that is wrong with it.
 pub(super) fn validate<'a>(call: &'a Call<'_>) -> Result<Cow<'a, Value>, ToolError> {
     let input = without_nulls(&call.input, &call.entry.input_schema);
-    if call.entry.input.is_valid(&input) {
+    if call.entry.input.is_valid(&input)? {
         return Ok(with_whole_numbers(input));
     }
-    Err(invalid(call.entry, problems(call.entry, &input)))
+    Err(invalid(call.entry, problems(call.entry, &input)?))
 }
 
 /// A type check that only the typed parameters make; the schema should have said it already.
@@ -126,14 +126,13 @@ fn whole(number: &serde_json::Number) -> Option<i64> {
     (float.fract() == 0.0).then_some(float as i64)
 }
 
-fn problems(entry: &ToolEntry, input: &Value) -> Vec<Problem> {
+fn problems(entry: &ToolEntry, input: &Value) -> Result<Vec<Problem>, ToolError> {
     let example = working_example(entry);
-    entry
-        .input
-        .iter_errors(input)
+    let errors = entry.input.validator()?.iter_errors(input);
+    Ok(errors
         .flat_map(|error| explain(&error, input, &entry.input_schema, example.as_ref()))
         .take(MOST_PROBLEMS)
-        .collect()
+        .collect())
 }
 
 fn explain(
