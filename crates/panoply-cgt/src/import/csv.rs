@@ -2,6 +2,8 @@
 
 /// A table with headings.
 pub(super) struct Sheet {
+    /// The line its headings stand on.
+    pub(super) line: u32,
     headings: Vec<String>,
     pub(super) records: Vec<Record>,
 }
@@ -16,15 +18,33 @@ impl Sheet {
     /// The table whose headings contain all of `needed`; brokers put notes above them.
     pub(super) fn find(text: &str, needed: &[&str]) -> Option<Self> {
         let mut records = records(text).into_iter();
-        let clean = |field: &String| field.trim().to_lowercase();
-        let headings = records.by_ref().find_map(|record| {
-            let headings: Vec<String> = record.fields.iter().map(clean).collect();
-            let has = |name: &&str| {
-                headings.iter().any(|heading| heading.starts_with(&name.to_lowercase()))
-            };
-            needed.iter().all(has).then_some(headings)
-        })?;
-        Some(Self { headings, records: records.collect() })
+        let (line, headings) =
+            records.by_ref().find_map(|record| Some((record.line, record.headings(needed)?)))?;
+        Some(Self { line, headings, records: records.collect() })
+    }
+
+    /// Every table of a file that has several below each other: a new one starts where a row
+    /// has all of `needed` as its fields.
+    pub(super) fn all(text: &str, needed: &[&str]) -> Vec<Self> {
+        let mut sheets: Vec<Self> = Vec::new();
+        for record in records(text) {
+            match (record.headings(needed), sheets.last_mut()) {
+                (Some(headings), _) => {
+                    sheets.push(Self { line: record.line, headings, records: Vec::new() });
+                }
+                (None, Some(sheet)) => sheet.records.push(record),
+                (None, None) => {}
+            }
+        }
+        sheets
+    }
+
+    /// Headings and fields of a row.
+    pub(super) fn fields<'a>(
+        &'a self,
+        record: &'a Record,
+    ) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.headings.iter().zip(&record.fields).map(|(name, field)| (name.as_str(), field.trim()))
     }
 
     /// A field by its heading, or by how its heading starts; empty when it is not there.
@@ -42,9 +62,37 @@ impl Sheet {
         place.and_then(|place| record.fields.get(place)).map_or("", |field| field.trim())
     }
 
+    /// A field whose heading may have its unit in brackets behind it, and that unit:
+    /// `Transaction fee (GBP)`.
+    pub(super) fn with_unit<'a>(&'a self, record: &'a Record, name: &str) -> (&'a str, &'a str) {
+        let name = format!("{} (", name.to_lowercase());
+        let unit_of = |heading: &'a str| heading.strip_prefix(&name)?.strip_suffix(')');
+        let found = self.fields(record).find_map(|(heading, field)| {
+            let unit = unit_of(heading)?;
+            Some((field, unit))
+        });
+        found.unwrap_or_default()
+    }
+
     /// The headings, for errors.
     pub(super) fn headings(&self) -> String {
         self.headings.join(", ")
+    }
+}
+
+impl Record {
+    /// Its fields as headings, where they start with all of `needed`.
+    fn headings(&self, needed: &[&str]) -> Option<Vec<String>> {
+        let headings: Vec<String> =
+            self.fields.iter().map(|field| field.trim().to_lowercase()).collect();
+        let has =
+            |name: &&str| headings.iter().any(|heading| heading.starts_with(&name.to_lowercase()));
+        needed.iter().all(has).then_some(headings)
+    }
+
+    /// How many fields say something.
+    pub(super) fn width(&self) -> usize {
+        self.fields.iter().filter(|field| !field.trim().is_empty()).count()
     }
 }
 

@@ -72,23 +72,42 @@ impl Drafts {
         };
         let quantity = amount(trade.quantity).map(|number| number.abs()).and_then(Quantity::new);
         let price = self.money(trade.price, trade.currency);
-        let mut fees = Amount::NONE;
-        for (text, currency) in trade.fees.iter().filter(|(text, _)| !is_nothing(text)) {
-            match self.money(text, currency).and_then(|fee| add(fees, fee)) {
-                Some(sum) => fees = sum,
-                None => self.warn(line, format!("the fee `{text} {currency}` is left out: it cannot be read, or is in another currency than the fees before it")),
-            }
-        }
+        let fees = self.fees(line, &trade.fees);
         let (Some(quantity), Some(price)) = (quantity, price) else {
             let (quantity, price, currency) = (trade.quantity, trade.price, trade.currency);
             return self.warn(line, format!("a trade of {ticker} is left out: quantity `{quantity}` or price `{price} {currency}` cannot be read"));
         };
-        let kind = if trade.sells {
-            Kind::Sell { quantity, price, fees }
-        } else {
-            Kind::Buy { quantity, price, fees }
-        };
-        self.push(line, date, ticker, kind);
+        for (quantity, fees) in portions(quantity, fees) {
+            let kind = if trade.sells {
+                Kind::Sell { quantity, price, fees }
+            } else {
+                Kind::Buy { quantity, price, fees }
+            };
+            self.push(line, date, ticker.clone(), kind);
+        }
+    }
+
+    /// The sum of the fees in each currency.
+    fn fees(&mut self, line: u32, fees: &[(&str, &str)]) -> Vec<Amount> {
+        let mut sums: Vec<Amount> = Vec::new();
+        for (text, currency) in fees.iter().filter(|(text, _)| !is_nothing(text)) {
+            let Some(fee) = self.money(text, currency) else {
+                self.warn(
+                    line,
+                    format!("the fee `{text} {currency}` cannot be read and is left out"),
+                );
+                continue;
+            };
+            let same = sums.iter_mut().find(|sum| sum.currency() == fee.currency());
+            match same.map(|sum| (add(*sum, fee), sum)) {
+                Some((Some(total), sum)) => *sum = total,
+                Some((None, _)) => {
+                    self.warn(line, format!("the fee `{text}` is too large and left out"));
+                }
+                None => sums.push(fee),
+            }
+        }
+        sums
     }
 
     /// Adds a dividend, or warns.
@@ -175,17 +194,29 @@ pub(super) fn amount(text: &str) -> Option<Decimal> {
     Some(if negative { -number } else { number })
 }
 
-/// The sum of two fees in one currency; nought pounds join anything.
+/// The sum of two fees in one currency.
 fn add(fees: Amount, fee: Amount) -> Option<Amount> {
-    if fees.is_none() {
-        return Some(fee);
+    Amount::new(fees.value().checked_add(fee.value())?, fees.currency())
+}
+
+/// A transaction has room for fees in one currency. Fees in several are spread over as many
+/// transactions of the day, which are one trade in law (TCGA 1992 s.105(1)(a)).
+fn portions(quantity: Quantity, fees: Vec<Amount>) -> Vec<(Quantity, Amount)> {
+    let mut rest = quantity;
+    let mut portions = Vec::new();
+    let last = fees.len().saturating_sub(1);
+    for (place, fee) in fees.into_iter().enumerate() {
+        let half = Quantity::new((rest.get() / Decimal::TWO).normalize());
+        let other = half.and_then(|half| Quantity::new((rest.get() - half.get()).normalize()));
+        match (half, other) {
+            (Some(half), Some(other)) if place < last => {
+                portions.push((half, fee));
+                rest = other;
+            }
+            _ => portions.push((rest, fee)),
+        }
     }
-    if fee.is_none() {
-        return Some(fees);
-    }
-    let sum =
-        fees.value().checked_add(fee.value()).filter(|_| fees.currency() == fee.currency())?;
-    Amount::new(sum, fees.currency())
+    if portions.is_empty() { vec![(quantity, Amount::NONE)] } else { portions }
 }
 
 /// `2024-01-15`, with or without a time after it.

@@ -1,7 +1,7 @@
 //! Freetrade: CSV with Type, Timestamp, Buy / Sell, Ticker and amounts in pounds.
 
 use super::csv::Sheet;
-use super::draft::{Drafts, Trade, iso_date};
+use super::draft::{Drafts, Trade, is_nothing, iso_date};
 
 pub(super) fn read(text: &str, drafts: &mut Drafts) {
     let Some(sheet) = Sheet::find(text, &["type", "timestamp", "buy / sell", "ticker"]) else {
@@ -32,8 +32,16 @@ pub(super) fn read(text: &str, drafts: &mut Drafts) {
                 }
             }
             "DIVIDEND" | "SPECIAL_DIVIDEND" => {
-                let tax = (get("Dividend Withheld Tax Amount"), get("Instrument Currency"));
-                drafts.dividend(line, date, get("Ticker"), (get("Total Amount"), account), tax);
+                // The total is what arrived; what is taxed is what was paid before tax.
+                let instrument = get("Instrument Currency");
+                let gross = get("Dividend Gross Distribution Amount");
+                let total = if is_nothing(gross) {
+                    (get("Total Amount"), account)
+                } else {
+                    (gross, instrument)
+                };
+                let tax = (get("Dividend Withheld Tax Amount"), instrument);
+                drafts.dividend(line, date, get("Ticker"), total, tax);
             }
             "TOP_UP" | "WITHDRAWAL" | "INTEREST_FROM_CASH" | "MONTHLY_STATEMENT"
             | "TAX_CERTIFICATE" | "SUBSCRIPTION" => {

@@ -39,7 +39,7 @@ pub(super) fn read(text: &str, drafts: &mut Drafts) {
                 continue;
             }
         };
-        let ticker = slug(get("Description"));
+        let ticker = slug(name_in(get("Description")));
         let fees = fees(get("Unit cost"), get("Quantity"), get("Value"), sells).unwrap_or_default();
         let trade = Trade {
             date: day_first(get("Trade date")),
@@ -51,6 +51,15 @@ pub(super) fn read(text: &str, drafts: &mut Drafts) {
             fees: vec![(&fees, "GBP")],
         };
         drafts.trade(line, &trade);
+    }
+}
+
+/// The company in `Vodafone Group plc 1000 @ 70.00`: what was traded stands behind its name.
+fn name_in(description: &str) -> &str {
+    let Some((before, _)) = description.rsplit_once('@') else { return description };
+    match before.trim_end().rsplit_once(' ') {
+        Some((name, quantity)) if amount(quantity).is_some() => name.trim_end(),
+        _ => description,
     }
 }
 

@@ -1,51 +1,81 @@
 //! Interactive Brokers: a Flex query as XML or CSV, with trades and cash transactions.
 
-use super::csv::Sheet;
-use super::draft::{Drafts, Trade, compact_date, iso_date};
+use super::csv::{Record, Sheet};
+use super::draft::{Drafts, Trade, amount, compact_date, iso_date};
 
 pub(super) fn read(text: &str, drafts: &mut Drafts) {
-    if text.contains("<FlexQueryResponse") {
-        return xml(text, drafts);
-    }
-    let Some(sheet) = Sheet::find(text, &["symbol", "tradedate", "quantity", "tradeprice"]) else {
+    let elements = if text.contains("<FlexQueryResponse") { elements(text) } else { rows(text) };
+    let is_trade = |element: &Element| element.name == "Trade";
+    if elements.is_empty() {
         return drafts.not_recognised(
             "expected a Flex query as XML, or as CSV with Symbol, TradeDate, Quantity, TradePrice",
         );
-    };
-    for record in &sheet.records {
-        let get = |name: &str| sheet.get(record, name);
-        let member = |name: &str| match name {
-            "currency" => get("CurrencyPrimary").to_owned(),
-            "assetCategory" => get("AssetClass").to_owned(),
-            "ibCommissionCurrency" => get("IBCommissionCurrency").to_owned(),
-            "ibCommission" => get("IBCommission").to_owned(),
-            "buySell" => get("Buy/Sell").to_owned(),
-            other => get(other).to_owned(),
-        };
-        trade(record.line, member, drafts);
+    }
+    let cancelled = cancelled(elements.iter().filter(|element| is_trade(element)), drafts);
+    for element in elements.iter().filter(|element| is_trade(element)) {
+        if !cancelled.contains(&element.line) {
+            trade(element, drafts);
+        }
+    }
+    cash(&elements, drafts);
+    for element in elements.iter().filter(|element| element.name == "CorporateAction") {
+        let what = format!("a corporate action is left out: {}", element.get("description"));
+        drafts.warn(element.line, what);
     }
 }
 
-fn xml(text: &str, drafts: &mut Drafts) {
-    let mut dividends: Vec<Element> = Vec::new();
-    let mut taxes: Vec<Element> = Vec::new();
-    for element in elements(text) {
-        match element.name.as_str() {
-            "Trade" => trade(element.line, |name| element.get(name), drafts),
-            "CashTransaction" => match element.get("type").as_str() {
-                "Dividends" | "Payment In Lieu Of Dividends" => dividends.push(element),
-                "Withholding Tax" => taxes.push(element),
-                other => drafts.skip(other),
-            },
-            "CorporateAction" => {
-                let what =
-                    format!("a corporate action is left out: {}", element.get("description"));
-                drafts.warn(element.line, what);
-            }
-            _ => {}
+/// The rows of a CSV as the elements they are in XML. One file may have several tables.
+fn rows(text: &str) -> Vec<Element> {
+    let mut found = Vec::new();
+    for sheet in Sheet::all(text, &["symbol", "currencyprimary"]) {
+        let is_marker = |record: &&Record| {
+            let first = sheet.fields(record).next().map(|(_, field)| field);
+            first.is_some_and(|field| MARKERS.contains(&field))
+        };
+        for record in sheet.records.iter().filter(|record| !is_marker(record)) {
+            let attributes: Vec<(String, String)> = sheet
+                .fields(record)
+                .map(|(name, value)| (attribute_of(name).to_owned(), value.to_owned()))
+                .collect();
+            let has = |name: &str| attributes.iter().any(|(known, _)| known == name);
+            let name = if has("tradeprice") {
+                "Trade"
+            } else if has("amount") && has("type") {
+                "CashTransaction"
+            } else if has("actiondescription") {
+                "CorporateAction"
+            } else {
+                "Other"
+            };
+            found.push(Element { line: record.line, name: name.to_owned(), attributes });
         }
     }
-    for dividend in dividends {
+    found
+}
+
+/// Begin and end of a file, an account and a section, where the query has them written.
+const MARKERS: [&str; 6] = ["BOF", "BOA", "BOS", "EOS", "EOA", "EOF"];
+
+/// What a column is called in XML, in lower case.
+fn attribute_of(column: &str) -> &str {
+    match column {
+        "currencyprimary" => "currency",
+        "assetclass" => "assetcategory",
+        "buy/sell" => "buysell",
+        "date/time" => "datetime",
+        other => other,
+    }
+}
+
+fn cash(elements: &[Element], drafts: &mut Drafts) {
+    let of_type = |types: &[&str]| -> Vec<&Element> {
+        let is = |element: &&Element| {
+            element.name == "CashTransaction" && types.contains(&element.get("type").as_str())
+        };
+        elements.iter().filter(is).collect()
+    };
+    let mut taxes = of_type(&["Withholding Tax"]);
+    for dividend in of_type(&DIVIDENDS) {
         let key = (dividend.get("symbol"), dividend.day());
         let place = taxes.iter().position(|tax| (tax.get("symbol"), tax.day()) == key);
         let tax = place.map(|place| taxes.remove(place));
@@ -57,37 +87,77 @@ fn xml(text: &str, drafts: &mut Drafts) {
         drafts.dividend(
             dividend.line,
             date_of(&dividend.day()),
-            &key.0,
+            &ticker_of(&key.0),
             (&amount, &currency),
             (&tax.0, &tax.1),
         );
     }
     for tax in taxes {
+        let (amount, symbol) = (tax.get("amount"), tax.get("symbol"));
         drafts.warn(
             tax.line,
             format!(
-                "tax of {} on {} belongs to no dividend of that day and is left out",
-                tax.get("amount"),
-                tax.get("symbol")
+                "tax of {amount} on {symbol} belongs to no dividend of that day and is left out"
             ),
         );
     }
+    for other in elements.iter().filter(|element| element.name == "CashTransaction") {
+        let kind = other.get("type");
+        if !DIVIDENDS.contains(&kind.as_str()) && kind != "Withholding Tax" {
+            drafts.skip(&kind);
+        }
+    }
 }
 
-fn trade(line: u32, get: impl Fn(&str) -> String, drafts: &mut Drafts) {
+const DIVIDENDS: [&str; 2] = ["Dividends", "Payment In Lieu Of Dividends"];
+
+/// Lines of trades that were cancelled later, and of what cancelled them (`BUY (Ca.)`).
+fn cancelled<'a>(
+    trades: impl Iterator<Item = &'a Element> + Clone,
+    drafts: &mut Drafts,
+) -> Vec<u32> {
+    let is_cancel = |element: &Element| element.get("buySell").contains("(Ca.)");
+    let key = |element: &Element| {
+        let quantity = amount(&element.get("quantity")).map(|quantity| quantity.abs());
+        (element.get("symbol"), quantity, amount(&element.get("tradePrice")))
+    };
+    let mut lines = Vec::new();
+    for cancel in trades.clone().filter(|element| is_cancel(element)) {
+        lines.push(cancel.line);
+        let original = trades.clone().find(|element| {
+            !is_cancel(element) && !lines.contains(&element.line) && key(element) == key(cancel)
+        });
+        match original {
+            Some(original) => lines.push(original.line),
+            None => drafts.warn(
+                cancel.line,
+                format!("a cancelled trade of {} fits no trade", cancel.get("symbol")),
+            ),
+        }
+    }
+    lines
+}
+
+fn trade(element: &Element, drafts: &mut Drafts) {
+    let get = |name: &str| element.get(name);
     let category = get("assetCategory");
     if !matches!(category.as_str(), "STK" | "ETF" | "FUND" | "") {
         return drafts.skip(&format!("{category} trade"));
     }
-    let (symbol, quantity, price) = (get("symbol"), get("quantity"), get("tradePrice"));
+    // Orders, summaries and closed lots say again what the executions say.
+    let level = get("levelOfDetail");
+    if !matches!(level.as_str(), "EXECUTION" | "") {
+        return drafts.skip(&format!("{level} of trades"));
+    }
+    let (quantity, price) = (get("quantity"), get("tradePrice"));
     let (commission, taxes) = (get("ibCommission"), get("taxes"));
     let (currency, commission_currency) = (get("currency"), get("ibCommissionCurrency"));
     let commission_currency =
         if commission_currency.is_empty() { currency.clone() } else { commission_currency };
-    let symbol = symbol.replace(' ', ".");
+    let date = date_of(&get("tradeDate")).or_else(|| date_of(&get("dateTime")));
     let trade = Trade {
-        date: date_of(&get("tradeDate")),
-        ticker: &symbol,
+        date,
+        ticker: &ticker_of(&get("symbol")),
         sells: quantity.trim_start().starts_with('-')
             || get("buySell").to_uppercase().starts_with("SELL"),
         quantity: &quantity,
@@ -95,14 +165,19 @@ fn trade(line: u32, get: impl Fn(&str) -> String, drafts: &mut Drafts) {
         currency: &currency,
         fees: vec![(&commission, &commission_currency), (&taxes, &currency)],
     };
-    drafts.trade(line, &trade);
+    drafts.trade(element.line, &trade);
+}
+
+/// `BRK B` is `BRK.B` elsewhere.
+fn ticker_of(symbol: &str) -> String {
+    symbol.trim().replace(' ', ".")
 }
 
 fn date_of(text: &str) -> Option<jiff::civil::Date> {
     iso_date(text).or_else(|| compact_date(text))
 }
 
-/// An XML element with its attributes. A Flex report has nothing but those.
+/// An XML element with its attributes, names in any case. A Flex report has nothing but those.
 struct Element {
     line: u32,
     name: String,
@@ -111,7 +186,7 @@ struct Element {
 
 impl Element {
     fn get(&self, name: &str) -> String {
-        let found = self.attributes.iter().find(|(known, _)| known == name);
+        let found = self.attributes.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.clone()).unwrap_or_default()
     }
 

@@ -10,6 +10,7 @@ mod hargreaves_lansdown;
 mod interactive_brokers;
 mod revolut;
 mod schwab;
+mod schwab_awards;
 mod trading212;
 mod vanguard;
 
@@ -84,15 +85,18 @@ impl Broker {
         let head: String = text.lines().take(20).collect::<Vec<_>>().join("\n");
         let has = |words: &[&str]| words.iter().all(|word| head.contains(word));
         let start = text.trim_start_matches('\u{FEFF}').trim_start();
-        if start.starts_with('{') && text.contains("BrokerageTransactions") {
+        let schwab = text.contains("BrokerageTransactions") || text.contains("TransactionDetails");
+        if start.starts_with('{') && schwab || has(&["Fees & Comm", "Action", "Symbol"]) {
             Some(Self::Schwab)
-        } else if has(&["<FlexQueryResponse"]) || has(&["TradeDate", "IBCommission"]) {
+        } else if has(&["<FlexQueryResponse"]) || has(&["CurrencyPrimary", "Symbol"]) {
             Some(Self::InteractiveBrokers)
         } else if has(&["Action,", "Time", "No. of shares"]) {
             Some(Self::Trading212)
         } else if has(&["Timestamp", "Buy / Sell"]) {
             Some(Self::Freetrade)
-        } else if has(&["InvestmentName", "TransactionDetails"]) {
+        } else if has(&["InvestmentName", "TransactionDetails"])
+            || has(&["Date,Details,Amount,Balance"])
+        {
             Some(Self::VanguardUk)
         } else if has(&["Trade date", "Reference", "Unit cost"]) {
             Some(Self::HargreavesLansdown)
@@ -185,5 +189,7 @@ pub fn read_all(files: &[File<'_>]) -> Imported {
 /// The name of a file, shared by its rows.
 pub(crate) type FileName = Arc<str>;
 
+#[cfg(test)]
+mod shapes;
 #[cfg(test)]
 mod tests;

@@ -1,32 +1,35 @@
-//! Charles Schwab: JSON of brokerage transactions, and of equity awards for what vested shares
-//! were worth.
+//! Charles Schwab: JSON or CSV of brokerage transactions, and JSON of equity awards for what
+//! vested shares were worth.
 
 use jiff::ToSpan;
 use jiff::civil::Date;
 use serde_json::Value;
 
+use super::csv::{Record, Sheet};
 use super::draft::{Drafts, Trade, amount, is_nothing, month_first};
+use super::schwab_awards;
+use crate::json::places::Places;
 
 /// Shares arrive some days after they vest.
 const DAYS_BETWEEN_VESTING_AND_ARRIVAL: i64 = 7;
 
 pub(super) fn read(text: &str, awards: Option<&str>, drafts: &mut Drafts) {
-    let parsed: Result<Value, _> = serde_json::from_str(text);
-    let rows = parsed
-        .as_ref()
-        .ok()
-        .and_then(|value| value.get("BrokerageTransactions"))
-        .and_then(Value::as_array);
-    let Some(rows) = rows else {
-        return drafts.not_recognised("expected JSON with `BrokerageTransactions`");
+    let Some(rows) = transactions(text) else {
+        if let Some(list) = list_of(text, "Transactions") {
+            return schwab_awards::read(&list, drafts);
+        }
+        return drafts.not_recognised(
+            "expected JSON with `BrokerageTransactions` or `Transactions`, or CSV with Date, Action, Symbol, Quantity, Price",
+        );
     };
     let awards = awards.map(|text| read_awards(text, drafts)).unwrap_or_default();
-    let rows: Vec<Item<'_>> = (1..).zip(rows).map(|(line, value)| Item { line, value }).collect();
-    let cancelled = cancelled_sales(&rows, drafts);
-    let mut taxes: Vec<&Item<'_>> = rows.iter().filter(|item| is_tax(item.get("Action"))).collect();
+    let cancelled = cancelled_trades(&rows, drafts);
+    let mut taxes: Vec<&Item> = rows.iter().filter(|item| is_tax(item.get("Action"))).collect();
     for item in rows.iter().filter(|item| !cancelled.contains(&item.line)) {
         match item.get("Action") {
-            "Buy" | "Sell" | "Sell Short" | "Buy to Cover" => trade(item, drafts),
+            "Buy" | "Sell" | "Sell Short" | "Buy to Cover" | "Reinvest Shares" => {
+                trade(item, drafts);
+            }
             "Stock Plan Activity" => vest(item, &awards, drafts),
             "Cash Dividend"
             | "Qualified Dividend"
@@ -35,23 +38,14 @@ pub(super) fn read(text: &str, awards: Option<&str>, drafts: &mut Drafts) {
             | "Pr Yr Cash Div"
             | "Short Term Cap Gain"
             | "Long Term Cap Gain"
-            | "Reinvest Dividend" => {
-                let key = (item.date(), item.get("Symbol"));
-                let place = taxes.iter().position(|tax| (tax.date(), tax.get("Symbol")) == key);
-                let tax = place.map(|place| taxes.remove(place).get("Amount")).unwrap_or_default();
-                drafts.dividend(
-                    item.line,
-                    item.date(),
-                    item.get("Symbol"),
-                    (item.get("Amount"), "USD"),
-                    (tax, "USD"),
-                );
-            }
+            | "Reinvest Dividend"
+            | "Qual Div Reinvest"
+            | "Div For Reinvest" => dividend(item, &mut taxes, drafts),
             "Stock Split" => drafts.warn(
                 item.line,
                 format!("a split of {}: add a SPLIT with its ratio by hand", item.get("Symbol")),
             ),
-            "Cancel Sell" => {}
+            "Cancel Sell" | "Cancel Buy" => {}
             action if is_tax(action) => {}
             action @ ("Wire Sent"
             | "Wire Received"
@@ -60,6 +54,7 @@ pub(super) fn read(text: &str, awards: Option<&str>, drafts: &mut Drafts) {
             | "Journal"
             | "MoneyLink Transfer"
             | "Credit Interest"
+            | "Bond Interest"
             | "Service Fee"
             | "Misc Cash Entry"
             | "Bank Interest"
@@ -71,41 +66,95 @@ pub(super) fn read(text: &str, awards: Option<&str>, drafts: &mut Drafts) {
             action => drafts.warn(item.line, format!("`{action}` is not understood and left out")),
         }
     }
+    warn_of_taxes(&taxes, drafts);
+}
+
+/// The transactions of a brokerage account, from JSON or CSV.
+fn transactions(text: &str) -> Option<Vec<Item>> {
+    if let Some(list) = list_of(text, "BrokerageTransactions") {
+        return Some(list);
+    }
+    let sheet = Sheet::find(text, &["date", "action", "symbol", "quantity", "price"])?;
+    let item = |record: &Record| {
+        let fields = sheet.fields(record);
+        let members = fields.map(|(name, field)| (name.to_owned(), Value::from(field))).collect();
+        Item { line: record.line, value: Value::Object(members) }
+    };
+    Some(sheet.records.iter().map(item).collect())
+}
+
+/// The list that the JSON has under `name`, each element with the line it starts on.
+fn list_of(text: &str, name: &str) -> Option<Vec<Item>> {
+    let mut parsed: Value = serde_json::from_str(text.trim_start_matches('\u{FEFF}')).ok()?;
+    let places = Places::of_member(text, name);
+    let Some(Value::Array(list)) = parsed.get_mut(name).map(Value::take) else { return None };
+    let item = |(index, value)| Item { line: places.element(index).line(), value };
+    Some(list.into_iter().enumerate().map(item).collect())
+}
+
+/// A dividend with the tax of the same day that belongs to it.
+pub(super) fn dividend(item: &Item, taxes: &mut Vec<&Item>, drafts: &mut Drafts) {
+    let key = (item.date(), item.get("Symbol"));
+    let place = taxes.iter().position(|tax| (tax.date(), tax.get("Symbol")) == key);
+    let tax = place.map(|place| taxes.remove(place).get("Amount")).unwrap_or_default();
+    drafts.dividend(
+        item.line,
+        item.date(),
+        item.get("Symbol"),
+        (item.get("Amount"), "USD"),
+        (tax, "USD"),
+    );
+}
+
+/// Tax that no dividend took.
+pub(super) fn warn_of_taxes(taxes: &[&Item], drafts: &mut Drafts) {
     for tax in taxes {
+        let (amount, symbol) = (tax.get("Amount"), tax.get("Symbol"));
         drafts.warn(
             tax.line,
             format!(
-                "tax of {} on {} belongs to no dividend of that day and is left out",
-                tax.get("Amount"),
-                tax.get("Symbol")
+                "tax of {amount} on {symbol} belongs to no dividend of that day and is left out"
             ),
         );
     }
 }
 
-/// One element of the list; its number stands for its line.
-struct Item<'a> {
-    line: u32,
-    value: &'a Value,
+/// One transaction and the line it starts on.
+pub(super) struct Item {
+    pub(super) line: u32,
+    pub(super) value: Value,
 }
 
-impl<'a> Item<'a> {
-    fn get(&self, name: &str) -> &'a str {
-        self.value.get(name).and_then(Value::as_str).unwrap_or_default().trim()
+impl Item {
+    /// A member by its name in any case: headings of a CSV are in lower case.
+    pub(super) fn get(&self, name: &str) -> &str {
+        member(&self.value, name)
     }
 
     /// `01/20/2024 as of 01/15/2024` happened on the second day.
-    fn date(&self) -> Option<Date> {
+    pub(super) fn date(&self) -> Option<Date> {
         let text = self.get("Date");
         month_first(text.rsplit_once(" as of ").map_or(text, |(_, date)| date))
     }
+}
+
+/// A text member by its name; empty when it is not there.
+pub(super) fn member<'a>(value: &'a Value, name: &str) -> &'a str {
+    let exact = value.get(name).or_else(|| value.get(name.to_lowercase()));
+    exact.and_then(Value::as_str).unwrap_or_default().trim()
+}
+
+/// What a transaction says about single awards or purchases.
+pub(super) fn details(value: &Value) -> impl Iterator<Item = &Value> {
+    let list = value.get("TransactionDetails").and_then(Value::as_array);
+    list.into_iter().flatten().map(|detail| detail.get("Details").unwrap_or(detail))
 }
 
 fn is_tax(action: &str) -> bool {
     matches!(action, "NRA Tax Adj" | "NRA Withholding" | "Foreign Tax Paid")
 }
 
-fn trade(item: &Item<'_>, drafts: &mut Drafts) {
+fn trade(item: &Item, drafts: &mut Drafts) {
     let trade = Trade {
         date: item.date(),
         ticker: item.get("Symbol"),
@@ -119,7 +168,7 @@ fn trade(item: &Item<'_>, drafts: &mut Drafts) {
 }
 
 /// Shares that vested, at what they were worth on that day.
-fn vest(item: &Item<'_>, awards: &[Award], drafts: &mut Drafts) {
+fn vest(item: &Item, awards: &[Award], drafts: &mut Drafts) {
     let symbol = item.get("Symbol");
     let arrived = item.date();
     let vested = arrived.and_then(|arrived| {
@@ -151,55 +200,53 @@ struct Award {
 }
 
 fn read_awards(text: &str, drafts: &mut Drafts) -> Vec<Award> {
-    let parsed: Value = serde_json::from_str(text).unwrap_or_default();
-    let Some(rows) =
-        parsed.get("Transactions").or_else(|| parsed.get("EquityAwards")).and_then(Value::as_array)
-    else {
+    let Some(rows) = list_of(text, "Transactions").or_else(|| list_of(text, "EquityAwards")) else {
         drafts.warn(1, "the awards file has no `Transactions` and is not used");
         return Vec::new();
     };
     let mut awards = Vec::new();
-    for row in rows {
-        let item = Item { line: 0, value: row };
-        let details = row.get("TransactionDetails").and_then(Value::as_array);
-        for detail in details.into_iter().flatten() {
-            let detail = Item { line: 0, value: detail.get("Details").unwrap_or(detail) };
-            let date = month_first(detail.get("VestDate")).or_else(|| item.date());
+    for row in &rows {
+        for detail in details(&row.value) {
+            let get = |name: &str| member(detail, name);
+            let date = month_first(get("VestDate")).or_else(|| row.date());
             let value = ["VestFairMarketValue", "FairMarketValuePrice", "PurchaseFairMarketValue"]
                 .iter()
-                .map(|name| detail.get(name))
+                .map(|name| get(name))
                 .find(|value| !is_nothing(value));
             if let (Some(date), Some(value)) = (date, value) {
-                awards.push(Award {
-                    date,
-                    symbol: item.get("Symbol").to_owned(),
-                    value: value.to_owned(),
-                });
+                let (symbol, value) = (row.get("Symbol").to_owned(), value.to_owned());
+                awards.push(Award { date, symbol, value });
             }
         }
     }
     awards
 }
 
-/// Sales that a `Cancel Sell` takes back, by line.
-fn cancelled_sales(rows: &[Item<'_>], drafts: &mut Drafts) -> Vec<u32> {
+/// Trades that a `Cancel Sell` or `Cancel Buy` takes back, by line.
+fn cancelled_trades(rows: &[Item], drafts: &mut Drafts) -> Vec<u32> {
     let mut cancelled = Vec::new();
-    let same = |a: &Item<'_>, b: &Item<'_>| {
-        let numbers = |item: &Item<'_>| {
+    let same = |a: &Item, b: &Item| {
+        let numbers = |item: &Item| {
             (amount(item.get("Quantity")).map(|number| number.abs()), amount(item.get("Price")))
         };
         a.date() == b.date() && a.get("Symbol") == b.get("Symbol") && numbers(a) == numbers(b)
     };
-    for cancel in rows.iter().filter(|item| item.get("Action") == "Cancel Sell") {
-        let sale = rows.iter().find(|item| {
-            item.get("Action") == "Sell" && !cancelled.contains(&item.line) && same(item, cancel)
+    for cancel in rows {
+        let Some(action) = cancel.get("Action").strip_prefix("Cancel ") else { continue };
+        let trade = rows.iter().find(|item| {
+            item.get("Action") == action && !cancelled.contains(&item.line) && same(item, cancel)
         });
-        match sale {
-            Some(sale) => cancelled.push(sale.line),
-            None => drafts.warn(
+        match trade {
+            Some(trade) => cancelled.push(trade.line),
+            None if matches!(action, "Buy" | "Sell") => drafts.warn(
                 cancel.line,
-                format!("a cancelled sale of {} fits no sale", cancel.get("Symbol")),
+                format!(
+                    "a cancelled {} of {} fits no trade",
+                    action.to_lowercase(),
+                    cancel.get("Symbol")
+                ),
             ),
+            None => {}
         }
     }
     cancelled

@@ -63,7 +63,7 @@ fn revolut() {
     );
     assert_eq!(
         lines(&imported),
-        "2024-01-15 BUY TSLA 2 @ 200.50 USD\n2024-02-15 SELL TSLA 1 @ 210 USD\n2024-03-15 DIVIDEND MSFT TOTAL 3.10 USD"
+        "2024-01-15 BUY TSLA 2 @ 200.50 USD\n2024-02-15 SELL TSLA 1 @ 210 USD FEES 1 USD\n2024-03-15 DIVIDEND MSFT TOTAL 3.10 USD"
     );
     assert_eq!(imported.warnings.len(), 2, "{:?}", imported.warnings);
 }
@@ -157,7 +157,7 @@ fn schwab_with_awards() {
         lines(&imported),
         "2024-01-16 BUY GOOG 10 @ 142.65 USD\n2024-03-01 SELL GOOG 4 @ 1140.50 USD FEES 0.05 USD\n2024-06-17 DIVIDEND GOOG TOTAL 2.00 USD TAX 0.30 USD"
     );
-    assert_eq!(imported.warnings, ["s.json, line 8: `Teleport` is not understood and left out"]);
+    assert_eq!(imported.warnings, ["s.json, line 9: `Teleport` is not understood and left out"]);
     let without = read(&File { awards: None, ..file });
     assert!(
         without.warnings.iter().any(|warning| warning.contains("no award")),

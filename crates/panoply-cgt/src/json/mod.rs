@@ -6,7 +6,7 @@
 //! nobody can tell what it means.
 
 mod object;
-mod places;
+pub(crate) mod places;
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ pub fn parse(text: &str) -> Result<Parsed, Vec<Problem>> {
     match &value {
         Value::Array(items) => read(items, &places),
         Value::Object(object) => match object.get("transactions") {
-            Some(Value::Array(items)) => read(items, &Places::none()),
+            Some(Value::Array(items)) => read(items, &Places::of_member(text, "transactions")),
             _ => read(std::slice::from_ref(&value), &Places::none()),
         },
         other => Err(vec![not_a_list(other)]),

@@ -1,7 +1,7 @@
 //! Where the elements of a JSON array stand in its text, so that an error can point there.
 
 /// The text and where each element of the outer array starts and ends, in bytes.
-pub(super) struct Places<'a> {
+pub(crate) struct Places<'a> {
     text: &'a str,
     elements: Vec<(usize, usize)>,
     /// The first byte of each line.
@@ -10,7 +10,7 @@ pub(super) struct Places<'a> {
 
 /// One element, or only its number where there is no text.
 #[derive(Clone, Copy)]
-pub(super) struct Element<'a> {
+pub(crate) struct Element<'a> {
     places: &'a Places<'a>,
     index: usize,
 }
@@ -21,15 +21,26 @@ impl<'a> Places<'a> {
         Self { text: "", elements: Vec::new(), lines: Vec::new() }
     }
 
-    /// One walk over text that is known to be JSON.
+    /// The elements of the array that the text is; the text is known to be JSON.
     pub(super) fn of(text: &'a str) -> Self {
+        Self::from(text, 0)
+    }
+
+    /// The elements of the array that the object has under `name`.
+    pub(crate) fn of_member(text: &'a str, name: &str) -> Self {
+        let quoted = format!("\"{name}\"");
+        let after_name = text.find(&quoted).map(|place| place + quoted.len());
+        let array = after_name.and_then(|from| Some(from + text.get(from..)?.find('[')?));
+        Self::from(text, array.unwrap_or(text.len()))
+    }
+
+    /// One walk over the array that starts at the byte `from`.
+    fn from(text: &'a str, from: usize) -> Self {
+        let newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let lines = std::iter::once(0).chain(newlines.map(|(place, _)| place + 1)).collect();
         let mut elements = Vec::new();
-        let mut lines = vec![0];
         let (mut depth, mut start, mut in_string, mut escaped) = (0_usize, None, false, false);
-        for (position, byte) in text.bytes().enumerate() {
-            if byte == b'\n' {
-                lines.push(position + 1);
-            }
+        for (position, byte) in text.bytes().enumerate().skip(from) {
             if in_string {
                 match byte {
                     _ if escaped => escaped = false,
@@ -54,7 +65,10 @@ impl<'a> Places<'a> {
                     elements.push((from, position));
                     start = None;
                 }
-                (Some(from), b']') if depth == 0 => elements.push((from, position)),
+                (start, b']') if depth == 0 => {
+                    elements.extend(start.map(|from| (from, position)));
+                    break;
+                }
                 (None, b',') => {}
                 (None, _) if inside => start = Some(position),
                 _ => {}
@@ -63,14 +77,14 @@ impl<'a> Places<'a> {
         Self { text, elements, lines }
     }
 
-    pub(super) const fn element(&'a self, index: usize) -> Element<'a> {
+    pub(crate) const fn element(&'a self, index: usize) -> Element<'a> {
         Element { places: self, index }
     }
 }
 
 impl Element<'_> {
     /// The line it starts on; its number where there is no text.
-    pub(super) fn line(self) -> u32 {
+    pub(crate) fn line(self) -> u32 {
         match self.span() {
             Some((start, _)) => self.place(start).0,
             None => u32::try_from(self.index + 1).unwrap_or(u32::MAX),
