@@ -4,13 +4,19 @@
 //! paid six months after the period's end, on the units held at that end (Offshore Funds (Tax)
 //! Regulations 2009, SI 2009/3001, reg.94). The same amount adds to the cost of the units
 //! (reg.99); dated at the period's end it reaches units sold in between as well.
+//!
+//! Units that were sold before the end of a period and identified with units bought after it,
+//! by the 30-day rule, count as held at that end (reg.94(3A)).
 
 use jiff::ToSpan;
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 
 use crate::currency::Currency;
+use crate::engine::{Computation, Leg, Options, Rule, SameDaySplit, split_factor};
 use crate::number;
+use crate::ratio::Ratio;
+use crate::transaction::{Kind, Row, Ticker};
 
 /// Figures collected by KapJI/capital-gains-calculator (MIT); see `data/cgt/README.md`.
 const TABLE: &str = include_str!("../../../data/cgt/eri_per_unit.csv");
@@ -61,6 +67,105 @@ pub fn extent() -> (usize, Option<Date>) {
     (isins.len(), last)
 }
 
+/// Units of a fund that count as held at a period's end.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct UnitsHeld {
+    /// Those that were there.
+    pub held: Ratio,
+    /// Those that had been sold and were bought back in the 30 days after the sale, but after
+    /// the period's end (reg.94(3A)).
+    pub bought_back: Ratio,
+}
+
+impl UnitsHeld {
+    /// All of them; `None` when the number does not fit.
+    pub fn all(self) -> Option<Ratio> {
+        self.held.plus(self.bought_back)
+    }
+}
+
+/// The units of a holding at the end of a day, from its transactions and what was computed of
+/// them. `None` when a number does not fit.
+pub fn units_at(
+    rows: &[Row],
+    computation: &Computation,
+    ticker: &Ticker,
+    end: Date,
+    options: Options,
+) -> Option<UnitsHeld> {
+    let mut own: Vec<&Row> = rows
+        .iter()
+        .filter(|row| row.transaction.ticker == *ticker && row.transaction.date <= end)
+        .collect();
+    own.sort_by_key(|row| row.transaction.date);
+    Some(UnitsHeld {
+        held: held(&own, options.same_day_split)?,
+        bought_back: bought_back(&own, computation, ticker, end, options.same_day_split)?,
+    })
+}
+
+/// What is there after all of the rows, which are one holding's in order of date.
+fn held(rows: &[&Row], same_day_split: SameDaySplit) -> Option<Ratio> {
+    let (mut came, mut went) = (Ratio::ZERO, Ratio::ZERO);
+    for of_day in rows.chunk_by(|a, b| a.transaction.date == b.transaction.date) {
+        let factor = split_factor(of_day)?;
+        let (mut in_today, mut out_today) = (Ratio::ZERO, Ratio::ZERO);
+        for row in of_day {
+            match &row.transaction.kind {
+                Kind::Buy { quantity, .. }
+                | Kind::SpouseIn { quantity, .. }
+                | Kind::Opening { quantity, .. } => {
+                    in_today = in_today.plus(Ratio::of(quantity.get())?)?;
+                }
+                Kind::Sell { quantity, .. } | Kind::SpouseOut { quantity } => {
+                    out_today = out_today.plus(Ratio::of(quantity.get())?)?;
+                }
+                Kind::Dividend { .. }
+                | Kind::Accumulation { .. }
+                | Kind::CapReturn { .. }
+                | Kind::Split { .. }
+                | Kind::Unsplit { .. }
+                | Kind::Restruct { .. } => {}
+            }
+        }
+        let add = |sum: Ratio, today: Ratio| match same_day_split {
+            SameDaySplit::BeforeTrades => sum.times(factor)?.plus(today),
+            SameDaySplit::AfterTrades | SameDaySplit::Refuse => sum.plus(today)?.times(factor),
+        };
+        came = add(came, in_today)?;
+        went = add(went, out_today)?;
+    }
+    // More can have gone than came where short sales are allowed: then nothing was held.
+    Some(came.minus(went).unwrap_or(Ratio::ZERO))
+}
+
+/// Units that went before the end and came back after it, in units as they were at the end.
+fn bought_back(
+    rows: &[&Row],
+    computation: &Computation,
+    ticker: &Ticker,
+    end: Date,
+    same_day_split: SameDaySplit,
+) -> Option<Ratio> {
+    let sold = computation.disposals.iter().map(|sale| (&sale.ticker, sale.date, &sale.legs));
+    let given = computation.transfers.iter().map(|gift| (&gift.ticker, gift.date, &gift.legs));
+    let mut sum = Ratio::ZERO;
+    for (_, date, legs) in sold.chain(given).filter(|(of, date, _)| *of == ticker && *date <= end) {
+        let comes_back = |leg: &&Leg| {
+            leg.rule == Rule::BedAndBreakfast && leg.acquired.is_some_and(|acquired| acquired > end)
+        };
+        let splits_since = rows.iter().copied().filter(|row| match same_day_split {
+            SameDaySplit::BeforeTrades => row.transaction.date > date,
+            SameDaySplit::AfterTrades | SameDaySplit::Refuse => row.transaction.date >= date,
+        });
+        let factor = split_factor(&splits_since.collect::<Vec<_>>())?;
+        for leg in legs.iter().filter(comes_back) {
+            sum = sum.plus(leg.quantity.times(factor)?)?;
+        }
+    }
+    Some(sum)
+}
+
 fn row(rest: &'static str) -> Option<ReportedIncome> {
     let mut fields = rest.split(',');
     Some(ReportedIncome {
@@ -83,6 +188,70 @@ mod tests {
             assert!(row(rest).is_some(), "{line}");
         }
         assert_eq!(extent().0, 2342);
+    }
+
+    #[test]
+    fn units_at_a_periods_end_are_counted_with_those_bought_back_soon_after() {
+        let cases = [
+            // (transactions, period's end, held, bought back)
+            ("2023-01-01 BUY F 100 @ 1", "2023-11-30", "100", "0"),
+            ("2023-01-01 BUY F 100 @ 1", "2022-12-31", "0", "0"),
+            ("2023-01-01 BUY F 100 @ 1\n2023-11-30 SELL F 40 @ 1", "2023-11-30", "60", "0"),
+            // Sold before and bought after the end within 30 days: reg.94(3A).
+            (
+                "2023-01-01 BUY F 100 @ 1\n2023-11-20 SELL F 40 @ 1\n2023-12-10 BUY F 30 @ 1",
+                "2023-11-30",
+                "60",
+                "30",
+            ),
+            (
+                "2023-01-01 BUY F 100 @ 1\n2023-11-20 SELL F 100 @ 1\n2023-12-20 BUY F 100 @ 1",
+                "2023-11-30",
+                "0",
+                "100",
+            ),
+            (
+                "2023-01-01 BUY F 100 @ 1\n2023-11-20 SELL F 100 @ 1\n2023-12-21 BUY F 100 @ 1",
+                "2023-11-30",
+                "0",
+                "0",
+            ),
+            // Bought back before the end: it was there.
+            (
+                "2023-01-01 BUY F 100 @ 1\n2023-11-20 SELL F 40 @ 1\n2023-11-25 BUY F 40 @ 1",
+                "2023-11-30",
+                "100",
+                "0",
+            ),
+            // A split between the sale and the end.
+            (
+                "2023-01-01 BUY F 100 @ 1\n2023-11-20 SELL F 40 @ 1\n2023-11-22 SPLIT F RATIO 10\n2023-12-10 BUY F 300 @ 1",
+                "2023-11-30",
+                "600",
+                "300",
+            ),
+            (
+                "2023-01-01 OPENING F 10 COST 5\n2023-02-01 UNSPLIT F RATIO 3\n2023-03-01 SPOUSE_OUT F 1\n2023-03-02 SPOUSE_IN F 2 TOTAL 5",
+                "2023-11-30",
+                "4.333333333333",
+                "0",
+            ),
+            ("2023-01-01 BUY F 5 @ 1\n2023-01-01 BUY G 7 @ 1", "2023-11-30", "5", "0"),
+        ];
+        for (text, end, held, back) in cases {
+            let rows = crate::dsl::parse(text).unwrap();
+            let options = Options::default();
+            let computation =
+                crate::engine::compute(&rows, &crate::fx::Rates::default(), options).unwrap();
+            let end = crate::dsl::read_date(end).unwrap();
+            let ticker = Ticker::parse("F").unwrap();
+            let units = units_at(&rows, &computation, &ticker, end, options).unwrap();
+            assert_eq!(
+                (units.held.to_string().as_str(), units.bought_back.to_string().as_str()),
+                (held, back),
+                "{text} at {end}"
+            );
+        }
     }
 
     #[test]

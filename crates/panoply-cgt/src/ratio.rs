@@ -63,6 +63,13 @@ impl Ratio {
         Self::new(widened(self)?.checked_add(widened(other)?)?, denominator)
     }
 
+    /// What is left without `other`; `None` when that is below nothing or does not fit.
+    pub fn minus(self, other: Self) -> Option<Self> {
+        let denominator = lcm(self.denominator, other.denominator)?;
+        let widened = |ratio: Self| ratio.numerator.checked_mul(denominator / ratio.denominator);
+        Self::new(widened(self)?.checked_sub(widened(other)?)?, denominator)
+    }
+
     /// The product; `None` when it does not fit.
     pub fn times(self, other: Self) -> Option<Self> {
         if other == Self::ONE {

@@ -17,6 +17,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::civil::Date;
+pub(crate) use normalize::split_factor;
 
 use crate::currency::Currency;
 use crate::fx::{FxError, Rate, Rates};

@@ -178,6 +178,13 @@ fn factors(
     (factors, current)
 }
 
+/// How many shares one became through all reorganisations among the rows; `None` when the number
+/// does not fit.
+pub(crate) fn split_factor(rows: &[&Row]) -> Option<Ratio> {
+    let steps = rows.iter().filter_map(|row| step(&row.transaction.kind));
+    steps.into_iter().try_fold(Ratio::ONE, |factor, step| factor.times(step?))
+}
+
 /// How many shares one became; `None` when the row is no reorganisation.
 fn step(kind: &Kind) -> Option<Option<Ratio>> {
     let of = |quantity: &Quantity| Ratio::of(quantity.get());

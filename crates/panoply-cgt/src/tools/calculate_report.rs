@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use panoply_contract::prelude::*;
 use panoply_contract::spec::Widget;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::content::{self, Content};
 use super::desk::Desk;
@@ -13,6 +13,7 @@ use super::pages::{self, Page};
 use super::wire::{OriginalOut, originals};
 use crate::engine::report::{Report, RoundedDisposal, RoundedLeg, Rounding, YearReport, report};
 use crate::engine::{Holding, Transfer};
+use crate::json::Parsed;
 use crate::money::Money;
 use crate::tax_year::TaxYear;
 
@@ -254,7 +255,7 @@ impl Tool for CalculateReport {
         let report = report(&computation, &self.desk.parameters, year, rounding);
         let text = in_words(&report, year);
         let table = table_of(&report);
-        let suggestions = suggestions(&report, content::echo(&parsed), &params);
+        let suggestions = suggestions(&report, &parsed, &params);
         let evidence = self.desk.evidence(parsed.rows.len());
         let output = shape(&report, rounding, &params, parsed.notices, &self.desk);
         let mut reply = Reply::new(output, text, evidence)
@@ -451,34 +452,22 @@ fn table_of(report: &Report<'_>) -> Table {
 }
 
 /// The sale that moved most is worth explaining; a year with sales is worth a return.
-fn suggestions(report: &Report<'_>, echo: Option<String>, params: &Params) -> Vec<NextAction> {
-    let Some(text) = echo else { return Vec::new() };
+fn suggestions(report: &Report<'_>, parsed: &Parsed, params: &Params) -> Vec<NextAction> {
     let size = |disposal: &&RoundedDisposal<'_>| gain_or_loss(disposal.gain).1;
     let largest = report.years.iter().flat_map(|year| &year.disposals).max_by_key(size);
     let Some(largest) = largest else { return Vec::new() };
     let disposal = largest.disposal;
-    let arguments = |own: Value| {
-        let mut own = own;
-        if let Some(object) = own.as_object_mut() {
-            object.insert("cgt_content".to_owned(), text.clone().into());
-            if params.allow_short {
-                object.insert("allow_short".to_owned(), true.into());
-            }
-        }
-        own
-    };
     let explain =
         json!({"disposal_date": disposal.date.to_string(), "ticker": disposal.ticker.as_str()});
-    vec![
-        NextAction::new(
-            "explain_matching",
-            arguments(explain),
-            "see how the largest gain or loss came about",
-        ),
-        NextAction::new(
-            "sa108_summary",
-            arguments(json!({"year": TaxYear::of(disposal.date).start()})),
-            "see what to enter on the return",
-        ),
+    let sa108 = json!({"year": TaxYear::of(disposal.date).start()});
+    [
+        ("explain_matching", explain, "see how the largest gain or loss came about"),
+        ("sa108_summary", sa108, "see what to enter on the return"),
     ]
+    .into_iter()
+    .filter_map(|(tool, more, why)| {
+        let arguments = content::again(parsed, params.allow_short, params.same_day_split, more)?;
+        Some(NextAction::new(tool, arguments, why))
+    })
+    .collect()
 }

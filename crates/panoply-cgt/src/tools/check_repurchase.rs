@@ -177,10 +177,10 @@ impl Tool for CheckRepurchase {
         };
         let mut reply = Reply::new(output, text, self.desk.evidence(parsed.rows.len()))
             .assuming("whoever buys back is UK resident then (TCGA 1992 s.106A(5A)), and buys in the same capacity");
-        if let Some(text) = content::echo(&parsed) {
-            let arguments = json!({
-                "cgt_content": text, "disposal_date": date.to_string(), "ticker": ticker.as_str(), "allow_short": params.allow_short,
-            });
+        let more = json!({"disposal_date": date.to_string(), "ticker": ticker.as_str()});
+        if let Some(arguments) =
+            content::again(&parsed, params.allow_short, params.same_day_split, more)
+        {
             reply = reply.next(NextAction::new(
                 "explain_matching",
                 arguments,

@@ -243,10 +243,10 @@ impl Tool for CompareScenarios {
         let mut reply = Reply::new(output, text, self.desk.evidence(parsed.rows.len()))
             .table(table)
             .assuming("the price on another day is the same unless one was given");
-        if let Some(text) = content::echo(&parsed) {
-            let arguments = json!({
-                "cgt_content": text, "disposal_date": from.to_string(), "ticker": ticker.as_str(), "allow_short": params.allow_short,
-            });
+        let more = json!({"disposal_date": from.to_string(), "ticker": ticker.as_str()});
+        if let Some(arguments) =
+            content::again(&parsed, params.allow_short, params.same_day_split, more)
+        {
             reply = reply.next(NextAction::new(
                 "explain_matching",
                 arguments,

@@ -7,9 +7,10 @@ use panoply_contract::error::ToolError;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::errors;
+use super::options::SameDaySplitParam;
 use crate::json::{self, Parsed};
 use crate::{content, dsl};
 
@@ -53,6 +54,28 @@ pub(super) fn echo(parsed: &Parsed) -> Option<String> {
     }
     let text = dsl::print(parsed.rows.iter().map(|row| &row.transaction));
     (text.len() <= LONGEST_ECHO).then_some(text)
+}
+
+/// The arguments of a suggested call about the same transactions: them, what the computation was
+/// told, and `more` without its nulls. `None` when the transactions are long.
+pub(super) fn again(
+    parsed: &Parsed,
+    allow_short: bool,
+    same_day_split: SameDaySplitParam,
+    more: Value,
+) -> Option<Value> {
+    let mut arguments = serde_json::Map::new();
+    arguments.insert("cgt_content".to_owned(), echo(parsed)?.into());
+    if allow_short {
+        arguments.insert("allow_short".to_owned(), true.into());
+    }
+    if same_day_split != SameDaySplitParam::Refuse {
+        arguments.insert("same_day_split".to_owned(), json!(same_day_split));
+    }
+    if let Value::Object(more) = more {
+        arguments.extend(more.into_iter().filter(|(_, value)| !value.is_null()));
+    }
+    Some(Value::Object(arguments))
 }
 
 impl<'de> Deserialize<'de> for Content {

@@ -9,7 +9,7 @@ use super::calculate_report::year_of;
 use super::content::{self, Content};
 use super::desk::Desk;
 use super::options::{SameDaySplitParam, options};
-use super::person::{pounds_of, unknown_year};
+use super::person::{only_year, pounds_of, pounds_or_none, unknown_year};
 use crate::engine::report::{Rounding, report};
 use crate::estimate::{Estimate, Period, Situation, estimate};
 use crate::money::Money;
@@ -155,10 +155,10 @@ impl Tool for EstimateTax {
         let year = year_of(params.year)?;
         let situation = Situation {
             taxable_income: pounds_of("taxable_income", &params.taxable_income)?,
-            losses_brought_forward: match &params.losses_brought_forward {
-                Some(text) => pounds_of("losses_brought_forward", text)?,
-                None => Money::ZERO,
-            },
+            losses_brought_forward: pounds_or_none(
+                "losses_brought_forward",
+                params.losses_brought_forward.as_deref(),
+            )?,
             basic_rate_band: params
                 .basic_rate_band
                 .as_deref()
@@ -170,10 +170,7 @@ impl Tool for EstimateTax {
             self.desk.compute(&parsed.rows, options(params.allow_short, params.same_day_split))?;
         let parameters = &self.desk.parameters;
         let report = report(&computation, parameters, Some(year), Rounding::PerLeg);
-        let of_year = report
-            .years
-            .first()
-            .ok_or_else(|| ToolError::system("a report without the year asked for"))?;
+        let of_year = only_year(&report)?;
         let estimate = estimate(of_year, parameters, situation)
             .ok_or_else(|| unknown_year(year, parameters))?;
         let text = format!(
@@ -200,16 +197,14 @@ impl Tool for EstimateTax {
             .table(table)
             .assuming("these are the year's only gains, all on shares and none at business or trustee rates")
             .assuming("losses brought forward were claimed in time");
-        if let Some(text) = content::echo(&parsed) {
-            let mut arguments = json!({"cgt_content": text, "year": year.start(), "taxable_income": params.taxable_income});
-            if let Some(object) = arguments.as_object_mut() {
-                if let Some(losses) = params.losses_brought_forward {
-                    object.insert("losses_brought_forward".to_owned(), losses.into());
-                }
-                if params.allow_short {
-                    object.insert("allow_short".to_owned(), true.into());
-                }
-            }
+        let more = json!({
+            "year": year.start(),
+            "taxable_income": params.taxable_income,
+            "losses_brought_forward": params.losses_brought_forward,
+        });
+        if let Some(arguments) =
+            content::again(&parsed, params.allow_short, params.same_day_split, more)
+        {
             reply = reply.next(NextAction::new(
                 "sa108_summary",
                 arguments,

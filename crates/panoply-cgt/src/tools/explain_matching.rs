@@ -219,12 +219,9 @@ impl Tool for ExplainMatching {
         );
         let mut reply =
             Reply::new(output, text, self.desk.evidence(parsed.rows.len())).table(table);
-        if let Some(text) = content::echo(&parsed) {
-            let year = TaxYear::of(disposal.date).start();
-            let mut arguments = json!({"cgt_content": text, "year": year});
-            if let (true, Some(object)) = (params.allow_short, arguments.as_object_mut()) {
-                object.insert("allow_short".to_owned(), true.into());
-            }
+        let more = json!({"year": TaxYear::of(disposal.date).start()});
+        let again = content::again(&parsed, params.allow_short, params.same_day_split, more);
+        if let Some(arguments) = again {
             reply = reply.next(NextAction::new(
                 "calculate_report",
                 arguments,

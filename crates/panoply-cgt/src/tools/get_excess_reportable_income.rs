@@ -1,22 +1,32 @@
 //! `get_excess_reportable_income`: income that an offshore fund kept, as transactions.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use jiff::civil::Date;
 use panoply_contract::prelude::*;
+use rust_decimal::Decimal;
 use serde_json::json;
 
+use super::content::Content;
+use super::desk::Desk;
 use super::explain_matching::ticker_of;
+use super::options::{SameDaySplitParam, options};
 use crate::dsl;
+use crate::engine::{Computation, Options};
 use crate::eri::{self, ReportedIncome};
 use crate::number;
+use crate::ratio::Ratio;
 use crate::tax_year::TaxYear;
-use crate::transaction::{Amount, Kind, Transaction};
+use crate::transaction::{Amount, Kind, Row, Ticker, Transaction};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "get_excess_reportable_income",
     title: "Excess reportable income",
     description: Description {
-        does: "Looks up the excess reportable income that an offshore fund or ETF published per unit, by ISIN, and turns units held at a period's end into transactions and taxable income.",
+        does: "Looks up the excess reportable income that an offshore fund or ETF published per unit, by ISIN, and turns the units held at each period's end, counted from the transactions or given, into transactions and taxable income.",
         when: "Use this when the user holds Irish or Luxembourg ETFs or funds outside an ISA: the income counts as paid six months after the period's end and adds to the cost of the units. Figures are bundled and end in 2025; check the fund manager's report for later periods.",
-        returns: "Returns each period with income per unit, the day it counts as income and, with units, the amount and an ACCUMULATION line dated at the period's end.",
+        returns: "Returns each period with income per unit, the day it counts as income and, with transactions or units, the amount and an ACCUMULATION line dated at the period's end.",
         asks: &["What excess reportable income did my iShares ETF have?", "How does ERI change my cost?"],
     },
     version: "1.0.0",
@@ -32,6 +42,11 @@ const SPEC: ToolSpec = ToolSpec {
             shows: "a fund with two periods",
             params: r#"{"isin": "IE00004FVB93", "units": "10", "ticker": "FUND"}"#,
             expect: Expect::Data(r#"{"isin": "IE00004FVB93", "periods": [{"period_end": "2023-11-30", "currency": "USD", "per_unit": "6.43330", "income_date": "2024-05-30", "amount": "64.333", "transaction": "2023-11-30 ACCUMULATION FUND 10 TOTAL 64.333 USD"}, {"period_end": "2024-11-30"}]}"#),
+        },
+        Example {
+            shows: "units counted from the transactions, those bought back soon after the period included",
+            params: r#"{"isin": "IE00004FVB93", "ticker": "FUND", "cgt_content": "2023-01-05 BUY FUND 10 @ 100 USD\n2023-11-20 SELL FUND 4 @ 110 USD\n2023-12-10 BUY FUND 3 @ 105 USD"}"#,
+            expect: Expect::Data(r#"{"periods": [{"period_end": "2023-11-30", "units": "9", "units_bought_back": "3", "amount": "57.8997", "transaction": "2023-11-30 ACCUMULATION FUND 9 TOTAL 57.8997 USD"}, {"period_end": "2024-11-30", "units": "9", "units_bought_back": "0"}]}"#),
         },
         Example {
             shows: "a fund that is not in the table",
@@ -55,15 +70,25 @@ pub(crate) struct Params {
     /// The fund's ISIN, twelve characters.
     #[schemars(length(min = 12, max = 12))]
     isin: String,
-    /// Units held at each period's end; without them only the figures per unit are returned.
+    /// Units held at every period's end, where that is simple; otherwise give the transactions.
     #[schemars(length(min = 1, max = 30))]
     units: Option<String>,
+    /// The transactions, from which the units at each period's end are counted: lines of text, JSON text, or a JSON array.
+    cgt_content: Option<Content>,
+    /// Another name for `cgt_content`.
+    transactions: Option<Content>,
     /// What the holding is called in the transactions; the ISIN unless given.
     #[schemars(length(min = 1, max = 50))]
     ticker: Option<String>,
     /// Only periods whose income counts in the tax year that starts in this year.
     #[schemars(range(min = 1900, max = 2100))]
     year: Option<i64>,
+    /// Match sales of more than was held with later purchases instead of refusing them.
+    #[serde(default)]
+    allow_short: bool,
+    /// What to do with a split on a day with trades; `refuse` unless given.
+    #[serde(default)]
+    same_day_split: SameDaySplitParam,
 }
 
 /// The fund's periods.
@@ -92,7 +117,11 @@ struct PeriodOut {
     income_date: Option<String>,
     /// The tax year it is income of.
     tax_year: Option<String>,
-    /// For the units given; null without them.
+    /// Units that count as held at its end; null when neither units nor transactions were given.
+    units: Option<String>,
+    /// How many of those had been sold and were bought back within 30 days, after the period's end.
+    units_bought_back: Option<String>,
+    /// The income of those units; null without them.
     amount: Option<String>,
     /// The line for the transactions; null without units.
     transaction: Option<String>,
@@ -100,8 +129,78 @@ struct PeriodOut {
     provider: String,
 }
 
+/// Units that count as held at a period's end, in the tool's terms.
+struct Counted {
+    units: Decimal,
+    bought_back: Option<Ratio>,
+}
+
+/// Where the units come from.
+enum Units {
+    /// Nobody said.
+    Unknown,
+    /// The same at every period's end.
+    Same(Decimal),
+    /// To be counted.
+    From { rows: Vec<Row>, computation: Computation, options: Options },
+}
+
+impl Units {
+    fn at(&self, ticker: &Ticker, end: Date) -> Result<Option<Counted>, ToolError> {
+        match self {
+            Self::Unknown => Ok(None),
+            Self::Same(units) => Ok(Some(Counted { units: *units, bought_back: None })),
+            Self::From { rows, computation, options } => {
+                let found = eri::units_at(rows, computation, ticker, end, *options);
+                let counted = found.and_then(|units| {
+                    let all = units.all()?.to_string().parse().ok()?;
+                    Some(Counted { units: all, bought_back: Some(units.bought_back) })
+                });
+                counted.map(Some).ok_or_else(|| {
+                    ToolError::validation(
+                        "NUMBER_TOO_LARGE",
+                        format!("the units of {ticker} on {end} cannot be counted exactly"),
+                    )
+                })
+            }
+        }
+    }
+}
+
 /// See the module.
-pub(crate) struct GetExcessReportableIncome;
+pub(crate) struct GetExcessReportableIncome {
+    desk: Arc<Desk>,
+}
+
+impl GetExcessReportableIncome {
+    pub(super) const fn new(desk: Arc<Desk>) -> Self {
+        Self { desk }
+    }
+
+    fn units(&self, params: &Params, ticker: &Ticker) -> Result<Units, ToolError> {
+        let content = params.cgt_content.as_ref().or(params.transactions.as_ref());
+        match (&params.units, content) {
+            (Some(_), Some(_)) => Err(ToolError::validation(
+                "UNITS_OR_TRANSACTIONS",
+                "both `units` and transactions were given",
+            )
+            .hint("give `units` or `cgt_content`, not both")),
+            (Some(text), None) => Ok(Units::Same(units_of(text)?)),
+            (None, None) => Ok(Units::Unknown),
+            (None, Some(content)) => {
+                let parsed = Content::read_some(Some(content), None)?;
+                let own = |row: &Row| row.transaction.ticker == *ticker;
+                let (rows, others): (Vec<Row>, Vec<Row>) = parsed.rows.into_iter().partition(own);
+                if rows.is_empty() {
+                    return Err(not_in_transactions(ticker, &others));
+                }
+                let options = options(params.allow_short, params.same_day_split);
+                let computation = self.desk.compute(&rows, options)?;
+                Ok(Units::From { rows, computation, options })
+            }
+        }
+    }
+}
 
 impl Tool for GetExcessReportableIncome {
     type Params = Params;
@@ -114,63 +213,22 @@ impl Tool for GetExcessReportableIncome {
     async fn call(&self, params: Params, _cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let isin = params.isin.trim().to_ascii_uppercase();
         let ticker = ticker_of(params.ticker.as_deref().unwrap_or(&isin))?;
-        let units = params.units.as_deref().map(units_of).transpose()?;
         let year = params.year.map(super::calculate_report::year_of).transpose()?;
         let all = eri::of_fund(&isin);
         if all.is_empty() {
-            let (funds, last) = eri::extent();
-            let last = last.map_or_else(String::new, |last| format!(", period ends up to {last}"));
-            return Err(ToolError::not_found("FUND_NOT_FOUND", format!("there is no reported income for `{isin}`; the table has {funds} funds{last}"))
-                .hint("check the ISIN, or take the figure from the fund manager's report and write an ACCUMULATION")
-                .detail("value", isin));
+            return Err(not_in_table(&isin));
         }
+        let units = self.units(&params, &ticker)?;
         let in_year = |income: &&ReportedIncome| {
             year.is_none_or(|year| income.income_date().map(TaxYear::of) == Some(year))
         };
-        let periods: Vec<PeriodOut> = all
+        let periods = all
             .iter()
             .filter(in_year)
-            .map(|income| {
-                let total =
-                    units.and_then(|units| Some(units.checked_mul(income.per_unit)?.normalize()));
-                let transaction = total.zip(units).and_then(|(total, units)| {
-                    let kind = Kind::Accumulation {
-                        quantity: units,
-                        total: Amount::new(total, income.currency)?,
-                        tax: Amount::NONE,
-                    };
-                    Some(dsl::line(&Transaction {
-                        date: income.period_end,
-                        ticker: ticker.clone(),
-                        kind,
-                    }))
-                });
-                PeriodOut {
-                    period_end: income.period_end.to_string(),
-                    currency: income.currency.to_string(),
-                    per_unit: income.per_unit.to_string(),
-                    income_date: income.income_date().map(|date| date.to_string()),
-                    tax_year: income.income_date().map(|date| TaxYear::of(date).to_string()),
-                    amount: total.map(|total| total.to_string()),
-                    transaction,
-                    provider: income.provider.to_owned(),
-                }
-            })
-            .collect();
+            .map(|income| Ok(period_out(income, &ticker, units.at(&ticker, income.period_end)?)))
+            .collect::<Result<Vec<PeriodOut>, ToolError>>()?;
         let text = format!("{isin} has {} reporting periods in the table.", periods.len());
-        let table = periods.iter().fold(
-            Table::new(["period end", "per unit", "currency", "income on", "amount"]),
-            |table, period| {
-                let shown = |text: &Option<String>| text.clone().unwrap_or_default();
-                table.row([
-                    period.period_end.clone(),
-                    period.per_unit.clone(),
-                    period.currency.clone(),
-                    shown(&period.income_date),
-                    shown(&period.amount),
-                ])
-            },
-        );
+        let table = table_of(&periods);
         let lines: Vec<String> =
             periods.iter().filter_map(|period| period.transaction.clone()).collect();
         let output = Output {
@@ -186,7 +244,15 @@ impl Tool for GetExcessReportableIncome {
         ));
         let mut reply = Reply::new(output, text, evidence)
             .table(table)
-            .assuming("the fund is a reporting fund, and the same number of units was held at each period's end");
+            .assuming("the fund is a reporting fund");
+        reply = match units {
+            Units::From { .. } => {
+                reply.assuming("the transactions are the whole history of the holding")
+            }
+            Units::Same(_) | Units::Unknown => {
+                reply.assuming("the same number of units was held at each period's end")
+            }
+        };
         if !lines.is_empty() && lines.len() <= 40 {
             reply = reply.next(NextAction::new(
                 "parse_transactions",
@@ -198,7 +264,73 @@ impl Tool for GetExcessReportableIncome {
     }
 }
 
-fn units_of(text: &str) -> Result<rust_decimal::Decimal, ToolError> {
+fn period_out(income: &ReportedIncome, ticker: &Ticker, counted: Option<Counted>) -> PeriodOut {
+    let units = counted.as_ref().map(|counted| counted.units);
+    let total = units.and_then(|units| Some(units.checked_mul(income.per_unit)?.normalize()));
+    let transaction = total.zip(units).filter(|(_, units)| !units.is_zero());
+    let transaction = transaction.and_then(|(total, units)| {
+        let kind = Kind::Accumulation {
+            quantity: units,
+            total: Amount::new(total, income.currency)?,
+            tax: Amount::NONE,
+        };
+        let (date, ticker) = (income.period_end, ticker.clone());
+        Some(dsl::line(&Transaction { date, ticker, kind }))
+    });
+    let bought_back = counted.and_then(|counted| counted.bought_back);
+    PeriodOut {
+        period_end: income.period_end.to_string(),
+        currency: income.currency.to_string(),
+        per_unit: income.per_unit.to_string(),
+        income_date: income.income_date().map(|date| date.to_string()),
+        tax_year: income.income_date().map(|date| TaxYear::of(date).to_string()),
+        units: units.map(|units| units.normalize().to_string()),
+        units_bought_back: bought_back.map(|units| units.to_string()),
+        amount: total.map(|total| total.to_string()),
+        transaction,
+        provider: income.provider.to_owned(),
+    }
+}
+
+fn table_of(periods: &[PeriodOut]) -> Table {
+    let headings = ["period end", "per unit", "currency", "units", "income on", "amount"];
+    periods.iter().fold(Table::new(headings), |table, period| {
+        let shown = |text: &Option<String>| text.clone().unwrap_or_default();
+        table.row([
+            period.period_end.clone(),
+            period.per_unit.clone(),
+            period.currency.clone(),
+            shown(&period.units),
+            shown(&period.income_date),
+            shown(&period.amount),
+        ])
+    })
+}
+
+fn not_in_table(isin: &str) -> ToolError {
+    let (funds, last) = eri::extent();
+    let last = last.map_or_else(String::new, |last| format!(", period ends up to {last}"));
+    ToolError::not_found(
+        "FUND_NOT_FOUND",
+        format!("there is no reported income for `{isin}`; the table has {funds} funds{last}"),
+    )
+    .hint("check the ISIN, or take the figure from the fund manager's report and write an ACCUMULATION")
+    .detail("value", isin)
+}
+
+fn not_in_transactions(ticker: &Ticker, rows: &[Row]) -> ToolError {
+    let known: BTreeSet<&str> =
+        rows.iter().map(|row| row.transaction.ticker.as_str()).take(MOST_LISTED).collect();
+    let known: Vec<&str> = known.into_iter().collect();
+    ToolError::not_found("HOLDING_NOT_FOUND", format!("{ticker} is not in the transactions"))
+        .hint(format!("name the holding by `ticker`, one of {}", known.join(", ")))
+        .detail("value", ticker.as_str())
+}
+
+/// More tickers than this help nobody.
+const MOST_LISTED: usize = 50;
+
+fn units_of(text: &str) -> Result<Decimal, ToolError> {
     number::parse(text.trim()).map_err(|bad| {
         ToolError::validation("INVALID_QUANTITY", format!("`units` is `{text}`, which {bad}"))
             .hint(bad.hint())

@@ -82,9 +82,9 @@ pub fn pack(settings: &Settings) -> Result<Pack, BadSettings> {
         .with(sa108_summary::Sa108Summary::new(Arc::clone(&desk)))
         .with(compare_scenarios::CompareScenarios::new(Arc::clone(&desk)))
         .with(check_repurchase::CheckRepurchase::new(Arc::clone(&desk)))
-        .with(validate_transactions::ValidateTransactions::new(desk))
+        .with(validate_transactions::ValidateTransactions::new(Arc::clone(&desk)))
         .with(import_transactions::ImportTransactions)
-        .with(get_excess_reportable_income::GetExcessReportableIncome)
+        .with(get_excess_reportable_income::GetExcessReportableIncome::new(desk))
         .with_resources(documents::Documents)
         .with_prompt(STARTER))
 }

@@ -6,7 +6,7 @@ use crate::engine::report::Rounding;
 use crate::engine::{Options, SameDaySplit};
 
 /// What to do with a split on a day with trades.
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum SameDaySplitParam {
     /// Ask: nobody can tell which came first.

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::dialect::EXAMPLE_KEY;
 use crate::currency::Currency;
+use crate::engine::report::{Report, YearReport};
 use crate::money::Money;
 use crate::number;
 use crate::parameters::Parameters;
@@ -23,6 +24,16 @@ pub(super) fn pounds_of(name: &str, text: &str) -> Result<Money, ToolError> {
         number::parse(text.trim()).map_err(|error| bad(error.to_string(), error.hint()))?;
     Money::of(number)
         .ok_or_else(|| bad("is above a trillion pounds".to_owned(), "give the amount in pounds"))
+}
+
+/// An amount in pounds; nothing unless given.
+pub(super) fn pounds_or_none(name: &str, text: Option<&str>) -> Result<Money, ToolError> {
+    text.map_or(Ok(Money::ZERO), |text| pounds_of(name, text))
+}
+
+/// The figures of the one year that a report was asked for.
+pub(super) fn only_year<'a, 'b>(report: &'a Report<'b>) -> Result<&'a YearReport<'b>, ToolError> {
+    report.years.first().ok_or_else(|| ToolError::system("a report without the year asked for"))
 }
 
 /// A price in pounds, as it was written.

@@ -9,7 +9,7 @@ use super::calculate_report::year_of;
 use super::content::{self, Content};
 use super::desk::Desk;
 use super::options::{SameDaySplitParam, options};
-use super::person::pounds_of;
+use super::person::{only_year, pounds_or_none};
 use crate::engine::report::{Rounding, report};
 use crate::estimate::{Situation, estimate};
 use crate::money::Money;
@@ -127,15 +127,11 @@ impl Tool for Sa108Summary {
 
     async fn call(&self, params: Params, _cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let year = year_of(params.year)?;
-        let pounds = |name: &str, text: &Option<String>| match text {
-            Some(text) => pounds_of(name, text),
-            None => Ok(Money::ZERO),
-        };
         let situation = Situation {
-            taxable_income: pounds("taxable_income", &params.taxable_income)?,
-            losses_brought_forward: pounds(
+            taxable_income: pounds_or_none("taxable_income", params.taxable_income.as_deref())?,
+            losses_brought_forward: pounds_or_none(
                 "losses_brought_forward",
-                &params.losses_brought_forward,
+                params.losses_brought_forward.as_deref(),
             )?,
             basic_rate_band: None,
         };
@@ -144,10 +140,7 @@ impl Tool for Sa108Summary {
             self.desk.compute(&parsed.rows, options(params.allow_short, params.same_day_split))?;
         let parameters = &self.desk.parameters;
         let report = report(&computation, parameters, Some(year), Rounding::WholePounds);
-        let of_year = report
-            .years
-            .first()
-            .ok_or_else(|| ToolError::system("a report without the year asked for"))?;
+        let of_year = only_year(&report)?;
         let estimate = estimate(of_year, parameters, situation);
         let filled = boxes(of_year, estimate.as_ref(), params.taxable_income.is_some(), parameters);
         let losses_used = estimate.as_ref().map_or(Money::ZERO, |estimate| estimate.losses_used);
@@ -177,13 +170,13 @@ impl Tool for Sa108Summary {
         if incomplete {
             reply = reply.needing("taxable income of the year, for box 51");
         }
-        if let (Some(text), Some(_)) = (content::echo(&parsed), &estimate) {
-            let income = params.taxable_income.unwrap_or_else(|| "0".to_owned());
-            let mut arguments =
-                json!({"cgt_content": text, "year": year.start(), "taxable_income": income});
-            if let (true, Some(object)) = (params.allow_short, arguments.as_object_mut()) {
-                object.insert("allow_short".to_owned(), true.into());
-            }
+        let more = json!({
+            "year": year.start(),
+            "taxable_income": params.taxable_income.as_deref().unwrap_or("0"),
+            "losses_brought_forward": params.losses_brought_forward,
+        });
+        let arguments = content::again(&parsed, params.allow_short, params.same_day_split, more);
+        if let (Some(arguments), Some(_)) = (arguments, &estimate) {
             reply = reply.next(NextAction::new(
                 "estimate_tax",
                 arguments,
