@@ -6,11 +6,13 @@
 
 pub mod content;
 pub mod currency;
+pub mod document;
 pub mod dsl;
 pub mod engine;
 pub mod eri;
 pub mod estimate;
 pub mod fx;
+pub mod html;
 pub mod import;
 pub mod json;
 pub mod money;

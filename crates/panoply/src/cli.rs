@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use panoply_contract::context::Lang;
 use panoply_contract::kernel::Offer;
 
@@ -311,6 +311,7 @@ pub struct CgtParse {
 
 /// `panoply cgt report`.
 #[derive(Debug, Args)]
+#[command(group(ArgGroup::new("documents").multiple(true)))]
 pub struct CgtReport {
     /// Files of transactions, or `-` for standard input
     #[arg(value_name = "FILE", required = true)]
@@ -325,13 +326,16 @@ pub struct CgtReport {
     #[command(flatten)]
     pub options: CgtOptions,
     /// Print JSON
-    #[arg(long, conflicts_with = "pdf")]
+    #[arg(long, conflicts_with = "documents")]
     pub json: bool,
     /// Write a PDF to this file, which must not be there yet
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", group = "documents")]
     pub pdf: Option<PathBuf>,
-    /// With --pdf: whose report it is
-    #[arg(long, requires = "pdf")]
+    /// Write a page of HTML to this file, which must not be there yet
+    #[arg(long, value_name = "PATH", group = "documents")]
+    pub html: Option<PathBuf>,
+    /// With --pdf or --html: whose report it is
+    #[arg(long, requires = "documents")]
     pub name: Option<String>,
 }
 

@@ -2,23 +2,10 @@
 
 mod paper;
 
-use crate::engine::Rule;
+use crate::document::{COLUMNS, Heading, TITLE, dividends, notes, summary};
 use crate::engine::report::{Report, RoundedDisposal, Rounding, YearReport};
 use crate::money::Money;
 use paper::{Paper, Style};
-
-const TITLE: &str = "Capital Gains Tax report";
-
-/// What stands above the figures.
-#[derive(Clone, Debug)]
-pub struct Heading<'a> {
-    /// Whose report it is, where that was given.
-    pub name: Option<&'a str>,
-    /// How many transactions it was made from.
-    pub transactions: usize,
-    /// The day the exempt amounts were checked.
-    pub parameters_as_of: String,
-}
 
 /// The report as a PDF document.
 pub fn pdf(report: &Report<'_>, rounding: Rounding, heading: &Heading<'_>) -> Vec<u8> {
@@ -28,7 +15,7 @@ pub fn pdf(report: &Report<'_>, rounding: Rounding, heading: &Heading<'_>) -> Ve
         disposals(&mut paper, year, rounding);
     }
     holdings(&mut paper, report, rounding);
-    notes(&mut paper, report);
+    closing(&mut paper, report);
     paper.finish(TITLE)
 }
 
@@ -38,62 +25,18 @@ fn opening(paper: &mut Paper, report: &Report<'_>, rounding: Rounding, heading: 
     if let Some(name) = heading.name {
         paper.write(Style::Text, &format!("For {name}"));
     }
-    let rounded = match rounding {
-        Rounding::PerLeg => "Figures are rounded to the penny, match by match.",
-        Rounding::Exact => "Figures are not rounded; ten decimals are shown.",
-        Rounding::WholePounds => "Figures are in whole pounds: proceeds down, costs up.",
-    };
-    paper.write(
-        Style::Text,
-        &format!(
-            "Made from {} transactions. Amounts are in pounds sterling. {rounded} Exempt amounts as of {}.",
-            heading.transactions, heading.parameters_as_of
-        ),
-    );
+    paper.write(Style::Text, &heading.about(rounding));
     paper.gap(8);
     paper.write(Style::Heading, "Summary");
-    paper.write(
-        Style::RowHead,
-        &row(&[
-            "tax year",
-            "disposals",
-            "proceeds",
-            "costs",
-            "gains",
-            "losses",
-            "net",
-            "exempt",
-            "taxable",
-        ]),
-    );
-    for year in &report.years {
-        let text = |amount: Money| rounding.text(amount);
-        let unknown = || "unknown".to_owned();
-        paper.write(
-            Style::Row,
-            &row(&[
-                &year.year.to_string(),
-                &year.disposals.len().to_string(),
-                &text(year.gross_proceeds),
-                &text(year.allowable_cost + year.selling_costs),
-                &text(year.total_gain),
-                &text(year.total_loss),
-                &text(year.net_gain),
-                &year.exempt_amount.map_or_else(unknown, text),
-                &year.taxable_gain.map_or_else(unknown, text),
-            ]),
-        );
+    paper.write(Style::RowHead, &row(&COLUMNS));
+    for cells in summary(report, rounding) {
+        paper.write(Style::Row, &row(&cells.each_ref().map(String::as_str)));
     }
     if report.years.is_empty() {
         paper.write(Style::Text, "Nothing was sold.");
     }
-    for year in report.years.iter().filter(|year| !year.dividends.income.is_zero()) {
-        let (income, tax) =
-            (rounding.text(year.dividends.income), rounding.text(year.dividends.tax));
-        paper.write(
-            Style::Text,
-            &format!("Dividends in {}: £{income}, tax kept back £{tax}.", year.year),
-        );
+    for sentence in dividends(report, rounding) {
+        paper.write(Style::Text, &sentence);
     }
 }
 
@@ -201,17 +144,12 @@ fn holdings(paper: &mut Paper, report: &Report<'_>, rounding: Rounding) {
     }
 }
 
-fn notes(paper: &mut Paper, report: &Report<'_>) {
+fn closing(paper: &mut Paper, report: &Report<'_>) {
     paper.gap(12);
     paper.keep_together(90);
     paper.write(Style::Heading, "Notes");
-    for rule in [Rule::SameDay, Rule::BedAndBreakfast, Rule::Section104, Rule::LaterAcquisition] {
-        paper.write(Style::Text, &format!("{}: {}.", rule.title(), rule.law()));
-    }
-    paper.write(Style::Text, "Foreign amounts are converted at HMRC's rate for the month of the transaction, unless another rate is named.");
-    paper.write(Style::Text, "Taxable is the net gain above the exempt amount, before losses of earlier years. This is not tax advice.");
-    for warning in &report.warnings {
-        paper.write(Style::Text, &format!("Note: {warning}."));
+    for note in notes(report) {
+        paper.write(Style::Text, &note);
     }
 }
 

@@ -25,7 +25,7 @@ mod validate_transactions;
 mod wire;
 
 pub use dialect::ErrorForm;
-pub use paper::{PaperReport, report_on_paper};
+pub use paper::{PaperForm, PaperReport, report_on_paper};
 pub use settings::{BadSettings, Settings};
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The report as a PDF document, for the command line. An agent has no use for one.
+//! The report as a document, for the command line. An agent has no use for one.
 
 use panoply_contract::error::ToolError;
 
@@ -7,9 +7,11 @@ use super::desk::Desk;
 use super::errors;
 use super::settings::Settings;
 use crate::content;
+use crate::document::Heading;
 use crate::engine::Options;
 use crate::engine::report::{Rounding, report};
-use crate::pdf::{Heading, pdf};
+use crate::html::html;
+use crate::pdf::pdf;
 
 /// What to print.
 #[derive(Clone, Copy, Debug)]
@@ -26,8 +28,21 @@ pub struct PaperReport<'a> {
     pub options: Options,
 }
 
-/// The report as the bytes of a PDF document.
-pub fn report_on_paper(settings: &Settings, asked: &PaperReport<'_>) -> Result<Vec<u8>, ToolError> {
+/// What kind of document.
+#[derive(Clone, Copy, Debug)]
+pub enum PaperForm {
+    /// A PDF document.
+    Pdf,
+    /// A page of HTML.
+    Html,
+}
+
+/// The report as the bytes of a document.
+pub fn report_on_paper(
+    settings: &Settings,
+    asked: &PaperReport<'_>,
+    form: PaperForm,
+) -> Result<Vec<u8>, ToolError> {
     let desk = Desk::new(settings)
         .map_err(|bad| ToolError::validation("BAD_SETTINGS", bad.to_string()))?;
     let parsed = content::read(asked.content).map_err(|problems| errors::unreadable(&problems))?;
@@ -42,5 +57,8 @@ pub fn report_on_paper(settings: &Settings, asked: &PaperReport<'_>) -> Result<V
         transactions: parsed.rows.len(),
         parameters_as_of: desk.parameters.as_of.to_string(),
     };
-    Ok(pdf(&report, asked.rounding, &heading))
+    Ok(match form {
+        PaperForm::Pdf => pdf(&report, asked.rounding, &heading),
+        PaperForm::Html => html(&report, asked.rounding, &heading).into_bytes(),
+    })
 }

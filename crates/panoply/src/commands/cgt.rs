@@ -1,7 +1,7 @@
 //! `panoply cgt`: UK Capital Gains Tax on the command line.
 //!
-//! Each command is a call of a tool, the same way an agent's call goes. Only the PDF is made
-//! beside them: it is a file, and agents have no use for one.
+//! Each command is a call of a tool, the same way an agent's call goes. Only the documents are
+//! made beside them: they are files, and agents have no use for them.
 
 use std::fs::OpenOptions;
 use std::io::{Read as _, Write as _};
@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use panoply_cgt::engine::report::Rounding;
 use panoply_cgt::engine::{Options, SameDaySplit};
-use panoply_cgt::tools::{PaperReport, Settings, report_on_paper};
+use panoply_cgt::tools::{PaperForm, PaperReport, Settings, report_on_paper};
 use panoply_contract::dialect::Envelope;
 use serde_json::{Map, Value, json};
 
@@ -35,8 +35,11 @@ pub(super) fn run(command: &Cgt, session: &Session) -> Result<ExitCode, Failure>
 
 fn run_report(report: &CgtReport, session: &Session) -> Result<ExitCode, Failure> {
     let content = joined(&report.files)?;
-    if let Some(path) = &report.pdf {
-        return print_pdf(report, &content, path, session);
+    let documents = [(&report.pdf, PaperForm::Pdf), (&report.html, PaperForm::Html)];
+    let documents = documents.into_iter().filter_map(|(path, form)| Some((path.as_deref()?, form)));
+    let documents: Vec<(&Path, PaperForm)> = documents.collect();
+    if !documents.is_empty() {
+        return print_documents(report, &content, &documents, session);
     }
     let mut input = arguments(&content, &report.options);
     if let Some(year) = report.year {
@@ -46,10 +49,10 @@ fn run_report(report: &CgtReport, session: &Session) -> Result<ExitCode, Failure
     call::run_with(session, "calculate_report", Value::Object(input), report.json)
 }
 
-fn print_pdf(
+fn print_documents(
     report: &CgtReport,
     content: &str,
-    path: &Path,
+    documents: &[(&Path, PaperForm)],
     session: &Session,
 ) -> Result<ExitCode, Failure> {
     let config = session.config()?;
@@ -67,20 +70,18 @@ fn print_pdf(
             same_day_split: report.options.same_day_split.into(),
         },
     };
-    match report_on_paper(&settings, &asked) {
-        Ok(bytes) => {
-            write_new(path, &bytes)?;
-            say(format_args!("{FAINT}wrote {}{FAINT:#}", path.display()));
-            Ok(ExitCode::SUCCESS)
-        }
-        Err(error) => {
+    for (path, form) in documents {
+        let bytes = report_on_paper(&settings, &asked, *form).map_err(|error| {
             let failure = Failure::work(error.message);
-            Err(match error.hint {
+            match error.hint {
                 Some(hint) => failure.hint(hint),
                 None => failure,
-            })
-        }
+            }
+        })?;
+        write_new(path, &bytes)?;
+        say(format_args!("{FAINT}wrote {}{FAINT:#}", path.display()));
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn run_explain(explain: &CgtExplain, session: &Session) -> Result<ExitCode, Failure> {

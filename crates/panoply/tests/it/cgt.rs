@@ -20,6 +20,13 @@ fn a_report_is_a_table_json_or_paper() {
     assert!(bytes.starts_with(b"%PDF-") && bytes.ends_with(b"%%EOF\n"));
     let again = place.run(&["cgt", "report", "trades.cgt", "--pdf", "report.pdf"]);
     assert_eq!(again.status, Some(1), "nobody's report is overwritten: {again:?}");
+    let page = place.run(&["cgt", "report", "trades.cgt", "--html", "report.html"]);
+    assert_eq!(page.status, Some(0), "{page:?}");
+    let page = std::fs::read_to_string(place.path("report.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.contains("994.16"), "{page}");
+    let both = ["cgt", "report", "trades.cgt", "--html", "b.html", "--pdf", "b.pdf", "--name", "B"];
+    assert_eq!(place.run(&both).status, Some(0));
+    assert!(place.path("b.html").exists() && place.path("b.pdf").exists());
 }
 
 #[test]

@@ -1,0 +1,80 @@
+//! What the report says around its figures, in whatever form it is printed.
+
+use crate::engine::Rule;
+use crate::engine::report::{Report, Rounding};
+
+/// The title.
+pub(crate) const TITLE: &str = "Capital Gains Tax report";
+
+/// What stands above the figures.
+#[derive(Clone, Debug)]
+pub struct Heading<'a> {
+    /// Whose report it is, where that was given.
+    pub name: Option<&'a str>,
+    /// How many transactions it was made from.
+    pub transactions: usize,
+    /// The day the exempt amounts were checked.
+    pub parameters_as_of: String,
+}
+
+impl Heading<'_> {
+    /// What the figures were made from, and how.
+    pub(crate) fn about(&self, rounding: Rounding) -> String {
+        let rounded = match rounding {
+            Rounding::PerLeg => "Figures are rounded to the penny, match by match.",
+            Rounding::Exact => "Figures are not rounded; ten decimals are shown.",
+            Rounding::WholePounds => "Figures are in whole pounds: proceeds down, costs up.",
+        };
+        format!(
+            "Made from {} transactions. Amounts are in pounds sterling. {rounded} Exempt amounts as of {}.",
+            self.transactions, self.parameters_as_of
+        )
+    }
+}
+
+/// The columns of the summary.
+pub(crate) const COLUMNS: [&str; 9] =
+    ["tax year", "disposals", "proceeds", "costs", "gains", "losses", "net", "exempt", "taxable"];
+
+/// The summary: a row for each tax year.
+pub(crate) fn summary(report: &Report<'_>, rounding: Rounding) -> Vec<[String; 9]> {
+    let unknown = || "unknown".to_owned();
+    let row = |year: &crate::engine::report::YearReport<'_>| {
+        let text = |amount| rounding.text(amount);
+        [
+            year.year.to_string(),
+            year.disposals.len().to_string(),
+            text(year.gross_proceeds),
+            text(year.allowable_cost + year.selling_costs),
+            text(year.total_gain),
+            text(year.total_loss),
+            text(year.net_gain),
+            year.exempt_amount.map_or_else(unknown, text),
+            year.taxable_gain.map_or_else(unknown, text),
+        ]
+    };
+    report.years.iter().map(row).collect()
+}
+
+/// A sentence for each year with dividends.
+pub(crate) fn dividends(report: &Report<'_>, rounding: Rounding) -> Vec<String> {
+    let years = report.years.iter().filter(|year| !year.dividends.income.is_zero());
+    years
+        .map(|year| {
+            let (income, tax) =
+                (rounding.text(year.dividends.income), rounding.text(year.dividends.tax));
+            format!("Dividends in {}: £{income}, tax kept back £{tax}.", year.year)
+        })
+        .collect()
+}
+
+/// What stands below the figures: the law, and what a reader should know.
+pub(crate) fn notes(report: &Report<'_>) -> Vec<String> {
+    let rules = [Rule::SameDay, Rule::BedAndBreakfast, Rule::Section104, Rule::LaterAcquisition];
+    let mut notes: Vec<String> =
+        rules.iter().map(|rule| format!("{}: {}.", rule.title(), rule.law())).collect();
+    notes.push("Foreign amounts are converted at HMRC's rate for the month of the transaction, unless another rate is named.".to_owned());
+    notes.push("Taxable is the net gain above the exempt amount, before losses of earlier years. This is not tax advice.".to_owned());
+    notes.extend(report.warnings.iter().map(|warning| format!("Note: {warning}.")));
+    notes
+}
