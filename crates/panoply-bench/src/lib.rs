@@ -1,7 +1,7 @@
 //! Measures what Panoply adds to a call, beside a bare rmcp server in the same run.
 //!
 //! `cargo build --release -p panoply -p panoply-bench`, then
-//! `target/release/panoply-bench pipeline|transport|startup|instructions|rmf|backtest|all`.
+//! `target/release/panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest|all`.
 //!
 //! Two binaries: `panoply-bench` has Panoply's allocator, `bare-rmcp` the system's, as a server
 //! has that somebody writes with rmcp today.
@@ -11,11 +11,13 @@
 
 mod backtest;
 mod bare;
+mod cgt;
 mod child;
 mod echo;
 mod http_client;
 mod instructions;
 mod pipeline;
+mod portfolio;
 mod report;
 mod rmf;
 mod servers;
@@ -28,7 +30,7 @@ use std::process::ExitCode;
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 const USAGE: &str =
-    "usage: panoply-bench pipeline|transport|startup|instructions|rmf|backtest [EVENTS]|all";
+    "usage: panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest [EVENTS]|all";
 
 /// Runs what the command line asks for.
 pub fn main() -> ExitCode {
@@ -50,12 +52,14 @@ fn run(words: &[&str]) -> Outcome {
         ["startup"] => startup::run(),
         ["instructions"] => instructions::run(),
         ["rmf"] => rmf::run(),
+        ["cgt"] => cgt::run(),
         ["backtest", words @ ..] => backtest::run(words),
         ["all"] | [] => {
             pipeline::run()?;
             transport::run()?;
             startup::run()?;
             rmf::run()?;
+            cgt::run()?;
             backtest::run(&[])?;
             instructions::run()
         }

@@ -40,6 +40,11 @@ pub(crate) fn remark(text: &str) {
     say(&format!("  {text}\n"));
 }
 
+/// A line for the process that started this one.
+pub(crate) fn line(text: &str) {
+    say(&format!("{text}\n"));
+}
+
 fn say(text: &str) {
     // A closed pipe ends the reading, not the measuring.
     let _ = std::io::stdout().lock().write_all(text.as_bytes());

@@ -21,14 +21,14 @@ pub(crate) fn run() -> Outcome {
         &format!("median of {RUNS} runs, to the reply to `initialize`; memory is VmRSS then"),
     );
     let known_home = tempfile::tempdir()?;
-    start(&program, known_home.path(), &[])?;
+    start(&program, known_home.path(), &["stdio"])?;
     let mut known = Vec::new();
     let mut new = Vec::new();
     let mut megabytes = Vec::new();
     for _ in 0..RUNS {
         let new_home = tempfile::tempdir()?;
-        new.push(start(&program, new_home.path(), &[])?.0);
-        let (millis, memory) = start(&program, known_home.path(), &[])?;
+        new.push(start(&program, new_home.path(), &["stdio"])?.0);
+        let (millis, memory) = start(&program, known_home.path(), &["stdio"])?;
         known.push(millis);
         megabytes.push(memory);
     }
@@ -48,16 +48,31 @@ pub(crate) fn run() -> Outcome {
 pub(crate) fn memory_of(packs: &[&str]) -> Outcome {
     let program = program()?;
     let home = tempfile::tempdir()?;
+    let arguments: Vec<&str> = std::iter::once("stdio").chain(packs.iter().copied()).collect();
     let megabytes: Outcome<Vec<f64>> =
-        (0..RUNS).map(|_| Ok(start(&program, home.path(), packs)?.1)).collect();
+        (0..RUNS).map(|_| Ok(start(&program, home.path(), &arguments)?.1)).collect();
     let name = format!("resident memory, {} alone", packs.join(" and "));
     report::figure(&name, report::median(megabytes?), "MB", Some(GOAL_MEGABYTES));
     Ok(())
 }
 
+/// Milliseconds from the start of a program to its first reply, in a home it knows.
+pub(crate) fn median_start(program: &Path, arguments: &[&str]) -> Outcome<f64> {
+    let home = tempfile::tempdir()?;
+    start(program, home.path(), arguments)?;
+    let millis: Outcome<Vec<f64>> =
+        (0..RUNS).map(|_| Ok(start(program, home.path(), arguments)?.0)).collect();
+    Ok(report::median(millis?))
+}
+
 /// The program beside this one.
 pub(crate) fn program() -> Outcome<PathBuf> {
-    let program = std::env::current_exe()?.with_file_name("panoply");
+    beside("panoply")
+}
+
+/// A program beside this one.
+pub(crate) fn beside(name: &str) -> Outcome<PathBuf> {
+    let program = std::env::current_exe()?.with_file_name(name);
     if program.exists() {
         Ok(program)
     } else {
@@ -66,12 +81,11 @@ pub(crate) fn program() -> Outcome<PathBuf> {
 }
 
 /// Milliseconds to the first reply, and megabytes then.
-fn start(program: &Path, home: &Path, packs: &[&str]) -> Outcome<(f64, f64)> {
+fn start(program: &Path, home: &Path, arguments: &[&str]) -> Outcome<(f64, f64)> {
     let clock = SystemClock::new();
     let start = clock.monotonic();
     let mut child = Command::new(program)
-        .arg("stdio")
-        .args(packs)
+        .args(arguments)
         .env("PANOPLY_HOME", home)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

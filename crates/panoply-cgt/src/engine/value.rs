@@ -127,7 +127,9 @@ fn dispose(
     legs: Vec<Taken>,
     computation: &mut Computation,
 ) -> Option<()> {
-    let (mut sold, mut given) = (Vec::new(), Vec::new());
+    // Legs are kept for every disposal, so each list has room for its legs and no more.
+    let room = |shares: u128| Vec::with_capacity(if shares > 0 { legs.len() } else { 0 });
+    let (mut sold, mut given) = (room(day.sold), room(day.given));
     let mut proceeds = Parcel { grains: day.out(), value: day.gross - day.fees };
     for taken in legs {
         let proceeds = proceeds.take(taken.planned.grains)?;
