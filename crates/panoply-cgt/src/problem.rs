@@ -44,6 +44,31 @@ impl Problem {
     }
 }
 
+/// Longer texts are cut: a wrong word may be a whole file.
+const LONGEST_TEXT: usize = 300;
+
+impl Problem {
+    /// The same with every text short enough to be shown.
+    #[must_use]
+    pub(crate) fn in_short(self) -> Self {
+        Self {
+            value: shortened(self.value),
+            message: shortened(self.message),
+            expected: shortened(self.expected),
+            hint: shortened(self.hint),
+            ..self
+        }
+    }
+}
+
+/// A text, cut where it is too long to be shown.
+pub(crate) fn shortened(text: String) -> String {
+    match text.char_indices().nth(LONGEST_TEXT) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}, column {}: {}", self.line, self.column, self.message)?;
@@ -57,6 +82,10 @@ impl fmt::Display for Problem {
 
 /// The word of a list that is closest to `word`, when it is close enough to be meant.
 pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Longer than any word of ours, and the comparison takes memory for every letter.
+    if word.len() > 40 {
+        return None;
+    }
     let lower = word.to_lowercase();
     known
         .into_iter()
@@ -78,6 +107,7 @@ mod tests {
         assert_eq!(nearest("byu", known), Some("BUY"));
         assert_eq!(nearest("DIVIDENT", known), Some("DIVIDEND"));
         assert_eq!(nearest("HOLD", known), None);
+        assert_eq!(nearest(&"B".repeat(10_000_000), known), None);
     }
 
     #[test]

@@ -279,6 +279,7 @@ async fn a_long_report_is_cut_into_pages_that_join() {
         let report =
             data(&kernel, "calculate_report", json!({"cgt_content": content, "offset": offset}))
                 .await;
+        assert!(report.to_string().len() <= 80_000, "{}", report.to_string().len());
         let shown: usize = report["tax_years"]
             .as_array()
             .unwrap()

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::problem::Problem;
+use crate::problem::{Problem, shortened};
 use crate::transaction::{Place, Row};
 use object::Object;
 use places::Places;
@@ -39,7 +39,7 @@ pub fn parse(text: &str) -> Result<Parsed, Vec<Problem>> {
             Some(Value::Array(items)) => read(items, &Places::of_member(text, "transactions")),
             _ => read(std::slice::from_ref(&value), &Places::none()),
         },
-        other => Err(vec![not_a_list(other)]),
+        other => Err(vec![not_a_list(other).in_short()]),
     }
 }
 
@@ -58,9 +58,9 @@ fn read(items: &[Value], places: &Places<'_>) -> Result<Parsed, Vec<Problem>> {
                 let place = Place { file: None::<Arc<str>>, line: object.line() };
                 parsed.rows.push(Row { transaction, place });
             }
-            None => problems.append(&mut object.problems),
+            None => problems.extend(object.problems.drain(..).map(Problem::in_short)),
         }
-        parsed.notices.append(&mut object.notices);
+        parsed.notices.extend(object.notices.drain(..).map(shortened));
     }
     if problems.is_empty() { Ok(parsed) } else { Err(problems) }
 }

@@ -459,15 +459,16 @@ fn suggestions(report: &Report<'_>, parsed: &Parsed, params: &Params) -> Vec<Nex
     let disposal = largest.disposal;
     let explain =
         json!({"disposal_date": disposal.date.to_string(), "ticker": disposal.ticker.as_str()});
-    let sa108 = json!({"year": TaxYear::of(disposal.date).start()});
-    [
-        ("explain_matching", explain, "see how the largest gain or loss came about"),
-        ("sa108_summary", sa108, "see what to enter on the return"),
-    ]
-    .into_iter()
-    .filter_map(|(tool, more, why)| {
-        let arguments = content::again(parsed, params.allow_short, params.same_day_split, more)?;
-        Some(NextAction::new(tool, arguments, why))
-    })
-    .collect()
+    let year = content::year_argument(TaxYear::of(disposal.date));
+    let sa108 = year
+        .map(|year| ("sa108_summary", json!({"year": year}), "see what to enter on the return"));
+    let explain = ("explain_matching", explain, "see how the largest gain or loss came about");
+    std::iter::once(explain)
+        .chain(sa108)
+        .filter_map(|(tool, more, why)| {
+            let arguments =
+                content::again(parsed, params.allow_short, params.same_day_split, more)?;
+            Some(NextAction::new(tool, arguments, why))
+        })
+        .collect()
 }

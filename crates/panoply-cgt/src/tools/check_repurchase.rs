@@ -139,8 +139,14 @@ impl Tool for CheckRepurchase {
         let computation = self.desk.compute(&parsed.rows, options)?;
         let disposal = find(&computation, date, &ticker)?;
         let days = |count: i64| {
-            date.checked_add(count.days())
-                .map_err(|_| ToolError::system("a date at the end of time"))
+            date.checked_add(count.days()).map_err(|_| {
+                ToolError::validation(
+                    "INVALID_DATE",
+                    format!("the 30 days after {date} go beyond the calendar"),
+                )
+                .hint("check the year of the sale")
+                .detail("value", date.to_string())
+            })
         };
         let (from, to, safe) = (days(1)?, days(30)?, days(31)?);
         let open = shares(disposal, &[Rule::Section104, Rule::LaterAcquisition]);

@@ -12,10 +12,14 @@ use serde_json::{Value, json};
 use super::errors;
 use super::options::SameDaySplitParam;
 use crate::json::{self, Parsed};
+use crate::tax_year::TaxYear;
 use crate::{content, dsl};
 
 /// A suggestion repeats the transactions only while they are short.
 const LONGEST_ECHO: usize = 4_000;
+
+/// More than this and the reader has stopped reading.
+const MOST_NOTICES: usize = 20;
 
 /// Transactions as they were given.
 #[derive(Clone, Debug)]
@@ -34,7 +38,13 @@ impl Content {
             Some(Self::Items(items)) => json::parse_values(items),
             None => return Err(errors::nothing_given()),
         };
-        read.map_err(|problems| errors::unreadable(&problems))
+        let mut parsed = read.map_err(|problems| errors::unreadable(&problems))?;
+        let more = parsed.notices.len().saturating_sub(MOST_NOTICES);
+        if more > 0 {
+            parsed.notices.truncate(MOST_NOTICES);
+            parsed.notices.push(format!("and {more} more of the kind"));
+        }
+        Ok(parsed)
     }
 
     /// The same where nothing to compute with is an error.
@@ -76,6 +86,12 @@ pub(super) fn again(
         arguments.extend(more.into_iter().filter(|(_, value)| !value.is_null()));
     }
     Some(Value::Object(arguments))
+}
+
+/// A tax year as a suggested call may name it; `None` outside the years that arguments take.
+pub(super) fn year_argument(year: TaxYear) -> Option<i64> {
+    let start = i64::from(year.start());
+    TaxYear::starting(start).is_ok().then_some(start)
 }
 
 impl<'de> Deserialize<'de> for Content {

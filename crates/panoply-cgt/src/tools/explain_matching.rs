@@ -219,7 +219,7 @@ impl Tool for ExplainMatching {
         );
         let mut reply =
             Reply::new(output, text, self.desk.evidence(parsed.rows.len())).table(table);
-        let more = json!({"year": TaxYear::of(disposal.date).start()});
+        let more = json!({"year": content::year_argument(TaxYear::of(disposal.date))});
         let again = content::again(&parsed, params.allow_short, params.same_day_split, more);
         if let Some(arguments) = again {
             reply = reply.next(NextAction::new(
