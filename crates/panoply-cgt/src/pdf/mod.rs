@@ -64,13 +64,12 @@ fn one(paper: &mut Paper, number: usize, rounded: &RoundedDisposal<'_>, rounding
     paper.write(
         Style::RowHead,
         &format!(
-            "{number}. {}  {} {}  for £{}{fees}:  {} £{}",
+            "{number}. {}  {} {}  for £{}{fees}:  {}",
             disposal.date,
             disposal.quantity,
             disposal.ticker,
             text(rounded.gross),
-            if rounded.gain.is_negative() { "loss" } else { "gain" },
-            text(if rounded.gain.is_negative() { -rounded.gain } else { rounded.gain })
+            result(rounded.gain, rounding)
         ),
     );
     for original in disposal.originals.iter().flat_map(|originals| originals.iter()) {
@@ -99,9 +98,9 @@ fn one(paper: &mut Paper, number: usize, rounded: &RoundedDisposal<'_>, rounding
         paper.write(
             Style::Row,
             &format!(
-                "   {rule}: {quantity}, {from}; cost £{}, result £{}",
+                "   {rule}: {quantity}, {from}; cost £{}, {}",
                 text(leg.cost),
-                text(leg.gain)
+                result(leg.gain, rounding)
             ),
         );
     }
@@ -150,6 +149,14 @@ fn closing(paper: &mut Paper, report: &Report<'_>) {
     paper.write(Style::Heading, "Notes");
     for note in notes(report) {
         paper.write(Style::Text, &note);
+    }
+}
+
+/// `gain £5.00` or `loss £5.00`.
+fn result(gain: Money, rounding: Rounding) -> String {
+    match gain.is_negative() {
+        true => format!("loss £{}", rounding.text(-gain)),
+        false => format!("gain £{}", rounding.text(gain)),
     }
 }
 
