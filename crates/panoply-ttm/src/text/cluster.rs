@@ -51,11 +51,7 @@ fn binds_backwards(character: char, after: &[(usize, char)]) -> bool {
 
 /// Whether the silencer follows, directly or over a vowel mark (`ศักดิ์`, `พันธุ์`).
 fn is_silenced(after: &[(usize, char)]) -> bool {
-    match after {
-        [(_, '\u{0E4C}'), ..] => true,
-        [(_, '\u{0E34}' | '\u{0E38}'), (_, '\u{0E4C}'), ..] => true,
-        _ => false,
-    }
+    matches!(after, [(_, '\u{0E4C}'), ..] | [(_, '\u{0E34}' | '\u{0E38}'), (_, '\u{0E4C}'), ..])
 }
 
 /// Whether a letter needs the next one: leading vowels, mai han akat, the shortener.

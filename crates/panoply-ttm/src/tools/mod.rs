@@ -4,6 +4,7 @@ mod answer;
 mod dialect;
 mod documents;
 mod find_contraindications;
+mod hybrid_search;
 mod prompts;
 mod query_kg;
 mod resources;
@@ -16,6 +17,7 @@ use panoply_contract::pack::{Pack, PackInfo};
 
 pub use self::dialect::TtmDialect;
 use crate::papers::PaperShelf;
+use crate::search::SearchDesk;
 
 const INFO: PackInfo = PackInfo {
     name: "ttm",
@@ -26,8 +28,10 @@ const INFO: PackInfo = PackInfo {
 /// The pack over the bundled facts and the papers that the user brought along.
 pub fn pack(papers: Arc<dyn PaperShelf>) -> Pack {
     let version = Arc::clone(&papers);
+    let desk = Arc::new(SearchDesk::new(Arc::clone(&papers)));
     Pack::new(INFO, TtmDialect)
         .with(query_kg::QueryKg)
+        .with(hybrid_search::HybridSearch { desk })
         .with(find_contraindications::FindContraindications)
         .with_prompt(prompts::ABOUT_HERB)
         .with_resources(resources::Documents { papers })

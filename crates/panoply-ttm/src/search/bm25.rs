@@ -1,0 +1,62 @@
+//! Okapi BM25, in one place, so that scores are the same wherever the candidates come from.
+//!
+//! Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with
+//! the idf that is never negative.
+
+use super::numbers::ln;
+
+/// The two constants of BM25.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bm25 {
+    /// How soon more of the same word stops counting.
+    pub k1: f32,
+    /// How much long documents are held back, from 0 to 1.
+    pub b: f32,
+}
+
+impl Bm25 {
+    /// How telling a term is that `containing` of `all` documents have.
+    pub(super) fn idf(containing: usize, all: usize) -> f32 {
+        let (containing, all) = (containing as f64, all as f64);
+        #[expect(clippy::cast_possible_truncation, reason = "an idf is a small number")]
+        let idf = ln(1.0 + (all - containing + 0.5) / (containing + 0.5)) as f32;
+        idf
+    }
+
+    /// What a term adds that stands `frequency` times in a document of `length`, where documents
+    /// are `average` long; between 0 and `k1 + 1`, before the idf.
+    pub(super) fn saturation(self, frequency: f32, length: f32, average: f32) -> f32 {
+        let norm = 1.0 - self.b + self.b * length / average;
+        frequency * (self.k1 + 1.0) / (frequency + self.k1 * norm)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand, from the formula of the paper.
+    #[test]
+    fn scores_are_those_of_the_formula() {
+        let bm25 = Bm25 { k1: 1.2, b: 0.75 };
+        let idf = Bm25::idf(1, 3);
+        assert!((idf - 0.980_829_3).abs() < 1e-6, "{idf}");
+        let average_document = bm25.saturation(1.0, 10.0, 10.0);
+        assert!((average_document - 1.0).abs() < 1e-6);
+        let short = bm25.saturation(2.0, 5.0, 10.0);
+        assert!((short - 4.4 / (2.0 + 1.2 * 0.625)).abs() < 1e-6, "{short}");
+    }
+
+    #[test]
+    fn more_of_a_word_counts_more_but_less_and_less_and_never_above_the_ceiling() {
+        let bm25 = Bm25 { k1: 1.2, b: 0.75 };
+        let mut last = 0.0;
+        let mut gain = f32::MAX;
+        for frequency in 1..50_u8 {
+            let score = bm25.saturation(f32::from(frequency), 20.0, 10.0);
+            assert!(score > last && score - last < gain && score < 2.2);
+            gain = score - last;
+            last = score;
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! The bundled facts as documents: what is said about each node, what it is called, and what it
+//! is linked to.
+//!
+//! The weights of links say how much a question about one thing is a question about another: a
+//! medicine of one herb is nearly that herb, one of thirty herbs is hardly any of them.
+
+use std::collections::BTreeMap;
+
+use super::document::{Document, Facet, Kind, Link, Passage, Relation, Tongue};
+use crate::library::Library;
+use crate::model::{Bilingual, Interaction, Level, Paper, Strength, Use, Warned};
+
+/// Words of names count more than words of text.
+const NAMES: f32 = 2.5;
+const USES: f32 = 2.0;
+pub(super) const TITLE: f32 = 2.0;
+pub(super) const TEXT: f32 = 1.0;
+pub(super) const ASIDE: f32 = 0.3;
+
+/// Documents, and names of things that are not documents but lead to some.
+#[derive(Debug, Default)]
+pub struct Corpus {
+    /// What can be found.
+    pub documents: Vec<Document>,
+    /// An id and a name of it: medicines that herbs interact with.
+    pub other_names: Vec<(String, String)>,
+    /// How many of the first documents the space of the vectors is learnt from: those with a
+    /// text. The names of constituents and codes would only make it larger.
+    pub trained: usize,
+}
+
+/// The documents of the bundled facts.
+pub fn corpus(library: &Library) -> Corpus {
+    let facts = Facts::of(library);
+    let mut documents = Vec::new();
+    documents.extend(library.herbs.iter().map(|herb| facts.herb(herb)));
+    documents.extend(library.formulations.iter().map(|one| facts.formulation(one)));
+    documents.extend(library.papers.iter().map(|paper| facts.paper(paper)));
+    let trained = documents.len();
+    documents.extend(library.constituents.iter().map(|one| facts.constituent(one)));
+    documents.extend(library.indications.iter().map(|one| facts.indication(one)));
+    documents.extend(library.cautions.iter().map(|one| facts.caution(one)));
+    Corpus { documents, other_names: facts.drug_names(), trained }
+}
+
+/// The facts with what several documents need of them.
+struct Facts<'l> {
+    library: &'l Library,
+    aliases: BTreeMap<&'l str, Vec<&'l str>>,
+    interactions: BTreeMap<&'l str, Vec<&'l Interaction>>,
+}
+
+impl<'l> Facts<'l> {
+    fn of(library: &'l Library) -> Self {
+        let mut aliases: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for alias in &library.aliases {
+            aliases.entry(&alias.id).or_default().push(&alias.alias);
+        }
+        let mut interactions: BTreeMap<&str, Vec<&Interaction>> = BTreeMap::new();
+        for interaction in &library.interactions {
+            interactions.entry(&interaction.entity).or_default().push(interaction);
+        }
+        Self { library, aliases, interactions }
+    }
+
+    fn herb(&self, herb: &crate::model::Herb) -> Document {
+        let mut document = self.begin(&herb.id, Kind::Herb, &herb.names, &herb.names_source);
+        document.names.extend(scientific_names(&herb.scientific));
+        let synonyms = &herb.synonyms;
+        let others = synonyms.th.iter().chain(&synonyms.romanised).chain(&synonyms.scientific);
+        document.names.extend(others.cloned());
+        self.say_names(&mut document);
+        document.say(Tongue::Neither, &herb.family, TEXT, &herb.names_source);
+        document.facet(Facet::Family, &herb.family);
+        for part in &herb.parts {
+            document.facet(Facet::Part, part);
+        }
+        for holds in &herb.constituents {
+            let weight = if holds.provenance.unverified { 0.9 } else { 1.0 };
+            document.link(&holds.id, Relation::Holds, weight);
+        }
+        for id in &herb.formulations {
+            let herbs = self.library.formulation(id).map_or(1, |one| one.ingredients.len());
+            document.link(id, Relation::Holds, share_of(herbs) * 0.8);
+        }
+        self.uses_and_warnings(&mut document, &herb.indications, &herb.cautions);
+        self.monograph(&mut document);
+        document
+    }
+
+    fn formulation(&self, formulation: &crate::model::Formulation) -> Document {
+        let id = &formulation.id;
+        let mut document =
+            self.begin(id, Kind::Formulation, &formulation.names, &formulation.source);
+        self.say_names(&mut document);
+        document.say(Tongue::Th, &formulation.purpose.th, USES, &formulation.source);
+        document.say(Tongue::En, &formulation.purpose.en, USES, &formulation.source);
+        let herbs = formulation.ingredients.len();
+        for id in &formulation.ingredients {
+            document.link(id, Relation::Holds, share_of(herbs) * 0.95);
+            for holds in self.library.herb(id).map(|herb| &herb.constituents).into_iter().flatten()
+            {
+                document.link(&holds.id, Relation::Holds, share_of(herbs) * 0.5);
+            }
+        }
+        self.uses_and_warnings(&mut document, &formulation.indications, &formulation.cautions);
+        self.monograph(&mut document);
+        document
+    }
+
+    fn constituent(&self, constituent: &crate::model::Constituent) -> Document {
+        let mut document = self.begin(&constituent.id, Kind::Constituent, &constituent.names, "");
+        self.say_names(&mut document);
+        let herbs = constituent.herbs.iter().filter_map(|id| self.library.herb(id));
+        let mut names = [Vec::new(), Vec::new()];
+        for herb in herbs {
+            names[0].push(herb.names.th.as_str());
+            names[1].push(herb.names.en.as_str());
+            let source = herb.constituents.iter().find(|holds| holds.id == constituent.id);
+            if let (Some(holds), true) = (source, document.source.is_empty()) {
+                document.source.clone_from(&holds.provenance.source);
+            }
+            document.link(&herb.id, Relation::Holds, 0.3);
+        }
+        let [thai, english] = names.map(|names| names.join(", "));
+        let source = document.source.clone();
+        document.say(Tongue::Th, &format!("พบใน {thai}"), ASIDE, &source);
+        document.say(Tongue::En, &format!("found in {english}"), ASIDE, &source);
+        document
+    }
+
+    fn indication(&self, indication: &crate::model::Indication) -> Document {
+        let mut document =
+            self.begin(&indication.id, Kind::Indication, &indication.names, &indication.source);
+        document.names.push(indication.id.clone());
+        let pieces = pieces(&indication.names);
+        document.names.extend(pieces);
+        self.say_names(&mut document);
+        document.facet(Facet::Icd, &indication.id);
+        document
+    }
+
+    fn caution(&self, caution: &crate::model::Caution) -> Document {
+        let mut document = self.begin(&caution.code, Kind::Caution, &caution.names, "");
+        let pieces = pieces(&caution.names);
+        document.names.extend(pieces);
+        self.say_names(&mut document);
+        document
+    }
+
+    fn paper(&self, paper: &Paper) -> Document {
+        let source = paper.sources.first().map(String::as_str).unwrap_or_default();
+        let mut document = Document {
+            id: paper.pmid.clone(),
+            kind: Some(Kind::Paper),
+            title_en: paper.title.clone(),
+            names: vec![paper.pmid.clone()],
+            source: source.to_owned(),
+            ..Document::default()
+        };
+        document.say(Tongue::En, &paper.title, TITLE, source);
+        document.say(Tongue::En, &paper.finding.en, TITLE, source);
+        document.say(Tongue::Th, &paper.finding.th, TITLE, source);
+        document.say(Tongue::En, &paper.mesh.join("; "), TEXT, source);
+        let by = format!("{}. {}", paper.authors.join(", "), paper.journal);
+        document.say(Tongue::Neither, &by, ASIDE, source);
+        for id in paper.herbs.iter().chain(&paper.constituents).chain(&paper.formulations) {
+            document.link(id, Relation::About, 0.45);
+        }
+        for icd in &paper.indications {
+            document.link(icd, Relation::About, 0.3);
+            document.facet(Facet::Icd, icd);
+        }
+        if let Some(year) = paper.year {
+            document.facet(Facet::Year, &year.to_string());
+        }
+        for source in &paper.sources {
+            document.facet(Facet::Source, source);
+        }
+        document
+    }
+
+    fn begin(&self, id: &str, kind: Kind, names: &Bilingual, source: &str) -> Document {
+        let mut document = Document {
+            id: id.to_owned(),
+            kind: Some(kind),
+            title_th: names.th.clone(),
+            title_en: names.en.clone(),
+            source: source.to_owned(),
+            ..Document::default()
+        };
+        document.names.push(names.th.clone());
+        document.names.extend(english_names(&names.en));
+        let aliases = self.aliases.get(id).map(Vec::as_slice).unwrap_or_default();
+        document.names.extend(aliases.iter().map(|alias| (*alias).to_owned()));
+        document
+    }
+
+    /// The names as a passage, each once.
+    fn say_names(&self, document: &mut Document) {
+        document.names.retain(|name| !name.is_empty());
+        let mut once: Vec<&str> = Vec::new();
+        for name in &document.names {
+            if !once.contains(&name.as_str()) {
+                once.push(name);
+            }
+        }
+        let text = once.join("; ");
+        let source = document.source.clone();
+        document.say(Tongue::Neither, &text, NAMES, &source);
+    }
+
+    fn uses_and_warnings(&self, document: &mut Document, uses: &[Use], warnings: &[Warned]) {
+        for used in uses {
+            let weight = if used.provenance.unverified { 0.75 } else { 1.0 };
+            document.link(&used.icd, Relation::UsedFor, weight);
+            document.facet(Facet::Icd, &used.icd);
+            document.facet(Facet::Source, &used.provenance.source);
+            if let Some(indication) = self.library.indication(&used.icd) {
+                let aliases =
+                    self.aliases.get(used.icd.as_str()).map(Vec::as_slice).unwrap_or_default();
+                let source = &used.provenance.source;
+                document.say(Tongue::Th, &indication.names.th, USES, source);
+                document.say(Tongue::En, &indication.names.en, USES, source);
+                document.say(Tongue::Neither, &aliases.join("; "), ASIDE, source);
+                document.say(Tongue::Neither, &used.icd, USES, source);
+            }
+        }
+        for warned in warnings {
+            let weight = match warned.level {
+                Level::Contraindicated | Level::Interaction => 1.0,
+                Level::Precaution => 0.85,
+            };
+            document.link(&warned.code, Relation::WarnsOf, weight * force(warned.strength));
+        }
+        for (drug, weight) in self.drugs_of(&document.id, warnings) {
+            document.link(&drug, Relation::WarnsOf, weight);
+        }
+        for interaction in self.interactions.get(document.id.as_str()).into_iter().flatten() {
+            let drugs = interaction.drugs.join(", ");
+            let text = format!("{drugs}: {}; {}", interaction.effect.en, interaction.mechanism.en);
+            document.say(Tongue::En, &text, TEXT, &interaction.provenance.source);
+            document.say(Tongue::Th, &interaction.effect.th, TEXT, &interaction.provenance.source);
+        }
+    }
+
+    /// The medicines that something warns of, by name, by class, or by what a caution covers.
+    fn drugs_of(&self, id: &str, warnings: &[Warned]) -> BTreeMap<String, f32> {
+        let mut drugs: BTreeMap<String, f32> = BTreeMap::new();
+        let mut put = |drug: &str, weight: f32| {
+            let known = drugs.entry(drug.to_owned()).or_default();
+            *known = known.max(weight);
+        };
+        for interaction in self.interactions.get(id).into_iter().flatten() {
+            let weight = force(interaction.strength);
+            for named in &interaction.drugs {
+                put(named, weight);
+                for drug in &self.library.drugs {
+                    let same_class = drug.name == *named && drug.kind == "drug";
+                    if drug.classes.contains(named) {
+                        put(&drug.name, 0.7 * weight);
+                    } else if same_class {
+                        drug.classes.iter().for_each(|class| put(class, 0.7 * weight));
+                    }
+                }
+            }
+        }
+        for drug in &self.library.drugs {
+            let covering = warnings.iter().filter(|warned| drug.cautions.contains(&warned.code));
+            covering.for_each(|warned| put(&drug.name, 0.9 * force(warned.strength)));
+        }
+        drugs
+    }
+
+    fn monograph(&self, document: &mut Document) {
+        for (lang, tongue) in [("th", Tongue::Th), ("en", Tongue::En)] {
+            let Some(monograph) = self.library.monograph(&document.id, lang) else { continue };
+            for statement in &monograph.statements {
+                let weight = match statement.section.as_str() {
+                    // What is not known about a herb is not a reason to find it.
+                    "gaps" => continue,
+                    "uses" | "constituents" | "evidence" => TEXT,
+                    _ => 0.5,
+                };
+                let source = statement.sources.first().map(String::as_str).unwrap_or_default();
+                document.say(tongue, &statement.text, weight, source);
+            }
+        }
+    }
+
+    fn drug_names(&self) -> Vec<(String, String)> {
+        let mut names = Vec::new();
+        for drug in &self.library.drugs {
+            let aliases =
+                self.aliases.get(drug.name.as_str()).map(Vec::as_slice).unwrap_or_default();
+            let own = [drug.name.as_str(), drug.names.th.as_str(), drug.names.en.as_str()];
+            for name in own.into_iter().chain(aliases.iter().copied()) {
+                names.push((drug.name.clone(), name.to_owned()));
+            }
+        }
+        names
+    }
+}
+
+impl Document {
+    pub(super) fn say(&mut self, tongue: Tongue, text: &str, weight: f32, source: &str) {
+        if !text.trim().is_empty() {
+            let (text, source) = (text.to_owned(), source.to_owned());
+            self.passages.push(Passage { tongue, text, weight, source });
+        }
+    }
+
+    fn link(&mut self, to: &str, relation: Relation, weight: f32) {
+        self.links.push(Link { to: to.to_owned(), relation, weight });
+    }
+
+    pub(super) fn facet(&mut self, facet: Facet, value: &str) {
+        let pair = (facet, value.to_owned());
+        if !value.is_empty() && !self.facets.contains(&pair) {
+            self.facets.push(pair);
+        }
+    }
+}
+
+/// How much a medicine of so many herbs is each of them: all of one, and never less than two
+/// fifths, because who asks for medicines with a herb means the large ones too.
+fn share_of(herbs: usize) -> f32 {
+    0.4 + 0.6 / (herbs.max(1) as f32).sqrt()
+}
+
+/// Strong warnings go before weak ones.
+const fn force(strength: Strength) -> f32 {
+    match strength {
+        Strength::High => 1.0,
+        Strength::Moderate => 0.85,
+        Strength::Low => 0.7,
+    }
+}
+
+/// `Andrographis (King of Bitters)` has two names; `Ya Hom (aromatic)` has one and a remark.
+fn english_names(name: &str) -> Vec<String> {
+    let Some((first, rest)) = name.split_once('(') else { return vec![name.to_owned()] };
+    let mut names = vec![first.trim().to_owned()];
+    let inside = rest.split(')').next().unwrap_or_default().trim();
+    if inside.starts_with(|letter: char| letter.is_uppercase()) {
+        names.push(inside.to_owned());
+    }
+    names
+}
+
+/// The name of the species, and of its genus, out of a name with authors.
+fn scientific_names(scientific: &str) -> Vec<String> {
+    let mut words = scientific.split_whitespace();
+    match (words.next(), words.next()) {
+        (Some(genus), Some(species)) => vec![format!("{genus} {species}"), genus.to_owned()],
+        (Some(genus), None) => vec![genus.to_owned()],
+        _ => Vec::new(),
+    }
+}
+
+/// The single things that a title names: `วิงเวียน เวียนศีรษะ`, `Dizziness and giddiness`.
+fn pieces(names: &Bilingual) -> Vec<String> {
+    let thai = names.th.split([' ', '(', ')', ',', '/']);
+    let english = names.en.split(['[', ']', '(', ')', ',', ';', '/']);
+    let english =
+        english.flat_map(|piece| piece.split(" and ")).flat_map(|piece| piece.split(" or "));
+    let long_enough = |piece: &&str| piece.chars().count() >= 3;
+    thai.chain(english).map(str::trim).filter(long_enough).map(str::to_owned).collect()
+}

@@ -1,0 +1,78 @@
+//! How far a name is from the nearest piece of a text.
+
+/// The fewest edits (a letter added, left out or changed) that turn some piece of `text` into
+/// `name`, and where that piece ends. Sellers' algorithm: quadratic, so for short texts.
+pub(super) fn nearest_piece(name: &[char], text: &[char]) -> (usize, usize) {
+    // The cost of matching all of the name's letters so far with a piece that ends here; a piece
+    // may begin anywhere, so the first row is free.
+    let mut row: Vec<usize> = vec![0; text.len() + 1];
+    for (place, letter) in name.iter().enumerate() {
+        let mut diagonal = place;
+        let mut left = place + 1;
+        for (index, cost) in row.iter_mut().enumerate() {
+            let above = *cost;
+            *cost = match index.checked_sub(1).and_then(|before| text.get(before)) {
+                None => place + 1,
+                Some(other) => {
+                    let change = diagonal + usize::from(letter != other);
+                    change.min(above + 1).min(left + 1)
+                }
+            };
+            diagonal = above;
+            left = *cost;
+        }
+    }
+    let best = row.iter().enumerate().min_by_key(|(_, cost)| **cost);
+    best.map_or((name.len(), 0), |(end, cost)| (*cost, end))
+}
+
+/// How many edits a name of this many letters may be away and still be meant.
+pub(super) const fn tolerated(letters: usize) -> usize {
+    match letters {
+        0..=4 => 0,
+        5..=9 => 1,
+        10..=15 => 2,
+        _ => 3,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn edits(name: &str, text: &str) -> usize {
+        let letters = |text: &str| text.chars().collect::<Vec<char>>();
+        nearest_piece(&letters(name), &letters(text)).0
+    }
+
+    #[test]
+    fn a_name_is_found_inside_a_text_in_spite_of_errors() {
+        let cases = [
+            ("andrographis", "is androgaphis good", 1),
+            ("ฟ้าทะลายโจร", "สรรพคุณฟ้าทะลายโจนคือ", 1),
+            ("ขิง", "ขิง", 0),
+            ("abc", "", 3),
+            ("", "abc", 0),
+        ];
+        for (name, text, expected) in cases {
+            assert_eq!(edits(name, text), expected, "{name} in {text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_the_least_levenshtein_distance_to_any_piece(name in "[ab]{0,5}", text in "[ab]{0,7}") {
+            let letters: Vec<char> = text.chars().collect();
+            let mut least = name.len();
+            for start in 0..=letters.len() {
+                for end in start..=letters.len() {
+                    let piece: String = letters[start..end].iter().collect();
+                    least = least.min(strsim::levenshtein(&name, &piece));
+                }
+            }
+            prop_assert_eq!(edits(&name, &text), least);
+        }
+    }
+}

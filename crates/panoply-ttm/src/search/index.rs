@@ -1,0 +1,333 @@
+//! The inverted index: for each term the documents that have it, and how often.
+//!
+//! Two streams, words and trigrams, each with lengths of its own. Frequencies are kept in
+//! quarters of a word, because a word of a title counts more than one of the text and a part of
+//! a word less than the whole.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use super::bm25::Bm25;
+use super::document::Document;
+use crate::text::normalize;
+use crate::text::terms::{Analyzer, Term};
+
+/// Frequencies are kept in this many steps to a word.
+const STEPS: f32 = 4.0;
+/// Below this many documents a second thread costs more than it saves.
+const WORTH_A_THREAD: usize = 512;
+
+/// A term of a question, and how much it counts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Weighted {
+    pub(super) term: Term,
+    pub(super) weight: f32,
+}
+
+/// Documents by their words and by their trigrams.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    pub(super) words: Stream,
+    pub(super) trigrams: Stream,
+    /// The words of each passage of each document, for choosing the one that shows why.
+    pub(super) passages: Vec<Vec<PassageWords>>,
+    pub(super) documents: usize,
+}
+
+impl Index {
+    /// Indexes documents, with as many threads as the machine has.
+    pub(super) fn build(documents: &[Document], analyzer: &Analyzer) -> Self {
+        let mut terms = analyse(documents, analyzer);
+        Self {
+            words: Stream::build(terms.iter().map(|document| &document.words)),
+            trigrams: Stream::build(terms.iter().map(|document| &document.trigrams)),
+            passages: terms
+                .iter_mut()
+                .map(|document| std::mem::take(&mut document.passages))
+                .collect(),
+            documents: documents.len(),
+        }
+    }
+}
+
+/// The words of a passage, sorted: half of each number, which is enough to choose a snippet by.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PassageWords(Box<[u32]>);
+
+impl PassageWords {
+    fn of(words: impl Iterator<Item = Term>) -> Self {
+        let mut halves: Vec<u32> = words.map(half).collect();
+        halves.sort_unstable();
+        halves.dedup();
+        Self(halves.into())
+    }
+
+    /// How many of these words it has.
+    pub(super) fn count<'t>(&self, asked: impl IntoIterator<Item = &'t Term>) -> usize {
+        asked.into_iter().filter(|term| self.0.binary_search(&half(**term)).is_ok()).count()
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "half of the number is what is wanted")]
+const fn half(term: Term) -> u32 {
+    term.number() as u32
+}
+
+/// The terms of one document, each once, in the order of their numbers.
+#[derive(Debug, Default)]
+struct DocumentTerms {
+    words: Bag,
+    trigrams: Bag,
+    passages: Vec<PassageWords>,
+}
+
+/// Terms with their frequencies, and how long the text is.
+#[derive(Debug, Default)]
+struct Bag {
+    terms: Vec<(Term, u8)>,
+    length: f32,
+}
+
+impl Bag {
+    fn of(mut counted: Vec<(Term, f32)>) -> Self {
+        counted.sort_by_key(|(term, _)| *term);
+        let mut length = 0.0;
+        let mut terms: Vec<(Term, f32)> = Vec::with_capacity(counted.len());
+        for (term, weight) in counted {
+            length += weight;
+            match terms.last_mut() {
+                Some((last, sum)) if *last == term => *sum += weight,
+                _ => terms.push((term, weight)),
+            }
+        }
+        let terms = terms.into_iter().map(|(term, sum)| (term, steps(sum))).collect();
+        Self { terms, length }
+    }
+}
+
+/// A frequency in steps; what is there at all counts at least one.
+fn steps(frequency: f32) -> u8 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped first")]
+    let steps = (frequency * STEPS).round().clamp(1.0, 255.0) as u8;
+    steps
+}
+
+fn analyse(documents: &[Document], analyzer: &Analyzer) -> Vec<DocumentTerms> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = documents.len().div_ceil(threads).max(WORTH_A_THREAD);
+    let terms_of = |documents: &[Document]| -> Vec<DocumentTerms> {
+        documents.iter().map(|document| terms_of(document, analyzer)).collect()
+    };
+    if documents.len() <= share {
+        return terms_of(documents);
+    }
+    // The shares are joined in their order, so that the index does not depend on the threads.
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = documents
+            .chunks(share)
+            .map(|documents| scope.spawn(move || terms_of(documents)))
+            .collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
+    })
+}
+
+fn terms_of(document: &Document, analyzer: &Analyzer) -> DocumentTerms {
+    let mut words: Vec<(Term, f32)> = Vec::new();
+    let mut trigrams: Vec<(Term, f32)> = Vec::new();
+    let mut passages = Vec::with_capacity(document.passages.len());
+    for passage in &document.passages {
+        let normalized = normalize(&passage.text);
+        let text = normalized.text();
+        let tokens = analyzer.segmenter().segment(text);
+        let weight = passage.weight;
+        let found = analyzer.words(text, &tokens);
+        passages.push(PassageWords::of(found.iter().map(|word| word.term)));
+        words.extend(found.into_iter().map(|word| (word.term, weight * word.share)));
+        let found = analyzer.trigrams(text, &tokens);
+        trigrams.extend(found.into_iter().map(|term| (term, weight)));
+    }
+    DocumentTerms { words: Bag::of(words), trigrams: Bag::of(trigrams), passages }
+}
+
+/// One kind of terms over all documents.
+#[derive(Debug, Default)]
+pub(super) struct Stream {
+    slots: HashMap<Term, u32, BuildHasherDefault<TermHasher>>,
+    /// Where the postings of each slot begin; one more at the end.
+    starts: Vec<usize>,
+    postings: Vec<Posting>,
+    lengths: Vec<f32>,
+    average: f32,
+}
+
+/// A document that has a term.
+#[derive(Clone, Copy, Debug, Default)]
+struct Posting {
+    document: u32,
+    steps: u8,
+}
+
+impl Stream {
+    fn build<'b>(bags: impl Iterator<Item = &'b Bag> + Clone) -> Self {
+        let mut slots: HashMap<Term, u32, BuildHasherDefault<TermHasher>> = HashMap::default();
+        let mut counts: Vec<usize> = Vec::new();
+        for (term, _) in bags.clone().flat_map(|bag| &bag.terms) {
+            let next = u32::try_from(counts.len()).unwrap_or(u32::MAX);
+            let slot = *slots.entry(*term).or_insert(next);
+            match counts.get_mut(slot as usize) {
+                Some(count) => *count += 1,
+                None => counts.push(1),
+            }
+        }
+        let mut starts = Vec::with_capacity(counts.len() + 1);
+        let mut total = 0;
+        for count in &counts {
+            starts.push(total);
+            total += count;
+        }
+        starts.push(total);
+        let mut postings = vec![Posting::default(); total];
+        let mut next = starts.clone();
+        let mut lengths = Vec::new();
+        for (document, bag) in (0_u32..).zip(bags) {
+            lengths.push(bag.length);
+            for (term, steps) in &bag.terms {
+                let slot = slots.get(term).map(|slot| *slot as usize);
+                if let Some(place) = slot.and_then(|slot| next.get_mut(slot)) {
+                    if let Some(posting) = postings.get_mut(*place) {
+                        *posting = Posting { document, steps: *steps };
+                    }
+                    *place += 1;
+                }
+            }
+        }
+        let sum: f64 = lengths.iter().map(|length| f64::from(*length)).sum();
+        let average = (sum / (lengths.len().max(1) as f64)).max(1.0);
+        #[expect(clippy::cast_possible_truncation, reason = "a mean length is a small number")]
+        let average = average as f32;
+        Self { slots, starts, postings, lengths, average }
+    }
+
+    /// How many documents have a term.
+    pub(super) fn containing(&self, term: Term) -> usize {
+        self.postings_of(term).len()
+    }
+
+    fn postings_of(&self, term: Term) -> &[Posting] {
+        let range = self.slots.get(&term).and_then(|slot| {
+            let slot = *slot as usize;
+            Some(*self.starts.get(slot)?..*self.starts.get(slot + 1)?)
+        });
+        range.and_then(|range| self.postings.get(range)).unwrap_or_default()
+    }
+
+    /// The documents with a term, and how often they have it.
+    pub(super) fn frequencies(&self, term: Term) -> impl Iterator<Item = (u32, f32)> + '_ {
+        let of = |posting: &Posting| (posting.document, f32::from(posting.steps) / STEPS);
+        self.postings_of(term).iter().map(of)
+    }
+
+    /// The terms that at least `least` documents have, in the order of their numbers.
+    pub(super) fn terms(&self, least: usize) -> Vec<Term> {
+        let mut terms: Vec<Term> =
+            self.slots.keys().copied().filter(|term| self.containing(*term) >= least).collect();
+        terms.sort_unstable();
+        terms
+    }
+
+    /// The BM25 of every document for these terms, and the most a document could have.
+    pub(super) fn scores(&self, terms: &[Weighted], bm25: Bm25) -> Scores {
+        let all = self.lengths.len();
+        let mut of = vec![0.0; all];
+        let mut ceiling = 0.0;
+        for Weighted { term, weight } in terms {
+            let postings = self.postings_of(*term);
+            let idf = Bm25::idf(postings.len(), all) * weight;
+            ceiling += idf * (bm25.k1 + 1.0);
+            for posting in postings {
+                let document = posting.document as usize;
+                let length = self.lengths.get(document).copied().unwrap_or(self.average);
+                let frequency = f32::from(posting.steps) / STEPS;
+                if let Some(score) = of.get_mut(document) {
+                    *score += idf * bm25.saturation(frequency, length, self.average);
+                }
+            }
+        }
+        Scores { of, ceiling }
+    }
+}
+
+impl Stream {
+    /// The BM25 of every document where each group of terms counts once, by its best term.
+    pub(super) fn group_scores(&self, groups: &[Vec<Weighted>], bm25: Bm25) -> Scores {
+        let all = self.lengths.len();
+        let mut of = vec![0.0; all];
+        let mut ceiling = 0.0;
+        // Of each document the best of the group at hand, and who has any.
+        let mut best = vec![0.0_f32; all];
+        let mut touched: Vec<usize> = Vec::new();
+        for group in groups {
+            let mut most = 0.0_f32;
+            for Weighted { term, weight } in group {
+                let postings = self.postings_of(*term);
+                if postings.is_empty() {
+                    continue;
+                }
+                let idf = Bm25::idf(postings.len(), all) * weight;
+                most = most.max(idf * (bm25.k1 + 1.0));
+                for posting in postings {
+                    let document = posting.document as usize;
+                    let length = self.lengths.get(document).copied().unwrap_or(self.average);
+                    let frequency = f32::from(posting.steps) / STEPS;
+                    let score = idf * bm25.saturation(frequency, length, self.average);
+                    if let Some(known) = best.get_mut(document) {
+                        if *known <= 0.0 {
+                            touched.push(document);
+                        }
+                        *known = known.max(score);
+                    }
+                }
+            }
+            // Words that no document has would otherwise hold every score down without telling
+            // one document from another; they count as much as a rare word.
+            ceiling += if most > 0.0 { most } else { Bm25::idf(0, all) * (bm25.k1 + 1.0) };
+            for document in touched.drain(..) {
+                if let (Some(sum), Some(best)) = (of.get_mut(document), best.get_mut(document)) {
+                    *sum += *best;
+                    *best = 0.0;
+                }
+            }
+        }
+        Scores { of, ceiling }
+    }
+}
+
+/// A score for every document.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Scores {
+    /// By the document's place.
+    pub(super) of: Vec<f32>,
+    /// What no document can reach.
+    pub(super) ceiling: f32,
+}
+
+/// Terms are numbers that are nearly random already: one multiplication spreads them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct TermHasher(u64);
+
+impl Hasher for TermHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u64(u64::from(*byte));
+        }
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        let mixed = (self.0 ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ (mixed >> 32);
+    }
+}

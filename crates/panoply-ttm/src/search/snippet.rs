@@ -1,0 +1,138 @@
+//! The piece of a document that shows why it was found.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::document::{Document, Passage, Tongue};
+use super::index::PassageWords;
+use crate::text::normalize;
+use crate::text::terms::{Analyzer, Term};
+
+/// A snippet has about this many letters.
+const LETTERS: usize = 180;
+
+/// A piece of text, and who says it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Snippet {
+    /// The text, with the words of the question between `**`.
+    pub text: String,
+    /// The source of the passage.
+    pub source: String,
+}
+
+/// The passage of a document with most of what was asked for, in the reader's language where
+/// there is a choice, cut around the words that were met.
+pub(super) fn snippet(
+    document: &Document,
+    words: &[PassageWords],
+    asked: &BTreeSet<Term>,
+    reader: Tongue,
+    analyzer: &Analyzer,
+) -> Snippet {
+    let mut best: Option<(f32, &Passage)> = None;
+    for (passage, words) in document.passages.iter().zip(words) {
+        // Names are in the title already: a passage that says more is worth more.
+        let tongue = match passage.tongue {
+            Tongue::Neither => 0.3,
+            tongue if tongue == reader => 1.0,
+            _ => 0.6,
+        };
+        let worth = (words.count(asked) as f32 + 0.1) * tongue;
+        if best.is_none_or(|(most, _)| worth > most) {
+            best = Some((worth, passage));
+        }
+    }
+    let Some((_, passage)) = best else { return Snippet::default() };
+    let places = met(&passage.text, asked, analyzer);
+    let source = if passage.source.is_empty() { &document.source } else { &passage.source };
+    Snippet { text: cut(&passage.text, &places), source: source.clone() }
+}
+
+/// The words of a passage that were asked for, with their places in its own bytes.
+fn met(text: &str, asked: &BTreeSet<Term>, analyzer: &Analyzer) -> Vec<Range<usize>> {
+    let normalized = normalize(text);
+    let tokens = analyzer.segmenter().segment(normalized.text());
+    let words = analyzer.words(normalized.text(), &tokens);
+    let mut met: Vec<Range<usize>> = Vec::new();
+    for word in words.into_iter().filter(|word| asked.contains(&word.term)) {
+        let place = normalized.source(word.range);
+        // Parts follow their whole, which is marked already.
+        if met.last().is_none_or(|last| place.start >= last.end) {
+            met.push(place);
+        }
+    }
+    met
+}
+
+/// The stretch of a text with most of the places in it, which are marked.
+fn cut(text: &str, places: &[Range<usize>]) -> String {
+    let window = densest(text, places);
+    let mut out = String::new();
+    if window.start > 0 {
+        out.push('…');
+    }
+    let mut at = window.start;
+    for place in places {
+        if place.start < at || place.end > window.end {
+            continue;
+        }
+        out.push_str(text.get(at..place.start).unwrap_or_default());
+        out.push_str("**");
+        out.push_str(text.get(place.clone()).unwrap_or_default());
+        out.push_str("**");
+        at = place.end;
+    }
+    out.push_str(text.get(at..window.end).unwrap_or_default());
+    if window.end < text.len() {
+        out.push('…');
+    }
+    out
+}
+
+/// The range of [`LETTERS`] letters that holds most places, a little before the first of them.
+fn densest(text: &str, places: &[Range<usize>]) -> Range<usize> {
+    let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
+    let letters = starts.len() - 1;
+    if letters <= LETTERS {
+        return 0..text.len();
+    }
+    let window_from = |place: usize| {
+        let letter = starts.partition_point(|at| *at < place);
+        let first = letter.saturating_sub(LETTERS / 6).min(letters - LETTERS);
+        let at = |letter: usize| starts.get(letter).copied().unwrap_or(text.len());
+        at(first)..at(first + LETTERS)
+    };
+    let inside = |window: &Range<usize>| {
+        places.iter().filter(|place| place.start >= window.start && place.end <= window.end).count()
+    };
+    let mut best = window_from(0);
+    for place in places {
+        let window = window_from(place.start);
+        if inside(&window) > inside(&best) {
+            best = window;
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_is_cut_around_what_was_met() {
+        let text = format!("{} ขิงแก้คลื่นไส้ {}", "ก ".repeat(300), "ข ".repeat(300));
+        let place = text.find("ขิง").unwrap();
+        let met = vec![Range { start: place, end: place + "ขิง".len() }];
+        let cut = cut(&text, &met);
+        assert!(cut.starts_with('…') && cut.ends_with('…'));
+        assert!(cut.contains("**ขิง**แก้คลื่นไส้"), "{cut}");
+        assert!(cut.chars().count() < LETTERS + 10);
+    }
+
+    #[test]
+    fn a_short_text_is_shown_whole() {
+        assert_eq!(cut("ginger for nausea", &[0..6, 11..17]), "**ginger** for **nausea**");
+        assert_eq!(cut("", &[]), "");
+    }
+}
