@@ -40,6 +40,8 @@ pub struct Card {
     pub modified: Micros,
     /// When it was deleted.
     pub deleted: Option<Micros>,
+    /// What add-ons of Anki keep with it, as JSON, or nothing: for exchange and searches.
+    pub custom: String,
 }
 
 /// What keeps a card out of the queue.

@@ -93,8 +93,14 @@ impl DeckName {
 
     /// Whether it is `other` or lies under it.
     pub fn is_within(&self, other: &Self) -> bool {
-        let (mine, theirs) = (self.folded(), other.folded());
-        mine.strip_prefix(&theirs).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+        let parts = |rest: &str| rest.is_empty() || rest.starts_with("::");
+        if self.0.is_ascii() && other.0.is_ascii() {
+            return self
+                .0
+                .split_at_checked(other.0.len())
+                .is_some_and(|(start, rest)| start.eq_ignore_ascii_case(&other.0) && parts(rest));
+        }
+        self.folded().strip_prefix(&other.folded()).is_some_and(parts)
     }
 
     /// The same name with `old` at its start replaced by `new`.
@@ -145,7 +151,12 @@ pub struct DeckOptions {
     pub fitted_at: Option<Micros>,
     /// On how many reviews.
     pub fitted_on: u32,
+    /// The name these options have in Anki, where several decks may share them.
+    pub preset: Option<String>,
 }
+
+/// What Anki calls the options of decks that have no others.
+pub const DEFAULT_PRESET: &str = "Default";
 
 /// What happens to a card that is forgotten too often.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
@@ -176,6 +187,7 @@ impl Default for DeckOptions {
             parameters: None,
             fitted_at: None,
             fitted_on: 0,
+            preset: None,
         }
     }
 }

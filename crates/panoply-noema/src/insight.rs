@@ -1,8 +1,8 @@
 //! What a collection says about its learner: how memory holds, what is coming, how study goes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
-use crate::card::{Hold, Review, ReviewKind};
+use crate::card::{Hold, ReviewKind};
 use crate::deck::{Deck, DeckOptions};
 use crate::fsrs::fit::{Logged, Plan, Studied};
 use crate::fsrs::{Calendar, DAY, Memory, Micros, Phase, Rating};
@@ -10,7 +10,7 @@ use crate::ids::{CardId, DeckId};
 use crate::library;
 use crate::numbers::{count, real};
 use crate::problem::Problem;
-use crate::store::{LaneCount, Records};
+use crate::store::{Entry, LaneCount, QuarterHour, Records};
 
 /// A card is mature from this interval on.
 pub const MATURE_DAYS: i64 = 21;
@@ -56,25 +56,56 @@ impl Counts {
     }
 }
 
-/// Counts of every deck, with all under it.
+impl std::iter::Sum for Counts {
+    fn sum<I: Iterator<Item = Self>>(counts: I) -> Self {
+        counts.fold(Self::default(), |sum, counts| Self {
+            cards: sum.cards + counts.cards,
+            new: sum.new + counts.new,
+            learning: sum.learning + counts.learning,
+            review: sum.review + counts.review,
+            due: sum.due + counts.due,
+            suspended: sum.suspended + counts.suspended,
+            buried: sum.buried + counts.buried,
+            drafts: sum.drafts + counts.drafts,
+        })
+    }
+}
+
+/// Counts of every deck, with all under it; what is due is due on the day of each deck.
 pub fn counts(
     records: &dyn Records,
     decks: &[Deck],
     now: Micros,
 ) -> Result<BTreeMap<DeckId, Counts>, Problem> {
-    let until = DeckOptions::default().calendar().horizon(now);
-    let lanes = records.lanes(until)?;
-    let mut counts: BTreeMap<DeckId, Counts> =
-        decks.iter().map(|deck| (deck.id, Counts::default())).collect();
-    for lane in lanes {
-        let Some(own) = decks.iter().find(|deck| deck.id == lane.deck) else { continue };
-        for deck in decks.iter().filter(|deck| own.name.is_within(&deck.name)) {
-            if let Some(sum) = counts.get_mut(&deck.id) {
-                sum.add(&lane);
-            }
+    let horizons: BTreeMap<DeckId, Micros> = decks
+        .iter()
+        .map(|deck| (deck.id, library::options_among(deck, decks).calendar().horizon(now)))
+        .collect();
+    let mut own: BTreeMap<DeckId, Counts> = BTreeMap::new();
+    for (deck, until) in &horizons {
+        let mut counts = Counts::default();
+        for lane in records.lanes(*deck, *until)? {
+            counts.add(&lane);
         }
+        own.insert(*deck, counts);
     }
-    Ok(counts)
+    for card in records.ended_burials(now)? {
+        let (Some(counts), Some(until)) = (own.get_mut(&card.deck), horizons.get(&card.deck))
+        else {
+            continue;
+        };
+        let due = i64::from(card.schedule.due <= *until);
+        let free = LaneCount { hold: Hold::None.code(), phase: card.schedule.phase, cards: 1, due };
+        counts.add(&free);
+        // It is counted as free now, and was as buried before.
+        counts.cards -= 1;
+        counts.buried -= 1;
+    }
+    let within = |root: &Deck| {
+        let inside = decks.iter().filter(|deck| deck.name.is_within(&root.name));
+        inside.filter_map(|deck| own.get(&deck.id)).copied().sum()
+    };
+    Ok(decks.iter().map(|deck| (deck.id, within(deck))).collect())
 }
 
 /// How well predictions have held for this learner.
@@ -152,22 +183,14 @@ pub fn calibration(logs: &[Vec<Logged>], options: &DeckOptions) -> Calibration {
     }
 }
 
-/// The logs of all cards in these decks, oldest answer first; changes by hand are left out.
-pub fn logs(
-    reviews: &[(Review, DeckId)],
-    calendar: Calendar,
-    inside: impl Fn(DeckId) -> bool,
-) -> Vec<Vec<Logged>> {
+/// The logs of cards, oldest answer first; changes by hand are left out.
+pub fn logs(entries: &[Entry], calendar: Calendar) -> Vec<Vec<Logged>> {
     let mut logs: BTreeMap<CardId, (Micros, Vec<Logged>)> = BTreeMap::new();
-    for (review, deck) in reviews {
-        if review.rating == 0 || !inside(*deck) {
-            continue;
-        }
-        let at = review.id.0.saturating_mul(1000);
-        let (last, log) = logs.entry(review.card).or_insert((at, Vec::new()));
-        let days = if log.is_empty() { 0 } else { calendar.elapsed(*last, at) };
-        log.push(Logged { rating: u32::from(review.rating), days });
-        *last = at;
+    for entry in entries.iter().filter(|entry| entry.rating > 0) {
+        let (last, log) = logs.entry(entry.card).or_insert((entry.at, Vec::new()));
+        let days = if log.is_empty() { 0 } else { calendar.elapsed(*last, entry.at) };
+        log.push(Logged { rating: u32::from(entry.rating), days });
+        *last = entry.at;
     }
     logs.into_values().map(|(_, log)| log).collect()
 }
@@ -193,50 +216,67 @@ pub struct Study {
     pub by_hour: BTreeMap<u8, (u64, u64)>,
 }
 
-/// Sums a log up.
+/// How study went from `from` up to `to`, in these decks or in all.
 pub fn study(
-    reviews: &[(Review, DeckId)],
+    records: &dyn Records,
+    decks: Option<&[DeckId]>,
     calendar: Calendar,
+    (from, to): (Micros, Micros),
     now: Micros,
-    inside: impl Fn(DeckId) -> bool,
-) -> Study {
-    let mut study = Study::default();
-    let mut seen = std::collections::BTreeSet::new();
-    let today = calendar.day(now);
+) -> Result<Study, Problem> {
+    let sums = match decks {
+        // What was answered anywhere is summed up with each answer.
+        None => records.quarter_hours(from, to)?,
+        Some(decks) => summed(&records.log(from, to, Some(decks))?),
+    };
     let offset = match calendar {
         Calendar::Exact => 0,
         Calendar::Rollover { utc_offset, .. } => i64::from(utc_offset) * 60_000_000,
     };
-    for (review, _) in reviews.iter().filter(|(review, deck)| review.rating > 0 && inside(*deck)) {
-        let at = review.id.0.saturating_mul(1000);
-        let passed = u64::from(review.rating > 1);
-        study.reviews += 1;
-        study.taken_ms += review.taken_ms;
-        if let Some(sum) = study.ratings.get_mut(usize::from(review.rating - 1)) {
-            *sum += 1;
+    let today = calendar.day(now);
+    let mut study = Study::default();
+    for sum in &sums {
+        study.reviews += sum.answers;
+        study.taken_ms += sum.taken_ms;
+        study.introduced += sum.introduced;
+        for (all, of_these) in study.ratings.iter_mut().zip(sum.ratings) {
+            *all += of_these;
         }
-        if matches!(review.kind, ReviewKind::Review | ReviewKind::Early) {
-            let side = if review.last_interval >= MATURE_DAYS {
-                &mut study.mature
-            } else {
-                &mut study.young
-            };
-            side.0 += 1;
-            side.1 += passed;
-        }
-        if seen.insert(review.card)
-            && review.kind == ReviewKind::Learning
-            && review.last_interval == 0
-        {
-            study.introduced += 1;
-        }
-        *study.by_day.entry(today - calendar.day(at)).or_default() += 1;
-        let hour = u8::try_from((at + offset).rem_euclid(DAY) / 3_600_000_000).unwrap_or_default();
-        let hourly = study.by_hour.entry(hour).or_default();
-        hourly.0 += 1;
-        hourly.1 += passed;
+        study.young = (study.young.0 + sum.young.0, study.young.1 + sum.young.1);
+        study.mature = (study.mature.0 + sum.mature.0, study.mature.1 + sum.mature.1);
+        *study.by_day.entry(today - calendar.day(sum.start)).or_default() += sum.answers;
+        let hour = (sum.start + offset).rem_euclid(DAY) / 3_600_000_000;
+        let hourly = study.by_hour.entry(u8::try_from(hour).unwrap_or_default()).or_default();
+        *hourly = (hourly.0 + sum.answers, hourly.1 + sum.passed);
     }
-    study
+    Ok(study)
+}
+
+/// Each entry of a log as a sum of one, at its own moment.
+fn summed(entries: &[Entry]) -> Vec<QuarterHour> {
+    let mut seen = HashSet::new();
+    let answers = entries.iter().filter(|entry| entry.rating > 0);
+    answers
+        .map(|entry| {
+            let passed = u64::from(entry.rating > 1);
+            let in_review = matches!(entry.kind, ReviewKind::Review | ReviewKind::Early);
+            let mature = i64::from(entry.last_interval) >= MATURE_DAYS;
+            let counted = |this: bool| if this { (1, passed) } else { (0, 0) };
+            let first = seen.insert(entry.card);
+            QuarterHour {
+                start: entry.at,
+                answers: 1,
+                passed,
+                taken_ms: i64::from(entry.taken_ms),
+                ratings: [1, 2, 3, 4].map(|rating| u64::from(entry.rating == rating)),
+                young: counted(in_review && !mature),
+                mature: counted(in_review && mature),
+                introduced: u64::from(
+                    first && entry.kind == ReviewKind::Learning && entry.last_interval == 0,
+                ),
+            }
+        })
+        .collect()
 }
 
 impl Study {
@@ -318,12 +358,12 @@ pub fn plan(
             lapses: card.lapses,
         });
     }
-    let lanes = records.lanes(now)?;
-    let new: i64 = lanes
-        .iter()
-        .filter(|lane| decks.contains(&lane.deck) && lane.hold == 0 && lane.phase == Phase::New)
-        .map(|lane| lane.cards)
-        .sum();
+    let mut new = 0;
+    for deck in decks {
+        let lanes = records.lanes(*deck, now)?;
+        let free = lanes.iter().filter(|lane| lane.hold == 0 && lane.phase == Phase::New);
+        new += free.map(|lane| lane.cards).sum::<i64>();
+    }
     Ok(Plan {
         days,
         new_cards: usize::try_from(new).unwrap_or_default(),

@@ -9,11 +9,18 @@ use crate::ids::{CardId, DeckId, NoteId, NoteTypeId};
 use crate::note::{self, Form, Note, NoteType, PastContent};
 use crate::problem::Problem;
 use crate::search;
-use crate::store::{Ledger, Records};
+use crate::store::{Ledger, NewAction, Records, Store};
 use crate::text::TextNote;
 
 /// How long what was deleted can be brought back.
 pub const KEPT_DELETED: Micros = 30 * DAY;
+
+/// Forgets for good what was deleted more than [`KEPT_DELETED`] ago, and the actions from
+/// before: nothing that can still be restored or undone.
+pub fn forget_deleted(store: &dyn Store, now: Micros) -> Result<u64, Problem> {
+    let tidying = NewAction { tool: "tidy", summary: "forgot what was deleted long ago", at: now };
+    Ok(store.change(&tidying, true, |ledger| ledger.purge(now - KEPT_DELETED))?.0)
+}
 
 /// A deck that is not deleted.
 pub fn deck(records: &dyn Records, id: DeckId) -> Result<Deck, Problem> {
@@ -25,8 +32,7 @@ pub fn deck(records: &dyn Records, id: DeckId) -> Result<Deck, Problem> {
 
 /// A deck by its name, whatever the case.
 pub fn deck_named(records: &dyn Records, name: &DeckName) -> Result<Option<Deck>, Problem> {
-    let folded = name.folded();
-    Ok(records.decks()?.into_iter().find(|deck| deck.name.folded() == folded))
+    records.deck_named(&name.folded())
 }
 
 /// A card that is not deleted.
@@ -44,7 +50,16 @@ pub fn note_and_type(records: &dyn Records, id: NoteId) -> Result<(Note, NoteTyp
 /// The options that hold in a deck: its own, or those of the nearest deck above it.
 pub fn options_of(records: &dyn Records, id: DeckId) -> Result<DeckOptions, Problem> {
     let Some(deck) = records.deck(id)? else { return Ok(DeckOptions::default()) };
-    Ok(options_among(&deck, &records.decks()?))
+    if let Some(options) = deck.options {
+        return Ok(options);
+    }
+    let parents: Vec<DeckName> = deck.name.parents().collect();
+    for parent in parents.iter().rev() {
+        if let Some(options) = deck_named(records, parent)?.and_then(|parent| parent.options) {
+            return Ok(options);
+        }
+    }
+    Ok(DeckOptions::default())
 }
 
 /// As [`options_of`], when the decks are at hand.
@@ -52,10 +67,9 @@ pub fn options_among(deck: &Deck, decks: &[Deck]) -> DeckOptions {
     if let Some(options) = &deck.options {
         return options.clone();
     }
-    let above =
-        decks.iter().filter(|other| other.id != deck.id && deck.name.is_within(&other.name));
-    let nearest =
-        above.filter(|other| other.options.is_some()).max_by_key(|other| other.name.as_str().len());
+    let with_options = decks.iter().filter(|other| other.options.is_some());
+    let above = with_options.filter(|other| deck.name.is_within(&other.name));
+    let nearest = above.max_by_key(|other| other.name.as_str().len());
     nearest.and_then(|other| other.options.clone()).unwrap_or_default()
 }
 
@@ -184,7 +198,7 @@ pub fn delete_deck(
     let mut cards = 0;
     for deck in &mut decks {
         for card in ledger.cards_in(deck.id)? {
-            cards += usize::from(delete_card(ledger, card, now)?);
+            cards += usize::from(delete_card(ledger, card.id, now)?);
         }
         deck.deleted = Some(now);
         deck.version += 1;
@@ -294,6 +308,7 @@ fn new_card(
         created: now,
         modified: now,
         deleted: None,
+        custom: String::new(),
     })
 }
 
@@ -449,16 +464,45 @@ pub fn move_card(
     Ok(true)
 }
 
-/// Keeps a card back, or lets it go. False if it is so already.
+/// Suspends a card, or lets it go. False if it is so already. A draft is let go by approval only.
 pub fn hold_card(
     ledger: &mut dyn Ledger,
     id: CardId,
     hold: Hold,
+    now: Micros,
+) -> Result<bool, Problem> {
+    let card = card(ledger, id)?;
+    if card.hold == Hold::Draft {
+        return Err(Problem::Held { card: id, state: "a draft" });
+    }
+    hold_until(ledger, card, hold, None, now)
+}
+
+/// Keeps a card back until the next day begins in its deck. False if it is so already.
+pub fn bury_card(ledger: &mut dyn Ledger, id: CardId, now: Micros) -> Result<bool, Problem> {
+    let card = card(ledger, id)?;
+    crate::review::refuse_held(&card, now)?;
+    let tomorrow = options_of(ledger, card.deck)?.calendar().next_start(now);
+    hold_until(ledger, card, Hold::BuriedByHand, Some(tomorrow), now)
+}
+
+/// Lets a draft be studied. False if it is none.
+pub fn approve_draft(ledger: &mut dyn Ledger, id: CardId, now: Micros) -> Result<bool, Problem> {
+    let card = card(ledger, id)?;
+    if card.hold != Hold::Draft {
+        return Ok(false);
+    }
+    hold_until(ledger, card, Hold::None, None, now)
+}
+
+fn hold_until(
+    ledger: &mut dyn Ledger,
+    mut card: Card,
+    hold: Hold,
     until: Option<Micros>,
     now: Micros,
 ) -> Result<bool, Problem> {
-    let mut card = card(ledger, id)?;
-    if card.hold == hold {
+    if card.held(now) == hold {
         return Ok(false);
     }
     card.hold = hold;
@@ -580,8 +624,7 @@ pub fn as_text(records: &dyn Records, decks: &[DeckId]) -> Result<Vec<TextNote>,
     let mut seen = BTreeSet::new();
     let mut notes = Vec::new();
     for deck in decks {
-        for id in records.cards_in(*deck)? {
-            let card = card(records, id)?;
+        for card in records.cards_in(*deck)? {
             if !seen.insert(card.note) {
                 continue;
             }

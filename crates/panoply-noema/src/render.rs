@@ -55,8 +55,18 @@ pub fn cloze_numbers(text: &str) -> Vec<u32> {
         .collect()
 }
 
+/// A text with its gaps filled in and their hints left out.
+pub fn filled(text: &str) -> String {
+    static GAP: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"(?s)\{\{c\d+::(.*?)(?:::.*?)?\}\}").ok());
+    GAP.as_ref().map_or_else(|| text.to_owned(), |gap| gap.replace_all(text, "$1").into_owned())
+}
+
 /// Text without markup, with the few entities that occur written out.
 pub fn plain(html: &str) -> String {
+    if !html.contains(['<', '&', '\n', '\r']) {
+        return html.trim().to_owned();
+    }
     static MARKUP: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r"(?is)<!--.*?-->|<style.*?</style>|<script.*?</script>|<[^<>]*>").ok()
     });

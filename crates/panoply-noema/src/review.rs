@@ -337,13 +337,16 @@ fn count(
         return Ok(());
     }
     let day = options.calendar().day(now);
-    let decks = ledger.decks()?;
-    let Some(own) = decks.iter().find(|deck| deck.id == card.deck) else { return Ok(()) };
-    for deck in decks.iter().filter(|deck| own.name.is_within(&deck.name)) {
-        let mut tally = ledger.tally(deck.id, day)?;
+    let Some(own) = ledger.deck(card.deck)? else { return Ok(()) };
+    let mut decks = vec![own.id];
+    for parent in own.name.parents() {
+        decks.extend(library::deck_named(ledger, &parent)?.map(|deck| deck.id));
+    }
+    for deck in decks {
+        let mut tally = ledger.tally(deck, day)?;
         tally.new += u32::from(from == Phase::New);
         tally.reviews += 1;
-        ledger.put_tally(deck.id, day, tally)?;
+        ledger.put_tally(deck, day, tally)?;
     }
     Ok(())
 }

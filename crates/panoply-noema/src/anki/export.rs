@@ -1,18 +1,22 @@
 //! The collection, or some decks of it, as a package that Anki opens (legacy 2).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{Cursor, Write};
+use std::sync::LazyLock;
 
+use regex::Regex;
 use rusqlite::Connection;
 use serde_json::{Map, Value, json};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use super::container::bad;
+use super::presets;
 use crate::card::{Card, Hold};
-use crate::deck::{Deck, DeckOptions};
-use crate::fsrs::{Micros, Phase, SECOND};
-use crate::ids::{DeckId, NoteId};
+use crate::deck::{DEFAULT_PRESET, Deck, DeckOptions};
+use crate::fsrs::{Calendar, Micros, Phase, SECOND};
+use crate::ids::{CardId, DeckId, NoteId};
+use crate::library;
 use crate::note::{self, FIELD_SEPARATOR, NoteType};
 use crate::problem::Problem;
 use crate::render;
@@ -32,6 +36,9 @@ CREATE TABLE cards (id integer PRIMARY KEY, nid integer NOT NULL, did integer NO
 CREATE TABLE revlog (id integer PRIMARY KEY, cid integer NOT NULL, usn integer NOT NULL, ease integer NOT NULL,
     ivl integer NOT NULL, lastIvl integer NOT NULL, factor integer NOT NULL, time integer NOT NULL, type integer NOT NULL);
 CREATE TABLE graves (usn integer NOT NULL, oid integer NOT NULL, type integer NOT NULL);
+";
+/// Made when the rows are there.
+const INDEXES: &str = "
 CREATE INDEX ix_notes_usn ON notes (usn);
 CREATE INDEX ix_cards_usn ON cards (usn);
 CREATE INDEX ix_revlog_usn ON revlog (usn);
@@ -68,45 +75,73 @@ pub fn export(
     connection.execute_batch(TABLES)?;
     let whole = connection.unchecked_transaction()?;
     let mut exported = Exported::default();
-    let calendar = DeckOptions::default().calendar();
+    let all_decks = records.decks()?;
+    let chosen: Vec<(&Deck, DeckOptions)> = all_decks
+        .iter()
+        .filter(|deck| decks.contains(&deck.id) && deck.filter.is_none())
+        .map(|deck| (deck, library::options_among(deck, &all_decks)))
+        .collect();
+    // A package has one calendar: that of its first deck.
+    let calendar = chosen
+        .first()
+        .map_or_else(|| DeckOptions::default().calendar(), |(_, options)| options.calendar());
     let today = calendar.day(now);
-    let mut notes: BTreeSet<NoteId> = BTreeSet::new();
+    let log = records.reviews_between(0, Micros::MAX)?;
+    let mut cards: HashSet<CardId> = HashSet::new();
+    let mut notes: HashSet<NoteId> = HashSet::new();
     let mut new_place = 0;
-    let mut cards = Vec::new();
-    for deck in decks {
-        cards.extend(records.cards_in(*deck)?);
-    }
-    for (place, id) in cards.iter().enumerate() {
-        if place.is_multiple_of(1000) {
-            progress(place, cards.len())?;
-        }
-        let Some(card) = records.card(*id)? else { continue };
-        notes.insert(card.note);
-        new_place += i64::from(card.schedule.phase == Phase::New);
-        put_card(&connection, &card, today, calendar.day(card.schedule.due), new_place)?;
-        exported.cards += 1;
-        for review in records.reviews_of(card.id)? {
-            let sql = "INSERT INTO revlog VALUES (?, ?, -1, ?, ?, ?, ?, ?, ?)";
-            connection.prepare_cached(sql)?.execute((
-                review.id.0,
-                review.card.0,
-                review.rating,
-                review.interval,
-                review.last_interval,
-                review.factor,
-                review.taken_ms,
-                review.kind.code(),
-            ))?;
-            exported.reviews += 1;
+    // Rows done, and about how many there will be.
+    let mut done = 0;
+    for (deck, options) in &chosen {
+        for card in records.cards_in(deck.id)? {
+            if done % 1000 == 0 {
+                progress(done, done + log.len())?;
+            }
+            notes.insert(card.note);
+            cards.insert(card.id);
+            new_place += i64::from(card.schedule.phase == Phase::New);
+            let due_day = calendar.day(card.schedule.due);
+            put_card(&connection, &card, options, today, due_day, new_place)?;
+            exported.cards += 1;
+            done += 1;
         }
     }
+    let all = exported.cards + log.len() + notes.len();
+    for (review, _) in &log {
+        if done % 1000 == 0 {
+            progress(done, all)?;
+        }
+        done += 1;
+        if !cards.contains(&review.card) {
+            continue;
+        }
+        let sql = "INSERT INTO revlog VALUES (?, ?, -1, ?, ?, ?, ?, ?, ?)";
+        connection.prepare_cached(sql)?.execute((
+            review.id.0,
+            review.card.0,
+            review.rating,
+            review.interval,
+            review.last_interval,
+            review.factor,
+            review.taken_ms,
+            review.kind.code(),
+        ))?;
+        exported.reviews += 1;
+    }
+    drop(log);
     let mut used_types: BTreeMap<i64, NoteType> = BTreeMap::new();
     let mut used_media: BTreeSet<String> = BTreeSet::new();
     let media: BTreeSet<String> = records.media_names()?.into_iter().collect();
-    for id in &notes {
-        let Some(note) = records.note(*id)? else { continue };
+    records.each_note(&mut |note| {
+        if !notes.contains(&note.id) {
+            return Ok(());
+        }
+        if done % 1000 == 0 {
+            progress(done, all)?;
+        }
+        done += 1;
         let fields = note.fields.join(&FIELD_SEPARATOR.to_string());
-        used_media.extend(media.iter().filter(|name| fields.contains(name.as_str())).cloned());
+        used_media.extend(media_in(&fields).into_iter().filter(|name| media.contains(name)));
         let tags =
             if note.tags.is_empty() { String::new() } else { format!(" {} ", note.tags.join(" ")) };
         let first = note.fields.first().map_or("", String::as_str);
@@ -128,15 +163,14 @@ pub fn export(
             entry.insert(note_type);
         }
         exported.notes += 1;
-    }
-    let chosen: Vec<Deck> = records
-        .decks()?
-        .into_iter()
-        .filter(|deck| decks.contains(&deck.id) && deck.filter.is_none())
-        .collect();
-    put_collection(&connection, &used_types, &chosen, calendar.start(today) / SECOND, now)?;
+        Ok(())
+    })?;
+    // What templates name begins so.
+    used_media.extend(media.iter().filter(|name| name.starts_with('_')).cloned());
+    put_collection(&connection, &used_types, &chosen, calendar, now)?;
+    connection.execute_batch(INDEXES)?;
     whole.commit()?;
-    progress(cards.len(), cards.len())?;
+    progress(all, all)?;
     let collection = connection.serialize("main")?;
     let mut files = Vec::new();
     for name in used_media {
@@ -156,6 +190,7 @@ const fn external(id: i64) -> i64 {
 fn put_card(
     connection: &Connection,
     card: &Card,
+    options: &DeckOptions,
     today: i64,
     due_day: i64,
     new_place: i64,
@@ -181,7 +216,16 @@ fn put_card(
     if let Some(last) = schedule.last_review.filter(|_| schedule.memory.is_some()) {
         data.insert("lrt".to_owned(), (last / SECOND).into());
     }
+    if !card.custom.is_empty() {
+        data.insert("cd".to_owned(), card.custom.as_str().into());
+    }
+    let steps = match schedule.phase {
+        Phase::Learning => options.learning_steps.len(),
+        Phase::Relearning => options.relearning_steps.len(),
+        Phase::New | Phase::Review => 0,
+    };
     let in_steps = matches!(schedule.phase, Phase::Learning | Phase::Relearning);
+    let left = steps.saturating_sub(schedule.step as usize).max(usize::from(in_steps));
     let sql = "INSERT INTO cards VALUES (?, ?, ?, ?, ?, -1, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?)";
     connection.prepare_cached(sql)?.execute(rusqlite::params![
         card.id.0,
@@ -196,7 +240,7 @@ fn put_card(
         card.ease,
         card.reps,
         card.lapses,
-        i64::from(in_steps),
+        i64::try_from(left).unwrap_or_default(),
         card.flag,
         Value::Object(data).to_string(),
     ])?;
@@ -206,42 +250,44 @@ fn put_card(
 fn put_collection(
     connection: &Connection,
     note_types: &BTreeMap<i64, NoteType>,
-    decks: &[Deck],
-    created: i64,
+    decks: &[(&Deck, DeckOptions)],
+    calendar: Calendar,
     now: Micros,
 ) -> Result<(), Problem> {
     let seconds = now / SECOND;
+    let (hour, utc_offset) = match calendar {
+        Calendar::Exact => (0, 0),
+        Calendar::Rollover { hour, utc_offset } => (hour, utc_offset),
+    };
+    let (presets, preset_of) = shared_presets(decks, seconds);
     let models: Map<String, Value> = note_types
         .values()
         .map(|note_type| (external(note_type.id.0).to_string(), model(note_type, seconds)))
         .collect();
     let mut all_decks: Map<String, Value> = decks
         .iter()
-        .map(|deck| {
-            (
-                external(deck.id.0).to_string(),
-                deck_json(external(deck.id.0), deck.name.as_str(), seconds),
-            )
+        .map(|(deck, _)| {
+            let id = external(deck.id.0);
+            let preset = preset_of.get(&deck.id).copied().unwrap_or(1);
+            let json = deck_json(id, deck.name.as_str(), &deck.description, preset, seconds);
+            (id.to_string(), json)
         })
         .collect();
-    all_decks.insert("1".to_owned(), deck_json(1, "Default", 0));
+    all_decks.insert("1".to_owned(), deck_json(1, "Default", "", 1, 0));
     let conf = json!({"nextPos": 1, "estTimes": true, "activeDecks": [1], "sortType": "noteFld", "timeLim": 0, "sortBackwards": false,
-        "addToCur": true, "curDeck": 1, "newSpread": 0, "dueCounts": true, "collapseTime": 1200, "schedVer": 2, "sched2021": true, "creationOffset": 0});
-    let dconf = json!({"1": {"id": 1, "mod": 0, "name": "Default", "usn": 0, "maxTaken": 60, "autoplay": true, "timer": 0, "replayq": true,
-        "new": {"bury": true, "delays": [1.0, 10.0], "initialFactor": 2500, "ints": [1, 4, 0], "order": 1, "perDay": 20},
-        "rev": {"bury": true, "ease4": 1.3, "ivlFct": 1.0, "maxIvl": 36500, "perDay": 200, "hardFactor": 1.2},
-        "lapse": {"delays": [10.0], "leechAction": 0, "leechFails": 8, "minInt": 1, "mult": 0.0}, "dyn": false}});
+        "addToCur": true, "curDeck": 1, "newSpread": 0, "dueCounts": true, "collapseTime": 1200, "schedVer": 2, "sched2021": true,
+        "rollover": hour, "creationOffset": -utc_offset});
     let sql = "INSERT INTO col VALUES (1, ?, ?, ?, 11, 0, 0, 0, ?, ?, ?, ?, '{}')";
     connection.execute(
         sql,
         (
-            created,
+            calendar.start(calendar.day(now)) / SECOND,
             now / 1000,
             now / 1000,
             conf.to_string(),
             Value::Object(models).to_string(),
             Value::Object(all_decks).to_string(),
-            dconf.to_string(),
+            Value::Object(presets).to_string(),
         ),
     )?;
     Ok(())
@@ -268,9 +314,55 @@ fn model(note_type: &NoteType, seconds: i64) -> Value {
     })
 }
 
-fn deck_json(id: i64, name: &str, seconds: i64) -> Value {
+/// Decks with the same options share a preset; those with none of their own have the default.
+fn shared_presets(
+    decks: &[(&Deck, DeckOptions)],
+    seconds: i64,
+) -> (Map<String, Value>, BTreeMap<DeckId, i64>) {
+    let usual = DeckOptions::default();
+    // Days are kept with the collection.
+    let studied = |options: &DeckOptions| DeckOptions {
+        rollover_hour: usual.rollover_hour,
+        utc_offset_minutes: usual.utc_offset_minutes,
+        ..options.clone()
+    };
+    let mut known: Vec<(i64, DeckOptions)> = vec![(1, usual.clone())];
+    let mut presets = Map::new();
+    presets.insert("1".to_owned(), presets::to_json(1, DEFAULT_PRESET, &usual, 0));
+    let mut preset_of = BTreeMap::new();
+    for (deck, options) in decks {
+        let options = studied(options);
+        let same = known.iter().find(|(_, known)| *known == options).map(|(id, _)| *id);
+        let id = same.unwrap_or_else(|| {
+            let id = external(deck.id.0);
+            let name = options.preset.as_deref().unwrap_or(deck.name.as_str());
+            presets.insert(id.to_string(), presets::to_json(id, name, &options, seconds));
+            known.push((id, options.clone()));
+            id
+        });
+        preset_of.insert(deck.id, id);
+    }
+    (presets, preset_of)
+}
+
+/// The names of media that a note shows or plays.
+fn media_in(fields: &str) -> Vec<String> {
+    static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r#"(?i)\[sound:([^\]]+)\]|src\s*=\s*(?:"([^"]+)"|'([^']+)'|([^\s>"']+))"#).ok()
+    });
+    let Some(named) = NAMED.as_ref().filter(|_| fields.contains(['<', '['])) else {
+        return Vec::new();
+    };
+    named
+        .captures_iter(fields)
+        .filter_map(|found| found.iter().skip(1).flatten().next())
+        .map(|name| name.as_str().replace("&amp;", "&").replace("%20", " "))
+        .collect()
+}
+
+fn deck_json(id: i64, name: &str, description: &str, preset: i64, seconds: i64) -> Value {
     json!({"id": id, "mod": seconds, "name": name, "usn": -1, "lrnToday": [0, 0], "revToday": [0, 0], "newToday": [0, 0],
-        "timeToday": [0, 0], "collapsed": false, "browserCollapsed": false, "desc": "", "dyn": 0, "conf": 1,
+        "timeToday": [0, 0], "collapsed": false, "browserCollapsed": false, "desc": description, "dyn": 0, "conf": preset,
         "extendNew": 0, "extendRev": 0})
 }
 

@@ -4,19 +4,21 @@
 //! has it newer, and its cards keep their schedule. Decks are recognised by name, note types by
 //! being the same. Everything new comes in one batch that can be taken back.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::rc::Rc;
 
 use serde::Deserialize;
 
-use super::{Package, PackagedCard};
+use super::{Package, PackagedCard, PackagedDeck};
 use crate::card::{Card, Hold, Review};
 use crate::deck::{Deck, DeckName, DeckOptions, Filter};
-use crate::fsrs::{Calendar, Memory, Micros, Phase, SECOND, Schedule};
+use crate::fsrs::{Calendar, Memory, Micros, Parameters, Phase, Rating, SECOND, Schedule};
 use crate::ids::{CardId, DeckId, NoteId, NoteTypeId, ReviewId};
+use crate::library;
 use crate::note::{FIELD_SEPARATOR, Note, PastContent};
 use crate::numbers::whole;
 use crate::problem::Problem;
-use crate::store::Ledger;
+use crate::store::{Known, Ledger};
 
 /// What came of an import.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,20 +39,24 @@ pub struct Imported {
     pub media: usize,
 }
 
-/// Takes a package in. `progress` hears of notes done and notes in all, and may stop it.
+/// Takes a package in. `progress` hears of rows done and rows in all, and may stop it.
 pub fn import(
     ledger: &mut dyn Ledger,
     package: &Package,
     now: Micros,
     progress: &mut dyn FnMut(usize, usize) -> Result<(), Problem>,
 ) -> Result<Imported, Problem> {
-    ledger.begin_bulk()?;
-    let mut imported = Imported::default();
-    let decks = decks(ledger, package, now, &mut imported)?;
+    let rows = package.notes.len() + package.cards.len() + package.reviews.len();
+    let known = ledger.begin_bulk(rows)?;
+    let mut arrival =
+        Arrival { known, now, progress, rows, done: 0, imported: Imported::default() };
+    let decks = decks(ledger, package, &mut arrival)?;
     let note_types = note_types(ledger, package, now)?;
-    let notes = notes(ledger, package, &note_types, now, &mut imported, progress)?;
-    let cards = cards(ledger, package, &decks, &notes, now, &mut imported)?;
-    reviews(ledger, package, &cards, &mut imported)?;
+    let notes = notes(ledger, package, &note_types, &mut arrival)?;
+    let cards = cards(ledger, package, &decks, &notes, &mut arrival)?;
+    reviews(ledger, package, &cards, &mut arrival)?;
+    (arrival.progress)(rows, rows)?;
+    let mut imported = arrival.imported;
     for (name, bytes) in &package.media {
         ledger.put_media(name, bytes)?;
         imported.media += 1;
@@ -58,12 +64,40 @@ pub fn import(
     Ok(imported)
 }
 
+/// What an import knows, and how far it has come.
+struct Arrival<'a> {
+    /// What there was before.
+    known: Rc<Known>,
+    now: Micros,
+    progress: &'a mut dyn FnMut(usize, usize) -> Result<(), Problem>,
+    rows: usize,
+    done: usize,
+    imported: Imported,
+}
+
+impl Arrival<'_> {
+    fn one_more(&mut self) -> Result<(), Problem> {
+        if self.done.is_multiple_of(1000) {
+            (self.progress)(self.done, self.rows)?;
+        }
+        self.done += 1;
+        Ok(())
+    }
+}
+
+/// A deck that cards go to, and how it is studied.
+struct Target {
+    id: DeckId,
+    learning_steps: usize,
+    relearning_steps: usize,
+    parameters: Parameters,
+}
+
 fn decks(
     ledger: &mut dyn Ledger,
     package: &Package,
-    now: Micros,
-    imported: &mut Imported,
-) -> Result<BTreeMap<i64, DeckId>, Problem> {
+    arrival: &mut Arrival<'_>,
+) -> Result<BTreeMap<i64, Target>, Problem> {
     let mut known: BTreeMap<String, DeckId> =
         ledger.decks()?.into_iter().map(|deck| (deck.name.folded(), deck.id)).collect();
     // Anki brings its empty default deck along everywhere.
@@ -72,8 +106,10 @@ fn decks(
         .iter()
         .map(|card| if card.own_deck != 0 { card.own_deck } else { card.deck })
         .collect();
-    let mut ids = BTreeMap::new();
-    for packaged in &package.decks {
+    let mut targets = BTreeMap::new();
+    let mut by_name: Vec<&PackagedDeck> = package.decks.iter().collect();
+    by_name.sort_by_key(|deck| deck.name.to_lowercase());
+    for packaged in by_name {
         if packaged.id == 1 && !used.contains(&1) {
             continue;
         }
@@ -83,34 +119,67 @@ fn decks(
         for step in path {
             let last = step == name;
             let folded = step.folded();
-            if let Some(id) = known.get(&folded) {
-                if last {
-                    ids.insert(packaged.id, *id);
-                }
+            if known.contains_key(&folded) {
                 continue;
             }
             let free = last && packaged.id > 1 && ledger.deck(DeckId(packaged.id))?.is_none();
-            let id = DeckId(if free { packaged.id } else { ledger.fresh_id(now)? });
+            let id = DeckId(if free { packaged.id } else { ledger.fresh_id(arrival.now)? });
             let search = packaged.search.as_ref().filter(|_| last);
             ledger.put_deck(&Deck {
                 id,
-                name: step,
-                description: String::new(),
-                options: None,
+                name: step.clone(),
+                description: if last { packaged.description.clone() } else { String::new() },
+                options: own_options(
+                    ledger,
+                    &step,
+                    packaged.options.as_ref().filter(|_| last),
+                    package,
+                )?,
                 filter: search.map(|search| Filter { search: search.clone(), limit: 100 }),
-                created: now,
-                modified: now,
+                created: arrival.now,
+                modified: arrival.now,
                 version: 1,
                 deleted: None,
             })?;
-            imported.decks += 1;
+            arrival.imported.decks += 1;
             known.insert(folded, id);
-            if last {
-                ids.insert(packaged.id, id);
-            }
+        }
+        if let Some(id) = known.get(&name.folded()).copied() {
+            let options = library::options_of(ledger, id)?;
+            let target = Target {
+                id,
+                learning_steps: options.learning_steps.len(),
+                relearning_steps: options.relearning_steps.len(),
+                parameters: options.parameters.unwrap_or_default(),
+            };
+            targets.insert(packaged.id, target);
         }
     }
-    Ok(ids)
+    Ok(targets)
+}
+
+/// The options of a new deck, if they are not those it takes over from the deck above it.
+fn own_options(
+    ledger: &dyn Ledger,
+    name: &DeckName,
+    packaged: Option<&DeckOptions>,
+    package: &Package,
+) -> Result<Option<DeckOptions>, Problem> {
+    let mut options = packaged.cloned().unwrap_or_default();
+    if let Calendar::Rollover { hour, utc_offset } = package.calendar {
+        options.rollover_hour = hour;
+        options.utc_offset_minutes = utc_offset;
+    }
+    let parents: Vec<DeckName> = name.parents().collect();
+    let above = match parents.last() {
+        Some(parent) => library::deck_named(ledger, parent)?,
+        None => None,
+    };
+    let inherited = match above {
+        Some(above) => library::options_of(ledger, above.id)?,
+        None => DeckOptions::default(),
+    };
+    Ok((options != inherited).then_some(options))
 }
 
 /// A name as we take them: Anki allows a little more.
@@ -168,41 +237,46 @@ fn notes(
     ledger: &mut dyn Ledger,
     package: &Package,
     note_types: &BTreeMap<i64, NoteTypeId>,
-    now: Micros,
-    imported: &mut Imported,
-    progress: &mut dyn FnMut(usize, usize) -> Result<(), Problem>,
-) -> Result<BTreeMap<i64, NoteId>, Problem> {
-    let mut fresh = BTreeMap::new();
-    for (place, packaged) in package.notes.iter().enumerate() {
-        if place.is_multiple_of(1000) {
-            progress(place, package.notes.len())?;
-        }
+    arrival: &mut Arrival<'_>,
+) -> Result<HashMap<i64, NoteId>, Problem> {
+    let mut fresh = HashMap::with_capacity(package.notes.len());
+    // A package may have two notes of one guid; the first one stands.
+    let mut guids: HashSet<&str> = HashSet::new();
+    for packaged in &package.notes {
+        arrival.one_more()?;
         let Some(note_type) = note_types.get(&packaged.note_type) else { continue };
         let fields: Vec<String> =
             packaged.fields.split(FIELD_SEPARATOR).map(str::to_owned).collect();
         let tags: Vec<String> = packaged.tags.split_whitespace().map(str::to_owned).collect();
         let modified = packaged.modified.saturating_mul(SECOND);
-        if let Some(mut known) = ledger.note_by_guid(&packaged.guid)? {
+        let same = arrival.known.guids.get(&packaged.guid).copied();
+        if let Some(mut known) = same.map(|id| ledger.note(id)).transpose()?.flatten() {
             let differs = known.fields != fields || known.tags != tags;
             if differs && modified > known.modified && known.note_type == *note_type {
                 let past = PastContent {
                     version: known.version,
                     fields: std::mem::replace(&mut known.fields, fields),
                     tags: std::mem::replace(&mut known.tags, tags),
-                    replaced: now,
+                    replaced: arrival.now,
                 };
                 known.version += 1;
                 known.modified = modified;
                 ledger.put_note(&known)?;
                 ledger.put_past_content(known.id, &past)?;
-                imported.notes_updated += 1;
+                arrival.imported.notes_updated += 1;
             } else {
-                imported.notes_unchanged += 1;
+                arrival.imported.notes_unchanged += 1;
             }
             continue;
         }
-        let free = packaged.id > 0 && ledger.note(NoteId(packaged.id))?.is_none();
-        let id = NoteId(if free { packaged.id } else { ledger.fresh_id(now)? });
+        if !guids.insert(&packaged.guid) {
+            arrival.imported.notes_unchanged += 1;
+            continue;
+        }
+        let free = packaged.id > 0
+            && !arrival.known.notes.contains(&packaged.id)
+            && !fresh.contains_key(&packaged.id);
+        let id = NoteId(if free { packaged.id } else { ledger.fresh_id(arrival.now)? });
         ledger.put_note(&Note {
             id,
             guid: packaged.guid.clone(),
@@ -216,36 +290,35 @@ fn notes(
             deleted: None,
         })?;
         fresh.insert(packaged.id, id);
-        imported.notes_added += 1;
+        arrival.imported.notes_added += 1;
     }
-    progress(package.notes.len(), package.notes.len())?;
     Ok(fresh)
 }
 
 fn cards(
     ledger: &mut dyn Ledger,
     package: &Package,
-    decks: &BTreeMap<i64, DeckId>,
-    notes: &BTreeMap<i64, NoteId>,
-    now: Micros,
-    imported: &mut Imported,
-) -> Result<BTreeMap<CardId, CardId>, Problem> {
-    let calendar = DeckOptions::default().calendar();
+    decks: &BTreeMap<i64, Target>,
+    notes: &HashMap<i64, NoteId>,
+    arrival: &mut Arrival<'_>,
+) -> Result<HashMap<CardId, CardId>, Problem> {
+    let calendar = package.calendar;
     let first_day = calendar.day(package.created.saturating_mul(SECOND));
-    let mut last_answers: BTreeMap<CardId, Micros> = BTreeMap::new();
-    for review in package.reviews.iter().filter(|review| review.rating > 0) {
-        last_answers.insert(review.card, review.id.0.saturating_mul(1000));
-    }
-    let mut fresh = BTreeMap::new();
+    let logs = logs(package);
+    let mut fresh = HashMap::with_capacity(package.cards.len());
     for packaged in &package.cards {
+        arrival.one_more()?;
         let home = if packaged.own_deck != 0 { packaged.own_deck } else { packaged.deck };
         let (Some(note), Some(deck)) = (notes.get(&packaged.note), decks.get(&home)) else {
             continue;
         };
-        let free = packaged.id > 0 && ledger.card(CardId(packaged.id))?.is_none();
-        let id = CardId(if free { packaged.id } else { ledger.fresh_id(now)? });
-        let last_answer = last_answers.get(&CardId(packaged.id)).copied();
-        let schedule = schedule(packaged, calendar, first_day, last_answer);
+        let free = packaged.id > 0
+            && !arrival.known.cards.contains(&packaged.id)
+            && !fresh.contains_key(&CardId(packaged.id));
+        let id = CardId(if free { packaged.id } else { ledger.fresh_id(arrival.now)? });
+        let data: CardData = serde_json::from_str(&packaged.data).unwrap_or_default();
+        let log = logs.get(&CardId(packaged.id)).map_or(&[][..], Vec::as_slice);
+        let schedule = schedule(packaged, &data, deck, calendar, first_day, log);
         let hold = match packaged.queue {
             -1 => Hold::Suspended,
             -2 => Hold::BuriedAsSibling,
@@ -256,7 +329,7 @@ fn cards(
             id,
             note: *note,
             ordinal: u32::try_from(packaged.ordinal).unwrap_or_default(),
-            deck: *deck,
+            deck: deck.id,
             position: if packaged.kind == 0 { schedule.due } else { packaged.id },
             schedule,
             reps: u32::try_from(packaged.reps).unwrap_or_default(),
@@ -264,16 +337,43 @@ fn cards(
             ease: packaged.ease,
             flag: u8::try_from(packaged.flags & 7).unwrap_or_default(),
             hold,
-            held_until: hold.is_burial().then(|| calendar.next_start(now)),
+            held_until: hold.is_burial().then(|| calendar.next_start(arrival.now)),
             sequence: 0,
             created: packaged.id.saturating_mul(1000),
             modified: packaged.modified.saturating_mul(SECOND),
             deleted: None,
+            custom: data.cd.filter(|custom| is_json_object(custom)).unwrap_or_default(),
         })?;
         fresh.insert(CardId(packaged.id), id);
-        imported.cards += 1;
+        arrival.imported.cards += 1;
     }
     Ok(fresh)
+}
+
+/// The answers of each card, oldest first.
+fn logs(package: &Package) -> HashMap<CardId, Vec<(Micros, Rating)>> {
+    let mut logs: HashMap<CardId, Vec<(Micros, Rating)>> = HashMap::new();
+    for review in &package.reviews {
+        if let Some(rating) = Rating::from_ordinal(i64::from(review.rating)) {
+            let at = review.id.0.saturating_mul(1000);
+            logs.entry(review.card).or_default().push((at, rating));
+        }
+    }
+    logs
+}
+
+/// A collection that was scheduled otherwise has no memories, but a log that they follow from.
+fn remembered(
+    log: &[(Micros, Rating)],
+    parameters: &Parameters,
+    calendar: Calendar,
+) -> Option<Memory> {
+    let ((first, rating), rest) = log.split_first()?;
+    let begun = (*first, Memory::first(parameters, *rating));
+    let (_, memory) = rest.iter().fold(begun, |(last, memory), (at, rating)| {
+        (*at, memory.after(parameters, *rating, calendar.elapsed(last, *at)))
+    });
+    Some(memory)
 }
 
 /// What Anki keeps of a memory beside a card.
@@ -282,17 +382,26 @@ struct CardData {
     s: Option<f64>,
     d: Option<f64>,
     lrt: Option<f64>,
+    cd: Option<String>,
+}
+
+fn is_json_object(text: &str) -> bool {
+    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text).is_ok()
 }
 
 fn schedule(
     packaged: &PackagedCard,
+    data: &CardData,
+    deck: &Target,
     calendar: Calendar,
     first_day: i64,
-    last_answer: Option<Micros>,
+    log: &[(Micros, Rating)],
 ) -> Schedule {
-    let data: CardData = serde_json::from_str(&packaged.data).unwrap_or_default();
     let memory = data.s.zip(data.d).filter(|(stability, _)| *stability > 0.0);
-    let memory = memory.map(|(stability, difficulty)| Memory { stability, difficulty });
+    let memory = memory
+        .map(|(stability, difficulty)| Memory { stability, difficulty })
+        .or_else(|| remembered(log, &deck.parameters, calendar));
+    let last_answer = log.last().map(|(at, _)| *at);
     let due = if packaged.own_deck != 0 && packaged.own_due != 0 {
         packaged.own_due
     } else {
@@ -318,9 +427,16 @@ fn schedule(
     let interval_days = u32::try_from(packaged.interval.max(0)).unwrap_or_default();
     let last_review = data.lrt.map(|seconds| whole(seconds).saturating_mul(SECOND)).or(last_answer);
     let answered = phase != Phase::New;
+    // Anki counts the steps that are left, in the lowest three digits.
+    let left = usize::try_from(packaged.left.rem_euclid(1000)).unwrap_or_default();
+    let step = match phase {
+        Phase::Learning => deck.learning_steps.saturating_sub(left),
+        Phase::Relearning => deck.relearning_steps.saturating_sub(left),
+        Phase::New | Phase::Review => 0,
+    };
     Schedule {
         phase,
-        step: 0,
+        step: u32::try_from(step).unwrap_or_default(),
         memory: memory.filter(|_| answered),
         last_review: last_review
             .or_else(|| {
@@ -335,22 +451,21 @@ fn schedule(
 fn reviews(
     ledger: &mut dyn Ledger,
     package: &Package,
-    cards: &BTreeMap<CardId, CardId>,
-    imported: &mut Imported,
+    cards: &HashMap<CardId, CardId>,
+    arrival: &mut Arrival<'_>,
 ) -> Result<(), Problem> {
-    let mut taken: BTreeSet<i64> = ledger
-        .reviews_between(0, Micros::MAX)?
-        .into_iter()
-        .map(|(review, _)| review.id.0)
-        .collect();
+    // They come in order, so that an id is taken by the one before or by one of the past.
+    let mut last = i64::MIN;
     for review in &package.reviews {
+        arrival.one_more()?;
         let Some(card) = cards.get(&review.card) else { continue };
-        let mut id = review.id.0;
-        while !taken.insert(id) {
+        let mut id = review.id.0.max(last.saturating_add(1));
+        while arrival.known.reviews.contains(&id) {
             id += 1;
         }
+        last = id;
         ledger.put_review(&Review { id: ReviewId(id), card: *card, ..review.clone() })?;
-        imported.reviews += 1;
+        arrival.imported.reviews += 1;
     }
     Ok(())
 }

@@ -9,6 +9,7 @@
 mod container;
 mod export;
 mod import;
+mod presets;
 mod proto;
 mod tables;
 
@@ -17,6 +18,8 @@ pub use self::export::{Exported, export};
 pub use self::import::{Imported, import};
 
 use crate::card::Review;
+use crate::deck::DeckOptions;
+use crate::fsrs::Calendar;
 use crate::note::NoteType;
 
 /// What is in a package.
@@ -24,6 +27,8 @@ use crate::note::NoteType;
 pub struct Package {
     /// When the collection was made, in seconds: due days are counted from then.
     pub created: i64,
+    /// When its days begin, and how far its clock is ahead of UTC.
+    pub calendar: Calendar,
     /// The note types.
     pub note_types: Vec<NoteType>,
     /// The decks.
@@ -49,6 +54,10 @@ pub struct PackagedDeck {
     pub name: String,
     /// The search of a filtered deck.
     pub search: Option<String>,
+    /// What it is for.
+    pub description: String,
+    /// How it is studied; nothing where nobody has said.
+    pub options: Option<DeckOptions>,
 }
 
 /// A note in a package.

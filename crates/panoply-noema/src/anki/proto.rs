@@ -41,11 +41,24 @@ pub(super) fn text(message: &[u8], number: u64) -> String {
 
 /// The first field of that number that holds a number; 0 without one, as everywhere in proto3.
 pub(super) fn number(message: &[u8], number: u64) -> u64 {
-    let found = fields(message).find_map(|(field, value)| match value {
+    optional_number(message, number).unwrap_or(0)
+}
+
+/// As [`number`], where it matters whether it is there.
+pub(super) fn optional_number(message: &[u8], number: u64) -> Option<u64> {
+    fields(message).find_map(|(field, value)| match value {
         Value::Number(value) if field == number => Some(value),
         _ => None,
-    });
-    found.unwrap_or(0)
+    })
+}
+
+/// The numbers of a field of single precision, one or many, as short as they can be written.
+pub(super) fn floats(message: &[u8], number: u64) -> Vec<f64> {
+    let single = |bytes: &[u8]| {
+        let bits: [u8; 4] = bytes.try_into().ok()?;
+        f32::from_le_bytes(bits).to_string().parse::<f64>().ok()
+    };
+    bytes(message, number).unwrap_or_default().chunks_exact(4).filter_map(single).collect()
 }
 
 fn varint(rest: &mut &[u8]) -> Option<u64> {

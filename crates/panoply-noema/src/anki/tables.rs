@@ -9,8 +9,10 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::container::bad;
-use super::{Package, PackagedCard, PackagedDeck, PackagedNote, proto};
+use super::{Package, PackagedCard, PackagedDeck, PackagedNote, presets, proto};
 use crate::card::{Review, ReviewKind};
+use crate::deck::DeckOptions;
+use crate::fsrs::Calendar;
 use crate::ids::{CardId, NoteTypeId, ReviewId};
 use crate::note::{NoteType, Template};
 use crate::problem::Problem;
@@ -148,9 +150,14 @@ struct ModelTemplate {
 }
 
 fn json_tables(connection: &Connection, package: &mut Package) -> Result<(), Problem> {
-    let (models, decks): (String, String) =
-        connection
-            .query_row("SELECT models, decks FROM col", (), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let (models, decks, conf, presets): (String, String, String, String) =
+        connection.query_row("SELECT models, decks, conf, dconf FROM col", (), |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
+        })?;
+    // Without these a package can still be read.
+    let conf: Value = serde_json::from_str(&conf).unwrap_or_default();
+    let presets: Value = serde_json::from_str(&presets).unwrap_or_default();
+    package.calendar = calendar(&|name| conf.get(name).and_then(Value::as_i64));
     let unreadable = |what: &str, error: serde_json::Error| {
         bad(format!("the {what} of the package cannot be read: {error}"))
     };
@@ -181,13 +188,60 @@ fn json_tables(connection: &Connection, package: &mut Package) -> Result<(), Pro
     for (id, deck) in decks {
         let filtered = deck.get("dyn").and_then(Value::as_i64) == Some(1);
         let search = deck.pointer("/terms/0/0").and_then(Value::as_str).unwrap_or_default();
+        let text = |name: &str| deck.get(name).and_then(Value::as_str).map(str::to_owned);
         package.decks.push(PackagedDeck {
             id: id.parse().unwrap_or_default(),
-            name: deck.get("name").and_then(Value::as_str).unwrap_or("Default").to_owned(),
+            name: text("name").unwrap_or_else(|| "Default".to_owned()),
             search: filtered.then(|| search.to_owned()),
+            description: text("desc").unwrap_or_default(),
+            options: json_options(&deck, &presets),
         });
     }
     Ok(())
+}
+
+/// When a collection's days begin. Anki keeps minutes west of Greenwich.
+fn calendar(setting: &dyn Fn(&str) -> Option<i64>) -> Calendar {
+    let hour =
+        setting("rollover").and_then(|hour| u8::try_from(hour).ok()).filter(|hour| *hour < 24);
+    let west = setting("localOffset").or_else(|| setting("creationOffset")).unwrap_or(0);
+    let west = i16::try_from(west).ok().filter(|west| west.abs() <= 14 * 60).unwrap_or(0);
+    let usual = DeckOptions::default();
+    Calendar::Rollover { hour: hour.unwrap_or(usual.rollover_hour), utc_offset: -west }
+}
+
+/// The options of a deck: those of its preset, with what the deck has of its own.
+fn json_options(deck: &Value, presets: &Value) -> Option<DeckOptions> {
+    let id = deck.get("conf").and_then(Value::as_i64)?;
+    let preset = presets.get(id.to_string())?;
+    let modified = preset.get("mod").and_then(Value::as_i64).unwrap_or(0);
+    if presets::is_untouched(id, modified) {
+        return None;
+    }
+    let mut options = presets::from_json(preset);
+    let own = |name: &str| deck.get(name).and_then(Value::as_f64);
+    if let Some(retention) = own("desiredRetention") {
+        // Anki keeps it in percent where a deck has its own.
+        let share = if retention > 1.0 { retention / 100.0 } else { retention };
+        options.desired_retention = share.clamp(0.7, 0.99);
+    }
+    options.new_per_day = own("newLimit").map_or(options.new_per_day, crate::numbers::count);
+    options.reviews_per_day =
+        own("reviewLimit").map_or(options.reviews_per_day, crate::numbers::count);
+    Some(options)
+}
+
+/// The same for packages of today.
+fn proto_options(deck: &[u8], presets: &BTreeMap<i64, DeckOptions>) -> Option<DeckOptions> {
+    let id = i64::try_from(proto::number(deck, 1)).ok()?;
+    let mut options = presets.get(&id)?.clone();
+    let own = |field| proto::optional_number(deck, field).and_then(|own| u32::try_from(own).ok());
+    options.reviews_per_day = own(6).unwrap_or(options.reviews_per_day);
+    options.new_per_day = own(7).unwrap_or(options.new_per_day);
+    if let Some(retention) = proto::floats(deck, 10).first() {
+        options.desired_retention = retention.clamp(0.7, 0.99);
+    }
+    Some(options)
 }
 
 /// Numbers of fields are those of Anki 26's descriptors.
@@ -222,8 +276,27 @@ fn proto_tables(connection: &Connection, package: &mut Package) -> Result<(), Pr
                 css: proto::text(&config, 3),
             })
         })?;
+    let settings: BTreeMap<String, i64> = all(connection, "SELECT KEY, val FROM config", |row| {
+        let (key, value): (String, Vec<u8>) = (row.get(0)?, row.get(1)?);
+        Ok((key, serde_json::from_slice::<i64>(&value).ok()))
+    })?
+    .into_iter()
+    .filter_map(|(key, value)| Some((key, value?)))
+    .collect();
+    package.calendar = calendar(&|name| settings.get(name).copied());
+    let presets: BTreeMap<i64, DeckOptions> =
+        all(connection, "SELECT id, name, mtime_secs, config FROM deck_config", |row| {
+            let (id, modified): (i64, i64) = (row.get(0)?, row.get(2)?);
+            let (name, config): (String, Vec<u8>) = (row.get(1)?, row.get(3)?);
+            let known = !presets::is_untouched(id, modified);
+            Ok(known.then(|| (id, presets::from_proto(&name, &config))))
+        })?
+        .into_iter()
+        .flatten()
+        .collect();
     package.decks = all(connection, "SELECT id, name, kind FROM decks ORDER BY id", |row| {
         let (name, kind): (String, Vec<u8>) = (row.get(1)?, row.get(2)?);
+        let normal = proto::bytes(&kind, 1).unwrap_or_default();
         let filtered = proto::bytes(&kind, 2);
         let term = filtered
             .and_then(|filtered| proto::bytes(filtered, 2))
@@ -232,6 +305,8 @@ fn proto_tables(connection: &Connection, package: &mut Package) -> Result<(), Pr
             id: row.get(0)?,
             name: name.replace('\u{1f}', "::"),
             search: filtered.map(|_| term.unwrap_or_default()),
+            description: proto::text(normal, 4),
+            options: proto_options(normal, &presets),
         })
     })?;
     Ok(())

@@ -62,24 +62,23 @@ impl Memory {
     }
 
     fn forgotten(self, parameters: &Parameters, recall: f64) -> f64 {
-        let [_, _, _, _, _, _, _, _, _, _, _, w11, w12, w13, w14, _, _, w17, w18, ..] =
-            *parameters.weights();
+        let [_, _, _, _, _, _, _, _, _, _, _, w11, w12, w13, w14, ..] = *parameters.weights();
         let long_term = w11
             * self.difficulty.powf(-w12)
             * ((self.stability + 1.0).powf(w13) - 1.0)
             * ((1.0 - recall) * w14).exp();
-        let short_term = self.stability / (w17 * w18).exp();
+        let short_term = self.stability / parameters.same_day_loss;
         long_term.min(short_term)
     }
 
     fn recalled(self, parameters: &Parameters, rating: Rating, recall: f64) -> f64 {
-        let [_, _, _, _, _, _, _, _, w8, w9, w10, _, _, _, _, hard_penalty, easy_bonus, ..] =
+        let [_, _, _, _, _, _, _, _, _, w9, w10, _, _, _, _, hard_penalty, easy_bonus, ..] =
             *parameters.weights();
         let hard = if rating == Rating::Hard { hard_penalty } else { 1.0 };
         let easy = if rating == Rating::Easy { easy_bonus } else { 1.0 };
         self.stability
             * (1.0
-                + w8.exp()
+                + parameters.growth
                     * (11.0 - self.difficulty)
                     * self.stability.powf(-w9)
                     * (((1.0 - recall) * w10).exp() - 1.0)
@@ -92,8 +91,7 @@ impl Memory {
         let change = -(w6 * (rating.number() - 3.0));
         let damped = self.difficulty + (10.0 - self.difficulty) * change / 9.0;
         // Drawn back a little to where an easy card starts, which is not clamped here.
-        let start = first_difficulty(parameters, Rating::Easy);
-        within(w7 * start + (1.0 - w7) * damped)
+        within(w7 * parameters.easiest_start + (1.0 - w7) * damped)
     }
 }
 

@@ -21,6 +21,11 @@ pub struct Parameters {
     weights: [f64; COUNT],
     decay: f64,
     factor: f64,
+    /// What else follows from the weights alone, worked out once: half the time of an answer
+    /// is exponentials.
+    pub(super) growth: f64,
+    pub(super) easiest_start: f64,
+    pub(super) same_day_loss: f64,
 }
 
 /// Why numbers are not a set of weights.
@@ -55,8 +60,20 @@ impl Parameters {
         if speed <= 0.0 {
             return Err(BadParameters::Decay(speed));
         }
+        Ok(Self::of(weights))
+    }
+
+    fn of(weights: [f64; COUNT]) -> Self {
+        let [_, _, _, _, w4, w5, _, _, w8, _, _, _, _, _, _, _, _, w17, w18, _, speed] = weights;
         let decay = -speed;
-        Ok(Self { weights, decay, factor: 0.9_f64.powf(1.0 / decay) - 1.0 })
+        Self {
+            weights,
+            decay,
+            factor: 0.9_f64.powf(1.0 / decay) - 1.0,
+            growth: w8.exp(),
+            easiest_start: w4 - (w5 * 3.0).exp() + 1.0,
+            same_day_loss: (w17 * w18).exp(),
+        }
     }
 
     /// The weights.
@@ -77,8 +94,7 @@ impl Parameters {
 
 impl Default for Parameters {
     fn default() -> Self {
-        let [.., speed] = DEFAULT;
-        Self { weights: DEFAULT, decay: -speed, factor: 0.9_f64.powf(-1.0 / speed) - 1.0 }
+        Self::of(DEFAULT)
     }
 }
 

@@ -35,6 +35,8 @@ pub enum Test {
     Unaccented(String),
     /// A whole word.
     Word(String),
+    /// A text in a cloze, gaps filled in.
+    Filled(String),
     /// One field of its note.
     Field {
         /// Which, with wildcards.
@@ -44,6 +46,14 @@ pub enum Test {
     },
     /// Its deck, or one above it.
     Deck(String),
+    /// The preset of its deck's options, by name.
+    Preset(String),
+    /// A key of what add-ons keep with it.
+    CustomKey(String),
+    /// A number that add-ons keep with it, by its key.
+    CustomNumber(String, Comparison, f64),
+    /// A text that add-ons keep with it, by its key.
+    CustomText(String, Comparison, String),
     /// A tag of its note, or one above it.
     Tag(Matching),
     /// Its note type.
@@ -65,8 +75,19 @@ pub enum Test {
         /// From 1 to 4; none for any.
         rating: Option<u8>,
     },
+    /// Answered so many days from today, which is 0, with this rating if any.
+    RatedOn {
+        /// How the day is compared.
+        comparison: Comparison,
+        /// Never above 0.
+        day: i64,
+        /// From 1 to 4; none for any.
+        rating: Option<u8>,
+    },
     /// Rescheduled in the last so many days.
     Rescheduled(i64),
+    /// Rescheduled so many days from today, which is 0.
+    RescheduledOn(Comparison, i64),
     /// Made in the last so many days.
     Added(i64),
     /// Its note changed in the last so many days.
@@ -145,8 +166,6 @@ pub enum Property {
     Difficulty,
     /// The chance of recall now.
     Retrievability,
-    /// Days since it was answered: 0 is today.
-    RatedOn,
 }
 
 /// How two figures are compared.

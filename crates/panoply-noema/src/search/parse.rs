@@ -89,14 +89,21 @@ impl Reader {
 
     fn word(&mut self) -> Result<Word, BadSearch> {
         if self.eat('-') {
-            self.refuse_end()?;
-            return match self.word()? {
+            // Alone it is a text; a second one belongs to the term.
+            if matches!(self.peek(), None | Some(' ' | '\u{3000}' | '\t' | '\n' | ')')) {
+                return Ok(Word::Term(Node::Test(Test::Text("-".to_owned()))));
+            }
+            return match self.plain_word()? {
                 Word::Term(node) => Ok(Word::Term(Node::Not(Box::new(node)))),
                 Word::And | Word::Or => {
                     Err(self.mistake("`-` negates nothing", "a term after `-`"))
                 }
             };
         }
+        self.plain_word()
+    }
+
+    fn plain_word(&mut self) -> Result<Word, BadSearch> {
         if self.eat('(') {
             return self.group();
         }
@@ -160,12 +167,8 @@ impl Reader {
                     let value = self.quoted()?;
                     return Ok((text + &value, false));
                 }
-                '"' => {
-                    return Err(self.mistake(
-                        "a quote inside a term",
-                        "quotes around the whole term or its value, or `\\\"`",
-                    ));
-                }
+                // Another term begins.
+                '"' if !text.is_empty() => break,
                 ' ' | '\u{3000}' | '\t' | '\n' | '(' | ')' => break,
                 other => text.push(other),
             }
@@ -197,16 +200,6 @@ impl Reader {
         }
         self.place = start;
         Err(self.mistake("a quote that is never closed", "a second `\"` further on"))
-    }
-
-    fn refuse_end(&self) -> Result<(), BadSearch> {
-        match self.peek() {
-            None | Some(' ' | '\u{3000}' | ')') => Err(self.mistake(
-                "`-` negates nothing",
-                "a term right after `-`, or `\\-` for the character",
-            )),
-            Some(_) => Ok(()),
-        }
     }
 
     fn skip_blanks(&mut self) {
@@ -284,6 +277,9 @@ fn test_of(term: &str) -> Result<Test, Mistake> {
         "re" => Test::Regex(expression(value)?),
         "nc" => Test::Unaccented(checked(value)?),
         "w" => Test::Word(checked(value)?),
+        "sc" => Test::Filled(checked(value)?),
+        "preset" => Test::Preset(checked(value)?),
+        "has-cd" => Test::CustomKey(checked(value)?),
         "dupe" => {
             let (note_type, text) = value.split_once(',').ok_or_else(|| {
                 mistake(format!("`dupe:{value}` has no text"), "`dupe:note type id,text`")
@@ -374,9 +370,12 @@ fn state(value: &str) -> Result<State, Mistake> {
 }
 
 fn property(value: &str) -> Result<Test, Mistake> {
-    let sign = Comparison::ALL.iter().find_map(|(sign, comparison)| {
-        let place = value.find(sign)?;
-        Some((value.get(..place)?, *comparison, value.get(place + sign.len()..)?))
+    let sign = value.find(['<', '>', '=', '!']).and_then(|place| {
+        let (name, rest) = value.split_at_checked(place)?;
+        let known = |(sign, comparison): &(&str, Comparison)| {
+            rest.strip_prefix(sign).map(|figure| (name, *comparison, figure))
+        };
+        Comparison::ALL.iter().find_map(known)
     });
     let Some((name, comparison, figure)) = sign else {
         return Err(mistake(
@@ -399,9 +398,22 @@ fn property(value: &str) -> Result<Test, Mistake> {
             .filter(|number| number.is_finite())
             .ok_or_else(|| mistake(format!("`{figure}` is no number"), "a number such as 2.5"))
     };
-    let counted = |label: &str| whole(label).map(crate::numbers::real);
+    let counted = |label: &str| {
+        let number = whole(label)?;
+        if number < 0 {
+            return Err(mistake(format!("`{figure}` is below 0"), "a whole number from 0 up"));
+        }
+        Ok(crate::numbers::real(number))
+    };
+    if let Some((keep, key)) = name.split_once(':').filter(|(_, key)| !key.is_empty()) {
+        match keep {
+            "cdn" => return Ok(Test::CustomNumber(key.to_owned(), comparison, measure()?)),
+            "cds" => return Ok(Test::CustomText(key.to_owned(), comparison, figure.to_owned())),
+            _ => {}
+        }
+    }
     let (property, figure) = match name.to_lowercase().as_str() {
-        "due" => (Property::Due, counted("due")?),
+        "due" => (Property::Due, crate::numbers::real(whole("due")?)),
         "ivl" => (Property::Interval, counted("ivl")?),
         "reps" => (Property::Reps, counted("reps")?),
         "lapses" => (Property::Lapses, counted("lapses")?),
@@ -410,15 +422,28 @@ fn property(value: &str) -> Result<Test, Mistake> {
         "s" => (Property::Stability, measure()?),
         "d" => (Property::Difficulty, measure()?),
         "r" => (Property::Retrievability, measure()?),
-        "rated" => (Property::RatedOn, counted("rated")?),
+        "rated" => {
+            let (day, rating) =
+                figure.split_once(':').map_or((figure, None), |(day, rating)| (day, Some(rating)));
+            let rating = rating.map(|rating| number_in(rating, 1, 4, "a rating")).transpose()?;
+            let rating = rating.and_then(|rating| rating.try_into().ok());
+            return Ok(Test::RatedOn { comparison, day: past_day(day)?, rating });
+        }
+        "resched" => return Ok(Test::RescheduledOn(comparison, past_day(figure)?)),
         other => {
             return Err(mistake(
                 format!("`{other}` is no property"),
-                "due, ivl, reps, lapses, pos, ease, s, d, r or rated",
+                "due, ivl, reps, lapses, pos, ease, s, d, r, rated, resched, cdn:key or cds:key",
             ));
         }
     };
     Ok(Test::Property(property, comparison, figure))
+}
+
+fn past_day(value: &str) -> Result<i64, Mistake> {
+    number_in(value, -100_000, 0, "a day up to today").map_err(|_| {
+        mistake(format!("`{value}` is no day up to today"), "0 for today, -1 for yesterday")
+    })
 }
 
 fn rated(value: &str) -> Result<Test, Mistake> {
@@ -429,7 +454,7 @@ fn rated(value: &str) -> Result<Test, Mistake> {
 }
 
 fn days(value: &str) -> Result<i64, Mistake> {
-    let days = value.parse::<i64>().map_err(|_| {
+    let days = value.parse::<i64>().ok().filter(|days| *days >= 0).ok_or_else(|| {
         mistake(
             format!("`{value}` is no number of days"),
             "a whole number such as 7; today alone is 1",
@@ -477,6 +502,8 @@ mod tests {
         );
         assert_eq!(parse("  ").unwrap(), Node::All);
         assert_eq!(parse("\"and\"").unwrap(), text("and"));
+        assert_eq!(parse("--a").unwrap(), Node::Not(Box::new(text("-a"))));
+        assert_eq!(parse("a\"b\"c").unwrap(), Node::And(vec![text("a"), text("b"), text("c")]));
     }
 
     #[test]
@@ -502,6 +529,19 @@ mod tests {
             ("nid:note_1,2", Test::Notes(vec![1, 2])),
             (r"a\:b", Test::Text(r"a\:b".to_owned())),
             ("tag:none", Test::Tag(Matching::Glob("none".to_owned()))),
+            ("-", Test::Text("-".to_owned())),
+            ("preset:Default", Test::Preset("Default".to_owned())),
+            ("has-cd:v", Test::CustomKey("v".to_owned())),
+            ("prop:cdn:v>=7.5", Test::CustomNumber("v".to_owned(), Comparison::AtLeast, 7.5)),
+            (
+                "prop:cds:k!=ab",
+                Test::CustomText("k".to_owned(), Comparison::Unequal, "ab".to_owned()),
+            ),
+            (
+                "prop:rated>-5:2",
+                Test::RatedOn { comparison: Comparison::Above, day: -5, rating: Some(2) },
+            ),
+            ("prop:resched=0", Test::RescheduledOn(Comparison::Equal, 0)),
         ];
         for (query, expected) in cases {
             assert_eq!(parse(query), Ok(Node::Test(expected)), "query: {query}");
@@ -523,7 +563,9 @@ mod tests {
             ("prop:lapses>x", 1, "whole number"),
             ("re:[", 1, "one such as"),
             (r"\d", 1, "`re:`"),
-            ("- a", 2, "right after `-`"),
+            ("prop:ivl=-1", 1, "from 0 up"),
+            ("prop:rated=1", 1, "0 for today"),
+            ("rated:-1", 1, "today alone is 1"),
             (":a", 1, "a keyword"),
         ];
         for (query, position, expected) in cases {

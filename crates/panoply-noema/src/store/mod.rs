@@ -6,9 +6,10 @@
 
 pub mod sqlite;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
 
-use crate::card::{Card, Review};
+use crate::card::{Card, Review, ReviewKind};
 use crate::deck::Deck;
 use crate::fsrs::{Calendar, Micros, Phase};
 use crate::ids::{ActionId, CardId, DeckId, NoteId, NoteTypeId, SessionId};
@@ -102,8 +103,6 @@ pub struct Action {
 /// Cards of one deck in one state.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct LaneCount {
-    /// The deck.
-    pub deck: DeckId,
     /// What holds them back, as [`Hold::code`](crate::card::Hold::code).
     pub hold: i64,
     /// Where they are in their life.
@@ -177,6 +176,57 @@ pub struct Found {
     pub total: u64,
 }
 
+/// Ids that are taken, deleted things included.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// Of notes.
+    pub notes: HashSet<i64>,
+    /// Of cards.
+    pub cards: HashSet<i64>,
+    /// Of reviews.
+    pub reviews: HashSet<i64>,
+    /// Notes that are not deleted, by guid.
+    pub guids: HashMap<String, NoteId>,
+}
+
+/// An entry of the log, as far as sums over many of them need it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Entry {
+    /// When.
+    pub at: Micros,
+    /// The card.
+    pub card: CardId,
+    /// From 1 to 4; 0 for a change by hand.
+    pub rating: u8,
+    /// What the card was doing.
+    pub kind: ReviewKind,
+    /// The interval before, in days when positive.
+    pub last_interval: i32,
+    /// Milliseconds it took.
+    pub taken_ms: i32,
+}
+
+/// What was answered in a quarter of an hour.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct QuarterHour {
+    /// When it began.
+    pub start: Micros,
+    /// Answers.
+    pub answers: u64,
+    /// How many of them were recalled.
+    pub passed: u64,
+    /// Milliseconds of answering.
+    pub taken_ms: i64,
+    /// Answers by rating, from again to easy.
+    pub ratings: [u64; 4],
+    /// Answers to cards in review that were not mature, and how many of them were recalled.
+    pub young: (u64, u64),
+    /// The same for mature ones.
+    pub mature: (u64, u64),
+    /// Cards answered for the first time.
+    pub introduced: u64,
+}
+
 /// How what was found is sorted.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Order {
@@ -195,8 +245,13 @@ pub enum Order {
 
 /// Reads a collection.
 pub trait Records {
+    /// A number that changes with every change, whoever makes it. The next change made through
+    /// this store makes it one larger.
+    fn version(&self) -> Result<u64, Problem>;
     /// A deck, deleted or not.
     fn deck(&self, id: DeckId) -> Result<Option<Deck>, Problem>;
+    /// The deck with this [folded](crate::deck::DeckName::folded) name that is not deleted.
+    fn deck_named(&self, folded: &str) -> Result<Option<Deck>, Problem>;
     /// All decks that are not deleted, by name.
     fn decks(&self) -> Result<Vec<Deck>, Problem>;
     /// A note type.
@@ -215,8 +270,10 @@ pub trait Records {
     fn card(&self, id: CardId) -> Result<Option<Card>, Problem>;
     /// The cards of a note that are not deleted, by ordinal.
     fn cards_of(&self, note: NoteId) -> Result<Vec<Card>, Problem>;
-    /// Cards of a deck that are not deleted.
-    fn cards_in(&self, deck: DeckId) -> Result<Vec<CardId>, Problem>;
+    /// Cards of a deck that are not deleted, by id.
+    fn cards_in(&self, deck: DeckId) -> Result<Vec<Card>, Problem>;
+    /// Shows `see` every note that is not deleted, by id.
+    fn each_note(&self, see: &mut dyn FnMut(Note) -> Result<(), Problem>) -> Result<(), Problem>;
     /// Cards that were answered at least once and are not deleted, by id.
     fn answered_cards(&self) -> Result<Vec<Card>, Problem>;
     /// Cards that a query finds.
@@ -228,8 +285,10 @@ pub trait Records {
         offset: u64,
         limit: u64,
     ) -> Result<Found, Problem>;
-    /// Cards per deck and state, and how many are due by `until`.
-    fn lanes(&self, until: Micros) -> Result<Vec<LaneCount>, Problem>;
+    /// Cards of a deck by state, and how many are due by `until`.
+    fn lanes(&self, deck: DeckId, until: Micros) -> Result<Vec<LaneCount>, Problem>;
+    /// Cards whose burial has ended by `now`: nothing holds them back any more.
+    fn ended_burials(&self, now: Micros) -> Result<Vec<Card>, Problem>;
     /// Cards of a deck in a phase that nothing holds back at `now`, due by `until`, in order.
     fn waiting(
         &self,
@@ -245,6 +304,15 @@ pub trait Records {
     fn tally(&self, deck: DeckId, day: i64) -> Result<Tally, Problem>;
     /// The log of a card, oldest first.
     fn reviews_of(&self, card: CardId) -> Result<Vec<Review>, Problem>;
+    /// What is in the log from `from` up to `to`, oldest first: of cards in these decks, or of all.
+    fn log(
+        &self,
+        from: Micros,
+        to: Micros,
+        decks: Option<&[DeckId]>,
+    ) -> Result<Vec<Entry>, Problem>;
+    /// What was answered in the quarters of an hour from `from` up to `to`.
+    fn quarter_hours(&self, from: Micros, to: Micros) -> Result<Vec<QuarterHour>, Problem>;
     /// The whole log from `from` up to `to`, oldest first, with each card's deck.
     fn reviews_between(&self, from: Micros, to: Micros) -> Result<Vec<(Review, DeckId)>, Problem>;
     /// The review that was submitted with a token.
@@ -289,8 +357,9 @@ pub trait Ledger: Records {
     fn put_media(&mut self, name: &str, bytes: &[u8]) -> Result<(), Problem>;
     /// An id that nothing has yet: the moment in milliseconds, or the next that is free.
     fn fresh_id(&mut self, now: Micros) -> Result<i64, Problem>;
-    /// From here on many new things come at once: they are undone together.
-    fn begin_bulk(&mut self) -> Result<(), Problem>;
+    /// From here on about so many new rows come at once: they are undone together. Says what
+    /// there was before.
+    fn begin_bulk(&mut self, rows: usize) -> Result<Rc<Known>, Problem>;
     /// Takes an action back.
     fn undo(&mut self, action: ActionId, now: Micros) -> Result<u64, Problem>;
     /// Forgets for good what was deleted before `before`.

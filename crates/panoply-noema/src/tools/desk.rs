@@ -1,25 +1,47 @@
 //! What every tool of this pack works at: the collection, the time, and one way to change things.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use panoply_contract::evidence::Sample;
 use panoply_contract::prelude::*;
 
 use super::wire::ActionId;
 use crate::fsrs::fit::{self, Plan, Simulated};
-use crate::fsrs::{Micros, Parameters};
+use crate::fsrs::{DAY, Micros, Parameters};
 use crate::insight::Calibration;
+use crate::library;
 use crate::numbers::count;
 use crate::problem::Problem;
+use crate::queue::Warm;
 use crate::store::{Ledger, NewAction, Records, Store};
 
 /// The collection.
 #[derive(Clone)]
 pub(crate) struct Desk {
     pub(crate) store: Arc<dyn Store>,
+    /// What is to be studied today, as far as somebody asked.
+    pub(crate) warm: Arc<Warm>,
+    /// When what was deleted long ago was last forgotten.
+    tidied: Arc<AtomicI64>,
 }
 
 impl Desk {
+    pub(crate) fn over(store: Arc<dyn Store>) -> Self {
+        Self { store, warm: Arc::default(), tidied: Arc::new(AtomicI64::new(Micros::MIN)) }
+    }
+
+    /// Forgets what was deleted long ago: with the first change of a program, and then once a
+    /// day. Looking at a collection never changes it.
+    fn tidy(&self, now: Micros) -> Result<(), Problem> {
+        let last = self.tidied.load(Ordering::Relaxed);
+        if now.saturating_sub(last) < DAY && now >= last {
+            return Ok(());
+        }
+        self.tidied.store(now, Ordering::Relaxed);
+        library::forget_deleted(&*self.store, now).map(|_| ())
+    }
+
     /// Looks at the collection.
     pub(crate) fn read<T>(
         &self,
@@ -37,6 +59,9 @@ impl Desk {
         act: impl FnOnce(&mut dyn Ledger, Micros) -> Result<T, Problem>,
     ) -> Result<(T, Change), ToolError> {
         let now = now(cx);
+        if !cx.dry_run {
+            self.tidy(now)?;
+        }
         let action = NewAction { tool, summary, at: now };
         let (done, id) = self.store.change(&action, !cx.dry_run, |ledger| act(ledger, now))?;
         let action_id = (!cx.dry_run).then(|| ActionId::of(id));

@@ -91,7 +91,7 @@ impl Tool for EndSession {
                     .ok_or(Problem::NoSession(id))?;
                 session.ended = Some(now);
                 ledger.put_session(&session)?;
-                let left = queue::build(ledger, session.deck, now)?.len();
+                let left = queue::build(ledger, session.deck, now)?.at(now).len();
                 Ok((session, left))
             })?;
         let recalled = (session.answered > 0)

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use panoply_contract::prelude::*;
 
 use crate::anki::{self, Limits, Package};
+use crate::problem::Problem;
 use crate::text::TextFormat;
 
 /// How notes are written as text.
@@ -81,6 +82,18 @@ pub(crate) fn package(
         }
     };
     Ok(anki::read(&bytes, Limits::default())?)
+}
+
+/// Tells how far it has come, and ends it when nobody waits any more.
+pub(crate) fn report(
+    cx: &CallContext,
+    done: usize,
+    all: usize,
+    cancelled: &str,
+) -> Result<(), Problem> {
+    let rows = |count| u64::try_from(count).unwrap_or(u64::MAX);
+    cx.report_progress(rows(done), Some(rows(all)), "rows");
+    if cx.cancel.is_cancelled() { Err(Problem::File(cancelled.to_owned())) } else { Ok(()) }
 }
 
 /// Only the owner of this machine may name files on it.

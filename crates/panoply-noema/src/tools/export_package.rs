@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use panoply_contract::prelude::*;
 
 use super::desk::{Desk, now, stored};
-use super::exchange::refuse_strangers;
+use super::exchange::{refuse_strangers, report};
 use super::wire::DeckId;
 use crate::anki;
 use crate::insight;
@@ -122,7 +122,9 @@ impl Tool for ExportPackage {
         let (bytes, exported) = self.desk.read(|records| {
             let (decks, _) = insight::scope(records, deck)?;
             match format {
-                None => anki::export(records, &decks, now, &mut |_, _| Ok(())),
+                None => anki::export(records, &decks, now, &mut |done, all| {
+                    report(cx, done, all, "the export was cancelled; nothing was written")
+                }),
                 Some(format) => {
                     let notes = library::as_text(records, &decks)?;
                     let exported =

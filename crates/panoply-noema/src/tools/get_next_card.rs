@@ -11,7 +11,6 @@ use crate::fsrs::Micros;
 use crate::ids;
 use crate::library;
 use crate::problem::Problem;
-use crate::queue;
 use crate::render;
 use crate::review::{Showing, Side};
 use crate::store::Records;
@@ -111,7 +110,7 @@ impl Tool for GetNextCard {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let now = now(cx);
-        let (queue, asked, finished) = self.desk.read(|records| {
+        let (standing, asked, finished) = self.desk.read(|records| {
             let session = match &params.session_id {
                 Some(id) => Some(
                     records
@@ -126,13 +125,21 @@ impl Tool for GetNextCard {
                 .as_ref()
                 .map(DeckId::domain)
                 .or_else(|| session.as_ref().and_then(|session| session.deck));
-            let queue = queue::build(records, deck, now)?;
             let finished = session.is_some_and(|session| {
                 session.card_limit.is_some_and(|limit| session.answered >= limit)
             });
-            let first = queue.in_order().next().filter(|_| !finished);
-            let asked = first.map(|waiting| ask(records, waiting.card, now)).transpose()?;
-            Ok((queue, asked, finished))
+            let (standing, first) = self.desk.warm.day(records, deck, now, |day| {
+                let queue = day.at(now);
+                let first = queue.in_order().next().map(|waiting| {
+                    let deck = day.deck_name(waiting.deck).map(ToString::to_string);
+                    (waiting.card, deck)
+                });
+                let learning = queue.learning.len() + queue.ahead.len();
+                ((learning, queue.reviews, queue.new, queue.next_step), first)
+            })?;
+            let first = first.filter(|_| !finished);
+            let asked = first.map(|(card, deck)| ask(records, card, deck, now)).transpose()?;
+            Ok((standing, asked, finished))
         })?;
         let text = match &asked {
             Some(card) => card.front.clone(),
@@ -159,13 +166,8 @@ impl Tool for GetNextCard {
             }
         };
         let evidence = stored("the queue").changes(NextChange::WithNextAction);
-        let output = Output {
-            card: asked,
-            learning: queue.learning.len() + queue.ahead.len(),
-            reviews: queue.reviews,
-            new: queue.new,
-            next_at: queue.next_step.map(moment),
-        };
+        let (learning, reviews, new, next_step) = standing;
+        let output = Output { card: asked, learning, reviews, new, next_at: next_step.map(moment) };
         let mut reply = Reply::new(output, text, evidence);
         reply.notes.dependencies.push(Dependency {
             action: "submit-review".to_owned(),
@@ -177,16 +179,25 @@ impl Tool for GetNextCard {
     }
 }
 
-fn ask(records: &dyn Records, id: ids::CardId, now: Micros) -> Result<Asked, Problem> {
+fn ask(
+    records: &dyn Records,
+    id: ids::CardId,
+    deck: Option<String>,
+    now: Micros,
+) -> Result<Asked, Problem> {
     let card = library::card(records, id)?;
     let (note, note_type) = library::note_and_type(records, card.note)?;
     let sides = render::sides(&note_type, &note.fields, &note.tags, card.ordinal);
     let front = render::plain(&sides.front);
     let showing = Showing { side: Side::Front, card: id, sequence: card.sequence, shown: now };
-    let deck = records.deck(card.deck)?;
+    let deck = match deck {
+        Some(deck) => deck,
+        // A filtered deck shows cards of any.
+        None => library::deck(records, card.deck)?.name.to_string(),
+    };
     Ok(Asked {
         card_id: CardId::of(id),
-        deck: deck.map(|deck| deck.name.to_string()).unwrap_or_default(),
+        deck,
         front_html: (front != sides.front).then_some(sides.front),
         front,
         type_answer: sides.typed.is_some(),

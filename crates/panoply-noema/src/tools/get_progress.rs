@@ -9,8 +9,6 @@ use super::wire::DeckId;
 use crate::fsrs::DAY;
 use crate::insight::{self, Study};
 use crate::numbers::{real, rounded};
-use crate::problem::Problem;
-use crate::queue;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "get-progress",
@@ -96,12 +94,8 @@ impl Tool for GetProgress {
             let inside = |deck| decks.contains(&deck);
             let start = |back: i64| calendar.start(calendar.day(now) - back);
             let span = |from, to| {
-                Ok::<_, Problem>(insight::study(
-                    &records.reviews_between(from, to)?,
-                    calendar,
-                    now,
-                    inside,
-                ))
+                let within = deck.map(|_| decks.as_slice());
+                insight::study(records, within, calendar, (from, to), now)
             };
             let (study, last, before) = (
                 span(start(365), now + DAY)?,
@@ -113,7 +107,7 @@ impl Tool for GetProgress {
                 records.answered_cards()?.into_iter().filter(|card| inside(card.deck)).collect();
             let known: f64 =
                 cards.iter().filter_map(|card| scheduler.retrievability(&card.schedule, now)).sum();
-            let left = queue::build(records, deck, now)?.len();
+            let left = self.desk.warm.day(records, deck, now, |day| day.at(now).len())?;
             Ok((study, last, before, known, cards.len(), left))
         })?;
         let output = Output {

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::desk::{Desk, now, stored, until, with_next};
 use super::wire::{CardId, CardState, DeckId};
 use crate::library;
-use crate::queue;
+use crate::queue::Day;
 use crate::render;
 
 const SPEC: ToolSpec = ToolSpec {
@@ -94,10 +94,11 @@ impl Tool for GetQueue {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let now = now(cx);
-        let (queue, cards) = self.desk.read(|records| {
-            let queue = queue::build(records, params.deck_id.as_ref().map(DeckId::domain), now)?;
+        let (day, cards) = self.desk.read(|records| {
+            let root = params.deck_id.as_ref().map(DeckId::domain);
+            let day = self.desk.warm.day(records, root, now, Day::clone)?;
             let mut cards = Vec::new();
-            for waiting in queue.in_order().take(params.limit.get()) {
+            for waiting in day.at(now).in_order().take(params.limit.get()) {
                 let card = library::card(records, waiting.card)?;
                 let (note, note_type) = library::note_and_type(records, card.note)?;
                 let sides = render::sides(&note_type, &note.fields, &note.tags, card.ordinal);
@@ -107,8 +108,9 @@ impl Tool for GetQueue {
                     state: CardState::in_phase(card.schedule.phase),
                 });
             }
-            Ok((queue, cards))
+            Ok((day, cards))
         })?;
+        let queue = day.at(now);
         let text = format!(
             "{} in steps, {} reviews, {} new.",
             queue.learning.len(),

@@ -119,26 +119,15 @@ impl Tool for GetStats {
             let (decks, options) = insight::scope(records, deck)?;
             let calendar = options.calendar();
             let from = calendar.start(calendar.day(now) - i64::from(params.days) + 1);
-            let log = records.reviews_between(from, now + DAY)?;
-            let study = insight::study(&log, calendar, now, |deck| decks.contains(&deck));
+            let within = deck.map(|_| decks.as_slice());
+            let study = insight::study(records, within, calendar, (from, now + DAY), now)?;
             let all = records.decks()?;
             let counts = insight::counts(records, &all, now)?;
             let tops = all.iter().filter(|each| {
                 deck.map_or(each.name.parents().next().is_none(), |deck| each.id == deck)
             });
-            let cards = tops.filter_map(|each| counts.get(&each.id)).fold(
-                insight::Counts::default(),
-                |sum, each| insight::Counts {
-                    cards: sum.cards + each.cards,
-                    new: sum.new + each.new,
-                    learning: sum.learning + each.learning,
-                    review: sum.review + each.review,
-                    due: sum.due + each.due,
-                    suspended: sum.suspended + each.suspended,
-                    buried: sum.buried + each.buried,
-                    drafts: sum.drafts + each.drafts,
-                },
-            );
+            let cards: insight::Counts =
+                tops.filter_map(|each| counts.get(&each.id)).copied().sum();
             Ok((study, cards))
         })?;
         let (seen, recalled) = (study.young.0 + study.mature.0, study.young.1 + study.mature.1);

@@ -108,8 +108,8 @@ impl Tool for GetStudyGuidance {
         let deck = params.deck_id.as_ref().map(DeckId::domain);
         let (plan, options, calibration, due) = self.desk.read(|records| {
             let (decks, options) = insight::scope(records, deck)?;
-            let log = records.reviews_between(now - 365 * DAY, now)?;
-            let logs = insight::logs(&log, options.calendar(), |deck| decks.contains(&deck));
+            let log = records.log(now - 365 * DAY, now, deck.map(|_| decks.as_slice()))?;
+            let logs = insight::logs(&log, options.calendar());
             let calibration = insight::calibration(&logs, &options);
             let plan = insight::plan(records, &decks, &options, now, params.days as usize)?;
             let due = insight::forecast(records, &decks, options.calendar(), now, 7)?;

@@ -1,9 +1,8 @@
 //! `import-package`: takes an Anki package (.apkg or .colpkg, any version) in: decks, note types, notes, cards with their schedule, the log of reviews and media.
 
 use super::desk::{Change, Desk, with_next};
-use super::exchange::package;
+use super::exchange::{package, report};
 use crate::anki;
-use crate::problem::Problem;
 use panoply_contract::prelude::*;
 
 const SPEC: ToolSpec = ToolSpec {
@@ -91,16 +90,7 @@ impl Tool for ImportPackage {
         let summary = format!("imported a package with {} notes", package.notes.len());
         let (imported, change) = self.desk.change(cx, SPEC.name, &summary, |ledger, now| {
             anki::import(ledger, &package, now, &mut |done, all| {
-                cx.report_progress(
-                    u64::try_from(done).unwrap_or(u64::MAX),
-                    u64::try_from(all).ok(),
-                    "notes",
-                );
-                if cx.cancel.is_cancelled() {
-                    Err(Problem::File("the import was cancelled; nothing was taken in".to_owned()))
-                } else {
-                    Ok(())
-                }
+                report(cx, done, all, "the import was cancelled; nothing was taken in")
             })
         })?;
         let text = format!(

@@ -90,21 +90,12 @@ impl Tool for ListDecks {
             let counts = insight::counts(records, &decks, now)?;
             Ok((decks, counts))
         })?;
-        let mut total = insight::Counts::default();
+        let tops = decks.iter().filter(|deck| deck.name.parents().next().is_none());
+        let total: insight::Counts = tops.filter_map(|deck| counts.get(&deck.id)).copied().sum();
         let mut rows = Vec::new();
         for deck in &decks {
             let sums = counts.get(&deck.id).copied().unwrap_or_default();
             let depth = deck.name.parents().count();
-            if depth == 0 {
-                total.cards += sums.cards;
-                total.new += sums.new;
-                total.learning += sums.learning;
-                total.review += sums.review;
-                total.due += sums.due;
-                total.suspended += sums.suspended;
-                total.buried += sums.buried;
-                total.drafts += sums.drafts;
-            }
             if !params.due_only || sums.due + sums.new > 0 {
                 rows.push(Row { deck: DeckView::from(deck), depth, counts: sums.into() });
             }

@@ -1,6 +1,8 @@
 //! What agents can call. One file a tool; [`pack`] is the list of them.
 
 mod approve_drafts;
+mod batch;
+mod bury_cards;
 mod create_card;
 mod create_cards;
 mod create_deck;
@@ -94,7 +96,7 @@ const MAKE_CARDS: Prompt = Prompt {
 /// The pack over a collection.
 pub fn pack(store: Arc<dyn Store>) -> Pack {
     let version = Arc::clone(&store);
-    let desk = Desk { store };
+    let desk = Desk::over(store);
     let at = || desk.clone();
     Pack::new(INFO, Unified)
         .with(list_decks::ListDecks { desk: at() })
@@ -111,6 +113,7 @@ pub fn pack(store: Arc<dyn Store>) -> Pack {
         .with(delete_cards::DeleteCards { desk: at() })
         .with(restore_cards::RestoreCards { desk: at() })
         .with(move_cards::MoveCards { desk: at() })
+        .with(bury_cards::BuryCards { desk: at() })
         .with(suspend_cards::SuspendCards { desk: at() })
         .with(unsuspend_cards::UnsuspendCards { desk: at() })
         .with(tag_cards::TagCards { desk: at() })

@@ -1,8 +1,8 @@
 //! `move-cards`: moves up to 500 cards into another deck.
 
-use super::desk::{Change, Desk, with_next};
+use super::batch::{CardIds, Doing, Output, change_each};
+use super::desk::Desk;
 use super::wire::DeckId;
-use super::wire::{CardIds, Item, batch_evidence, done, each};
 use crate::library;
 use panoply_contract::prelude::*;
 
@@ -47,19 +47,6 @@ pub(crate) struct Params {
     deck_id: DeckId,
 }
 
-/// What happened.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Output {
-    /// What happened to each, in order.
-    items: Vec<Item>,
-    /// How many were changed.
-    changed: usize,
-    /// Whether something was changed, and how to take it back.
-    #[serde(flatten)]
-    change: Change,
-}
-
 /// See the module.
 pub(super) struct MoveCards {
     pub(super) desk: Desk,
@@ -76,18 +63,9 @@ impl Tool for MoveCards {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let target =
             self.desk.read(|records| library::holding_deck(records, params.deck_id.domain()))?.id;
-        let summary = format!("moved {} cards", params.card_ids.0.len());
-        let (items, change) = self.desk.change(cx, SPEC.name, &summary, |ledger, now| {
-            each(&params.card_ids, |id| library::move_card(ledger, id, target, now))
-        })?;
-        let changed = done(&items);
-        let text = format!(
-            "{} {changed} of {} cards.",
-            if cx.dry_run { "Dry run: moved" } else { "Have moved" },
-            items.len()
-        );
-        let evidence = batch_evidence(&items);
-        let undo = change.undo();
-        Ok(with_next(Reply::new(Output { items, changed, change }, text, evidence), undo))
+        let doing = Doing { tool: SPEC.name, done: "moved" };
+        change_each(&self.desk, cx, &doing, &params.card_ids, |ledger, id, now| {
+            library::move_card(ledger, id, target, now)
+        })
     }
 }

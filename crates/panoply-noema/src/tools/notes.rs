@@ -4,13 +4,12 @@ use panoply_contract::hints::{Level, Warning, WarningKind};
 use panoply_contract::prelude::*;
 
 use super::wire::CardId;
-use crate::card::{Card, Hold};
-use crate::fsrs::Micros;
+use crate::card::Card;
 use crate::ids::DeckId;
 use crate::library::{self, NewNote};
 use crate::note::{self, Form, Note};
 use crate::problem::Problem;
-use crate::store::{Ledger, Records};
+use crate::store::Records;
 
 /// A note to be made.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -124,19 +123,6 @@ pub(crate) fn duplicate_warning(cards: &[CardId]) -> Warning {
         related_ids: cards.iter().map(ToString::to_string).collect(),
         suggested_fix: Some("delete one of them, or make the fronts differ".to_owned()),
         auto_fixable: Some(false),
-    }
-}
-
-/// Lets a draft into study. False if it is none.
-pub(crate) fn approve(
-    ledger: &mut dyn Ledger,
-    id: crate::ids::CardId,
-    now: Micros,
-) -> Result<bool, Problem> {
-    if library::card(ledger, id)?.hold == Hold::Draft {
-        library::hold_card(ledger, id, Hold::None, None, now)
-    } else {
-        Ok(false)
     }
 }
 

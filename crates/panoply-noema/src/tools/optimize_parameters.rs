@@ -89,8 +89,8 @@ impl Tool for OptimizeParameters {
         let deck = params.deck_id.as_ref().map(DeckId::domain);
         let (logs, options) = self.desk.read(|records| {
             let (decks, options) = insight::scope(records, deck)?;
-            let log = records.reviews_between(0, now)?;
-            Ok((insight::logs(&log, options.calendar(), |deck| decks.contains(&deck)), options))
+            let log = records.log(0, now, deck.map(|_| decks.as_slice()))?;
+            Ok((insight::logs(&log, options.calendar()), options))
         })?;
         let reviews: usize = logs.iter().map(Vec::len).sum();
         if reviews < fit::LEAST_REVIEWS {

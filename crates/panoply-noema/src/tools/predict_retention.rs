@@ -3,8 +3,9 @@
 use panoply_contract::prelude::*;
 use serde_json::json;
 
+use super::batch::CardIds;
 use super::desk::{Desk, memory_evidence, now, with_next};
-use super::wire::{CardId, CardIds, DeckId};
+use super::wire::{CardId, DeckId};
 use crate::fsrs::DAY;
 use crate::insight;
 use crate::library;
@@ -132,8 +133,8 @@ impl Tool for PredictRetention {
                     });
                 }
             }
-            let log = records.reviews_between(now - 730 * DAY, now)?;
-            let logs = insight::logs(&log, options.calendar(), |deck| decks.contains(&deck));
+            let log = records.log(now - 730 * DAY, now, deck.map(|_| decks.as_slice()))?;
+            let logs = insight::logs(&log, options.calendar());
             Ok((rows, insight::calibration(&logs, &options)))
         })?;
         let cards = rows.len();

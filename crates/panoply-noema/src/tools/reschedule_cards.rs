@@ -1,7 +1,7 @@
 //! `reschedule-cards`: changes when up to 500 cards come back: in so many days, by their memory for the retention wanted now, or as if never answered.
 
-use super::desk::{Change, Desk, with_next};
-use super::wire::{CardIds, Item, batch_evidence, done, each};
+use super::batch::{CardIds, Doing, Output, change_each};
+use super::desk::Desk;
 use crate::library::{self, Reschedule};
 use panoply_contract::prelude::*;
 
@@ -61,19 +61,6 @@ enum How {
     Forget,
 }
 
-/// What happened.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Output {
-    /// What happened to each, in order.
-    items: Vec<Item>,
-    /// How many were changed.
-    changed: usize,
-    /// Whether something was changed, and how to take it back.
-    #[serde(flatten)]
-    change: Change,
-}
-
 /// See the module.
 pub(super) struct RescheduleCards {
     pub(super) desk: Desk,
@@ -97,18 +84,9 @@ impl Tool for RescheduleCards {
             (How::ByMemory, _) => Reschedule::ByMemory,
             (How::Forget, _) => Reschedule::Forget,
         };
-        let summary = format!("rescheduled {} cards", params.card_ids.0.len());
-        let (items, change) = self.desk.change(cx, SPEC.name, &summary, |ledger, now| {
-            each(&params.card_ids, |id| library::reschedule(ledger, id, how, now))
-        })?;
-        let changed = done(&items);
-        let text = format!(
-            "{} {changed} of {} cards.",
-            if cx.dry_run { "Dry run: rescheduled" } else { "Have rescheduled" },
-            items.len()
-        );
-        let evidence = batch_evidence(&items);
-        let undo = change.undo();
-        Ok(with_next(Reply::new(Output { items, changed, change }, text, evidence), undo))
+        let doing = Doing { tool: SPEC.name, done: "rescheduled" };
+        change_each(&self.desk, cx, &doing, &params.card_ids, |ledger, id, now| {
+            library::reschedule(ledger, id, how, now)
+        })
     }
 }

@@ -104,6 +104,7 @@ fn fill(ledger: &mut dyn Ledger) -> Result<(), Problem> {
             created: made,
             modified: made,
             deleted: None,
+            custom: String::new(),
         })?;
     }
     ledger.put_session(&Session {

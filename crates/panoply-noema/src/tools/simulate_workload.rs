@@ -118,8 +118,8 @@ impl Tool for SimulateWorkload {
         let deck = params.deck_id.as_ref().map(DeckId::domain);
         let (mut plan, options, calibration) = self.desk.read(|records| {
             let (decks, options) = insight::scope(records, deck)?;
-            let log = records.reviews_between(now - 365 * DAY, now)?;
-            let logs = insight::logs(&log, options.calendar(), |deck| decks.contains(&deck));
+            let log = records.log(now - 365 * DAY, now, deck.map(|_| decks.as_slice()))?;
+            let logs = insight::logs(&log, options.calendar());
             let calibration = insight::calibration(&logs, &options);
             Ok((
                 insight::plan(records, &decks, &options, now, params.days as usize)?,

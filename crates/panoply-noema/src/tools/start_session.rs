@@ -12,7 +12,7 @@ use crate::fsrs::DAY;
 use crate::ids;
 use crate::insight;
 use crate::numbers::{real_len, rounded};
-use crate::queue;
+use crate::queue::Day;
 use crate::store::Session;
 
 const SPEC: ToolSpec = ToolSpec {
@@ -96,14 +96,14 @@ impl Tool for StartSession {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let deck = params.deck_id.as_ref().map(DeckId::domain);
         let at = now(cx);
-        let (queue, pace) = self.desk.read(|records| {
+        let (day, pace) = self.desk.read(|records| {
             let (_, options) = insight::scope(records, deck)?;
-            let log = records.reviews_between(at - 30 * DAY, at)?;
             Ok((
-                queue::build(records, deck, at)?,
-                insight::study(&log, options.calendar(), at, |_| true),
+                self.desk.warm.day(records, deck, at, Day::clone)?,
+                insight::study(records, None, options.calendar(), (at - 30 * DAY, at), at)?,
             ))
         })?;
+        let queue = day.at(at);
         let (session, change) =
             self.desk.change(cx, SPEC.name, "began a session", |ledger, now| {
                 let session = Session {

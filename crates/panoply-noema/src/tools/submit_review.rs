@@ -124,12 +124,16 @@ impl Tool for SubmitReview {
             felt: params.felt_confidence,
             session: params.session_id.as_ref().map(SessionId::domain),
         };
-        let (((outcome, replayed), options), change) =
+        let (((outcome, replayed), options, version), change) =
             self.desk.change(cx, SPEC.name, "recorded an answer", |ledger, now| {
+                let version = ledger.version()?;
                 let done = review::submit(ledger, &answer, now)?;
                 let options = library::options_of(ledger, done.0.deck)?;
-                Ok((done, options))
+                Ok((done, options, version))
             })?;
+        if !change.dry_run {
+            self.desk.warm.answered(version, &outcome);
+        }
         let due = moment(outcome.due);
         let wait = match outcome.interval_days {
             0 => format!("{} minutes", ((outcome.due - now(cx)) / 60_000_000).max(1)),

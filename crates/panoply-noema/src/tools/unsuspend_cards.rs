@@ -1,7 +1,7 @@
 //! `unsuspend-cards`: puts up to 500 cards that were suspended or buried back into study.
 
-use super::desk::{Change, Desk, with_next};
-use super::wire::{CardIds, Item, batch_evidence, done, each};
+use super::batch::{Cards, Doing, Output, change_each};
+use super::desk::Desk;
 use crate::card::Hold;
 use crate::library;
 use panoply_contract::prelude::*;
@@ -36,53 +36,23 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// Which cards.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(crate) struct Params {
-    /// The cards.
-    card_ids: CardIds,
-}
-
-/// What happened.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Output {
-    /// What happened to each, in order.
-    items: Vec<Item>,
-    /// How many were changed.
-    changed: usize,
-    /// Whether something was changed, and how to take it back.
-    #[serde(flatten)]
-    change: Change,
-}
-
 /// See the module.
 pub(super) struct UnsuspendCards {
     pub(super) desk: Desk,
 }
 
 impl Tool for UnsuspendCards {
-    type Params = Params;
+    type Params = Cards;
     type Output = Output;
 
     fn spec(&self) -> &'static ToolSpec {
         &SPEC
     }
 
-    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let summary = format!("unsuspended {} cards", params.card_ids.0.len());
-        let (items, change) = self.desk.change(cx, SPEC.name, &summary, |ledger, now| {
-            each(&params.card_ids, |id| library::hold_card(ledger, id, Hold::None, None, now))
-        })?;
-        let changed = done(&items);
-        let text = format!(
-            "{} {changed} of {} cards.",
-            if cx.dry_run { "Dry run: unsuspended" } else { "Have unsuspended" },
-            items.len()
-        );
-        let evidence = batch_evidence(&items);
-        let undo = change.undo();
-        Ok(with_next(Reply::new(Output { items, changed, change }, text, evidence), undo))
+    async fn call(&self, params: Cards, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+        let doing = Doing { tool: SPEC.name, done: "unsuspended" };
+        change_each(&self.desk, cx, &doing, &params.card_ids, |ledger, id, now| {
+            library::hold_card(ledger, id, Hold::None, now)
+        })
     }
 }

@@ -1,7 +1,7 @@
 //! `untag-cards`: takes tags, and all tags under them, off the notes of up to 500 cards.
 
-use super::desk::{Change, Desk, with_next};
-use super::wire::{CardIds, Item, batch_evidence, done, each};
+use super::batch::{Doing, Output, TaggedCards, change_each};
+use super::desk::Desk;
 use crate::library;
 use panoply_contract::prelude::*;
 
@@ -35,56 +35,27 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// Which cards.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(crate) struct Params {
-    /// The cards.
-    card_ids: CardIds,
-    /// The tags.
-    #[schemars(length(min = 1, max = 50))]
-    tags: Vec<String>,
-}
-
-/// What happened.
-#[derive(Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Output {
-    /// What happened to each, in order.
-    items: Vec<Item>,
-    /// How many were changed.
-    changed: usize,
-    /// Whether something was changed, and how to take it back.
-    #[serde(flatten)]
-    change: Change,
-}
-
 /// See the module.
 pub(super) struct UntagCards {
     pub(super) desk: Desk,
 }
 
 impl Tool for UntagCards {
-    type Params = Params;
+    type Params = TaggedCards;
     type Output = Output;
 
     fn spec(&self) -> &'static ToolSpec {
         &SPEC
     }
 
-    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let summary = format!("untagged {} cards", params.card_ids.0.len());
-        let (items, change) = self.desk.change(cx, SPEC.name, &summary, |ledger, now| {
-            each(&params.card_ids, |id| library::retag(ledger, id, &[], &params.tags, now))
-        })?;
-        let changed = done(&items);
-        let text = format!(
-            "{} {changed} of {} cards.",
-            if cx.dry_run { "Dry run: untagged" } else { "Have untagged" },
-            items.len()
-        );
-        let evidence = batch_evidence(&items);
-        let undo = change.undo();
-        Ok(with_next(Reply::new(Output { items, changed, change }, text, evidence), undo))
+    async fn call(
+        &self,
+        params: TaggedCards,
+        cx: &CallContext,
+    ) -> Result<Reply<Output>, ToolError> {
+        let doing = Doing { tool: SPEC.name, done: "untagged" };
+        change_each(&self.desk, cx, &doing, &params.card_ids, |ledger, id, now| {
+            library::retag(ledger, id, &[], &params.tags, now)
+        })
     }
 }

@@ -3,19 +3,23 @@
 use std::io::{Cursor, Write};
 
 use panoply_noema::anki::{self, Imported, Limits, Package};
-use panoply_noema::deck::DeckOptions;
-use panoply_noema::fsrs::Micros;
+use panoply_noema::deck::{DeckOptions, LeechAction};
+use panoply_noema::fsrs::{Micros, Parameters};
+use panoply_noema::library;
+use panoply_noema::note::Form;
 use panoply_noema::problem::Problem;
 use panoply_noema::search::{self, Node};
-use panoply_noema::store::{NewAction, Order, Store, Timing};
+use panoply_noema::store::{NewAction, Order, SqliteStore, Store, Timing};
 use serde_json::Value;
 
-use crate::study::{NOON, act, collection};
+use crate::study::{NOON, act, collection, lanes};
 
 const LEGACY_1: &[u8] = include_bytes!("../golden/sample_genanki_legacy1.apkg");
 const LEGACY_2: &[u8] = include_bytes!("../golden/sample_anki26_legacy2.apkg");
 const LATEST: &[u8] = include_bytes!("../golden/sample_anki26_latest.apkg");
 const WHOLE: &[u8] = include_bytes!("../golden/sample_anki26.colpkg");
+const PRESETS_LEGACY: &[u8] = include_bytes!("../golden/presets_anki26_legacy2.apkg");
+const PRESETS_LATEST: &[u8] = include_bytes!("../golden/presets_anki26_latest.apkg");
 const ORACLE: &[u8] = include_bytes!("../golden/search_oracle.apkg");
 const QUERIES: &str = include_str!("../golden/search_examples.json");
 
@@ -121,7 +125,7 @@ fn an_import_twice_adds_nothing_and_can_be_taken_back() {
     let store = collection();
     let package = read(LATEST);
     let empty = store
-        .read(|records| Ok((records.decks()?, records.note_types()?, records.lanes(NOON)?)))
+        .read(|records| Ok((records.decks()?, records.note_types()?, lanes(records, NOON)?)))
         .unwrap();
     let (first, action) =
         act(&*store, NOON, |ledger| anki::import(ledger, &package, NOON, &mut |_, _| Ok(())));
@@ -130,7 +134,7 @@ fn an_import_twice_adds_nothing_and_can_be_taken_back() {
     assert_eq!((again.notes_added, again.notes_unchanged, again.cards), (0, 8, 0));
     act(&*store, NOON, |ledger| ledger.undo(action, NOON));
     let after = store
-        .read(|records| Ok((records.decks()?, records.note_types()?, records.lanes(NOON)?)))
+        .read(|records| Ok((records.decks()?, records.note_types()?, lanes(records, NOON)?)))
         .unwrap();
     assert_eq!(after, empty, "nothing is left of it");
     assert_eq!(imported(&*store, &package, NOON).notes_added, 8, "and it can come again");
@@ -169,6 +173,126 @@ fn what_goes_out_comes_back_the_same() {
     ] {
         assert_eq!(found(&*store, query, NOON), found(&*other, query, NOON), "query: {query}");
     }
+}
+
+/// What was set in Anki before it wrote the packages.
+fn verbs() -> DeckOptions {
+    let mut weights = panoply_noema::fsrs::parameters::DEFAULT;
+    weights[0] = 0.3;
+    DeckOptions {
+        desired_retention: 0.85,
+        learning_steps: vec![60.0, 300.0, 86_400.0],
+        relearning_steps: vec![180.0],
+        maximum_interval: 365,
+        new_per_day: 7,
+        reviews_per_day: 55,
+        leech_threshold: 5,
+        leech_action: LeechAction::Tag,
+        bury_siblings: false,
+        parameters: Some(Parameters::new(&weights).unwrap()),
+        preset: Some("My preset".to_owned()),
+        ..DeckOptions::default()
+    }
+}
+
+#[test]
+fn decks_come_and_go_with_their_options() {
+    for (name, bytes) in [("legacy 2", PRESETS_LEGACY), ("latest", PRESETS_LATEST)] {
+        let store = collection();
+        imported(&*store, &read(bytes), NOON);
+        let decks = |store: &dyn Store| {
+            let decks = store.read(|records| records.decks()).unwrap();
+            decks
+                .into_iter()
+                .map(|deck| (deck.name.to_string(), deck.description, deck.options))
+                .collect::<Vec<_>>()
+        };
+        let expected = [
+            ("Thai".to_owned(), String::new(), None),
+            ("Thai::Verbs".to_owned(), "about verbs".to_owned(), Some(verbs())),
+        ];
+        assert_eq!(decks(&*store), expected, "{name}");
+        let (bytes, _) = store
+            .read(|records| {
+                let decks: Vec<_> = records.decks()?.into_iter().map(|deck| deck.id).collect();
+                anki::export(records, &decks, NOON, &mut |_, _| Ok(()))
+            })
+            .unwrap();
+        let other = collection();
+        imported(&*other, &read(&bytes), NOON);
+        assert_eq!(decks(&*other), expected, "{name}, out and in again");
+        assert_eq!(found(&*other, "preset:\"my preset\"", NOON).len(), 1);
+        assert_eq!(found(&*other, "preset:default", NOON).len(), 0);
+        // A deck that is there keeps its own.
+        let kept = collection();
+        crate::study::deck(&*kept, "Thai::Verbs", None);
+        imported(&*kept, &read(&bytes), NOON);
+        assert_eq!(decks(&*kept)[1].2, None);
+    }
+}
+
+#[test]
+fn custom_data_comes_along_and_can_be_searched() {
+    let mut package = read(LATEST);
+    package.cards[0].data = r#"{"cd":"{\"v\":3,\"k\":\"ab\"}"}"#.to_owned();
+    package.cards[1].data = r#"{"cd":"{\"v\":7.5}"}"#.to_owned();
+    package.cards[2].data = r#"{"cd":"no JSON"}"#.to_owned();
+    let store = collection();
+    imported(&*store, &package, NOON);
+    let (bytes, _) = store
+        .read(|records| {
+            let decks: Vec<_> = records.decks()?.into_iter().map(|deck| deck.id).collect();
+            anki::export(records, &decks, NOON, &mut |_, _| Ok(()))
+        })
+        .unwrap();
+    let other = collection();
+    imported(&*other, &read(&bytes), NOON);
+    // The numbers are those that Anki 26.9.3 found.
+    let counts = [
+        ("has-cd:v", 2),
+        ("has-cd:k", 1),
+        ("has-cd:V", 0),
+        ("prop:cdn:v=3", 1),
+        ("prop:cdn:v>2", 2),
+        ("prop:cdn:v!=3", 1),
+        ("prop:cds:k=ab", 1),
+        ("prop:cds:k=AB", 0),
+        ("prop:cds:k>aa", 1),
+    ];
+    for (query, expected) in counts {
+        for store in [&*store, &*other] {
+            assert_eq!(found(store, query, NOON).len(), expected, "query: {query}");
+        }
+    }
+}
+
+#[test]
+fn a_text_is_found_wherever_it_was_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("noema.db");
+    let open = || Box::new(SqliteStore::open(&file).unwrap()) as Box<dyn Store>;
+    let (store, other) = (open(), open());
+    imported(&*store, &read(LATEST), NOON);
+    let count = |query: &str| found(&*store, query, NOON).len();
+    assert_eq!(count("zebra"), 0);
+    let home = crate::study::deck(&*store, "Animals", None);
+    let card = crate::study::note(&*store, home, Form::Basic, "A <b>Zeb</b>ra", "stripes")[0];
+    assert_eq!((count("zebra"), count("ZEBRA"), count("<b>zeb")), (1, 1, 1), "our own note");
+    let edit = |store: &dyn Store, text: &str| {
+        let changes = library::NoteChanges {
+            fields: [("Front".to_owned(), text.to_owned())].into(),
+            ..library::NoteChanges::default()
+        };
+        act(store, NOON, |ledger| library::update_card(ledger, card, changes, NOON)).1
+    };
+    let action = edit(&*store, "An okapi");
+    assert_eq!((count("zebra"), count("okapi")), (0, 1), "changed here");
+    act(&*store, NOON, |ledger| ledger.undo(action, NOON));
+    assert_eq!((count("zebra"), count("okapi")), (1, 0), "taken back here");
+    edit(&*other, "A tapir");
+    assert_eq!((count("zebra"), count("tapir")), (0, 1), "changed by another program");
+    act(&*store, NOON, |ledger| library::delete_card(ledger, card, NOON));
+    assert_eq!(count("tapir"), 0, "deleted");
 }
 
 #[test]

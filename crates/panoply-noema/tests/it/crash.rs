@@ -15,7 +15,7 @@ use panoply_noema::note::Form;
 use panoply_noema::search::Node;
 use panoply_noema::store::{NotOpened, Order, SqliteStore, Store, Timing};
 
-use crate::study::{NOON, act, answer, deck, note};
+use crate::study::{NOON, act, answer, deck, lanes, note};
 
 const ORACLE: &[u8] = include_bytes!("../golden/search_oracle.apkg");
 
@@ -124,7 +124,7 @@ fn an_import_that_is_killed_is_there_whole_or_not_at_all() {
             .read(|records| {
                 Ok((
                     records.search(&Node::All, timing, Order::Created, 0, 1)?.total,
-                    records.lanes(NOON)?,
+                    lanes(records, NOON)?,
                 ))
             })
             .unwrap();

@@ -14,7 +14,7 @@ fn kernel() -> Arc<Kernel> {
 }
 
 /// The data of a reply, or its error code.
-async fn call(kernel: &Kernel, tool: &str, input: Value) -> Result<Value, String> {
+pub(crate) async fn call(kernel: &Kernel, tool: &str, input: Value) -> Result<Value, String> {
     let envelope = call_as_owner(kernel, tool, input).await;
     match &envelope {
         Envelope::Result { structured: Some(structured), is_error: false, .. } => {

@@ -2,10 +2,17 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail tests")]
 
+#[cfg(feature = "tools")]
 mod anki;
 #[cfg(feature = "tools")]
 mod crash;
+#[cfg(feature = "tools")]
+mod exchange;
 mod fsrs_reference;
 #[cfg(feature = "tools")]
 mod gate;
+#[cfg(feature = "tools")]
+mod keeping;
+#[cfg(feature = "tools")]
+mod queue;
 mod study;

@@ -1,6 +1,6 @@
 //! What searches need beyond SQL: regular expressions, fields, and text without accents.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use regex::{Regex, RegexBuilder};
 use rusqlite::Connection;
@@ -15,8 +15,11 @@ use crate::render;
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
+/// Sorted ids that a statement asks about, by number.
+pub(super) type Lists = Arc<Mutex<Vec<Vec<i64>>>>;
+
 /// Makes the functions known to a connection.
-pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
+pub(super) fn register(connection: &Connection, lists: &Lists) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     // X REGEXP Y is regexp(Y, X).
     connection.create_scalar_function("regexp", 2, flags, |context| {
@@ -29,6 +32,16 @@ pub(super) fn register(connection: &Connection) -> rusqlite::Result<()> {
     })?;
     connection.create_scalar_function("bare_first", 1, flags, |context| {
         Ok(render::plain(text(context, 0)?.split(FIELD_SEPARATOR).next().unwrap_or_default()))
+    })?;
+    connection.create_scalar_function("filled", 1, flags, |context| {
+        Ok(render::filled(text(context, 0)?))
+    })?;
+    let lists = Lists::clone(lists);
+    connection.create_scalar_function("listed", 2, FunctionFlags::SQLITE_UTF8, move |context| {
+        let (number, id) = (context.get::<i64>(0)?, context.get::<i64>(1)?);
+        let lists = lists.lock().unwrap_or_else(PoisonError::into_inner);
+        let list = usize::try_from(number).ok().and_then(|number| lists.get(number));
+        Ok(list.is_some_and(|list| list.binary_search(&id).is_ok()))
     })?;
     connection.create_scalar_function("unaccented", 1, flags, |context| {
         Ok(unaccented(text(context, 0)?))

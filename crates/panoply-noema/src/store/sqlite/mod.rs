@@ -9,18 +9,20 @@ mod file;
 mod functions;
 mod read;
 mod search;
+mod texts;
 mod undo;
 mod write;
 
 #[cfg(feature = "tools")]
 pub use self::file::NotOpened;
 
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use super::{Ledger, NewAction, Records, Store};
+use super::{Known, Ledger, NewAction, Records, Store};
 use crate::ids::ActionId;
 use crate::note::Form;
 use crate::problem::Problem;
@@ -34,6 +36,9 @@ pub const TRIGGERS: &str = include_str!("triggers.sql");
 pub struct SqliteStore {
     connection: Mutex<Connection>,
     own_changes: AtomicU64,
+    texts: texts::Texts,
+    /// It never changes while a file is open.
+    secret: Vec<u8>,
 }
 
 /// One look or one action.
@@ -45,14 +50,31 @@ struct Transaction<'a> {
     bulk: bool,
     changed: u64,
     last_id: i64,
+    /// How often this store has changed the file.
+    own_changes: u64,
+    /// The text of all notes, as it was before this transaction.
+    texts: Option<&'a texts::Texts>,
+    secret: Option<&'a [u8]>,
+    changed_notes: texts::ChangedNotes,
+    /// What there was before rows came in bulk.
+    known: Option<Rc<Known>>,
 }
 
 impl SqliteStore {
     /// Takes over a connection to a file that has [`SCHEMA`] and [`TRIGGERS`].
     pub fn over(connection: Connection) -> Result<Self, Problem> {
-        functions::register(&connection)?;
+        let texts = texts::Texts::default();
+        functions::register(&connection, &texts.lists)?;
         connection.set_prepared_statement_cache_capacity(128);
-        let store = Self { connection: Mutex::new(connection), own_changes: AtomicU64::new(0) };
+        // In KiB: the pages of a large collection that study and searches touch.
+        connection.pragma_update(None, "cache_size", -65_536)?;
+        let secret = Transaction::new(&connection, 0, 0).kept_secret()?;
+        let store = Self {
+            connection: Mutex::new(connection),
+            own_changes: AtomicU64::new(0),
+            texts,
+            secret,
+        };
         store.provide_forms()?;
         Ok(store)
     }
@@ -66,7 +88,8 @@ impl SqliteStore {
     }
 
     /// Sets what review tokens are signed with, for collections that are examples.
-    pub fn with_secret(self, secret: &[u8]) -> Result<Self, Problem> {
+    pub fn with_secret(mut self, secret: &[u8]) -> Result<Self, Problem> {
+        self.secret = secret.to_vec();
         self.lock().execute("UPDATE meta SET value = ?1 WHERE key = 'secret'", [secret])?;
         Ok(self)
     }
@@ -79,7 +102,7 @@ impl SqliteStore {
         if known > 0 {
             return Ok(());
         }
-        let mut transaction = Transaction::new(&connection, 0);
+        let mut transaction = Transaction::new(&connection, 0, 0);
         for form in Form::ALL {
             transaction.put_note_type(&form.note_type())?;
         }
@@ -92,8 +115,20 @@ impl SqliteStore {
 }
 
 impl<'a> Transaction<'a> {
-    const fn new(connection: &'a Connection, action: i64) -> Self {
-        Self { connection, touched: Vec::new(), action, bulk: false, changed: 0, last_id: 0 }
+    const fn new(connection: &'a Connection, action: i64, own_changes: u64) -> Self {
+        Self {
+            connection,
+            touched: Vec::new(),
+            action,
+            bulk: false,
+            changed: 0,
+            last_id: 0,
+            own_changes,
+            texts: None,
+            secret: None,
+            changed_notes: texts::ChangedNotes::None,
+            known: None,
+        }
     }
 }
 
@@ -105,7 +140,12 @@ impl Store for SqliteStore {
         let connection = self.lock();
         // One transaction, so that everything seen belongs together.
         let whole = connection.unchecked_transaction()?;
-        look(&Transaction::new(&connection, 0))?;
+        let own_changes = self.own_changes.load(Ordering::SeqCst);
+        look(&Transaction {
+            texts: Some(&self.texts),
+            secret: Some(&self.secret),
+            ..Transaction::new(&connection, 0, own_changes)
+        })?;
         Ok(whole.finish()?)
     }
 
@@ -120,12 +160,19 @@ impl Store for SqliteStore {
         let last: i64 =
             whole.query_row("SELECT ifnull(max(id), 0) FROM action", (), |row| row.get(0))?;
         let id = ActionId(last.max((action.at / 1000) - 1) + 1);
-        let mut transaction = Transaction::new(&whole, id.0);
+        let own_changes = self.own_changes.load(Ordering::SeqCst);
+        let mut transaction = Transaction {
+            texts: Some(&self.texts),
+            secret: Some(&self.secret),
+            ..Transaction::new(&whole, id.0, own_changes)
+        };
         act(&mut transaction)?;
         transaction.record(action)?;
+        let changed_notes = std::mem::take(&mut transaction.changed_notes);
         if keep {
             whole.commit()?;
             self.own_changes.fetch_add(1, Ordering::SeqCst);
+            self.texts.follow(&Transaction::new(&connection, 0, 0), changed_notes)?;
         } else {
             whole.rollback()?;
         }
@@ -133,10 +180,8 @@ impl Store for SqliteStore {
     }
 
     fn version(&self) -> u64 {
-        let others: u64 = self
-            .lock()
-            .pragma_query_value(None, "data_version", |row| row.get::<_, i64>(0))
-            .map_or(0, i64::cast_unsigned);
-        (others << 32) ^ self.own_changes.load(Ordering::SeqCst)
+        let connection = self.lock();
+        let own_changes = self.own_changes.load(Ordering::SeqCst);
+        Transaction::new(&connection, 0, own_changes).version().unwrap_or(own_changes)
     }
 }

@@ -12,13 +12,18 @@ use crate::ids::{ActionId, CardId, DeckId, NoteId, NoteTypeId, ReviewId, Session
 use crate::note::{FIELD_SEPARATOR, Note, NoteType, PastContent};
 use crate::problem::Problem;
 use crate::search::Node;
-use crate::store::{Action, Found, LaneCount, Order, Records, Session, Tally, Timing, Waiting};
+use crate::store::{
+    Action, Entry, Found, LaneCount, Order, QuarterHour, Records, Session, Tally, Timing, Waiting,
+};
 
 pub(super) const DECK: &str =
     "id, name, description, options, filter, created, modified, version, deleted";
 const NOTE: &str = "id, guid, note_type, fields, tags, source, created, modified, version, deleted";
-pub(super) const CARD: &str = "id, note, ordinal, deck, position, phase, step, stability, difficulty, last_review, due, interval_days, reps, lapses, ease, flag, hold, held_until, sequence, created, modified, deleted";
+pub(super) const CARD: &str = "id, note, ordinal, deck, position, phase, step, stability, difficulty, last_review, due, interval_days, reps, lapses, ease, flag, hold, held_until, sequence, created, modified, deleted, custom";
 const REVIEW: &str = "r.id, r.card, r.rating, r.kind, r.interval, r.last_interval, r.factor, r.taken_ms, r.predicted, r.felt, r.token, r.outcome";
+
+/// Counts are kept by quarters of an hour, in microseconds: every calendar's hours fit.
+const QUARTER_HOUR: Micros = 900_000_000;
 
 impl Transaction<'_> {
     pub(super) fn one<T>(
@@ -40,9 +45,24 @@ impl Transaction<'_> {
         let rows = statement.query_map(params, read)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
+
+    pub(super) fn kept_secret(&self) -> Result<Vec<u8>, Problem> {
+        self.one("SELECT value FROM meta WHERE key = 'secret'", (), |row| row.get(0))?
+            .ok_or_else(|| Problem::Store("the collection has no secret".to_owned()))
+    }
 }
 
 impl Records for Transaction<'_> {
+    fn version(&self) -> Result<u64, Problem> {
+        let others: i64 = self.one("PRAGMA data_version", (), |row| row.get(0))?.unwrap_or(0);
+        Ok((others.cast_unsigned() << 32) + self.own_changes)
+    }
+
+    fn deck_named(&self, folded: &str) -> Result<Option<Deck>, Problem> {
+        let sql = format!("SELECT {DECK} FROM deck WHERE folded = ?1 AND deleted IS NULL");
+        self.one(&sql, [folded], deck)
+    }
+
     fn deck(&self, id: DeckId) -> Result<Option<Deck>, Problem> {
         self.one(&format!("SELECT {DECK} FROM deck WHERE id = ?1"), [id.0], deck)
     }
@@ -103,9 +123,20 @@ impl Records for Transaction<'_> {
         self.many(&sql, [note.0], card)
     }
 
-    fn cards_in(&self, deck: DeckId) -> Result<Vec<CardId>, Problem> {
-        let sql = "SELECT id FROM card WHERE deck = ?1 AND deleted IS NULL ORDER BY id";
-        self.many(sql, [deck.0], |row| row.get(0).map(CardId))
+    fn cards_in(&self, deck: DeckId) -> Result<Vec<Card>, Problem> {
+        let sql =
+            format!("SELECT {CARD} FROM card WHERE deck = ?1 AND deleted IS NULL ORDER BY id");
+        self.many(&sql, [deck.0], card)
+    }
+
+    fn each_note(&self, see: &mut dyn FnMut(Note) -> Result<(), Problem>) -> Result<(), Problem> {
+        let sql = format!("SELECT {NOTE} FROM note WHERE deleted IS NULL ORDER BY id");
+        let mut statement = self.connection.prepare_cached(&sql)?;
+        let mut rows = statement.query(())?;
+        while let Some(row) = rows.next()? {
+            see(note(row)?)?;
+        }
+        Ok(())
     }
 
     fn answered_cards(&self) -> Result<Vec<Card>, Problem> {
@@ -126,19 +157,25 @@ impl Records for Transaction<'_> {
         self.find(query, timing, order, offset, limit)
     }
 
-    fn lanes(&self, until: Micros) -> Result<Vec<LaneCount>, Problem> {
-        let sql = "SELECT deck, hold, phase, cards, ifnull((SELECT sum(d.cards) FROM due_count d
-            WHERE d.deck = l.deck AND d.hold = l.hold AND d.phase = l.phase AND d.bucket <= ?1), 0)
-            FROM lane_count l WHERE cards > 0";
-        self.many(sql, [until.div_euclid(900_000_000)], |row| {
+    fn lanes(&self, deck: DeckId, until: Micros) -> Result<Vec<LaneCount>, Problem> {
+        let sql = "SELECT hold, phase, cards, ifnull((SELECT sum(d.cards) FROM due_count d
+            WHERE d.deck = l.deck AND d.hold = l.hold AND d.phase = l.phase AND d.bucket <= ?2), 0)
+            FROM lane_count l WHERE deck = ?1 AND cards > 0";
+        self.many(sql, (deck.0, until.div_euclid(QUARTER_HOUR)), |row| {
             Ok(LaneCount {
-                deck: DeckId(row.get(0)?),
-                hold: row.get(1)?,
-                phase: phase(row.get(2)?),
-                cards: row.get(3)?,
-                due: row.get(4)?,
+                hold: row.get(0)?,
+                phase: phase(row.get(1)?),
+                cards: row.get(2)?,
+                due: row.get(3)?,
             })
         })
+    }
+
+    fn ended_burials(&self, now: Micros) -> Result<Vec<Card>, Problem> {
+        let sql = format!(
+            "SELECT {CARD} FROM card WHERE hold IN (2, 3) AND held_until <= ?1 AND deleted IS NULL"
+        );
+        self.many(&sql, [now], card)
     }
 
     fn waiting(
@@ -149,15 +186,17 @@ impl Records for Transaction<'_> {
         until: Micros,
         limit: u64,
     ) -> Result<Vec<Waiting>, Problem> {
-        // A burial that has ended holds nothing back; there are few, and an index finds them.
-        let sql = "SELECT id, note, ordinal, due FROM (
-                SELECT id, note, ordinal, due FROM card
+        // A burial that has ended holds nothing back. The index has each part in its order, so
+        // that they are merged and the limit ends it.
+        let sql = "SELECT id, note, ordinal, due FROM card
                 WHERE deck = ?1 AND hold = 0 AND phase = ?2 AND due <= ?4 AND deleted IS NULL
-                UNION ALL
-                SELECT id, note, ordinal, due FROM card
-                WHERE deck = ?1 AND hold IN (2, 3) AND phase = ?2 AND due <= ?4 AND deleted IS NULL
+            UNION ALL SELECT id, note, ordinal, due FROM card
+                WHERE deck = ?1 AND hold = 2 AND phase = ?2 AND due <= ?4 AND deleted IS NULL
                   AND held_until <= ?3
-            ) ORDER BY due, id LIMIT ?5";
+            UNION ALL SELECT id, note, ordinal, due FROM card
+                WHERE deck = ?1 AND hold = 3 AND phase = ?2 AND due <= ?4 AND deleted IS NULL
+                  AND held_until <= ?3
+            ORDER BY due, note, ordinal LIMIT ?5";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         self.many(sql, (deck.0, phase_code(phase), now, until, limit), |row| {
             Ok(Waiting {
@@ -189,6 +228,52 @@ impl Records for Transaction<'_> {
             [card.0],
             review,
         )
+    }
+
+    fn log(
+        &self,
+        from: Micros,
+        to: Micros,
+        decks: Option<&[DeckId]>,
+    ) -> Result<Vec<Entry>, Problem> {
+        let ids: Option<Vec<String>> =
+            decks.map(|decks| decks.iter().map(|deck| deck.0.to_string()).collect());
+        let inside = ids.map_or_else(String::new, |ids| {
+            format!("AND card IN (SELECT id FROM card WHERE deck IN ({}))", ids.join(", "))
+        });
+        let sql = format!(
+            "SELECT id, card, rating, kind, last_interval, taken_ms FROM review
+            WHERE id >= ?1 AND id < ?2 {inside} ORDER BY id"
+        );
+        self.many(&sql, (from.div_euclid(1000), to.div_euclid(1000)), |row| {
+            Ok(Entry {
+                at: row.get::<_, i64>(0)?.saturating_mul(1000),
+                card: CardId(row.get(1)?),
+                rating: row.get(2)?,
+                kind: ReviewKind::from_code(row.get(3)?),
+                last_interval: small(row.get(4)?),
+                taken_ms: small(row.get(5)?),
+            })
+        })
+    }
+
+    fn quarter_hours(&self, from: Micros, to: Micros) -> Result<Vec<QuarterHour>, Problem> {
+        let sql =
+            "SELECT * FROM quarter_hour WHERE id >= ?1 AND id < ?2 AND answers > 0 ORDER BY id";
+        let end = to.div_euclid(QUARTER_HOUR) + i64::from(to.rem_euclid(QUARTER_HOUR) > 0);
+        self.many(sql, (from.div_euclid(QUARTER_HOUR), end), |row| {
+            let count = |place: usize| row.get::<_, i64>(place).map(i64::cast_unsigned);
+            Ok(QuarterHour {
+                start: row.get::<_, i64>(0)?.saturating_mul(QUARTER_HOUR),
+                answers: count(1)?,
+                passed: count(2)?,
+                taken_ms: row.get(3)?,
+                ratings: [count(4)?, count(5)?, count(6)?, count(7)?],
+                young: (count(8)?, count(9)?),
+                mature: (count(10)?, count(11)?),
+                introduced: count(12)?,
+            })
+        })
     }
 
     fn reviews_between(&self, from: Micros, to: Micros) -> Result<Vec<(Review, DeckId)>, Problem> {
@@ -257,8 +342,7 @@ impl Records for Transaction<'_> {
     }
 
     fn secret(&self) -> Result<Vec<u8>, Problem> {
-        self.one("SELECT value FROM meta WHERE key = 'secret'", (), |row| row.get(0))?
-            .ok_or_else(|| Problem::Store("the collection has no secret".to_owned()))
+        self.secret.map_or_else(|| self.kept_secret(), |secret| Ok(secret.to_vec()))
     }
 }
 
@@ -332,6 +416,7 @@ pub(super) fn card(row: &Row<'_>) -> rusqlite::Result<Card> {
         created: row.get(19)?,
         modified: row.get(20)?,
         deleted: row.get(21)?,
+        custom: row.get(22)?,
     })
 }
 
@@ -397,6 +482,11 @@ pub(super) const fn phase_code(phase: Phase) -> i64 {
         Phase::Review => 2,
         Phase::Relearning => 3,
     }
+}
+
+/// Intervals and times that no learner has are cut off.
+fn small(number: i64) -> i32 {
+    i32::try_from(number).unwrap_or(if number < 0 { i32::MIN } else { i32::MAX })
 }
 
 fn split_fields(text: &str) -> Vec<String> {

@@ -1,5 +1,5 @@
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
-INSERT INTO meta VALUES ('secret', randomblob(32));
+INSERT INTO meta VALUES ('secret', randomblob(32)), ('note changes', 0);
 
 CREATE TABLE deck (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL, folded TEXT NOT NULL, description TEXT NOT NULL,
@@ -20,6 +20,7 @@ CREATE TABLE note (
 ) STRICT;
 CREATE UNIQUE INDEX note_by_guid ON note (guid) WHERE deleted IS NULL;
 CREATE INDEX note_by_checksum ON note (checksum);
+CREATE INDEX note_by_deletion ON note (deleted) WHERE deleted IS NOT NULL;
 CREATE INDEX note_by_batch ON note (batch) WHERE batch IS NOT NULL;
 
 -- Follows from note.tags; lower case, so that a tag and what is under it are a range.
@@ -38,11 +39,13 @@ CREATE TABLE card (
     difficulty REAL, last_review INTEGER, due INTEGER NOT NULL, interval_days INTEGER NOT NULL,
     reps INTEGER NOT NULL, lapses INTEGER NOT NULL, ease INTEGER NOT NULL, flag INTEGER NOT NULL,
     hold INTEGER NOT NULL, held_until INTEGER, sequence INTEGER NOT NULL, created INTEGER NOT NULL,
-    modified INTEGER NOT NULL, deleted INTEGER, batch INTEGER
+    modified INTEGER NOT NULL, deleted INTEGER, batch INTEGER, custom TEXT NOT NULL
 ) STRICT;
 CREATE INDEX card_by_note ON card (note);
 -- New cards keep their position in `due`, so that one index gives every lane in its order.
-CREATE INDEX card_by_lane ON card (deck, hold, phase, due) WHERE deleted IS NULL;
+-- It has all that the queue needs, so that no card is looked up for it.
+CREATE INDEX card_by_lane ON card (deck, hold, phase, due, note, ordinal) WHERE deleted IS NULL;
+CREATE INDEX card_by_deletion ON card (deleted) WHERE deleted IS NOT NULL;
 CREATE INDEX card_by_batch ON card (batch) WHERE batch IS NOT NULL;
 CREATE INDEX card_by_burial ON card (held_until) WHERE hold IN (2, 3);
 
@@ -81,3 +84,9 @@ CREATE TABLE due_count (
     deck INTEGER NOT NULL, hold INTEGER NOT NULL, phase INTEGER NOT NULL, bucket INTEGER NOT NULL,
     cards INTEGER NOT NULL, PRIMARY KEY (deck, hold, phase, bucket)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE quarter_hour (
+    id INTEGER PRIMARY KEY, answers INTEGER NOT NULL, passed INTEGER NOT NULL, taken_ms INTEGER NOT NULL,
+    again INTEGER NOT NULL, hard INTEGER NOT NULL, good INTEGER NOT NULL, easy INTEGER NOT NULL,
+    young INTEGER NOT NULL, young_passed INTEGER NOT NULL, mature INTEGER NOT NULL,
+    mature_passed INTEGER NOT NULL, introduced INTEGER NOT NULL
+) STRICT;

@@ -1,12 +1,17 @@
 //! A query as SQL, with the meaning that Anki gives it.
 
+use std::sync::PoisonError;
+
 use rusqlite::params_from_iter;
 
 use super::Transaction;
 use super::functions::unaccented;
 use super::read::Value;
+use super::texts::ChangedNotes;
+use crate::deck::{DEFAULT_PRESET, Deck};
 use crate::fsrs::DAY;
-use crate::ids::CardId;
+use crate::ids::{CardId, DeckId};
+use crate::library;
 use crate::note::checksum;
 use crate::numbers::whole;
 use crate::problem::Problem;
@@ -22,8 +27,16 @@ impl Transaction<'_> {
         offset: u64,
         limit: u64,
     ) -> Result<Found, Problem> {
-        let mut clause = Clause { sql: String::new(), values: Vec::new(), timing, records: self };
+        let mut clause = Clause {
+            sql: String::new(),
+            values: Vec::new(),
+            lists: Vec::new(),
+            timing,
+            records: self,
+        };
         clause.node(query)?;
+        // Most cards have a note to themselves, so looking it up is half of a search.
+        let notes = if clause.sql.contains("n.") { "JOIN note n ON n.id = c.note" } else { "" };
         let order = match order {
             Order::Created => "c.id",
             Order::Due => "c.phase = 0, c.due, c.id",
@@ -32,11 +45,19 @@ impl Transaction<'_> {
             Order::Lapses => "c.lapses DESC, c.id",
         };
         let sql = format!(
-            "SELECT c.id FROM card c JOIN note n ON n.id = c.note WHERE c.deleted IS NULL AND {} ORDER BY {order}",
+            "SELECT c.id FROM card c {notes} WHERE c.deleted IS NULL AND {} ORDER BY {order}",
             clause.sql
         );
-        let cards =
-            self.many(&sql, params_from_iter(clause.values), |row| row.get(0).map(CardId))?;
+        let lists = self.texts.map(|texts| &texts.lists);
+        let ask_about = |asked: Vec<Vec<i64>>| {
+            if let Some(lists) = lists {
+                *lists.lock().unwrap_or_else(PoisonError::into_inner) = asked;
+            }
+        };
+        ask_about(clause.lists);
+        let cards = self.many(&sql, params_from_iter(clause.values), |row| row.get(0).map(CardId));
+        ask_about(Vec::new());
+        let cards = cards?;
         let total = u64::try_from(cards.len()).unwrap_or(u64::MAX);
         let skip = usize::try_from(offset).unwrap_or(usize::MAX);
         let take = usize::try_from(limit).unwrap_or(usize::MAX);
@@ -47,8 +68,17 @@ impl Transaction<'_> {
 struct Clause<'a> {
     sql: String,
     values: Vec<Value>,
+    /// Notes that tests ask about by the number of the list.
+    lists: Vec<Vec<i64>>,
     timing: Timing,
-    records: &'a dyn Records,
+    records: &'a Transaction<'a>,
+}
+
+const FEW_NOTES: usize = 2000;
+
+/// Where a key of custom data is.
+fn json_path(key: &str) -> String {
+    format!("$.\"{}\"", key.replace(['"', '\\'], ""))
 }
 
 impl Clause<'_> {
@@ -86,6 +116,10 @@ impl Clause<'_> {
     fn test(&mut self, test: &Test) -> Result<(), Problem> {
         match test {
             Test::Text(text) => {
+                if let Some(notes) = self.notes_with(text)? {
+                    self.notes(notes);
+                    return Ok(());
+                }
                 // Markup hides text, so Anki looks at the bare first field as well.
                 let text = format!("%{}%", pattern::like(text));
                 self.with(
@@ -102,8 +136,25 @@ impl Clause<'_> {
             Test::Word(text) => {
                 self.with("n.fields REGEXP ?", [format!(r"(?i)\b{}\b", pattern::regex(text))]);
             }
+            Test::Filled(text) => self.with(
+                "n.note_type IN (SELECT id FROM note_type WHERE cloze) AND filled(n.fields) LIKE ? ESCAPE '\\'",
+                [format!("%{}%", pattern::like(text))],
+            ),
             Test::Field { name, value } => self.field(name, value)?,
             Test::Deck(name) => self.deck(name)?,
+            Test::Preset(name) => self.preset(name)?,
+            Test::CustomKey(key) => self.with(
+                "c.custom != '' AND json_type(c.custom, ?) IS NOT NULL",
+                [json_path(key)],
+            ),
+            Test::CustomNumber(key, comparison, figure) => {
+                let sql = format!("c.custom != '' AND json_extract(c.custom, ?) {} ", comparison.sign());
+                self.with(&format!("{sql}{figure:?}"), [json_path(key)]);
+            }
+            Test::CustomText(key, comparison, text) => {
+                let sql = format!("c.custom != '' AND json_extract(c.custom, ?) {} ?", comparison.sign());
+                self.with(&sql, [json_path(key), text.clone()]);
+            }
             Test::Tag(tag) => self.tag(tag),
             Test::NoteType(name) => self.with(
                 "n.note_type IN (SELECT id FROM note_type WHERE name REGEXP ?)",
@@ -129,6 +180,11 @@ impl Clause<'_> {
                     ),
                 }
             }
+            Test::RatedOn { comparison, day, rating } => {
+                let rating = rating.map_or("> 0".to_owned(), |rating| format!("= {rating}"));
+                self.logged_on(*comparison, *day, &rating);
+            }
+            Test::RescheduledOn(comparison, day) => self.logged_on(*comparison, *day, "= 0"),
             Test::Rescheduled(days) => {
                 let since = self.since(*days) / 1000;
                 self.with("c.id IN (SELECT card FROM review WHERE id > ? AND rating = 0)", [since]);
@@ -217,22 +273,78 @@ impl Clause<'_> {
             "*" => self.sql.push_str("true"),
             // Filtered decks show cards and hold none.
             "filtered" => self.sql.push_str("false"),
+            // The one that was studied last.
+            "current" => {
+                let sql = "SELECT deck FROM session ORDER BY id DESC LIMIT 1";
+                let last = self.records.one(sql, (), |row| row.get::<_, Option<i64>>(0))?;
+                let last = last.flatten().and_then(|id| self.records.deck(DeckId(id)).transpose());
+                let last = last.transpose()?;
+                self.decks(|deck| {
+                    last.as_ref().is_some_and(|last| deck.name.is_within(&last.name))
+                })?;
+            }
             _ => {
                 let wanted = format!("(?is)^{}($|::)", pattern::regex(name));
-                let Ok(wanted) = regex::Regex::new(&wanted) else {
-                    self.sql.push_str("false");
-                    return Ok(());
-                };
-                let decks = self.records.decks()?;
-                let ids: Vec<i64> = decks
-                    .iter()
-                    .filter(|deck| wanted.is_match(deck.name.as_str()))
-                    .map(|deck| deck.id.0)
-                    .collect();
-                self.one_of("c.deck", &ids);
+                match regex::Regex::new(&wanted) {
+                    Ok(wanted) => self.decks(|deck| wanted.is_match(deck.name.as_str()))?,
+                    Err(_) => self.sql.push_str("false"),
+                }
             }
         }
         Ok(())
+    }
+
+    fn decks(&mut self, wanted: impl Fn(&Deck) -> bool) -> Result<(), Problem> {
+        let decks = self.records.decks()?;
+        let wanted = decks.iter().filter(|deck| wanted(deck));
+        let ids: Vec<i64> = wanted.map(|deck| deck.id.0).collect();
+        self.one_of("c.deck", &ids);
+        Ok(())
+    }
+
+    /// Decks whose options have no other name have those of Anki's default.
+    fn preset(&mut self, name: &str) -> Result<(), Problem> {
+        let Some(name) = pattern::literal(name).map(|name| name.to_lowercase()) else {
+            self.sql.push_str("false");
+            return Ok(());
+        };
+        let decks = self.records.decks()?;
+        let preset = |deck: &Deck| library::options_among(deck, &decks).preset;
+        self.decks(|deck| preset(deck).as_deref().unwrap_or(DEFAULT_PRESET).to_lowercase() == name)
+    }
+
+    /// Cards with an entry in the log on a day.
+    fn logged_on(&mut self, comparison: Comparison, day: i64, rating: &str) {
+        let calendar = self.timing.calendar;
+        let (today, shift) = (calendar.day(self.timing.now), -calendar.start(0));
+        let sign = comparison.sign();
+        let sql = format!(
+            "c.id IN (SELECT card FROM review WHERE rating {rating} AND (id * 1000 + {shift}) / {DAY} - {today} {sign} ?)"
+        );
+        self.with(&sql, [day]);
+    }
+
+    /// Notes that hold a text, where that can be told without asking each of them.
+    fn notes_with(&self, text: &str) -> Result<Option<Vec<i64>>, Problem> {
+        let Some(text) = pattern::literal(text).filter(|text| !text.is_empty()) else {
+            return Ok(None);
+        };
+        // What an action has changed so far is not in it.
+        let usable = matches!(self.records.changed_notes, ChangedNotes::None);
+        let texts = self.records.texts.filter(|_| usable);
+        texts.map(|texts| texts.find(self.records, &text)).transpose()
+    }
+
+    /// Few are looked up by an index; whether a card is of many is asked card by card.
+    fn notes(&mut self, notes: Vec<i64>) {
+        if notes.len() <= FEW_NOTES {
+            let ids: Vec<String> = notes.iter().map(ToString::to_string).collect();
+            let ids = format!("[{}]", ids.join(","));
+            self.with("c.note IN (SELECT value FROM json_each(?))", [ids]);
+        } else {
+            self.sql.push_str(&format!("listed({}, c.note)", self.lists.len()));
+            self.lists.push(notes);
+        }
     }
 
     fn tag(&mut self, tag: &Matching) {
@@ -245,18 +357,21 @@ impl Clause<'_> {
                 Some(tag) => {
                     let tag = tag.to_lowercase();
                     self.with(
-                        "n.id IN (SELECT note FROM note_tag WHERE tag = ? UNION ALL SELECT note FROM note_tag WHERE tag >= ? AND tag < ?)",
+                        "c.note IN (SELECT note FROM note_tag WHERE tag = ? UNION ALL SELECT note FROM note_tag WHERE tag >= ? AND tag < ?)",
                         [tag.clone(), format!("{tag}::"), format!("{tag}:;")],
                     );
                 }
                 None => self.with(
-                    "n.id IN (SELECT note FROM note_tag WHERE tag REGEXP ?)",
+                    "c.note IN (SELECT note FROM note_tag WHERE tag REGEXP ?)",
                     [format!("^{}($|::)", pattern::regex(&text.to_lowercase()))],
                 ),
             },
-            Matching::Regex(text) => self.with("n.tags REGEXP ?", [format!("(?i){text}")]),
+            Matching::Regex(text) => self.with(
+                "c.note IN (SELECT note FROM note_tag WHERE tag REGEXP ?)",
+                [format!("(?i){text}")],
+            ),
             Matching::Unaccented(text) => self.with(
-                "n.id IN (SELECT note FROM note_tag WHERE unaccented(tag) REGEXP ?)",
+                "c.note IN (SELECT note FROM note_tag WHERE unaccented(tag) REGEXP ?)",
                 [format!("^{}($|::)", pattern::regex(&unaccented(&text.to_lowercase())))],
             ),
         }
@@ -277,12 +392,9 @@ impl Clause<'_> {
                     self.sql.push_str(" OR ");
                 }
                 any = true;
-                self.sql.push_str(&format!("(n.note_type = {}", note_type.id.0));
-                // All gaps of a cloze share its one template.
-                if !note_type.cloze {
-                    self.sql.push_str(&format!(" AND c.ordinal = {place}"));
-                }
-                self.sql.push(')');
+                // Of a cloze, whose gaps share one template, Anki finds the first gap.
+                let sql = format!("(n.note_type = {} AND c.ordinal = {place})", note_type.id.0);
+                self.sql.push_str(&sql);
             }
         }
         if !any {
@@ -292,18 +404,22 @@ impl Clause<'_> {
     }
 
     fn state(&mut self, state: State) {
+        let now = self.timing.now;
         let sql = match state {
             State::New => "c.phase = 0",
             State::Review => "c.phase IN (2, 3)",
             State::Learning => "c.phase IN (1, 3)",
             State::Suspended => "c.hold = 1",
-            State::Buried => "c.hold IN (2, 3)",
-            State::BuriedByHand => "c.hold = 2",
-            State::BuriedAsSibling => "c.hold = 3",
+            State::Buried => return self.with("c.hold IN (2, 3) AND c.held_until > ?", [now]),
+            State::BuriedByHand => return self.with("c.hold = 2 AND c.held_until > ?", [now]),
+            State::BuriedAsSibling => return self.with("c.hold = 3 AND c.held_until > ?", [now]),
             State::Draft => "c.hold = 4",
             State::Due => {
                 let until = self.timing.calendar.next_start(self.timing.now);
-                return self.with("c.hold = 0 AND c.phase > 0 AND c.due < ?", [until]);
+                return self.with(
+                    "(c.hold = 0 OR c.hold IN (2, 3) AND c.held_until <= ?) AND c.phase > 0 AND c.due < ?",
+                    [now, until],
+                );
             }
         };
         self.sql.push_str(sql);
@@ -319,8 +435,11 @@ impl Clause<'_> {
         let day_of = |column: &str| format!("(({column} + {shift}) / {DAY})");
         match property {
             Property::Due => self.with(
-                &format!("c.hold = 0 AND c.phase = 2 AND {} {sign} ?", day_of("c.due")),
-                [today + number],
+                &format!(
+                    "(c.hold = 0 OR c.hold IN (2, 3) AND c.held_until <= ?) AND c.phase = 2 AND {} {sign} ?",
+                    day_of("c.due")
+                ),
+                [self.timing.now, today + number],
             ),
             Property::Interval => self.with(&format!("c.interval_days {sign} ?"), [number]),
             Property::Reps => self.with(&format!("c.reps {sign} ?"), [number]),
@@ -336,13 +455,6 @@ impl Clause<'_> {
             Property::Retrievability => {
                 let elapsed = format!("{today} - {}", day_of("c.last_review"));
                 self.with(&format!("recall(c.stability, {elapsed}) {sign} ?"), [figure]);
-            }
-            Property::RatedOn => {
-                let elapsed = format!("{} - {today}", day_of("(r.id * 1000)"));
-                self.with(
-                    &format!("c.id IN (SELECT r.card FROM review r WHERE r.rating > 0 AND {elapsed} {sign} ?)"),
-                    [number],
-                );
             }
         }
     }

@@ -8,10 +8,11 @@ use rusqlite::types::Value as Cell;
 use serde::{Deserialize, Serialize};
 
 use super::Transaction;
+use super::texts::ChangedNotes;
 use crate::fsrs::Micros;
 use crate::ids::{ActionId, NoteId};
 use crate::problem::Problem;
-use crate::store::{NewAction, Records};
+use crate::store::{Known, NewAction, Records};
 
 /// The tables whose rows are kept.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
@@ -37,6 +38,20 @@ impl Table {
             Self::Review => "review",
             Self::Tally => "tally",
             Self::Session => "session",
+        }
+    }
+}
+
+impl Known {
+    /// Whether there may have been such a row before; no row of these came since.
+    fn holds(&self, table: Table, id: i64) -> bool {
+        match table {
+            Table::Note => self.notes.contains(&id),
+            Table::Card => self.cards.contains(&id),
+            Table::Review => self.reviews.contains(&id),
+            Table::Deck | Table::NoteType | Table::PastContent | Table::Tally | Table::Session => {
+                true
+            }
         }
     }
 }
@@ -83,6 +98,9 @@ impl Transaction<'_> {
         {
             return Ok(());
         }
+        if self.known.as_ref().is_some_and(|known| !known.holds(table, id)) {
+            return Ok(());
+        }
         let before = self.row(table, id)?;
         if self.bulk && before.is_none() {
             return Ok(());
@@ -95,6 +113,10 @@ impl Transaction<'_> {
     pub(super) fn record(&mut self, action: &NewAction<'_>) -> Result<(), Problem> {
         if self.bulk {
             self.end_bulk()?;
+        }
+        if !matches!(self.changed_notes, ChangedNotes::None) {
+            let sql = "UPDATE meta SET value = value + 1 WHERE key = 'note changes'";
+            self.connection.prepare_cached(sql)?.execute(())?;
         }
         let mut images: Vec<Image> = Vec::with_capacity(self.touched.len());
         for Touched { table, id, before } in std::mem::take(&mut self.touched) {
@@ -138,6 +160,7 @@ impl Transaction<'_> {
             serde_json::from_str(&images).map_err(|error| Problem::Store(error.to_string()))?;
         let mut changed = 0;
         if bulk {
+            self.changed_notes = ChangedNotes::Many;
             changed += self.take_back_bulk(action)?;
         }
         for image in images.iter().rev() {
@@ -148,6 +171,9 @@ impl Transaction<'_> {
                 });
             }
             self.touch(image.table, image.id)?;
+            if image.table == Table::Note {
+                self.changed_notes.add(image.id);
+            }
             self.restore(image)?;
             changed += 1;
         }

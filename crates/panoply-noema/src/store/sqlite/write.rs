@@ -1,17 +1,21 @@
 //! What an action writes.
 
+use std::collections::HashSet;
+use std::rc::Rc;
+
 use rusqlite::Params;
 
 use super::read::phase_code;
+use super::texts::ChangedNotes;
 use super::undo::Table;
-use super::{TRIGGERS, Transaction};
+use super::{SCHEMA, TRIGGERS, Transaction};
 use crate::card::{Card, Review};
 use crate::deck::Deck;
 use crate::fsrs::Micros;
 use crate::ids::{ActionId, DeckId, NoteId};
 use crate::note::{self, FIELD_SEPARATOR, Note, NoteType, PastContent};
 use crate::problem::Problem;
-use crate::store::{Ledger, Session, Tally};
+use crate::store::{Known, Ledger, Session, Tally};
 
 impl Transaction<'_> {
     /// Writes a row, and remembers what was there.
@@ -60,21 +64,55 @@ impl Transaction<'_> {
             "DELETE FROM lane_count; DELETE FROM due_count;
              INSERT INTO lane_count SELECT deck, hold, phase, count(*) FROM card WHERE deleted IS NULL GROUP BY 1, 2, 3;
              INSERT INTO due_count SELECT deck, hold, phase, iif(phase = 0, 0, due / 900000000), count(*)
-                FROM card WHERE deleted IS NULL GROUP BY 1, 2, 3, 4;",
+                FROM card WHERE deleted IS NULL GROUP BY 1, 2, 3, 4;
+             DELETE FROM quarter_hour;
+             INSERT INTO quarter_hour SELECT id / 900000, count(*), sum(rating > 1), sum(taken_ms),
+                sum(rating = 1), sum(rating = 2), sum(rating = 3), sum(rating = 4),
+                sum(kind IN (1, 3) AND last_interval < 21), sum(kind IN (1, 3) AND last_interval < 21 AND rating > 1),
+                sum(kind IN (1, 3) AND last_interval >= 21), sum(kind IN (1, 3) AND last_interval >= 21 AND rating > 1),
+                sum(kind = 0 AND last_interval = 0
+                    AND NOT EXISTS (SELECT 1 FROM review f WHERE f.card = r.card AND f.rating > 0 AND f.id < r.id))
+                FROM review r WHERE rating > 0 GROUP BY 1;",
         )?;
         Ok(())
     }
 
     pub(super) fn drop_triggers(&self) -> Result<(), Problem> {
         Ok(self.connection.execute_batch(
-            "DROP TRIGGER card_added; DROP TRIGGER card_removed; DROP TRIGGER card_left; DROP TRIGGER card_came;",
+            "DROP TRIGGER card_added; DROP TRIGGER card_removed; DROP TRIGGER card_left; DROP TRIGGER card_came;
+             DROP TRIGGER review_added; DROP TRIGGER review_removed;",
         )?)
     }
 
     pub(super) fn end_bulk(&self) -> Result<(), Problem> {
+        for (name, statement) in indexes() {
+            let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?1";
+            if self.one(sql, [name], |_| Ok(()))?.is_none() {
+                self.connection.execute_batch(statement)?;
+            }
+        }
         self.recount()?;
         Ok(self.connection.execute_batch(TRIGGERS)?)
     }
+
+    /// Making an index of many rows at once is faster than keeping it up row by row.
+    fn drop_indexes(&self) -> Result<(), Problem> {
+        for (name, _) in indexes() {
+            self.connection.execute_batch(&format!("DROP INDEX {name}"))?;
+        }
+        Ok(())
+    }
+}
+
+/// From so many rows on it is worth while to drop indexes and make them again.
+const LARGE: usize = 20_000;
+
+/// Indexes that only make searches fast, with the statements that make them.
+fn indexes() -> impl Iterator<Item = (&'static str, &'static str)> {
+    SCHEMA.lines().filter(|line| line.starts_with("CREATE INDEX")).filter_map(|line| {
+        let name = line.split(' ').nth(2)?;
+        Some((name, line))
+    })
 }
 
 impl Ledger for Transaction<'_> {
@@ -142,6 +180,7 @@ impl Ledger for Transaction<'_> {
             batch,
         );
         self.put(Table::Note, note.id.0, sql, row)?;
+        self.changed_notes.add(note.id.0);
         self.tag_note(note.id, &note.tags, note.deleted.is_some())
     }
 
@@ -169,11 +208,11 @@ impl Ledger for Transaction<'_> {
         let batch = self.batch();
         self.touch(Table::Card, card.id.0)?;
         let sql = "INSERT INTO card VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,
-                ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)
+                ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)
             ON CONFLICT (id) DO UPDATE SET deck = ?4, position = ?5, phase = ?6, step = ?7,
                 stability = ?8, difficulty = ?9, last_review = ?10, due = ?11, interval_days = ?12,
                 reps = ?13, lapses = ?14, ease = ?15, flag = ?16, hold = ?17, held_until = ?18,
-                sequence = ?19, modified = ?21, deleted = ?22";
+                sequence = ?19, modified = ?21, deleted = ?22, custom = ?24";
         let schedule = &card.schedule;
         let memory = schedule.memory;
         self.connection.prepare_cached(sql)?.execute(rusqlite::params![
@@ -200,6 +239,7 @@ impl Ledger for Transaction<'_> {
             card.modified,
             card.deleted,
             batch,
+            card.custom,
         ])?;
         self.changed += 1;
         Ok(())
@@ -278,12 +318,30 @@ impl Ledger for Transaction<'_> {
         Ok(self.last_id)
     }
 
-    fn begin_bulk(&mut self) -> Result<(), Problem> {
-        if !self.bulk {
-            self.bulk = true;
-            self.drop_triggers()?;
+    fn begin_bulk(&mut self, rows: usize) -> Result<Rc<Known>, Problem> {
+        if let Some(known) = &self.known {
+            return Ok(Rc::clone(known));
         }
-        Ok(())
+        let ids = |table: &str| -> Result<HashSet<i64>, Problem> {
+            let ids = self.many(&format!("SELECT id FROM {table}"), (), |row| row.get(0))?;
+            Ok(ids.into_iter().collect())
+        };
+        let sql = "SELECT guid, id FROM note WHERE deleted IS NULL";
+        let guids = self.many(sql, (), |row| Ok((row.get(0)?, NoteId(row.get(1)?))))?;
+        let known = Rc::new(Known {
+            notes: ids("note")?,
+            cards: ids("card")?,
+            reviews: ids("review")?,
+            guids: guids.into_iter().collect(),
+        });
+        if rows > LARGE && rows > known.cards.len() + known.notes.len() {
+            self.drop_indexes()?;
+        }
+        self.drop_triggers()?;
+        self.bulk = true;
+        self.changed_notes = ChangedNotes::Many;
+        self.known = Some(Rc::clone(&known));
+        Ok(known)
     }
 
     fn undo(&mut self, action: ActionId, now: Micros) -> Result<u64, Problem> {
@@ -291,16 +349,20 @@ impl Ledger for Transaction<'_> {
     }
 
     fn purge(&mut self, before: Micros) -> Result<u64, Problem> {
+        let long_gone = "deleted IS NOT NULL AND deleted < ?1";
+        for (table, of) in [("review", "card"), ("past_content", "note")] {
+            let sql = format!(
+                "DELETE FROM {table} WHERE {of} IN (SELECT id FROM {of} WHERE {long_gone})"
+            );
+            self.connection.execute(&sql, [before])?;
+        }
         let mut gone = 0;
         for table in ["card", "note", "deck"] {
-            let sql = format!("DELETE FROM {table} WHERE deleted IS NOT NULL AND deleted < ?1");
+            let sql = format!("DELETE FROM {table} WHERE {long_gone}");
             gone += self.connection.execute(&sql, [before])?;
         }
-        self.connection
-            .execute("DELETE FROM review WHERE card NOT IN (SELECT id FROM card)", ())?;
-        self.connection
-            .execute("DELETE FROM past_content WHERE note NOT IN (SELECT id FROM note)", ())?;
-        self.connection.execute("UPDATE action SET images = '[]' WHERE at < ?1", [before])?;
+        // An action that brought back what is gone would bring back a part of it.
+        self.connection.execute("DELETE FROM action WHERE id < ?1", [before.div_euclid(1000)])?;
         Ok(u64::try_from(gone).unwrap_or(u64::MAX))
     }
 }

@@ -1,0 +1,130 @@
+//! Anki's presets of deck options, both ways.
+//!
+//! Names and numbers of fields are those of Anki 26: JSON in packages of old, protocol buffers
+//! in those of today. Steps are minutes there and seconds here.
+
+use serde_json::{Value, json};
+
+use super::proto;
+use crate::deck::{DeckOptions, LeechAction};
+use crate::fsrs::Parameters;
+
+/// The preset that every collection has, as long as nobody has changed it.
+const UNTOUCHED: (i64, i64) = (1, 0);
+/// Anki takes more than this for days.
+const LONGEST_INTERVAL: u32 = 36_500;
+
+/// Whether a preset is the one that Anki brings along, so that our own defaults may stand.
+pub(super) fn is_untouched(id: i64, modified: i64) -> bool {
+    (id, modified) == UNTOUCHED
+}
+
+/// A preset as packages of old have it.
+pub(super) fn from_json(preset: &Value) -> DeckOptions {
+    let usual = DeckOptions::default();
+    let number = |path: &str| preset.pointer(path).and_then(Value::as_f64);
+    let count = |path: &str, otherwise: u32| number(path).map_or(otherwise, crate::numbers::count);
+    let numbers = |path: &str| -> Option<Vec<f64>> {
+        let list = preset.pointer(path)?.as_array()?;
+        Some(list.iter().filter_map(Value::as_f64).collect())
+    };
+    let weights = ["/fsrsParams6", "/fsrsParams5", "/fsrsWeights"].map(numbers);
+    Preset {
+        name: preset.get("name").and_then(Value::as_str).unwrap_or_default(),
+        retention: number("/desiredRetention"),
+        learning: numbers("/new/delays").unwrap_or_else(|| vec![1.0, 10.0]),
+        relearning: numbers("/lapse/delays").unwrap_or_else(|| vec![10.0]),
+        maximum_interval: count("/rev/maxIvl", usual.maximum_interval),
+        new_per_day: count("/new/perDay", usual.new_per_day),
+        reviews_per_day: count("/rev/perDay", usual.reviews_per_day),
+        leech_threshold: count("/lapse/leechFails", usual.leech_threshold),
+        leech_tags_only: number("/lapse/leechAction") == Some(1.0),
+        buries: ["/new/bury", "/rev/bury"]
+            .iter()
+            .any(|path| preset.pointer(path).and_then(Value::as_bool).unwrap_or(false)),
+        weights: weights.into_iter().flatten().find(|weights| !weights.is_empty()),
+    }
+    .options()
+}
+
+/// A preset as packages of today have it.
+pub(super) fn from_proto(name: &str, config: &[u8]) -> DeckOptions {
+    let count = |field| u32::try_from(proto::number(config, field)).unwrap_or(u32::MAX);
+    let weights = [6, 5, 3].map(|field| proto::floats(config, field));
+    Preset {
+        name,
+        retention: proto::floats(config, 37).first().copied(),
+        learning: proto::floats(config, 1),
+        relearning: proto::floats(config, 2),
+        maximum_interval: count(16),
+        new_per_day: count(9),
+        reviews_per_day: count(10),
+        leech_threshold: count(22),
+        leech_tags_only: count(21) == 1,
+        buries: count(27) == 1 || count(28) == 1,
+        weights: weights.into_iter().find(|weights| !weights.is_empty()),
+    }
+    .options()
+}
+
+/// What both have, with Anki's units.
+struct Preset<'a> {
+    name: &'a str,
+    retention: Option<f64>,
+    learning: Vec<f64>,
+    relearning: Vec<f64>,
+    maximum_interval: u32,
+    new_per_day: u32,
+    reviews_per_day: u32,
+    leech_threshold: u32,
+    leech_tags_only: bool,
+    buries: bool,
+    weights: Option<Vec<f64>>,
+}
+
+impl Preset<'_> {
+    /// Within our own limits, because a package is a stranger.
+    fn options(self) -> DeckOptions {
+        let seconds = |minutes: Vec<f64>| -> Vec<f64> {
+            let usable = minutes.into_iter().filter(|minutes| (0.0..=525_600.0).contains(minutes));
+            usable.map(|minutes| (minutes * 60.0).round().max(1.0)).take(20).collect()
+        };
+        let retention = self.retention.filter(|retention| *retention > 0.0).unwrap_or(0.9);
+        let longest =
+            if self.maximum_interval == 0 { LONGEST_INTERVAL } else { self.maximum_interval };
+        DeckOptions {
+            desired_retention: retention.clamp(0.7, 0.99),
+            learning_steps: seconds(self.learning),
+            relearning_steps: seconds(self.relearning),
+            maximum_interval: longest.min(LONGEST_INTERVAL),
+            new_per_day: self.new_per_day.min(9999),
+            reviews_per_day: self.reviews_per_day.min(9999),
+            leech_threshold: self.leech_threshold.min(99),
+            leech_action: if self.leech_tags_only {
+                LeechAction::Tag
+            } else {
+                LeechAction::Suspend
+            },
+            bury_siblings: self.buries,
+            parameters: self.weights.and_then(|weights| Parameters::new(&weights).ok()),
+            preset: Some(self.name.to_owned()).filter(|name| !name.is_empty()),
+            ..DeckOptions::default()
+        }
+    }
+}
+
+/// A preset for a package of old.
+pub(super) fn to_json(id: i64, name: &str, options: &DeckOptions, modified: i64) -> Value {
+    let minutes = |steps: &[f64]| -> Vec<f64> { steps.iter().map(|step| step / 60.0).collect() };
+    let weights: Vec<f64> = options.parameters.clone().map(Vec::from).unwrap_or_default();
+    json!({
+        "id": id, "mod": modified, "name": name, "usn": -1, "maxTaken": 60, "autoplay": true, "timer": 0, "replayq": true,
+        "new": {"bury": options.bury_siblings, "delays": minutes(&options.learning_steps), "initialFactor": 2500,
+            "ints": [1, 4, 0], "order": 1, "perDay": options.new_per_day},
+        "rev": {"bury": options.bury_siblings, "ease4": 1.3, "ivlFct": 1.0, "maxIvl": options.maximum_interval,
+            "perDay": options.reviews_per_day, "hardFactor": 1.2},
+        "lapse": {"delays": minutes(&options.relearning_steps), "leechAction": i64::from(options.leech_action == LeechAction::Tag),
+            "leechFails": options.leech_threshold, "minInt": 1, "mult": 0.0},
+        "dyn": false, "fsrsParams6": weights, "desiredRetention": options.desired_retention,
+    })
+}

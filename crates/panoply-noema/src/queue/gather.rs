@@ -1,0 +1,245 @@
+//! Gathers a day from the collection.
+
+use std::collections::{HashSet, VecDeque};
+
+use super::{AHEAD, Burying, Day, DeckOfDay, Mix};
+use crate::deck::{Deck, DeckOptions};
+use crate::fsrs::{Calendar, Micros, Phase};
+use crate::ids::{CardId, DeckId, NoteId};
+use crate::library;
+use crate::problem::Problem;
+use crate::search;
+use crate::store::{Order, Records, Timing, Waiting};
+
+/// More than this is never gathered for a day.
+const MOST: u64 = 10_000;
+
+/// Builds the queue of a deck and those under it, or of everything.
+pub fn build(records: &dyn Records, root: Option<DeckId>, now: Micros) -> Result<Day, Problem> {
+    let decks = records.decks()?;
+    let root = root.map(|id| library::deck(records, id)).transpose()?;
+    if let Some(deck) = root.as_ref().filter(|deck| deck.filter.is_some()) {
+        return filtered(records, deck, now);
+    }
+    let inside = |deck: &&Deck| {
+        deck.filter.is_none() && root.as_ref().is_none_or(|root| deck.name.is_within(&root.name))
+    };
+    let chosen: Vec<&Deck> = decks.iter().filter(inside).collect();
+    let mut gathering = Gathering::new(records, &chosen, &decks, now)?;
+    let steps = gathering.steps()?;
+    let reviews = gathering.reviews()?;
+    let new = gathering.new_cards()?;
+    // Imported burials end by the usual hour, whatever the decks say.
+    let usual = DeckOptions::default().calendar().next_start(now);
+    let next_days = gathering.decks.iter().map(|limits| limits.calendar.next_start(now));
+    let buries = |wanted: bool| gathering.decks.iter().any(|limits| limits.buries == wanted);
+    Ok(Day {
+        steps,
+        reviews,
+        new,
+        mix: gathering.mix,
+        burying: match (buries(true), buries(false)) {
+            (true, true) => Burying::Here,
+            (false, true) => Burying::Nowhere,
+            (_, false) => Burying::Everywhere,
+        },
+        until: next_days.min().unwrap_or(usual).min(usual),
+        decks: gathering
+            .decks
+            .iter()
+            .zip(&chosen)
+            .map(|(limits, deck)| {
+                let horizon = limits.calendar.horizon(now);
+                (limits.deck, DeckOfDay { name: deck.name.clone(), horizon })
+            })
+            .collect(),
+    })
+}
+
+/// A filtered deck shows what its search finds, whatever the limits.
+fn filtered(records: &dyn Records, deck: &Deck, now: Micros) -> Result<Day, Problem> {
+    let Some(filter) = &deck.filter else { return Ok(Day::default()) };
+    let calendar = DeckOptions::default().calendar();
+    let query = search::parse(&filter.search)?;
+    let timing = Timing { now, calendar };
+    let found = records.search(&query, timing, Order::Due, 0, u64::from(filter.limit))?;
+    // It ends at once: an answer may change what the search finds.
+    let mut day = Day { mix: Mix::ReviewsFirst, until: now, ..Day::default() };
+    for id in found.cards {
+        let card = library::card(records, id)?;
+        if card.held(now) != crate::card::Hold::None {
+            continue;
+        }
+        let waiting = Waiting {
+            card: id,
+            note: card.note,
+            deck: card.deck,
+            ordinal: card.ordinal,
+            due: card.schedule.due,
+        };
+        match card.schedule.phase {
+            Phase::New => day.new.push_back(waiting),
+            Phase::Review => day.reviews.push_back(waiting),
+            Phase::Learning | Phase::Relearning => day.steps.push(waiting),
+        }
+    }
+    day.steps.sort_by_key(|card| (card.due, card.card));
+    Ok(day)
+}
+
+struct Gathering<'a> {
+    records: &'a dyn Records,
+    /// By name.
+    decks: Vec<Limits>,
+    mix: Mix,
+    now: Micros,
+    seen: HashSet<NoteId>,
+}
+
+/// What a deck's options allow for today, and which decks are above it.
+struct Limits {
+    deck: DeckId,
+    calendar: Calendar,
+    buries: bool,
+    /// The most that this deck and those above it allow on a day.
+    most_new: u64,
+    most_reviews: u64,
+    /// What is left of its own.
+    new: u32,
+    reviews: u32,
+    /// Places of the decks above it.
+    above: Vec<usize>,
+}
+
+/// A card, and the place of its deck.
+type Placed = (usize, Waiting);
+
+impl<'a> Gathering<'a> {
+    fn new(
+        records: &'a dyn Records,
+        decks: &[&Deck],
+        all: &[Deck],
+        now: Micros,
+    ) -> Result<Self, Problem> {
+        let mut gathered: Vec<Limits> = Vec::with_capacity(decks.len());
+        let (mut done_reviews, mut done_new) = (0, 0);
+        for deck in decks {
+            let own = library::options_among(deck, all);
+            let tally = records.tally(deck.id, own.calendar().day(now))?;
+            // By name, a deck comes after those above it.
+            let above: Vec<usize> = (0..gathered.len())
+                .filter(|place| {
+                    decks.get(*place).is_some_and(|other| deck.name.is_within(&other.name))
+                })
+                .collect();
+            if above.is_empty() {
+                // What is done in a deck is counted in those above it too.
+                done_new += tally.new as usize;
+                done_reviews += tally.reviews.saturating_sub(tally.new) as usize;
+            }
+            let least = |own: u32, of: fn(&Limits) -> u64| {
+                let others = above.iter().filter_map(|place| gathered.get(*place)).map(of);
+                others.fold(u64::from(own), u64::min)
+            };
+            gathered.push(Limits {
+                deck: deck.id,
+                calendar: own.calendar(),
+                buries: own.bury_siblings,
+                most_new: least(own.new_per_day, |limits| limits.most_new),
+                most_reviews: least(own.reviews_per_day, |limits| limits.most_reviews),
+                new: own.new_per_day.saturating_sub(tally.new),
+                reviews: own.reviews_per_day.saturating_sub(tally.reviews),
+                above,
+            });
+        }
+        let mix = Mix::Spread { reviews: done_reviews, new: done_new };
+        Ok(Self { records, decks: gathered, mix, now, seen: HashSet::new() })
+    }
+
+    /// Cards in steps know no limits; those of another day wait for their day.
+    fn steps(&mut self) -> Result<Vec<Waiting>, Problem> {
+        let mut waiting = Vec::new();
+        for limits in &self.decks {
+            let until = limits.calendar.horizon(self.now) + AHEAD;
+            for phase in [Phase::Learning, Phase::Relearning] {
+                waiting.extend(self.records.waiting(limits.deck, phase, self.now, until, MOST)?);
+            }
+        }
+        waiting.sort_by_key(|card| (card.due, card.card));
+        self.seen.extend(waiting.iter().map(|card| card.note));
+        Ok(waiting)
+    }
+
+    fn reviews(&mut self) -> Result<VecDeque<Waiting>, Problem> {
+        let mut waiting: Vec<((i64, u64, CardId), Placed)> = Vec::new();
+        for (place, limits) in self.decks.iter().enumerate().filter(|(_, deck)| deck.reviews > 0) {
+            // Twice as many as may be shown, because siblings drop out.
+            let limit = (limits.most_reviews * 2).min(MOST);
+            let (calendar, today) = (limits.calendar, limits.calendar.day(self.now));
+            let until = calendar.horizon(self.now);
+            let found = self.records.waiting(limits.deck, Phase::Review, self.now, until, limit)?;
+            // Of those due on one day the order is mixed, but the same all day.
+            let key = |card: &Waiting| (calendar.day(card.due), mixed(card.card, today), card.card);
+            waiting.extend(found.into_iter().map(|card| (key(&card), (place, card))));
+        }
+        waiting.sort_unstable_by_key(|(key, _)| *key);
+        Ok(self.within_limits(waiting.into_iter().map(|(_, placed)| placed), false).into())
+    }
+
+    fn new_cards(&mut self) -> Result<VecDeque<Waiting>, Problem> {
+        let mut waiting: Vec<Placed> = Vec::new();
+        for (place, limits) in self.decks.iter().enumerate().filter(|(_, deck)| deck.new > 0) {
+            let limit = (limits.most_new * 2).min(MOST);
+            let mut found =
+                self.records.waiting(limits.deck, Phase::New, self.now, Micros::MAX, limit)?;
+            found.sort_by_key(|card| (card.due, card.card));
+            waiting.extend(found.into_iter().map(|card| (place, card)));
+        }
+        let mut shown = self.within_limits(waiting.into_iter(), true);
+        // First cards of notes before second ones, otherwise as gathered.
+        shown.sort_by_key(|card| card.ordinal);
+        Ok(shown.into())
+    }
+
+    fn within_limits(&mut self, waiting: impl Iterator<Item = Placed>, new: bool) -> Vec<Waiting> {
+        let mut shown = Vec::new();
+        for (place, card) in waiting {
+            let buries = self.decks.get(place).is_none_or(|limits| limits.buries);
+            if buries && self.seen.contains(&card.note) || !self.spend(place, new) {
+                continue;
+            }
+            self.seen.insert(card.note);
+            shown.push(card);
+        }
+        shown
+    }
+
+    /// Takes one from the limits of a deck and of those above it, if all have one left.
+    fn spend(&mut self, place: usize, new: bool) -> bool {
+        let enough = |limits: &Limits| limits.reviews > 0 && (!new || limits.new > 0);
+        let Some(own) = self.decks.get_mut(place).filter(|own| enough(own)) else { return false };
+        // Taken out meanwhile, so that the others can be changed.
+        let above = std::mem::take(&mut own.above);
+        let all = above.iter().all(|place| self.decks.get(*place).is_some_and(enough));
+        if all {
+            for place in above.iter().chain([&place]) {
+                if let Some(limits) = self.decks.get_mut(*place) {
+                    limits.reviews -= 1;
+                    limits.new -= u32::from(new);
+                }
+            }
+        }
+        if let Some(own) = self.decks.get_mut(place) {
+            own.above = above;
+        }
+        all
+    }
+}
+
+/// A number that looks like chance and stays the same for a card on a day.
+fn mixed(card: CardId, day: i64) -> u64 {
+    let mut state =
+        (card.0 ^ day.rotate_left(32)).cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    state = (state ^ (state >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    state ^ (state >> 32)
+}

@@ -1,0 +1,111 @@
+//! What tools have in common that do one thing to several cards.
+
+use panoply_contract::prelude::*;
+
+use super::desk::{Change, Desk, stored, with_next};
+use super::wire::CardId;
+use crate::fsrs::Micros;
+use crate::ids;
+use crate::problem::Problem;
+use crate::store::Ledger;
+
+/// What happened to one of several things.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Item {
+    /// The card.
+    pub(crate) card_id: CardId,
+    /// What happened to it.
+    pub(crate) outcome: ItemOutcome,
+    /// Why it failed; null unless it did.
+    pub(crate) message: Option<String>,
+}
+
+/// What happened to one of several things.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ItemOutcome {
+    /// It was done.
+    Done,
+    /// It was so already.
+    Unchanged,
+    /// It could not be done; see the message.
+    Failed,
+}
+
+/// Up to 500 cards.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub(crate) struct CardIds(#[schemars(length(min = 1, max = 500))] pub(crate) Vec<CardId>);
+
+/// Which cards.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct Cards {
+    /// The cards.
+    pub(crate) card_ids: CardIds,
+}
+
+/// Which cards, and which tags.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct TaggedCards {
+    /// The cards.
+    pub(crate) card_ids: CardIds,
+    /// The tags, without blanks.
+    #[schemars(length(min = 1, max = 50))]
+    pub(crate) tags: Vec<String>,
+}
+
+/// What happened.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Output {
+    /// What happened to each, in order.
+    items: Vec<Item>,
+    /// How many were changed.
+    changed: usize,
+    /// Whether something was changed, and how to take it back.
+    #[serde(flatten)]
+    change: Change,
+}
+
+/// What a tool does, as in "suspended 3 cards".
+pub(crate) struct Doing {
+    pub(crate) tool: &'static str,
+    pub(crate) done: &'static str,
+}
+
+/// Does something to each of several cards, as one change, and says of each what happened.
+pub(crate) fn change_each(
+    desk: &Desk,
+    cx: &CallContext,
+    doing: &Doing,
+    ids: &CardIds,
+    mut act: impl FnMut(&mut dyn Ledger, ids::CardId, Micros) -> Result<bool, Problem>,
+) -> Result<Reply<Output>, ToolError> {
+    let Doing { tool, done } = doing;
+    let summary = format!("{done} {} cards", ids.0.len());
+    let (items, change) = desk.change(cx, tool, &summary, |ledger, now| {
+        let mut items = Vec::with_capacity(ids.0.len());
+        for id in &ids.0 {
+            let (outcome, message) = match act(ledger, id.domain(), now) {
+                Ok(true) => (ItemOutcome::Done, None),
+                Ok(false) => (ItemOutcome::Unchanged, None),
+                Err(Problem::Store(cause)) => return Err(Problem::Store(cause)),
+                Err(problem) => (ItemOutcome::Failed, Some(problem.to_string())),
+            };
+            items.push(Item { card_id: id.clone(), outcome, message });
+        }
+        Ok(items)
+    })?;
+    let count = |wanted| items.iter().filter(|item| item.outcome == wanted).count();
+    let (changed, failed) = (count(ItemOutcome::Done), count(ItemOutcome::Failed));
+    let told = if cx.dry_run { "Dry run:" } else { "Have" };
+    let text = format!("{told} {done} {changed} of {} cards.", items.len());
+    let whole = u64::try_from(items.len()).unwrap_or(u64::MAX);
+    let fine = u64::try_from(items.len() - failed).unwrap_or(u64::MAX);
+    let evidence = stored("the changed cards").complete(fine, whole);
+    let undo = change.undo();
+    Ok(with_next(Reply::new(Output { items, changed, change }, text, evidence), undo))
+}
