@@ -208,7 +208,7 @@ fn failed(problem: Problem) -> Failure {
     Failure::work(problem.to_string())
 }
 
-/// A line on standard error that is written over itself.
+/// A line on standard error that is written over itself, where a person sees it.
 struct Bar {
     shown: bool,
 }
@@ -216,7 +216,7 @@ struct Bar {
 impl Bar {
     fn show(&mut self, done: usize, all: usize) -> Result<(), Problem> {
         if self.shown {
-            let _ = write!(io::stderr(), "\r{done} of {all}");
+            let _ = write!(io::stderr(), "\r{}", bar(done, all));
         }
         Ok(())
     }
@@ -225,5 +225,38 @@ impl Bar {
         if self.shown {
             let _ = write!(io::stderr(), "\r\x1b[K");
         }
+    }
+}
+
+/// `[####······]  40 %  4,000 of 10,000 rows`, as wide at its beginning as at its end.
+fn bar(done: usize, all: usize) -> String {
+    const WIDTH: usize = 30;
+    let done = done.min(all);
+    let full = (done * WIDTH).checked_div(all).unwrap_or(WIDTH);
+    let percent = (done * 100).checked_div(all).unwrap_or(100);
+    let (there, left) = ("#".repeat(full), "\u{b7}".repeat(WIDTH - full));
+    let width = all.to_string().len();
+    format!("[{there}{left}] {percent:3} %  {done:>width$} of {all} rows")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_fills_and_keeps_its_width() {
+        let bars = [(0, 1000), (400, 1000), (1000, 1000), (2000, 1000), (0, 0)]
+            .map(|(done, all)| bar(done, all));
+        assert!(bars[0].contains("  0 %") && !bars[0].contains('#'), "{}", bars[0]);
+        assert!(
+            bars[1].starts_with("[############\u{b7}") && bars[1].contains(" 40 %"),
+            "{}",
+            bars[1]
+        );
+        assert!(bars[2].contains("100 %") && !bars[2].contains('\u{b7}'), "{}", bars[2]);
+        assert_eq!(bars[3], bars[2], "more than all is all");
+        assert!(bars[4].contains("100 %"), "nothing to do is done");
+        let widths: Vec<usize> = bars[..3].iter().map(|bar| bar.chars().count()).collect();
+        assert!(widths.iter().all(|width| *width == widths[0]), "{bars:?}");
     }
 }

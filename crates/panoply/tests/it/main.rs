@@ -17,6 +17,7 @@ mod documents;
 mod http;
 mod issuer;
 mod look;
+mod noema;
 mod place;
 mod rmf;
 mod setup;
