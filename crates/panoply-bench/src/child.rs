@@ -144,11 +144,21 @@ async fn count_calls(around: Around, tool: &str, calls: u64) -> Outcome {
 
 /// One call through the pipeline, as a transport makes it.
 pub(crate) async fn call(kernel: &Arc<Kernel>, tool: &str, input: &Value) -> Outcome {
+    answer(kernel, tool, input).await.map(|_| ())
+}
+
+/// The same, with the `data` of a reply in the unified envelope.
+pub(crate) async fn data(kernel: &Arc<Kernel>, tool: &str, input: &Value) -> Outcome<Value> {
+    let reply = answer(kernel, tool, input).await?;
+    reply.get("data").cloned().ok_or_else(|| "a reply without data".into())
+}
+
+async fn answer(kernel: &Arc<Kernel>, tool: &str, input: &Value) -> Outcome<Value> {
     let trace = TraceId::new(uuid::Uuid::new_v4());
     let cx = CallContext::local(Arc::clone(kernel.clock()), trace);
     let request = Request { tool, input: input.clone(), scope: &Scope::All };
     match pipeline::call(kernel, request, cx).await {
-        Envelope::Result { is_error: false, .. } => Ok(()),
+        Envelope::Result { is_error: false, structured, .. } => Ok(structured.unwrap_or_default()),
         Envelope::Result { text, .. } => Err(text.into()),
         Envelope::Refusal { message, .. } => Err(message.into()),
     }

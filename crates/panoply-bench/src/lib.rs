@@ -1,7 +1,7 @@
 //! Measures what Panoply adds to a call, beside a bare rmcp server in the same run.
 //!
 //! `cargo build --release -p panoply -p panoply-bench`, then
-//! `target/release/panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest|all`.
+//! `target/release/panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest|noema|all`.
 //!
 //! Two binaries: `panoply-bench` has Panoply's allocator, `bare-rmcp` the system's, as a server
 //! has that somebody writes with rmcp today.
@@ -16,6 +16,7 @@ mod child;
 mod echo;
 mod http_client;
 mod instructions;
+mod noema;
 mod pipeline;
 mod portfolio;
 mod report;
@@ -29,8 +30,7 @@ use std::process::ExitCode;
 /// What can go wrong here is for a person to read, once.
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-const USAGE: &str =
-    "usage: panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest [EVENTS]|all";
+const USAGE: &str = "usage: panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest [EVENTS]|noema [FOLDER]|all";
 
 /// Runs what the command line asks for.
 pub fn main() -> ExitCode {
@@ -54,6 +54,8 @@ fn run(words: &[&str]) -> Outcome {
         ["rmf"] => rmf::run(),
         ["cgt"] => cgt::run(),
         ["backtest", words @ ..] => backtest::run(words),
+        ["noema"] => noema::run(None),
+        ["noema", folder] => noema::run(Some(folder)),
         ["all"] | [] => {
             pipeline::run()?;
             transport::run()?;
@@ -61,6 +63,7 @@ fn run(words: &[&str]) -> Outcome {
             rmf::run()?;
             cgt::run()?;
             backtest::run(&[])?;
+            noema::run(None)?;
             instructions::run()
         }
         ["child", work @ ..] => child::run(work),
