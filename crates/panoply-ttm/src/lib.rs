@@ -12,6 +12,8 @@ pub mod names;
 pub mod papers;
 pub mod safety;
 pub mod search;
+#[cfg(feature = "tools")]
+pub mod store;
 pub mod text;
 #[cfg(feature = "tools")]
 pub mod tools;

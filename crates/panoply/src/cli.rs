@@ -64,6 +64,9 @@ pub enum Command {
     /// Event logs of backtests: import, report, export, list, complete and delete runs
     #[command(subcommand)]
     Backtest(Backtest),
+    /// Thai traditional medicine: import papers, see that everything answers
+    #[command(subcommand)]
+    Ttm(Ttm),
     /// Print completions for a shell
     Completions(Completions),
 }
@@ -665,6 +668,30 @@ pub enum BacktestFormat {
     BacktestingPy,
     /// StockSharp: debug JSONL
     Stocksharp,
+}
+
+/// `panoply ttm`.
+#[derive(Debug, Subcommand)]
+pub enum Ttm {
+    /// Take papers in: PubMed XML or MEDLINE (.nbib), gzipped or not, with their abstracts
+    ImportPapers(TtmImportPapers),
+    /// See that graph, search and safety answer as they should
+    Doctor {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// `panoply ttm import-papers`.
+#[derive(Debug, Args)]
+pub struct TtmImportPapers {
+    /// Files as PubMed gives them out
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `panoply completions`.

@@ -169,7 +169,10 @@ pub(crate) fn backtest_store(
 
 fn ttm(config: &PackConfig) -> Result<Pack, Failure> {
     no_settings("ttm", config)?;
-    Ok(panoply_ttm::tools::pack(Arc::new(panoply_ttm::papers::NoPapers)))
+    Ok(panoply_ttm::tools::pack(match config.file("ttm.db") {
+        Some(file) => Arc::new(panoply_ttm::store::SqliteShelf::at(file)),
+        None => Arc::new(panoply_ttm::papers::NoPapers),
+    }))
 }
 
 fn bad_settings(pack: &str, error: &dyn std::error::Error) -> Failure {

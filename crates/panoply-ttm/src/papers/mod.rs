@@ -1,5 +1,9 @@
 //! Papers that a user brings along, beside those that ship with the program.
 
+pub mod import;
+mod medline;
+mod pubmed_xml;
+
 use std::fmt::Debug;
 
 /// A paper as PubMed describes it.

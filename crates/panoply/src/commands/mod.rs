@@ -20,6 +20,7 @@ pub(crate) mod rmf;
 mod setup;
 pub(crate) mod stdio;
 mod tools;
+mod ttm;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -59,6 +60,7 @@ pub fn run(command: Command, session: &Session) -> Result<ExitCode, Failure> {
         Command::Rmf(rmf) => rmf::run(&rmf, session),
         Command::Noema(noema) => noema::run(&noema, session),
         Command::Backtest(backtest) => backtest::run(&backtest, session),
+        Command::Ttm(ttm) => ttm::run(&ttm, session),
         Command::Completions(completions) => completions::run(&completions),
     }
 }

@@ -1,0 +1,239 @@
+//! Where a user's papers are kept: a SQLite file in the program's home.
+//!
+//! Nothing is made before the first import: a server that finds no file has no papers, and sees
+//! them as soon as another process imports some.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use panoply_store::migrate::{self, Migration};
+use panoply_store::sqlite::Durability;
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use crate::papers::{PaperShelf, Record, ShelfError};
+
+/// Never edited once released: a change is a new step.
+const STEPS: &[Migration] = &[Migration { name: "papers", sql: include_str!("schema.sql") }];
+
+/// Papers in a file.
+#[derive(Debug)]
+pub struct SqliteShelf {
+    file: PathBuf,
+    connection: Mutex<Option<Connection>>,
+}
+
+/// What an import did.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Imported {
+    /// Papers that are new.
+    pub added: usize,
+    /// Papers that were there and are different now.
+    pub changed: usize,
+    /// Papers that were there already.
+    pub unchanged: usize,
+}
+
+impl SqliteShelf {
+    /// Papers in this file, which need not be there yet.
+    pub const fn at(file: PathBuf) -> Self {
+        Self { file, connection: Mutex::new(None) }
+    }
+
+    fn open(&self) -> Result<MutexGuard<'_, Option<Connection>>, ShelfError> {
+        let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        if connection.is_none() && self.file.exists() {
+            *connection = Some(self.connect()?);
+        }
+        Ok(connection)
+    }
+
+    fn connect(&self) -> Result<Connection, ShelfError> {
+        migrate::open(&self.file, Durability::Full, STEPS)
+            .map_err(|error| ShelfError(Box::new(error)))
+    }
+
+    /// Keeps what `fill` hands over, all or nothing.
+    pub fn import<E>(
+        &self,
+        fill: impl FnOnce(&mut dyn FnMut(Record) -> Result<(), ShelfError>) -> Result<(), E>,
+    ) -> Result<Imported, E>
+    where
+        E: From<ShelfError>,
+    {
+        let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        if connection.is_none() {
+            *connection = Some(self.connect()?);
+        }
+        let Some(connection) = connection.as_mut() else {
+            return Err(broken(rusqlite::Error::InvalidQuery).into());
+        };
+        let transaction = connection.transaction().map_err(broken)?;
+        let mut imported = Imported::default();
+        fill(&mut |record| {
+            let known = find(&transaction, &record.pmid)?;
+            match known {
+                Some(known) if known == record => imported.unchanged += 1,
+                Some(_) => imported.changed += 1,
+                None => imported.added += 1,
+            }
+            put(&transaction, &record)
+        })?;
+        if imported.added + imported.changed > 0 {
+            transaction.execute("UPDATE shelf SET version = version + 1", []).map_err(broken)?;
+        }
+        transaction.commit().map_err(broken)?;
+        Ok(imported)
+    }
+}
+
+impl PaperShelf for SqliteShelf {
+    fn paper(&self, pmid: &str) -> Result<Option<Record>, ShelfError> {
+        match self.open()?.as_ref() {
+            Some(connection) => find(connection, pmid),
+            None => Ok(None),
+        }
+    }
+
+    fn papers(&self) -> Result<Vec<Record>, ShelfError> {
+        let connection = self.open()?;
+        let Some(connection) = connection.as_ref() else { return Ok(Vec::new()) };
+        let mut statement = connection
+            .prepare_cached("SELECT * FROM paper ORDER BY CAST(pmid AS INTEGER)")
+            .map_err(broken)?;
+        let rows = statement.query_map([], record).map_err(broken)?;
+        rows.collect::<Result<_, _>>().map_err(broken)
+    }
+
+    fn version(&self) -> u64 {
+        let Ok(connection) = self.open() else { return 0 };
+        let read = |connection: &Connection| {
+            let mut statement = connection.prepare_cached("SELECT version FROM shelf")?;
+            statement.query_row([], |row| row.get::<_, i64>(0))
+        };
+        let version = connection.as_ref().and_then(|connection| read(connection).ok());
+        version.and_then(|version| u64::try_from(version).ok()).unwrap_or(0)
+    }
+}
+
+fn find(connection: &Connection, pmid: &str) -> Result<Option<Record>, ShelfError> {
+    let mut statement =
+        connection.prepare_cached("SELECT * FROM paper WHERE pmid = ?1").map_err(broken)?;
+    statement.query_row([pmid], record).optional().map_err(broken)
+}
+
+fn put(connection: &Connection, record: &Record) -> Result<(), ShelfError> {
+    let mut statement = connection
+        .prepare_cached(
+            "INSERT INTO paper (pmid, title, abstract, authors, journal, year, mesh, publication_types, doi, languages)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+             ON CONFLICT (pmid) DO UPDATE SET
+               title = excluded.title, abstract = excluded.abstract, authors = excluded.authors,
+               journal = excluded.journal, year = excluded.year, mesh = excluded.mesh,
+               publication_types = excluded.publication_types, doi = excluded.doi,
+               languages = excluded.languages",
+        )
+        .map_err(broken)?;
+    statement
+        .execute(params![
+            record.pmid,
+            record.title,
+            record.abstract_text,
+            listed(&record.authors),
+            record.journal,
+            record.year,
+            listed(&record.mesh),
+            listed(&record.publication_types),
+            record.doi,
+            listed(&record.languages),
+        ])
+        .map_err(broken)?;
+    Ok(())
+}
+
+fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
+    let list = |name: &str| -> rusqlite::Result<Vec<String>> {
+        let text: String = row.get(name)?;
+        Ok(serde_json::from_str(&text).unwrap_or_default())
+    };
+    Ok(Record {
+        pmid: row.get("pmid")?,
+        title: row.get("title")?,
+        abstract_text: row.get("abstract")?,
+        authors: list("authors")?,
+        journal: row.get("journal")?,
+        year: row.get("year")?,
+        mesh: list("mesh")?,
+        publication_types: list("publication_types")?,
+        doi: row.get("doi")?,
+        languages: list("languages")?,
+    })
+}
+
+fn listed(list: &[String]) -> String {
+    serde_json::to_string(list).unwrap_or_else(|_| "[]".to_owned())
+}
+
+fn broken(error: rusqlite::Error) -> ShelfError {
+    ShelfError(Box::new(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(pmid: &str, title: &str) -> Record {
+        Record {
+            pmid: pmid.to_owned(),
+            title: title.to_owned(),
+            authors: vec!["สมชาย ใจดี".to_owned()],
+            year: Some(2020),
+            ..Record::default()
+        }
+    }
+
+    fn import(shelf: &SqliteShelf, records: Vec<Record>) -> Result<Imported, ShelfError> {
+        shelf.import(|take| records.into_iter().try_for_each(take))
+    }
+
+    #[test]
+    fn papers_come_back_as_they_went_in_and_a_second_import_changes_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let shelf = SqliteShelf::at(folder.path().join("ttm.db"));
+        assert_eq!(shelf.papers().unwrap(), []);
+        assert!(!folder.path().join("ttm.db").exists(), "looking makes no file");
+        let records = vec![record("10", "Ten"), record("9", "Nine")];
+        let done = import(&shelf, records.clone()).unwrap();
+        assert_eq!(done, Imported { added: 2, ..Imported::default() });
+        assert_eq!(shelf.papers().unwrap(), [records[1].clone(), records[0].clone()]);
+        let version = shelf.version();
+        let done = import(&shelf, records).unwrap();
+        assert_eq!(done, Imported { unchanged: 2, ..Imported::default() });
+        assert_eq!(shelf.version(), version);
+        let done = import(&shelf, vec![record("9", "Nine, corrected")]).unwrap();
+        assert_eq!(done, Imported { changed: 1, ..Imported::default() });
+        assert_ne!(shelf.version(), version);
+        assert_eq!(shelf.paper("9").unwrap().unwrap().title, "Nine, corrected");
+    }
+
+    #[test]
+    fn an_import_that_fails_leaves_nothing_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let shelf = SqliteShelf::at(folder.path().join("ttm.db"));
+        let failed: Result<Imported, ShelfError> = shelf.import(|take| {
+            take(record("1", "One"))?;
+            Err(ShelfError("the file ended".into()))
+        });
+        assert!(failed.is_err());
+        assert_eq!(shelf.papers().unwrap(), []);
+    }
+
+    #[test]
+    fn another_process_sees_what_was_imported() {
+        let folder = tempfile::tempdir().unwrap();
+        let server = SqliteShelf::at(folder.path().join("ttm.db"));
+        assert_eq!(server.version(), 0);
+        import(&SqliteShelf::at(folder.path().join("ttm.db")), vec![record("1", "One")]).unwrap();
+        assert_ne!(server.version(), 0);
+        assert_eq!(server.paper("1").unwrap().unwrap().title, "One");
+    }
+}

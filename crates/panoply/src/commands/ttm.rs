@@ -1,0 +1,174 @@
+//! `panoply ttm`: takes papers in, and sees that the pack answers as it should.
+
+use std::fs::File;
+use std::process::ExitCode;
+
+use panoply_contract::dialect::Envelope;
+use panoply_ttm::papers::import::{self, ImportError, Refused};
+use panoply_ttm::papers::{PaperShelf as _, ShelfError};
+use panoply_ttm::store::{Imported, SqliteShelf};
+use serde_json::{Value, json};
+
+use super::{Session, call};
+use crate::cli::{Ttm, TtmImportPapers};
+use crate::failure::Failure;
+use crate::out::{BAD, GOOD, Out, WARN, say};
+
+/// Runs it. Status 1 when something does not answer as it should.
+pub(super) fn run(command: &Ttm, session: &Session) -> Result<ExitCode, Failure> {
+    match command {
+        Ttm::ImportPapers(arguments) => import_papers(arguments, session),
+        Ttm::Doctor { json } => doctor(*json, session),
+    }
+}
+
+fn import_papers(arguments: &TtmImportPapers, session: &Session) -> Result<ExitCode, Failure> {
+    let shelf = shelf(session)?;
+    let mut out = Out::new();
+    let mut told = Vec::new();
+    for file in &arguments.files {
+        let name = file.display();
+        let opened = File::open(file)
+            .map_err(|error| Failure::work(format!("`{name}` cannot be read: {error}")))?;
+        let (imported, refused) = take(&shelf, opened).map_err(|error| {
+            Failure::work(format!("`{name}`: {error}; nothing of it was imported")).hint(
+                "save the records in PubMed as `PubMed` (.nbib or .txt), or fetch them as XML",
+            )
+        })?;
+        for one in refused.iter().filter(|_| !arguments.json) {
+            let Refused { place, pmid, why } = one;
+            say(format_args!("{WARN}left out{WARN:#} record {place} (PMID `{pmid}`): {why}"));
+        }
+        let Imported { added, changed, unchanged } = imported;
+        if arguments.json {
+            told.push(json!({
+                "file": name.to_string(), "added": added, "changed": changed,
+                "unchanged": unchanged, "refused": refused.len(),
+            }));
+        } else {
+            out.line(format_args!(
+                "{name}: {added} papers new, {changed} brought up to date, {unchanged} as they were, {} left out",
+                refused.len()
+            ))?;
+        }
+    }
+    if arguments.json {
+        out.json(&told)?;
+    }
+    out.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Either error, as the shelf wants it.
+#[derive(Debug)]
+enum NotImported {
+    File(ImportError),
+    Shelf(ShelfError),
+}
+
+impl From<ShelfError> for NotImported {
+    fn from(error: ShelfError) -> Self {
+        Self::Shelf(error)
+    }
+}
+
+impl std::fmt::Display for NotImported {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::File(error) => error.fmt(f),
+            Self::Shelf(error) => error.fmt(f),
+        }
+    }
+}
+
+/// All records of a file, or none when it breaks off.
+fn take(shelf: &SqliteShelf, file: File) -> Result<(Imported, Vec<Refused>), NotImported> {
+    let mut refused = Vec::new();
+    let imported = shelf.import(|keep| {
+        let read = import::read(file, &mut |record| {
+            keep(record).map_err(|error| ImportError::Sink(error.to_string()))
+        });
+        refused = read.map_err(NotImported::File)?;
+        Ok::<(), NotImported>(())
+    })?;
+    Ok((imported, refused))
+}
+
+fn shelf(session: &Session) -> Result<SqliteShelf, Failure> {
+    let folder = session.home().folder.ok_or_else(|| {
+        Failure::work("this system does not say where a user's data go").hint("set PANOPLY_HOME")
+    })?;
+    Ok(SqliteShelf::at(panoply_store::Home::at(folder).pack("ttm")))
+}
+
+/// One thing that must work.
+struct Check {
+    shows: &'static str,
+    tool: &'static str,
+    input: Value,
+    /// The list in the reply, and how many it must have at least.
+    needs: (&'static str, usize),
+}
+
+/// What must work before anybody relies on the pack.
+fn checks() -> [Check; 3] {
+    [
+        Check {
+            shows: "the graph is walked",
+            tool: "query_kg",
+            input: json!({"start": {"type": "herb", "id": "ฟ้าทะลายโจร"}, "pattern": "herb->indication"}),
+            needs: ("/paths", 3),
+        },
+        Check {
+            shows: "safety is looked up",
+            tool: "find_contraindications",
+            input: json!({"herb_ids": ["H:turmeric"], "drugs": ["warfarin"]}),
+            needs: ("/results", 3),
+        },
+        Check {
+            shows: "search finds a herb and what is around it",
+            tool: "hybrid_search",
+            input: json!({"query": "ฟ้าทะลายโจร", "lang": "th", "top_k": 10}),
+            needs: ("/hits", 5),
+        },
+    ]
+}
+
+fn doctor(as_json: bool, session: &Session) -> Result<ExitCode, Failure> {
+    let mut lines = Vec::new();
+    for check in checks() {
+        let (pointer, needed) = check.needs;
+        let envelope = call::answer(session, check.tool, check.input)?;
+        let (found, audited) = match &envelope {
+            Envelope::Result { structured: Some(reply), is_error: false, .. } => {
+                let list = reply.pointer(pointer).and_then(Value::as_array);
+                (list.map_or(0, Vec::len), reply.pointer("/audit/out_hash").is_some())
+            }
+            Envelope::Result { .. } | Envelope::Refusal { .. } => (0, false),
+        };
+        lines.push((check.shows, check.tool, found, needed, found >= needed && audited));
+    }
+    let papers = shelf(session)?.papers().map_err(|error| Failure::work(error.to_string()))?.len();
+    let well = lines.iter().all(|line| line.4);
+    let mut out = Out::new();
+    if as_json {
+        let checks: Vec<Value> = lines
+            .iter()
+            .map(|(shows, tool, found, needed, ok)| {
+                json!({"shows": shows, "tool": tool, "found": found, "needed": needed, "ok": ok})
+            })
+            .collect();
+        let status = if well { "ok" } else { "error" };
+        out.json(&json!({"status": status, "checks": checks, "importedPapers": papers}))?;
+    } else {
+        for (shows, tool, found, needed, ok) in &lines {
+            let (style, word) = if *ok { (GOOD, "ok") } else { (BAD, "no") };
+            out.line(format_args!(
+                "{style}{word}{style:#}  {shows}: `{tool}` gave {found}, at least {needed} expected"
+            ))?;
+        }
+        out.line(format_args!("    {papers} papers of your own"))?;
+    }
+    out.finish()?;
+    Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
