@@ -92,6 +92,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "futures",
             "jiff",
             "mimalloc",
+            "panoply-api",
             "panoply-contract",
             "panoply-mcp",
             "panoply-store",
@@ -106,6 +107,27 @@ const TABLE: &[(&str, &[&str])] = &[
             "uuid",
         ],
     ),
+    // GraphQL and gRPC, as routes for the server that panoply-mcp runs.
+    (
+        "panoply-api",
+        &[
+            "async-graphql",
+            "axum",
+            "http",
+            "panoply-contract",
+            "prost",
+            "prost-types",
+            "protox",
+            "serde",
+            "serde_json",
+            "tonic",
+            "tonic-health",
+            "tonic-prost",
+            "tonic-prost-build",
+            "tonic-reflection",
+            "uuid",
+        ],
+    ),
     ("panoply-testkit", &["serde", "serde_json"]),
 ];
 
@@ -114,8 +136,9 @@ const BENCH: &str = "panoply-bench";
 /// What a pack may use of the house.
 const FOR_PACKS: [&str; 2] = ["panoply-contract", "panoply-store"];
 /// What a pack must leave to the house.
-const NOT_FOR_PACKS: [&str; 11] = [
+const NOT_FOR_PACKS: [&str; 13] = [
     "anstream",
+    "async-graphql",
     "axum",
     "clap",
     "hyper",
@@ -123,6 +146,7 @@ const NOT_FOR_PACKS: [&str; 11] = [
     "jsonwebtoken",
     "metrics",
     "rmcp",
+    "tonic",
     "tower",
     "tower-http",
     "tracing-subscriber",

@@ -134,6 +134,11 @@ fn options(
     options.allowed_hosts.clone_from(&config.allowed_hosts);
     options.allowed_origins.clone_from(&config.allowed_origins);
     options.ready = Arc::new(move || audit.ready().map_err(|error| error.message));
+    let packs = kernel.registry().packs();
+    if packs.iter().any(|pack| pack.info.name == panoply_api::PACK) {
+        let page = config.listen.ip().is_loopback();
+        options.protected = panoply_api::router(kernel, panoply_api::Options { page });
+    }
     options.metrics = Arc::new(move || observe::metrics::render(&measured));
     if let Some(desk) = desk(config, house, stop)? {
         options.protected = over_http::router(desk);

@@ -1,0 +1,261 @@
+//! The contract's shapes as GraphQL types. Members that a type does not name are in `json`.
+
+use async_graphql::{InputObject, Json, SimpleObject};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Hashes of what went in and came out.
+#[derive(Debug, Default, Deserialize, SimpleObject)]
+#[serde(default)]
+pub(super) struct Audit {
+    /// SHA-256 of the canonical JSON of the input.
+    pub(super) in_hash: String,
+    /// SHA-256 of the canonical JSON of the document.
+    pub(super) out_hash: String,
+    /// From request to reply.
+    pub(super) latency_ms: u64,
+    /// The first eight bytes of `inHash`, as sixteen hexadecimal digits: GraphQL has no integer
+    /// that holds them.
+    #[serde(skip)]
+    pub(super) seed_hex: String,
+    /// `ok` or `error`.
+    pub(super) status: String,
+}
+
+impl Audit {
+    pub(super) fn of(value: &Value) -> Self {
+        let mut audit = Self::deserialize(value).unwrap_or_default();
+        audit.seed_hex = audit.in_hash.chars().take(16).collect();
+        audit
+    }
+}
+
+/// A text in both languages.
+#[derive(Debug, Default, Deserialize, SimpleObject)]
+#[serde(default)]
+pub(super) struct Names {
+    /// In Thai.
+    pub(super) th: String,
+    /// In English.
+    pub(super) en: String,
+}
+
+/// Something with an id and a name.
+#[derive(Debug, Default, Deserialize, SimpleObject)]
+#[serde(default)]
+pub(super) struct Named {
+    /// Its id.
+    pub(super) id: String,
+    /// Its name.
+    pub(super) name: String,
+}
+
+/// What something is used for.
+#[derive(Debug, Default, Deserialize, SimpleObject)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Indication {
+    /// The ICD-10 code.
+    pub(super) icd_code: String,
+    /// What it is called.
+    pub(super) description: String,
+}
+
+/// A herb.
+#[derive(Debug, Default, Deserialize, SimpleObject)]
+#[serde(default)]
+pub(super) struct Herb {
+    /// Such as `H:turmeric`.
+    pub(super) id: String,
+    /// Its names.
+    pub(super) names: Names,
+    /// The parts that are used.
+    pub(super) parts: Vec<String>,
+    /// What it holds.
+    pub(super) constituents: Vec<Named>,
+    /// What it is used for.
+    pub(super) indications: Vec<Indication>,
+    /// Who says so.
+    pub(super) sources: Vec<String>,
+    /// That this is no medical advice.
+    pub(super) notice: Names,
+    /// Hashes.
+    #[serde(skip)]
+    pub(super) audit: Audit,
+    /// The whole document.
+    #[serde(skip)]
+    pub(super) json: Json<Value>,
+}
+
+/// A medicine of the National List.
+#[derive(Debug, Default, Deserialize, SimpleObject)]
+#[serde(default)]
+pub(super) struct Formulation {
+    /// Such as `F:nlem-25`.
+    pub(super) id: String,
+    /// Its names.
+    pub(super) names: Names,
+    /// The herbs in it.
+    pub(super) herbs: Vec<Named>,
+    /// What it is used for.
+    pub(super) indications: Vec<Indication>,
+    /// Who says so.
+    pub(super) sources: Vec<String>,
+    /// That this is no medical advice.
+    pub(super) notice: Names,
+    /// Hashes.
+    #[serde(skip)]
+    pub(super) audit: Audit,
+    /// The whole document.
+    #[serde(skip)]
+    pub(super) json: Json<Value>,
+}
+
+/// A paper in PubMed.
+#[derive(Debug, Default, Deserialize, SimpleObject)]
+#[serde(default)]
+pub(super) struct Paper {
+    /// Its number.
+    pub(super) pmid: String,
+    /// Its title.
+    pub(super) title: String,
+    /// Its abstract; empty where it is not held.
+    #[serde(rename = "abstract")]
+    #[graphql(name = "abstract")]
+    pub(super) abstract_text: String,
+    /// Who wrote it.
+    pub(super) authors: Vec<String>,
+    /// Where.
+    pub(super) journal: String,
+    /// When, where known.
+    pub(super) year: Option<i32>,
+    /// Where to read on.
+    pub(super) links: Vec<String>,
+    /// Hashes.
+    #[serde(skip)]
+    pub(super) audit: Audit,
+    /// The whole document.
+    #[serde(skip)]
+    pub(super) json: Json<Value>,
+}
+
+/// A thing to start from.
+#[derive(Debug, InputObject)]
+pub(super) struct Start {
+    /// Such as `herb`.
+    #[graphql(name = "type")]
+    pub(super) kind: String,
+    /// Its id or name.
+    pub(super) id: String,
+}
+
+/// A node of a path.
+#[derive(Debug, Default, Deserialize, SimpleObject)]
+#[serde(default)]
+pub(super) struct PathNode {
+    /// Its id.
+    pub(super) id: String,
+    /// Such as `herb`.
+    #[serde(rename = "type")]
+    #[graphql(name = "type")]
+    pub(super) kind: String,
+    /// Its name.
+    pub(super) label: String,
+    /// How the path gets here, and who says so.
+    pub(super) edge: Option<Json<Value>>,
+}
+
+/// Paths, best first.
+#[derive(Debug, Default, Deserialize, SimpleObject)]
+#[serde(default)]
+pub(super) struct Paths {
+    /// The paths.
+    pub(super) paths: Vec<Vec<PathNode>>,
+    /// The score of each.
+    pub(super) scores: Vec<f64>,
+    /// What the start may mean, when it fits several things.
+    pub(super) candidates: Vec<PathNode>,
+    /// Whether there are more.
+    pub(super) more: bool,
+    /// That this is no medical advice.
+    pub(super) notice: Names,
+    /// Hashes.
+    #[serde(skip)]
+    pub(super) audit: Audit,
+    /// The whole document.
+    #[serde(skip)]
+    pub(super) json: Json<Value>,
+}
+
+/// One thing to be careful about.
+#[derive(Debug, Default, Deserialize, SimpleObject)]
+#[serde(default)]
+pub(super) struct Contraindication {
+    /// The herb or formulation.
+    pub(super) entity_id: String,
+    /// Which of the two it is.
+    #[serde(rename = "type")]
+    #[graphql(name = "type")]
+    pub(super) kind: String,
+    /// What to be careful about.
+    pub(super) contraindication: String,
+    /// Who says so.
+    pub(super) evidence: String,
+    /// `low`, `moderate` or `high`.
+    pub(super) strength: String,
+    /// Whether a source that was checked says so.
+    pub(super) verified: bool,
+    /// The ingredients that bring it.
+    pub(super) via: Vec<String>,
+}
+
+/// What is known against it.
+#[derive(Debug, Default, Deserialize, SimpleObject)]
+#[serde(default)]
+pub(super) struct Contraindications {
+    /// What is known.
+    pub(super) results: Vec<Contraindication>,
+    /// How much is known at all.
+    pub(super) coverage: Json<Value>,
+    /// That this is no medical advice.
+    pub(super) notice: Names,
+    /// Hashes.
+    #[serde(skip)]
+    pub(super) audit: Audit,
+    /// The whole document.
+    #[serde(skip)]
+    pub(super) json: Json<Value>,
+}
+
+/// One hit of a search.
+#[derive(Debug, Default, Deserialize, SimpleObject)]
+#[serde(default)]
+pub(super) struct Hit {
+    /// Its id.
+    pub(super) id: String,
+    /// Such as `herb`.
+    #[serde(rename = "type")]
+    #[graphql(name = "type")]
+    pub(super) kind: String,
+    /// Its title.
+    pub(super) title: String,
+    /// Why it was found.
+    pub(super) snippet: String,
+    /// From 0 to 1.
+    pub(super) score: f64,
+    /// Where it comes from.
+    pub(super) source: String,
+}
+
+/// What a search found.
+#[derive(Debug, Default, Deserialize, SimpleObject)]
+#[serde(default)]
+pub(super) struct Hits {
+    /// The hits, best first.
+    pub(super) hits: Vec<Hit>,
+    /// Hashes.
+    #[serde(skip)]
+    pub(super) audit: Audit,
+    /// The whole document.
+    #[serde(skip)]
+    pub(super) json: Json<Value>,
+}

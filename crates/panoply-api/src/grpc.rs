@@ -1,0 +1,325 @@
+//! gRPC: the services of `proto/ttm/core/v1/ttm.proto`, with reflection and health.
+
+use std::sync::Arc;
+
+use axum::Router;
+use panoply_contract::kernel::Kernel;
+use prost_types::value::Kind;
+use prost_types::{ListValue, Struct, Value as ProtoValue};
+use serde_json::{Map, Value, json};
+use tonic::{Code, Request, Response, Status};
+
+use self::proto::find_contraindications_reply::Result as Found;
+use self::proto::hybrid_search_reply::Hit;
+use self::proto::kg_service_server::{KgService, KgServiceServer};
+use self::proto::query_paths_reply::Path;
+use self::proto::search_service_server::{SearchService, SearchServiceServer};
+use self::proto::{
+    Audit, FindContraindicationsReply, FindContraindicationsRequest, Formulation, GetRequest, Herb,
+    HybridSearchReply, HybridSearchRequest, Indication, Named, Names, Node, Paper, QueryPathsReply,
+    QueryPathsRequest,
+};
+use crate::calls::{Answer, Asker, Failure};
+
+/// What the `.proto` file says.
+#[expect(clippy::all, reason = "generated")]
+pub mod proto {
+    tonic::include_proto!("ttm.core.v1");
+}
+
+/// The description of the services, for reflection.
+const DESCRIBED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ttm.fds"));
+/// The largest request, in bytes.
+pub const LARGEST_REQUEST: usize = 64 * 1024;
+/// The largest reply, in bytes.
+const LARGEST_REPLY: usize = 1024 * 1024;
+
+/// The routes of the services.
+pub(crate) fn routes(kernel: &Arc<Kernel>) -> Router {
+    let reads = Reads { kernel: Arc::clone(kernel) };
+    let graph = KgServiceServer::new(reads.clone())
+        .max_decoding_message_size(LARGEST_REQUEST)
+        .max_encoding_message_size(LARGEST_REPLY);
+    let search = SearchServiceServer::new(reads)
+        .max_decoding_message_size(LARGEST_REQUEST)
+        .max_encoding_message_size(LARGEST_REPLY);
+    let (_, health) = tonic_health::server::health_reporter();
+    let router = Router::new()
+        .route_service("/ttm.core.v1.KGService/{*method}", graph)
+        .route_service("/ttm.core.v1.SearchService/{*method}", search)
+        .route_service("/grpc.health.v1.Health/{*method}", health);
+    let reflection = tonic_reflection::server::Builder::configure()
+        .register_encoded_file_descriptor_set(DESCRIBED)
+        .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+        .build_v1();
+    match reflection {
+        Ok(reflection) => {
+            router.route_service("/grpc.reflection.v1.ServerReflection/{*method}", reflection)
+        }
+        // The description was made by our own build; without it the services still work.
+        Err(_) => router,
+    }
+}
+
+#[derive(Clone)]
+struct Reads {
+    kernel: Arc<Kernel>,
+}
+
+impl Reads {
+    fn asker<T>(&self, request: &Request<T>) -> Result<Asker, Status> {
+        let headers = request.metadata().clone().into_headers();
+        Asker::of(&self.kernel, &headers, request.extensions(), "grpc")
+            .map_err(|_| Status::internal("the server failed to answer"))
+    }
+
+    async fn document(&self, request: Request<GetRequest>, start: &str) -> Result<Answer, Status> {
+        let asker = self.asker(&request)?;
+        asker.document(start, &request.into_inner().id).await.map_err(refused)
+    }
+}
+
+#[tonic::async_trait]
+impl KgService for Reads {
+    async fn get_herb(&self, request: Request<GetRequest>) -> Result<Response<Herb>, Status> {
+        let answer = self.document(request, "kg://herb/").await?;
+        let document = &answer.document;
+        Ok(Response::new(Herb {
+            id: text(document, "id"),
+            names: Some(names(document)),
+            parts: texts(document, "parts"),
+            constituents: named(document, "constituents"),
+            indications: indications(document),
+            sources: texts(document, "sources"),
+            audit: Some(audit(&answer)),
+            document: object(document),
+        }))
+    }
+
+    async fn get_formulation(
+        &self,
+        request: Request<GetRequest>,
+    ) -> Result<Response<Formulation>, Status> {
+        let answer = self.document(request, "kg://formulation/").await?;
+        let document = &answer.document;
+        Ok(Response::new(Formulation {
+            id: text(document, "id"),
+            names: Some(names(document)),
+            herbs: named(document, "herbs"),
+            indications: indications(document),
+            sources: texts(document, "sources"),
+            audit: Some(audit(&answer)),
+            document: object(document),
+        }))
+    }
+
+    async fn get_paper(&self, request: Request<GetRequest>) -> Result<Response<Paper>, Status> {
+        let answer = self.document(request, "paper://pmid/").await?;
+        let document = &answer.document;
+        let year = document.get("year").and_then(Value::as_u64);
+        Ok(Response::new(Paper {
+            pmid: text(document, "pmid"),
+            title: text(document, "title"),
+            r#abstract: text(document, "abstract"),
+            authors: texts(document, "authors"),
+            journal: text(document, "journal"),
+            year: year.and_then(|year| u32::try_from(year).ok()),
+            links: texts(document, "links"),
+            audit: Some(audit(&answer)),
+            document: object(document),
+        }))
+    }
+
+    async fn query_paths(
+        &self,
+        request: Request<QueryPathsRequest>,
+    ) -> Result<Response<QueryPathsReply>, Status> {
+        let asker = self.asker(&request)?;
+        let asked = request.into_inner();
+        let mut input = Map::new();
+        if let Some(start) = asked.start {
+            input.insert("start".to_owned(), json!({"type": start.r#type, "id": start.id}));
+        }
+        insert(&mut input, "pattern", asked.pattern);
+        insert(&mut input, "filters", asked.filters.map(json_object));
+        insert(&mut input, "max_depth", asked.max_depth);
+        let answer = asker.tool("query_kg", input.into()).await.map_err(refused)?;
+        let document = &answer.document;
+        let paths = items(document, "paths")
+            .map(|path| Path { nodes: path.as_array().into_iter().flatten().map(node).collect() });
+        Ok(Response::new(QueryPathsReply {
+            paths: paths.collect(),
+            scores: items(document, "scores").filter_map(Value::as_f64).collect(),
+            audit: Some(audit(&answer)),
+            document: object(document),
+        }))
+    }
+
+    async fn find_contraindications(
+        &self,
+        request: Request<FindContraindicationsRequest>,
+    ) -> Result<Response<FindContraindicationsReply>, Status> {
+        let asker = self.asker(&request)?;
+        let asked = request.into_inner();
+        let mut input = Map::new();
+        // proto3 cannot tell an empty list from none.
+        let given = |list: Vec<String>| (!list.is_empty()).then_some(list);
+        insert(&mut input, "herb_ids", given(asked.herb_ids));
+        insert(&mut input, "formulation_ids", given(asked.formulation_ids));
+        insert(&mut input, "drugs", given(asked.drugs));
+        let answer = asker.tool("find_contraindications", input.into()).await.map_err(refused)?;
+        let document = &answer.document;
+        let results = items(document, "results").map(|one| Found {
+            entity_id: text(one, "entity_id"),
+            r#type: text(one, "type"),
+            contraindication: text(one, "contraindication"),
+            evidence: text(one, "evidence"),
+            strength: text(one, "strength"),
+            verified: one.get("verified") == Some(&Value::Bool(true)),
+            via: texts(one, "via"),
+        });
+        Ok(Response::new(FindContraindicationsReply {
+            results: results.collect(),
+            audit: Some(audit(&answer)),
+            document: object(document),
+        }))
+    }
+}
+
+#[tonic::async_trait]
+impl SearchService for Reads {
+    async fn hybrid_search(
+        &self,
+        request: Request<HybridSearchRequest>,
+    ) -> Result<Response<HybridSearchReply>, Status> {
+        let asker = self.asker(&request)?;
+        let asked = request.into_inner();
+        let mut input = Map::new();
+        insert(&mut input, "query", Some(asked.query));
+        insert(&mut input, "lang", asked.lang);
+        insert(&mut input, "filters", asked.filters.map(json_object));
+        insert(&mut input, "top_k", asked.top_k);
+        let answer = asker.tool("hybrid_search", input.into()).await.map_err(refused)?;
+        let document = &answer.document;
+        let hits = items(document, "hits").map(|hit| Hit {
+            id: text(hit, "id"),
+            r#type: text(hit, "type"),
+            title: text(hit, "title"),
+            snippet: text(hit, "snippet"),
+            score: hit.get("score").and_then(Value::as_f64).unwrap_or_default(),
+            source: text(hit, "source"),
+        });
+        Ok(Response::new(HybridSearchReply {
+            hits: hits.collect(),
+            audit: Some(audit(&answer)),
+            document: object(document),
+        }))
+    }
+}
+
+/// The contract's error goes along as JSON in `grpc-status-details-bin`.
+fn refused(failure: Failure) -> Status {
+    let code = match failure.code.as_str() {
+        "INVALID_ARG" | "INPUT_TOO_LARGE" => Code::InvalidArgument,
+        "NOT_FOUND" | "RESOURCE_NOT_FOUND" => Code::NotFound,
+        "UNKNOWN_TOOL" | "TOOL_REMOVED" => Code::Unimplemented,
+        "FORBIDDEN" | "READ_ONLY" => Code::PermissionDenied,
+        "RATE_LIMITED" => Code::ResourceExhausted,
+        "TIMEOUT" => Code::DeadlineExceeded,
+        "CANCELLED" => Code::Cancelled,
+        "INTERNAL_ERROR" => Code::Internal,
+        _ => Code::FailedPrecondition,
+    };
+    let message = format!("{}: {}", failure.code, failure.message);
+    Status::with_details(code, message, failure.body.to_string().into_bytes().into())
+}
+
+fn insert(input: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        input.insert(name.to_owned(), value.into());
+    }
+}
+
+fn text(document: &Value, name: &str) -> String {
+    document.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
+fn items<'a>(document: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
+    document.get(name).and_then(Value::as_array).into_iter().flatten()
+}
+
+fn texts(document: &Value, name: &str) -> Vec<String> {
+    items(document, name).filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+fn names(document: &Value) -> Names {
+    let names = document.get("names").cloned().unwrap_or_default();
+    Names { th: text(&names, "th"), en: text(&names, "en") }
+}
+
+fn named(document: &Value, list: &str) -> Vec<Named> {
+    items(document, list)
+        .map(|one| Named { id: text(one, "id"), name: text(one, "name") })
+        .collect()
+}
+
+fn indications(document: &Value) -> Vec<Indication> {
+    let each = items(document, "indications").map(|one| Indication {
+        icd_code: text(one, "icdCode"),
+        description: text(one, "description"),
+    });
+    each.collect()
+}
+
+fn node(value: &Value) -> Node {
+    Node { id: text(value, "id"), r#type: text(value, "type"), label: text(value, "label") }
+}
+
+fn audit(answer: &Answer) -> Audit {
+    let audit = &answer.audit;
+    let number = |name: &str| audit.get(name).and_then(Value::as_u64).unwrap_or_default();
+    Audit {
+        in_hash: text(audit, "in_hash"),
+        out_hash: text(audit, "out_hash"),
+        latency_ms: number("latency_ms"),
+        seed: number("seed"),
+        status: text(audit, "status"),
+        seed_hex: text(audit, "in_hash").chars().take(16).collect(),
+    }
+}
+
+fn object(value: &Value) -> Option<Struct> {
+    let members = value.as_object()?;
+    Some(Struct {
+        fields: members.iter().map(|(name, one)| (name.clone(), proto_value(one))).collect(),
+    })
+}
+
+fn proto_value(value: &Value) -> ProtoValue {
+    let kind = match value {
+        Value::Null => Kind::NullValue(0),
+        Value::Bool(value) => Kind::BoolValue(*value),
+        Value::Number(number) => Kind::NumberValue(number.as_f64().unwrap_or_default()),
+        Value::String(text) => Kind::StringValue(text.clone()),
+        Value::Array(items) => {
+            Kind::ListValue(ListValue { values: items.iter().map(proto_value).collect() })
+        }
+        Value::Object(_) => Kind::StructValue(object(value).unwrap_or_default()),
+    };
+    ProtoValue { kind: Some(kind) }
+}
+
+fn json_object(object: Struct) -> Value {
+    Value::Object(object.fields.into_iter().map(|(name, one)| (name, json_value(one))).collect())
+}
+
+fn json_value(value: ProtoValue) -> Value {
+    match value.kind {
+        None | Some(Kind::NullValue(_)) => Value::Null,
+        Some(Kind::BoolValue(value)) => value.into(),
+        Some(Kind::NumberValue(number)) => number.into(),
+        Some(Kind::StringValue(text)) => text.into(),
+        Some(Kind::ListValue(list)) => list.values.into_iter().map(json_value).collect(),
+        Some(Kind::StructValue(object)) => json_object(object),
+    }
+}

@@ -1,0 +1,32 @@
+//! GraphQL and gRPC: the reads of the ttm contract for programs that do not speak MCP.
+//!
+//! Both are routes for the HTTP server that is there already, so that hosts, keys, limits and
+//! permissions are the same. Every read takes the one way to a handler: tools by
+//! [`pipeline::call`](panoply_contract::pipeline::call), documents by
+//! [`Kernel::read_resource`]. A reply has the same document, and so the same `out_hash`, as over
+//! MCP.
+
+mod calls;
+pub mod graphql;
+pub mod grpc;
+
+use std::sync::Arc;
+
+use axum::Router;
+use panoply_contract::kernel::Kernel;
+
+/// The pack whose reads these are.
+pub const PACK: &str = "ttm";
+
+/// How the routes are set up.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Whether a browser that opens `/graphql` gets a page to write queries in. For loopback only.
+    pub page: bool,
+}
+
+/// `/graphql` and the gRPC services. Each request must carry its
+/// [`Caller`](panoply_contract::context::Caller) as an extension.
+pub fn router(kernel: &Arc<Kernel>, options: Options) -> Router {
+    graphql::routes(kernel, options).merge(grpc::routes(kernel))
+}

@@ -1,0 +1,304 @@
+//! The three surfaces give the same document for the same input, and keep their limits.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "helpers of tests may fail the test"
+)]
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use bytes::{BufMut, Bytes, BytesMut};
+use http::StatusCode;
+use http_body_util::BodyExt as _;
+use panoply_api::grpc::proto;
+use panoply_api::{Options, graphql, grpc, router};
+use panoply_contract::context::{CallContext, Caller};
+use panoply_contract::dialect::{AUDIT_KEY, Envelope};
+use panoply_contract::ids::TraceId;
+use panoply_contract::kernel::{Kernel, Scope, Settings};
+use panoply_contract::permission::Grants;
+use panoply_contract::testing::{FixedClock, call_as_owner, kernel_in_memory, noon};
+use panoply_ttm::papers::NoPapers;
+use prost::Message;
+use serde_json::{Value, json};
+use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
+use tower::ServiceExt as _;
+use uuid::Uuid;
+
+const FIND: &str = "/ttm.core.v1.KGService/FindContraindications";
+const GET_HERB: &str = "/ttm.core.v1.KGService/GetHerb";
+
+fn kernel() -> Arc<Kernel> {
+    let packs = vec![panoply_ttm::tools::pack(Arc::new(NoPapers))];
+    kernel_in_memory(packs, FixedClock::at(noon()), Settings::default()).unwrap()
+}
+
+/// The routes as the server has them: with the caller in each request.
+fn routes(kernel: &Arc<Kernel>, caller: Caller) -> Router {
+    let with_caller = move |mut request: Request, next: axum::middleware::Next| {
+        request.extensions_mut().insert(caller.clone());
+        next.run(request)
+    };
+    router(kernel, Options { page: true }).layer(axum::middleware::from_fn(with_caller))
+}
+
+async fn ask(router: &Router, query: &str) -> Value {
+    let body = json!({"query": query}).to_string();
+    let request = Request::post("/graphql").body(Body::from(body)).unwrap();
+    let reply = router.clone().oneshot(request).await.unwrap();
+    assert_eq!(reply.status(), StatusCode::OK);
+    serde_json::from_slice(&reply.into_body().collect().await.unwrap().to_bytes()).unwrap()
+}
+
+/// A call as gRPC frames it: a flag, four bytes of length, the message.
+async fn call<T: Message + Default>(
+    router: &Router,
+    method: &str,
+    message: &impl Message,
+) -> Result<T, (String, String)> {
+    let mut frame = BytesMut::new();
+    frame.put_u8(0);
+    frame.put_u32(u32::try_from(message.encoded_len()).unwrap());
+    message.encode(&mut frame).unwrap();
+    let request = Request::post(method)
+        .version(http::Version::HTTP_2)
+        .header("content-type", "application/grpc")
+        .header("te", "trailers")
+        .body(Body::from(frame.freeze()))
+        .unwrap();
+    let reply = router.clone().oneshot(request).await.unwrap();
+    let head = reply.headers().clone();
+    let collected = reply.into_body().collect().await.unwrap();
+    let trailers = collected.trailers().cloned().unwrap_or_default();
+    let header = |name: &str| {
+        let value = head.get(name).or_else(|| trailers.get(name));
+        value.map(|value| value.to_str().unwrap().to_owned()).unwrap_or_default()
+    };
+    let (status, told) = (header("grpc-status"), header("grpc-message"));
+    let body: Bytes = collected.to_bytes();
+    if status != "0" {
+        return Err((status, told));
+    }
+    Ok(T::decode(&body[5..]).unwrap())
+}
+
+/// Asks MCP's way: the same pipeline, and the audit inside.
+async fn audit_of(kernel: &Kernel, tool: &str, input: Value) -> Value {
+    match call_as_owner(kernel, tool, input).await {
+        Envelope::Result { structured: Some(reply), .. } => reply["audit"].clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn herbs(ids: &[&str]) -> proto::FindContraindicationsRequest {
+    let herb_ids = ids.iter().map(ToString::to_string).collect();
+    proto::FindContraindicationsRequest { herb_ids, ..Default::default() }
+}
+
+fn id(id: &str) -> proto::GetRequest {
+    proto::GetRequest { id: id.to_owned() }
+}
+
+#[tokio::test]
+async fn paths_are_the_same_by_all_three() {
+    let kernel = kernel();
+    let routes = routes(&kernel, Caller::local_owner());
+    let input = json!({
+        "start": {"type": "herb", "id": "H:turmeric"},
+        "pattern": "herb->constituent->indication",
+        "filters": {"limit": 7},
+        "max_depth": 3,
+    });
+    let audit = audit_of(&kernel, "query_kg", input).await;
+    let reply = ask(
+        &routes,
+        r#"{ queryKg(start: {type: "herb", id: "H:turmeric"}, pattern: "herb->constituent->indication", filters: {limit: 7}, maxDepth: 3)
+             { paths { id type label edge } scores audit { inHash outHash seedHex status } } }"#,
+    )
+    .await;
+    let reply = &reply["data"]["queryKg"];
+    assert_eq!(reply["audit"]["inHash"], audit["in_hash"]);
+    assert_eq!(reply["audit"]["outHash"], audit["out_hash"]);
+    assert_eq!(reply["audit"]["seedHex"], audit["seed_hex"]);
+    assert_eq!(reply["paths"][0][0]["id"], "H:turmeric");
+    assert_eq!(reply["paths"].as_array().unwrap().len(), 7);
+    let limit = prost_types::Value { kind: Some(prost_types::value::Kind::NumberValue(7.0)) };
+    let asked = proto::QueryPathsRequest {
+        start: Some(proto::query_paths_request::Start {
+            r#type: "herb".to_owned(),
+            id: "H:turmeric".to_owned(),
+        }),
+        pattern: Some("herb->constituent->indication".to_owned()),
+        filters: Some(prost_types::Struct { fields: [("limit".to_owned(), limit)].into() }),
+        max_depth: Some(3),
+    };
+    let reply: proto::QueryPathsReply =
+        call(&routes, "/ttm.core.v1.KGService/QueryPaths", &asked).await.unwrap();
+    let ours = reply.audit.unwrap();
+    assert_eq!(audit["in_hash"], ours.in_hash);
+    assert_eq!(audit["out_hash"], ours.out_hash);
+    assert_eq!(audit["seed"], ours.seed);
+    assert_eq!(reply.paths.len(), 7);
+    assert_eq!(reply.scores.len(), 7);
+    assert!(reply.document.unwrap().fields.contains_key("notice"));
+}
+
+#[tokio::test]
+async fn contraindications_are_the_same_by_all_three() {
+    let kernel = kernel();
+    let routes = routes(&kernel, Caller::local_owner());
+    let input = json!({"herb_ids": ["H:andrographis"], "drugs": ["warfarin"]});
+    let audit = audit_of(&kernel, "tool.find_contraindications", input).await;
+    let reply = ask(
+        &routes,
+        r#"{ findContraindications(herbIds: ["H:andrographis"], drugs: ["warfarin"]) { results { entityId strength evidence via } coverage audit { outHash } } }"#,
+    )
+    .await;
+    let reply = &reply["data"]["findContraindications"];
+    assert_eq!(reply["audit"]["outHash"], audit["out_hash"]);
+    let asked = proto::FindContraindicationsRequest {
+        drugs: vec!["warfarin".to_owned()],
+        ..herbs(&["H:andrographis"])
+    };
+    let ours: proto::FindContraindicationsReply = call(&routes, FIND, &asked).await.unwrap();
+    assert_eq!(audit["out_hash"], ours.audit.unwrap().out_hash);
+    assert_eq!(ours.results.len(), reply["results"].as_array().unwrap().len());
+}
+
+#[tokio::test]
+async fn documents_are_the_same_by_all_three() {
+    let kernel = kernel();
+    let routes = routes(&kernel, Caller::local_owner());
+    let mut seen = Vec::new();
+    for (uri, query, field) in [
+        (
+            "kg://herb/H:ginger",
+            r#"{ herb(id: "H:ginger") { id names { th en } audit { outHash } } }"#,
+            "herb",
+        ),
+        (
+            "kg://formulation/F:nlem-01",
+            r#"{ formulation(id: "F:nlem-01") { herbs { id } audit { outHash } } }"#,
+            "formulation",
+        ),
+        (
+            "paper://pmid/31377923",
+            r#"{ paper(pmid: "31377923") { title abstract year audit { outHash } } }"#,
+            "paper",
+        ),
+    ] {
+        let trace = TraceId::new(Uuid::from_u128(1));
+        let cx = CallContext::local(Arc::clone(kernel.clock()), trace);
+        let found = kernel.read_resource(&Scope::All, uri, &cx).await.unwrap();
+        let expected = found.meta[AUDIT_KEY]["out_hash"].clone();
+        let reply = ask(&routes, query).await;
+        assert_eq!(reply["data"][field]["audit"]["outHash"], expected, "{reply}");
+        seen.push(expected);
+    }
+    let herb: proto::Herb = call(&routes, GET_HERB, &id("H:ginger")).await.unwrap();
+    assert_eq!(seen[0], herb.audit.unwrap().out_hash);
+    assert_eq!(herb.names.unwrap().th, "ขิง");
+    let formulation: proto::Formulation =
+        call(&routes, "/ttm.core.v1.KGService/GetFormulation", &id("F:nlem-01")).await.unwrap();
+    assert_eq!(seen[1], formulation.audit.unwrap().out_hash);
+    let paper: proto::Paper =
+        call(&routes, "/ttm.core.v1.KGService/GetPaper", &id("31377923")).await.unwrap();
+    assert_eq!(seen[2], paper.audit.unwrap().out_hash);
+}
+
+#[tokio::test]
+async fn errors_are_those_of_the_contract() {
+    let kernel = kernel();
+    let routes = routes(&kernel, Caller::local_owner());
+    let reply = ask(&routes, r#"{ findContraindications(herbIds: ["H:turmric"]) { json } }"#).await;
+    let error = &reply["errors"][0];
+    assert_eq!(error["extensions"]["code"], "INVALID_ARG");
+    assert!(error["message"].as_str().unwrap().contains("H:turmeric"));
+    assert_eq!(error["extensions"]["contract"]["audit"]["status"], "error");
+    let refused = call::<proto::FindContraindicationsReply>(&routes, FIND, &herbs(&["H:turmric"]));
+    let refused = refused.await.unwrap_err();
+    assert_eq!(refused.0, "3", "INVALID_ARGUMENT: {}", refused.1);
+    let refused =
+        call::<proto::Herb>(&routes, GET_HERB, &id("H:nothing-like-it")).await.unwrap_err();
+    assert_eq!(refused.0, "5", "NOT_FOUND: {}", refused.1);
+}
+
+#[tokio::test]
+async fn who_may_not_read_gets_nothing() {
+    let kernel = kernel();
+    let stranger = Caller {
+        user_id: None,
+        partition: "stranger".to_owned(),
+        grants: Grants::from_patterns(["cards:read"]),
+    };
+    let routes = routes(&kernel, stranger);
+    let reply = ask(&routes, r#"{ findContraindications(herbIds: ["H:ginger"]) { json } }"#).await;
+    assert_eq!(reply["errors"][0]["extensions"]["code"], "FORBIDDEN");
+    let refused = call::<proto::Herb>(&routes, GET_HERB, &id("H:ginger")).await.unwrap_err();
+    assert_eq!(refused.0, "5", "who may not read is not told that there is something to read");
+    let refused = call::<proto::FindContraindicationsReply>(&routes, FIND, &herbs(&["H:ginger"]));
+    let refused = refused.await.unwrap_err();
+    assert_eq!(refused.0, "7", "PERMISSION_DENIED: {}", refused.1);
+}
+
+#[tokio::test]
+async fn queries_that_are_too_deep_too_wide_or_too_large_are_refused() {
+    let kernel = kernel();
+    let routes = routes(&kernel, Caller::local_owner());
+    let nested = |levels: usize| {
+        format!(
+            "{{ __schema {{ types {{ fields {{ type {}{{ name }}{} }} }} }} }}",
+            "{ ofType ".repeat(levels),
+            " }".repeat(levels)
+        )
+    };
+    let shallow = ask(&routes, &nested(3)).await;
+    assert!(shallow.get("errors").is_none(), "{shallow}");
+    let deep = ask(&routes, &nested(graphql::DEEPEST)).await;
+    assert!(deep["errors"][0]["message"].as_str().unwrap().contains("deep"), "{deep}");
+    let many = |reads: usize| {
+        let each = (0..reads).map(|n| format!("h{n}: herb(id: \"H:ginger\") {{ id }}"));
+        format!("{{ {} }}", each.collect::<Vec<_>>().join(" "))
+    };
+    assert!(ask(&routes, &many(3)).await.get("errors").is_none());
+    let wide = ask(&routes, &many(20)).await;
+    assert!(wide["errors"][0]["message"].as_str().unwrap().contains("complex"), "{wide}");
+    let large = json!({"query": "#".repeat(graphql::LARGEST_BODY)}).to_string();
+    let request = Request::post("/graphql").body(Body::from(large)).unwrap();
+    let reply = routes.clone().oneshot(request).await.unwrap();
+    assert_eq!(reply.status(), StatusCode::PAYLOAD_TOO_LARGE);
+    let request = Request::post("/graphql").body(Body::from("not json")).unwrap();
+    assert_eq!(routes.clone().oneshot(request).await.unwrap().status(), StatusCode::BAD_REQUEST);
+    let long = id(&"x".repeat(grpc::LARGEST_REQUEST + 1));
+    let refused = call::<proto::Herb>(&routes, GET_HERB, &long).await.unwrap_err();
+    assert_eq!(refused.0, "11", "OUT_OF_RANGE: {}", refused.1);
+}
+
+#[tokio::test]
+async fn the_page_loads_nothing_from_elsewhere_and_is_there_only_when_asked_for() {
+    let kernel = kernel();
+    let request = || Request::get("/graphql").body(Body::empty()).unwrap();
+    let reply = routes(&kernel, Caller::local_owner()).oneshot(request()).await.unwrap();
+    assert_eq!(reply.status(), StatusCode::OK);
+    let policy = reply.headers()["content-security-policy"].to_str().unwrap();
+    assert!(policy.contains("default-src 'none'"));
+    let page = reply.into_body().collect().await.unwrap().to_bytes();
+    let page = String::from_utf8_lossy(&page);
+    assert!(!page.contains("http://") && !page.contains("https://") && !page.contains("src="));
+    let without = router(&kernel, Options::default()).oneshot(request()).await.unwrap();
+    assert_eq!(without.status(), StatusCode::METHOD_NOT_ALLOWED);
+}
+
+#[tokio::test]
+async fn health_says_that_it_serves() {
+    let kernel = kernel();
+    let routes = routes(&kernel, Caller::local_owner());
+    let asked = HealthCheckRequest { service: String::new() };
+    let health: HealthCheckResponse =
+        call(&routes, "/grpc.health.v1.Health/Check", &asked).await.unwrap();
+    assert_eq!(health.status().as_str_name(), "SERVING");
+}
