@@ -219,8 +219,9 @@ async fn errors_are_those_of_the_contract() {
     assert_eq!(error["extensions"]["code"], "INVALID_ARG");
     assert!(error["message"].as_str().unwrap().contains("H:turmeric"));
     assert_eq!(error["extensions"]["contract"]["audit"]["status"], "error");
-    let refused = call::<proto::FindContraindicationsReply>(&routes, FIND, &herbs(&["H:turmric"]));
-    let refused = refused.await.unwrap_err();
+    let asked = herbs(&["H:turmric"]);
+    let refused = call::<proto::FindContraindicationsReply>(&routes, FIND, &asked).await;
+    let refused = refused.unwrap_err();
     assert_eq!(refused.0, "3", "INVALID_ARGUMENT: {}", refused.1);
     let refused =
         call::<proto::Herb>(&routes, GET_HERB, &id("H:nothing-like-it")).await.unwrap_err();
@@ -240,8 +241,9 @@ async fn who_may_not_read_gets_nothing() {
     assert_eq!(reply["errors"][0]["extensions"]["code"], "FORBIDDEN");
     let refused = call::<proto::Herb>(&routes, GET_HERB, &id("H:ginger")).await.unwrap_err();
     assert_eq!(refused.0, "5", "who may not read is not told that there is something to read");
-    let refused = call::<proto::FindContraindicationsReply>(&routes, FIND, &herbs(&["H:ginger"]));
-    let refused = refused.await.unwrap_err();
+    let asked = herbs(&["H:ginger"]);
+    let refused = call::<proto::FindContraindicationsReply>(&routes, FIND, &asked).await;
+    let refused = refused.unwrap_err();
     assert_eq!(refused.0, "7", "PERMISSION_DENIED: {}", refused.1);
 }
 

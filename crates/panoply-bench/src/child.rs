@@ -91,6 +91,7 @@ async fn serve(server: &str, transport: &str) -> Outcome {
 async fn count(what: &str, calls: u64) -> Outcome {
     let home = tempfile::tempdir()?;
     match what {
+        _ if what.starts_with("ttm-") => crate::ttm::count(what, calls).await,
         "pipeline" => count_calls(Around::BARE, echo::NAME, calls).await,
         "hit" => count_calls(Around::BARE, echo::KEPT_NAME, calls).await,
         "audited" => count_calls(Around { audit: true, log: false }, echo::NAME, calls).await,

@@ -1,7 +1,7 @@
 //! Measures what Panoply adds to a call, beside a bare rmcp server in the same run.
 //!
 //! `cargo build --release -p panoply -p panoply-bench`, then
-//! `target/release/panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest|noema|all`.
+//! `target/release/panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest|noema|ttm|all`.
 //!
 //! Two binaries: `panoply-bench` has Panoply's allocator, `bare-rmcp` the system's, as a server
 //! has that somebody writes with rmcp today.
@@ -24,13 +24,14 @@ mod rmf;
 mod servers;
 mod startup;
 mod transport;
+mod ttm;
 
 use std::process::ExitCode;
 
 /// What can go wrong here is for a person to read, once.
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-const USAGE: &str = "usage: panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest [EVENTS]|noema [FOLDER]|all";
+const USAGE: &str = "usage: panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest [EVENTS]|noema [FOLDER]|ttm|all";
 
 /// Runs what the command line asks for.
 pub fn main() -> ExitCode {
@@ -56,6 +57,7 @@ fn run(words: &[&str]) -> Outcome {
         ["backtest", words @ ..] => backtest::run(words),
         ["noema"] => noema::run(None),
         ["noema", folder] => noema::run(Some(folder)),
+        ["ttm"] => ttm::run(),
         ["all"] | [] => {
             pipeline::run()?;
             transport::run()?;
@@ -64,6 +66,7 @@ fn run(words: &[&str]) -> Outcome {
             cgt::run()?;
             backtest::run(&[])?;
             noema::run(None)?;
+            ttm::run()?;
             instructions::run()
         }
         ["child", work @ ..] => child::run(work),
