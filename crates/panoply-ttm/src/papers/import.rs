@@ -162,6 +162,7 @@ mod tests {
         assert_eq!(first.doi.as_deref(), Some("10.1000/example.1"));
         assert_eq!(first.languages, ["eng"]);
         assert_eq!(from_xml[1].pmid, "90000002");
+        assert_eq!(from_xml[1].title, "อีกเรื่องหนึ่ง ไม่มีบทคัดย่อ");
         assert_eq!(from_xml[1].year, Some(1998));
         assert_eq!(from_xml[1].abstract_text, "");
     }

@@ -82,7 +82,7 @@ fn record(fields: &[(String, String)]) -> Record {
         .find_map(|value| value.strip_suffix("[doi]").map(|doi| doi.trim().to_owned()));
     Record {
         pmid: first("PMID").unwrap_or_default(),
-        title: first("TI").or_else(|| first("BTI")).unwrap_or_default(),
+        title: first("TI").or_else(|| first("TT")).or_else(|| first("BTI")).unwrap_or_default(),
         abstract_text: sections(&first("AB").unwrap_or_default()),
         authors,
         journal: first("JT").or_else(|| first("TA")).unwrap_or_default(),

@@ -97,6 +97,7 @@ struct Author {
 const READ: &[&str] = &[
     "MedlineCitation/PMID",
     "Article/ArticleTitle",
+    "Article/VernacularTitle",
     "Article/Abstract/AbstractText",
     "Article/Journal/Title",
     "JournalIssue/PubDate/Year",
@@ -174,6 +175,8 @@ impl State {
         match name.as_str() {
             "PMID" => record.pmid = text,
             "ArticleTitle" => record.title = text,
+            // It comes after the title, which some records in other languages leave empty.
+            "VernacularTitle" if record.title.is_empty() => record.title = text,
             "AbstractText" => {
                 let line = if self.attribute.is_empty() {
                     text

@@ -2,17 +2,24 @@
 
 use std::fs::File;
 use std::process::ExitCode;
+use std::sync::Arc;
 
+use panoply_contract::context::CallContext;
 use panoply_contract::dialect::Envelope;
+use panoply_contract::ids::TraceId;
+use panoply_contract::kernel::Scope;
+use panoply_contract::pipeline::{self, Request};
 use panoply_ttm::papers::import::{self, ImportError, Refused};
 use panoply_ttm::papers::{PaperShelf as _, ShelfError};
 use panoply_ttm::store::{Imported, SqliteShelf};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
-use super::{Session, call};
+use super::{LogReader, Session, block_on, start_log};
 use crate::cli::{Ttm, TtmImportPapers};
 use crate::failure::Failure;
 use crate::out::{BAD, GOOD, Out, WARN, say};
+use crate::world::House;
 
 /// Runs it. Status 1 when something does not answer as it should.
 pub(super) fn run(command: &Ttm, session: &Session) -> Result<ExitCode, Failure> {
@@ -135,19 +142,25 @@ fn checks() -> [Check; 3] {
 }
 
 fn doctor(as_json: bool, session: &Session) -> Result<ExitCode, Failure> {
+    let config = session.config()?;
+    let _log = start_log(&config, LogReader::Person)?;
+    let house = House::open(&config)?;
     let mut lines = Vec::new();
     for check in checks() {
         let (pointer, needed) = check.needs;
-        let envelope = call::answer(session, check.tool, check.input)?;
-        let (found, audited) = match &envelope {
+        let cx = CallContext::local(Arc::clone(house.kernel.clock()), TraceId::new(Uuid::new_v4()));
+        let request = Request { tool: check.tool, input: check.input, scope: &Scope::All };
+        let (found, audited) = match block_on(pipeline::call(&house.kernel, request, cx))? {
             Envelope::Result { structured: Some(reply), is_error: false, .. } => {
                 let list = reply.pointer(pointer).and_then(Value::as_array);
                 (list.map_or(0, Vec::len), reply.pointer("/audit/out_hash").is_some())
             }
+            // A tool that is not there does not answer either.
             Envelope::Result { .. } | Envelope::Refusal { .. } => (0, false),
         };
         lines.push((check.shows, check.tool, found, needed, found >= needed && audited));
     }
+    house.close();
     let papers = shelf(session)?.papers().map_err(|error| Failure::work(error.to_string()))?.len();
     let well = lines.iter().all(|line| line.4);
     let mut out = Out::new();
