@@ -560,6 +560,12 @@ pub struct RmfChart {
     /// How many days with a published NAV
     #[arg(long, default_value_t = 365, value_parser = clap::value_parser!(u16).range(1..=5000))]
     pub days: u16,
+    /// Draw SVG, which stays sharp at any size [default, unless the file's name ends in .png]
+    #[arg(long, conflicts_with = "png")]
+    pub svg: bool,
+    /// Paint PNG, which everything shows; needs --out
+    #[arg(long)]
+    pub png: bool,
     /// The file to write [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,

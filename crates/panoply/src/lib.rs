@@ -12,6 +12,7 @@ pub mod failure;
 pub mod issuer;
 pub mod out;
 pub mod packs;
+pub mod picture;
 pub mod world;
 
 use std::ffi::OsString;

@@ -7,14 +7,15 @@ use std::process::ExitCode;
 
 use jiff::civil::Date;
 use jiff::tz::{Offset, TimeZone};
-use panoply_rmf::pack_data;
 use panoply_rmf::store::{JournalFolder, Shelf, swap_in};
 use panoply_rmf::sync::{self, BASE_URL, Journal as _, LiveHttp, LivePace, Order, Progress};
+use panoply_rmf::{chart, pack_data};
 
 use super::Session;
 use crate::cli::{Rmf, RmfChart, RmfPackData, RmfSync};
 use crate::failure::Failure;
 use crate::out::Out;
+use crate::picture;
 use crate::world;
 
 /// Runs it.
@@ -88,13 +89,29 @@ fn draw(arguments: &RmfChart, session: &Session) -> Result<(), Failure> {
         Failure::usage(error.to_string())
             .hint(format!("did you mean {}?", error.nearest.join(", ")))
     })?;
-    let picture = panoply_rmf::chart::svg(fund, arguments.days.into());
-    if let Some(file) = &arguments.out {
-        return fs::write(file, picture).map_err(|error| unwritten(file, &error));
+    let drawn = chart::picture(fund, arguments.days.into());
+    let png = arguments.png || (!arguments.svg && arguments.out.as_deref().is_some_and(is_png));
+    let picture = if png {
+        picture::png(&drawn).ok_or_else(|| Failure::work("the picture could not be painted"))?
+    } else {
+        chart::svg(&drawn).into_bytes()
+    };
+    match &arguments.out {
+        Some(file) => fs::write(file, picture).map_err(|error| unwritten(file, &error)),
+        None if png => {
+            Err(Failure::usage("a PNG is no text for a terminal")
+                .hint("name a file: --out nav.png"))
+        }
+        None => {
+            let mut out = Out::new();
+            out.write(chart::svg(&drawn))?;
+            out.finish()
+        }
     }
-    let mut out = Out::new();
-    out.write(picture)?;
-    out.finish()
+}
+
+fn is_png(file: &Path) -> bool {
+    file.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("png"))
 }
 
 /// The file with newer figures, in the folder for what packs keep.

@@ -114,3 +114,37 @@ fn a_fund_is_drawn_as_a_picture_that_says_its_dates() {
     assert_eq!(unknown.status, Some(2));
     assert!(unknown.err.contains("KT-GOLD RMF"), "{unknown:?}");
 }
+
+#[test]
+fn a_fund_is_drawn_as_svg_or_painted_as_png() {
+    let place = Place::new();
+    let svg = place.run(&["rmf", "chart", "abapac rmf", "--days", "30"]).good();
+    assert!(svg.starts_with("<svg") && svg.contains("NAV of ABAPAC-RMF"), "{svg}");
+    for arguments in [
+        &["rmf", "chart", "ABAPAC-RMF", "--png", "--out", "a.png"][..],
+        &["rmf", "chart", "ABAPAC-RMF", "--out", "b.PNG"],
+    ] {
+        let painted = place.run(arguments);
+        assert_eq!(painted.status, Some(0), "{painted:?}");
+        let bytes = std::fs::read(place.path(arguments.last().unwrap())).unwrap();
+        assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n") && bytes.len() > 4000, "{arguments:?}");
+        // Width and height, as the header has them: twice the units of the SVG.
+        assert_eq!(
+            (&bytes[16..20], &bytes[20..24]),
+            (&1440_u32.to_be_bytes()[..], &640_u32.to_be_bytes()[..])
+        );
+    }
+    let named = place.run(&["rmf", "chart", "ABAPAC-RMF", "--svg", "--out", "c.png"]);
+    assert_eq!(named.status, Some(0), "{named:?}");
+    assert!(std::fs::read(place.path("c.png")).unwrap().starts_with(b"<svg"), "as asked");
+}
+
+#[test]
+fn a_picture_that_cannot_be_made_says_what_to_do() {
+    let place = Place::new();
+    let terminal = place.run(&["rmf", "chart", "ABAPAC-RMF", "--png"]);
+    assert_eq!(terminal.status, Some(2), "{terminal:?}");
+    assert!(terminal.err.contains("--out nav.png"), "{terminal:?}");
+    let both = place.run(&["rmf", "chart", "ABAPAC-RMF", "--png", "--svg"]);
+    assert_eq!(both.status, Some(2), "{both:?}");
+}
