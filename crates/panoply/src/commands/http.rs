@@ -141,7 +141,7 @@ fn options(
     }
     options.metrics = Arc::new(move || observe::metrics::render(&measured));
     if let Some(desk) = desk(config, house, stop)? {
-        options.protected = over_http::router(desk);
+        options.protected = options.protected.merge(over_http::router(desk));
     }
     Ok(options)
 }
