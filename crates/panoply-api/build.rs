@@ -1,5 +1,7 @@
 //! Makes the gRPC types and services from the `.proto` file, without `protoc`.
 
+#![expect(clippy::disallowed_methods, reason = "where to write is what cargo says")]
+
 use std::env;
 use std::error::Error;
 use std::path::PathBuf;

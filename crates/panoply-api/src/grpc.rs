@@ -22,7 +22,7 @@ use self::proto::{
 use crate::calls::{Answer, Asker, Failure};
 
 /// What the `.proto` file says.
-#[expect(clippy::all, reason = "generated")]
+#[expect(clippy::allow_attributes, clippy::allow_attributes_without_reason, reason = "generated")]
 pub mod proto {
     tonic::include_proto!("ttm.core.v1");
 }
