@@ -25,7 +25,7 @@ fn trading_212_of_2026_with_fees_in_two_currencies() {
          Deposit,2024-05-01 00:10:00.000,,,,,x1,,,,,,,500.00,GBP,,,,,,,,,,,,,,,,,,\n\
          Market buy,2024-05-02 14:30:05.123,US0000000200,ACME,Acme Corp,,x2,10.0000000000,20.00,USD,1.25,,,161.80,GBP,,,,,,,,,,,,,1.80,GBP,,,,\n\
          Limit sell,2024-06-27 15:45:10.456,US0000000200,ACME,Acme Corp,,x3,5.0000000000,30.00,USD,1.28,6.29,GBP,118.09,GBP,,,,,,,,0.05,,,,,1.87,GBP,,USD,,\n\
-         Market buy,2024-08-01 09:05:00.789,FR0000000200,REN,Rennes SA,,x4,20.0000000000,50.00,EUR,1.25,,,803.60,GBP,,,,,3.00,EUR,,,,,,,1.20,GBP,,,,\n",
+         Market buy,2024-08-06 09:15:00.321,FR0000000200,REN,Rennes SA,,x4,8.0000000000,41.50,EUR,1.17,,,285.10,GBP,,,,,1.10,EUR,,,,,,,0.40,GBP,,,,\n",
     );
     check(
         &imported,
@@ -33,8 +33,8 @@ fn trading_212_of_2026_with_fees_in_two_currencies() {
             "2024-05-02 BUY ACME 10.0000000000 @ 20.00 USD FEES 1.80 GBP",
             "2024-06-27 SELL ACME 2.5 @ 30.00 USD FEES 1.87 GBP",
             "2024-06-27 SELL ACME 2.5 @ 30.00 USD FEES 0.05 USD",
-            "2024-08-01 BUY REN 10 @ 50.00 EUR FEES 1.20 GBP",
-            "2024-08-01 BUY REN 10 @ 50.00 EUR FEES 3.00 EUR",
+            "2024-08-06 BUY REN 4 @ 41.50 EUR FEES 0.40 GBP",
+            "2024-08-06 BUY REN 4 @ 41.50 EUR FEES 1.10 EUR",
         ],
         &[],
     );
@@ -45,14 +45,14 @@ fn trading_212_of_2020_with_the_currency_in_the_heading() {
     let imported = import(
         Broker::Trading212,
         "Action,Time,ISIN,Ticker,Name,No. of shares,Price / share,Currency (Price / share),Exchange rate,Result (GBP),Total (GBP),Withholding tax,Currency (Withholding tax),Charge amount (GBP),Transaction fee (GBP),Finra fee,Currency (Finra fee),Notes,ID\n\
-         Market buy,2020-11-25 14:30:08,US36467W1099,GME,\"GameStop\",100.0000000000,14.75,USD,1.33332,,1106.25,,,,2.50,,GBP,,E1\n\
-         Dividend (Ordinary),2021-04-02 10:15:07,US67066G1040,NVDA,\"Nvidia\",10.0000000000,0.14,USD,Not available,,0.90,0.21,USD,,,,GBP,,\n",
+         Market buy,2020-10-12 15:31:09,US0000000011,KLM,\"Kelm Inc\",40.0000000000,12.25,USD,1.29510,,380.84,,,,2.50,,GBP,,E1\n\
+         Dividend (Ordinary),2021-03-09 10:05:17,US0000000011,KLM,\"Kelm Inc\",10.0000000000,0.14,USD,Not available,,0.90,0.21,USD,,,,GBP,,\n",
     );
     check(
         &imported,
         &[
-            "2020-11-25 BUY GME 100.0000000000 @ 14.75 USD FEES 2.50 GBP",
-            "2021-04-02 DIVIDEND NVDA TOTAL 1.4 USD TAX 0.21 USD",
+            "2020-10-12 BUY KLM 40.0000000000 @ 12.25 USD FEES 2.50 GBP",
+            "2021-03-09 DIVIDEND KLM TOTAL 1.4 USD TAX 0.21 USD",
         ],
         &[],
     );
@@ -61,10 +61,10 @@ fn trading_212_of_2020_with_the_currency_in_the_heading() {
 #[test]
 fn trading_212_splits_stand_in_two_rows() {
     let headings = "Action,Time (UTC),ISIN,Ticker,Name,No. of shares,Price / share,Currency (Price / share),Exchange rate,Result,Currency (Result),Total,Currency (Total),ID\n";
-    let close = "Stock split close,2024-06-10T07:00:00+00:00,US0000000002,FOO,\"Foo Company\",100.0000000000,20.00,GBP,,0.00,\"GBP\",2000.00,\"GBP\",c1\n";
-    let open = "Stock split open,2024-06-10T07:00:00+00:00,US0000000002,FOO,\"Foo Company\",1000.0000000000,2.00,GBP,,,,2000.00,\"GBP\",o1\n";
+    let close = "Stock split close,2024-09-02T07:00:00+00:00,US0000000012,FOO,\"Foo plc\",30.0000000000,9.00,GBP,,0.00,\"GBP\",270.00,\"GBP\",c1\n";
+    let open = "Stock split open,2024-09-02T07:00:00+00:00,US0000000012,FOO,\"Foo plc\",90.0000000000,3.00,GBP,,,,270.00,\"GBP\",o1\n";
     let whole = import(Broker::Trading212, &format!("{headings}{close}{open}"));
-    check(&whole, &["2024-06-10 RESTRUCT FOO RATIO 100:1000"], &[]);
+    check(&whole, &["2024-09-02 RESTRUCT FOO RATIO 30:90"], &[]);
     let half = import(Broker::Trading212, &format!("{headings}{close}"));
     check(&half, &[], &["a split of FOO without its opening row"]);
     let other = import(Broker::Trading212, &format!("{headings}{open}"));
@@ -76,19 +76,19 @@ fn freetrade_dividends_count_before_tax() {
     let imported = import(
         Broker::Freetrade,
         "Title,Type,Timestamp,Account Currency,Total Amount,Buy / Sell,Ticker,ISIN,Price per Share in Account Currency,Stamp Duty,Quantity,Venue,Order ID,Order Type,Instrument Currency,Total Shares Amount,Price per Share,FX Rate,Base FX Rate,FX Fee (BPS),FX Fee Amount,Dividend Ex Date,Dividend Pay Date,Dividend Eligible Quantity,Dividend Amount Per Share,Dividend Gross Distribution Amount,Dividend Net Distribution Amount,Dividend Withheld Tax Percentage,Dividend Withheld Tax Amount\n\
-         Nasdaq,DIVIDEND,2023-12-22T17:11:00.000Z,GBP,0.93,,NDAQ,US6311031081,,,6.36545916,,,,USD,,,,0.78491703,0,0.00,2023-12-07,2023-12-22,6.36545916,0.22000000,1.40,1.19,15,0.21\n\
-         Tesla,ORDER,2022-02-01T15:14:23.014Z,GBP,5.59,BUY,TSLA,US88160R1014,678.77225238,0.00,0.00819126,Drivewealth,A1,MARKET,USD,7.50,915.61000000,1.34403451,1.35011000,45,0.03,,,,,,,,\n\
-         ThredUp,ORDER,2021-12-14T15:18:33.892Z,GBP,10.63,SELL,TDUP,US88556E1029,10.68000000,0.00,1.00000000,\"New York Stock Exchange, Inc.\",A2,MARKET,USD,14.14,14.14000000,1.32916445,1.32321000,45,0.05,,,,,,,,\n\
-         ThredUp,FREESHARE_ORDER,2021-12-13T16:16:49.475Z,GBP,11.04,BUY,TDUP,US88556E1029,11.03772436,0.00,1.00000000,New York Stock Exchange,A3,,USD,4554.89,14.60000000,1.32265000,1.32265000,45,0.00,,,,,,,,\n\
-         Interest,INTEREST_FROM_CASH,2023-10-16T00:00:00.000Z,GBP,9.02,,,,,,,,,,,,,,,,,,,,,,,,\n",
+         Orbis,DIVIDEND,2023-09-15T16:02:00.000Z,GBP,3.34,,ORBS,US0000000013,,,12.50000000,,,,USD,,,,0.80410000,0,0.00,2023-09-01,2023-09-15,12.50000000,0.40000000,5.00,4.25,15,0.75\n\
+         Tidal,ORDER,2022-03-04T15:10:11.101Z,GBP,41.19,BUY,TIDL,US0000000014,82.20000000,0.00,0.50000000,Drivewealth,A1,MARKET,USD,54.80,109.60000000,1.33333333,1.33930000,45,0.09,,,,,,,,\n\
+         Brook,ORDER,2021-11-16T15:08:13.802Z,GBP,7.47,SELL,BROK,US0000000015,7.50000000,0.00,1.00000000,\"New York Stock Exchange, Inc.\",A2,MARKET,USD,10.05,10.05000000,1.34000000,1.33400000,45,0.03,,,,,,,,\n\
+         Brook,FREESHARE_ORDER,2021-11-15T16:06:09.405Z,GBP,7.25,BUY,BROK,US0000000015,7.25125000,0.00,1.00000000,New York Stock Exchange,A3,,USD,9.70,9.70000000,1.33770000,1.33770000,45,0.00,,,,,,,,\n\
+         Interest,INTEREST_FROM_CASH,2023-11-14T00:00:00.000Z,GBP,1.02,,,,,,,,,,,,,,,,,,,,,,,,\n",
     );
     check(
         &imported,
         &[
-            "2021-12-13 BUY TDUP 1.00000000 @ 11.03772436 GBP",
-            "2021-12-14 SELL TDUP 1.00000000 @ 10.68000000 GBP FEES 0.05 GBP",
-            "2022-02-01 BUY TSLA 0.00819126 @ 678.77225238 GBP FEES 0.03 GBP",
-            "2023-12-22 DIVIDEND NDAQ TOTAL 1.40 USD TAX 0.21 USD",
+            "2021-11-15 BUY BROK 1.00000000 @ 7.25125000 GBP",
+            "2021-11-16 SELL BROK 1.00000000 @ 7.50000000 GBP FEES 0.03 GBP",
+            "2022-03-04 BUY TIDL 0.50000000 @ 82.20000000 GBP FEES 0.09 GBP",
+            "2023-09-15 DIVIDEND ORBS TOTAL 5.00 USD TAX 0.75 USD",
         ],
         &["a free share"],
     );
@@ -98,17 +98,17 @@ fn freetrade_dividends_count_before_tax() {
 fn hargreaves_lansdown_repeats_the_trade_in_the_description() {
     let imported = import(
         Broker::HargreavesLansdown,
-        "Transaction Summary, , , ,\nClient Name:,Anonymous User, , ,\nClient Number:,1234567, , ,\nValuation as at,09-08-2026 16:40, , ,\n\n\
+        "Transaction Summary, , , ,\nClient Name:,Anonymous User, , ,\nClient Number:,1234567, , ,\nValuation as at,01-06-2026 09:30, , ,\n\n\
          Trade date,Settle date,Reference,Description,Unit cost (p),Quantity,Value (£),\n\
-         \"04/04/2026\",\"04/04/2026\",\"MANAGE FEE\",\"HL Fund & Share Account To A/C 01C\",\"n/a\",\"n/a\",\"-4.05\"\n\
-         \"25/02/2026\",\"27/02/2026\",\"S302087055\",\"World UCITS ETF 1000 @  2500.00\",\"2,500.000\",\"1,000\",\"24,988.05\"\n\
-         \"24/02/2026\",\"26/02/2026\",\"B302087054\",\"World UCITS ETF 4563 @  3287.199\",\"3,287.199\",\"4,563\",\"-150,006.84\"\n",
+         \"02/05/2026\",\"02/05/2026\",\"MANAGE FEE\",\"HL Fund & Share Account To A/C 01C\",\"n/a\",\"n/a\",\"-2.10\"\n\
+         \"18/03/2026\",\"20/03/2026\",\"S100200302\",\"World UCITS ETF 500 @  1900.00\",\"1,900.000\",\"500\",\"9,488.05\"\n\
+         \"17/03/2026\",\"19/03/2026\",\"B100200301\",\"World UCITS ETF 1200 @  1850.5\",\"1,850.500\",\"1,200\",\"-22,217.95\"\n",
     );
     check(
         &imported,
         &[
-            "2026-02-24 BUY WORLD-UCITS-ETF 4563 @ 32.87199 GBP FEES 11.95 GBP",
-            "2026-02-25 SELL WORLD-UCITS-ETF 1000 @ 25 GBP FEES 11.95 GBP",
+            "2026-03-17 BUY WORLD-UCITS-ETF 1200 @ 18.505 GBP FEES 11.95 GBP",
+            "2026-03-18 SELL WORLD-UCITS-ETF 500 @ 19 GBP FEES 11.95 GBP",
         ],
         &[],
     );
@@ -119,25 +119,25 @@ fn revolut_has_tax_in_a_row_of_its_own_and_fees_in_the_total() {
     let imported = import(
         Broker::Revolut,
         "Date,Ticker,Type,Quantity,Price per share,Total Amount,Currency,FX Rate\n\
-         2021-01-04T10:00:00.123Z,,CASH TOP-UP,,,USD 20000,USD,1.3805\n\
-         2021-01-04T14:39:38.123456Z,MSFT,BUY - MARKET,4.49357418,USD 222.54,USD 1000,USD,1.3632\n\
-         2021-02-01T04:24:54.123456Z,,CUSTODY FEE,,,USD -0.09,USD,1.3740\n\
-         2021-07-20T10:34:52.123456Z,NVDA,STOCK SPLIT,5.72912688,,USD 0,USD,1.3647\n\
-         2021-11-02T14:02:25.123456Z,TSM,BUY - LIMIT,88,USD 112.50,\"USD 9,901.85\",USD,1.3648\n\
-         2025-12-18T12:50:45.123456Z,QCOM,DIVIDEND,,,USD 36.12,USD,1.3407\n\
-         2025-12-18T12:50:46.123456Z,QCOM,DIVIDEND TAX (CORRECTION),,,USD -5.42,USD,1.3407\n\
-         2025-12-19T12:50:46.123456Z,QCOM,DIVIDEND TAX (CORRECTION),,,USD -1,USD,1.3407\n\
-         2025-03-22T10:48:36.123456Z,NVDA,TRANSFER FROM REVOLUT TRADING LTD TO REVOLUT SECURITIES EUROPE UAB,7.6,,USD 0,USD,1.2934\n",
+         2021-02-08T10:00:00.321Z,,CASH TOP-UP,,,USD 9000,USD,1.3714\n\
+         2021-02-08T14:35:20.654321Z,ORBS,BUY - MARKET,3.12345678,USD 160.08,USD 500,USD,1.3714\n\
+         2021-03-01T04:20:50.654321Z,,CUSTODY FEE,,,USD -0.05,USD,1.3920\n\
+         2021-08-10T10:30:52.654321Z,ORBS,STOCK SPLIT,6.25000000,,USD 0,USD,1.3850\n\
+         2021-10-05T14:00:25.654321Z,TIDL,BUY - LIMIT,25,USD 61.20,\"USD 1,531.85\",USD,1.3622\n\
+         2025-11-14T12:40:45.654321Z,TIDL,DIVIDEND,,,USD 8.40,USD,1.3122\n\
+         2025-11-14T12:40:46.654321Z,TIDL,DIVIDEND TAX (CORRECTION),,,USD -1.26,USD,1.3122\n\
+         2025-11-17T12:40:46.654321Z,TIDL,DIVIDEND TAX (CORRECTION),,,USD -1,USD,1.3407\n\
+         2025-03-22T10:40:30.654321Z,ORBS,TRANSFER FROM REVOLUT TRADING LTD TO REVOLUT SECURITIES EUROPE UAB,7.6,,USD 0,USD,1.2934\n",
     );
     check(
         &imported,
         &[
-            "2021-01-04 BUY MSFT 4.49357418 @ 222.54 USD",
-            "2021-11-02 BUY TSM 88 @ 112.50 USD FEES 1.85 USD",
-            "2025-12-18 DIVIDEND QCOM TOTAL 36.12 USD TAX 5.42 USD",
+            "2021-02-08 BUY ORBS 3.12345678 @ 160.08 USD",
+            "2021-10-05 BUY TIDL 25 @ 61.20 USD FEES 1.85 USD",
+            "2025-11-14 DIVIDEND TIDL TOTAL 8.40 USD TAX 1.26 USD",
         ],
         &[
-            "a split of NVDA that brought 5.72912688 shares",
+            "a split of ORBS that brought 6.25000000 shares",
             "count as fees",
             "belongs to no dividend",
         ],
@@ -146,30 +146,30 @@ fn revolut_has_tax_in_a_row_of_its_own_and_fees_in_the_total() {
 
 #[test]
 fn vanguard_has_dividends_in_the_cash_sheet_only() {
-    let cash = "Bob's General investment\n\nCash Transactions\n\nDate,Details,Amount,Balance\n\
-         08/03/2022,Deposit for investment purchases,15000,15000\n\
-         09/03/2022,\"Bought 1,550 Foo ETF Distributing (FOO)\",-14982.06,17.94\n\
-         09/04/2022,DIV: FOO.XLON.GB @ GBP 0.4106,225.83,380.13\n\
-         29/07/2022,DIV: FOO.XLON.GB @ GBP 0.3106,170.83,693.83\n\
-         29/07/2022,Reversal of DIV: FOO.XLON.GB @ GBP 0.3106,-170.83,523\n\
-         29/07/2022,DIV: FOO.XLON.GB @ GBP 0.3106,170.83,693.83\n\
-         23/08/2022,Payment by Faster - One-off withdrawal Faster,-270.24,423.59\n\
-         02/10/2022,Bought .9232 U.S. Equity Index Fund - Accumulation,-400,23.59\n\
-         03/10/2022,Something new,1,24.59\nBalance,23.59\n";
+    let cash = "My General Account\n\nCash Transactions\n\nDate,Details,Amount,Balance\n\
+         01/02/2022,Deposit for investment purchases,6000,6000\n\
+         02/02/2022,\"Bought 1,100 Foo ETF Distributing (FOO)\",-5967.50,32.50\n\
+         11/04/2022,DIV: FOO.XLON.GB @ GBP 0.0500,55.00,87.50\n\
+         25/07/2022,DIV: FOO.XLON.GB @ GBP 0.0600,66.00,153.50\n\
+         25/07/2022,Reversal of DIV: FOO.XLON.GB @ GBP 0.0600,-66.00,87.50\n\
+         25/07/2022,DIV: FOO.XLON.GB @ GBP 0.0600,66.00,153.50\n\
+         22/08/2022,Payment by Faster - One-off withdrawal Faster,-50.00,103.50\n\
+         05/09/2022,Bought .6250 U.S. Equity Index Fund - Accumulation,-100,3.50\n\
+         06/09/2022,Something new,1,4.50\nBalance,4.50\n";
     let investments = "\n\n\nInvestment Transactions\n\nDate,InvestmentName,TransactionDetails,Quantity,Price,Cost\n\
-         10/03/2022,Foo ETF Distributing (FOO),\"Bought 1,550 Foo ETF Distributing (FOO)\",1550,9.665845,14982.06\n\
-         15/07/2022,Bar ETF - Accumulating (BAR),Sold 1 Bar ETF - Accumulating (BAR),1,104.06,104.06\n\
-         04/10/2022,U.S. Equity Index Fund - Accumulation,Bought .9232 U.S. Equity Index Fund - Accumulation,.9232,433.27556, 399.9999\nCost,12545\n";
+         03/02/2022,Foo ETF Distributing (FOO),\"Bought 1,100 Foo ETF Distributing (FOO)\",1100,5.425,5967.50\n\
+         12/07/2022,Bar ETF - Accumulating (BAR),Sold 3 Bar ETF - Accumulating (BAR),3,88.10,264.30\n\
+         06/09/2022,U.S. Equity Index Fund - Accumulation,Bought .6250 U.S. Equity Index Fund - Accumulation,.6250,160.00, 100.00\nCost,5803\n";
     let dividends =
-        ["2022-04-09 DIVIDEND FOO TOTAL 225.83 GBP", "2022-07-29 DIVIDEND FOO TOTAL 170.83 GBP"];
+        ["2022-04-11 DIVIDEND FOO TOTAL 55.00 GBP", "2022-07-25 DIVIDEND FOO TOTAL 66.00 GBP"];
     check(
         &import(Broker::VanguardUk, &format!("{cash}{investments}")),
         &[
-            "2022-03-10 BUY FOO 1550 @ 9.665845 GBP",
+            "2022-02-03 BUY FOO 1100 @ 5.425 GBP",
             dividends[0],
-            "2022-07-15 SELL BAR 1 @ 104.06 GBP",
+            "2022-07-12 SELL BAR 3 @ 88.10 GBP",
             dividends[1],
-            "2022-10-04 BUY U-S-EQUITY-INDEX-FUND-ACCUMULATION 0.9232 @ 433.27556 GBP",
+            "2022-09-06 BUY U-S-EQUITY-INDEX-FUND-ACCUMULATION 0.6250 @ 160.00 GBP",
         ],
         &["`Something new` is not understood"],
     );
@@ -177,10 +177,10 @@ fn vanguard_has_dividends_in_the_cash_sheet_only() {
     check(
         &import(Broker::VanguardUk, cash),
         &[
-            "2022-03-09 BUY FOO 1550 @ 9.66584516129 GBP",
+            "2022-02-02 BUY FOO 1100 @ 5.425 GBP",
             dividends[0],
             dividends[1],
-            "2022-10-02 BUY U-S-EQUITY-INDEX-FUND-ACCUMULATION 0.9232 @ 433.275563258232 GBP",
+            "2022-09-05 BUY U-S-EQUITY-INDEX-FUND-ACCUMULATION 0.6250 @ 160 GBP",
         ],
         &["`Something new` is not understood"],
     );
@@ -226,29 +226,29 @@ fn schwab_as_csv_and_with_lines_of_json() {
     let csv = import(
         Broker::Schwab,
         "\"Date\",\"Action\",\"Symbol\",\"Description\",\"Quantity\",\"Price\",\"Fees & Comm\",\"Amount\"\n\
-         \"08/18/2023\",\"Sell\",\"BAR\",\"BAR CORP\",\"200\",\"$1,140.35\",\"$1.34\",\"$228068.66\"\n\
+         \"09/12/2023\",\"Sell\",\"BAR\",\"BAR CORP\",\"120\",\"$1,052.20\",\"$0.88\",\"$126263.12\"\n\
          \"06/01/2023\",\"Reinvest Shares\",\"BAR\",\"BAR CORP\",\"1.5\",\"$100.00\",\"\",\"-$150.00\"\n\
          \"05/02/2023\",\"Cancel Buy\",\"BAR\",\"BAR CORP\",\"7\",\"$135\",\"\",\"$945\"\n\
          \"05/02/2023\",\"Buy\",\"BAR\",\"BAR CORP\",\"7\",\"$135\",\"\",\"-$945\"\n\
-         \"05/01/2023\",\"Buy\",\"BAR\",\"BAR CORP INC CLASS A\",\"300\",\"$135.0075\",\"$1.34\",\"-$40503.61\"\n\
-         \"03/01/2022\",\"MoneyLink Transfer\",\"\",\"Tfr BANK\",\"\",\"\",\"\",\"$40503.61\"\n",
+         \"04/17/2023\",\"Buy\",\"BAR\",\"BAR CORP INC CLASS A\",\"140\",\"$990.1250\",\"$0.50\",\"-$138618.00\"\n\
+         \"03/03/2023\",\"MoneyLink Transfer\",\"\",\"Tfr BANK\",\"\",\"\",\"\",\"$139000.00\"\n",
     );
     check(
         &csv,
         &[
-            "2023-05-01 BUY BAR 300 @ 135.0075 USD FEES 1.34 USD",
+            "2023-04-17 BUY BAR 140 @ 990.1250 USD FEES 0.50 USD",
             "2023-06-01 BUY BAR 1.5 @ 100.00 USD",
-            "2023-08-18 SELL BAR 200 @ 1140.35 USD FEES 1.34 USD",
+            "2023-09-12 SELL BAR 120 @ 1052.20 USD FEES 0.88 USD",
         ],
         &[],
     );
     let json = import(
         Broker::Schwab,
-        "{\n  \"FromDate\": \"01/01/2023\",\n  \"TotalTransactionsAmount\": \"$9.99\",\n  \"BrokerageTransactions\": [\n    {\n      \"Date\": \"11/18/2024\",\n      \"Action\": \"Sell\",\n      \"Symbol\": \"ACME\",\n      \"Description\": \"ACME INC [A]\",\n      \"Quantity\": \"611\",\n      \"Price\": \"$51.90\",\n      \"Fees & Comm\": \"$0.26\",\n      \"Amount\": \"$31,710.64\",\n      \"ItemIssueId\": \"1\",\n      \"AcctgRuleCd\": \"1\"\n    },\n    {\n      \"Date\": \"01/15/2023\",\n      \"Action\": \"Teleport\",\n      \"Symbol\": \"\"\n    }\n  ]\n}\n",
+        "{\n  \"FromDate\": \"01/01/2023\",\n  \"TotalTransactionsAmount\": \"$9.99\",\n  \"BrokerageTransactions\": [\n    {\n      \"Date\": \"10/21/2024\",\n      \"Action\": \"Sell\",\n      \"Symbol\": \"ACME\",\n      \"Description\": \"ACME INC [A]\",\n      \"Quantity\": \"75\",\n      \"Price\": \"$44.10\",\n      \"Fees & Comm\": \"$0.11\",\n      \"Amount\": \"$3,307.39\",\n      \"ItemIssueId\": \"1\",\n      \"AcctgRuleCd\": \"1\"\n    },\n    {\n      \"Date\": \"01/15/2023\",\n      \"Action\": \"Teleport\",\n      \"Symbol\": \"\"\n    }\n  ]\n}\n",
     );
     check(
         &json,
-        &["2024-11-18 SELL ACME 611 @ 51.90 USD FEES 0.26 USD"],
+        &["2024-10-21 SELL ACME 75 @ 44.10 USD FEES 0.11 USD"],
         &["export, line 17: `Teleport`"],
     );
     assert_eq!(json.rows[0].place.to_string(), "export, line 5");
