@@ -12,7 +12,7 @@ const MOST_POINTS: usize = 1200;
 /// Trades that are listed; the rest is counted.
 const MOST_TRADES: usize = 1000;
 const WIDTH: f64 = 960.0;
-const LEFT: f64 = 84.0;
+const LEFT: f64 = 104.0;
 
 /// The page.
 pub fn page(report: &Report) -> String {
@@ -44,7 +44,7 @@ body{margin:0;background:var(--paper);color:var(--ink);font:15px/1.5 system-ui,s
 main{max-width:1000px;margin:0 auto;padding:24px 20px 60px}
 h1{font-size:26px;margin:0}h2{font-size:17px;margin:32px 0 8px}
 p{color:var(--faint);margin:4px 0}
-dl{display:grid;grid-template-columns:repeat(auto-fill,minmax(150px,1fr));gap:10px;margin:20px 0 0}
+dl{display:grid;grid-template-columns:repeat(auto-fill,minmax(200px,1fr));gap:10px;margin:20px 0 0}
 dl div{background:var(--card);border-radius:8px;padding:10px 12px}
 dt{color:var(--faint);font-size:13px}dd{margin:0;font-size:18px;font-variant-numeric:tabular-nums}
 .good{color:var(--good)}.bad{color:var(--bad)}
@@ -136,7 +136,7 @@ fn chart(out: &mut String, points: &[(i64, f64)], height: f64, class: &str) {
              <text x=\"{:.0}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
             LEFT - 8.0,
             level + 4.0,
-            amount(value)
+            level_text(value, range)
         );
     }
     let mut path = String::new();
@@ -148,9 +148,11 @@ fn chart(out: &mut String, points: &[(i64, f64)], height: f64, class: &str) {
         let _ = write!(path, "L{:.1} {:.1}L{:.1} {:.1}Z", x(last.0), y(top), x(first.0), y(top));
     }
     let _ = writeln!(out, "<path class=\"{class}\" d=\"{path}\"/>");
+    // Of a few days the hour matters too.
+    let shown = if span < 4 * 86_400_000_000_000 { 16 } else { 10 };
     let date = |nanos| {
         let text = crate::timestamp::Timestamp::from_nanos(nanos).to_string();
-        text.chars().take(10).collect::<String>()
+        text.chars().take(shown).collect::<String>().replace('T', " ")
     };
     let foot = height - 8.0;
     let _ = writeln!(
@@ -258,6 +260,17 @@ fn signed(value: f64) -> String {
     if value > 0.0 { format!("+{text}") } else { text }
 }
 
+/// A level of a chart: with the digits that tell it from the next one.
+fn level_text(value: f64, range: f64) -> String {
+    let digits = match range {
+        range if range >= 400.0 => 0,
+        range if range >= 4.0 => 2,
+        range if range >= 0.04 => 4,
+        _ => 8,
+    };
+    grouped(&format!("{value:.digits$}"))
+}
+
 /// A number with the digits that say something: two after the point, more for small ones.
 fn amount(value: f64) -> String {
     let digits = match value.abs() {
@@ -265,18 +278,26 @@ fn amount(value: f64) -> String {
         size if size >= 1.0 => 4,
         _ => 8,
     };
-    let text = format!("{value:.digits$}");
-    let (sign, text) = text.strip_prefix('-').map_or(("", text.as_str()), |rest| ("−", rest));
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let mut grouped = String::new();
+    let text = grouped(&format!("{value:.digits$}"));
+    if digits > 2 { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// Thousands set off, and a sign that is as wide as a plus.
+fn grouped(text: &str) -> String {
+    let (sign, text) = text.strip_prefix('-').map_or(("", text), |rest| ("−", rest));
+    let (whole, fraction) = text.split_once('.').map_or((text, None), |(a, b)| (a, Some(b)));
+    let mut out = sign.to_owned();
     for (place, digit) in whole.chars().enumerate() {
         if place > 0 && (whole.len() - place) % 3 == 0 {
-            grouped.push(',');
+            out.push(',');
         }
-        grouped.push(digit);
+        out.push(digit);
     }
-    let kept = if digits > 2 { fraction.trim_end_matches('0') } else { fraction };
-    if kept.is_empty() { format!("{sign}{grouped}") } else { format!("{sign}{grouped}.{kept}") }
+    if let Some(fraction) = fraction {
+        out.push('.');
+        out.push_str(fraction);
+    }
+    out
 }
 
 fn escaped(text: &str) -> String {

@@ -65,7 +65,7 @@ pub(crate) struct Params {
     /// JSON path to the property to aggregate (e.g., '$.Price', '$.Quantity').
     property_path: PropertyPath,
     /// Aggregation functions to compute; count and avg when not given.
-    #[schemars(length(max = 6))]
+    #[schemars(length(max = 6), extend("default" = ["count", "avg"]))]
     aggregations: Option<Vec<Function>>,
     /// Start of time range (inclusive), ISO 8601.
     #[schemars(length(max = 64))]

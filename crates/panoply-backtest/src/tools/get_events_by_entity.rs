@@ -5,11 +5,10 @@ use std::sync::Arc;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::events::Format;
 use super::handles;
-use super::page::{self, EventQueryResult, PageRequest};
+use super::page::{self, EventQueryResult, page_params};
 use super::service::{Backtests, tool_error};
-use super::words::{EntityType, EventType, MaxTokens, PageIndex, PageSize, RunId};
+use super::words::{EntityType, EventType, RunId};
 use crate::query::selection::Filter;
 
 const SPEC: ToolSpec = ToolSpec {
@@ -50,44 +49,20 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// Which events.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(crate) struct Params {
-    /// Unique identifier of the backtest run (GUID).
-    run_id: RunId,
-    /// Type of entity to query.
-    entity_type: EntityType,
-    /// Value of the entity identifier.
-    #[schemars(length(min = 1, max = 500))]
-    entity_value: String,
-    /// Filter by event types (empty = all types).
-    #[schemars(length(max = 7))]
-    event_types: Option<Vec<EventType>>,
-    /// Number of events per page.
-    #[serde(default)]
-    page_size: PageSize,
-    /// Zero-based page index.
-    #[serde(default)]
-    page_index: PageIndex,
-    /// `table` writes columns and rows, with what all rows share said once.
-    format: Option<Format>,
-    /// Only these: members such as `timestamp`, or properties such as `Price` and `Data.Close`.
-    #[schemars(length(max = 50), inner(length(min = 1, max = 200)))]
-    fields: Option<Vec<String>>,
-    /// Short names (e17, o42) instead of GUIDs; later calls accept them for the same run.
-    #[serde(default)]
-    handles: bool,
-    /// So many events evenly spread over all that match, instead of a page.
-    #[schemars(range(min = 1, max = 1000))]
-    sample: Option<u64>,
-    /// Events of the page to skip: how a page that was cut short goes on.
-    #[schemars(range(min = 0, max = 1000))]
-    #[serde(default)]
-    skip: u64,
-    /// Budget for the reply, in tokens of about four bytes.
-    #[serde(default)]
-    max_tokens: MaxTokens,
+page_params! {
+    /// Which events.
+    Params {
+        /// Unique identifier of the backtest run (GUID).
+        run_id: RunId,
+        /// Type of entity to query.
+        entity_type: EntityType,
+        /// Value of the entity identifier.
+        #[schemars(length(min = 1, max = 500))]
+        entity_value: String,
+        /// Filter by event types (empty = all types).
+        #[schemars(length(max = 7))]
+        event_types: Option<Vec<EventType>>,
+    }
 }
 
 /// See the module.
@@ -123,21 +98,12 @@ impl Tool for GetEventsByEntity {
         };
         let whole = run.between(None, None).map_err(tool_error)?;
         let selection = run.select(&filter, whole).map_err(tool_error)?;
-        let again = page::arguments(json!({
+        let own = json!({
             "runId": params.run_id.0, "entityType": format!("{:?}", params.entity_type),
             "entityValue": params.entity_value, "eventTypes": params.event_types,
-            "pageSize": params.page_size, "pageIndex": params.page_index,
-            "fields": params.fields, "handles": params.handles,
-        }));
+        });
         let shown: String = params.entity_value.chars().take(60).collect();
         let what = format!("events about {shown}");
-        let request = PageRequest {
-            page_size: params.page_size,
-            page_index: params.page_index,
-            skip: params.skip,
-            sample: params.sample,
-            style: page::style(params.format, params.fields, params.handles, params.max_tokens),
-        };
-        page::reply(&run, &selection, &request, SPEC.name, again, &what)
+        page::reply(&run, &selection, &params.page(), SPEC.name, own, &what)
     }
 }

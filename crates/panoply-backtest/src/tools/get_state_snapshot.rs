@@ -62,8 +62,10 @@ pub(crate) struct Params {
     #[schemars(length(max = 200))]
     security_symbol: Option<String>,
     /// Include indicator values in state; yes when not given.
+    #[schemars(extend("default" = true))]
     include_indicators: Option<bool>,
     /// Include active orders in state; yes when not given.
+    #[schemars(extend("default" = true))]
     include_active_orders: Option<bool>,
     /// Budget for the reply, in tokens of about four bytes.
     #[serde(default)]

@@ -53,6 +53,22 @@ pub(crate) struct PageRequest {
     pub(crate) style: Style,
 }
 
+impl PageRequest {
+    /// The arguments that ask for this page, after a tool's own.
+    fn add_to(&self, arguments: &mut Map<String, Value>) {
+        let style = &self.style;
+        arguments.insert("pageSize".to_owned(), self.page_size.0.into());
+        arguments.insert("pageIndex".to_owned(), self.page_index.0.into());
+        if style.format == Format::Table {
+            arguments.insert("format".to_owned(), "table".into());
+        }
+        if !style.fields.is_empty() {
+            arguments.insert("fields".to_owned(), style.fields.clone().into());
+        }
+        arguments.insert("handles".to_owned(), style.handles.into());
+    }
+}
+
 /// Makes the style from parameters that are all optional.
 pub(crate) fn style(
     format: Option<Format>,
@@ -68,13 +84,70 @@ pub(crate) fn style(
     }
 }
 
-/// The reply to a question for a page; `again` are the arguments, for suggesting the next call.
+/// Declares the parameters of a tool that returns a page of events: its own, and after them those
+/// of every page. Not a flattened struct: that would open the schema to unknown members.
+macro_rules! page_params {
+    ($(#[$doc:meta])* $name:ident { $($(#[$own:meta])* $field:ident: $type:ty),+ $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields, rename_all = "camelCase")]
+        pub(crate) struct $name {
+            $($(#[$own])* $field: $type,)+
+            /// Number of events per page.
+            #[serde(default)]
+            page_size: $crate::tools::words::PageSize,
+            /// Zero-based page index.
+            #[serde(default)]
+            page_index: $crate::tools::words::PageIndex,
+            /// `table` writes columns and rows, with what all rows share said once.
+            format: Option<$crate::tools::events::Format>,
+            /// Only these: members such as `timestamp`, or properties such as `Price` and `Data.Close`.
+            #[schemars(length(max = 50), inner(length(min = 1, max = 200)))]
+            fields: Option<Vec<String>>,
+            /// Short names (e17, o42) instead of GUIDs; later calls accept them for the same run.
+            #[serde(default)]
+            handles: bool,
+            /// So many events evenly spread over all that match, instead of a page.
+            #[schemars(range(min = 1, max = 1000))]
+            sample: Option<u64>,
+            /// Events of the page to skip: how a page that was cut short goes on.
+            #[schemars(range(min = 0, max = 1000))]
+            #[serde(default)]
+            skip: u64,
+            /// Budget for the reply, in tokens of about four bytes.
+            #[serde(default)]
+            max_tokens: $crate::tools::words::MaxTokens,
+        }
+
+        impl $name {
+            /// The page that is asked for.
+            fn page(&self) -> $crate::tools::page::PageRequest {
+                $crate::tools::page::PageRequest {
+                    page_size: self.page_size,
+                    page_index: self.page_index,
+                    skip: self.skip,
+                    sample: self.sample,
+                    style: $crate::tools::page::style(
+                        self.format,
+                        self.fields.clone(),
+                        self.handles,
+                        self.max_tokens,
+                    ),
+                }
+            }
+        }
+    };
+}
+pub(crate) use page_params;
+
+/// The reply to a question for a page; `own` are the tool's own arguments, for suggesting the next
+/// call.
 pub(crate) fn reply(
     run: &SealedRun,
     selection: &Selection,
     request: &PageRequest,
     tool: &'static str,
-    again: Map<String, Value>,
+    own: Value,
     what: &str,
 ) -> Result<Reply<EventQueryResult>, ToolError> {
     let (size, index) = (request.page_size.0, request.page_index.0);
@@ -117,10 +190,8 @@ pub(crate) fn reply(
     let data = EventQueryResult { events: written.events, table: written.table, metadata };
     let mut reply = Reply::new(data, text, evidence(run)).table(table);
     if let Some((name, value)) = next {
-        let mut arguments = again;
-        if name == "pageIndex" {
-            arguments.shift_remove("skip");
-        }
+        let mut arguments = arguments(own);
+        request.add_to(&mut arguments);
         arguments.insert(name.to_owned(), value.into());
         reply = reply.next(NextAction::new(tool, arguments.into(), "see the events that follow"));
     }

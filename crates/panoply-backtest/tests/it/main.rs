@@ -7,6 +7,7 @@
     reason = "helpers of tests may fail as tests do"
 )]
 
+mod contract;
 mod counting;
 mod crash;
 mod faults;
