@@ -100,8 +100,7 @@ impl Draft {
 
     /// Adds an object of numbers and texts; empty ones are left out.
     pub(crate) fn object(self, name: &str, members: &[(&str, &str)]) -> Self {
-        let mut object =
-            Self { properties: String::from("{"), ..Self::new(self.time, self.event_type) };
+        let mut object = Self::new(self.time, self.event_type);
         for (name, value) in members.iter().filter(|(_, value)| !value.is_empty()) {
             object = match Number::parse(value) {
                 Some(_) => object.number(name, value),

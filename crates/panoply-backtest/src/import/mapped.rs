@@ -35,24 +35,24 @@ use crate::timestamp::Timestamp;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Mapping {
-    timestamp: From,
-    event_type: From,
+    timestamp: Origin,
+    event_type: Origin,
     #[serde(default)]
-    severity: Option<From>,
+    severity: Option<Origin>,
     #[serde(default)]
-    category: Option<From>,
+    category: Option<Origin>,
     #[serde(default)]
-    event_id: Option<From>,
+    event_id: Option<Origin>,
     #[serde(default)]
-    parent_event_id: Option<From>,
+    parent_event_id: Option<Origin>,
     #[serde(default)]
-    properties: Option<BTreeMap<String, From>>,
+    properties: Option<BTreeMap<String, Origin>>,
 }
 
 /// Where a value comes from: a column alone, or with a unit, other words, or one fixed word.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "Written")]
-struct From {
+struct Origin {
     column: Option<String>,
     value: Option<String>,
     unit: Option<Unit>,
@@ -70,7 +70,7 @@ enum Unit {
 }
 
 /// A source as it is written: a text, or an object.
-struct Written(From);
+struct Written(Origin);
 
 impl<'de> Deserialize<'de> for Written {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -93,20 +93,20 @@ impl<'de> Deserialize<'de> for Written {
 
             fn visit_str<E>(self, column: &str) -> Result<Written, E> {
                 let column = Some(column.to_owned());
-                Ok(Written(From { column, value: None, unit: None, values: BTreeMap::new() }))
+                Ok(Written(Origin { column, value: None, unit: None, values: BTreeMap::new() }))
             }
 
             fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Written, A::Error> {
                 let long = Long::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
                 let Long { column, value, unit, values } = long;
-                Ok(Written(From { column, value, unit, values }))
+                Ok(Written(Origin { column, value, unit, values }))
             }
         }
         deserializer.deserialize_any(Either)
     }
 }
 
-impl TryFrom<Written> for From {
+impl TryFrom<Written> for Origin {
     type Error = &'static str;
 
     fn try_from(Written(from): Written) -> Result<Self, Self::Error> {
@@ -206,7 +206,7 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-impl From {
+impl Origin {
     /// The word, with its translation; an untranslated word stays what it is.
     fn word(&self, row: &dyn Columns) -> Option<String> {
         let Some(column) = &self.column else { return self.value.clone() };

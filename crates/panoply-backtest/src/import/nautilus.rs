@@ -179,11 +179,7 @@ impl Reader {
     }
 
     fn position(&mut self, seen: &Seen<'_>, kind: &str, import: &mut Import) -> Taken {
-        let (Some(id), Some(signed), Some(realized)) = (
-            seen.cell("position_id"),
-            seen.amount("signed_qty"),
-            seen.amount("realized_pnl").or(Some(Decimal::ZERO)),
-        ) else {
+        let (Some(id), Some(signed)) = (seen.cell("position_id"), seen.amount("signed_qty")) else {
             return Ok(Err("there is no `position_id` or no `signed_qty`".to_owned()));
         };
         let held = self.positions.entry((seen.symbol.clone(), id.clone())).or_default();
@@ -193,7 +189,7 @@ impl Reader {
         } else {
             seen.amount("avg_px_open").unwrap_or_default()
         };
-        held.realized = realized;
+        held.realized = seen.amount("realized_pnl").unwrap_or_default();
         held.unrealized = seen.amount("unrealized_pnl").unwrap_or_default();
         held.currency = seen.cell("currency").unwrap_or_default();
         if kind == "PositionClosed" {

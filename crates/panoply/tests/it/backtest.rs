@@ -86,6 +86,8 @@ fn a_report_is_a_table_figures_or_a_page() {
     assert!(place.run(&["backtest", "report", &run]).good().contains("deepest fall"));
     place.run(&["backtest", "report", &run, "--html", "page.html"]).good();
     assert!(place.read("page.html").contains("<svg"));
+    let sample = place.run(&["backtest", "report", "d91a7ddb-8986-54b3-8bd4-42d1dab9869e"]).good();
+    assert!(sample.contains("-11300.10"), "realized and unrealized at the end: {sample}");
     let again = place.run(&["backtest", "report", &run, "--html", "page.html"]);
     assert_eq!(again.status, Some(2), "nobody's page is overwritten: {again:?}");
 }

@@ -16,6 +16,7 @@ use panoply_backtest::ingest::{OpenRun, SealReport};
 use panoply_backtest::query::cache::Cache;
 use panoply_backtest::query::reader::SealedRun;
 use panoply_backtest::run::{RunHeader, Status};
+use panoply_backtest::sample;
 use panoply_backtest::store::Store;
 use panoply_backtest::timestamp::Timestamp;
 use panoply_contract::table::Table;
@@ -65,7 +66,8 @@ fn tell(out: &mut Out, id: Guid, report: &SealReport) -> Result<(), Failure> {
 }
 
 fn export(run: &str, file: Option<&Path>, store: &dyn Store) -> Result<(), Failure> {
-    let sealed = sealed(known(run, store)?, store)?;
+    let (id, store) = found(run, store)?;
+    let sealed = sealed(id, store)?;
     match file {
         None => {
             let mut out = Out::new();
@@ -141,6 +143,16 @@ fn sealed(id: Guid, store: &dyn Store) -> Result<SealedRun, Failure> {
     }
     let run = store.sealed(id).and_then(|blobs| SealedRun::open(id, blobs, Cache::new(64 << 20)));
     run.map_err(failed)
+}
+
+/// A run to read, and the store that has it: the user's own, or else the sample's.
+fn found<'a>(run: &str, store: &'a dyn Store) -> Result<(Guid, &'a dyn Store), Failure> {
+    match Guid::parse(run) {
+        Some(sample::ID) if store.run(sample::ID).map_err(failed)?.is_none() => {
+            Ok((sample::ID, sample::store()))
+        }
+        _ => known(run, store).map(|id| (id, store)),
+    }
 }
 
 fn known(run: &str, store: &dyn Store) -> Result<Guid, Failure> {

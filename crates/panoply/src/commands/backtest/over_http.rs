@@ -14,6 +14,7 @@ mod desk;
 mod stream;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{Extension, Path, State};
@@ -21,19 +22,23 @@ use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{post, put};
 use axum::{Json, Router};
+use panoply_backtest::error::LogError;
 use panoply_backtest::event::Guid;
-use panoply_backtest::ingest::OpenRun;
+use panoply_backtest::ingest::{OpenRun, SealReport};
 use panoply_backtest::query::cache::Cache;
 use panoply_backtest::query::reader::SealedRun;
 use panoply_backtest::run::{RunHeader, RunRecord, Status};
+use panoply_backtest::timestamp::Timestamp;
 use panoply_contract::context::Caller;
 use serde_json::{Value, json};
 
 pub(crate) use self::desk::Desk;
-use self::desk::{Refusal, Turn};
+use self::desk::{Done, Refusal};
 
 /// A description of a run is at most so long.
 const LARGEST_HEADER: usize = 1 << 20;
+/// And is sent within this time.
+const HEADER_TIME: Duration = Duration::from_secs(12);
 const IMPORT: &str = "backtests:import";
 const READ: &str = "backtests:read";
 
@@ -52,14 +57,15 @@ async fn open(
     Path(id): Path<String>,
     body: Body,
 ) -> Response {
-    let work = async {
+    desk::to_the_end(async move {
+        let started = desk.clock.monotonic();
         let id = desk.admit(&caller, IMPORT, &id)?;
-        let turn = desk.turn(id)?;
-        let body = to_bytes(body, LARGEST_HEADER).await.map_err(|_| {
-            Refusal::invalid("the description of a run is at most 1 MiB and must arrive whole")
+        let body = tokio::time::timeout(HEADER_TIME, to_bytes(body, LARGEST_HEADER)).await;
+        let body = body.ok().and_then(Result::ok).ok_or_else(|| {
+            Refusal::invalid("the description of a run is at most 1 MiB, sent within 12 seconds")
         })?;
-        let described = described(&body, id)?;
-        let header = described.1;
+        let (input, header) = described(&body, id)?;
+        let turn = desk.turn(id)?;
         let (own, moment) = (Arc::clone(&desk), desk.now());
         let (record, is_new) = desk::blocking(move || {
             let _turn = turn;
@@ -68,11 +74,14 @@ async fn open(
             Ok((own.store.run(id)?, is_new))
         })
         .await?;
+        let output = shown(id, record.as_ref());
+        let done =
+            Done { what: "PUT", id, input: &input, output: &output, started, error_code: None };
+        desk.record(&caller, done).await?;
         let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
-        desk.record(&caller, "PUT", id, &described.0, None).await?;
-        Ok((status, Json(shown(id, record.as_ref()))).into_response())
-    };
-    work.await.unwrap_or_else(Refusal::into_response)
+        Ok((status, Json(output)).into_response())
+    })
+    .await
 }
 
 /// The description as it came, and what we understand of it.
@@ -149,29 +158,37 @@ async fn seal(
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Response {
-    let work = async {
+    desk::to_the_end(async move {
+        let started = desk.clock.monotonic();
         let id = desk.admit(&caller, IMPORT, &id)?;
-        let turn: Turn = desk.turn(id)?;
-        let (own, moment) = (Arc::clone(&desk), desk.now());
+        let turn = desk.turn(id)?;
+        let own = Arc::clone(&desk);
+        let moment = desk.now();
         let report = desk::blocking(move || {
             let _turn = turn;
-            let Some(record) = own.store.run(id)? else { return Ok(None) };
-            // Asked again, because the first answer was lost: the report is still there.
-            if record.status == Status::Completed {
-                let sealed = SealedRun::open(id, own.store.sealed(id)?, Cache::new(1 << 20))?;
-                return sealed.report().map(Some);
-            }
-            let open = OpenRun::open(Arc::clone(&own.store), id, RunHeader::default(), moment)?;
-            let stop = own.stop.clone();
-            open.seal(&mut |_, _| {}, &move || stop.is_cancelled()).map(Some)
+            sealed(&own, id, moment)
         });
         let report = report.await?.ok_or_else(|| Refusal::not_found(id))?;
-        desk.record(&caller, "seal", id, &json!({}), None).await?;
         let status = Status::Completed.as_str();
-        let reply = json!({"runId": id.to_string(), "status": status, "report": report});
-        Ok(Json(reply).into_response())
-    };
-    work.await.unwrap_or_else(Refusal::into_response)
+        let output = json!({"runId": id.to_string(), "status": status, "report": report});
+        let input = json!({});
+        let done =
+            Done { what: "seal", id, input: &input, output: &output, started, error_code: None };
+        desk.record(&caller, done).await?;
+        Ok(Json(output).into_response())
+    })
+    .await
+}
+
+fn sealed(desk: &Desk, id: Guid, moment: Timestamp) -> Result<Option<SealReport>, LogError> {
+    let Some(record) = desk.store.run(id)? else { return Ok(None) };
+    // Asked again, because the first answer was lost: the report is still there.
+    if record.status == Status::Completed {
+        let run = SealedRun::open(id, desk.store.sealed(id)?, Cache::new(1 << 20))?;
+        return run.report().map(Some);
+    }
+    let open = OpenRun::open(Arc::clone(&desk.store), id, RunHeader::default(), moment)?;
+    open.seal(&mut |_, _| {}, &|| desk.stop.is_cancelled()).map(Some)
 }
 
 fn shown(id: Guid, record: Option<&RunRecord>) -> Value {

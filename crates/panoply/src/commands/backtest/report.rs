@@ -7,14 +7,14 @@ use panoply_backtest::report::{Figures, html};
 use panoply_backtest::store::Store;
 use panoply_contract::table::Table;
 
-use super::{failed, known, sealed, unread};
+use super::{failed, found, sealed, unread};
 use crate::cli::BacktestReport;
 use crate::failure::Failure;
 use crate::out::{Out, say};
 
 /// Runs it.
 pub(super) fn run(arguments: &BacktestReport, store: &dyn Store) -> Result<(), Failure> {
-    let id = known(&arguments.run, store)?;
+    let (id, store) = found(&arguments.run, store)?;
     let run = sealed(id, store)?;
     let header = store.run(id).map_err(failed)?.map(|record| record.header).unwrap_or_default();
     let report = run.page(header, &|| false).map_err(failed)?;

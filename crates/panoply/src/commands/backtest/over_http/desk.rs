@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -95,40 +96,57 @@ impl Desk {
         Timestamp::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
     }
 
-    /// Writes the request into the audit log. What changed data is answered only afterwards.
-    pub(super) async fn record(
-        &self,
-        caller: &Caller,
-        what: &str,
-        id: Guid,
-        input: &Value,
-        error_code: Option<&str>,
-    ) -> Result<(), Refusal> {
-        let input = json!({"runId": id.to_string(), "input": input});
+    /// Writes a request that changed data into the audit log. It is answered only afterwards.
+    pub(super) async fn record(&self, caller: &Caller, done: Done<'_>) -> Result<(), Refusal> {
         let failed = |error: panoply_contract::error::ToolError| {
             Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "AUDIT_FAILED", error.message)
         };
-        let (fingerprint, _) = Fingerprint::of(&input).map_err(failed)?;
-        let status = if error_code.is_none() { Status::Ok } else { Status::Error };
+        let input = json!({"runId": done.id.to_string(), "input": done.input});
+        let (input, _) = Fingerprint::of(&input).map_err(failed)?;
+        let (output, _) = Fingerprint::of(done.output).map_err(failed)?;
+        let elapsed = self.clock.monotonic().saturating_sub(done.started);
         let audit = Audit {
-            in_hash: fingerprint.hex(),
-            out_hash: fingerprint.hex(),
-            latency_ms: 0,
-            seed: fingerprint.seed(),
-            status,
+            in_hash: input.hex(),
+            out_hash: output.hex(),
+            latency_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
+            seed: input.seed(),
+            status: if done.error_code.is_none() { Status::Ok } else { Status::Error },
         };
         let entry = AuditEntry {
             at: self.clock.now(),
-            tool: format!("backtest/runs {what}"),
+            tool: format!("backtest/runs {}", done.what),
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),
             partition: caller.partition.clone(),
             agent_id: "http".to_owned(),
             trace_id: uuid::Uuid::new_v4().to_string(),
             audit,
-            error_code: error_code.map(str::to_owned),
+            error_code: done.error_code.map(str::to_owned),
             mutation: true,
         };
         self.audit.append(entry).await.map_err(failed)
+    }
+}
+
+/// A request that changed data.
+pub(super) struct Done<'a> {
+    pub(super) what: &'a str,
+    pub(super) id: Guid,
+    pub(super) input: &'a Value,
+    pub(super) output: &'a Value,
+    pub(super) started: Duration,
+    pub(super) error_code: Option<&'a str>,
+}
+
+/// Goes on to its end even when the client does not wait: what is begun is also recorded.
+pub(super) async fn to_the_end(
+    work: impl Future<Output = Result<Response, Refusal>> + Send + 'static,
+) -> Response {
+    match tokio::spawn(work).await {
+        Ok(done) => done.unwrap_or_else(Refusal::into_response),
+        Err(error) => {
+            tracing::error!(%error, "work on a run failed");
+            Refusal::broken().into_response()
+        }
     }
 }
 
@@ -140,8 +158,7 @@ pub(super) async fn blocking<T: Send + 'static>(
         Ok(done) => done.map_err(Refusal::from),
         Err(error) => {
             tracing::error!(%error, "work on a run failed");
-            let said = "the work on this run failed".to_owned();
-            Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "DATABASE_ERROR", said))
+            Err(Refusal::broken())
         }
     }
 }
@@ -181,6 +198,11 @@ impl Refusal {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "STOPPING", said)
             .hint("send again, to the server that comes next, what was not acknowledged")
             .later()
+    }
+
+    fn broken() -> Self {
+        let said = "the work on this run failed".to_owned();
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "DATABASE_ERROR", said)
     }
 
     fn other_writer() -> Self {

@@ -15,7 +15,7 @@ use panoply_contract::context::Caller;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::desk::{Desk, Refusal, Turn, blocking};
+use super::desk::{Desk, Done, Refusal, Turn, blocking};
 
 /// How often a batch that waits is looked at.
 const TICK: Duration = Duration::from_secs(1);
@@ -23,6 +23,10 @@ const TICK: Duration = Duration::from_secs(1);
 const SILENCE: Duration = Duration::from_secs(600);
 /// Acknowledgements that wait for a client which does not read; later ones say the same and more.
 const MOST_WAITING: usize = 16;
+
+/// After so many lines of reply only every sixteenth batch is told: a client that reads nothing
+/// until it has sent everything must not fill the pipe.
+const MOST_LINES: u64 = 1000;
 
 /// How a stream ended.
 enum End {
@@ -64,7 +68,7 @@ async fn take_in(
     turn: Turn,
     lines: mpsc::Sender<Bytes>,
 ) {
-    let id = run.id();
+    let (id, started) = (run.id(), desk.clock.monotonic());
     let mut told = Acknowledged { events: run.acknowledged(), lines: 0 };
     let (end, intake) = pump(&desk, Intake::new(run), body, &lines, &mut told).await;
     let was_cut = !matches!(end, End::Whole);
@@ -90,7 +94,9 @@ async fn take_in(
     drop(turn);
     let summary = json!({"acknowledgedEvents": told.events, "acknowledgedLines": told.lines});
     let code = refusal.as_ref().map(Refusal::code);
-    if let Err(unrecorded) = desk.record(&caller, "events", id, &summary, code).await {
+    let done =
+        Done { what: "events", id, input: &summary, output: &summary, started, error_code: code };
+    if let Err(unrecorded) = desk.record(&caller, done).await {
         refusal = refusal.or(Some(unrecorded));
     }
     let last = match refusal {
@@ -114,6 +120,7 @@ async fn pump(
 ) -> (End, Option<Intake>) {
     let mut pieces = body.into_data_stream();
     let mut heard = desk.clock.monotonic();
+    let mut batches = 0_u64;
     loop {
         let next = tokio::select! {
             () = desk.stop.cancelled() => return (End::Stopping, Some(intake)),
@@ -149,10 +156,14 @@ async fn pump(
             Ok(None) => {}
             Ok(Some(acknowledged)) => {
                 *told = acknowledged;
-                let said =
-                    json!({"acknowledgedEvents": told.events, "acknowledgedLines": told.lines});
-                // A client that does not read misses some; the last line says it all.
-                let _ = lines.try_send(line(&said));
+                batches += 1;
+                if batches <= MOST_LINES || batches.is_multiple_of(16) {
+                    let said = json!({
+                        "acknowledgedEvents": told.events, "acknowledgedLines": told.lines,
+                    });
+                    // A client that does not read misses some; the last line says it all.
+                    let _ = lines.try_send(line(&said));
+                }
             }
             Err(error) => return (End::Failed(error.into()), None),
         }
