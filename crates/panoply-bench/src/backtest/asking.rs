@@ -18,6 +18,7 @@ use panoply_contract::testing::kernel_in_memory;
 use panoply_store::SystemClock;
 use serde_json::{Value, json};
 
+use super::always_new::AlwaysNew;
 use super::questions::{self, text};
 use super::taking;
 use crate::Outcome;
@@ -84,8 +85,8 @@ struct Server {
 impl Server {
     fn open(home: &Path) -> Outcome<Self> {
         let clock = Arc::new(SystemClock::new());
-        let store = Arc::new(SqliteStore::open(&taking::catalog(home))?);
-        let pack = panoply_backtest::tools::pack(store);
+        let store = AlwaysNew::of(SqliteStore::open(&taking::catalog(home))?);
+        let pack = panoply_backtest::tools::pack(Arc::new(store));
         let settings = Settings { cache_bytes: 0, ..Settings::default() };
         let kernel = kernel_in_memory(vec![pack], Arc::clone(&clock) as Arc<dyn Clock>, settings)
             .map_err(|violations| format!("{violations:?}"))?;

@@ -5,6 +5,7 @@
 //! one of ten million, which needs 12 GB on disk. Peers are asked up to a million: loading ten
 //! into the contract's own table takes the better part of an hour.
 
+mod always_new;
 pub(crate) mod asking;
 mod clients;
 mod generate;
