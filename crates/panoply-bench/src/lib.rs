@@ -1,7 +1,7 @@
 //! Measures what Panoply adds to a call, beside a bare rmcp server in the same run.
 //!
 //! `cargo build --release -p panoply -p panoply-bench`, then
-//! `target/release/panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest|noema|ttm|all`.
+//! `target/release/panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest|noema|ttm|ttm-search|all`.
 //!
 //! Two binaries: `panoply-bench` has Panoply's allocator, `bare-rmcp` the system's, as a server
 //! has that somebody writes with rmcp today.
@@ -25,13 +25,14 @@ mod servers;
 mod startup;
 mod transport;
 mod ttm;
+mod ttm_search;
 
 use std::process::ExitCode;
 
 /// What can go wrong here is for a person to read, once.
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-const USAGE: &str = "usage: panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest [EVENTS]|noema [FOLDER]|ttm|all";
+const USAGE: &str = "usage: panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest [EVENTS]|noema [FOLDER]|ttm|ttm-search [DOCUMENTS]|all";
 
 /// Runs what the command line asks for.
 pub fn main() -> ExitCode {
@@ -58,6 +59,7 @@ fn run(words: &[&str]) -> Outcome {
         ["noema"] => noema::run(None),
         ["noema", folder] => noema::run(Some(folder)),
         ["ttm"] => ttm::run(),
+        ["ttm-search", words @ ..] => ttm_search::run(words),
         ["all"] | [] => {
             pipeline::run()?;
             transport::run()?;
@@ -67,6 +69,7 @@ fn run(words: &[&str]) -> Outcome {
             backtest::run(&[])?;
             noema::run(None)?;
             ttm::run()?;
+            ttm_search::run(&[])?;
             instructions::run()
         }
         ["child", work @ ..] => child::run(work),

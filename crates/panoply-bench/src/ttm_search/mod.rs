@@ -1,0 +1,140 @@
+//! The search of the ttm pack: how good it is on judged questions, part by part and as a whole,
+//! and how fast, at the bundled size and at a hundred thousand documents.
+//!
+//! `curated` tuned the weights; `held` and `crosslingual` did not. For `crosslingual` the Thai
+//! sentences are taken out of the papers, so that a Thai question can only meet English text.
+//! The peers read the same documents and questions: PyPI bm25s, and SQLite's FTS5 with its own
+//! tokenizer (`target/tools/python/bin/pip install bm25s`).
+
+mod peers;
+mod synthetic;
+
+use panoply_contract::clock::Clock;
+use panoply_store::SystemClock;
+use panoply_ttm::library::Library;
+use panoply_ttm::search::metrics::{recall_at, reciprocal_rank};
+use panoply_ttm::search::{Corpus, Engine, Kind, Part, Question, Tongue, Tuning, corpus};
+use serde::{Deserialize, Serialize};
+
+use crate::{Outcome, report};
+
+const GOAL_SEARCH_MILLIS: f64 = 5.0;
+const GOAL_LARGE_P95_MILLIS: f64 = 30.0;
+const GOAL_BUILD_PER_SECOND: f64 = 5_000.0;
+const LARGE: usize = 100_000;
+
+const CURATED: &str = include_str!("../../../../data/ttm/eval/curated.jsonl");
+const HELD: &str = include_str!("../../../../data/ttm/eval/held.jsonl");
+const CROSSLINGUAL: &str = include_str!("../../../../data/ttm/eval/crosslingual.jsonl");
+
+/// A question and the ids that answer it.
+#[derive(Debug, Deserialize, Serialize)]
+pub(crate) struct Judged {
+    lang: String,
+    query: String,
+    relevant: Vec<String>,
+}
+
+pub(crate) fn run(words: &[&str]) -> Outcome {
+    let large = match words {
+        [] => LARGE,
+        [count, ..] => count.parse()?,
+    };
+    let clock = SystemClock::new();
+    let millis_since = |start| clock.monotonic().saturating_sub(start).as_secs_f64() * 1e3;
+    let start = clock.monotonic();
+    let library = Library::read()?;
+    let read = millis_since(start);
+    let start = clock.monotonic();
+    let engine = Engine::new(corpus(&library))?;
+    let made = millis_since(start);
+    report::heading("Search in Thai traditional medicine", "recall and MRR on judged questions");
+    let held = judged(HELD)?;
+    quality("curated, which tuned the weights", &engine, &judged(CURATED)?);
+    quality("held, which tuned nothing", &engine, &held);
+    let english = Engine::new(without_thai_papers(corpus(&library)))?;
+    quality("Thai questions, English papers", &english, &judged(CROSSLINGUAL)?);
+
+    report::heading("Speed at the bundled size", &format!("{} documents", engine.len()));
+    report::figure("facts read", read, "ms", None);
+    report::figure("index and vectors made, at the first search", made, "ms", None);
+    let times = asked(&engine, &held, &clock);
+    report::figure("search, median", report::median(times.clone()), "ms", Some(GOAL_SEARCH_MILLIS));
+    report::figure("search, 95th percentile", p95(times), "ms", Some(GOAL_SEARCH_MILLIS));
+
+    report::heading("Speed of the large corpus", &format!("{large} synthetic documents"));
+    let many = synthetic::corpus(corpus(&library), large);
+    let start = clock.monotonic();
+    let big = Engine::new(many)?;
+    let per_second = large as f64 / (millis_since(start) / 1e3);
+    report::at_least("index built", per_second, "documents/s", GOAL_BUILD_PER_SECOND);
+    let times = asked(&big, &held, &clock);
+    report::figure("search, median", report::median(times.clone()), "ms", None);
+    report::figure("search, 95th percentile", p95(times), "ms", Some(GOAL_LARGE_P95_MILLIS));
+    peers::run(&engine, &big, &held)
+}
+
+fn judged(lines: &str) -> Outcome<Vec<Judged>> {
+    let read = |line: &str| serde_json::from_str::<Judged>(line);
+    let all: Result<Vec<Judged>, _> = lines.lines().map(read).collect();
+    // A question without an answer has no recall.
+    Ok(all?.into_iter().filter(|judged| !judged.relevant.is_empty()).collect())
+}
+
+fn without_thai_papers(mut corpus: Corpus) -> Corpus {
+    for document in corpus.documents.iter_mut().filter(|one| one.kind() == Kind::Paper) {
+        document.passages.retain(|passage| passage.tongue != Tongue::Th);
+    }
+    corpus
+}
+
+fn quality(name: &str, engine: &Engine, questions: &[Judged]) {
+    report::remark(&format!("\n  {name}"));
+    let whole = [("the whole", Tuning::default())];
+    let parts = Part::ALL.map(|part| (part.as_str(), Tuning::only(part)));
+    for (part, tuning) in whole.into_iter().chain(parts) {
+        for lang in ["th", "en"] {
+            let of_lang: Vec<&Judged> = questions.iter().filter(|one| one.lang == lang).collect();
+            if let Some(line) = measured(engine, &tuning, &of_lang) {
+                report::remark(&format!("{part:<10} {lang}  {line}"));
+            }
+        }
+    }
+}
+
+fn measured(engine: &Engine, tuning: &Tuning, questions: &[&Judged]) -> Option<String> {
+    let count = questions.len();
+    let (mut five, mut ten, mut rank) = (0.0, 0.0, 0.0);
+    for question in questions {
+        let answer = engine.search_with(&Question::new(&question.query), tuning);
+        let documents = answer.hits.iter().filter_map(|hit| engine.document(hit.document));
+        let ids: Vec<&str> = documents.map(|document| document.id.as_str()).collect();
+        let relevant: Vec<&str> = question.relevant.iter().map(String::as_str).collect();
+        five += recall_at(5, &ids, &relevant);
+        ten += recall_at(10, &ids, &relevant);
+        rank += reciprocal_rank(&ids, &relevant);
+    }
+    let mean = |sum: f64| sum / count as f64;
+    let line = format!(
+        "{count:>4} questions   R@5 {:.3}   R@10 {:.3}   MRR {:.3}",
+        mean(five),
+        mean(ten),
+        mean(rank)
+    );
+    (count > 0).then_some(line)
+}
+
+/// How long each question takes, in milliseconds.
+fn asked(engine: &Engine, questions: &[Judged], clock: &SystemClock) -> Vec<f64> {
+    let time = |question: &Judged| {
+        let start = clock.monotonic();
+        engine.search(&Question::new(&question.query));
+        clock.monotonic().saturating_sub(start).as_secs_f64() * 1e3
+    };
+    questions.iter().map(time).collect()
+}
+
+fn p95(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() * 95 / 100).copied().unwrap_or(f64::NAN)
+}
