@@ -2,10 +2,10 @@
 //
 //   node build.mjs           writes dist/
 //   node build.mjs --check   fails when dist/ is not what the sources build
-import { build } from "esbuild";
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { build } from "vite";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const dist = join(here, "dist");
@@ -39,25 +39,34 @@ for (const problem of problems) console.error(problem);
 if (problems.length) console.error("run `npm run build` in widgets/ and commit dist/");
 process.exit(problems.length ? 1 : 0);
 
-async function bundle(entry, options = {}) {
-  const result = await build({
-    entryPoints: [join(here, entry)],
-    absWorkingDir: here,
-    bundle: true,
-    minify: true,
-    write: false,
-    target: ["es2022"],
-    // Text outside ASCII stays readable, and smaller: the pages say that they are UTF-8.
-    charset: "utf8",
-    legalComments: "none",
+/** One script with all it imports, or one style sheet. */
+async function bundle(entry) {
+  const isStyle = entry.endsWith(".css");
+  const { output } = await build({
+    root: here,
+    configFile: false,
     logLevel: "error",
-    ...options,
+    // Text outside ASCII stays readable, and smaller: the pages say that they are UTF-8.
+    esbuild: { charset: "utf8", legalComments: "none" },
+    build: {
+      write: false,
+      target: "es2022",
+      cssTarget: "es2022",
+      minify: "esbuild",
+      modulePreload: false,
+      rollupOptions: {
+        input: join(here, entry),
+        // A style sheet that is part of a script would be put in by it.
+        output: { format: isStyle ? "es" : "iife", inlineDynamicImports: true },
+      },
+    },
   });
-  return result.outputFiles[0].text.trim();
+  const made = output.find((file) => file.fileName.endsWith(isStyle ? ".css" : ".js"));
+  return String(isStyle ? made.source : made.code).trim();
 }
 
 async function onePage(page) {
-  const script = await bundle(`src/pages/${page}.ts`, { format: "iife" });
+  const script = await bundle(`src/pages/${page}.ts`);
   const style = await bundle("src/common/page.css");
   // The HTML parser looks for the end tag inside of strings too.
   if (/<\/(script|style)/i.test(script + style)) throw new Error(`${page} contains an end tag`);
@@ -82,7 +91,7 @@ async function theConsole() {
   if (!existsSync(join(here, "src/console"))) return [];
   return [
     ["console.html", readFileSync(join(here, "src/console/console.html"), "utf8")],
-    ["console.js", (await bundle("src/console/main.ts", { format: "iife" })) + "\n"],
+    ["console.js", (await bundle("src/console/main.ts")) + "\n"],
     ["console.css", (await bundle("src/console/console.css")) + "\n"],
   ];
 }
