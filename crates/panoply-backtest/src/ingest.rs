@@ -90,11 +90,7 @@ impl OpenRun {
         };
         store.save(&record)?;
         let blobs = store.open_run(id)?;
-        let head = match blobs.get(HEAD)? {
-            None => OpenHead::default(),
-            Some(json) => serde_json::from_slice(&json)
-                .map_err(|_| LogError::Damaged("the head of an open run"))?,
-        };
+        let head = stored_head(blobs.as_ref())?;
         Ok(Self {
             store,
             blobs,
@@ -233,6 +229,11 @@ impl OpenRun {
         stop: Stop<'_>,
     ) -> Result<(Head, SealReport), LogError> {
         let out = self.store.begin_seal(self.record.id)?;
+        // From here on nobody else can add to the run; what someone has added is not in our head.
+        let stored = stored_head(self.blobs.as_ref())?;
+        if (stored.batches, stored.events) != (self.head.batches, self.head.events) {
+            return Err(LogError::OtherWriter);
+        }
         let source = Source {
             blobs: self.blobs.as_ref(),
             batches: self.head.batches,
@@ -258,5 +259,14 @@ impl OpenRun {
 }
 
 const HEAD: BlobKey = BlobKey::new(BlobKind::Head, 0, 0);
+fn stored_head(blobs: &dyn Blobs) -> Result<OpenHead, LogError> {
+    match blobs.get(HEAD)? {
+        None => Ok(OpenHead::default()),
+        Some(json) => {
+            serde_json::from_slice(&json).map_err(|_| LogError::Damaged("the head of an open run"))
+        }
+    }
+}
+
 /// Where a sealed run keeps what sealing found.
 pub(crate) const REPORT: BlobKey = BlobKey::new(BlobKind::Rejections, 0, 0);

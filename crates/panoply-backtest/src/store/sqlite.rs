@@ -4,7 +4,10 @@
 //! A seal ends with one rename, so a crash leaves either the open run or the sealed one. An open
 //! run beside its sealed one is cleared when the store is opened; what a killed seal had written
 //! is cleared by the next seal, because until then nobody knows whether it still goes on.
+//! `NAME.lock` keeps a seal and other processes apart: whoever seals holds it alone, whoever puts a
+//! batch shares it, and the system lets go of it when a process dies.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -40,6 +43,8 @@ pub struct SqliteStore {
     catalog_file: PathBuf,
     folder: PathBuf,
     catalog: Mutex<Connection>,
+    /// The locks of the runs that are being sealed by us.
+    seals: Mutex<HashMap<Guid, fs::File>>,
 }
 
 impl SqliteStore {
@@ -49,8 +54,12 @@ impl SqliteStore {
         let connection =
             migrate::open(catalog, Durability::Full, CATALOG).map_err(LogError::store)?;
         let folder = catalog.with_extension("");
-        let store =
-            Self { catalog_file: catalog.to_owned(), folder, catalog: Mutex::new(connection) };
+        let store = Self {
+            catalog_file: catalog.to_owned(),
+            folder,
+            catalog: Mutex::new(connection),
+            seals: Mutex::default(),
+        };
         store.recover()?;
         Ok(store)
     }
@@ -90,6 +99,10 @@ impl SqliteStore {
 
     fn file(&self, id: Guid, ending: &str) -> PathBuf {
         self.folder.join(format!("{id}.{ending}"))
+    }
+
+    fn seals(&self) -> MutexGuard<'_, HashMap<Guid, fs::File>> {
+        self.seals.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn catalog(&self) -> MutexGuard<'_, Connection> {
@@ -169,7 +182,7 @@ impl Store for SqliteStore {
             };
             forget().map_err(self.about())?;
         }
-        for ending in ["run", "sealing", "open"] {
+        for ending in ["run", "sealing", "open", "lock"] {
             remove(&self.file(id, ending))?;
         }
         Ok(())
@@ -193,6 +206,14 @@ impl Store for SqliteStore {
     }
 
     fn begin_seal(&self, id: Guid) -> Result<Arc<dyn Blobs>, LogError> {
+        let open = self.file(id, "open");
+        let lock = lock_of(&open)?;
+        taken(lock.try_lock())?;
+        // Another process has sealed it in the meantime.
+        if !open.exists() {
+            return Err(LogError::OtherWriter);
+        }
+        self.seals().insert(id, lock);
         let file = self.file(id, "sealing");
         remove(&file)?;
         let connection =
@@ -202,10 +223,15 @@ impl Store for SqliteStore {
     }
 
     fn abandon_seal(&self, id: Guid) -> Result<(), LogError> {
-        remove(&self.file(id, "sealing"))
+        // What another process is writing is not ours to throw away.
+        match self.seals().remove(&id) {
+            Some(_lock) => remove(&self.file(id, "sealing")),
+            None => Ok(()),
+        }
     }
 
     fn finish_seal(&self, record: &RunRecord) -> Result<(), LogError> {
+        let _lock = self.seals().remove(&record.id);
         let (sealing, run) = (self.file(record.id, "sealing"), self.file(record.id, "run"));
         // One file without a log beside it, everything in it and on the disk, before it is named.
         let connection = sqlite::open(&sealing, Durability::Full).map_err(LogError::store)?;
@@ -217,7 +243,9 @@ impl Store for SqliteStore {
         fs::rename(&sealing, &run).map_err(LogError::store)?;
         sync(&self.folder)?;
         self.save_and_count(record)?;
-        remove(&self.file(record.id, "open"))
+        // The open run goes first: who gets the lock after us finds that there is none any more.
+        remove(&self.file(record.id, "open"))?;
+        remove(&self.file(record.id, "lock"))
     }
 
     fn sealed(&self, id: Guid) -> Result<Arc<dyn Blobs>, LogError> {
@@ -266,6 +294,19 @@ fn remove(file: &Path) -> Result<(), LogError> {
         }
     }
     Ok(())
+}
+
+/// The file that keeps the writers of a run apart.
+fn lock_of(open: &Path) -> Result<fs::File, LogError> {
+    let lock = open.with_extension("lock");
+    fs::File::options().create(true).truncate(false).write(true).open(lock).map_err(LogError::store)
+}
+
+fn taken(outcome: Result<(), fs::TryLockError>) -> Result<(), LogError> {
+    outcome.map_err(|error| match error {
+        fs::TryLockError::WouldBlock => LogError::OtherWriter,
+        fs::TryLockError::Error(error) => LogError::store(error),
+    })
 }
 
 fn sync(path: &Path) -> Result<(), LogError> {
@@ -351,6 +392,17 @@ impl Blobs for SqliteBlobs {
     }
 
     fn put(&self, blobs: Vec<(BlobKey, Vec<u8>)>) -> Result<(), LogError> {
+        let lock = match self.access {
+            Access::Open => Some(lock_of(&self.file)?),
+            Access::Sealing | Access::Sealed => None,
+        };
+        if let Some(lock) = &lock {
+            taken(lock.try_lock_shared())?;
+            // A seal removes the open run, and what went into it now would be lost.
+            if !self.file.exists() {
+                return Err(LogError::OtherWriter);
+            }
+        }
         self.with(|connection| {
             let transaction =
                 connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;

@@ -22,3 +22,4 @@ mod reconcile;
 mod report;
 mod timeout;
 mod tools;
+mod two_writers;
