@@ -70,10 +70,14 @@ pub fn migrate(
     file: &Path,
     migrations: &[Migration],
 ) -> Result<Migrated, StoreError> {
-    if version(connection, file, migrations)? as usize == migrations.len() {
+    let about = StoreError::about(file);
+    // Two reads outside of a transaction may see a file before and after another process made it,
+    // so this one only says whether there is nothing to do.
+    let found: i64 =
+        connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(&about)?;
+    if usize::try_from(found).is_ok_and(|found| found > 0 && found == migrations.len()) {
         return Ok(Migrated::UpToDate);
     }
-    let about = StoreError::about(file);
     let transaction =
         connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&about)?;
     // Another process may have been faster while we waited for the lock. Under the lock nobody
