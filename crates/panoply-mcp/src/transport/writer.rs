@@ -45,6 +45,9 @@ struct Shared<W> {
 struct State<W> {
     output: W,
     waiting: BytesMut,
+    /// The task is at it and has left its waker with the output, which keeps only the last one:
+    /// nobody else may touch the output until the task is done.
+    busy: bool,
     ended: Ended,
 }
 
@@ -59,7 +62,8 @@ enum Ended {
 impl<W: AsyncWrite + Send + Unpin + 'static> Output<W> {
     /// Takes an output. Cancels `stop` when it breaks. The task ends after [`Output::close`].
     pub(super) fn new(output: W, stop: CancellationToken) -> (Self, JoinHandle<()>) {
-        let state = Mutex::new(State { output, waiting: BytesMut::new(), ended: Ended::No });
+        let state =
+            Mutex::new(State { output, waiting: BytesMut::new(), busy: false, ended: Ended::No });
         let (work, room) = (Notify::new(), Notify::new());
         let output = Self(Arc::new(Shared { state, work, room, stop }));
         let task = tokio::spawn(output.clone().write_what_waits());
@@ -78,10 +82,8 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Output<W> {
         if state.ended == Ended::Broken {
             return Err(Closed);
         }
-        let first = state.waiting.is_empty();
         state.waiting.extend_from_slice(line);
-        if !first {
-            // The task is at it and has left its waker with the output.
+        if state.busy {
             return Ok(());
         }
         match state.poll_write_all(&mut Context::from_waker(Waker::noop())) {
@@ -91,6 +93,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Output<W> {
                 Err(Closed)
             }
             Poll::Pending => {
+                state.busy = true;
                 self.0.work.notify_one();
                 Ok(())
             }
@@ -122,6 +125,7 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Output<W> {
             let written = poll_fn(|cx| {
                 let mut state = self.state();
                 let outcome = state.poll_write_all(cx);
+                state.busy = outcome.is_pending();
                 if state.waiting.len() <= MOST_WAITING {
                     self.0.room.notify_waiters();
                 }
@@ -187,6 +191,54 @@ mod tests {
             assert_eq!(line, format!("line {n} of two hundred"));
         }
         task.await.unwrap();
+    }
+
+    /// Like standard output where it is not a pipe: takes bytes at once, is done with them later,
+    /// and wakes only the last who asked.
+    #[derive(Default)]
+    struct DoneLater {
+        taken: Arc<Mutex<Vec<u8>>>,
+        working: Option<Pin<Box<tokio::time::Sleep>>>,
+    }
+
+    impl AsyncWrite for DoneLater {
+        fn poll_write(
+            mut self: Pin<&mut Self>,
+            cx: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            ready!(self.as_mut().poll_flush(cx))?;
+            self.taken.lock().unwrap().extend_from_slice(bytes);
+            self.working = Some(Box::pin(tokio::time::sleep(Duration::from_millis(5))));
+            Poll::Ready(Ok(bytes.len()))
+        }
+
+        fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            if let Some(working) = &mut self.working {
+                ready!(working.as_mut().poll(cx));
+            }
+            self.working = None;
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+            self.poll_flush(cx)
+        }
+    }
+
+    #[tokio::test]
+    async fn a_line_that_comes_while_another_is_being_flushed_is_written_too() {
+        let slow = DoneLater::default();
+        let taken = Arc::clone(&slow.taken);
+        let (output, task) = Output::new(slow, CancellationToken::new());
+        for n in 0..5 {
+            output.send_now(format!("{n}\n").as_bytes()).unwrap();
+            // The task waits for the flush now.
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        output.close();
+        tokio::time::timeout(Duration::from_secs(30), task).await.unwrap().unwrap();
+        assert_eq!(*taken.lock().unwrap(), b"0\n1\n2\n3\n4\n");
     }
 
     #[tokio::test]
