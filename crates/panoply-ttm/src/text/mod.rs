@@ -1,6 +1,6 @@
 //! Thai and English text made comparable: one spelling, words with their places, stems, trigrams.
 //!
-//! [`normalize`] gives one spelling to what keyboards, fonts and scanners spell in several;
+//! [`mod@normalize`] gives one spelling to what keyboards, fonts and scanners spell in several;
 //! [`Segmenter`] cuts it into words; [`terms`] turns words into what an index keeps. Each keeps
 //! byte offsets, because an answer must be able to point at the sentence it rests on.
 
