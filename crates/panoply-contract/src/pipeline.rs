@@ -54,6 +54,7 @@ pub async fn call(kernel: &Kernel, request: Request<'_>, cx: CallContext) -> Env
         Ok(measured) => measured,
         Err(error) => return finish::refuse_unreadable(error),
     };
+    let now = kernel.world.clock.now();
     let call = Call {
         kernel,
         entry,
@@ -63,7 +64,8 @@ pub async fn call(kernel: &Kernel, request: Request<'_>, cx: CallContext) -> Env
         input_bytes,
         cx: Arc::new(cx),
         started,
-        now: kernel.world.clock.now(),
+        now,
+        now_text: now.to_string(),
     };
     call.observe_start();
     let outcome = answer(&call).await;
@@ -95,6 +97,8 @@ struct Call<'a> {
     cx: Arc<CallContext>,
     started: Duration,
     now: Timestamp,
+    /// Written in several places of a reply, and not cheap to write.
+    now_text: String,
 }
 
 impl Call<'_> {

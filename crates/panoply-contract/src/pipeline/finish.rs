@@ -132,7 +132,7 @@ fn observe(
 fn metadata_of(call: &Call<'_>, elapsed: Duration, cached: bool, replayed: bool) -> Metadata {
     Metadata {
         tool_version: call.entry.spec.version.to_owned(),
-        timestamp: call.now.to_string(),
+        timestamp: call.now_text.clone(),
         execution_time: (elapsed.as_secs_f64() * 1e6).round() / 1e3,
         service_version: call.kernel.settings.service_version.to_owned(),
         trace_id: call.cx.trace_id.to_string(),
@@ -170,7 +170,7 @@ fn complete_hints(call: &Call<'_>, notes: &Notes) -> AgentHints {
         alternatives: notes.alternatives.clone(),
         constraints: notes.constraints.clone(),
         metadata: HintsMetadata {
-            generated_at: call.now.to_string(),
+            generated_at: call.now_text.clone(),
             generated_by: call.entry.pack.to_owned(),
         },
     }

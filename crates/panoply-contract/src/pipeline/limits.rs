@@ -36,7 +36,7 @@ pub(super) fn size_cap(call: &Call<'_>) -> Result<(), ToolError> {
 pub(super) fn not_removed(call: &Call<'_>) -> Result<(), ToolError> {
     let spec = call.entry.spec;
     let Some(deprecation) = &spec.deprecated else { return Ok(()) };
-    if *call.now.to_string() < *deprecation.removal_date {
+    if *call.now_text < *deprecation.removal_date {
         return Ok(());
     }
     let message = format!("`{}` was removed on {}", spec.name, deprecation.removal_date);
