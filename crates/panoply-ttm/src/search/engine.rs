@@ -1,6 +1,7 @@
 //! A question in, hits out.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::corpus::Corpus;
@@ -151,12 +152,16 @@ impl Engine {
     /// The hits for a question, with the parts weighed in another way.
     pub fn search_with(&self, question: &Question<'_>, tuning: &Tuning) -> Answer {
         let asked = Asked::of(question.text, &self.analyzer);
-        let mentions = self.linker.mentions(&asked.text, &asked.tokens, &self.analyzer);
+        let stands = |term: Term| self.index.words.containing(term) > 0;
+        let mentions = self.linker.mentions(&asked.text, &asked.tokens, &self.analyzer, stands);
         let translated = self.lexicon.translate(&asked.text, &asked.tokens, &self.analyzer);
         let scores = self.part_scores(&asked, &translated, &mentions, tuning);
-        let kept = |document: &Document| tuning.kept(document.kind(), asked.kind);
+        let names = tuning.force_of_names(asked.words_beside(&mentions));
         let mut ranked: Vec<(usize, f32)> = (self.documents.iter().enumerate())
-            .map(|(place, document)| (place, tuning.fused(at(&scores, place)) * kept(document)))
+            .map(|(place, document)| {
+                let kept = tuning.kept(document.kind(), asked.kind, names);
+                (place, tuning.fused(at(&scores, place), names) * kept)
+            })
             .filter(|(_, score)| *score > 0.0)
             .collect();
         let matched = ranked.len();
@@ -240,9 +245,9 @@ impl Engine {
         for mention in mentions {
             by_place.entry((mention.range.start, mention.range.end)).or_default().push(mention);
         }
-        for mentions in by_place.values() {
+        for same_place in by_place.values() {
             let mut best: BTreeMap<usize, f32> = BTreeMap::new();
-            for mention in mentions {
+            for mention in same_place {
                 for lead in self.linker.leads(&mention.id) {
                     let intent = match lead.relation {
                         Relation::UsedFor if asked.asks_for_dangers => OTHER_INTENT,
@@ -262,7 +267,7 @@ impl Engine {
                 }
             }
         }
-        let about_names = asked.share_of_names(by_place.keys());
+        let about_names = asked.share_of_names(mentions);
         // What answers to all that is named goes before what answers to one of two things.
         let named = by_place.len().max(1) as f32 / about_names;
         for (score, met) in scores.iter_mut().zip(met) {
@@ -360,22 +365,32 @@ impl Asked {
 
     /// How much a question is about the names in it: all, when it is nothing but names, and less
     /// the more else it says.
-    fn share_of_names<'p>(&self, places: impl Iterator<Item = &'p (usize, usize)>) -> f32 {
-        let places: Vec<&(usize, usize)> = places.collect();
-        let inside = |token: &Token| {
-            places.iter().any(|(start, end)| token.range.start < *end && *start < token.range.end)
-        };
-        let telling = self
-            .tokens
-            .iter()
-            .zip(&self.stop_words)
-            .filter(|(token, stop)| !**stop || inside(token));
-        let (mut all, mut named) = (0_u16, 0_u16);
-        for (token, _) in telling {
-            all = all.saturating_add(1);
-            named = named.saturating_add(u16::from(inside(token)));
-        }
+    fn share_of_names(&self, mentions: &[Mention]) -> f32 {
+        let (all, named) = self.telling_words(mentions);
         LEAST_OF_NAMES + (1.0 - LEAST_OF_NAMES) * f32::from(named) / f32::from(all.max(1))
+    }
+
+    /// How many telling words stand beside the names.
+    fn words_beside(&self, mentions: &[Mention]) -> f32 {
+        let (all, named) = self.telling_words(mentions);
+        f32::from(all - named)
+    }
+
+    /// How many words say something, and how many of these belong to names.
+    fn telling_words(&self, mentions: &[Mention]) -> (u16, u16) {
+        let named = |token: &Token| {
+            let inside = |place: &Range<usize>| {
+                token.range.start < place.end && place.start < token.range.end
+            };
+            mentions.iter().any(|mention| inside(&mention.range))
+        };
+        let (mut all, mut of_names) = (0_u16, 0_u16);
+        for (token, stop) in self.tokens.iter().zip(&self.stop_words) {
+            let named = named(token);
+            all = all.saturating_add(u16::from(named || !stop));
+            of_names = of_names.saturating_add(u16::from(named));
+        }
+        (all, of_names)
     }
 
     fn tongue(&self) -> Tongue {

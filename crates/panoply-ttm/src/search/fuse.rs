@@ -46,7 +46,8 @@ impl Part {
 }
 
 /// How the parts are weighed. The figures were chosen on `data/ttm/eval/curated.jsonl` and on
-/// nothing else; `panoply-bench ttm-search` prints what they give there and on other questions.
+/// every other question of `crosslingual.jsonl`, from the first, and on nothing else;
+/// `panoply-bench ttm-search` prints what they give there and on other questions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuning {
     /// How much each part counts, in the order of [`Part::ALL`].
@@ -62,6 +63,11 @@ pub struct Tuning {
     /// What constituents, indications and cautions keep of their scores: they are signposts to
     /// the herbs and medicines that most questions ask for.
     pub signposts: f32,
+    /// After this many words beside the names of a question its names count half.
+    pub names_hold: f32,
+    /// How far papers and a user's texts go ahead of facts when names count nothing: a question
+    /// that says much asks for a text that says as much.
+    pub papers_ahead: f32,
     /// What other kinds keep of their scores when a question asks for one kind in words.
     pub other_kinds: f32,
 }
@@ -69,12 +75,14 @@ pub struct Tuning {
 impl Default for Tuning {
     fn default() -> Self {
         Self {
-            weights: [0.3, 0.3, 1.0, 0.8, 0.3],
+            weights: [0.5, 0.5, 1.0, 2.0, 0.2],
             words: Bm25 { k1: 1.2, b: 0.75 },
             trigrams: Bm25 { k1: 1.2, b: 0.75 },
             papers_in_ten: 3,
             nodes_in_ten: 1,
             signposts: 0.6,
+            names_hold: 4.0,
+            papers_ahead: 1.0,
             other_kinds: 0.6,
         }
     }
@@ -87,24 +95,45 @@ impl Tuning {
         if let Some(weight) = weights.get_mut(part.place()) {
             *weight = 1.0;
         }
-        Self { weights, ..Self::default() }
+        Self { weights, papers_ahead: 0.0, ..Self::default() }
     }
 
-    /// The weighted mean of the parts' scores.
-    pub(super) fn fused(&self, scores: [f32; 5]) -> f32 {
-        let whole: f32 = self.weights.iter().sum();
-        let sum: f32 = self.weights.iter().zip(scores).map(|(weight, score)| weight * score).sum();
-        (sum / whole.max(f32::MIN_POSITIVE)).clamp(0.0, 1.0)
+    /// What the names of a question count, from 0 to 1, when so many words stand beside them: who
+    /// says much besides asks about that, not for whatever has the name.
+    pub(super) fn force_of_names(&self, words_beside: f32) -> f32 {
+        self.names_hold / (self.names_hold + words_beside)
     }
 
-    /// What a document of a kind keeps of its score, when the question asks for `asked`.
-    pub(super) fn kept(&self, kind: Kind, asked: Option<Kind>) -> f32 {
-        let signpost = matches!(kind, Kind::Constituent | Kind::Indication | Kind::Caution);
-        match asked {
-            Some(asked) if asked == kind => 1.0,
-            Some(_) => self.other_kinds,
-            None if signpost => self.signposts,
-            None => 1.0,
+    /// The mean of what the texts, the links and the vectors give. A text in the other language
+    /// can only be met by translations, so a text counts by its translations alone where that is
+    /// more.
+    pub(super) fn fused(&self, scores: [f32; 5], names: f32) -> f32 {
+        let [words, trigrams, lexicon, links, vectors] = self.weights;
+        let (words, trigrams) = (words * names, trigrams * names);
+        let own_language = mean([(words, scores[0]), (trigrams, scores[1]), (lexicon, scores[2])]);
+        let other_language = if lexicon > 0.0 { scores[2] } else { 0.0 };
+        let text = own_language.max(other_language);
+        let of_text = if words + trigrams + lexicon > 0.0 { 1.0 } else { 0.0 };
+        let parts = [(of_text, text), (links * names, scores[3]), (vectors * names, scores[4])];
+        mean(parts).clamp(0.0, 1.0)
+    }
+
+    /// What a document of a kind keeps of its score, when the question asks for `asked` and its
+    /// names have this force.
+    pub(super) fn kept(&self, kind: Kind, asked: Option<Kind>, names: f32) -> f32 {
+        let kept = match (asked, kind) {
+            (Some(asked), kind) if asked == kind => 1.0,
+            (Some(_), _) => self.other_kinds,
+            (None, Kind::Constituent | Kind::Indication | Kind::Caution) => self.signposts,
+            (None, Kind::Herb | Kind::Formulation | Kind::Paper | Kind::Chunk) => 1.0,
+        };
+        match kind {
+            Kind::Paper | Kind::Chunk => kept,
+            Kind::Herb
+            | Kind::Formulation
+            | Kind::Constituent
+            | Kind::Indication
+            | Kind::Caution => kept / (1.0 + self.papers_ahead * (1.0 - names)),
         }
     }
 
@@ -117,6 +146,13 @@ impl Tuning {
             Kind::Constituent | Kind::Indication | Kind::Caution => self.nodes_in_ten * tens,
         }
     }
+}
+
+/// The mean of numbers by their weights; 0 where nothing has any.
+fn mean(weighted: [(f32, f32); 3]) -> f32 {
+    let whole: f32 = weighted.iter().map(|(weight, _)| weight).sum();
+    let sum: f32 = weighted.iter().map(|(weight, number)| weight * number).sum();
+    sum / whole.max(f32::MIN_POSITIVE)
 }
 
 /// The best `top` of `ranked` (best first): no kind takes more than its room while others wait.
@@ -166,12 +202,37 @@ mod tests {
     #[test]
     fn a_fused_score_is_between_nothing_and_everything() {
         let tuning = Tuning::default();
-        assert_eq!(tuning.fused([0.0; 5]).to_bits(), 0.0_f32.to_bits());
-        assert!((tuning.fused([1.0; 5]) - 1.0).abs() < 1e-6);
-        for part in Part::ALL {
-            let mut scores = [0.0; 5];
-            scores[part.place()] = 0.5;
-            assert!((Tuning::only(part).fused(scores) - 0.5).abs() < 1e-6, "{part:?}");
+        for names in [0.1, 0.5, 1.0] {
+            assert_eq!(tuning.fused([0.0; 5], names).to_bits(), 0.0_f32.to_bits());
+            assert!((tuning.fused([1.0; 5], names) - 1.0).abs() < 1e-6);
+            for part in Part::ALL {
+                let mut scores = [0.0; 5];
+                scores[part.place()] = 0.5;
+                let score = Tuning::only(part).fused(scores, names);
+                assert!((score - 0.5).abs() < 1e-6, "{part:?}");
+            }
         }
+    }
+
+    /// What only translations can meet is not held down by words that could not stand there.
+    #[test]
+    fn a_text_in_the_other_language_counts_by_its_translations() {
+        let tuning = Tuning::default();
+        let other_language = tuning.fused([0.0, 0.0, 0.4, 0.0, 0.0], 1.0);
+        let own_language = tuning.fused([0.4, 0.4, 0.4, 0.0, 0.0], 1.0);
+        assert!((other_language - own_language).abs() < 1e-6);
+    }
+
+    #[test]
+    fn the_more_is_said_beside_a_name_the_less_the_name_decides() {
+        let tuning = Tuning::default();
+        let [herb, paper] = [[0.1, 0.1, 0.1, 0.6, 0.3], [0.0, 0.0, 0.4, 0.2, 0.2]];
+        let best = |words_beside: f32| {
+            let names = tuning.force_of_names(words_beside);
+            let herb = tuning.fused(herb, names) * tuning.kept(Kind::Herb, None, names);
+            let paper = tuning.fused(paper, names) * tuning.kept(Kind::Paper, None, names);
+            if herb > paper { Kind::Herb } else { Kind::Paper }
+        };
+        assert_eq!((best(0.0), best(9.0)), (Kind::Herb, Kind::Paper));
     }
 }

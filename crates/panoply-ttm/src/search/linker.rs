@@ -124,12 +124,14 @@ impl Linker {
     }
 
     /// Everything a question names. Where names overlap the longest counts; misspelt names are
-    /// only looked for outside of names that were met exactly.
+    /// only looked for outside of names that were met exactly, and where not every word is one
+    /// that `stands` in the texts: what others write so is no error.
     pub(super) fn mentions(
         &self,
         normalized: &str,
         tokens: &[Token],
         analyzer: &Analyzer,
+        stands: impl Fn(Term) -> bool,
     ) -> Vec<Mention> {
         let mut found: Vec<(Range<usize>, usize, f32)> = Vec::new();
         self.thai_names(normalized, tokens, analyzer, &mut found);
@@ -137,7 +139,13 @@ impl Linker {
         self.codes(normalized, tokens, &mut found);
         let mut kept = longest(found);
         if normalized.chars().count() <= LONGEST_FOR_ERRORS {
-            let rest = self.misspelt(normalized, tokens, analyzer, &kept);
+            let mut rest = self.misspelt(normalized, tokens, analyzer, &kept);
+            let right = |token: &Token| {
+                is_foreign(token) && stands(Term::word(&english::stem(token.text(normalized))))
+            };
+            rest.retain(|(range, ..)| {
+                !tokens.iter().filter(|token| overlap(range, &token.range)).all(right)
+            });
             kept.extend(rest);
         }
         // One thing named twice is one mention; the surer one stays.
@@ -234,6 +242,7 @@ impl Linker {
         let outside =
             |token: &&Token| !exact.iter().any(|(range, ..)| overlap(range, &token.range));
         let rest: Vec<Token> = tokens.iter().filter(outside).cloned().collect();
+        let letters = Letters::of(normalized, tokens, |token| outside(&token));
         let mut shared: BTreeMap<usize, usize> = BTreeMap::new();
         let mut trigrams = analyzer.question_trigrams(normalized, &rest);
         trigrams.sort_unstable();
@@ -249,9 +258,9 @@ impl Linker {
             if (shared as f32) < SHARED_TRIGRAMS * name.trigrams as f32 {
                 continue;
             }
-            if let Some((range, edits)) = near(name, normalized, &rest) {
-                let letters = name.spelling.chars().count();
-                let certainty = 0.9 - edits as f32 / letters as f32;
+            if let Some((range, edits)) = letters.near(&name.spelling) {
+                let length = name.spelling.chars().count();
+                let certainty = 0.9 - edits as f32 / length as f32;
                 found.push((edits, range, place, certainty));
             }
         }
@@ -271,13 +280,36 @@ fn stems(text: &str, tokens: &[Token]) -> String {
     stems.join(" ")
 }
 
-/// Where a name nearly stands in a text, within the words that are left, and how many edits away.
-fn near(name: &Name, normalized: &str, rest: &[Token]) -> Option<(Range<usize>, usize)> {
-    let letters: Vec<char> = skeleton(&name.spelling).chars().collect();
-    let range = rest.first()?.range.start..rest.last()?.range.end;
-    let text: Vec<char> = skeleton(normalized.get(range.clone())?).chars().collect();
-    let (edits, _) = fuzzy::nearest_piece(&letters, &text);
-    (edits <= fuzzy::tolerated(letters.len())).then_some((range, edits))
+/// The letters of a question without its tone marks, and the word that each stands in.
+struct Letters {
+    letters: Vec<char>,
+    words: Vec<Range<usize>>,
+}
+
+impl Letters {
+    /// Words that do not count are one sign that stands in no name, so that nothing is met across
+    /// them.
+    fn of(normalized: &str, tokens: &[Token], counts: impl Fn(&Token) -> bool) -> Self {
+        let mut all = Self { letters: Vec::new(), words: Vec::new() };
+        for token in tokens {
+            if counts(token) {
+                all.letters.extend(skeleton(token.text(normalized)).chars());
+            } else {
+                all.letters.push('\n');
+            }
+            all.words.resize(all.letters.len(), token.range.clone());
+        }
+        all
+    }
+
+    /// The words in which a name nearly stands, and how many edits away.
+    fn near(&self, name: &str) -> Option<(Range<usize>, usize)> {
+        let name: Vec<char> = skeleton(name).chars().collect();
+        let (edits, end) = fuzzy::nearest_piece(&name, &self.letters);
+        let last = self.words.get(end.checked_sub(1)?)?;
+        let first = self.words.get(end.saturating_sub(name.len()))?;
+        (edits <= fuzzy::tolerated(name.len())).then_some((first.start..last.end, edits))
+    }
 }
 
 const fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
