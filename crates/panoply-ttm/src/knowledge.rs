@@ -1,8 +1,9 @@
 //! Everything at hand to answer with: the facts, the graph made from them, and the names.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::graph::Graph;
+use crate::ingest::{Brought, Shelf};
 use crate::library::{BadData, Library};
 use crate::names::Names;
 
@@ -31,5 +32,53 @@ impl Knowledge {
         let graph = Graph::of(&library);
         let names = Names::of(&library, &graph);
         Ok(Self { library, graph, names })
+    }
+
+    /// This, and what documents say.
+    #[must_use]
+    pub fn with_brought(&self, brought: Brought) -> Self {
+        let library = self.library.with_brought(brought);
+        let graph = Graph::of(&library);
+        let names = Names::of(&library, &graph);
+        Self { library, graph, names }
+    }
+}
+
+/// Keeps the knowledge for one version of what a user brought.
+#[derive(Debug)]
+pub struct KnowledgeDesk {
+    shelf: Arc<dyn Shelf>,
+    made: Mutex<Option<(u64, Arc<Knowledge>)>>,
+}
+
+impl KnowledgeDesk {
+    /// A desk that has made nothing yet.
+    pub const fn new(shelf: Arc<dyn Shelf>) -> Self {
+        Self { shelf, made: Mutex::new(None) }
+    }
+
+    /// The bundled facts and those of the user's documents as they are now. The error is a
+    /// sentence.
+    pub fn knowledge(&self) -> Result<Arc<Knowledge>, String> {
+        let version = self.shelf.version();
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, knowledge)) = made.as_ref()
+            && *known == version
+        {
+            return Ok(Arc::clone(knowledge));
+        }
+        let knowledge = self.read(version)?;
+        *made = Some((version, Arc::clone(&knowledge)));
+        Ok(knowledge)
+    }
+
+    fn read(&self, version: u64) -> Result<Arc<Knowledge>, String> {
+        let bundled = Knowledge::bundled()?;
+        let documents = self.shelf.documents().map_err(|error| error.to_string())?;
+        if documents.is_empty() {
+            return Ok(bundled);
+        }
+        let facts = self.shelf.facts(None).map_err(|error| error.to_string())?;
+        Ok(Arc::new(bundled.with_brought(Brought { version, documents, facts })))
     }
 }

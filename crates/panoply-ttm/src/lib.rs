@@ -5,6 +5,7 @@
 //! What agents can call is in `tools/`, behind the feature of that name.
 
 pub mod graph;
+pub mod ingest;
 pub mod knowledge;
 pub mod library;
 pub mod model;

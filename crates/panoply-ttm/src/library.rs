@@ -8,13 +8,14 @@ use std::sync::{Arc, OnceLock};
 
 use serde::de::DeserializeOwned;
 
+use crate::ingest::Brought;
 use crate::model::{
     Alias, Caution, Constituent, Drug, Formulation, Herb, Indication, Interaction, Monograph,
-    Paper, Part, Reference, Source,
+    Paper, Part, Reference, Source, Use, Warned,
 };
 
-/// All facts of the bundled files.
-#[derive(Debug)]
+/// All facts of the bundled files, and those of a user's documents beside them.
+#[derive(Clone, Debug)]
 pub struct Library {
     /// The herbs.
     pub herbs: Vec<Herb>,
@@ -42,6 +43,8 @@ pub struct Library {
     pub drugs: Vec<Drug>,
     /// A text in each language for each herb and formulation.
     pub monographs: Vec<Monograph>,
+    /// What a user's documents added.
+    pub brought: Brought,
     places: HashMap<String, Place>,
 }
 
@@ -99,6 +102,7 @@ impl Library {
             aliases: rows(&bundled!("aliases.jsonl"))?,
             drugs: rows(&bundled!("drugs.jsonl"))?,
             monographs: rows(&bundled!("monographs.jsonl"))?,
+            brought: Brought::default(),
             places: HashMap::new(),
         };
         library.places = library.index();
@@ -127,6 +131,46 @@ impl Library {
             Some(Place::Herb(at)) => self.herbs.get(*at),
             _ => None,
         }
+    }
+
+    /// What a herb or formulation is used for.
+    pub fn uses(&self, id: &str) -> &[Use] {
+        let herb = self.herb(id).map(|herb| &herb.indications);
+        herb.or_else(|| self.formulation(id).map(|one| &one.indications)).map_or(&[], Vec::as_slice)
+    }
+
+    /// What a herb or formulation warns of.
+    pub fn warnings(&self, id: &str) -> &[Warned] {
+        let herb = self.herb(id).map(|herb| &herb.cautions);
+        herb.or_else(|| self.formulation(id).map(|one| &one.cautions)).map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn herb_mut(&mut self, id: &str) -> Option<&mut Herb> {
+        match self.places.get(id) {
+            Some(Place::Herb(at)) => self.herbs.get_mut(*at),
+            _ => None,
+        }
+    }
+
+    fn formulation_mut(&mut self, id: &str) -> Option<&mut Formulation> {
+        match self.places.get(id) {
+            Some(Place::Formulation(at)) => self.formulations.get_mut(*at),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn uses_mut(&mut self, id: &str) -> Option<&mut Vec<Use>> {
+        if self.herb(id).is_some() {
+            return self.herb_mut(id).map(|herb| &mut herb.indications);
+        }
+        self.formulation_mut(id).map(|one| &mut one.indications)
+    }
+
+    pub(crate) fn warnings_mut(&mut self, id: &str) -> Option<&mut Vec<Warned>> {
+        if self.herb(id).is_some() {
+            return self.herb_mut(id).map(|herb| &mut herb.cautions);
+        }
+        self.formulation_mut(id).map(|one| &mut one.cautions)
     }
 
     /// The formulation of this id.

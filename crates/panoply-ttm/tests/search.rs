@@ -11,11 +11,12 @@ use std::sync::Arc;
 use panoply_contract::dialect::{ERROR_KEY, Envelope};
 use panoply_contract::kernel::{Kernel, Settings};
 use panoply_contract::testing::{FixedClock, call_as_owner, kernel_in_memory, noon};
+use panoply_ttm::ingest::{DocumentShelf, Shelf};
 use panoply_ttm::papers::{NoPapers, PaperShelf, Record, ShelfError};
 use panoply_ttm::tools::pack;
 use serde_json::{Value, json};
 
-fn kernel_with(papers: Arc<dyn PaperShelf>) -> Arc<Kernel> {
+fn kernel_with(papers: Arc<dyn Shelf>) -> Arc<Kernel> {
     kernel_in_memory(vec![pack(papers)], FixedClock::at(noon()), Settings::default()).unwrap()
 }
 
@@ -140,6 +141,8 @@ async fn a_snippet_shows_the_words_that_were_met_and_the_same_call_gives_the_sam
 /// One paper that a user brought.
 #[derive(Debug)]
 struct OnePaper;
+
+impl DocumentShelf for OnePaper {}
 
 impl PaperShelf for OnePaper {
     fn paper(&self, _: &str) -> Result<Option<Record>, ShelfError> {

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::{Edge, Fields, Graph, Node, NodeAt, NodeType, Relation, Step};
+use crate::ingest::Claim;
 use crate::library::Library;
 use crate::model::{Bilingual, Level, Provenance, Strength, Use, Warned};
 
@@ -19,6 +20,7 @@ pub(super) fn graph(library: &Library) -> Graph {
     builder.drugs(library);
     builder.papers(library);
     builder.inferences(library);
+    builder.documents(library);
     let Builder { places, edges } = builder;
     let edges: Vec<Edge> = edges.into_values().collect();
     let steps = steps(nodes.len(), &edges);
@@ -100,6 +102,7 @@ impl Builder {
             strength: None,
             pmids: Vec::new(),
             via: Vec::new(),
+            said: Vec::new(),
         });
         edge.verified |= said.verified;
         edge.strength = edge.strength.max(said.strength);
@@ -235,6 +238,37 @@ impl Builder {
                 }
             }
         }
+    }
+
+    /// Which documents say what an edge says. The edges themselves are there: the library holds
+    /// the facts of documents beside its own.
+    fn documents(&mut self, library: &Library) {
+        for fact in &library.brought.facts {
+            let herb = self.at(NodeType::Herb, &fact.subject);
+            let from = herb.or_else(|| self.at(NodeType::Formulation, &fact.subject));
+            let (to, relations) = edges_of(&fact.claim);
+            let Some((from, to)) = from.zip(self.at(to, fact.claim.object())) else { continue };
+            for relation in relations {
+                if let Some(edge) = self.edges.get_mut(&(from, to, *relation)) {
+                    merge(&mut edge.sources, std::slice::from_ref(&fact.said.document));
+                    edge.said.push(fact.said.clone());
+                }
+            }
+        }
+    }
+}
+
+/// Where a claim leads, and which edges say it.
+const fn edges_of(claim: &Claim) -> (NodeType, &'static [Relation]) {
+    match claim {
+        Claim::Holds { .. } => (NodeType::Constituent, &[Relation::HasConstituent]),
+        Claim::UsedFor { .. } => (NodeType::Indication, &[Relation::IndicatedFor]),
+        // A warning that was known in another kind keeps its kind.
+        Claim::Warns { .. } => (
+            NodeType::Caution,
+            &[Relation::ContraindicatedIn, Relation::Caution, Relation::InteractsWith],
+        ),
+        Claim::InteractsWith { .. } => (NodeType::Drug, &[Relation::InteractsWith]),
     }
 }
 

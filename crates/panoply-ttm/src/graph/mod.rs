@@ -11,6 +11,7 @@ pub mod walk;
 
 use std::collections::HashMap;
 
+use crate::ingest::Said;
 use crate::library::Library;
 use crate::model::{Bilingual, Strength};
 
@@ -189,6 +190,8 @@ pub struct Edge {
     pub pmids: Vec<String>,
     /// The herbs that an inference goes through.
     pub via: Vec<NodeAt>,
+    /// Where documents that a user brought say so.
+    pub said: Vec<Said>,
 }
 
 impl Edge {

@@ -6,6 +6,8 @@ mod pubmed_xml;
 
 use std::fmt::Debug;
 
+use crate::ingest::DocumentShelf;
+
 /// A paper as PubMed describes it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Record {
@@ -45,10 +47,10 @@ pub trait PaperShelf: Debug + Send + Sync + 'static {
 
 /// Why a shelf could not be read or written.
 #[derive(Debug, thiserror::Error)]
-#[error("the imported papers: {0}")]
+#[error("the imported papers and documents: {0}")]
 pub struct ShelfError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
-/// No papers but those that ship.
+/// No papers but those that ship, and no documents.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoPapers;
 
@@ -65,3 +67,5 @@ impl PaperShelf for NoPapers {
         0
     }
 }
+
+impl DocumentShelf for NoPapers {}

@@ -310,7 +310,7 @@ impl Document {
         }
     }
 
-    fn link(&mut self, to: &str, relation: Relation, weight: f32) {
+    pub(super) fn link(&mut self, to: &str, relation: Relation, weight: f32) {
         self.links.push(Link { to: to.to_owned(), relation, weight });
     }
 

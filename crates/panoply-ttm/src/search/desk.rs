@@ -1,40 +1,47 @@
-//! The engine over the bundled facts and the papers a user brought, made when it is first asked
-//! for and again when the papers change.
+//! The engine over the bundled facts and what a user brought, made when it is first asked for and
+//! again when that changes.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::corpus::{self, ASIDE, Corpus, TEXT, TITLE};
-use super::document::{Document, Facet, Kind, Tongue};
+use super::document::{Document, Facet, Kind, Relation, Tongue};
 use super::engine::{Engine, NotReady};
+use crate::ingest::{BroughtDocument, Chunk, Shelf};
 use crate::library::Library;
-use crate::papers::{PaperShelf, Record};
+use crate::papers::Record;
 
-/// Keeps one engine, for one version of the papers.
+/// Keeps one engine, for one version of what a user brought.
 #[derive(Debug)]
 pub struct SearchDesk {
-    papers: Arc<dyn PaperShelf>,
-    made: Mutex<Option<(u64, Arc<Engine>)>>,
+    shelf: Arc<dyn Shelf>,
+    made: Mutex<Option<(Versions, Arc<Engine>)>>,
 }
+
+/// Of the library that was searched, and of what was on the shelf.
+type Versions = (u64, u64);
 
 impl SearchDesk {
     /// A desk that has made nothing yet.
-    pub const fn new(papers: Arc<dyn PaperShelf>) -> Self {
-        Self { papers, made: Mutex::new(None) }
+    pub const fn new(shelf: Arc<dyn Shelf>) -> Self {
+        Self { shelf, made: Mutex::new(None) }
     }
 
-    /// The engine for the papers as they are now. Who asks while it is made waits for it: making
+    /// The engine for what the user brought as it is now. Who asks while it is made waits for it: making
     /// it twice at once would take longer.
     pub fn engine(&self, library: &Library) -> Result<Arc<Engine>, NotReady> {
-        let version = self.papers.version();
+        // The facts were read before and may be of an older version than what is read here.
+        let version = (library.brought.version, self.shelf.version());
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, engine)) = made.as_ref()
             && *known == version
         {
             return Ok(Arc::clone(engine));
         }
-        let records = self.papers.papers().map_err(|error| NotReady::because(&error))?;
+        let broken = |error| NotReady::because(&error);
         let mut corpus = corpus::corpus(library);
-        add_papers(&mut corpus, &records);
+        add_papers(&mut corpus, &self.shelf.papers().map_err(broken)?);
+        let documents = self.shelf.documents().map_err(broken)?;
+        add_chunks(&mut corpus, &documents, self.shelf.chunks(None).map_err(broken)?);
         let engine = Arc::new(Engine::new(corpus)?);
         *made = Some((version, Arc::clone(&engine)));
         Ok(engine)
@@ -79,5 +86,32 @@ fn add_record(document: &mut Document, record: &Record) {
     document.facet(Facet::Source, IMPORTED);
     if let Some(year) = record.year {
         document.facet(Facet::Year, &year.to_string());
+    }
+}
+
+/// How much a question about something is a question about a piece of text that names it.
+const NAMED_IN_TEXT: f32 = 0.3;
+
+/// Adds the pieces of a user's documents to a corpus.
+fn add_chunks(corpus: &mut Corpus, documents: &[BroughtDocument], chunks: Vec<Chunk>) {
+    for chunk in chunks {
+        let of = documents.iter().find(|document| document.id == chunk.document);
+        let title = of.map_or(chunk.document.as_str(), |document| document.title.as_str());
+        let mut document = Document {
+            id: chunk.id(),
+            kind: Some(Kind::Chunk),
+            title_th: format!("{title}, หน้า {}", chunk.page),
+            title_en: format!("{title}, page {}", chunk.page),
+            source: chunk.document.clone(),
+            ..Document::default()
+        };
+        let tongue = if chunk.lang == "th" { Tongue::Th } else { Tongue::En };
+        document.say(tongue, &chunk.text, TEXT, &chunk.document);
+        for id in &chunk.about {
+            document.link(id, Relation::About, NAMED_IN_TEXT);
+        }
+        document.facet(Facet::Source, IMPORTED);
+        document.facet(Facet::Source, &chunk.document);
+        corpus.documents.push(document);
     }
 }

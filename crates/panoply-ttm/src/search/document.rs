@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::ingest::chunk_uri;
+
 /// What kind of thing a document is; the contract's `type` of a hit.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Kind {
@@ -96,6 +98,20 @@ impl Document {
     /// What it is.
     pub fn kind(&self) -> Kind {
         self.kind.unwrap_or(Kind::Chunk)
+    }
+
+    /// Where a reader can open it, where it has an address.
+    pub fn uri(&self) -> Option<String> {
+        match self.kind() {
+            Kind::Herb => Some(format!("kg://herb/{}", self.id)),
+            Kind::Formulation => Some(format!("kg://formulation/{}", self.id)),
+            Kind::Paper => Some(format!("paper://pmid/{}", self.id)),
+            Kind::Chunk => {
+                let (document, number) = self.id.split_once('#')?;
+                Some(chunk_uri(document, number.parse().ok()?))
+            }
+            Kind::Constituent | Kind::Indication | Kind::Caution => None,
+        }
     }
 }
 

@@ -1,7 +1,9 @@
-//! Where a user's papers are kept: a SQLite file in the program's home.
+//! Where a user's papers and documents are kept: a SQLite file in the program's home.
 //!
 //! Nothing is made before the first import: a server that finds no file has no papers, and sees
 //! them as soon as another process imports some.
+
+mod documents;
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,10 +12,14 @@ use panoply_store::migrate::{self, Migration};
 use panoply_store::sqlite::Durability;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
+pub use self::documents::Extract;
 use crate::papers::{PaperShelf, Record, ShelfError};
 
 /// Never edited once released: a change is a new step.
-const STEPS: &[Migration] = &[Migration { name: "papers", sql: include_str!("schema.sql") }];
+const STEPS: &[Migration] = &[
+    Migration { name: "papers", sql: include_str!("schema.sql") },
+    Migration { name: "documents", sql: include_str!("documents.sql") },
+];
 
 /// Papers in a file.
 #[derive(Debug)]
@@ -47,6 +53,15 @@ impl SqliteShelf {
         Ok(connection)
     }
 
+    /// Opens the file, and makes it where it is not there.
+    fn make(&self) -> Result<MutexGuard<'_, Option<Connection>>, ShelfError> {
+        let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        if connection.is_none() {
+            *connection = Some(self.connect()?);
+        }
+        Ok(connection)
+    }
+
     fn connect(&self) -> Result<Connection, ShelfError> {
         migrate::open(&self.file, Durability::Full, STEPS)
             .map_err(|error| ShelfError(Box::new(error)))
@@ -60,10 +75,7 @@ impl SqliteShelf {
     where
         E: From<ShelfError>,
     {
-        let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-        if connection.is_none() {
-            *connection = Some(self.connect()?);
-        }
+        let mut connection = self.make()?;
         let Some(connection) = connection.as_mut() else {
             return Err(broken(rusqlite::Error::InvalidQuery).into());
         };
@@ -79,7 +91,7 @@ impl SqliteShelf {
             put(&transaction, &record)
         })?;
         if imported.added + imported.changed > 0 {
-            transaction.execute("UPDATE shelf SET version = version + 1", []).map_err(broken)?;
+            changed(&transaction)?;
         }
         transaction.commit().map_err(broken)?;
         Ok(imported)
@@ -113,6 +125,12 @@ impl PaperShelf for SqliteShelf {
         let version = connection.as_ref().and_then(|connection| read(connection).ok());
         version.and_then(|version| u64::try_from(version).ok()).unwrap_or(0)
     }
+}
+
+/// Other processes and caches see by the version that something changed.
+fn changed(connection: &Connection) -> Result<(), ShelfError> {
+    connection.execute("UPDATE shelf SET version = version + 1", []).map_err(broken)?;
+    Ok(())
 }
 
 fn find(connection: &Connection, pmid: &str) -> Result<Option<Record>, ShelfError> {

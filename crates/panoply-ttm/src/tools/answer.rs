@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::wire::Kind;
 use crate::graph::{Node, NodeAt, NodeType};
-use crate::knowledge::Knowledge;
+use crate::knowledge::{Knowledge, KnowledgeDesk};
 use crate::library::Library;
 use crate::model::Tongue;
 use crate::names::Meant;
@@ -23,9 +23,11 @@ pub(crate) const KEYWORDS: &[&str] =
 /// The longest id or name that is read.
 pub(crate) const LONGEST_ID: u32 = 200;
 
-/// The facts.
-pub(crate) fn knowledge() -> Result<Arc<Knowledge>, ToolError> {
-    Knowledge::bundled().map_err(ToolError::system)
+impl KnowledgeDesk {
+    /// The facts as they are now.
+    pub(crate) fn now(&self) -> Result<Arc<Knowledge>, ToolError> {
+        self.knowledge().map_err(ToolError::system)
+    }
 }
 
 /// A thing of the graph, as a reply names it.

@@ -1,15 +1,16 @@
 //! `find_contraindications`: what herbs and formulations must not be combined with.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use panoply_contract::hints::{Level as Urgency, Warning, WarningKind};
 use panoply_contract::prelude::*;
 
-use super::answer::{KEPT, KEYWORDS, LONGEST_ID, READ, evidence_of, knowledge, what_is_wrong};
+use super::answer::{KEPT, KEYWORDS, LONGEST_ID, READ, evidence_of, what_is_wrong};
 use super::safety_words::SafetyWords;
 use super::wire::{HowStrong, NOTICE, Notice, ReplyLang, caller_tongue, pick, tongue_of};
 use crate::graph::NodeType;
-use crate::knowledge::Knowledge;
+use crate::knowledge::{Knowledge, KnowledgeDesk};
 use crate::model::{Level, Tongue};
 use crate::names::Meant;
 use crate::safety::{self, Answer, DrugMatch, Question, Statement, Subject};
@@ -219,7 +220,9 @@ struct Shared {
 }
 
 /// See the module.
-pub(crate) struct FindContraindications;
+pub(crate) struct FindContraindications {
+    pub(crate) knowledge: Arc<KnowledgeDesk>,
+}
 
 impl Tool for FindContraindications {
     type Params = Params;
@@ -230,7 +233,7 @@ impl Tool for FindContraindications {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let knowledge = knowledge()?;
+        let knowledge = self.knowledge.now()?;
         let question = read(&knowledge, &params)?;
         let mut answer = safety::contraindications(&knowledge.library, &question);
         if let Some(least) = params.min_strength {

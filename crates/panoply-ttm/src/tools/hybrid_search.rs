@@ -6,8 +6,9 @@ use std::sync::Arc;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::answer::{KEPT, KEYWORDS, READ, evidence_of, knowledge};
+use super::answer::{KEPT, KEYWORDS, READ, evidence_of};
 use super::wire::{NOTICE, Notice, caller_tongue, pick};
+use crate::knowledge::KnowledgeDesk;
 use crate::library::Library;
 use crate::search::{self, Answer, Engine, Facet, Part, Question, SearchDesk, Wanted};
 
@@ -115,7 +116,8 @@ struct Filters {
     /// Herbs of this family, such as `Zingiberaceae`.
     #[schemars(length(min = 1, max = 60))]
     family: Option<String>,
-    /// Hits that rest on this source, by its id; `imported` for papers that the user brought.
+    /// Hits that rest on this source, by its id; `imported` for papers and documents that the user
+    /// brought, or the id of one document.
     #[schemars(length(min = 1, max = 60))]
     source: Option<String>,
     /// Papers of this year or later; papers of unknown year are left out.
@@ -159,7 +161,7 @@ pub(crate) struct Output {
 /// One hit.
 #[derive(Debug, Serialize, JsonSchema)]
 struct HitRow {
-    /// Its id: of a node of the graph, or a PMID.
+    /// Its id: of a node of the graph, a PMID, or a piece of a document.
     id: String,
     /// What it is.
     #[serde(rename = "type")]
@@ -172,6 +174,9 @@ struct HitRow {
     score: f64,
     /// Who says what the snippet says.
     source: String,
+    /// Where to read it whole, as a resource; constituents, indications and cautions have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    uri: Option<String>,
     /// Which parts of the search found it: words, trigrams, lexicon, links, vectors, with what
     /// each gave.
     why: BTreeMap<&'static str, f64>,
@@ -190,6 +195,7 @@ struct NamedThing {
 
 /// See the module.
 pub(crate) struct HybridSearch {
+    pub(crate) knowledge: Arc<KnowledgeDesk>,
     pub(crate) desk: Arc<SearchDesk>,
 }
 
@@ -204,7 +210,7 @@ impl Tool for HybridSearch {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let top = top_of(params.top_k)?;
         let query = query_of(&params.query)?;
-        let knowledge = knowledge()?;
+        let knowledge = self.knowledge.now()?;
         let wanted = wanted_of(&knowledge.library, &params.filters.unwrap_or_default())?;
         let engine = self.desk.engine(&knowledge.library);
         let engine = engine.map_err(|error| ToolError::system(error.to_string()))?;
@@ -298,6 +304,7 @@ fn reply(
                 snippet: hit.snippet.text.clone(),
                 score: rounded(hit.score),
                 source: hit.snippet.source.clone(),
+                uri: document.uri(),
                 why: why.map(|(part, score)| (part.as_str(), rounded(score))).collect(),
             })
         })

@@ -1,6 +1,7 @@
 //! What agents can call. One file a tool; [`pack`] is the list of them.
 
 mod answer;
+mod brought;
 mod dialect;
 mod documents;
 mod find_contraindications;
@@ -16,7 +17,8 @@ use std::sync::Arc;
 use panoply_contract::pack::{Pack, PackInfo};
 
 pub use self::dialect::TtmDialect;
-use crate::papers::PaperShelf;
+use crate::ingest::Shelf;
+use crate::knowledge::KnowledgeDesk;
 use crate::search::SearchDesk;
 
 const INFO: PackInfo = PackInfo {
@@ -25,16 +27,17 @@ const INFO: PackInfo = PackInfo {
     instructions: "Facts on Thai traditional medicine: herbs, the formulations of the Thai National List of Essential Medicines, their constituents, indications, cautions, interactions and papers. Every fact names its source; what is marked `unverified` rests on general knowledge: say so. No record of a danger is not safety: say so too. This is reference information and not medical advice; never turn it into a prescription. Thai and English names both work as ids.",
 };
 
-/// The pack over the bundled facts and the papers that the user brought along.
-pub fn pack(papers: Arc<dyn PaperShelf>) -> Pack {
-    let version = Arc::clone(&papers);
-    let desk = Arc::new(SearchDesk::new(Arc::clone(&papers)));
+/// The pack over the bundled facts and what the user brought along.
+pub fn pack(shelf: Arc<dyn Shelf>) -> Pack {
+    let version = Arc::clone(&shelf);
+    let desk = Arc::new(SearchDesk::new(Arc::clone(&shelf)));
+    let knowledge = Arc::new(KnowledgeDesk::new(Arc::clone(&shelf)));
     Pack::new(INFO, TtmDialect)
-        .with(query_kg::QueryKg)
-        .with(hybrid_search::HybridSearch { desk })
-        .with(find_contraindications::FindContraindications)
+        .with(query_kg::QueryKg { knowledge: Arc::clone(&knowledge) })
+        .with(hybrid_search::HybridSearch { knowledge: Arc::clone(&knowledge), desk })
+        .with(find_contraindications::FindContraindications { knowledge: Arc::clone(&knowledge) })
         .with_prompt(prompts::ABOUT_HERB)
-        .with_resources(resources::Documents { papers })
+        .with_resources(resources::Documents { shelf, knowledge })
         .with_completer(resources::Ids)
         .with_data_version(move || version.version())
 }

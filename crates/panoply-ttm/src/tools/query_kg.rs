@@ -1,18 +1,21 @@
 //! `query_kg`: paths through the knowledge graph.
 
+use std::sync::Arc;
+
 use panoply_contract::prelude::*;
 use panoply_contract::spec::Widget;
 use serde_json::json;
 
 use super::answer::{
-    KEPT, KEYWORDS, LONGEST_ID, Named, READ, candidates, evidence_of, knowledge, what_is_wrong,
+    KEPT, KEYWORDS, LONGEST_ID, Named, READ, candidates, evidence_of, what_is_wrong,
 };
 use super::wire::{HowStrong, Kind, NOTICE, Notice, ReplyLang, caller_tongue, pick, tongue_of};
 use crate::graph::filter::Filter;
 use crate::graph::pattern::{BadPattern, Pattern};
 use crate::graph::walk::{Found, Path, Question};
 use crate::graph::{Edge, NodeAt, NodeType};
-use crate::knowledge::Knowledge;
+use crate::ingest::Said;
+use crate::knowledge::{Knowledge, KnowledgeDesk};
 use crate::model::Tongue;
 use crate::names::Meant;
 
@@ -71,6 +74,8 @@ const USUAL: u16 = 50;
 const MOST: u16 = 200;
 /// A reply gets no longer than this many bytes of paths.
 const LONGEST_REPLY: usize = 60_000;
+/// Places in documents that one edge names.
+const MOST_SAID: usize = 3;
 /// Rows that a person is shown.
 const SHOWN: usize = 12;
 
@@ -223,10 +228,45 @@ struct EdgeInfo {
     /// The herbs that an inference goes through.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     via: Vec<String>,
+    /// Where documents that the user brought in say so; read by a program and checked by nobody.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    said: Vec<SaidOut>,
+}
+
+/// A place in a document.
+#[derive(Debug, JsonSchema, Serialize)]
+struct SaidOut {
+    /// The piece of text, as a resource.
+    uri: String,
+    /// The page, from 1.
+    page: u32,
+    /// First character and the one after the last, counted in the page's text.
+    span: [u32; 2],
+    /// The words.
+    quote: String,
+    /// How sure the reading is, from 0 to 1.
+    confidence: f64,
+    /// The rule that read it.
+    rule: String,
+}
+
+impl From<&Said> for SaidOut {
+    fn from(said: &Said) -> Self {
+        Self {
+            uri: said.uri(),
+            page: said.page,
+            span: [said.start, said.end],
+            quote: said.quote.clone(),
+            confidence: f64::from(said.certainty) / 100.0,
+            rule: said.rule.clone(),
+        }
+    }
 }
 
 /// See the module.
-pub(crate) struct QueryKg;
+pub(crate) struct QueryKg {
+    pub(crate) knowledge: Arc<KnowledgeDesk>,
+}
 
 impl Tool for QueryKg {
     type Params = Params;
@@ -237,7 +277,7 @@ impl Tool for QueryKg {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let knowledge = knowledge()?;
+        let knowledge = self.knowledge.now()?;
         let filters = params.filters.unwrap_or_default();
         let wanted: NodeType = params.start.kind.into();
         let pattern =
@@ -417,6 +457,7 @@ fn path_nodes(knowledge: &Knowledge, path: &Path, tongue: Tongue) -> Vec<PathNod
             pmids: edge.pmids.clone(),
             inferred: edge.inferred(),
             via: edge.via.iter().filter_map(id).collect(),
+            said: edge.said.iter().take(MOST_SAID).map(Into::into).collect(),
         };
         node(*to, Some(info))
     });

@@ -15,12 +15,13 @@ use panoply_contract::resource::{
 use serde::Serialize;
 use serde_json::Map;
 
-use super::answer::{READ, candidates, knowledge, what_is_wrong};
+use super::answer::{READ, candidates, what_is_wrong};
+use super::brought;
 use super::documents::{FormulationDocument, HerbDocument, PaperDocument};
 use crate::graph::NodeType;
-use crate::knowledge::Knowledge;
+use crate::ingest::{DOCUMENT_URI, Shelf};
+use crate::knowledge::{Knowledge, KnowledgeDesk};
 use crate::names::Meant;
-use crate::papers::PaperShelf;
 
 const ABOUT: &str = "ttm://about";
 /// MCP allows this many suggestions.
@@ -69,7 +70,8 @@ const FAMILIES: [Family; 3] = [
 
 /// Serves the addresses of this pack.
 pub(crate) struct Documents {
-    pub(crate) papers: Arc<dyn PaperShelf>,
+    pub(crate) shelf: Arc<dyn Shelf>,
+    pub(crate) knowledge: Arc<KnowledgeDesk>,
 }
 
 impl ResourceProvider for Documents {
@@ -98,11 +100,13 @@ impl ResourceProvider for Documents {
             description: family.description.to_owned(),
             mime_type: "application/json".to_owned(),
         };
-        FAMILIES.iter().map(template).collect()
+        FAMILIES.iter().map(template).chain(brought::templates()).collect()
     }
 
     fn recorded_as(&self, uri: &str) -> Option<&'static str> {
-        FAMILIES.iter().find(|family| uri.starts_with(family.start)).map(|found| found.recorded_as)
+        let family = FAMILIES.iter().find(|family| uri.starts_with(family.start));
+        let document = uri.starts_with(DOCUMENT_URI).then_some("resource.doc");
+        family.map(|found| found.recorded_as).or(document)
     }
 
     fn read<'a>(
@@ -113,6 +117,10 @@ impl ResourceProvider for Documents {
         Box::pin(async move {
             if uri == ABOUT {
                 return Some(Ok(content(uri, "text/markdown", README.to_owned())));
+            }
+            if let Some(path) = uri.strip_prefix(DOCUMENT_URI) {
+                let read = brought::read(self.shelf.as_ref(), path);
+                return Some(read.map(|text| content(uri, "application/json", text)));
             }
             let family = FAMILIES.iter().find(|family| uri.starts_with(family.start))?;
             let id = percent_decoded(uri.strip_prefix(family.start)?);
@@ -126,7 +134,7 @@ impl ResourceProvider for Documents {
 
 impl Documents {
     fn document(&self, node_type: NodeType, id: &str) -> Result<String, ToolError> {
-        let knowledge = knowledge()?;
+        let knowledge = self.knowledge.now()?;
         if node_type == NodeType::Paper {
             return self.paper(&knowledge, id.trim());
         }
@@ -153,7 +161,7 @@ impl Documents {
     /// What the user imported goes before what ships: it has the abstract.
     fn paper(&self, knowledge: &Knowledge, pmid: &str) -> Result<String, ToolError> {
         let imported = self
-            .papers
+            .shelf
             .paper(pmid)
             .map_err(|error| ToolError::system("the imported papers").cause(error))?;
         let bundled = knowledge.library.paper(pmid);
@@ -174,7 +182,7 @@ impl Documents {
     }
 }
 
-fn json_text(document: &impl Serialize) -> Result<String, ToolError> {
+pub(super) fn json_text(document: &impl Serialize) -> Result<String, ToolError> {
     serde_json::to_string_pretty(document)
         .map_err(|error| ToolError::system("a document could not be written as JSON").cause(error))
 }

@@ -1,6 +1,7 @@
 //! Statements about safety as sentences, in Thai, English or both.
 
 use super::wire::pick;
+use crate::ingest::DOCUMENT;
 use crate::library::Library;
 use crate::model::{Bilingual, Level, Tongue};
 use crate::safety::{Statement, Subject};
@@ -117,6 +118,13 @@ impl SafetyWords<'_> {
         let Some(source) = self.library.source(id) else { return id.to_owned() };
         if source.verified {
             format!("{} [{id}]", source.title)
+        } else if source.kind == DOCUMENT {
+            let unchecked = pick(
+                self.tongue,
+                "เอกสารที่นำเข้า ยังไม่มีใครตรวจสอบ",
+                "a document that was brought in, checked by nobody",
+            );
+            format!("{unchecked}: {} [{id}]", source.title)
         } else {
             let unchecked = pick(
                 self.tongue,

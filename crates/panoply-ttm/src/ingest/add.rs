@@ -1,0 +1,218 @@
+//! Puts the facts of documents beside the bundled ones.
+
+use super::{Brought, BroughtDocument, Claim, Fact};
+use crate::library::Library;
+use crate::model::{Bilingual, Holds, Interaction, Provenance, Source, Use, Warned};
+
+/// The kind of a source that is a user's document.
+pub const DOCUMENT: &str = "document";
+
+impl Library {
+    /// These facts, and what documents say that nobody said before. Facts about ids that are not
+    /// here, which only an older release knew, are left out.
+    pub fn with_brought(&self, brought: Brought) -> Self {
+        let mut library = self.clone();
+        library.sources.extend(brought.documents.iter().map(source_of));
+        for fact in &brought.facts {
+            library.add(fact);
+        }
+        library.brought = brought;
+        library
+    }
+
+    fn add(&mut self, fact: &Fact) {
+        let provenance = Provenance { source: fact.said.document.clone(), unverified: true };
+        match &fact.claim {
+            Claim::Holds { constituent } => self.add_holds(&fact.subject, constituent, provenance),
+            Claim::UsedFor { icd } => self.add_use(&fact.subject, icd, provenance),
+            Claim::Warns { code, level } => {
+                let strength = fact.claim.strength();
+                let (code, level) = (code.clone(), *level);
+                let warned = Warned { code, level, strength, pmids: Vec::new(), provenance };
+                self.add_warning(&fact.subject, warned);
+            }
+            Claim::InteractsWith { drug } => self.add_interaction(fact, drug, provenance),
+        }
+    }
+
+    fn add_holds(&mut self, herb: &str, constituent: &str, provenance: Provenance) {
+        if self.constituent(constituent).is_none() {
+            return;
+        }
+        let Some(herb) = self.herb_mut(herb) else { return };
+        if !herb.constituents.iter().any(|holds| holds.id == constituent) {
+            herb.constituents.push(Holds { id: constituent.to_owned(), provenance });
+        }
+    }
+
+    fn add_use(&mut self, subject: &str, icd: &str, provenance: Provenance) {
+        if self.indication(icd).is_none() {
+            return;
+        }
+        let Some(uses) = self.uses_mut(subject) else { return };
+        if !uses.iter().any(|used| used.icd == icd) {
+            uses.push(Use { icd: icd.to_owned(), provenance });
+        }
+    }
+
+    /// A caution that is known in any kind is known: a document neither softens nor sharpens it.
+    fn add_warning(&mut self, subject: &str, warned: Warned) {
+        if self.caution(&warned.code).is_none() {
+            return;
+        }
+        let Some(warnings) = self.warnings_mut(subject) else { return };
+        if !warnings.iter().any(|known| known.code == warned.code) {
+            warnings.push(warned);
+        }
+    }
+
+    fn add_interaction(&mut self, fact: &Fact, drug: &str, provenance: Provenance) {
+        let entity = &fact.subject;
+        let there = self.herb(entity).is_some() || self.formulation(entity).is_some();
+        let known = |one: &Interaction| {
+            one.entity == *entity && one.drugs.iter().any(|known| known == drug)
+        };
+        if !there || self.drug(drug).is_none() || self.interactions.iter().any(known) {
+            return;
+        }
+        self.interactions.push(Interaction {
+            id: format!("IX:{entity}:{drug}"),
+            entity: entity.clone(),
+            drugs: vec![drug.to_owned()],
+            effect: Bilingual {
+                th: "เอกสารที่นำเข้ากล่าวถึงไว้".to_owned(),
+                en: "named in a document that was brought in".to_owned(),
+            },
+            mechanism: Bilingual::default(),
+            strength: fact.claim.strength(),
+            provenance,
+        });
+    }
+}
+
+impl Fact {
+    /// Whether the bundled facts say it already.
+    pub fn is_known(&self, library: &Library) -> bool {
+        let uses = || library.uses(&self.subject).iter();
+        match &self.claim {
+            Claim::Holds { constituent } => library
+                .herb(&self.subject)
+                .is_some_and(|herb| herb.constituents.iter().any(|holds| holds.id == *constituent)),
+            Claim::UsedFor { icd } => uses().any(|used| used.icd == *icd),
+            Claim::Warns { code, .. } => {
+                library.warnings(&self.subject).iter().any(|warned| warned.code == *code)
+            }
+            Claim::InteractsWith { drug } => library
+                .interactions
+                .iter()
+                .any(|one| one.entity == self.subject && one.drugs.contains(drug)),
+        }
+    }
+}
+
+fn source_of(document: &BroughtDocument) -> Source {
+    Source {
+        id: document.id.clone(),
+        title: document.title.clone(),
+        kind: DOCUMENT.to_owned(),
+        licence: String::new(),
+        date: String::new(),
+        access: super::document_uri(&document.id),
+        took: "facts that a program read and nobody checked".to_owned(),
+        verified: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::{Graph, NodeType, Relation};
+    use crate::ingest::Said;
+    use crate::model::Level;
+
+    fn fact(subject: &str, claim: Claim) -> Fact {
+        let said = Said {
+            document: "D:abc".to_owned(),
+            chunk: 1,
+            page: 2,
+            start: 10,
+            end: 20,
+            quote: "words".to_owned(),
+            certainty: 80,
+            rule: "test".to_owned(),
+        };
+        Fact { subject: subject.to_owned(), claim, said }
+    }
+
+    fn brought(facts: Vec<Fact>) -> Brought {
+        let document = BroughtDocument {
+            id: "D:abc".to_owned(),
+            sha256: "abc".to_owned(),
+            name: "a.pdf".to_owned(),
+            title: "A paper".to_owned(),
+            lang: "en".to_owned(),
+            pages: 3,
+            job: "job".to_owned(),
+        };
+        Brought { version: 1, documents: vec![document], facts }
+    }
+
+    #[test]
+    fn a_new_fact_is_an_edge_that_nobody_checked_with_its_page() {
+        let library = Library::read().unwrap();
+        let claim = Claim::Holds { constituent: "C:gingerol-6".to_owned() };
+        let constituent =
+            library.constituents.iter().find(|one| !one.herbs.contains(&"H:turmeric".to_owned()));
+        let claim = constituent.map_or(claim, |one| Claim::Holds { constituent: one.id.clone() });
+        let new = fact("H:turmeric", claim.clone());
+        assert!(!new.is_known(&library));
+        let library = library.with_brought(brought(vec![new.clone()]));
+        let graph = Graph::of(&library);
+        let from = graph.find(NodeType::Herb, "H:turmeric").unwrap();
+        let to = graph.find(NodeType::Constituent, claim.object()).unwrap();
+        let edge = graph.edges().iter().find(|edge| {
+            edge.from == from && edge.to == to && edge.relation == Relation::HasConstituent
+        });
+        let edge = edge.unwrap();
+        assert!(!edge.verified);
+        assert_eq!(edge.sources, ["D:abc"]);
+        assert_eq!(edge.said, [new.said]);
+    }
+
+    #[test]
+    fn a_curated_warning_is_neither_softened_nor_sharpened() {
+        let bundled = Library::read().unwrap();
+        let herb = bundled
+            .herbs
+            .iter()
+            .find(|herb| herb.cautions.iter().any(|one| one.level == Level::Precaution));
+        let herb = herb.unwrap();
+        let warned = herb.cautions.iter().find(|one| one.level == Level::Precaution).unwrap();
+        let claim = Claim::Warns { code: warned.code.clone(), level: Level::Contraindicated };
+        let library = bundled.with_brought(brought(vec![fact(&herb.id, claim)]));
+        let now = &library.herb(&herb.id).unwrap().cautions;
+        assert_eq!(now.len(), herb.cautions.len());
+        let graph = Graph::of(&library);
+        let from = graph.find(NodeType::Herb, &herb.id).unwrap();
+        let to = graph.find(NodeType::Caution, &warned.code).unwrap();
+        let between = |edge: &&crate::graph::Edge| edge.from == from && edge.to == to;
+        let edges: Vec<_> = graph.edges().iter().filter(between).collect();
+        assert_eq!(edges.len(), 1);
+        assert_eq!(edges[0].relation, Relation::Caution);
+        assert_eq!(edges[0].strength, Some(warned.strength));
+        assert_eq!(edges[0].said.len(), 1, "the document is one more source of the known warning");
+    }
+
+    #[test]
+    fn a_fact_about_what_is_not_there_changes_nothing() {
+        let bundled = Library::read().unwrap();
+        let lost = [
+            fact("H:nothing", Claim::UsedFor { icd: "K30".to_owned() }),
+            fact("H:turmeric", Claim::UsedFor { icd: "Z99.99".to_owned() }),
+            fact("H:turmeric", Claim::InteractsWith { drug: "no such medicine".to_owned() }),
+        ];
+        let edges = Graph::of(&bundled).edges().len();
+        let library = bundled.with_brought(brought(lost.to_vec()));
+        assert_eq!(Graph::of(&library).edges().len(), edges);
+    }
+}

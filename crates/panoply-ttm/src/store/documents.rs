@@ -1,0 +1,165 @@
+//! What was taken out of documents: added by a job as a whole, and taken away as a whole.
+
+use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, params};
+
+use super::{SqliteShelf, broken, changed, listed};
+use crate::ingest::{BroughtDocument, Chunk, DocumentShelf, Fact};
+use crate::papers::ShelfError;
+
+/// A document with all that was taken out of it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Extract {
+    /// The document.
+    pub document: BroughtDocument,
+    /// Its pieces.
+    pub chunks: Vec<Chunk>,
+    /// What it says.
+    pub facts: Vec<Fact>,
+}
+
+impl SqliteShelf {
+    /// Keeps what a job took out of its documents, all or nothing. A document that is there
+    /// already stays as it is. Says how many were new.
+    pub fn add_documents(&self, extracts: &[Extract]) -> Result<usize, ShelfError> {
+        let mut connection = self.make()?;
+        let Some(connection) = connection.as_mut() else { return Ok(0) };
+        let transaction = connection.transaction().map_err(broken)?;
+        let mut added = 0;
+        for extract in extracts {
+            added += usize::from(add(&transaction, extract)?);
+        }
+        if added > 0 {
+            changed(&transaction)?;
+        }
+        transaction.commit().map_err(broken)?;
+        Ok(added)
+    }
+
+    /// Takes away all that a job added. Says how many documents that were.
+    pub fn remove_documents(&self, job: &str) -> Result<usize, ShelfError> {
+        let mut connection = self.open()?;
+        let Some(connection) = connection.as_mut() else { return Ok(0) };
+        let transaction = connection.transaction().map_err(broken)?;
+        let of_job = "(SELECT id FROM ingest_document WHERE job = ?1)";
+        for table in ["ingest_fact", "ingest_chunk"] {
+            let sql = format!("DELETE FROM {table} WHERE document IN {of_job}");
+            transaction.execute(&sql, [job]).map_err(broken)?;
+        }
+        let removed = transaction
+            .execute("DELETE FROM ingest_document WHERE job = ?1", [job])
+            .map_err(broken)?;
+        if removed > 0 {
+            changed(&transaction)?;
+        }
+        transaction.commit().map_err(broken)?;
+        Ok(removed)
+    }
+
+    /// The document of these bytes.
+    pub fn document_of(&self, sha256: &str) -> Result<Option<BroughtDocument>, ShelfError> {
+        let connection = self.open()?;
+        let Some(connection) = connection.as_ref() else { return Ok(None) };
+        let mut statement = connection
+            .prepare_cached("SELECT * FROM ingest_document WHERE sha256 = ?1")
+            .map_err(broken)?;
+        statement.query_row([sha256], document).optional().map_err(broken)
+    }
+
+    fn rows<T>(
+        &self,
+        sql: &str,
+        with: &[&dyn ToSql],
+        read: fn(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, ShelfError> {
+        let connection = self.open()?;
+        let Some(connection) = connection.as_ref() else { return Ok(Vec::new()) };
+        let mut statement = connection.prepare_cached(sql).map_err(broken)?;
+        let rows = statement.query_map(with, read).map_err(broken)?;
+        rows.collect::<Result<_, _>>().map_err(broken)
+    }
+}
+
+impl DocumentShelf for SqliteShelf {
+    fn documents(&self) -> Result<Vec<BroughtDocument>, ShelfError> {
+        self.rows("SELECT * FROM ingest_document ORDER BY id", &[], document)
+    }
+
+    fn chunks(&self, of: Option<&str>) -> Result<Vec<Chunk>, ShelfError> {
+        let sql = "SELECT * FROM ingest_chunk WHERE document = coalesce(?1, document)
+                   ORDER BY document, number";
+        self.rows(sql, &[&of], chunk)
+    }
+
+    fn facts(&self, of: Option<&str>) -> Result<Vec<Fact>, ShelfError> {
+        let sql = "SELECT fact FROM ingest_fact WHERE document = coalesce(?1, document)
+                   ORDER BY document, number";
+        let facts = self.rows(sql, &[&of], |row| row.get::<_, String>(0))?;
+        let read = |fact: &String| serde_json::from_str(fact);
+        facts
+            .iter()
+            .map(read)
+            .collect::<Result<_, _>>()
+            .map_err(|error| ShelfError(Box::new(error)))
+    }
+}
+
+fn add(connection: &Connection, extract: &Extract) -> Result<bool, ShelfError> {
+    let Extract { document, chunks, facts } = extract;
+    let mut statement = connection
+        .prepare_cached(
+            "INSERT INTO ingest_document (id, sha256, name, title, lang, pages, job)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING",
+        )
+        .map_err(broken)?;
+    let BroughtDocument { id, sha256, name, title, lang, pages, job } = document;
+    let new = statement.execute(params![id, sha256, name, title, lang, pages, job]);
+    if new.map_err(broken)? == 0 {
+        return Ok(false);
+    }
+    let mut statement = connection
+        .prepare_cached(
+            "INSERT INTO ingest_chunk (document, number, page, start, \"end\", lang, reader, text, about)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        )
+        .map_err(broken)?;
+    for chunk in chunks {
+        let Chunk { number, page, start, end, lang, reader, text, about, .. } = chunk;
+        let row = params![id, number, page, start, end, lang, reader, text, listed(about)];
+        statement.execute(row).map_err(broken)?;
+    }
+    let mut statement = connection
+        .prepare_cached("INSERT INTO ingest_fact (document, number, fact) VALUES (?1, ?2, ?3)")
+        .map_err(broken)?;
+    for (number, fact) in (1_i64..).zip(facts) {
+        let fact = serde_json::to_string(fact).map_err(|error| ShelfError(Box::new(error)))?;
+        statement.execute(params![id, number, fact]).map_err(broken)?;
+    }
+    Ok(true)
+}
+
+fn document(row: &Row<'_>) -> rusqlite::Result<BroughtDocument> {
+    Ok(BroughtDocument {
+        id: row.get("id")?,
+        sha256: row.get("sha256")?,
+        name: row.get("name")?,
+        title: row.get("title")?,
+        lang: row.get("lang")?,
+        pages: row.get("pages")?,
+        job: row.get("job")?,
+    })
+}
+
+fn chunk(row: &Row<'_>) -> rusqlite::Result<Chunk> {
+    let about: String = row.get("about")?;
+    Ok(Chunk {
+        document: row.get("document")?,
+        number: row.get("number")?,
+        page: row.get("page")?,
+        start: row.get("start")?,
+        end: row.get("end")?,
+        lang: row.get("lang")?,
+        reader: row.get("reader")?,
+        text: row.get("text")?,
+        about: serde_json::from_str(&about).unwrap_or_default(),
+    })
+}

@@ -1,0 +1,136 @@
+//! What a document adds is seen by every tool at once, as unverified, and is gone with its job.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail the test")]
+
+use std::sync::Arc;
+
+use panoply_contract::context::CallContext;
+use panoply_contract::dialect::Envelope;
+use panoply_contract::ids::TraceId;
+use panoply_contract::kernel::{Kernel, Scope, Settings};
+use panoply_contract::resource::ResourceBody;
+use panoply_contract::testing::{FixedClock, call_as_owner, kernel_in_memory, noon};
+use panoply_ttm::ingest::{BroughtDocument, Chunk, Claim, Fact, Said};
+use panoply_ttm::library::Library;
+use panoply_ttm::store::{Extract, SqliteShelf};
+use panoply_ttm::tools::pack;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+const QUOTE: &str = "Turmeric xyloquist contains gingerol";
+
+/// A document that says of turmeric what no bundled source says.
+fn extract(job: &str) -> (Extract, String) {
+    let library = Library::bundled().unwrap();
+    let turmeric = library.herb("H:turmeric").unwrap();
+    let held: Vec<&str> = turmeric.constituents.iter().map(|holds| holds.id.as_str()).collect();
+    let new = library.constituents.iter().find(|one| !held.contains(&one.id.as_str())).unwrap();
+    let document = "D:0123456789ab".to_owned();
+    let said = Said {
+        document: document.clone(),
+        chunk: 1,
+        page: 7,
+        start: 0,
+        end: 36,
+        quote: QUOTE.to_owned(),
+        certainty: 90,
+        rule: "holds".to_owned(),
+    };
+    let claim = Claim::Holds { constituent: new.id.clone() };
+    let chunk = Chunk {
+        document: document.clone(),
+        number: 1,
+        page: 7,
+        start: 0,
+        end: 36,
+        lang: "en".to_owned(),
+        reader: "textlayer".to_owned(),
+        text: QUOTE.to_owned(),
+        about: vec!["H:turmeric".to_owned()],
+    };
+    let extract = Extract {
+        document: BroughtDocument {
+            id: document,
+            sha256: "0123456789ab".repeat(5),
+            name: "paper.pdf".to_owned(),
+            title: "A paper nobody wrote".to_owned(),
+            lang: "en".to_owned(),
+            pages: 9,
+            job: job.to_owned(),
+        },
+        chunks: vec![chunk],
+        facts: vec![Fact { subject: "H:turmeric".to_owned(), claim, said }],
+    };
+    (extract, new.id.clone())
+}
+
+async fn data(kernel: &Kernel, tool: &str, input: Value) -> Value {
+    match call_as_owner(kernel, tool, input.clone()).await {
+        Envelope::Result { structured: Some(data), is_error: false, .. } => data,
+        other => panic!("{tool} {input}: {other:?}"),
+    }
+}
+
+async fn read(kernel: &Kernel, uri: &str) -> Option<Value> {
+    let cx = CallContext::local(Arc::clone(kernel.clock()), TraceId::new(Uuid::nil()));
+    let found = kernel.read_resource(&Scope::All, uri, &cx).await;
+    let ResourceBody::Text(text) = found.ok()?.body else { panic!("{uri}") };
+    Some(serde_json::from_str(&text).unwrap())
+}
+
+#[tokio::test]
+async fn a_fact_of_a_document_shows_its_page_and_is_gone_with_its_job() {
+    let folder = tempfile::tempdir().unwrap();
+    let shelf = Arc::new(SqliteShelf::at(folder.path().join("ttm.db")));
+    let packs = vec![pack(Arc::clone(&shelf) as _)];
+    let kernel = kernel_in_memory(packs, FixedClock::at(noon()), Settings::default()).unwrap();
+    let (extract, constituent) = extract("job-1");
+    let walk = json!({
+        "start": {"type": "herb", "id": "H:turmeric"}, "pattern": "herb->constituent",
+        "filters": {"limit": 200},
+    });
+    let to = |data: &Value| -> Option<Value> {
+        let paths = data["paths"].as_array().unwrap();
+        paths.iter().find(|path| path[1]["id"] == constituent.as_str()).cloned()
+    };
+    let search = json!({"query": "xyloquist", "lang": "en"});
+    let hit = |data: &Value| -> Option<Value> {
+        let hits = data["hits"].as_array().unwrap();
+        hits.iter().find(|hit| hit["type"] == "chunk").cloned()
+    };
+    assert_eq!(to(&data(&kernel, "query_kg", walk.clone()).await), None);
+    assert_eq!(hit(&data(&kernel, "hybrid_search", search.clone()).await), None);
+
+    assert_eq!(shelf.add_documents(std::slice::from_ref(&extract)).unwrap(), 1);
+    let path = to(&data(&kernel, "query_kg", walk.clone()).await).unwrap();
+    let edge = &path[1]["edge"];
+    assert_eq!(edge["verified"], false);
+    assert_eq!(edge["sources"], json!(["D:0123456789ab"]));
+    let said = json!([{
+        "uri": "doc://0123456789ab/1", "page": 7, "span": [0, 36], "quote": QUOTE,
+        "confidence": 0.9, "rule": "holds",
+    }]);
+    assert_eq!(edge["said"], said);
+    let found = hit(&data(&kernel, "hybrid_search", search.clone()).await).unwrap();
+    assert_eq!(found["id"], "D:0123456789ab#1");
+    assert_eq!(found["uri"], "doc://0123456789ab/1");
+    assert_eq!(found["source"], "D:0123456789ab");
+    let chunk = read(&kernel, "doc://0123456789ab/1").await.unwrap();
+    assert_eq!(chunk["text"], QUOTE);
+    assert_eq!(chunk["page"], 7);
+    assert_eq!(chunk["facts"][0]["said"]["quote"], QUOTE);
+    let whole = read(&kernel, "doc://0123456789ab").await.unwrap();
+    assert_eq!(whole["chunks"][0]["uri"], "doc://0123456789ab/1");
+    for missing in ["doc://0123456789ab/2", "doc://ffffffffffff", "doc://", "doc:///"] {
+        assert_eq!(read(&kernel, missing).await, None, "{missing}");
+    }
+    // The same bytes a second time, under another job, change nothing.
+    let mut again = extract.clone();
+    again.document.job = "job-2".to_owned();
+    assert_eq!(shelf.add_documents(&[again]).unwrap(), 0);
+    assert_eq!(shelf.remove_documents("job-2").unwrap(), 0);
+
+    assert_eq!(shelf.remove_documents("job-1").unwrap(), 1);
+    assert_eq!(to(&data(&kernel, "query_kg", walk).await), None);
+    assert_eq!(hit(&data(&kernel, "hybrid_search", search).await), None);
+    assert_eq!(read(&kernel, "doc://0123456789ab/1").await, None);
+}
