@@ -4,6 +4,7 @@
 //! The modules here are the domain: values in, values out, no clock, no network, no contract.
 //! What agents can call is in `tools/`, behind the feature of that name.
 
+pub mod answer;
 pub mod graph;
 pub mod ingest;
 pub mod knowledge;

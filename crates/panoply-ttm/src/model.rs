@@ -225,6 +225,8 @@ pub struct Indication {
     pub id: String,
     /// What it is called.
     pub names: Bilingual,
+    /// Everyday English.
+    pub plain: String,
     /// Whose classification.
     pub source: String,
 }

@@ -144,6 +144,15 @@ impl Engine {
         self.documents.is_empty()
     }
 
+    /// What words are cut, counted and carried over with.
+    pub(super) const fn workings(&self) -> (&Analyzer, &Index, &Lexicon) {
+        (&self.analyzer, &self.index, &self.lexicon)
+    }
+
+    pub(super) const fn linker(&self) -> &Linker {
+        &self.linker
+    }
+
     /// The hits for a question.
     pub fn search(&self, question: &Question<'_>) -> Answer {
         self.search_with(question, &self.tuning)

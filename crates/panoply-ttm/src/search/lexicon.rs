@@ -63,6 +63,30 @@ impl Lexicon {
         tokens: &[Token],
         analyzer: &Analyzer,
     ) -> (usize, Group) {
+        let (length, translations) = self.longest_phrase(normalized, tokens, analyzer);
+        let phrase = tokens.get(..length).unwrap_or_default();
+        let mut group = Vec::new();
+        if phrase.iter().all(|token| analyzer.is_stop_word(token, token.text(normalized))) {
+            return (length, group);
+        }
+        for word in analyzer.words(normalized, phrase) {
+            let weight = word.share / length as f32;
+            group.push(Weighted { term: word.term, weight });
+        }
+        for (rank, translation) in translations.iter().enumerate() {
+            put_terms(translation, rank, analyzer, &mut group);
+        }
+        (length, group)
+    }
+
+    /// How many of the first `tokens` are one phrase that the dictionary has, and its
+    /// translations; one token without any when it has none.
+    pub(super) fn longest_phrase(
+        &self,
+        normalized: &str,
+        tokens: &[Token],
+        analyzer: &Analyzer,
+    ) -> (usize, Vec<&'static str>) {
         for length in (1..=LONGEST_PHRASE.min(tokens.len())).rev() {
             let phrase = tokens.get(..length).unwrap_or_default();
             let is_stop_word = |token: &Token| analyzer.is_stop_word(token, token.text(normalized));
@@ -70,18 +94,9 @@ impl Lexicon {
                 continue;
             }
             let translations = self.translations(normalized, phrase);
-            if translations.is_empty() && length > 1 {
-                continue;
+            if !translations.is_empty() {
+                return (length, translations);
             }
-            let mut group = Vec::new();
-            for word in analyzer.words(normalized, phrase) {
-                let weight = word.share / length as f32;
-                group.push(Weighted { term: word.term, weight });
-            }
-            for (rank, translation) in translations.iter().enumerate() {
-                put_terms(translation, rank, analyzer, &mut group);
-            }
-            return (length, group);
         }
         (1, Vec::new())
     }

@@ -133,11 +133,7 @@ impl Linker {
         analyzer: &Analyzer,
         stands: impl Fn(Term) -> bool,
     ) -> Vec<Mention> {
-        let mut found: Vec<(Range<usize>, usize, f32)> = Vec::new();
-        self.thai_names(normalized, tokens, analyzer, &mut found);
-        self.foreign_names(normalized, tokens, &mut found);
-        self.codes(normalized, tokens, &mut found);
-        let mut kept = longest(found);
+        let mut kept = self.exact(normalized, tokens, analyzer);
         if normalized.chars().count() <= LONGEST_FOR_ERRORS {
             let mut rest = self.misspelt(normalized, tokens, analyzer, &kept);
             let right = |token: &Token| {
@@ -148,7 +144,34 @@ impl Linker {
             });
             kept.extend(rest);
         }
-        // One thing named twice is one mention; the surer one stays.
+        self.told(kept)
+    }
+
+    /// Everything a text names as the data write it.
+    pub(super) fn exact_mentions(
+        &self,
+        normalized: &str,
+        tokens: &[Token],
+        analyzer: &Analyzer,
+    ) -> Vec<Mention> {
+        self.told(self.exact(normalized, tokens, analyzer))
+    }
+
+    fn exact(
+        &self,
+        normalized: &str,
+        tokens: &[Token],
+        analyzer: &Analyzer,
+    ) -> Vec<(Range<usize>, usize, f32)> {
+        let mut found: Vec<(Range<usize>, usize, f32)> = Vec::new();
+        self.thai_names(normalized, tokens, analyzer, &mut found);
+        self.foreign_names(normalized, tokens, &mut found);
+        self.codes(normalized, tokens, &mut found);
+        longest(found)
+    }
+
+    /// One thing named twice is one mention; the surer one stays.
+    fn told(&self, kept: Vec<(Range<usize>, usize, f32)>) -> Vec<Mention> {
         let mut mentions: BTreeMap<&str, Mention> = BTreeMap::new();
         for (range, place, certainty) in kept {
             let Some(name) = self.names.get(place) else { continue };

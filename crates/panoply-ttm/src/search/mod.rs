@@ -19,6 +19,7 @@ mod lsi;
 pub mod metrics;
 mod numbers;
 mod snippet;
+mod units;
 mod vectors;
 
 pub use self::bm25::Bm25;
@@ -29,3 +30,4 @@ pub use self::engine::{Answer, Engine, Hit, NotReady, Question, Wanted};
 pub use self::fuse::{Part, Tuning};
 pub use self::linker::Mention;
 pub use self::snippet::Snippet;
+pub use self::units::{TextWords, Unit};

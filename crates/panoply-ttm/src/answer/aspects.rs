@@ -1,0 +1,328 @@
+//! What can be asked about a herb or a medicine, and the words by which people ask for it.
+//!
+//! Some of it the data do not hold: a dose, a price, how a plant is grown. These are here too,
+//! so that a question for them is known for what it is and not answered with something else.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use super::passages::Section;
+use crate::model::Bilingual;
+use crate::text::{Token, TokenKind, english, normalize};
+
+/// What is asked about something.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Aspect {
+    /// What it is used for.
+    Uses,
+    /// Who must not take it, or only with care.
+    Cautions,
+    /// What it does with other medicines.
+    Interactions,
+    /// What it may do that nobody wants.
+    SideEffects,
+    /// How long it may be taken.
+    Duration,
+    /// The substances in it.
+    Constituents,
+    /// What a medicine is made of.
+    Ingredients,
+    /// The medicines that hold it.
+    Formulations,
+    /// Its names, family and parts.
+    Identity,
+    /// What research found.
+    Evidence,
+    /// How much to take.
+    Dose,
+    /// What it costs and who sells it.
+    Trade,
+    /// How it is grown.
+    Growing,
+    /// How it is made or cooked.
+    Preparing,
+    /// How it is kept, and how long it keeps.
+    Keeping,
+    /// Formulas, weights and other physical figures.
+    Figures,
+    /// Calories, vitamins and the like.
+    Nutrition,
+    /// Who found it, and when.
+    History,
+    /// What the law says.
+    Law,
+}
+
+impl Aspect {
+    /// Every aspect.
+    pub const ALL: [Self; 19] = [
+        Self::Uses,
+        Self::Cautions,
+        Self::Interactions,
+        Self::SideEffects,
+        Self::Duration,
+        Self::Constituents,
+        Self::Ingredients,
+        Self::Formulations,
+        Self::Identity,
+        Self::Evidence,
+        Self::Dose,
+        Self::Trade,
+        Self::Growing,
+        Self::Preparing,
+        Self::Keeping,
+        Self::Figures,
+        Self::Nutrition,
+        Self::History,
+        Self::Law,
+    ];
+
+    /// Whether the data hold such facts at all.
+    pub const fn is_held(self) -> bool {
+        !matches!(
+            self,
+            Self::Dose
+                | Self::Trade
+                | Self::Growing
+                | Self::Preparing
+                | Self::Keeping
+                | Self::Figures
+                | Self::Nutrition
+                | Self::History
+                | Self::Law
+        )
+    }
+
+    /// Whether the question is one about danger.
+    pub const fn is_dangerous(self) -> bool {
+        matches!(
+            self,
+            Self::Cautions | Self::Interactions | Self::SideEffects | Self::Duration | Self::Dose
+        )
+    }
+
+    /// Its word in replies.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Uses => "uses",
+            Self::Cautions => "cautions",
+            Self::Interactions => "interactions",
+            Self::SideEffects => "side_effects",
+            Self::Duration => "duration",
+            Self::Constituents => "constituents",
+            Self::Ingredients => "ingredients",
+            Self::Formulations => "formulations",
+            Self::Identity => "identity",
+            Self::Evidence => "evidence",
+            Self::Dose => "dose",
+            Self::Trade => "trade",
+            Self::Growing => "growing",
+            Self::Preparing => "preparing",
+            Self::Keeping => "keeping",
+            Self::Figures => "figures",
+            Self::Nutrition => "nutrition",
+            Self::History => "history",
+            Self::Law => "law",
+        }
+    }
+
+    /// Where the data say it.
+    pub(super) const fn section(self) -> Option<Section> {
+        Some(match self {
+            Self::Uses => Section::Uses,
+            Self::Cautions | Self::SideEffects | Self::Duration => Section::Cautions,
+            Self::Interactions => Section::Interactions,
+            Self::Constituents => Section::Constituents,
+            Self::Ingredients => Section::Ingredients,
+            Self::Formulations => Section::Formulations,
+            Self::Identity => Section::Identity,
+            Self::Evidence => Section::Evidence,
+            Self::Dose
+            | Self::Trade
+            | Self::Growing
+            | Self::Preparing
+            | Self::Keeping
+            | Self::Figures
+            | Self::Nutrition
+            | Self::History
+            | Self::Law => return None,
+        })
+    }
+
+    /// What it is called in a sentence.
+    pub(super) fn name(self) -> Bilingual {
+        let (th, en) = match self {
+            Self::Uses => ("สรรพคุณหรือข้อบ่งใช้", "uses"),
+            Self::Cautions => ("ข้อห้ามและข้อควรระวัง", "cautions"),
+            Self::Interactions => ("อันตรกิริยากับยา", "interactions with medicines"),
+            Self::SideEffects => ("อาการไม่พึงประสงค์", "side effects"),
+            Self::Duration => ("ระยะเวลาที่ใช้ได้", "how long it may be taken"),
+            Self::Constituents => ("สารสำคัญ", "constituents"),
+            Self::Ingredients => ("ส่วนประกอบของตำรับ", "ingredients"),
+            Self::Formulations => ("ตำรับที่มีสมุนไพรนี้", "medicines that hold it"),
+            Self::Identity => ("ชื่อ วงศ์ และส่วนที่ใช้", "names, family and parts"),
+            Self::Evidence => ("งานวิจัย", "research"),
+            Self::Dose => ("ขนาดและวิธีใช้", "doses"),
+            Self::Trade => ("ราคาและแหล่งจำหน่าย", "prices and sellers"),
+            Self::Growing => ("การปลูกและการดูแล", "how it is grown"),
+            Self::Preparing => ("วิธีเตรียมหรือปรุง", "how it is prepared"),
+            Self::Keeping => ("การเก็บรักษาและวันหมดอายุ", "storage and shelf life"),
+            Self::Figures => ("ค่าทางเคมีและฟิสิกส์", "chemical and physical figures"),
+            Self::Nutrition => ("คุณค่าทางอาหาร", "nutrition"),
+            Self::History => ("ประวัติความเป็นมา", "history"),
+            Self::Law => ("กฎหมายและใบอนุญาต", "law and licences"),
+        };
+        Bilingual { th: th.to_owned(), en: en.to_owned() }
+    }
+}
+
+/// Where a question asks for something, by the ranges of its words.
+pub(super) fn asked_in(text: &str, tokens: &[Token]) -> Vec<(Range<usize>, Aspect)> {
+    let places = places(text, tokens).into_iter();
+    let mut found: Vec<(Range<usize>, Aspect)> =
+        places.filter_map(|(range, aspect)| Some((range, aspect?))).collect();
+    // `ใช้ร่วมกับ` is one cue and not also the shorter one inside it.
+    found.sort_by_key(|(range, aspect)| (std::cmp::Reverse(range.len()), range.start, *aspect));
+    let mut kept: Vec<(Range<usize>, Aspect)> = Vec::new();
+    for one in found {
+        let inside = |(range, _): &(Range<usize>, Aspect)| {
+            range.start <= one.0.start && one.0.end <= range.end && *range != one.0
+        };
+        if !kept.iter().any(inside) {
+            kept.push(one);
+        }
+    }
+    kept.sort_by_key(|(range, aspect)| (range.start, *aspect));
+    kept
+}
+
+/// Words that say that something is asked, and nothing about what.
+pub(super) fn neutral_in(text: &str, tokens: &[Token]) -> Vec<Range<usize>> {
+    let places = places(text, tokens).into_iter();
+    places.filter(|(_, aspect)| aspect.is_none()).map(|(range, _)| range).collect()
+}
+
+/// Every cue of a question.
+fn places(text: &str, tokens: &[Token]) -> Vec<(Range<usize>, Option<Aspect>)> {
+    let cues = Cues::known();
+    let mut found = Vec::new();
+    for (cue, aspect) in &cues.thai {
+        found.extend(thai_places(text, tokens, cue).map(|range| (range, *aspect)));
+    }
+    let stems: Vec<Option<String>> = tokens
+        .iter()
+        .map(|token| (token.kind == TokenKind::Foreign).then(|| english::stem(token.text(text))))
+        .collect();
+    for (cue, aspect) in &cues.english {
+        for (place, window) in stems.windows(cue.len()).enumerate() {
+            let same = window.iter().zip(cue).all(|(stem, cue)| stem.as_ref() == Some(cue));
+            let ends = tokens.get(place).zip(tokens.get(place + cue.len() - 1));
+            if let (true, Some((first, last))) = (same, ends) {
+                found.push((first.range.start..last.range.end, *aspect));
+            }
+        }
+    }
+    found
+}
+
+/// Where a Thai cue stands with words beginning and ending around it.
+fn thai_places<'t>(
+    text: &'t str,
+    tokens: &'t [Token],
+    cue: &'t str,
+) -> impl Iterator<Item = Range<usize>> + 't {
+    let begins = |at: usize| tokens.iter().any(|token| token.range.start == at);
+    let ends = |at: usize| tokens.iter().any(|token| token.range.end == at);
+    // A long cue is no accident, wherever the cut of the words falls.
+    let long = cue.chars().count() >= LONG_CUE;
+    let places = text.match_indices(cue).map(|(at, found)| at..at + found.len());
+    places.filter(move |range| long || (begins(range.start) && ends(range.end)))
+}
+
+/// A Thai cue of so many letters counts wherever it stands.
+const LONG_CUE: usize = 6;
+
+/// The ways to ask, read once.
+struct Cues {
+    thai: Vec<(String, Option<Aspect>)>,
+    english: Vec<(Vec<String>, Option<Aspect>)>,
+}
+
+/// Each line an aspect, a language and the ways to say it in that language.
+static LINES: &str = include_str!("cues.tsv");
+
+impl Cues {
+    fn known() -> &'static Self {
+        static CUES: OnceLock<Cues> = OnceLock::new();
+        CUES.get_or_init(|| Self::read(LINES))
+    }
+
+    /// Neutral words have no aspect.
+    fn read(lines: &str) -> Self {
+        let mut cues = Self { thai: Vec::new(), english: Vec::new() };
+        for line in lines.lines().filter(|line| !line.starts_with('#')) {
+            let mut fields = line.split('\t');
+            let (Some(word), Some(language), Some(ways)) =
+                (fields.next(), fields.next(), fields.next())
+            else {
+                continue;
+            };
+            let aspect = Aspect::ALL.into_iter().find(|aspect| aspect.as_str() == word);
+            for way in ways.split('|') {
+                if language == "th" {
+                    cues.thai.push((normalize(way).text().to_owned(), aspect));
+                } else {
+                    let stems = way.split(' ').map(english::stem).collect();
+                    cues.english.push((stems, aspect));
+                }
+            }
+        }
+        cues
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::text::{Dictionary, Segmenter};
+
+    fn asked(question: &str) -> Vec<&'static str> {
+        let segmenter = Segmenter::new(Arc::new(Dictionary::new([]).unwrap()));
+        let text = normalize(question).text().to_owned();
+        let tokens = segmenter.segment(&text);
+        let mut names: Vec<&str> =
+            asked_in(&text, &tokens).into_iter().map(|(_, aspect)| aspect.as_str()).collect();
+        names.dedup();
+        names
+    }
+
+    #[test]
+    fn every_line_of_the_cues_has_an_aspect_or_is_neutral() {
+        for line in LINES.lines().filter(|line| !line.starts_with('#')) {
+            let word = line.split('\t').next().unwrap();
+            let known = Aspect::ALL.iter().any(|aspect| aspect.as_str() == word);
+            assert!(known || word == "neutral", "{line}");
+            assert_eq!(line.split('\t').count(), 3, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_question_is_known_by_its_words_in_both_languages() {
+        let cases: &[(&str, &[&str])] = &[
+            ("ขมิ้นชันมีสรรพคุณอะไร", &["uses"]),
+            ("What is turmeric used for?", &["identity", "uses"]),
+            ("ใครห้ามใช้ขิง", &["cautions"]),
+            ("ขิงกินวันละกี่เม็ด", &["dose"]),
+            ("How much ginger should I take?", &["dose"]),
+            ("ซื้อยาหอมได้ที่ร้านไหน", &["trade"]),
+            ("ขมิ้นชันใช้ร่วมกับวาร์ฟารินได้ไหม", &["interactions"]),
+            ("งานวิจัยเรื่องบัวบก", &["evidence"]),
+            ("how to grow galangal", &["growing"]),
+        ];
+        for (question, expected) in cases {
+            assert_eq!(asked(question), *expected, "{question}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Where sources disagree, said with the words of both.
+
+use super::page::Page;
+use super::passages::{Passage, Section, of_entity, of_paper};
+use super::reading::Reading;
+use super::{Language, Role};
+use crate::search::Kind;
+
+/// More than these are not named.
+const MOST: usize = 2;
+
+/// Names the disagreements about these entities that matter to the question.
+pub(super) fn write(page: &mut Page<'_>, reading: &Reading, entities: &[String]) {
+    let mut pairs: Vec<(Passage, Passage)> = Vec::new();
+    if reading.is_about_danger() {
+        for entity in entities {
+            pairs.extend(no_effect_after_all(page, entity));
+        }
+    }
+    pairs.extend(papers_apart(page));
+    for (one, other) in pairs.into_iter().take(MOST) {
+        let (first, second) = (one.text.trim_end_matches('.'), other.text.trim_end_matches('.'));
+        let text = match page.language {
+            Language::Th => format!("“{first}” แต่ “{second}”"),
+            Language::En => format!("“{first}”, but “{second}”"),
+        };
+        page.write(text, &[one.clone(), other.clone()], Role::Contradiction);
+    }
+}
+
+/// A source asks for care with a medicine, and a paper that others cite found no effect.
+fn no_effect_after_all(page: &Page<'_>, entity: &str) -> Option<(Passage, Passage)> {
+    let library = page.library;
+    let denying = library.references.iter().find(|reference| {
+        reference.entity == entity && reference.claim.en.contains("no significant")
+    })?;
+    let drug = library.drugs.iter().find(|drug| denying.claim.en.contains(&drug.name))?;
+    if !page.about.contains(&drug.name) {
+        return None;
+    }
+    let passages = of_entity(library, entity, page.language);
+    let warning = passages.iter().find(|passage| {
+        passage.section == Section::Interactions
+            && passage.verified
+            && page.citations.iter().any(|citation| citation.span == passage.text)
+    })?;
+    let denial = passages.iter().find(|passage| {
+        passage.section == Section::Evidence && passage.text.contains(&denying.pmid)
+    })?;
+    Some((warning.clone(), denial.clone()))
+}
+
+/// Two cited papers on the same illness, of which one found something and the other did not.
+fn papers_apart(page: &Page<'_>) -> Option<(Passage, Passage)> {
+    let library = page.library;
+    let cited = page.citations.iter().filter_map(|citation| library.paper(&citation.id));
+    let cited: Vec<_> = cited.collect();
+    for one in &cited {
+        for other in &cited {
+            let same = one.indications.iter().any(|icd| other.indications.contains(icd));
+            let subject = one.herbs.iter().chain(&one.constituents).chain(&one.formulations);
+            let shared = subject.clone().any(|id| {
+                other.herbs.contains(id)
+                    || other.constituents.contains(id)
+                    || other.formulations.contains(id)
+            });
+            if same && shared && found_nothing(&other.finding.en) && !found_nothing(&one.finding.en)
+            {
+                let passages = (of_paper(one, page.language), of_paper(other, page.language));
+                return Some(passages).filter(|(one, _)| one.kind == Kind::Paper);
+            }
+        }
+    }
+    None
+}
+
+/// Whether a finding says that there was no effect. That a record does not state a result is not
+/// such a finding.
+fn found_nothing(finding: &str) -> bool {
+    let finding = finding.to_lowercase();
+    [
+        "did not differ",
+        "no significant",
+        "no difference",
+        "no effect",
+        "had no ",
+        "did not reduce",
+        "did not improve",
+        "did not change",
+    ]
+    .iter()
+    .any(|words| finding.contains(words))
+}

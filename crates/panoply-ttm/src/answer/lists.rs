@@ -1,0 +1,322 @@
+//! Questions that name no herb and no medicine: which are used for this, hold that, warn of it.
+//!
+//! A list is made from the graph. Each item cites the sentence of its own monograph that says so,
+//! and what was checked stands apart from what was not.
+
+use super::aspects::Aspect;
+use super::page::Page;
+use super::passages::{Passage, Section, name_of, of_entity};
+use super::reading::{Reading, Sort};
+use super::{Language, Role};
+use crate::model::Level;
+use crate::safety;
+
+/// So many items of a list are named.
+const NAMED: usize = 8;
+/// So many of those that were not checked.
+const NAMED_UNCHECKED: usize = 4;
+
+/// An item of a list: the passage that says so.
+struct Item {
+    name: String,
+    passage: Passage,
+}
+
+/// Writes the lists that a question asks for, and tells which entities they name. `order` has
+/// the ids that the search found, best first.
+pub(super) fn write(page: &mut Page<'_>, reading: &Reading, order: &[String]) -> Vec<String> {
+    let mut listed = Vec::new();
+    let indications = reading.named(Sort::Indication);
+    let cautions = reading.named_cautions();
+    let drugs = reading.named(Sort::Drug);
+    let constituents = reading.named(Sort::Constituent);
+    if !constituents.is_empty() {
+        for id in &constituents {
+            listed.extend(holders(page, id, order));
+        }
+        page.met.insert(Aspect::Constituents);
+    }
+    let asks_for_use =
+        cautions.is_empty() && drugs.is_empty() || reading.aspects.contains(&Aspect::Uses);
+    if !indications.is_empty() && asks_for_use {
+        for group in same_name(reading, Sort::Indication) {
+            listed.extend(users(page, &group, order));
+        }
+        if !listed.is_empty() {
+            page.met.insert(Aspect::Uses);
+        }
+    }
+    if listed.is_empty() || indications.is_empty() {
+        for code in &cautions {
+            listed.extend(warned_of(page, code, order));
+        }
+        for drug in &drugs {
+            listed.extend(interacting(page, drug, order));
+        }
+    }
+    listed.dedup();
+    listed
+}
+
+/// The medicines that hold all of these herbs, and are for one of these indications if any.
+pub(super) fn medicines_with(
+    page: &mut Page<'_>,
+    herbs: &[String],
+    indications: &[String],
+    order: &[String],
+) -> Vec<String> {
+    let library = page.library;
+    let fitting = library.formulations.iter().filter(|formulation| {
+        herbs.iter().all(|herb| formulation.ingredients.contains(herb))
+            && (indications.is_empty()
+                || formulation.indications.iter().any(|used| indications.contains(&used.icd)))
+    });
+    let ids: Vec<String> = fitting.map(|formulation| formulation.id.clone()).collect();
+    let needles: Vec<String> = herbs.iter().filter_map(|id| short_name(page, id)).collect();
+    let items = items(page, &ids, Section::Ingredients, &needles, order);
+    let names = needles.join(and(page.language));
+    let lead = match page.language {
+        Language::Th => format!("ยาในบัญชียาหลักแห่งชาติที่มี{names}เป็นตัวยา"),
+        Language::En => format!("Medicines of the national list with {names}"),
+    };
+    list(page, &lead, items, Role::Fact)
+}
+
+/// What is used for an indication.
+fn users(page: &mut Page<'_>, codes: &[String], order: &[String]) -> Vec<String> {
+    let library = page.library;
+    let herbs = library.herbs.iter().map(|herb| (&herb.id, &herb.indications));
+    let medicines = library.formulations.iter().map(|one| (&one.id, &one.indications));
+    let fitting = medicines.chain(herbs);
+    let fitting = fitting.filter(|(_, uses)| uses.iter().any(|used| codes.contains(&used.icd)));
+    let ids: Vec<String> = fitting.map(|(id, _)| id.clone()).collect();
+    // A monograph names its indications by their codes too.
+    let items = items_any(page, &ids, Section::Uses, codes, order);
+    let label = codes.iter().filter_map(|code| indication_name(page, code)).collect::<Vec<_>>();
+    let label = label.join("; ");
+    let lead = match page.language {
+        Language::Th => format!("ข้อบ่งใช้สำหรับ{label} มีในข้อมูลของ"),
+        Language::En => format!("Indicated for {label}"),
+    };
+    list(page, &lead, items, Role::Fact)
+}
+
+/// The herbs that hold a substance.
+fn holders(page: &mut Page<'_>, constituent: &str, order: &[String]) -> Vec<String> {
+    let Some(known) = page.library.constituent(constituent) else { return Vec::new() };
+    let items = items(
+        page,
+        &known.herbs,
+        Section::Constituents,
+        std::slice::from_ref(&known.names.en),
+        order,
+    );
+    let name = known.names.in_tongue(page.language.tongue());
+    let lead = match page.language {
+        Language::Th => format!("{name}เป็นสารสำคัญของ"),
+        Language::En => format!("{name} is a constituent of"),
+    };
+    list(page, &lead, items, Role::Fact)
+}
+
+/// What warns of something.
+fn warned_of(page: &mut Page<'_>, code: &str, order: &[String]) -> Vec<String> {
+    let library = page.library;
+    let Some(caution) = library.caution(code) else { return Vec::new() };
+    let name = caution.names.in_tongue(page.language.tongue());
+    let mut listed = Vec::new();
+    for level in [Level::Contraindicated, Level::Precaution, Level::Interaction] {
+        let herbs = library.herbs.iter().map(|herb| (&herb.id, &herb.cautions));
+        let medicines = library.formulations.iter().map(|one| (&one.id, &one.cautions));
+        let warning = medicines.chain(herbs).filter(|(_, cautions)| {
+            cautions.iter().any(|warned| warned.code == code && warned.level == level)
+        });
+        let ids: Vec<String> = warning.map(|(id, _)| id.clone()).collect();
+        let section =
+            if level == Level::Interaction { Section::Interactions } else { Section::Cautions };
+        let items = items(page, &ids, section, std::slice::from_ref(&name), order);
+        let lead = match (page.language, level) {
+            (Language::Th, Level::Contraindicated) => format!("ห้ามใช้ในกรณี{name}"),
+            (Language::Th, _) => format!("ให้ระวังในกรณี{name}"),
+            (Language::En, Level::Contraindicated) => format!("Contraindicated in {name}"),
+            (Language::En, _) => format!("To be used with caution in {name}"),
+        };
+        let named = list(page, &lead, items, Role::Danger);
+        if !named.is_empty() {
+            page.met.insert(Aspect::Cautions);
+        }
+        listed.extend(named);
+    }
+    listed
+}
+
+/// What interacts with a medicine.
+fn interacting(page: &mut Page<'_>, drug: &str, order: &[String]) -> Vec<String> {
+    let library = page.library;
+    let question = safety::Question {
+        herbs: library.herbs.iter().map(|herb| herb.id.clone()).collect(),
+        formulations: library.formulations.iter().map(|one| one.id.clone()).collect(),
+        drugs: vec![drug.to_owned()],
+    };
+    let answer = safety::contraindications(library, &question);
+    let tongue = page.language.tongue();
+    let mut items: Vec<Item> = Vec::new();
+    // What a source says of the medicine itself goes before what it says of its class.
+    let direct = |one: &&safety::Statement| one.matches.iter().any(|found| found.through.is_none());
+    let own = answer.statements.iter().filter(|one| one.via.is_empty() && !one.matches.is_empty());
+    let (first, then): (Vec<_>, Vec<_>) = own.partition(direct);
+    for statement in first.into_iter().chain(then) {
+        if items.iter().any(|item| item.passage.id == statement.entity) {
+            continue;
+        }
+        let passage = super::danger::passage_of(page, statement);
+        let name = name_of(library, &statement.entity, tongue);
+        if let Some((passage, name)) = passage.zip(name) {
+            items.push(Item { name: clean(&name), passage });
+        }
+    }
+    sort(&mut items, order);
+    let name = name_of(library, drug, tongue).unwrap_or_else(|| drug.to_owned());
+    let lead = match page.language {
+        Language::Th => format!("ให้ระวังเมื่อใช้ร่วมกับ{name}"),
+        Language::En => format!("Care is needed together with {name}"),
+    };
+    let listed = list(page, &lead, items, Role::Danger);
+    if !listed.is_empty() {
+        page.about.insert(drug.to_owned());
+        page.met.insert(Aspect::Interactions);
+    }
+    listed
+}
+
+/// Writes what was checked and what was not as two sentences, and tells whom they name.
+fn list(page: &mut Page<'_>, lead: &str, items: Vec<Item>, role: Role) -> Vec<String> {
+    let (checked, unchecked): (Vec<Item>, Vec<Item>) =
+        items.into_iter().partition(|item| item.passage.verified);
+    let mut listed = Vec::new();
+    for (items, most, is_checked) in [(checked, NAMED, true), (unchecked, NAMED_UNCHECKED, false)] {
+        let Some(text) = sentence(page.language, lead, &items, most, is_checked) else { continue };
+        let passages: Vec<Passage> =
+            items.into_iter().take(most).map(|item| item.passage).collect();
+        listed.extend(passages.iter().map(|passage| passage.id.clone()));
+        page.write(text, &passages, role);
+    }
+    listed
+}
+
+fn sentence(
+    language: Language,
+    lead: &str,
+    items: &[Item],
+    most: usize,
+    checked: bool,
+) -> Option<String> {
+    let names: Vec<&str> = items.iter().take(most).map(|item| item.name.as_str()).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let more = items.len() > most;
+    Some(match (language, checked) {
+        (Language::Th, true) => {
+            format!("{lead}: {}{}", names.join(", "), if more { " เป็นต้น" } else { "" })
+        }
+        (Language::Th, false) => format!(
+            "{lead} ตามความรู้ทั่วไปที่ยังไม่ได้ตรวจสอบ: {}{}",
+            names.join(", "),
+            if more { " เป็นต้น" } else { "" }
+        ),
+        (Language::En, true) => {
+            format!("{lead}: {}{}", names.join(", "), if more { ", among others" } else { "" })
+        }
+        (Language::En, false) => format!(
+            "{lead}, by general knowledge that was not checked: {}{}",
+            names.join(", "),
+            if more { ", among others" } else { "" }
+        ),
+    })
+}
+
+/// The passages of these entities that say all of `needles`.
+fn items(
+    page: &Page<'_>,
+    ids: &[String],
+    section: Section,
+    needles: &[String],
+    order: &[String],
+) -> Vec<Item> {
+    gathered(page, ids, order, |passage| {
+        passage.section == section && needles.iter().all(|needle| holds(&passage.text, needle))
+    })
+}
+
+/// The passages of these entities that say one of `needles`.
+fn items_any(
+    page: &Page<'_>,
+    ids: &[String],
+    section: Section,
+    needles: &[String],
+    order: &[String],
+) -> Vec<Item> {
+    gathered(page, ids, order, |passage| {
+        passage.section == section && needles.iter().any(|needle| holds(&passage.text, needle))
+    })
+}
+
+fn gathered(
+    page: &Page<'_>,
+    ids: &[String],
+    order: &[String],
+    fits: impl Fn(&Passage) -> bool,
+) -> Vec<Item> {
+    let each = ids.iter().filter_map(|id| {
+        let passage = of_entity(page.library, id, page.language).into_iter().find(&fits)?;
+        let name = name_of(page.library, id, page.language.tongue())?;
+        Some(Item { name: clean(&name), passage })
+    });
+    let mut items: Vec<Item> = each.collect();
+    sort(&mut items, order);
+    items
+}
+
+/// What the search found goes first, in its order.
+fn sort(items: &mut [Item], order: &[String]) {
+    items.sort_by_key(|item| {
+        order.iter().position(|id| *id == item.passage.id).unwrap_or(usize::MAX)
+    });
+}
+
+/// Whether a text has these words, whatever their case.
+pub(super) fn holds(text: &str, needle: &str) -> bool {
+    !needle.is_empty() && text.to_lowercase().contains(&needle.to_lowercase())
+}
+
+/// `Andrographis (King of Bitters)` without what is in brackets, as monographs write it.
+pub(super) fn clean(name: &str) -> String {
+    name.split(" (").next().unwrap_or(name).trim().to_owned()
+}
+
+fn short_name(page: &Page<'_>, id: &str) -> Option<String> {
+    name_of(page.library, id, page.language.tongue()).map(|name| clean(&name))
+}
+
+fn indication_name(page: &Page<'_>, code: &str) -> Option<String> {
+    let indication = page.library.indication(code)?;
+    let name = match page.language {
+        Language::Th => &indication.names.th,
+        Language::En => &indication.plain,
+    };
+    Some(format!("{name} ({code})"))
+}
+
+/// The ids of each name of a sort, together: `ปวดท้อง` may mean several codes.
+fn same_name(reading: &Reading, sort: Sort) -> Vec<Vec<String>> {
+    let each = reading.things.iter().map(|thing| thing.of(sort).map(str::to_owned).collect());
+    each.filter(|ids: &Vec<String>| !ids.is_empty()).collect()
+}
+
+const fn and(language: Language) -> &'static str {
+    match language {
+        Language::Th => "และ",
+        Language::En => " and ",
+    }
+}

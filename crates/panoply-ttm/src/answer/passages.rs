@@ -1,0 +1,263 @@
+//! Texts that an answer can quote, each with the address where a reader finds it word for word.
+
+use crate::library::Library;
+use crate::model::{Paper, Tongue};
+use crate::search::{Document, Kind};
+
+use super::Language;
+
+/// What a passage is about.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Section {
+    /// Names, family, parts, list.
+    Identity,
+    /// What it is used for.
+    Uses,
+    /// What it holds.
+    Constituents,
+    /// What it is made of.
+    Ingredients,
+    /// What holds it.
+    Formulations,
+    /// What to be careful about.
+    Cautions,
+    /// What it does with medicines.
+    Interactions,
+    /// What research found.
+    Evidence,
+    /// What is not known.
+    Gaps,
+    /// The words of a text that a user brought.
+    Text,
+}
+
+impl Section {
+    fn parse(word: &str) -> Option<Self> {
+        Some(match word {
+            "identity" => Self::Identity,
+            "uses" => Self::Uses,
+            "constituents" => Self::Constituents,
+            "ingredients" => Self::Ingredients,
+            "formulations" => Self::Formulations,
+            "cautions" => Self::Cautions,
+            "interactions" => Self::Interactions,
+            "evidence" => Self::Evidence,
+            "gaps" => Self::Gaps,
+            _ => return None,
+        })
+    }
+}
+
+/// A text that can be quoted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Passage {
+    /// The id of the document it stands in.
+    pub id: String,
+    /// What the document is.
+    pub kind: Kind,
+    /// The document's address.
+    pub uri: String,
+    /// The document's title.
+    pub title: String,
+    /// What it is about.
+    pub section: Section,
+    /// The text as it stands there.
+    pub text: String,
+    /// Who says so.
+    pub sources: Vec<String>,
+    /// Whether a source that was checked says so.
+    pub verified: bool,
+}
+
+impl Passage {
+    /// Whether these are words of a text that a user brought, which an answer puts in quotes.
+    pub fn is_foreign(&self) -> bool {
+        self.section == Section::Text
+    }
+}
+
+/// What the monograph of a herb or formulation says, statement by statement. What papers found is
+/// left out: a paper speaks for itself.
+pub(super) fn of_entity(library: &Library, id: &str, language: Language) -> Vec<Passage> {
+    let Some(monograph) = library.monograph(id, language.code()) else { return Vec::new() };
+    let (kind, names) = match (library.herb(id), library.formulation(id)) {
+        (Some(herb), _) => (Kind::Herb, &herb.names),
+        (None, Some(formulation)) => (Kind::Formulation, &formulation.names),
+        (None, None) => return Vec::new(),
+    };
+    let title = names.in_tongue(language.tongue());
+    let told = monograph.statements.iter().filter_map(|statement| {
+        let section = Section::parse(&statement.section)?;
+        let from_paper = statement.sources.iter().any(|source| source.starts_with("pmid:"));
+        (!from_paper).then(|| Passage {
+            id: id.to_owned(),
+            kind,
+            uri: uri(kind, id),
+            title: title.clone(),
+            section,
+            text: statement.text.clone(),
+            sources: statement.sources.clone(),
+            verified: !statement.unverified,
+        })
+    });
+    told.collect()
+}
+
+/// What a paper found, in our own sentence.
+pub(super) fn of_paper(paper: &Paper, language: Language) -> Passage {
+    let text = match language {
+        Language::Th if !paper.finding.th.is_empty() => &paper.finding.th,
+        Language::Th | Language::En => &paper.finding.en,
+    };
+    Passage {
+        id: paper.pmid.clone(),
+        kind: Kind::Paper,
+        uri: uri(Kind::Paper, &paper.pmid),
+        title: if paper.title.is_empty() {
+            format!("PMID {}", paper.pmid)
+        } else {
+            paper.title.clone()
+        },
+        section: Section::Evidence,
+        text: text.clone(),
+        sources: paper.sources.clone(),
+        verified: true,
+    }
+}
+
+/// What a document of the search can be quoted with. Sentences of texts that a user brought stand
+/// for themselves.
+pub(super) fn of_document(
+    library: &Library,
+    document: &Document,
+    language: Language,
+) -> Vec<Passage> {
+    let kind = document.kind();
+    let mut passages = match kind {
+        Kind::Herb | Kind::Formulation => of_entity(library, &document.id, language),
+        Kind::Paper => {
+            library.paper(&document.id).map(|paper| of_paper(paper, language)).into_iter().collect()
+        }
+        Kind::Constituent | Kind::Indication | Kind::Caution | Kind::Chunk => Vec::new(),
+    };
+    passages.extend(foreign(document, kind));
+    passages
+}
+
+/// The source of what a user brought, as the search marks it.
+const IMPORTED: &str = "imported";
+
+fn foreign(document: &Document, kind: Kind) -> Vec<Passage> {
+    let title =
+        [&document.title_th, &document.title_en].into_iter().find(|title| !title.is_empty());
+    let title = title.cloned().unwrap_or_else(|| document.id.clone());
+    let brought = document.passages.iter().filter(|passage| {
+        kind == Kind::Chunk || (passage.source == IMPORTED && passage.text != document.title_en)
+    });
+    let sentences = brought.flat_map(|passage| {
+        sentences(&passage.text).into_iter().map(|text| (text.to_owned(), passage.source.clone()))
+    });
+    sentences
+        .map(|(text, source)| Passage {
+            id: document.id.clone(),
+            kind,
+            uri: uri(kind, &document.id),
+            title: title.clone(),
+            section: Section::Text,
+            text,
+            sources: vec![source],
+            verified: false,
+        })
+        .collect()
+}
+
+/// The address of a document.
+pub(super) fn uri(kind: Kind, id: &str) -> String {
+    match kind {
+        Kind::Herb => format!("kg://herb/{id}"),
+        Kind::Formulation => format!("kg://formulation/{id}"),
+        Kind::Paper => format!("paper://pmid/{id}"),
+        // Such documents are quoted by the address that is their id.
+        Kind::Constituent | Kind::Indication | Kind::Caution | Kind::Chunk => id.to_owned(),
+    }
+}
+
+/// The shortest piece that is taken for a sentence, and about the longest, in characters.
+const SHORTEST: usize = 25;
+const LONGEST: usize = 400;
+
+/// The sentences of a text, word for word. A sentence ends at a full stop before a space and
+/// something that is not small, or at the end of a line; a very long one ends at a space.
+fn sentences(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut start = 0;
+    let mut letters = 0;
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        letters += 1;
+        let next = characters.peek().map(|(_, next)| *next);
+        let stops = match character {
+            '\n' => true,
+            '.' | '!' | '?' => {
+                next.is_none_or(char::is_whitespace) && !is_abbreviation(text, start, at)
+            }
+            ' ' => letters >= LONGEST,
+            _ => false,
+        };
+        if stops {
+            found.push((start, at + character.len_utf8()));
+            start = at + character.len_utf8();
+            letters = 0;
+        }
+    }
+    found.push((start, text.len()));
+    let pieces = found.into_iter().filter_map(|(from, to)| text.get(from..to)).map(str::trim);
+    pieces.filter(|piece| piece.chars().count() >= SHORTEST).collect()
+}
+
+/// Whether the stop at `at` only shortens a word: `e.g.`, `et al.`, `A.`.
+fn is_abbreviation(text: &str, start: usize, at: usize) -> bool {
+    let before = text.get(start..at).unwrap_or_default();
+    let word =
+        before.rsplit(|character: char| character.is_whitespace() || character == '(').next();
+    let word = word.unwrap_or_default();
+    word.chars().count() <= 1
+        || word.contains('.')
+        || matches!(
+            word,
+            "al" | "vs" | "cf" | "Fig" | "approx" | "var" | "ssp" | "sp" | "spp" | "Dr" | "No"
+        )
+}
+
+/// The name of something of the graph in a language: a herb, a formulation, a constituent, an
+/// indication, a caution or a medicine.
+pub(super) fn name_of(library: &Library, id: &str, tongue: Tongue) -> Option<String> {
+    let names = (library.herb(id).map(|one| &one.names))
+        .or_else(|| library.formulation(id).map(|one| &one.names))
+        .or_else(|| library.constituent(id).map(|one| &one.names))
+        .or_else(|| library.indication(id).map(|one| &one.names))
+        .or_else(|| library.caution(id).map(|one| &one.names))
+        .or_else(|| library.drug(id).map(|one| &one.names));
+    names.map(|names| names.in_tongue(tongue))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentences_end_where_a_reader_would_end_them() {
+        let text = "Turmeric (C. longa) was given to 40 rats by Smith et al. in 1999. It reduced the swelling by 12.5 percent!\nNothing else was measured in this study. Short.";
+        assert_eq!(
+            sentences(text),
+            [
+                "Turmeric (C. longa) was given to 40 rats by Smith et al. in 1999.",
+                "It reduced the swelling by 12.5 percent!",
+                "Nothing else was measured in this study.",
+            ]
+        );
+        let thai = "ขิงช่วยลดอาการคลื่นไส้ในหญิงตั้งครรภ์ ".repeat(40);
+        assert!(sentences(&thai).iter().all(|piece| piece.chars().count() <= LONGEST + 60));
+        assert!(sentences("").is_empty());
+    }
+}

@@ -1,0 +1,309 @@
+//! What a question asks: the things it names, the aspects it asks for, and the words that neither
+//! explains.
+//!
+//! Every telling word of the question belongs to one of the three. Whether an answer covers them
+//! is what its confidence rests on.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use super::Language;
+use super::aspects::{Aspect, asked_in, neutral_in};
+use crate::library::Library;
+use crate::search::{self, Engine, Mention, Unit};
+use crate::text::{Token, skeleton};
+
+/// A question, understood as far as it can be.
+#[derive(Clone, Debug)]
+pub struct Reading {
+    /// The language to answer in.
+    pub language: Language,
+    /// What it names, in order.
+    pub things: Vec<Thing>,
+    /// What it asks for, each once, in order.
+    pub aspects: Vec<Aspect>,
+    /// The telling words that are neither.
+    pub words: Vec<Unit>,
+}
+
+/// Something that a question names. One name may stand for several nodes of the graph.
+#[derive(Clone, Debug)]
+pub struct Thing {
+    /// The name.
+    pub name: String,
+    /// What it may be.
+    pub ids: Vec<(Sort, String)>,
+    /// How telling the name is.
+    pub weight: f32,
+    /// 1 when it is written as in the data, less when it was guessed.
+    pub certainty: f32,
+}
+
+/// What a node of the graph is, as an answer looks at it.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Sort {
+    /// A herb.
+    Herb,
+    /// A medicine of the National List.
+    Formulation,
+    /// A substance.
+    Constituent,
+    /// A disease or symptom.
+    Indication,
+    /// Something to be careful about.
+    Caution,
+    /// A medicine that is taken as well.
+    Drug,
+    /// A paper.
+    Paper,
+}
+
+impl Thing {
+    /// The ids of a sort.
+    pub fn of(&self, sort: Sort) -> impl Iterator<Item = &str> {
+        self.ids.iter().filter(move |(own, _)| *own == sort).map(|(_, id)| id.as_str())
+    }
+
+    fn is(&self, sort: Sort) -> bool {
+        self.of(sort).next().is_some()
+    }
+}
+
+/// A guess below this is not taken for a name.
+const SURE_ENOUGH: f32 = 0.7;
+/// How alike a misspelt name and the words of the question must be.
+const ALIKE: f64 = 0.7;
+/// How telling a name is whose words the corpus does not weigh.
+const NAME_WEIGHT: f32 = 4.0;
+/// More herbs and medicines than these are not looked at one by one.
+const MOST_ENTITIES: usize = 4;
+
+impl Reading {
+    /// Reads a question with what the search found in it.
+    pub fn of(
+        library: &Library,
+        engine: &Engine,
+        question: &str,
+        mentions: &[Mention],
+        language: Language,
+    ) -> Self {
+        let (text, tokens) = engine.cut(question);
+        let units = engine.units(question);
+        let places = places(&text, &tokens, mentions);
+        let mut things: Vec<(Range<usize>, Thing)> = Vec::new();
+        for (range, mentions) in places {
+            let weight = units
+                .iter()
+                .filter(|unit| overlap(&unit.range, &range))
+                .map(|unit| unit.weight)
+                .fold(0.0, f32::max);
+            let ids = mentions
+                .iter()
+                .filter_map(|mention| Some((sort_of(library, &mention.id)?, mention.id.clone())));
+            let mut ids: Vec<(Sort, String)> = ids.collect();
+            ids.sort();
+            if ids.is_empty() {
+                continue;
+            }
+            let certainty = mentions.iter().map(|mention| mention.certainty).fold(0.0, f32::max);
+            let name = mentions.first().map(|mention| mention.name.clone()).unwrap_or_default();
+            let weight = if weight > 0.0 { weight } else { NAME_WEIGHT };
+            things.push((range, Thing { name, ids, weight, certainty }));
+        }
+        let asked: Vec<(Range<usize>, Aspect)> = asked_in(&text, &tokens)
+            .into_iter()
+            .filter(|(range, _)| {
+                // A cue inside the name of a medicine is part of the name.
+                !things.iter().any(|(place, thing)| {
+                    place.start <= range.start && range.end <= place.end && thing.is_entity()
+                })
+            })
+            .collect();
+        let neutral = neutral_in(&text, &tokens);
+        let explained = |unit: &Unit| {
+            let within = |range: &Range<usize>| overlap(range, &unit.range);
+            things.iter().any(|(range, _)| within(range))
+                || asked.iter().any(|(range, _)| within(range))
+                || neutral
+                    .iter()
+                    .any(|range| range.start <= unit.range.start && unit.range.end <= range.end)
+        };
+        let words = units.iter().filter(|unit| !explained(unit)).cloned().collect();
+        let aspects = telling_aspects(&text, &asked);
+        Self {
+            language,
+            things: things.into_iter().map(|(_, thing)| thing).collect(),
+            aspects,
+            words,
+        }
+    }
+
+    /// The herbs and medicines it names, in order, not too many.
+    pub fn entities(&self) -> Vec<String> {
+        let mut ids: Vec<String> = Vec::new();
+        for thing in &self.things {
+            let own = thing.of(Sort::Herb).chain(thing.of(Sort::Formulation));
+            ids.extend(
+                own.filter(|id| !ids.iter().any(|known| known == id))
+                    .map(str::to_owned)
+                    .collect::<Vec<_>>(),
+            );
+        }
+        ids.truncate(MOST_ENTITIES);
+        ids
+    }
+
+    /// Every id of a sort that it names, once.
+    pub fn named(&self, sort: Sort) -> Vec<String> {
+        let mut ids: Vec<String> = Vec::new();
+        for id in self.things.iter().flat_map(|thing| thing.of(sort)) {
+            if !ids.iter().any(|known| known == id) {
+                ids.push(id.to_owned());
+            }
+        }
+        ids
+    }
+
+    /// The cautions it names as such: `ไข้` is one of them only where dangers are asked for.
+    pub fn named_cautions(&self) -> Vec<String> {
+        let dangers = self.aspects.iter().any(|aspect| aspect.is_dangerous());
+        let things = self.things.iter().filter(|thing| dangers || !thing.is(Sort::Indication));
+        let mut codes: Vec<String> =
+            things.flat_map(|thing| thing.of(Sort::Caution)).map(str::to_owned).collect();
+        codes.dedup();
+        codes
+    }
+
+    /// Whether it asks about danger: who must not take something, what goes with what, how much.
+    pub fn is_about_danger(&self) -> bool {
+        self.aspects.iter().any(|aspect| aspect.is_dangerous())
+            || !self.named_cautions().is_empty()
+            || !self.named(Sort::Drug).is_empty()
+    }
+
+    /// What it asks for and no source here can tell.
+    pub fn not_held(&self) -> Vec<Aspect> {
+        self.aspects.iter().copied().filter(|aspect| !aspect.is_held()).collect()
+    }
+
+    /// What it asks for that the data may have.
+    pub fn held(&self) -> Vec<Aspect> {
+        self.aspects.iter().copied().filter(|aspect| aspect.is_held()).collect()
+    }
+}
+
+impl Thing {
+    fn is_entity(&self) -> bool {
+        self.is(Sort::Herb)
+            || self.is(Sort::Formulation)
+            || self.is(Sort::Constituent)
+            || self.is(Sort::Drug)
+    }
+}
+
+impl Language {
+    /// The language of what was found, or the one that was asked for.
+    pub(super) fn of(asked: Option<Self>, found: Option<search::Tongue>) -> Self {
+        asked.unwrap_or(match found {
+            Some(search::Tongue::En) => Self::En,
+            Some(search::Tongue::Th | search::Tongue::Neither) | None => Self::Th,
+        })
+    }
+}
+
+/// Cues that ask for little by themselves: where something else is asked for, they are part of
+/// the way of asking.
+const WEAK: &[(&str, Aspect)] = &[
+    ("what is", Aspect::Identity),
+    ("called", Aspect::Identity),
+    ("part", Aspect::Identity),
+    ("คืออะไร", Aspect::Identity),
+    ("เรียกว่า", Aspect::Identity),
+    ("found", Aspect::Evidence),
+    ("show", Aspect::Evidence),
+    ("shown", Aspect::Evidence),
+    ("พบว่า", Aspect::Evidence),
+    ("used", Aspect::Uses),
+    ("mix", Aspect::Interactions),
+];
+
+/// Each aspect once, without those that only weak cues speak for when there are others.
+fn telling_aspects(text: &str, asked: &[(Range<usize>, Aspect)]) -> Vec<Aspect> {
+    let weak = |(range, aspect): &(Range<usize>, Aspect)| {
+        let cue = text.get(range.clone()).unwrap_or_default();
+        WEAK.contains(&(cue, *aspect))
+    };
+    let strong = asked.iter().filter(|one| !weak(one));
+    let chosen: Vec<Aspect> = if strong.clone().next().is_some() {
+        strong.map(|(_, aspect)| *aspect).collect()
+    } else {
+        asked.iter().map(|(_, aspect)| *aspect).collect()
+    };
+    let mut once: Vec<Aspect> = Vec::new();
+    for aspect in chosen {
+        if !once.contains(&aspect) {
+            once.push(aspect);
+        }
+    }
+    once
+}
+
+/// Mentions by where they stand. A misspelt name stands where the words are most like it, and
+/// nowhere when none are.
+fn places<'m>(
+    text: &str,
+    tokens: &[Token],
+    mentions: &'m [Mention],
+) -> Vec<(Range<usize>, Vec<&'m Mention>)> {
+    let mut places: BTreeMap<(usize, usize), Vec<&Mention>> = BTreeMap::new();
+    for mention in mentions {
+        let range = if mention.certainty >= 1.0 {
+            Some(mention.range.clone())
+        } else if mention.certainty >= SURE_ENOUGH {
+            likest(text, tokens, &mention.name)
+        } else {
+            None
+        };
+        if let Some(range) = range {
+            places.entry((range.start, range.end)).or_default().push(mention);
+        }
+    }
+    places.into_iter().map(|((start, end), mentions)| (start..end, mentions)).collect()
+}
+
+/// The words of a text that are most like a name.
+fn likest(text: &str, tokens: &[Token], name: &str) -> Option<Range<usize>> {
+    let name = skeleton(name);
+    let mut best: Option<(f64, Range<usize>)> = None;
+    for first in 0..tokens.len() {
+        for length in 1..=6 {
+            let Some(window) = tokens.get(first..first + length) else { break };
+            let Some((start, end)) = window.first().zip(window.last()) else { break };
+            let range = start.range.start..end.range.end;
+            let words = skeleton(text.get(range.clone()).unwrap_or_default());
+            let alike = strsim::normalized_levenshtein(&words, &name);
+            if alike >= ALIKE && best.as_ref().is_none_or(|(most, _)| alike > *most) {
+                best = Some((alike, range));
+            }
+        }
+    }
+    best.map(|(_, range)| range)
+}
+
+fn sort_of(library: &Library, id: &str) -> Option<Sort> {
+    let known = [
+        (library.herb(id).is_some(), Sort::Herb),
+        (library.formulation(id).is_some(), Sort::Formulation),
+        (library.constituent(id).is_some(), Sort::Constituent),
+        (library.indication(id).is_some(), Sort::Indication),
+        // Titles such as `not longer than 7 days` are no names of anything.
+        (library.caution(id).is_some_and(|one| one.kind != "duration"), Sort::Caution),
+        (library.drug(id).is_some(), Sort::Drug),
+        (id.bytes().all(|byte| byte.is_ascii_digit()), Sort::Paper),
+    ];
+    known.into_iter().find(|(is, _)| *is).map(|(_, sort)| sort)
+}
+
+const fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
+    one.start < other.end && other.start < one.end
+}

@@ -1,0 +1,132 @@
+//! The sentences that no source says: what is missing, and why an answer is withheld.
+
+use super::aspects::Aspect;
+use super::lists::clean;
+use super::passages::name_of;
+use super::{Language, Need, Reason};
+use crate::library::Library;
+
+/// Something that the data do not have.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Gap {
+    /// No such facts about anything.
+    NotHeld(Aspect),
+    /// No such facts about this.
+    NoFacts(String, Aspect),
+    /// Nothing about the safety of this.
+    NoSafetyRecord(String),
+    /// What there is about the safety of this was never checked.
+    NothingChecked(String),
+    /// Nothing about this together with these medicines.
+    NoDrugRecord(String, Vec<String>),
+    /// Nothing about this in that condition.
+    NoCautionRecord(String, String),
+    /// These words of the question are nowhere in what was found.
+    NotFound(Vec<String>),
+}
+
+impl Gap {
+    /// The gap as a sentence.
+    pub fn told(&self, library: &Library, language: Language) -> String {
+        let name = |id: &str| {
+            let name = name_of(library, id, language.tongue());
+            name.map_or_else(|| id.to_owned(), |name| clean(&name))
+        };
+        let aspect_name = |aspect: &Aspect| aspect.name().in_tongue(language.tongue());
+        match (language, self) {
+            (Language::Th, Self::NotHeld(aspect)) => {
+                format!("ข้อมูลนี้ไม่มีเรื่อง{}", aspect_name(aspect))
+            }
+            (Language::En, Self::NotHeld(aspect)) => {
+                format!("these data hold nothing on {}", aspect_name(aspect))
+            }
+            (Language::Th, Self::NoFacts(id, aspect)) => {
+                format!("ไม่มีข้อมูล{}ของ{}", aspect_name(aspect), name(id))
+            }
+            (Language::En, Self::NoFacts(id, aspect)) => {
+                format!("nothing is recorded on {} of {}", aspect_name(aspect), name(id))
+            }
+            (Language::Th, Self::NoSafetyRecord(id)) => {
+                format!("ไม่มีบันทึกความปลอดภัยของ{} ซึ่งไม่ได้แปลว่าปลอดภัย", name(id))
+            }
+            (Language::En, Self::NoSafetyRecord(id)) => format!(
+                "there is no safety record of {}, which does not mean that it is safe",
+                name(id)
+            ),
+            (Language::Th, Self::NothingChecked(id)) => {
+                format!("ข้อมูลความปลอดภัยของ{}ยังไม่ได้ตรวจสอบกับแหล่งอ้างอิง", name(id))
+            }
+            (Language::En, Self::NothingChecked(id)) => {
+                format!(
+                    "what is known of the safety of {} was not checked against a source",
+                    name(id)
+                )
+            }
+            (Language::Th, Self::NoDrugRecord(id, drugs)) => format!(
+                "ไม่มีบันทึกอันตรกิริยาของ{}กับ{} ซึ่งไม่ได้แปลว่าใช้ร่วมกันได้อย่างปลอดภัย",
+                name(id),
+                listed(drugs, name)
+            ),
+            (Language::En, Self::NoDrugRecord(id, drugs)) => format!(
+                "there is no record of an interaction of {} with {}, which does not mean that they go together safely",
+                name(id),
+                listed(drugs, name)
+            ),
+            (Language::Th, Self::NoCautionRecord(id, code)) => {
+                format!("ไม่มีบันทึกของ{}ในกรณี{} ซึ่งไม่ได้แปลว่าปลอดภัย", name(id), name(code))
+            }
+            (Language::En, Self::NoCautionRecord(id, code)) => format!(
+                "nothing is recorded on {} in {}, which does not mean that it is safe",
+                name(id),
+                name(code)
+            ),
+            (Language::Th, Self::NotFound(words)) => {
+                format!("ไม่พบข้อมูลเรื่อง {}", quoted(words))
+            }
+            (Language::En, Self::NotFound(words)) => {
+                format!("nothing was found on {}", quoted(words))
+            }
+        }
+    }
+}
+
+fn listed(ids: &[String], name: impl Fn(&str) -> String) -> String {
+    ids.iter().map(|id| name(id)).collect::<Vec<_>>().join(", ")
+}
+
+fn quoted(words: &[String]) -> String {
+    words.iter().map(|word| format!("“{word}”")).collect::<Vec<_>>().join(", ")
+}
+
+impl Reason {
+    /// Why an answer is withheld, as a sentence.
+    pub fn told(&self, need: Need, language: Language) -> String {
+        let Need { citations, answer_conf } = need;
+        match (language, self) {
+            (Language::Th, Self::FewCitations(found)) => {
+                format!("มีหลักฐานอ้างอิง {found} รายการ ต้องมีอย่างน้อย {citations}")
+            }
+            (Language::En, Self::FewCitations(found)) => {
+                format!("there are {found} citations, and at least {citations} are needed")
+            }
+            (Language::Th, Self::LowConfidence(found)) => {
+                format!("ความเชื่อมั่น {found:.2} ต่ำกว่าเกณฑ์ {answer_conf:.2}")
+            }
+            (Language::En, Self::LowConfidence(found)) => {
+                format!("the confidence {found:.2} is below the threshold {answer_conf:.2}")
+            }
+            (Language::Th, Self::NotInData(aspect)) => {
+                format!("ข้อมูลนี้ไม่มีเรื่อง{}", aspect.name().th)
+            }
+            (Language::En, Self::NotInData(aspect)) => {
+                format!("these data hold nothing on {}", aspect.name().en)
+            }
+            (Language::Th, Self::NoOfficialSource) => {
+                "คำถามเรื่องความปลอดภัยต้องมีแหล่งระดับบัญชียาหลักหรือแนวทางเวชปฏิบัติอย่างน้อยหนึ่งแหล่ง".to_owned()
+            }
+            (Language::En, Self::NoOfficialSource) => {
+                "a question about safety needs at least one source such as the national list or a guideline".to_owned()
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What a question is made of, and what a text says of it: for whoever must tell whether the one
+//! answers the other.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::bm25::Bm25;
+use super::engine::Engine;
+use super::linker::Mention;
+use crate::text::terms::Term;
+use crate::text::{Token, TokenKind, normalize};
+
+/// A word or a phrase of a question that a text can have or lack.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unit {
+    /// As it stands in the normalised question.
+    pub text: String,
+    /// Where.
+    pub range: Range<usize>,
+    /// How telling it is: the idf of its rarest word.
+    pub weight: f32,
+    /// Ways to say it, in either language. Of one of them a text must have every word.
+    ways: Vec<Vec<Term>>,
+}
+
+/// The words of a text, to be asked for units.
+#[derive(Clone, Debug, Default)]
+pub struct TextWords {
+    terms: BTreeSet<Term>,
+    normalized: String,
+}
+
+impl TextWords {
+    /// Whether the text says this, in either language.
+    pub fn say(&self, unit: &Unit) -> bool {
+        // Thai is written without spaces, and the cut may fall elsewhere in the text.
+        let long_enough = unit.text.chars().count() >= 4;
+        (long_enough && self.normalized.contains(&unit.text))
+            || unit.ways.iter().any(|way| way.iter().all(|term| self.terms.contains(term)))
+    }
+
+    /// Which of these words the text has.
+    pub fn shared<'t>(&self, terms: impl Iterator<Item = &'t Term>) -> usize {
+        terms.filter(|term| self.terms.contains(term)).count()
+    }
+
+    /// The words.
+    pub const fn terms(&self) -> &BTreeSet<Term> {
+        &self.terms
+    }
+
+    /// Adds the words of another text.
+    pub fn join(&mut self, other: &Self) {
+        self.terms.extend(&other.terms);
+        self.normalized.push('\n');
+        self.normalized.push_str(&other.normalized);
+    }
+}
+
+impl Engine {
+    /// The telling words and phrases of a question, in order.
+    pub fn units(&self, question: &str) -> Vec<Unit> {
+        let (analyzer, index, lexicon) = self.workings();
+        let (text, tokens) = self.cut(question);
+        let mut units = Vec::new();
+        let mut rest = tokens.as_slice();
+        while !rest.is_empty() {
+            let (length, translations) = lexicon.longest_phrase(&text, rest, analyzer);
+            let phrase = rest.get(..length).unwrap_or_default();
+            rest = rest.get(length..).unwrap_or_default();
+            let telling: Vec<Token> = phrase
+                .iter()
+                .filter(|token| !analyzer.is_stop_word(token, token.text(&text)))
+                .cloned()
+                .collect();
+            let own = whole_words(&analyzer.words(&text, &telling));
+            let (Some(first), Some(last)) = (telling.first(), telling.last()) else { continue };
+            let rarest =
+                own.iter().map(|term| Bm25::idf(index.words.containing(*term), index.documents));
+            let weight = rarest.fold(0.0, f32::max);
+            let mut ways = vec![own];
+            for translation in translations {
+                ways.push(self.telling_terms(translation));
+            }
+            ways.retain(|way| !way.is_empty());
+            let range = first.range.start..last.range.end;
+            let unit_text = text.get(range.clone()).unwrap_or_default().to_owned();
+            units.push(Unit { text: unit_text, range, weight, ways });
+        }
+        units
+    }
+
+    /// A text in one spelling, cut into words.
+    pub fn cut(&self, text: &str) -> (String, Vec<Token>) {
+        let (analyzer, ..) = self.workings();
+        let normalized = normalize(text).text().to_owned();
+        let tokens = analyzer.segmenter().segment(&normalized);
+        (normalized, tokens)
+    }
+
+    /// The words of a text.
+    pub fn words_of(&self, text: &str) -> TextWords {
+        let (analyzer, ..) = self.workings();
+        let (normalized, tokens) = self.cut(text);
+        let words = analyzer.words(&normalized, &tokens);
+        TextWords { terms: words.iter().map(|word| word.term).collect(), normalized }
+    }
+
+    /// The telling words of a text, each once: what another text must have to say the same.
+    pub fn telling_terms(&self, text: &str) -> Vec<Term> {
+        let (analyzer, ..) = self.workings();
+        let (normalized, tokens) = self.cut(text);
+        let telling: Vec<Token> = tokens
+            .into_iter()
+            .filter(|token| !analyzer.is_stop_word(token, token.text(&normalized)))
+            .filter(|token| token.kind != TokenKind::Sign)
+            .collect();
+        let mut terms = whole_words(&analyzer.words(&normalized, &telling));
+        terms.sort_unstable();
+        terms.dedup();
+        terms
+    }
+
+    /// Every name of the graph that stands in a text as it is written there.
+    pub fn names_in(&self, text: &str) -> Vec<Mention> {
+        let (analyzer, ..) = self.workings();
+        let (normalized, tokens) = self.cut(text);
+        self.linker().exact_mentions(&normalized, &tokens, analyzer)
+    }
+}
+
+fn whole_words(words: &[crate::text::terms::WordTerm]) -> Vec<Term> {
+    words.iter().filter(|word| word.share >= 1.0).map(|word| word.term).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::library::Library;
+    use crate::search::{Engine, corpus};
+
+    #[test]
+    fn a_text_says_what_a_question_asks_in_either_language() {
+        let engine = Engine::new(corpus(&Library::bundled().unwrap())).unwrap();
+        let cases = [
+            ("ท้องอืด", "ใช้แก้ท้องอืด ท้องเฟ้อ", true),
+            ("bloating", "ใช้แก้ท้องอืด ท้องเฟ้อ", true),
+            ("ปวดหัว", "a remedy for headaches", true),
+            ("ราคา", "ใช้แก้ท้องอืด ท้องเฟ้อ", false),
+            ("football", "a remedy for headaches", false),
+        ];
+        for (question, text, expected) in cases {
+            let units = engine.units(question);
+            assert_eq!(units.len(), 1, "{question}");
+            assert_eq!(engine.words_of(text).say(&units[0]), expected, "{question}");
+        }
+        assert!(engine.units("the of and").is_empty());
+    }
+
+    #[test]
+    fn a_word_that_no_document_has_is_the_most_telling() {
+        let engine = Engine::new(corpus(&Library::bundled().unwrap())).unwrap();
+        let weight = |word: &str| engine.units(word)[0].weight;
+        assert!(weight("qzxv") > weight("turmeric"));
+        assert!(weight("turmeric") > weight("medicine"));
+    }
+}
