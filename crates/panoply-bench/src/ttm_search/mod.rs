@@ -12,10 +12,10 @@ mod synthetic;
 
 use panoply_contract::clock::Clock;
 use panoply_store::SystemClock;
+use panoply_ttm::eval::sets::{Bundled, Judged};
+use panoply_ttm::eval::{Figures, retrieval};
 use panoply_ttm::library::Library;
-use panoply_ttm::search::metrics::{recall_at, reciprocal_rank};
 use panoply_ttm::search::{Corpus, Engine, Kind, Part, Question, Tongue, Tuning, corpus};
-use serde::{Deserialize, Serialize};
 
 use crate::{Outcome, report};
 
@@ -23,18 +23,6 @@ const GOAL_SEARCH_MILLIS: f64 = 5.0;
 const GOAL_LARGE_P95_MILLIS: f64 = 30.0;
 const GOAL_BUILD_PER_SECOND: f64 = 5_000.0;
 const LARGE: usize = 100_000;
-
-const CURATED: &str = include_str!("../../../../data/ttm/eval/curated.jsonl");
-const HELD: &str = include_str!("../../../../data/ttm/eval/held.jsonl");
-const CROSSLINGUAL: &str = include_str!("../../../../data/ttm/eval/crosslingual.jsonl");
-
-/// A question and the ids that answer it.
-#[derive(Debug, Deserialize, Serialize)]
-pub(crate) struct Judged {
-    lang: String,
-    query: String,
-    relevant: Vec<String>,
-}
 
 pub(crate) fn run(words: &[&str]) -> Outcome {
     let large = match words {
@@ -50,11 +38,11 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
     let engine = Engine::new(corpus(&library))?;
     let made = millis_since(start);
     report::heading("Search in Thai traditional medicine", "recall and MRR on judged questions");
-    let held = judged(HELD)?;
-    quality("curated, which tuned the weights", &engine, &judged(CURATED)?);
+    let held = judged(Bundled::Held)?;
+    quality("curated, which tuned the weights", &engine, &judged(Bundled::Tune)?);
     quality("held, which tuned nothing", &engine, &held);
     let english = Engine::new(without_thai_papers(corpus(&library)))?;
-    let across = judged(CROSSLINGUAL)?;
+    let across = judged(Bundled::Crosslingual)?;
     quality("Thai questions, English papers", &english, &across);
     let untouched: Vec<Judged> = across.into_iter().skip(1).step_by(2).collect();
     quality("the half of them that tuned nothing", &english, &untouched);
@@ -78,11 +66,9 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
     peers::run(&engine, &big, &held)
 }
 
-fn judged(lines: &str) -> Outcome<Vec<Judged>> {
-    let read = |line: &str| serde_json::from_str::<Judged>(line);
-    let all: Result<Vec<Judged>, _> = lines.lines().map(read).collect();
+fn judged(set: Bundled) -> Outcome<Vec<Judged>> {
     // A question without an answer has no recall.
-    Ok(all?.into_iter().filter(|judged| !judged.relevant.is_empty()).collect())
+    Ok(set.questions()?.into_iter().filter(|judged| !judged.relevant.is_empty()).collect())
 }
 
 fn without_thai_papers(mut corpus: Corpus) -> Corpus {
@@ -97,35 +83,17 @@ fn quality(name: &str, engine: &Engine, questions: &[Judged]) {
     let whole = [("the whole", Tuning::default())];
     let parts = Part::ALL.map(|part| (part.as_str(), Tuning::only(part)));
     for (part, tuning) in whole.into_iter().chain(parts) {
-        for lang in ["th", "en"] {
-            let of_lang: Vec<&Judged> = questions.iter().filter(|one| one.lang == lang).collect();
-            if let Some(line) = measured(engine, &tuning, &of_lang) {
-                report::remark(&format!("{part:<10} {lang}  {line}"));
-            }
+        let run = retrieval(engine, &tuning, questions.to_vec(), 10, |_| ());
+        let five = run.first(5);
+        let five = five.by_lang();
+        for (lang, ten) in run.by_lang() {
+            let five = five.get(lang).copied().unwrap_or_default().recall;
+            let Figures { questions, recall, reciprocal_rank, ndcg } = ten;
+            report::remark(&format!(
+                "{part:<10} {lang}  {questions:>4} questions   R@5 {five:.3}   R@10 {recall:.3}   MRR {reciprocal_rank:.3}   nDCG@10 {ndcg:.3}"
+            ));
         }
     }
-}
-
-fn measured(engine: &Engine, tuning: &Tuning, questions: &[&Judged]) -> Option<String> {
-    let count = questions.len();
-    let (mut five, mut ten, mut rank) = (0.0, 0.0, 0.0);
-    for question in questions {
-        let answer = engine.search_with(&Question::new(&question.query), tuning);
-        let documents = answer.hits.iter().filter_map(|hit| engine.document(hit.document));
-        let ids: Vec<&str> = documents.map(|document| document.id.as_str()).collect();
-        let relevant: Vec<&str> = question.relevant.iter().map(String::as_str).collect();
-        five += recall_at(5, &ids, &relevant);
-        ten += recall_at(10, &ids, &relevant);
-        rank += reciprocal_rank(&ids, &relevant);
-    }
-    let mean = |sum: f64| sum / count as f64;
-    let line = format!(
-        "{count:>4} questions   R@5 {:.3}   R@10 {:.3}   MRR {:.3}",
-        mean(five),
-        mean(ten),
-        mean(rank)
-    );
-    (count > 0).then_some(line)
 }
 
 /// How long each question takes, in milliseconds.

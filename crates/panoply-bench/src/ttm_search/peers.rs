@@ -4,10 +4,10 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 
+use panoply_ttm::eval::sets::Judged;
 use panoply_ttm::search::Engine;
 use serde_json::json;
 
-use super::Judged;
 use crate::{Outcome, report};
 
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/python/bin/python");

@@ -1,4 +1,7 @@
-//! How good a ranking is, against judged answers.
+//! How good one ranking is, against the ids that a judge found relevant.
+//!
+//! Relevance is yes or no. An id that nobody judged counts as not relevant and keeps its place, as
+//! trec_eval has it. `tests/outside/ttm_eval.py` computes the same from a report's rankings.
 
 /// The share of the relevant ids that are among the first `k`. At most `k` can be, so a question
 /// with more relevant ids than that is measured against `k`.
@@ -17,6 +20,16 @@ pub fn reciprocal_rank(ranked: &[&str], relevant: &[&str]) -> f64 {
     first.map_or(0.0, |place| 1.0 / (place as f64 + 1.0))
 }
 
+/// The discounted cumulative gain of the first `k`, as a share of the best that is possible
+/// (Järvelin and Kekäläinen 2002, with the discount log2(rank + 1)).
+pub fn ndcg_at(k: usize, ranked: &[&str], relevant: &[&str]) -> f64 {
+    let gain = |place: usize| 1.0 / (place as f64 + 2.0).log2();
+    let best: f64 = (0..relevant.len().min(k)).map(gain).sum();
+    let met = ranked.iter().take(k).enumerate().filter(|(_, id)| relevant.contains(id));
+    let got: f64 = met.map(|(place, _)| gain(place)).sum();
+    if best > 0.0 { got / best } else { 0.0 }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -28,6 +41,7 @@ mod tests {
             (1, vec!["a", "b"], vec!["a", "b"], 1.0),
             (2, vec!["x", "y", "a"], vec!["a"], 0.0),
             (5, vec![], vec!["a"], 0.0),
+            (0, vec!["a"], vec!["a"], 0.0),
         ];
         for (k, ranked, relevant, expected) in cases {
             assert!((recall_at(k, &ranked, &relevant) - expected).abs() < 1e-9, "{ranked:?}");
@@ -38,5 +52,22 @@ mod tests {
     fn the_reciprocal_rank_is_that_of_the_first_relevant_hit() {
         assert!((reciprocal_rank(&["x", "a", "b"], &["b", "a"]) - 0.5).abs() < 1e-9);
         assert!(reciprocal_rank(&["x"], &["a"]).abs() < 1e-9);
+    }
+
+    /// By hand:
+    /// hits at ranks 1 and 3 of two relevant ids give (1 + 1/2) / (1 + 1/log2 3).
+    #[test]
+    fn ndcg_is_a_share_of_the_best_order() {
+        let cases = [
+            (10, vec!["a", "x", "b"], vec!["a", "b"], 1.5 / (1.0 + 1.0 / 3_f64.log2())),
+            (10, vec!["a", "b"], vec!["b", "a"], 1.0),
+            (1, vec!["a"], vec!["a", "b", "c"], 1.0),
+            (2, vec!["x", "y", "a"], vec!["a"], 0.0),
+            (3, vec!["a"], vec![], 0.0),
+        ];
+        for (k, ranked, relevant, expected) in cases {
+            let got = ndcg_at(k, &ranked, &relevant);
+            assert!((got - expected).abs() < 1e-9, "{ranked:?}: {got}");
+        }
     }
 }

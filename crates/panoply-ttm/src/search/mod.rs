@@ -16,7 +16,6 @@ mod index;
 mod lexicon;
 mod linker;
 mod lsi;
-pub mod metrics;
 mod numbers;
 mod snippet;
 mod units;

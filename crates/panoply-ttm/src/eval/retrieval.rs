@@ -1,0 +1,196 @@
+//! What an engine ranks for judged questions, and how good that is.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::measures::{ndcg_at, recall_at, reciprocal_rank};
+use super::sets::Judged;
+use crate::search::{Engine, Question, Tuning};
+
+/// The rankings for a set.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Retrieval {
+    /// How many hits were asked for, as `top_k` of a caller.
+    pub k: usize,
+    /// Each question, in the order of the set.
+    pub asked: Vec<Asked>,
+}
+
+/// A question and its ranking.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Asked {
+    /// The question.
+    #[serde(flatten)]
+    pub question: Judged,
+    /// What a caller sees, best first. Nothing is left out: an id that nobody judged stands in
+    /// the way of those behind it.
+    pub ranked: Vec<Ranked>,
+    /// How good that is; nothing for a question that has no answer.
+    pub figures: Option<Figures>,
+}
+
+/// One place of a ranking.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ranked {
+    /// The document's id.
+    pub id: String,
+    /// Its score, from 0 to 1, in ten-thousandths: smaller differences are rounding.
+    pub score: f64,
+}
+
+/// How good a ranking is, or the mean over several.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Figures {
+    /// How many questions stand behind it.
+    pub questions: usize,
+    /// R@k.
+    pub recall: f64,
+    /// The (mean) reciprocal rank.
+    pub reciprocal_rank: f64,
+    /// nDCG@k.
+    pub ndcg: f64,
+}
+
+/// Asks all questions of an engine, `k` hits each. `told` hears how many were asked so far.
+pub fn retrieval(
+    engine: &Engine,
+    tuning: &Tuning,
+    questions: Vec<Judged>,
+    k: usize,
+    mut told: impl FnMut(usize),
+) -> Retrieval {
+    let ask = |(place, question): (usize, Judged)| {
+        told(place);
+        let ranked = ranking(engine, tuning, &question.query, k);
+        let figures = figures(&question, &ranked, k);
+        Asked { question, ranked, figures }
+    };
+    Retrieval { k, asked: questions.into_iter().enumerate().map(ask).collect() }
+}
+
+fn ranking(engine: &Engine, tuning: &Tuning, query: &str, k: usize) -> Vec<Ranked> {
+    let question = Question { top: k, ..Question::new(query) };
+    let hits = engine.search_with(&question, tuning).hits;
+    let ranked = hits.iter().filter_map(|hit| {
+        let document = engine.document(hit.document)?;
+        let score = (f64::from(hit.score) * 1e4).round() / 1e4;
+        Some(Ranked { id: document.id.clone(), score })
+    });
+    ranked.collect()
+}
+
+fn figures(question: &Judged, ranked: &[Ranked], k: usize) -> Option<Figures> {
+    let ranked: Vec<&str> = ranked.iter().map(|one| one.id.as_str()).collect();
+    let relevant: Vec<&str> = question.relevant.iter().map(String::as_str).collect();
+    (!relevant.is_empty()).then(|| Figures {
+        questions: 1,
+        recall: recall_at(k, &ranked, &relevant),
+        reciprocal_rank: reciprocal_rank(&ranked, &relevant),
+        ndcg: ndcg_at(k, &ranked, &relevant),
+    })
+}
+
+impl Retrieval {
+    /// The means over the questions that have an answer.
+    pub fn mean(&self) -> Figures {
+        Figures::mean(self.asked.iter().filter_map(|asked| asked.figures))
+    }
+
+    /// The same rankings, of which a caller saw only the first `k`.
+    pub fn first(&self, k: usize) -> Self {
+        let cut = |asked: &Asked| {
+            let ranked: Vec<Ranked> = asked.ranked.iter().take(k).cloned().collect();
+            let figures = figures(&asked.question, &ranked, k);
+            Asked { question: asked.question.clone(), ranked, figures }
+        };
+        Self { k, asked: self.asked.iter().map(cut).collect() }
+    }
+
+    /// The means for each language.
+    pub fn by_lang(&self) -> BTreeMap<&str, Figures> {
+        self.by(|question| &question.lang)
+    }
+
+    /// The means for each kind of question.
+    pub fn by_kind(&self) -> BTreeMap<&str, Figures> {
+        self.by(|question| &question.kind)
+    }
+
+    fn by<'a>(&'a self, group: impl Fn(&'a Judged) -> &'a str) -> BTreeMap<&'a str, Figures> {
+        let mut groups: BTreeMap<&str, Vec<Figures>> = BTreeMap::new();
+        for asked in &self.asked {
+            groups.entry(group(&asked.question)).or_default().extend(asked.figures);
+        }
+        groups.retain(|_, figures| !figures.is_empty());
+        groups.into_iter().map(|(name, all)| (name, Figures::mean(all.into_iter()))).collect()
+    }
+}
+
+impl Asked {
+    /// The ids that answer the question and are not in its ranking.
+    pub fn missed(&self) -> Vec<&str> {
+        let found = |id: &str| self.ranked.iter().any(|one| one.id == id);
+        let relevant = self.question.relevant.iter().map(String::as_str);
+        relevant.filter(|id| !found(id)).collect()
+    }
+}
+
+impl Figures {
+    fn mean(all: impl Iterator<Item = Self>) -> Self {
+        let sum = all.fold(Self::default(), |sum, one| Self {
+            questions: sum.questions + one.questions,
+            recall: sum.recall + one.recall,
+            reciprocal_rank: sum.reciprocal_rank + one.reciprocal_rank,
+            ndcg: sum.ndcg + one.ndcg,
+        });
+        let share = |sum_of: f64| sum_of / sum.questions.max(1) as f64;
+        Self {
+            questions: sum.questions,
+            recall: share(sum.recall),
+            reciprocal_rank: share(sum.reciprocal_rank),
+            ndcg: share(sum.ndcg),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sets::parse;
+    use super::*;
+
+    fn run(rankings: &[(&str, &[&str])], k: usize) -> Retrieval {
+        let asked = rankings.iter().map(|(line, ids)| {
+            let question = parse(line).unwrap().remove(0);
+            let ranked: Vec<Ranked> =
+                ids.iter().map(|id| Ranked { id: (*id).to_owned(), score: 0.5 }).collect();
+            let figures = figures(&question, &ranked, k);
+            Asked { question, ranked, figures }
+        });
+        Retrieval { k, asked: asked.collect() }
+    }
+
+    #[test]
+    fn means_leave_out_questions_without_an_answer_and_are_given_by_group() {
+        let run = run(
+            &[
+                (r#"{"query": "ขิง", "kind": "name", "relevant": ["a", "b"]}"#, &["x", "a"]),
+                (r#"{"query": "ginger", "kind": "name", "relevant": ["a"]}"#, &["a"]),
+                (r#"{"query": "stocks", "kind": "unanswerable", "relevant": []}"#, &["a"]),
+            ],
+            2,
+        );
+        // R: 1/2 and 1; ranks: 1/2 and 1.
+        let mean = run.mean();
+        assert_eq!((mean.questions, mean.recall, mean.reciprocal_rank), (2, 0.75, 0.75));
+        let langs = run.by_lang();
+        assert_eq!(langs.keys().copied().collect::<Vec<_>>(), ["en", "th"]);
+        assert!((langs["th"].recall - 0.5).abs() < 1e-9);
+        let kinds: Vec<&str> = run.by_kind().into_keys().collect();
+        assert_eq!(kinds, ["name"], "nothing can be found for the unanswerable");
+        assert_eq!(run.asked[0].missed(), ["b"]);
+        // Of the first hit alone only the second question is answered: R@1 0 and 1.
+        let first = run.first(1).mean();
+        assert_eq!((first.recall, first.reciprocal_rank), (0.5, 0.5));
+    }
+}

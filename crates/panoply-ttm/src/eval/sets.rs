@@ -1,0 +1,271 @@
+//! Judged questions: those that ship, and those of a user, one JSON object a line.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::text::normalize;
+
+const SMOKE: &str = include_str!("../../../../data/ttm/eval/smoke.jsonl");
+const CURATED: &str = include_str!("../../../../data/ttm/eval/curated.jsonl");
+const HELD: &str = include_str!("../../../../data/ttm/eval/held.jsonl");
+const CROSSLINGUAL: &str = include_str!("../../../../data/ttm/eval/crosslingual.jsonl");
+
+/// Questions that ship with the program.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Bundled {
+    /// A quick look; part of [`Self::Tune`].
+    Smoke,
+    /// What weights and thresholds may be chosen on.
+    Tune,
+    /// What judges only.
+    Held,
+    /// Thai questions on what only an English text says; judges only.
+    Crosslingual,
+}
+
+impl Bundled {
+    /// Its questions.
+    pub fn questions(self) -> Result<Vec<Judged>, BadSet> {
+        let lines = match self {
+            Self::Smoke => SMOKE,
+            Self::Tune => CURATED,
+            Self::Held => HELD,
+            Self::Crosslingual => CROSSLINGUAL,
+        };
+        parse(lines)
+    }
+}
+
+/// A question and what a judge says of it.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Judged {
+    /// Its id; the line's number where the file gives none.
+    #[serde(default)]
+    pub id: String,
+    /// The same question in the other language shares it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub pair: String,
+    /// What sort of question it is; figures are given for each.
+    #[serde(default = "no_kind")]
+    pub kind: String,
+    /// Its language, `th` or `en`; found from its letters where the file does not say.
+    #[serde(default)]
+    pub lang: String,
+    /// The question.
+    pub query: String,
+    /// The ids of all that answers it. None means that the data have no answer.
+    pub relevant: Vec<String>,
+}
+
+fn no_kind() -> String {
+    "any".to_owned()
+}
+
+/// The most questions in a set.
+pub const MOST_QUESTIONS: usize = 5_000;
+/// The largest set, in bytes.
+pub const LARGEST_SET: usize = 4 * 1024 * 1024;
+/// The longest question, in characters.
+const LONGEST_QUERY: usize = 2_000;
+/// The most answers to one question.
+const MOST_RELEVANT: usize = 1_000;
+/// The most mistakes that are told at once.
+const MOST_TOLD: usize = 10;
+
+/// A set that cannot be used, with all that is wrong with it, up to ten lines.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum BadSet {
+    /// There is no question in it.
+    #[error("the set has no questions")]
+    Empty,
+    /// It is too large.
+    #[error("the set has {0}; at most {1} are read")]
+    TooLarge(String, String),
+    /// Lines that are no judged questions.
+    #[error("{}", .0.join("; "))]
+    Lines(Vec<String>),
+}
+
+/// The questions in JSON Lines. Empty lines are passed over.
+pub fn parse(lines: &str) -> Result<Vec<Judged>, BadSet> {
+    if lines.len() > LARGEST_SET {
+        return Err(too_large(lines.len(), LARGEST_SET, "bytes"));
+    }
+    let lines = lines.trim_start_matches('\u{FEFF}');
+    let mut questions = Vec::new();
+    let mut wrong = Vec::new();
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for (number, line) in (1..).zip(lines.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+        match question(number, line) {
+            Ok(question) => {
+                if let Some(first) = seen.insert(question.id.clone(), number) {
+                    wrong.push(format!(
+                        "line {number}: the id `{}` stands on line {first} too",
+                        shown(&question.id)
+                    ));
+                }
+                questions.push(question);
+            }
+            Err(why) => wrong.push(format!("line {number}: {why}")),
+        }
+        if wrong.len() == MOST_TOLD {
+            break;
+        }
+    }
+    match (wrong.is_empty(), questions.len()) {
+        (false, _) => Err(BadSet::Lines(wrong)),
+        (true, 0) => Err(BadSet::Empty),
+        (true, count) if count > MOST_QUESTIONS => {
+            Err(too_large(count, MOST_QUESTIONS, "questions"))
+        }
+        (true, _) => Ok(questions),
+    }
+}
+
+fn too_large(has: usize, most: usize, unit: &str) -> BadSet {
+    BadSet::TooLarge(format!("{has} {unit}"), format!("{most} {unit}"))
+}
+
+fn question(number: usize, line: &str) -> Result<Judged, String> {
+    let read: Result<Judged, _> = serde_json::from_str(line.trim());
+    // The parser counts lines within the one it was given, which would only mislead.
+    let mut question = read.map_err(|error| {
+        let why = error.to_string();
+        let why = why.split(" at line ").next().unwrap_or_default();
+        format!("not a judged question: {why} (column {})", error.column())
+    })?;
+    let letters = question.query.chars().count();
+    if question.query.trim().is_empty() {
+        return Err("`query` is empty".to_owned());
+    }
+    if letters > LONGEST_QUERY {
+        return Err(format!("`query` has {letters} characters; at most {LONGEST_QUERY} are read"));
+    }
+    if question.relevant.len() > MOST_RELEVANT {
+        return Err(format!("`relevant` has more than {MOST_RELEVANT} ids"));
+    }
+    if question.id.is_empty() {
+        question.id = number.to_string();
+    }
+    if question.lang.is_empty() {
+        let thai = question.query.chars().any(crate::text::is_thai);
+        question.lang = if thai { "th" } else { "en" }.to_owned();
+    }
+    if !matches!(question.lang.as_str(), "th" | "en") {
+        return Err(format!("`lang` is `{}`; use `th` or `en`", shown(&question.lang)));
+    }
+    Ok(question)
+}
+
+/// A stranger's word, short enough for an error.
+fn shown(word: &str) -> String {
+    word.chars().take(60).collect()
+}
+
+/// What makes two questions the same one: their letters and digits, in one spelling.
+pub fn same_as(query: &str) -> String {
+    let text = normalize(query).text().to_lowercase();
+    text.chars()
+        .filter(|letter| letter.is_alphanumeric() || crate::text::is_thai(*letter))
+        .collect()
+}
+
+/// Ids of these questions that `known` does not have, each once.
+pub fn unknown_ids(questions: &[Judged], known: impl Fn(&str) -> bool) -> Vec<String> {
+    let ids: BTreeSet<&String> = questions.iter().flat_map(|question| &question.relevant).collect();
+    ids.into_iter().filter(|id| !known(id)).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sets_that_ship_can_be_read() {
+        // Counted by `wc -l data/ttm/eval/*.jsonl`.
+        let cases = [
+            (Bundled::Smoke, 12),
+            (Bundled::Tune, 214),
+            (Bundled::Held, 153),
+            (Bundled::Crosslingual, 84),
+        ];
+        for (set, count) in cases {
+            assert_eq!(set.questions().unwrap().len(), count, "{set:?}");
+        }
+    }
+
+    #[test]
+    fn what_tunes_is_not_what_judges() {
+        let answers = include_str!("../../../../data/ttm/eval/answers.jsonl").lines().map(|line| {
+            let row: serde_json::Value = serde_json::from_str(line).unwrap();
+            row["question"].as_str().unwrap().to_owned()
+        });
+        let judges = [Bundled::Held, Bundled::Crosslingual];
+        let judges = judges.into_iter().flat_map(|set| set.questions().unwrap());
+        let judges: Vec<String> = judges.map(|one| one.query).chain(answers).collect();
+        let tune = Bundled::Tune.questions().unwrap();
+        let tune: BTreeSet<String> = tune.iter().map(|one| same_as(&one.query)).collect();
+        assert!(judges.len() > 300, "the sets that judge are there");
+        for query in judges {
+            assert!(!tune.contains(&same_as(&query)), "tunes and judges: {query}");
+        }
+        for one in Bundled::Smoke.questions().unwrap() {
+            assert!(tune.contains(&same_as(&one.query)), "smoke is a part of it: {}", one.query);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_set_is_told_by_line() {
+        let fine = r#"{"query": "ขิง", "relevant": ["H:ginger"]}"#;
+        let cases = [
+            ("", "no questions"),
+            ("\n \n", "no questions"),
+            ("query,relevant\n", "line 1: not a judged question"),
+            ("{\"query\": \"a\"}", "line 1: not a judged question: missing field `relevant`"),
+            (
+                &format!("{fine}\n{{\"query\": \" \", \"relevant\": []}}"),
+                "line 2: `query` is empty",
+            ),
+            (&format!("{fine}\n\n[1]"), "line 3: not a judged question"),
+            (
+                r#"{"query": "a", "relevant": [], "lang": "fr"}"#,
+                "line 1: `lang` is `fr`; use `th` or `en`",
+            ),
+            (
+                "{\"id\": \"1\", \"query\": \"a\", \"relevant\": []}\n{\"id\": \"1\", \"query\": \"b\", \"relevant\": []}",
+                "line 2: the id `1` stands on line 1 too",
+            ),
+            (r#"{"query": "a", "relevant": [], "weight": 2}"#, "unknown field `weight`"),
+        ];
+        for (lines, expected) in cases {
+            let error = parse(lines).unwrap_err().to_string();
+            assert!(error.contains(expected), "{lines}: {error}");
+        }
+        let many = "{}\n".repeat(100);
+        let Err(BadSet::Lines(told)) = parse(&many) else { panic!("{many} was taken") };
+        assert_eq!(told.len(), MOST_TOLD);
+        let large = format!("{fine}\n").repeat(LARGEST_SET / fine.len() + 1);
+        assert!(parse(&large).unwrap_err().to_string().contains("at most 4194304 bytes"));
+        let line =
+            |number: usize| format!("{{\"id\":\"{number}\",\"query\":\"a\",\"relevant\":[]}}\n");
+        let many: String = (0..=MOST_QUESTIONS).map(line).collect();
+        assert!(parse(&many).unwrap_err().to_string().contains("5001 questions"));
+    }
+
+    #[test]
+    fn a_question_needs_no_more_than_words_and_answers() {
+        let questions =
+            parse("\u{FEFF}{\"query\": \"ขิง\", \"relevant\": [\"H:ginger\"]}\r\n").unwrap();
+        let [question] = questions.as_slice() else { panic!("{questions:?}") };
+        assert_eq!((question.id.as_str(), question.lang.as_str()), ("1", "th"));
+    }
+
+    #[test]
+    fn two_spellings_of_a_question_are_one_question() {
+        assert_eq!(same_as("What is  Ginger?"), same_as("what is ginger"));
+        assert_eq!(same_as("น\u{0E4D}\u{0E49}ามันไพล"), same_as("น้ำมันไพล"));
+        assert_ne!(same_as("ข้าว"), same_as("ขาว"), "marks are letters too");
+    }
+}
