@@ -234,8 +234,8 @@ pub fn insert_contract_parts(
     metadata: &Metadata,
     audit: &Audit,
 ) {
-    meta.insert(HINTS_KEY.to_owned(), parts::hints(hints));
-    meta.insert(METADATA_KEY.to_owned(), parts::metadata(metadata));
+    meta.insert(HINTS_KEY.to_owned(), parts::hints_beside_metadata(hints));
+    meta.insert(METADATA_KEY.to_owned(), parts::metadata_without_repetition(metadata));
     meta.insert(AUDIT_KEY.to_owned(), parts::audit(audit));
 }
 

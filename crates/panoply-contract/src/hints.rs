@@ -44,8 +44,9 @@ pub struct AgentHints {
     /// Limits on the suggestions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<String>,
-    /// When and by what these hints were made.
-    pub metadata: HintsMetadata,
+    /// When and by what these hints were made; left out where the reply's metadata stand beside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<HintsMetadata>,
 }
 
 /// When and by what hints were made.

@@ -65,11 +65,16 @@ pub async fn call(kernel: &Kernel, request: Request<'_>, cx: CallContext) -> Env
         cx: Arc::new(cx),
         started,
         now,
-        now_text: now.to_string(),
+        now_text: to_the_millisecond(now).to_string(),
     };
     call.observe_start();
     let outcome = answer(&call).await;
     finish::finish(&call, outcome).await
+}
+
+/// Finer than that nobody reads, and every reply says it three times.
+fn to_the_millisecond(now: Timestamp) -> Timestamp {
+    Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
 }
 
 /// From the size cap to the verified answer, in the order that is the contract.

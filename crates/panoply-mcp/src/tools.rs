@@ -112,10 +112,8 @@ fn name_page(result: &mut CallToolResult, entry: &ToolEntry) {
         return;
     }
     let meta = &mut result.meta.get_or_insert_default().0;
-    let page = || Value::from(widget.resource_uri);
     meta.entry("ui").or_insert_with(|| json!({"resourceUri": widget.resource_uri}));
-    meta.entry("ui/resourceUri").or_insert_with(page);
-    meta.entry("openai/outputTemplate").or_insert_with(page);
+    meta.entry("openai/outputTemplate").or_insert_with(|| widget.resource_uri.into());
 }
 
 /// Calls a tool for someone who wants nothing but the reply.

@@ -208,9 +208,7 @@ fn envelope_violations(
         }
     }
     let metadata = part(envelope, METADATA_KEY, "metadata").unwrap_or_default();
-    for field in
-        ["toolVersion", "timestamp", "executionTime", "serviceVersion", "traceId", "correlationId"]
-    {
+    for field in ["toolVersion", "timestamp", "executionTime", "serviceVersion", "traceId"] {
         if metadata.get(field).is_none_or(Value::is_null) {
             found.push(Violation::new(spec.name, Line::Metadata, format!("no `{field}`")));
         }

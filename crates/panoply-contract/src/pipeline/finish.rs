@@ -169,10 +169,10 @@ fn complete_hints(call: &Call<'_>, notes: &Notes) -> AgentHints {
         warnings,
         alternatives: notes.alternatives.clone(),
         constraints: notes.constraints.clone(),
-        metadata: HintsMetadata {
+        metadata: Some(HintsMetadata {
             generated_at: call.now_text.clone(),
             generated_by: call.entry.pack.to_owned(),
-        },
+        }),
     }
 }
 
@@ -196,7 +196,8 @@ fn hints_for_error(call: &Call<'_>, error: &ToolError) -> AgentHints {
 /// A suggestion as the agent sees it; `None` when the caller could not follow it.
 fn suggestion(call: &Call<'_>, action: &NextAction) -> Option<SuggestedAction> {
     let entry = call.kernel.resolve(action.tool, call.scope)?;
-    let hidden = call.kernel.settings.read_only && entry.spec.category.mutates();
+    let mutates = entry.spec.category.mutates();
+    let hidden = call.kernel.settings.read_only && mutates;
     if hidden || !call.cx.caller.grants.allow_all(entry.spec.permissions) {
         return None;
     }
@@ -211,15 +212,21 @@ fn suggestion(call: &Call<'_>, action: &NextAction) -> Option<SuggestedAction> {
         priority: action.priority,
         data: action.arguments.as_object().cloned().unwrap_or_default(),
         description: Some(action.why.clone()),
-        estimated_time: typical_time(call, action.tool).map(|time| time.as_secs_f64() * 1e3),
+        estimated_time: typical_time(call, action.tool)
+            .filter(|time| *time > A_BLINK)
+            .map(|time| time.as_secs_f64() * 1e3),
         estimated_cost: None,
         category: action.category,
         prerequisites: Vec::new(),
         expected_outcome: action.outcome.clone(),
-        reversible: Some(!entry.spec.annotations.destructive),
+        // What only reads leaves nothing to undo.
+        reversible: mutates.then_some(!entry.spec.annotations.destructive),
         confidence: None,
     })
 }
+
+/// Nobody plans around a call that takes no longer than this, so it goes unsaid.
+const A_BLINK: Duration = Duration::from_millis(100);
 
 /// The median of that tool's calls so far; before the first, what its class promises.
 fn typical_time(call: &Call<'_>, tool: &str) -> Option<Duration> {

@@ -84,6 +84,9 @@ pub(crate) struct Desk {
     today: Date,
 }
 
+/// Where all figures come from; `get_rmf_data_status` says by which way.
+const PUBLISHER: &str = "Thai SEC Open API";
+
 impl Desk {
     pub(crate) fn open(shelf: &Shelf, cx: &CallContext) -> Self {
         Self { book: shelf.book(), words: Words(cx.lang), today: bangkok_date(cx.timestamp) }
@@ -100,7 +103,7 @@ impl Desk {
     }
 
     fn dated(&self, date: Option<Date>, half_life: Duration) -> Evidence {
-        let evidence = Evidence::from(Source::new(SourceClass::Verified, &*self.book.about.source));
+        let evidence = Evidence::from(Source::new(SourceClass::Verified, PUBLISHER));
         match date.and_then(close_of) {
             Some(moment) => evidence.as_of(moment, half_life),
             None => evidence,
@@ -167,7 +170,7 @@ impl Desk {
                 suggested_fix: Some(
                     "run `panoply rmf sync`, which takes each class's own".to_owned(),
                 ),
-                auto_fixable: Some(false),
+                auto_fixable: None,
             });
         }
         warnings.extend(self.age_warning());
@@ -186,7 +189,7 @@ impl Desk {
             },
             related_ids: Vec::new(),
             suggested_fix: Some("run `panoply rmf sync` on the server".to_owned()),
-            auto_fixable: Some(false),
+            auto_fixable: None,
         })
     }
 

@@ -16,9 +16,7 @@ impl Dialect for RmfDialect {
         let mut meta = answer.notes.meta.clone();
         meta.insert("timestamp".to_owned(), answer.metadata.timestamp.clone().into());
         if let Some(widget) = &answer.spec.widget {
-            // The first is the MCP Apps standard, the second its older form.
             meta.insert("ui".to_owned(), json!({"resourceUri": widget.resource_uri}));
-            meta.insert("ui/resourceUri".to_owned(), widget.resource_uri.into());
         }
         insert_contract_parts(&mut meta, answer.hints, answer.metadata, answer.audit);
         Envelope::Result {

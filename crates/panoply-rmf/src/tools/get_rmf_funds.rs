@@ -159,8 +159,8 @@ impl Tool for GetRmfFunds {
             object.insert("search".to_owned(), search.as_str().into());
         }
         let mut reply = Reply::new(output, text, evidence)
-            .table(table_of(&desk, &page.funds))
-            .meta("filters", filters.clone())
+            .table(table_of(&desk, &page.funds, params.sort_by.key()))
+            .meta("filters", filters)
             .meta("dataFlags", funds_by_flag(page.funds.iter().copied()));
         if let Some(first) = page.funds.first() {
             let why = desk.words.pick("see everything about the first fund", "ดูรายละเอียดกองทุนแรก");
@@ -169,15 +169,6 @@ impl Tool for GetRmfFunds {
                 json!({"fundCode": first.symbol}),
                 why,
             ));
-        }
-        if (number as usize) < pages {
-            let mut arguments = filters;
-            if let Some(object) = arguments.as_object_mut() {
-                object.insert("page".to_owned(), (number + 1).into());
-                object.insert("pageSize".to_owned(), params.page_size.into());
-            }
-            let why = desk.words.pick("see the next page", "ดูหน้าถัดไป");
-            reply = reply.next(NextAction::new("get_rmf_funds", arguments, why));
         }
         Ok(reply.dressed(&desk, Some(&FUND_LIST), []))
     }

@@ -44,24 +44,30 @@ pub(crate) fn headline(desk: &Desk, fund: &Fund, key: SortKey) -> String {
     }
 }
 
-/// Code, NAV, returns and risk of each fund.
-pub(crate) fn table_of(desk: &Desk, funds: &[&Fund]) -> Table {
+/// Code, returns and risk of each fund. The price of a unit says nothing about a fund, so NAV is
+/// there only for those who sort by it; the structured content has it always.
+pub(crate) fn table_of(desk: &Desk, funds: &[&Fund], key: SortKey) -> Table {
     let words = desk.words;
+    let with_nav = |cells: [String; 4], nav: String| {
+        let [fund, figures @ ..] = cells;
+        let nav = (key == SortKey::Nav).then_some(nav);
+        [fund].into_iter().chain(nav).chain(figures)
+    };
     let columns = [
         words.pick("fund", "กองทุน"),
-        "NAV",
         words.pick("YTD %", "ต้นปี %"),
         words.pick("1Y %", "1 ปี %"),
         words.pick("risk", "เสี่ยง"),
     ];
-    funds.iter().fold(Table::new(columns), |table, fund| {
-        table.row([
+    let headed = Table::new(with_nav(columns.map(str::to_owned), "NAV".to_owned()));
+    funds.iter().fold(headed, |table, fund| {
+        let figures = [
             fund.symbol.clone(),
-            cell(fund.nav.latest().map(|point| point.nav), 4),
             cell(fund.returns.get(Period::Ytd), 2),
             cell(fund.returns.get(Period::Y1), 2),
             fund.risk.to_string(),
-        ])
+        ];
+        table.row(with_nav(figures, cell(fund.nav.latest().map(|point| point.nav), 4)))
     })
 }
 

@@ -189,7 +189,7 @@ impl Tool for SearchRmfFunds {
             "limit": params.limit,
         });
         let mut reply = Reply::new(output, text, evidence)
-            .table(table_of(&desk, &found))
+            .table(table_of(&desk, &found, params.sort_by.key()))
             .meta("filters", filters)
             .meta("dataFlags", funds_by_flag(found.iter().copied()));
         if let [first, second, ..] = found.as_slice() {
