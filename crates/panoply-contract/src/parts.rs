@@ -231,7 +231,15 @@ mod tests {
                 replayed: set,
             };
             assert_eq!(metadata(&given), serde_json::to_value(&given).unwrap());
+            assert_eq!(metadata_without_repetition(&given), metadata(&given));
+            let alone = Metadata { correlation_id: given.trace_id.clone(), ..given };
+            assert_eq!(metadata_without_repetition(&alone).get("correlationId"), None);
         }
+        let given = some_hints(&[], true);
+        let mut brief = hints_beside_metadata(&given);
+        assert_eq!(brief.as_object().unwrap().get("metadata"), None);
+        brief["metadata"] = json(&given.metadata);
+        assert_eq!(brief, json(&given), "nothing else is left out");
         let given = Audit {
             in_hash: "i".to_owned(),
             out_hash: "o".to_owned(),

@@ -198,8 +198,10 @@ where
             let reply = answer.await;
             // The id of a call that was cancelled may be another's by now.
             if !cancelled.is_cancelled() {
-                let _closed = output.send(&encode_or_apologise(&reply, &id)).await;
+                let line = encode_or_apologise(&reply, &id);
+                // Before the reply goes out: who has heard it may use the id again at once.
                 in_flight.end(&id);
+                let _closed = output.send(&line).await;
             }
         });
     }
@@ -320,14 +322,12 @@ where
         let answered = answered_id(&item);
         let (output, in_flight) = (self.output.clone(), Arc::clone(&self.in_flight));
         async move {
-            let sent = match encode(&item) {
-                Ok(line) => output.send(&line).await.map_err(|_closed| SendError::Closed),
-                Err(error) => Err(SendError::Encoding(error)),
-            };
+            let encoded = encode(&item);
             if let Some(id) = answered {
                 in_flight.end(&id);
             }
-            sent
+            let line = encoded.map_err(SendError::Encoding)?;
+            output.send(&line).await.map_err(|_closed| SendError::Closed)
         }
     }
 
