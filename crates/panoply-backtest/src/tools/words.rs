@@ -79,9 +79,9 @@ impl EntityType {
     }
 }
 
-/// A text of one form.
+/// A text of one form and at most so many letters.
 macro_rules! pattern_text {
-    ($(#[$doc:meta])* $name:ident, $pattern:literal, $description:literal) => {
+    ($(#[$doc:meta])* $name:ident, $pattern:literal, $longest:literal, $description:literal) => {
         $(#[$doc])*
         #[derive(Clone, Debug, Eq, PartialEq, Deserialize)]
         pub(crate) struct $name(pub(crate) String);
@@ -96,7 +96,10 @@ macro_rules! pattern_text {
             }
 
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({"type": "string", "pattern": $pattern, "description": $description})
+                json_schema!({
+                    "type": "string", "pattern": $pattern, "maxLength": $longest,
+                    "description": $description,
+                })
             }
         }
     };
@@ -106,18 +109,21 @@ pattern_text!(
     /// The name of a run.
     RunId,
     "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$",
+    36,
     "Unique identifier of the backtest run (GUID)"
 );
 pattern_text!(
     /// The name of an event, or its handle.
     EventRef,
     "^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|e[0-9]{1,10})$",
+    36,
     "An event id (GUID), or its short handle such as e17"
 );
 pattern_text!(
     /// A property to sum.
     PropertyPath,
     "^\\$\\.[a-zA-Z0-9_\\.]+$",
+    200,
     "JSON path to the property to aggregate (e.g., '$.Price', '$.Quantity')"
 );
 

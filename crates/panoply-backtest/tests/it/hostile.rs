@@ -171,6 +171,36 @@ async fn a_path_outside_the_safe_pattern_is_refused() {
     }
 }
 
+/// What is too long is said to be, in an error that is itself short: not "the result is too large".
+#[tokio::test]
+async fn a_text_of_a_hundred_thousand_letters_is_refused_for_its_length_wherever_it_stands() {
+    let kernel = kernel(REAL.clone());
+    // A path, a handle and a moment that are well-formed but for their length.
+    let texts = [
+        format!("$.{}", "a".repeat(100_000)),
+        format!("e{}", "1".repeat(100_000)),
+        format!("2017-05-01T00:00:00.{}Z", "0".repeat(100_000)),
+    ];
+    let mut asked = 0;
+    for (tool, arguments) in working() {
+        for (name, is_list) in strings(&kernel, tool) {
+            for text in &texts {
+                let value = if is_list { json!([text]) } else { json!(text) };
+                let refused = ask(&kernel, tool, with(&arguments, &name, value)).await;
+                let error = refused.expect_err(&format!("{tool} {name}"));
+                let expected = match name.as_str() {
+                    "propertyPath" => "INVALID_JSON_PATH",
+                    _ => "INVALID_PARAMETER",
+                };
+                assert_eq!(error["code"], expected, "{tool} {name}: {error}");
+                assert!(error.to_string().len() < 4000, "{tool} {name}: {error}");
+                asked += 1;
+            }
+        }
+    }
+    assert!(asked > 80, "{asked}");
+}
+
 #[tokio::test]
 async fn a_period_that_ends_before_it_starts_is_refused_by_every_tool_that_takes_one() {
     let kernel = kernel(REAL.clone());
