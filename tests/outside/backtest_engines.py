@@ -18,6 +18,7 @@ def main() -> None:
         judge = Judge(run)
         judge.backtesting_py(engines.backtesting_py(folder), folder)
         judge.nautilus(engines.nautilus(folder), folder)
+        judge.nautilus_two(engines.nautilus_two(folder), folder)
 
 
 class Judge:
@@ -73,6 +74,14 @@ class Judge:
         server.expect(near(end, earned, 0.005), f"nautilus_trader: realized {earned:.2f}")
         fees = self.ask("aggregate_metrics", runId=run, eventType="TradeExecution", propertyPath="$.Commission", aggregations=["sum"])
         server.expect(near(fees["aggregations"]["sum"], float(truth["commissions"]), 1e-9), f"nautilus_trader: commissions {truth['commissions']}")
+
+    def nautilus_two(self, truth: dict, folder: pathlib.Path) -> None:
+        run = self.imported(folder / "nautilus_two.jsonl")
+        books = self.ask("reconcile_run", runId=run)
+        server.expect(books["agrees"] and not books["metadata"]["notCompared"], f"nautilus_trader, two currencies: the books agree {books['firstParting'] or ''}")
+        ends = {balance["currency"]: balance["last"] for balance in books["balances"] if balance["what"] == "balance"}
+        for money in truth["money"]:
+            server.expect(near(ends[money["currency"]], float(money["balance"]), 1e-9), f"nautilus_trader: the balance is {money['balance']} {money['currency']}")
 
     def changes(self, run: str, status: str) -> int:
         """How many orders were once in this state."""

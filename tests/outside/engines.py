@@ -60,16 +60,23 @@ def backtesting_py(folder: pathlib.Path) -> dict:
 
 
 def nautilus(folder: pathlib.Path) -> dict:
-    from decimal import Decimal
+    """An account in dollars."""
+    return nautilus_run(folder / "nautilus.jsonl", ["EUR/USD", "GBP/USD"], {"USD": 1_000_000}, base="USD")
 
+
+def nautilus_two(folder: pathlib.Path) -> dict:
+    """An account in dollars and yen; profit and commissions of a security are in its quote currency."""
+    return nautilus_run(folder / "nautilus_two.jsonl", ["EUR/USD", "USD/JPY"], {"USD": 1_000_000, "JPY": 150_000_000}, base=None)
+
+
+def nautilus_run(file: pathlib.Path, symbols: list, starting: dict, base) -> dict:
     import pandas
     from nautilus_trader.backtest.engine import BacktestEngine, BacktestEngineConfig
     from nautilus_trader.config import LoggingConfig, StrategyConfig
-    from nautilus_trader.model.currencies import USD
     from nautilus_trader.model.data import Bar, BarType
     from nautilus_trader.model.enums import AccountType, OmsType, OrderSide, OrderStatus, TimeInForce
     from nautilus_trader.model.identifiers import Venue
-    from nautilus_trader.model.objects import Money, Price, Quantity
+    from nautilus_trader.model.objects import Currency, Money, Quantity
     from nautilus_trader.test_kit.providers import TestInstrumentProvider
     from nautilus_trader.trading.strategy import Strategy
 
@@ -92,7 +99,7 @@ def nautilus(folder: pathlib.Path) -> dict:
             truth.append({
                 "time": self.clock.utc_now().isoformat(), "symbol": names[self.instrument.id],
                 "quantity": str(self.portfolio.net_position(self.instrument.id)),
-                "balance": str(self.portfolio.account(venue).balance_total(USD).as_decimal()),
+                "balance": str(self.portfolio.account(venue).balance_total(self.instrument.quote_currency).as_decimal()),
                 "openOrders": [order.client_order_id.value for order in self.cache.orders_open(instrument_id=self.instrument.id)],
             })
 
@@ -106,7 +113,7 @@ def nautilus(folder: pathlib.Path) -> dict:
             make, close = self.order_factory, bar.close.as_decimal()
             side = OrderSide.BUY if self.dice.random() < 0.5 else OrderSide.SELL
             quantity = self.instrument.make_qty(self.dice.choice([10_000, 20_000, 50_000]))
-            away = Decimal("0.0008") * (1 if side == OrderSide.BUY else -1)
+            away = 80 * self.instrument.price_increment.as_decimal() * (1 if side == OrderSide.BUY else -1)
             price = lambda offset: self.instrument.make_price(close + offset)
             kind = self.dice.randrange(4)
             if kind == 0:
@@ -125,35 +132,43 @@ def nautilus(folder: pathlib.Path) -> dict:
             self.close_all_positions(self.instrument.id)
 
     engine = BacktestEngine(BacktestEngineConfig(logging=LoggingConfig(bypass_logging=True)))
-    engine.add_venue(venue, OmsType.NETTING, AccountType.MARGIN, base_currency=USD, starting_balances=[Money(1_000_000, USD)])
+    currency = Currency.from_str
+    engine.add_venue(
+        venue, OmsType.NETTING, AccountType.MARGIN, base_currency=base and currency(base),
+        starting_balances=[Money(amount, currency(code)) for code, amount in starting.items()],
+    )
     # Not the strategies' own handler: it hears nothing of what happens when they stop.
     for topic in ("events.account*", "events.order*", "events.position*"):
         engine.kernel.msgbus.subscribe(topic, log)
-    for seed, symbol in enumerate(["EUR/USD", "GBP/USD"]):
+    for seed, symbol in enumerate(symbols):
         instrument = TestInstrumentProvider.default_fx_ccy(symbol, venue)
         names[instrument.id] = symbol
         engine.add_instrument(instrument)
         bar_type = BarType.from_str(f"{instrument.id}-1-HOUR-MID-EXTERNAL")
         begin, hour = pandas.Timestamp("2024-01-01T01:00Z").value, 3600 * 10**9
         engine.add_data([
-            Bar(bar_type, *(Price(value, 5) for value in bar), Quantity(1_000_000, 0), begin + place * hour, begin + place * hour)
-            for place, bar in enumerate(walk(seed, 1.1, 120, 0.001))
+            Bar(bar_type, *(instrument.make_price(value) for value in bar), Quantity(1_000_000, 0), begin + place * hour, begin + place * hour)
+            for place, bar in enumerate(walk(seed, *((150.0, 120, 0.1) if symbol.endswith("JPY") else (1.1, 120, 0.001))))
         ])
         engine.add_strategy(Busy(instrument, bar_type, seed))
     engine.run()
     orders = engine.kernel.cache.orders()
     account = engine.kernel.cache.account_for_venue(venue)
+    money = [{
+        "currency": code, "start": str(Money(amount, currency(code)).as_decimal()),
+        "balance": str(account.balance_total(currency(code)).as_decimal()),
+        "commissions": str(account.commissions()[currency(code)].as_decimal()),
+    } for code, amount in starting.items()]
     count = lambda *states: sum(order.status in states for order in orders)
-    (folder / "nautilus.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    file.write_text("".join(json.dumps(event) + "\n" for event in events))
     return {
         "orders": len(orders),
         "fills": sum(len(order.trade_ids) for order in orders),
         "rejected": count(OrderStatus.REJECTED, OrderStatus.DENIED),
         "cancelled": count(OrderStatus.CANCELED),
         "expired": count(OrderStatus.EXPIRED),
-        "commissions": str(account.commissions()[USD].as_decimal()),
-        "start": "1000000.00",
-        "balance": str(account.balance_total(USD).as_decimal()),
+        **money[0],
+        "money": money,
         "positions": {symbol: str(engine.kernel.portfolio.net_position(id)) for id, symbol in names.items()},
         "moments": truth,
     }
@@ -161,5 +176,5 @@ def nautilus(folder: pathlib.Path) -> dict:
 
 if __name__ == "__main__":
     place = pathlib.Path(sys.argv[1])
-    for name, engine in {"backtesting_py": backtesting_py, "nautilus": nautilus}.items():
+    for name, engine in {"backtesting_py": backtesting_py, "nautilus": nautilus, "nautilus_two": nautilus_two}.items():
         (place / f"{name}.truth.json").write_text(json.dumps(engine(place), indent=1) + "\n")

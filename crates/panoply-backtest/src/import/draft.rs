@@ -40,6 +40,14 @@ impl Draft {
             .object("StateAfter", after)
     }
 
+    /// What an account holds in each of several currencies.
+    pub(crate) fn account_of_several(time: Timestamp, balances: &[(&str, &str)]) -> Self {
+        let after = Self::new(time, EventType::StateChange).object("Balances", balances);
+        Self::new(time, EventType::StateChange)
+            .text("StateType", "Account")
+            .json("StateAfter", &(after.properties + "}"))
+    }
+
     /// Profit and loss of everything.
     pub(crate) fn pnl(time: Timestamp, realized: Decimal, unrealized: Decimal) -> Self {
         let (realized, unrealized) = (shown(realized), shown(unrealized));

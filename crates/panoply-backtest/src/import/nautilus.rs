@@ -74,6 +74,11 @@ impl Seen<'_> {
     fn plain(&self, name: &str) -> String {
         self.amount(name).map(shown).unwrap_or_default()
     }
+
+    /// The currency of an amount that has one behind it.
+    fn currency_of(&self, name: &str) -> Option<String> {
+        self.cell(name)?.split_once(' ').map(|(_, currency)| currency.to_owned())
+    }
 }
 
 impl Reader {
@@ -170,7 +175,9 @@ impl Reader {
             .text("Direction", direction(seen.cell("order_side").as_deref()))
             .number("Quantity", &seen.plain("last_qty"))
             .number("Price", &seen.plain("last_px"))
+            .text_if("Currency", seen.cell("currency").as_deref())
             .number("Commission", &seen.plain("commission"))
+            .text_if("CommissionCurrency", seen.currency_of("commission").as_deref())
             .text_if("LiquiditySide", seen.cell("liquidity_side").as_deref())
             .text_if("TradeId", seen.cell("trade_id").as_deref())
             .send(import, self.run, seen.number, &seen.name)?;
@@ -209,6 +216,7 @@ impl Reader {
             .decimal("AveragePrice", totals.average)
             .decimal("UnrealizedPnL", totals.unrealized)
             .decimal("RealizedPnL", totals.realized)
+            .text_if("Currency", seen.cell("currency").as_deref())
             .text("PositionStatus", kind.trim_start_matches("Position"))
             .send(import, self.run, seen.number, &seen.name)?;
         // Sums over currencies would need rates, which the log does not have.
@@ -218,6 +226,7 @@ impl Reader {
         if let (true, Some(all)) = (one_currency, Totals::of(self.positions.values())) {
             Draft::pnl(seen.time, all.realized, all.unrealized)
                 .parent(Some(update))
+                .text_if("Currency", currency.as_deref())
                 .text("ChangeReason", kind)
                 .send(import, self.run, seen.number, &format!("{} pnl", seen.name))?;
         }
@@ -250,9 +259,9 @@ impl Reader {
                         Some((text_of(one.get(), "currency")?, text_of(one.get(), "total")?))
                     })
                     .collect();
-                let after: Vec<(&str, &str)> =
+                let balances: Vec<(&str, &str)> =
                     cells.iter().map(|(name, total)| (name.as_str(), total.as_str())).collect();
-                Draft::account(seen.time, &[]).object("Balances", &after)
+                Draft::account_of_several(seen.time, &balances)
             }
         };
         let draft = draft

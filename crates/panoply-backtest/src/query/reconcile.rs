@@ -8,18 +8,25 @@
 //! Some engines match lots, or book commissions when a trade is closed. Their profit agrees with
 //! average cost only while nothing is held, so where most tellings differ only those moments count.
 //!
-//! Everything is taken to be in one currency. With a run in several, money cannot agree.
+//! Money is compared currency by currency. What names none is taken to be in the currency of its
+//! security, or else in the only one that the log names. Where neither tells, it is left out and
+//! said to be: amounts of different currencies are never added.
 
-use std::collections::BTreeMap;
+mod comparison;
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rust_decimal::Decimal;
 
+use self::comparison::Mark;
+pub use self::comparison::{Comparison, Money, Parting};
 use super::reader::{SealedRun, StoredEvent};
 use super::selection::Filter;
 use crate::books::{Position, decimal};
 use crate::error::{LogError, Stop, go_on};
 use crate::event::EventType;
-use crate::scan;
+use crate::scan::{self, Token};
 use crate::timestamp::Timestamp;
 
 /// The books of a run.
@@ -27,10 +34,26 @@ use crate::timestamp::Timestamp;
 pub struct Reconciliation {
     /// By security.
     pub securities: BTreeMap<String, Books>,
-    /// What the account says, by where it says it; empty for one security alone.
-    pub accounts: BTreeMap<Telling, Account>,
+    /// What the account says, by where it says it and in which currency, which is empty when the
+    /// log names none; no accounts for one security alone.
+    pub accounts: BTreeMap<(Telling, String), Account>,
+    /// The currencies that the log names.
+    pub currencies: BTreeSet<String>,
+    /// What of the money was not compared, and why.
+    pub left_out: Vec<LeftOut>,
     /// Fills without security, direction, quantity or price, and those too large to add up.
     pub unusable: u64,
+}
+
+/// Money that was not compared.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum LeftOut {
+    /// Everything: so many fills name no currency, and the log has several.
+    FillsWithoutCurrency(u64),
+    /// A telling that names no currency, in a log that has several.
+    WithoutCurrency(Telling),
+    /// Currencies beyond the first thirty-two.
+    TooManyCurrencies,
 }
 
 /// Where money is told of.
@@ -55,39 +78,6 @@ impl Telling {
     }
 }
 
-/// How two books compare.
-#[derive(Debug, Default)]
-pub struct Comparison {
-    /// How often they could be compared.
-    pub compared: u64,
-    /// How often they differed.
-    pub disagreements: u64,
-    /// The first difference.
-    pub first: Option<Parting>,
-}
-
-/// Where books part.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Parting {
-    /// The event that says something else than the fills.
-    pub seq: u32,
-    /// What the fills say.
-    pub by_fills: Decimal,
-    /// What the event says.
-    pub in_log: Decimal,
-}
-
-impl Comparison {
-    fn note(&mut self, parting: Parting, tolerance: Decimal) {
-        self.compared += 1;
-        let difference = parting.by_fills.checked_sub(parting.in_log);
-        if difference.is_none_or(|difference| difference.abs() > tolerance) {
-            self.disagreements += 1;
-            self.first.get_or_insert(parting);
-        }
-    }
-}
-
 /// The books of one security.
 #[derive(Debug, Default)]
 pub struct Books {
@@ -103,6 +93,8 @@ pub struct Books {
     pub profit: Money,
     /// Realized profit by the last update.
     pub realized_in_log: Option<Decimal>,
+    /// What its prices and its profit are in; empty when the log does not say.
+    pub currency: String,
     /// Moments with fills that no update followed, and the first fill of the first.
     pub unanswered: u64,
     /// See there.
@@ -122,74 +114,6 @@ pub struct Account {
     /// What the fills realized between the two.
     pub by_fills: Decimal,
     said: Option<(u32, Decimal)>,
-}
-
-/// A running amount beside what the fills realized, compared from telling to telling.
-#[derive(Debug, Default)]
-pub struct Money {
-    /// From each telling to the next.
-    steps: Comparison,
-    /// From each telling while nothing was held to the next such.
-    settled: Comparison,
-    last: Option<Mark>,
-    last_settled: Option<Mark>,
-    digits: u32,
-}
-
-/// Where both amounts stood, and after how many fills.
-#[derive(Clone, Copy, Debug, Default)]
-struct Mark {
-    by_fills: Decimal,
-    in_log: Decimal,
-    fills: u64,
-}
-
-impl Money {
-    /// The comparison that counts, and whether it is of every telling.
-    pub const fn verdict(&self) -> (&Comparison, bool) {
-        if self.steps.disagreements * 4 <= self.steps.compared {
-            (&self.steps, true)
-        } else {
-            (&self.settled, false)
-        }
-    }
-
-    /// Both amounts are known to begin with nothing.
-    const fn begins_with_nothing(&mut self) {
-        if self.last.is_none() {
-            let nothing = Mark { by_fills: Decimal::ZERO, in_log: Decimal::ZERO, fills: 0 };
-            self.last = Some(nothing);
-            self.last_settled = Some(nothing);
-        }
-    }
-
-    fn tell(&mut self, seq: u32, now: Mark, is_flat: bool) {
-        self.digits = self.digits.max(now.in_log.scale().min(8));
-        if let Some((parting, tolerance)) = self.last.and_then(|last| self.change(seq, last, now)) {
-            self.steps.note(parting, tolerance);
-        }
-        self.last = Some(now);
-        if !is_flat {
-            return;
-        }
-        let change = self.last_settled.and_then(|last| self.change(seq, last, now));
-        if let Some((parting, tolerance)) = change {
-            self.settled.note(parting, tolerance);
-        }
-        self.last_settled = Some(now);
-    }
-
-    /// How both changed, and how much rounding may explain.
-    fn change(&self, seq: u32, was: Mark, now: Mark) -> Option<(Parting, Decimal)> {
-        // Each fill's profit and its commission may have been rounded, and the amount itself.
-        let roundings = Decimal::from(2 * now.fills.saturating_sub(was.fills) + 1);
-        let unit = Decimal::new(1, self.digits);
-        let noise = now.in_log.abs().checked_mul(Decimal::new(1, 10))?;
-        let tolerance = unit.checked_mul(roundings)?.checked_add(noise)?;
-        let by_fills = now.by_fills.checked_sub(was.by_fills)?;
-        let in_log = now.in_log.checked_sub(was.in_log)?;
-        Some((Parting { seq, by_fills, in_log }, tolerance))
-    }
 }
 
 impl SealedRun {
@@ -219,9 +143,14 @@ impl SealedRun {
             clerk.see(seq, &event, symbol);
         }
         clerk.compare();
-        Ok(clerk.found)
+        Ok(clerk.finish())
     }
 }
+
+/// Currencies that are kept apart; a log with more is not one of money.
+const MOST_CURRENCIES: usize = 32;
+/// The name of a currency that is not told.
+const UNNAMED: &str = "";
 
 /// Reads the run once, moment by moment.
 #[derive(Default)]
@@ -230,11 +159,25 @@ struct Clerk {
     time: Option<Timestamp>,
     /// Securities something was said about at this moment.
     touched: Vec<String>,
-    fills: u64,
-    /// What all fills realized.
-    realized: Decimal,
+    /// What the fills realized, by currency.
+    tills: BTreeMap<String, Till>,
     /// How many securities are held.
     held: usize,
+    too_many: bool,
+}
+
+/// What fills realized in one currency, and how many did.
+#[derive(Clone, Copy, Debug, Default)]
+struct Till {
+    realized: Decimal,
+    fills: u64,
+}
+
+impl Till {
+    fn and(self, other: Self) -> Option<Self> {
+        let realized = self.realized.checked_add(other.realized)?;
+        Some(Self { realized, fills: self.fills + other.fills })
+    }
 }
 
 impl Clerk {
@@ -269,11 +212,23 @@ impl Clerk {
             Some("Sell") => -quantity,
             _ => return None,
         };
+        let own = self.named(text(json, "Currency"));
+        let paid_in = self.named(text(json, "CommissionCurrency"));
         let books = self.found.securities.entry(symbol.to_owned()).or_default();
+        if let Some(own) = own {
+            books.currency = own;
+        }
+        let currency = books.currency.clone();
+        let mut commission = number(json, "Commission").unwrap_or_default();
+        // A commission in another currency is no part of this security's profit.
+        let elsewhere = paid_in.filter(|paid_in| *paid_in != currency);
+        let paid_elsewhere = match &elsewhere {
+            Some(_) => std::mem::take(&mut commission),
+            None => Decimal::ZERO,
+        };
         let before = books.position.clone();
-        books.position.fill(signed, price, number(json, "Commission").unwrap_or_default())?;
+        books.position.fill(signed, price, commission)?;
         let earned = books.position.realized.checked_sub(before.realized)?;
-        self.realized = self.realized.checked_add(earned)?;
         match (is_flat(before.quantity), is_flat(books.position.quantity)) {
             (true, false) => self.held += 1,
             (false, true) => self.held -= 1,
@@ -281,13 +236,36 @@ impl Clerk {
         }
         books.fills += 1;
         books.filled.get_or_insert(seq);
-        self.fills += 1;
+        self.earn(currency, earned)?;
+        elsewhere.map_or(Some(()), |currency| self.earn(currency, -paid_elsewhere))
+    }
+
+    /// A currency that the log names, if it is one of those that are kept apart.
+    fn named(&mut self, currency: Option<Cow<'_, str>>) -> Option<String> {
+        let currency = currency.filter(|currency| !currency.is_empty())?.into_owned();
+        if !self.found.currencies.contains(&currency) {
+            if self.found.currencies.len() >= MOST_CURRENCIES {
+                self.too_many = true;
+                return None;
+            }
+            self.found.currencies.insert(currency.clone());
+        }
+        Some(currency)
+    }
+
+    fn earn(&mut self, currency: String, earned: Decimal) -> Option<()> {
+        let till = self.tills.entry(currency).or_default();
+        *till = till.and(Till { realized: earned, fills: 1 })?;
         Some(())
     }
 
     fn update(&mut self, seq: u32, symbol: &str, json: &str) -> Option<()> {
         let quantity = number(json, "Quantity")?;
+        let currency = self.named(text(json, "Currency"));
         let books = self.found.securities.entry(symbol.to_owned()).or_default();
+        if let Some(currency) = currency {
+            books.currency = currency;
+        }
         books.updates += 1;
         books.said = Some((seq, quantity));
         if let Some(realized) = number(json, "RealizedPnL") {
@@ -298,20 +276,40 @@ impl Clerk {
     }
 
     fn state(&mut self, seq: u32, json: &str) {
-        let kind = scan::member(json, "StateType").and_then(|token| token.text());
+        let kind = text(json, "StateType");
         let tellings: &[(Telling, &str)] = match kind.as_deref() {
             Some("PnL") => &[(Telling::Pnl, "StateAfter.RealizedPnL")],
             Some("Account") => {
                 &[(Telling::Balance, "StateAfter.Balance"), (Telling::Equity, "StateAfter.Equity")]
             }
-            _ => &[],
+            _ => return,
         };
+        let currency = text(json, "StateAfter.Currency").or_else(|| text(json, "Currency"));
         for (telling, path) in tellings {
             let said = scan::at_path(json, path).and_then(|token| token.number_text());
             if let Some(said) = said.and_then(decimal) {
-                self.found.accounts.entry(*telling).or_default().said = Some((seq, said));
+                self.said(*telling, seq, said, currency.clone());
             }
         }
+        if let (Some("Account"), Some(Token::Object(balances))) =
+            (kind.as_deref(), scan::at_path(json, "StateAfter.Balances"))
+        {
+            for (name, amount) in scan::members(balances) {
+                if let Some(said) = amount.number_text().and_then(decimal) {
+                    self.said(Telling::Balance, seq, said, Token::Text(name).text());
+                }
+            }
+        }
+    }
+
+    fn said(&mut self, telling: Telling, seq: u32, said: Decimal, currency: Option<Cow<'_, str>>) {
+        let has_name = currency.as_ref().is_some_and(|currency| !currency.is_empty());
+        let currency = match self.named(currency) {
+            Some(currency) => currency,
+            None if has_name => return,
+            None => UNNAMED.to_owned(),
+        };
+        self.found.accounts.entry((telling, currency)).or_default().said = Some((seq, said));
     }
 
     /// Time has moved on: what was said last at this moment is compared.
@@ -323,14 +321,47 @@ impl Clerk {
                 books.compare();
             }
         }
-        for (telling, account) in &mut self.found.accounts {
+        for ((telling, currency), account) in &mut self.found.accounts {
             let Some((seq, said)) = account.said.take() else { continue };
             if *telling == Telling::Equity && self.held > 0 {
                 continue;
             }
-            let now = Mark { by_fills: self.realized, in_log: said, fills: self.fills };
+            // What names no currency counts everywhere: if there turn out to be several, nothing
+            // of it is told.
+            let all = self.tills.iter().filter(|(own, _)| {
+                own.as_str() == UNNAMED || currency.as_str() == UNNAMED || *own == currency
+            });
+            let till = all.map(|(_, till)| *till).try_fold(Till::default(), Till::and);
+            let Some(till) = till else { continue };
+            let now = Mark { by_fills: till.realized, in_log: said, fills: till.fills };
             account.compare(seq, now, self.held == 0, *telling);
         }
+    }
+
+    /// What was found, without what cannot be known.
+    fn finish(self) -> Reconciliation {
+        let mut found = self.found;
+        if self.too_many {
+            found.left_out.push(LeftOut::TooManyCurrencies);
+        }
+        if found.currencies.len() < 2 {
+            return found;
+        }
+        match self.tills.get(UNNAMED).filter(|_| !found.accounts.is_empty()) {
+            Some(till) => {
+                found.left_out.push(LeftOut::FillsWithoutCurrency(till.fills));
+                found.accounts.clear();
+            }
+            None => {
+                let unnamed = |(_, currency): &(Telling, String)| currency == UNNAMED;
+                let tellings = found.accounts.keys().filter(|key| unnamed(key));
+                found
+                    .left_out
+                    .extend(tellings.map(|(telling, _)| LeftOut::WithoutCurrency(*telling)));
+                found.accounts.retain(|key, _| !unnamed(key));
+            }
+        }
+        found
     }
 }
 
@@ -378,6 +409,10 @@ impl Account {
 /// Whether nothing is held, but for what doubles leave behind.
 fn is_flat(quantity: Decimal) -> bool {
     quantity.abs() < Decimal::new(1, 9)
+}
+
+fn text<'a>(json: &'a str, path: &str) -> Option<Cow<'a, str>> {
+    scan::at_path(json, path)?.text()
 }
 
 fn number(json: &str, name: &str) -> Option<Decimal> {

@@ -9,7 +9,7 @@ use super::service::{Backtests, tool_error};
 use super::words::RunId;
 use crate::books::to_f64;
 use crate::query::reader::SealedRun;
-use crate::query::reconcile::{Parting, Reconciliation};
+use crate::query::reconcile::{LeftOut, Parting, Reconciliation};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "reconcile_run",
@@ -82,6 +82,9 @@ struct FirstParting {
     /// The security, for quantity and realized profit.
     #[serde(skip_serializing_if = "Option::is_none")]
     security_symbol: Option<String>,
+    /// The currency, for money that the log names one for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    currency: Option<String>,
     /// Where, and what both say.
     #[serde(flatten)]
     at: Disagreement,
@@ -93,6 +96,9 @@ struct FirstParting {
 struct Books {
     /// The security.
     security_symbol: String,
+    /// What its prices and its profit are in, where the log says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    currency: Option<String>,
     /// How many fills were counted.
     fills: u64,
     /// How many position updates were compared.
@@ -110,7 +116,7 @@ struct Books {
     /// The first of those fills.
     #[serde(skip_serializing_if = "Option::is_none")]
     first_fill_without_update: Option<String>,
-    /// Realized profit by average cost from the fills, commissions taken off.
+    /// Realized profit by average cost from the fills, commissions in its currency taken off.
     realized_from_fills: f64,
     /// Realized profit as the last position update says; null when there is none.
     realized_in_log: Option<f64>,
@@ -122,6 +128,9 @@ struct Books {
 struct Balance {
     /// `pnl` (realized profit), `balance`, or `equity` (compared while nothing is held).
     what: String,
+    /// The currency, where the log names one; each is compared for itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    currency: Option<String>,
     /// How often it could be compared.
     compared: u64,
     /// Whether only moments count at which nothing was held, because most others differ: the
@@ -159,6 +168,10 @@ struct Disagreement {
 struct ReconciliationMetadata {
     /// Fills that could not be used: no security, direction, quantity or price.
     unusable_fills: u64,
+    /// The currencies that the log names.
+    currencies: Vec<String>,
+    /// Money that was not compared, and why; empty when all was.
+    not_compared: Vec<String>,
     /// Whether securities were left out because the reply was full.
     truncated: bool,
 }
@@ -193,11 +206,12 @@ impl Tool for ReconcileRun {
                 .filter(|account| account.money.verdict().0.disagreements > 0)
                 .count();
         let mut balances = Vec::new();
-        for (telling, account) in &found.accounts {
+        for ((telling, currency), account) in &found.accounts {
             let Some((first, last)) = account.span else { continue };
             let (change, every_telling) = account.money.verdict();
             balances.push(Balance {
                 what: telling.as_str().to_owned(),
+                currency: told(currency),
                 compared: change.compared,
                 only_when_flat: !every_telling,
                 disagreements: change.disagreements,
@@ -215,6 +229,7 @@ impl Tool for ReconcileRun {
             let (profit, _) = books.profit.verdict();
             securities.push(Books {
                 security_symbol: symbol,
+                currency: told(&books.currency),
                 fills: books.fills,
                 updates: books.updates,
                 disagreements: books.quantity.disagreements,
@@ -227,13 +242,17 @@ impl Tool for ReconcileRun {
                 realized_in_log: books.realized_in_log.map(to_f64),
             });
         }
-        let text = match &first_parting {
+        let not_compared: Vec<String> = found.left_out.iter().map(reason).collect();
+        let mut text = match &first_parting {
             None => format!("Fills, positions and money agree in all {checks} books."),
             Some(first) => format!(
                 "The books part in {parted} of {checks} places, first at {}: {} is {} by the fills and {} in the log.",
                 first.at.timestamp, first.what, first.at.by_fills, first.at.in_log
             ),
         };
+        for reason in &not_compared {
+            text.push_str(&format!(" Not compared: {reason}."));
+        }
         let table = securities.iter().fold(
             Table::new([
                 "symbol",
@@ -256,7 +275,12 @@ impl Tool for ReconcileRun {
                 ])
             },
         );
-        let metadata = ReconciliationMetadata { unusable_fills: found.unusable, truncated };
+        let metadata = ReconciliationMetadata {
+            unusable_fills: found.unusable,
+            currencies: found.currencies.into_iter().collect(),
+            not_compared,
+            truncated,
+        };
         let agreeing = (checks - parted) as u64;
         let evidence = page::evidence(&run).agreed(agreeing, checks.max(1) as u64);
         let data = Output {
@@ -271,6 +295,24 @@ impl Tool for ReconcileRun {
     }
 }
 
+/// A name, when there is one.
+fn told(currency: &str) -> Option<String> {
+    (!currency.is_empty()).then(|| currency.to_owned())
+}
+
+fn reason(left_out: &LeftOut) -> String {
+    match left_out {
+        LeftOut::FillsWithoutCurrency(fills) => format!(
+            "money, because the log has several currencies and {fills} fills name none (`Currency`)"
+        ),
+        LeftOut::WithoutCurrency(telling) => format!(
+            "{}, because the log has several currencies and it names none (`StateAfter.Currency`)",
+            telling.as_str()
+        ),
+        LeftOut::TooManyCurrencies => "currencies beyond the first 32".to_owned(),
+    }
+}
+
 /// The earliest difference of all books.
 fn first_parting(
     run: &SealedRun,
@@ -279,25 +321,24 @@ fn first_parting(
     let of_securities = found.securities.iter().flat_map(|(symbol, books)| {
         let symbol = Some(symbol.clone());
         [
-            ("quantity", symbol.clone(), books.quantity.first),
-            ("realized", symbol, books.profit.verdict().0.first),
+            ("quantity", symbol.clone(), None, books.quantity.first),
+            ("realized", symbol, told(&books.currency), books.profit.verdict().0.first),
         ]
     });
-    let of_money = found
-        .accounts
-        .iter()
-        .map(|(telling, account)| (telling.as_str(), None, account.money.verdict().0.first));
+    let of_money = found.accounts.iter().map(|((telling, currency), account)| {
+        (telling.as_str(), None, told(currency), account.money.verdict().0.first)
+    });
     // At one moment the quantity says most, then the security's own profit, then the account's.
     let mut partings = Vec::new();
-    for (rank, (what, symbol, first)) in of_securities.chain(of_money).enumerate() {
+    for (rank, (what, symbol, currency, first)) in of_securities.chain(of_money).enumerate() {
         let Some(first) = first else { continue };
         let time = run.event(first.seq).map_err(tool_error)?.timestamp();
-        partings.push(((time, what != "quantity", rank), what, symbol, first));
+        partings.push(((time, what != "quantity", rank), what, symbol, currency, first));
     }
     let earliest = partings.into_iter().min_by_key(|(place, ..)| *place);
-    let Some((_, what, security_symbol, first)) = earliest else { return Ok(None) };
+    let Some((_, what, security_symbol, currency, first)) = earliest else { return Ok(None) };
     let at = disagreement(run, Some(first))?;
-    Ok(at.map(|at| FirstParting { what: what.to_owned(), security_symbol, at }))
+    Ok(at.map(|at| FirstParting { what: what.to_owned(), security_symbol, currency, at }))
 }
 
 fn disagreement(

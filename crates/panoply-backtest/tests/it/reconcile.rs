@@ -1,8 +1,13 @@
 //! Fills, positions and balance held against each other, on logs of real engines.
 
+use std::sync::Arc;
+
+use panoply_backtest::run::RunHeader;
+use panoply_backtest::store::Store;
+use panoply_backtest::store::memory::MemoryStore;
 use serde_json::{Value, json};
 
-use crate::helpers::{OWN_RUN, REAL, RUN_A, RUN_B, ask, kernel};
+use crate::helpers::{OWN_RUN, REAL, RUN_A, RUN_B, ask, kernel, line, sealed};
 use crate::importers::{golden, imported, near, number, truth};
 
 async fn books(files: &[&[u8]]) -> Value {
@@ -37,6 +42,119 @@ async fn the_books_of_nautilus_trader_agree_to_the_cent() {
         .map(|own| own["fills"].as_u64().unwrap())
         .sum();
     assert_eq!(json!(fills), truth["fills"]);
+}
+
+#[tokio::test]
+async fn an_account_in_two_currencies_agrees_in_each_of_them() {
+    let books = books(&[&golden("nautilus_two.jsonl.zst")]).await;
+    assert_eq!(books["agrees"], true, "{books}");
+    assert_eq!(books["metadata"]["currencies"], json!(["JPY", "USD"]));
+    assert_eq!(books["metadata"]["notCompared"], json!([]));
+    let balances = books["balances"].as_array().unwrap();
+    for money in truth("nautilus_two")["money"].as_array().unwrap() {
+        let own = |one: &&Value| one["what"] == "balance" && one["currency"] == money["currency"];
+        let told = balances.iter().find(own).unwrap();
+        near(number(&told["first"]), number(&money["start"]), 0.0, "start");
+        near(number(&told["last"]), number(&money["balance"]), 0.0, "balance");
+        let earned = number(&money["balance"]) - number(&money["start"]);
+        // Every fill is rounded to the currency's unit: a cent, or a yen.
+        let unit = if money["currency"] == "JPY" { 1.0 } else { 0.01 };
+        let apart = (number(&told["changeByFills"]) - earned).abs();
+        assert!(apart < 25.0 * unit, "{told}");
+        assert!(told["compared"].as_u64().unwrap() > 40, "{told}");
+        assert_eq!(told["onlyWhenFlat"], false, "{told}");
+    }
+    let securities = books["securities"].as_array().unwrap();
+    let currencies: Vec<&Value> = securities.iter().map(|own| &own["currency"]).collect();
+    assert_eq!(currencies, [&json!("USD"), &json!("JPY")]);
+}
+
+#[tokio::test]
+async fn yen_that_left_an_account_are_missed_in_yen() {
+    let text = String::from_utf8(golden("nautilus_two.jsonl.zst")).unwrap();
+    let mut states = 0;
+    let lines = text.lines().map(|line| {
+        let mut line: Value = serde_json::from_str(line).unwrap();
+        states += u32::from(line["type"] == "AccountState");
+        if states > 30 && line["type"] == "AccountState" {
+            let yen = number(&line["balances"][1]["total"]) - 5000.0;
+            line["balances"][1]["total"] = format!("{yen}").into();
+        }
+        format!("{line}\n")
+    });
+    let books = books(&[lines.collect::<String>().as_bytes()]).await;
+    let first = &books["firstParting"];
+    assert_eq!((&first["what"], &first["currency"]), (&json!("balance"), &json!("JPY")), "{first}");
+    let apart = number(&first["byFills"]) - number(&first["inLog"]);
+    assert!((apart - 5000.0).abs() < 5.0, "{first}");
+    let parted: u64 = books["balances"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["disagreements"].as_u64().unwrap())
+        .sum();
+    assert_eq!(parted, 1, "once, and only in yen: {books}");
+}
+
+#[tokio::test]
+async fn money_whose_currency_is_not_told_is_left_out_and_said_to_be() {
+    let time = |n: u32| format!("2025-01-01T00:{n:02}:00.000Z");
+    let fill = |n: u32, symbol: &str, side: &str, price: &str, more: &str| {
+        let properties = format!(
+            r#"{{"SecuritySymbol":"{symbol}","Direction":"{side}","Quantity":10,"Price":{price}{more}}}"#
+        );
+        line(OWN_RUN, n, &time(n), "TradeExecution", &properties, None)
+    };
+    let state = |n: u32, after: &str| {
+        let properties = format!(r#"{{"StateType":"Account","StateAfter":{after}}}"#);
+        line(OWN_RUN, n, &time(n), "StateChange", &properties, None)
+    };
+    let (usd, eur) =
+        (r#","Currency":"USD""#, r#","Currency":"EUR","Commission":2,"CommissionCurrency":"USD""#);
+    let ask_of = async |lines: Vec<String>| {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
+        sealed(Arc::clone(&store), RunHeader::default(), lines.join("\n").as_bytes());
+        ask(&kernel(store), "reconcile_run", json!({"runId": OWN_RUN})).await.unwrap()
+    };
+
+    // 10 × (12 − 10) = 20 dollars, 10 × (7 − 5) = 20 euros, and 2 × 2 dollars of commission.
+    let trades = |usd: &str| {
+        vec![
+            state(1, r#"{"Balances":{"USD":100,"EUR":200}}"#),
+            fill(2, "A", "Buy", "10", usd),
+            fill(3, "A", "Sell", "12", usd),
+            fill(4, "B", "Buy", "5", eur),
+            fill(5, "B", "Sell", "7", eur),
+        ]
+    };
+    let mut told = trades(usd);
+    told.push(state(6, r#"{"Balances":{"USD":116,"EUR":220}}"#));
+    let books = ask_of(told.clone()).await;
+    assert_eq!(books["agrees"], true, "{books}");
+    assert_eq!(books["balances"].as_array().unwrap().len(), 2, "{books}");
+
+    // One number for everything, which cannot be in both.
+    told.push(state(7, r#"{"Equity":336}"#));
+    let books = ask_of(told).await;
+    assert_eq!(books["balances"].as_array().unwrap().len(), 2, "{books}");
+    let reason = books["metadata"]["notCompared"][0].as_str().unwrap();
+    assert!(reason.starts_with("equity, because"), "{reason}");
+
+    // Two fills that could be in either.
+    let mut untold = trades("");
+    untold.push(state(6, r#"{"Balances":{"USD":116,"EUR":220}}"#));
+    let books = ask_of(untold).await;
+    assert_eq!(books["balances"], json!([]), "{books}");
+    let reason = books["metadata"]["notCompared"][0].as_str().unwrap();
+    assert!(reason.starts_with("money, because") && reason.contains("2 fills"), "{reason}");
+
+    // One currency is enough to know what is meant.
+    let mut one = vec![state(1, r#"{"Balance":100,"Currency":"USD"}"#)];
+    one.extend([fill(2, "A", "Buy", "10", ""), fill(3, "A", "Sell", "12", "")]);
+    one.push(state(4, r#"{"Balance":120,"Currency":"USD"}"#));
+    let books = ask_of(one).await;
+    assert_eq!(books["balances"][0]["changeByFills"], 20.0, "{books}");
+    assert_eq!((&books["agrees"], &books["metadata"]["notCompared"]), (&json!(true), &json!([])));
 }
 
 #[tokio::test]
