@@ -90,12 +90,13 @@ async fn statuses(kernel: &Kernel) -> BTreeMap<String, u64> {
     }
 }
 
-#[tokio::test]
-async fn a_run_of_nautilus_trader_has_the_engines_orders_positions_and_balance() {
-    let (store, reports) = imported(&[&golden("nautilus.jsonl.zst")], "");
+/// Imports a run of nautilus_trader and asks for what the engine itself said of it: its counts of
+/// orders, and what it held and had open at each moment it was asked.
+async fn as_nautilus_says(name: &str) -> (Arc<Kernel>, Value) {
+    let (store, reports) = imported(&[&golden(&format!("{name}.jsonl.zst"))], "");
     let report = &reports[0].1;
     assert_eq!((report.rejected, report.errors, report.warnings), (0, 0, 0), "{report:?}");
-    let (kernel, truth) = (kernel(store), truth("nautilus"));
+    let (kernel, truth) = (kernel(store), truth(name));
     let statuses = statuses(&kernel).await;
     assert_eq!(json!(statuses["Placed"]), truth["orders"]);
     assert_eq!(json!(statuses["Cancelled"]), truth["cancelled"]);
@@ -127,6 +128,27 @@ async fn a_run_of_nautilus_trader_has_the_engines_orders_positions_and_balance()
             .collect();
         assert_eq!(shown, open, "{symbol} at {time}");
     }
+    (kernel, truth)
+}
+
+#[tokio::test]
+async fn a_run_in_two_currencies_has_the_engines_commissions_and_profit_in_each() {
+    let (kernel, truth) = as_nautilus_says("nautilus_two").await;
+    let fees = json!({"runId": OWN_RUN, "eventType": "TradeExecution", "propertyPath": "$.Commission", "aggregations": ["sum"], "groupBy": "SecuritySymbol"});
+    let fees = ask(&kernel, "aggregate_metrics", fees).await.unwrap();
+    for (symbol, money) in ["EUR/USD", "USD/JPY"].iter().zip(truth["money"].as_array().unwrap()) {
+        let groups = fees["groups"].as_array().unwrap();
+        let own = groups.iter().find(|group| group["key"] == *symbol).unwrap();
+        near(number(&own["sum"]), number(&money["commissions"]), 1e-9, symbol);
+        let end = state(&kernel, "2024-02-01T00:00:00Z", Some(symbol)).await;
+        let earned = number(&money["balance"]) - number(&money["start"]);
+        near(number(&end["pnl"]["realized"]), earned, 0.005, symbol);
+    }
+}
+
+#[tokio::test]
+async fn a_run_of_nautilus_trader_has_the_engines_orders_positions_and_balance() {
+    let (kernel, truth) = as_nautilus_says("nautilus").await;
     let commission = json!({"runId": OWN_RUN, "eventType": "TradeExecution", "propertyPath": "$.Commission", "aggregations": ["sum"]});
     let commission = ask(&kernel, "aggregate_metrics", commission).await.unwrap();
     near(
