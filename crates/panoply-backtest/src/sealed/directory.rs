@@ -95,7 +95,11 @@ impl DirectoryWriter {
 pub(crate) struct DirectoryChunk {
     pub(crate) times: Vec<i64>,
     pub(crate) kinds: Vec<u8>,
+    /// How many events of each type come before this chunk.
     ranks: [u32; TYPES],
+    /// How many of its type come before each event in this chunk. Counted once: every event that
+    /// is read is looked up here.
+    earlier: Vec<u16>,
 }
 
 impl DirectoryChunk {
@@ -114,22 +118,27 @@ impl DirectoryChunk {
             time = time.wrapping_add(reader.signed()?);
             times.push(time);
         }
-        Ok(Self { times, kinds, ranks })
+        let mut counts = [0_u16; TYPES];
+        let earlier = kinds.iter().map(|code| {
+            let place = usize::from(Kind::of_code(*code).event_type().code());
+            counts.get_mut(place).map_or(0, |count| {
+                *count = count.wrapping_add(1);
+                count.wrapping_sub(1)
+            })
+        });
+        let earlier = earlier.collect();
+        Ok(Self { times, kinds, ranks, earlier })
     }
 
     /// The kind of the event at `place` and its rank among those of its type.
     pub(crate) fn at(&self, place: usize) -> Option<(Kind, u32)> {
         let kind = Kind::of_code(*self.kinds.get(place)?);
-        let event_type = kind.event_type();
-        let before = self.kinds.get(..place)?;
-        let earlier =
-            before.iter().filter(|code| Kind::of_code(**code).event_type() == event_type).count();
-        let base = self.ranks.get(usize::from(event_type.code()))?;
-        Some((kind, base + codec::count(earlier)))
+        let base = self.ranks.get(usize::from(kind.event_type().code()))?;
+        Some((kind, base + u32::from(*self.earlier.get(place)?)))
     }
 
     pub(crate) fn weight(&self) -> usize {
-        self.times.len() * 9 + 64
+        self.times.len() * 11 + 64
     }
 }
 

@@ -158,8 +158,24 @@ fn fits(places: &[u32], written: usize, run: &SealedRun) -> Result<(), ToolError
     .detail("eventId", id.to_string()))
 }
 
+/// How many bytes of JSON a value is.
 pub(crate) fn size_of_json(value: &impl Serialize) -> usize {
-    serde_json::to_vec(value).map_or(0, |bytes| bytes.len())
+    let mut count = Count(0);
+    serde_json::to_writer(&mut count, value).map_or(0, |()| count.0)
+}
+
+/// Counts what is written to it and keeps nothing.
+struct Count(usize);
+
+impl std::io::Write for Count {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Where an event's own members stand in a table.
