@@ -13,7 +13,7 @@ use crate::kernel_tools::{self, Catalog};
 use crate::observe::Observer;
 use crate::pack::Pack;
 use crate::permission::{Grants, Profile};
-use crate::pipeline::{IdempotencyStore, ReplyCache, Throttle};
+use crate::pipeline::{IdempotencyStore, ReplyCache, Throttle, Turns};
 use crate::registry::{PackEntry, Registry, ToolEntry};
 use crate::resource::{CompletionTarget, Resource, ResourceContent, ResourceTemplate};
 use crate::spec::Listing;
@@ -90,6 +90,7 @@ pub struct Kernel {
     pub(crate) settings: Settings,
     pub(crate) throttle: Throttle,
     pub(crate) cache: ReplyCache,
+    pub(crate) turns: Turns,
     epochs: HashMap<&'static str, AtomicU64>,
 }
 
@@ -111,6 +112,7 @@ impl Kernel {
         let kernel = Arc::new(Self {
             throttle: Throttle::new(&registry, &world.clock),
             cache: ReplyCache::new(settings.cache_bytes),
+            turns: Turns::default(),
             epochs: registry
                 .get_all()
                 .iter()

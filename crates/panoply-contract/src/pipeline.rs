@@ -8,6 +8,7 @@ mod finish;
 mod idempotency;
 mod limits;
 mod reading;
+mod turns;
 mod validate;
 
 use std::sync::Arc;
@@ -23,6 +24,7 @@ pub use self::idempotency::{
 };
 pub use self::limits::Throttle;
 pub(crate) use self::reading::{Reading, recorded};
+pub(crate) use self::turns::Turns;
 use crate::audit::Fingerprint;
 use crate::context::CallContext;
 use crate::dialect::{Envelope, Fault};
