@@ -1,6 +1,6 @@
 """The same events and the same questions for SQLite, DuckDB and polars.
 
-usage: backtest.py EVENTS.jsonl QUESTIONS.json FOLDER
+usage: backtest.py EVENTS.jsonl QUESTIONS.json FOLDER PEER...
 
 SQLite gets the table, the indexes and the SQL that the published contract writes; DuckDB a table
 of its own with the properties as JSON; polars a Parquet file with the properties as columns.
@@ -286,8 +286,9 @@ class Polars:
 
 def main():
     events, questions, folder = sys.argv[1], json.loads(pathlib.Path(sys.argv[2]).read_text()), pathlib.Path(sys.argv[3])
-    peers = {}
-    for name, peer in [("SQLite", Sqlite), ("DuckDB", DuckDb), ("polars", Polars)]:
+    peers, known = {}, {"SQLite": Sqlite, "DuckDB": DuckDb, "polars": Polars}
+    for name in sys.argv[4:]:
+        peer = known[name]
         start, began = cpu(), time.perf_counter()
         try:
             peer = peer(events, folder)

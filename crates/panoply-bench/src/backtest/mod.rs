@@ -2,10 +2,10 @@
 //! at once, beside SQLite, DuckDB and polars with the same events and questions.
 //!
 //! `panoply-bench backtest` makes a log of a million events; `panoply-bench backtest 10000000`
-//! one of ten million, which needs 12 GB on disk. Peers are asked up to a million: loading ten
-//! into the contract's own table takes the better part of an hour.
+//! one of ten million, which needs 12 GB on disk. Above a million only those peers are asked that
+//! are named after the number: loading ten into the contract's own table takes the better part of
+//! an hour. `panoply-bench backtest 10000000 DuckDB polars` asks two.
 
-mod always_new;
 pub(crate) mod asking;
 mod clients;
 mod generate;
@@ -24,7 +24,7 @@ use crate::{Outcome, child, report};
 
 /// Events of the run that is asked, unless the command line says another number.
 const EVENTS: u64 = 1_000_000;
-/// Peers are not asked about more.
+/// Peers that are not named are not asked about more.
 const MOST_FOR_PEERS: u64 = 1_000_000;
 /// Events of the runs that are sealed while clients ask.
 const OTHER_EVENTS: u64 = 1_000_000;
@@ -34,11 +34,13 @@ const GOAL_SNAPSHOT_MILLIS: f64 = 2.0;
 const GOAL_ASKING_MEGABYTES: f64 = 200.0;
 
 pub(crate) fn run(words: &[&str]) -> Outcome {
-    let events = match words {
-        [] => EVENTS,
-        [number] => number.parse().map_err(|_| format!("`{number}` is no number of events"))?,
-        _ => return Err("usage: panoply-bench backtest [EVENTS]".into()),
+    let (events, named) = match words {
+        [] => (EVENTS, words),
+        [number, named @ ..] => {
+            (number.parse().map_err(|_| format!("`{number}` is no number of events"))?, named)
+        }
     };
+    let peers = peers::chosen(named, events <= MOST_FOR_PEERS)?;
     // At ten times the size everything may take twice as long.
     let slack = if events > EVENTS { 2.0 } else { 1.0 };
     let folder = tempfile::tempdir()?;
@@ -50,9 +52,7 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
     let measured = ask(folder.path(), &home, &facts)?;
     print(&measured, slack);
     let answered = questions::at(&measured, "/answered").as_array().ok_or("no answers")?;
-    if events <= MOST_FOR_PEERS {
-        peers::run(&log, answered, folder.path(), &facts)?;
-    }
+    peers::run(&peers, &log, answered, folder.path(), &facts)?;
     std::fs::remove_file(&log)?;
     let others = [
         self::log(folder.path(), "other", 43, OTHER_EVENTS)?,

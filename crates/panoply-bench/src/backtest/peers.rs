@@ -14,13 +14,40 @@ const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/backtest.py");
 /// Where `./test` puts its Python, too.
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/python/bin/python");
 
-/// Asks the peers and prints how they compare. Answers that differ are an error.
-pub(crate) fn run(log: &Path, answered: &[Value], folder: &Path, facts: &Facts) -> Outcome {
+const PEERS: [&str; 3] = ["SQLite", "DuckDB", "polars"];
+
+/// The peers of these names; without names all, or none.
+pub(crate) fn chosen(named: &[&str], all: bool) -> Outcome<Vec<&'static str>> {
+    let known = |name: &&str| {
+        let found = PEERS.iter().find(|peer| peer.eq_ignore_ascii_case(name));
+        found.copied().ok_or_else(|| format!("`{name}` is none of {}", PEERS.join(", ")))
+    };
+    match named {
+        [] if all => Ok(PEERS.to_vec()),
+        named => Ok(named.iter().map(known).collect::<Result<_, _>>()?),
+    }
+}
+
+/// Asks peers and prints how they compare. Answers that differ are an error.
+pub(crate) fn run(
+    chosen: &[&str],
+    log: &Path,
+    answered: &[Value],
+    folder: &Path,
+    facts: &Facts,
+) -> Outcome {
+    for peer in PEERS.iter().filter(|peer| !chosen.contains(peer)) {
+        report::remark(&format!("{peer} was not asked: name it after the number of events"));
+    }
+    if chosen.is_empty() {
+        return Ok(());
+    }
     let asked: Vec<&Value> = answered.iter().map(|own| at(own, "/question")).collect();
     let file = folder.join("questions.json");
     std::fs::write(&file, serde_json::to_vec(&asked)?)?;
     let output = Command::new(python())
         .args([Path::new(SCRIPT), log, &file, folder])
+        .args(chosen)
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
         .output()?;
@@ -57,7 +84,11 @@ pub(crate) fn run(log: &Path, answered: &[Value], folder: &Path, facts: &Facts) 
         }
     }
     if differences.is_empty() {
-        report::remark(&format!("the peers' answers to all {} questions are ours", asked.len()));
+        let names = chosen.join(", ");
+        report::remark(&format!(
+            "the answers of {names} to all {} questions are ours",
+            asked.len()
+        ));
         Ok(())
     } else {
         Err(format!("answers differ (ours and theirs): {}", differences.join("; ")).into())

@@ -75,17 +75,22 @@ fn sealed_file(home: &Path, facts: &Facts) -> PathBuf {
 
 /// User and system time of all children that have ended: fields 16 and 17 of proc(5)'s `stat`.
 fn processor_seconds_of_children() -> Outcome<f64> {
-    stat_seconds(13, 14)
+    stat_seconds("self", 13, 14)
 }
 
 /// User and system time of this process: fields 14 and 15.
 pub(crate) fn processor_seconds() -> Outcome<f64> {
-    stat_seconds(11, 12)
+    stat_seconds("self", 11, 12)
+}
+
+/// User and system time of a process that is running.
+pub(crate) fn processor_seconds_of(process: u32) -> Outcome<f64> {
+    stat_seconds(&process.to_string(), 11, 12)
 }
 
 /// Fields are counted after the name, which may have spaces and ends with a bracket.
-fn stat_seconds(user: usize, system: usize) -> Outcome<f64> {
-    let stat = std::fs::read_to_string("/proc/self/stat")?;
+fn stat_seconds(process: &str, user: usize, system: usize) -> Outcome<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
     let (_, rest) = stat.rsplit_once(") ").ok_or("no name in stat")?;
     let fields: Vec<&str> = rest.split(' ').collect();
     let ticks =
