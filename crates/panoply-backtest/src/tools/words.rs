@@ -79,13 +79,9 @@ impl EntityType {
     }
 }
 
-/// A text of one form and at most so many letters.
-macro_rules! pattern_text {
-    ($(#[$doc:meta])* $name:ident, $pattern:literal, $longest:literal, $description:literal) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug, Eq, PartialEq, Deserialize)]
-        pub(crate) struct $name(pub(crate) String);
-
+/// Gives a type its schema, which is written where the type is used.
+macro_rules! inline_schema {
+    ($name:ident, $schema:tt) => {
         impl JsonSchema for $name {
             fn schema_name() -> Cow<'static, str> {
                 stringify!($name).into()
@@ -96,12 +92,23 @@ macro_rules! pattern_text {
             }
 
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({
-                    "type": "string", "pattern": $pattern, "maxLength": $longest,
-                    "description": $description,
-                })
+                json_schema!($schema)
             }
         }
+    };
+}
+
+/// A text of one form and at most so many letters.
+macro_rules! pattern_text {
+    ($(#[$doc:meta])* $name:ident, $pattern:literal, $longest:literal, $description:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Eq, PartialEq, Deserialize)]
+        pub(crate) struct $name(pub(crate) String);
+
+        inline_schema!($name, {
+            "type": "string", "pattern": $pattern, "maxLength": $longest,
+            "description": $description,
+        });
     };
 }
 
@@ -140,22 +147,10 @@ macro_rules! bounded {
             }
         }
 
-        impl JsonSchema for $name {
-            fn schema_name() -> Cow<'static, str> {
-                stringify!($name).into()
-            }
-
-            fn inline_schema() -> bool {
-                true
-            }
-
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({
-                    "type": "integer", "minimum": $least, "maximum": $most,
-                    "default": $default, "description": $description,
-                })
-            }
-        }
+        inline_schema!($name, {
+            "type": "integer", "minimum": $least, "maximum": $most,
+            "default": $default, "description": $description,
+        });
     };
 }
 
