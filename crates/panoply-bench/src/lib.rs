@@ -32,7 +32,7 @@ use std::process::ExitCode;
 /// What can go wrong here is for a person to read, once.
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-const USAGE: &str = "usage: panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest [EVENTS]|noema [FOLDER]|ttm|ttm-search [DOCUMENTS]|all";
+const USAGE: &str = "usage: panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest [EVENTS [PEER…|none]]|noema [FOLDER]|ttm|ttm-search [DOCUMENTS]|all";
 
 /// Runs what the command line asks for.
 pub fn main() -> ExitCode {

@@ -16,7 +16,7 @@ const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/py
 
 const PEERS: [&str; 3] = ["SQLite", "DuckDB", "polars"];
 
-/// The peers of these names; without names all, or none.
+/// The peers of these names; without names all, or none, as for `none`.
 pub(crate) fn chosen(named: &[&str], all: bool) -> Outcome<Vec<&'static str>> {
     let known = |name: &&str| {
         let found = PEERS.iter().find(|peer| peer.eq_ignore_ascii_case(name));
@@ -24,6 +24,7 @@ pub(crate) fn chosen(named: &[&str], all: bool) -> Outcome<Vec<&'static str>> {
     };
     match named {
         [] if all => Ok(PEERS.to_vec()),
+        ["none"] => Ok(Vec::new()),
         named => Ok(named.iter().map(known).collect::<Result<_, _>>()?),
     }
 }
