@@ -3,11 +3,12 @@
 
 mod collection;
 mod peer;
+mod table;
+mod watch;
 
 use std::path::Path;
 use std::sync::Arc;
 
-use panoply_contract::clock::Clock;
 use panoply_contract::kernel::{Kernel, Settings};
 use panoply_contract::testing::{FixedClock, kernel_in_memory};
 use panoply_noema::anki::{self, Limits};
@@ -17,11 +18,12 @@ use panoply_noema::fsrs::{DAY, Rating, Schedule, Scheduler, Seed};
 use panoply_noema::search;
 use panoply_noema::store::{NewAction, Order, SqliteStore, Store, Timing};
 use panoply_noema::tools::pack;
-use panoply_store::SystemClock;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use self::collection::{CARDS, NOW, REVIEWS};
 use self::peer::Peer;
+use self::table::{Goal, Table};
+use self::watch::{Spent, Watch, spent};
 use crate::{Outcome, child, report};
 
 const RUNS: usize = 15;
@@ -31,18 +33,18 @@ const ANSWERS: usize = 250;
 const MEMORY: &str = "/dev/shm";
 
 /// What is measured, what may be asked of it, and how Anki's backend calls its own.
-const SEARCHES: [(&str, &str, Option<f64>); 7] = [
-    ("tag:topic3::part2", "tag search", Some(1.0)),
+const SEARCHES: [(&str, &str, Goal); 7] = [
+    ("tag:topic3::part2", "tag search", Goal::Cpu(1.0)),
     (
         r#"deck:"Subject 1" (tag:topic3 or tag:topic5) -is:new"#,
         "combined boolean search",
-        Some(15.0),
+        Goal::Cpu(15.0),
     ),
-    (r#""er 4242""#, "substring search", Some(8.0)),
-    ("lantern", "search for a word that most notes have", None),
-    ("is:due", "search for what is due", None),
-    ("prop:r<0.8", "search by recall", None),
-    ("re:lad+er.*4242", "search by expression", None),
+    (r#""er 4242""#, "substring search", Goal::Cpu(8.0)),
+    ("lantern", "search for a word that most notes have", Goal::None),
+    ("is:due", "search for what is due", Goal::None),
+    ("prop:r<0.8", "search by recall", Goal::None),
+    ("re:lad+er.*4242", "search by expression", Goal::None),
 ];
 
 pub(crate) fn run(folder: Option<&str>) -> Outcome {
@@ -51,10 +53,11 @@ pub(crate) fn run(folder: Option<&str>) -> Outcome {
         None if Path::new(MEMORY).is_dir() => tempfile::tempdir_in(MEMORY)?,
         None => tempfile::tempdir()?,
     };
+    let disk = tempfile::tempdir_in(".")?;
     report::heading(
         "The noema pack",
         &format!(
-            "{CARDS} cards, {REVIEWS} reviews, in {}; CPU time of one thread (and by the clock), least of {RUNS}",
+            "{CARDS} cards, {REVIEWS} reviews, in {}; the least of {RUNS}, of cards and answers the median of {ANSWERS}",
             here.path().display()
         ),
     );
@@ -63,12 +66,12 @@ pub(crate) fn run(folder: Option<&str>) -> Outcome {
     let store = SqliteStore::open(&file)?;
     let package = collection::package();
     let fill = NewAction { tool: "import-package", summary: "the bench", at: NOW };
-    let store: &dyn Store = &store;
-    store.change(&fill, true, |ledger| anki::import(ledger, &package, NOW, &mut |_, _| Ok(())))?;
+    let whole: &dyn Store = &store;
+    whole.change(&fill, true, |ledger| anki::import(ledger, &package, NOW, &mut |_, _| Ok(())))?;
     drop(package);
     let mut exported = Vec::new();
     let export = spent(1, || {
-        exported = store.read(|records| {
+        exported = whole.read(|records| {
             let decks: Vec<_> = records.decks()?.into_iter().map(|deck| deck.id).collect();
             Ok(anki::export(records, &decks, NOW, &mut |_, _| Ok(()))?.0)
         })?;
@@ -83,39 +86,42 @@ pub(crate) fn run(folder: Option<&str>) -> Outcome {
         })?;
         Ok(())
     })?;
-    let peer = Peer::measured(&package_file, here.path(), &SEARCHES.map(|search| search.0));
+    drop(exported);
+    let queries = SEARCHES.map(|search| search.0);
+    let peer = Peer::measured(&package_file, here.path(), disk.path(), &queries);
     report::remark(&match &peer {
         Ok(peer) => {
             format!("the peer is Anki {}, with the same {} cards", peer.version, peer.cards)
         }
         Err(error) => format!("no peer: {error}"),
     });
-    let lines = Lines { peer: peer.ok() };
-    lines.show("export of everything", export, Some(2000.0), "export");
-    lines.show("import of everything", import, Some(2000.0), "import");
+    let table = Table::beside(peer.ok());
+    table.row("export of everything", export, Goal::Cpu(2000.0), "export");
+    table.row("import of everything", import, Goal::Cpu(2000.0), "import");
     let open = spent(RUNS, || {
         SqliteStore::open(&file)?;
         Ok(())
     })?;
-    lines.show("open", open, Some(15.0), "open");
+    table.row("open", open, Goal::Cpu(15.0), "open");
     for (query, name, goal) in SEARCHES {
         let query_tree = search::parse(query).map_err(|error| error.to_string())?;
         let timing = Timing { now: NOW, calendar: DeckOptions::default().calendar() };
         let found = spent(RUNS, || {
-            store
+            whole
                 .read(|records| records.search(&query_tree, timing, Order::Created, 0, u64::MAX))?;
             Ok(())
         })?;
-        lines.show(&format!("{name}: {query}"), found, goal, query);
+        table.row(&format!("{name}: {query}"), found, goal, query);
     }
-    tools(&file, &lines)?;
-    durable(&lines)?;
-    steps(&lines)?;
-    fitting(&lines)
+    drop(store);
+    tools(&file, &table)?;
+    durable(&file, disk.path(), &table)?;
+    steps(&table)?;
+    fitting(&table)
 }
 
 /// What an agent calls, through the whole pipeline.
-fn tools(file: &Path, lines: &Lines) -> Outcome {
+fn tools(file: &Path, table: &Table) -> Outcome {
     for (tool, arguments, name, goal) in [
         ("list-decks", json!({}), "deck tree with counts (list-decks)", 1.0),
         ("get-stats", json!({"days": 365}), "statistics of a year (get-stats)", 30.0),
@@ -126,16 +132,16 @@ fn tools(file: &Path, lines: &Lines) -> Outcome {
             // A kernel that has kept no reply, over a collection that was just opened.
             let kernel = kernel(file)?;
             times.push(child::on_one_thread(async {
-                let watch = Watch::of_all_threads();
+                let watch = Watch::start();
                 child::call(&kernel, tool, &arguments).await?;
                 Outcome::Ok(watch.stop())
             })??);
         }
-        lines.show(name, least(&times), Some(goal), tool);
+        table.row(name, Spent::least(&times), Goal::Cpu(goal), tool);
     }
     let (next, submit) = sitting(file)?;
-    lines.show("every further card (get-next-card)", next, Some(0.05), "next");
-    lines.show("an answer (submit-review), no disk", submit, Some(0.2), "answer");
+    table.row("every further card (get-next-card)", next, Goal::Cpu(0.05), "next");
+    table.row("an answer (submit-review), no disk", submit, Goal::Cpu(0.2), "answer");
     Ok(())
 }
 
@@ -156,24 +162,17 @@ fn sitting(file: &Path) -> Outcome<(Spent, Spent)> {
             child::call(&kernel, "submit-review", &answer).await?;
             answered.push(watch.stop());
         }
-        Outcome::Ok((middle(&asked), middle(&answered)))
+        Outcome::Ok((Spent::middle(&asked), Spent::middle(&answered)))
     })?
 }
 
 /// The same where a commit waits for the disk, and what the disk takes by itself.
-fn durable(lines: &Lines) -> Outcome {
-    let here = tempfile::tempdir_in(".")?;
-    let store = SqliteStore::open(&here.path().join("noema.db"))?;
-    let mut package = collection::package();
-    package.notes.truncate(1000);
-    package.cards.truncate(1000);
-    let fill = NewAction { tool: "import-package", summary: "the bench", at: NOW };
-    (&store as &dyn Store)
-        .change(&fill, true, |ledger| anki::import(ledger, &package, NOW, &mut |_, _| Ok(())))?;
-    drop(store);
-    let (_, submit) = sitting(&here.path().join("noema.db"))?;
+fn durable(file: &Path, disk: &Path, table: &Table) -> Outcome {
+    let on_disk = disk.join("noema.db");
+    std::fs::copy(file, &on_disk)?;
+    let (_, submit) = sitting(&on_disk)?;
     let mut waits = Vec::new();
-    let mut log = std::fs::File::create(here.path().join("plain"))?;
+    let mut log = std::fs::File::create(disk.join("plain"))?;
     for _ in 0..ANSWERS {
         use std::io::Write as _;
         let watch = Watch::start();
@@ -181,13 +180,13 @@ fn durable(lines: &Lines) -> Outcome {
         log.sync_data()?;
         waits.push(watch.stop());
     }
-    lines.show("an answer, on this disk", submit, None, "answer");
-    lines.show("… of which a plain 16 KB write and sync takes", middle(&waits), None, "");
+    table.row("an answer, on this disk", submit, Goal::Clock(0.2), "answer on disk");
+    table.row("… a plain write of 16 KB and its sync", Spent::middle(&waits), Goal::None, "");
     Ok(())
 }
 
 /// How many answers the scheduler works out in a second.
-fn steps(lines: &Lines) -> Outcome {
+fn steps(table: &Table) -> Outcome {
     const STEPS: u32 = 2_000_000;
     let scheduler = Scheduler::default();
     let took = spent(3, || {
@@ -207,12 +206,12 @@ fn steps(lines: &Lines) -> Outcome {
         Ok(())
     })?;
     let millions = f64::from(STEPS) / took.cpu / 1000.0;
-    lines.rate("schedule steps a second", millions, 5.0);
+    table.rate("schedule steps a second", millions, 5.0);
     Ok(())
 }
 
 /// Fits weights to 200,000 answers of a learner who forgets as the published weights say.
-fn fitting(lines: &Lines) -> Outcome {
+fn fitting(table: &Table) -> Outcome {
     let logs: Vec<Vec<Logged>> = (0..25_000_u32)
         .map(|card| {
             (0..8_u32)
@@ -228,9 +227,7 @@ fn fitting(lines: &Lines) -> Outcome {
         Ok(())
     })?;
     // The authors' crate works on all cores: the clock says what a learner waits for.
-    report::remark("the next figure is by the clock, on all cores");
-    report::figure("fit of 200,000 reviews", took.wall, "ms", Some(1000.0));
-    lines.note_cpu(took);
+    table.row("fit of 200,000 reviews", took, Goal::Clock(1000.0), "");
     Ok(())
 }
 
@@ -239,117 +236,4 @@ fn kernel(file: &Path) -> Outcome<Arc<Kernel>> {
     let now = jiff::Timestamp::from_microsecond(NOW)?;
     kernel_in_memory(vec![pack(store)], FixedClock::at(now), Settings::default())
         .map_err(|violations| format!("{violations:?}").into())
-}
-
-/// Figures beside those of the peer.
-struct Lines {
-    peer: Option<Peer>,
-}
-
-impl Lines {
-    fn show(&self, name: &str, ours: Spent, goal: Option<f64>, theirs: &str) {
-        report::figure(name, ours.cpu, "ms", goal);
-        let theirs = self.peer.as_ref().and_then(|peer| peer.spent(theirs));
-        let beside = theirs.map_or_else(String::new, |theirs| {
-            format!(
-                "; Anki {:.3} ms ({:.3}) = {:.1} × ours",
-                theirs.cpu,
-                theirs.wall,
-                theirs.cpu / ours.cpu
-            )
-        });
-        report::remark(&format!("    {:.3} ms by the clock{beside}", ours.wall));
-    }
-
-    fn rate(&self, name: &str, millions: f64, goal: f64) {
-        let verdict = if millions >= goal { "met" } else { "MISSED" };
-        report::remark(&format!("{name:<46} {millions:>8.2} M   goal {goal} M: {verdict}"));
-    }
-
-    fn note_cpu(&self, took: Spent) {
-        report::remark(&format!("    {:.0} ms on the calling thread", took.cpu));
-    }
-}
-
-/// Milliseconds.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Spent {
-    pub(super) cpu: f64,
-    pub(super) wall: f64,
-}
-
-struct Watch {
-    clock: SystemClock,
-    wall: std::time::Duration,
-    cpu: u64,
-    worked: fn() -> u64,
-}
-
-impl Watch {
-    /// For what is done on this thread.
-    fn start() -> Self {
-        Self::with(worked_here)
-    }
-
-    /// For what may be done on others as well, and takes longer than asking each of them.
-    fn of_all_threads() -> Self {
-        Self::with(worked_anywhere)
-    }
-
-    fn with(worked: fn() -> u64) -> Self {
-        let clock = SystemClock::new();
-        let cpu = worked();
-        Self { cpu, wall: clock.monotonic(), worked, clock }
-    }
-
-    fn stop(self) -> Spent {
-        let cpu = (self.worked)().saturating_sub(self.cpu);
-        let wall = self.clock.monotonic().saturating_sub(self.wall);
-        let wall = wall.as_secs_f64() * 1e3;
-        // Where the system does not say, the clock has to do.
-        let cpu =
-            if cpu == 0 { wall } else { std::time::Duration::from_nanos(cpu).as_secs_f64() * 1e3 };
-        Spent { cpu, wall }
-    }
-}
-
-/// What this thread has worked, as Linux counts it.
-fn worked_here() -> u64 {
-    nanos(Path::new("/proc/thread-self/schedstat"))
-}
-
-fn worked_anywhere() -> u64 {
-    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    threads.map(|thread| nanos(&thread.path().join("schedstat"))).sum()
-}
-
-fn nanos(file: &Path) -> u64 {
-    let counted = std::fs::read_to_string(file).unwrap_or_default();
-    counted.split(' ').next().and_then(|nanos| nanos.parse().ok()).unwrap_or_default()
-}
-
-fn spent(runs: usize, mut work: impl FnMut() -> Outcome) -> Outcome<Spent> {
-    let mut times = Vec::new();
-    for _ in 0..runs {
-        let watch = Watch::start();
-        work()?;
-        times.push(watch.stop());
-    }
-    Ok(least(&times))
-}
-
-fn least(times: &[Spent]) -> Spent {
-    let least = |of: fn(&Spent) -> f64| times.iter().map(of).fold(f64::INFINITY, f64::min);
-    Spent { cpu: least(|spent| spent.cpu), wall: least(|spent| spent.wall) }
-}
-
-fn middle(times: &[Spent]) -> Spent {
-    let of = |of: fn(&Spent) -> f64| report::median(times.iter().map(of).collect());
-    Spent { cpu: of(|spent| spent.cpu), wall: of(|spent| spent.wall) }
-}
-
-/// One figure of the peer's report.
-pub(super) fn figure(report: &Value, name: &str) -> Option<Spent> {
-    let spent = report.get("spent")?.get(name)?;
-    Some(Spent { cpu: spent.get(0)?.as_f64()?, wall: spent.get(1)?.as_f64()? })
 }

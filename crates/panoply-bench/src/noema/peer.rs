@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::{Spent, figure};
+use super::watch::Spent;
 use crate::Outcome;
 
 const SCRIPT: &str = include_str!("anki_peer.py");
@@ -20,14 +20,20 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    /// Lets Anki import the package and time the same things.
-    pub(super) fn measured(package: &Path, folder: &Path, searches: &[&str]) -> Outcome<Self> {
+    /// Lets Anki import the package and time the same things, answers on the disk as well.
+    pub(super) fn measured(
+        package: &Path,
+        folder: &Path,
+        disk: &Path,
+        searches: &[&str],
+    ) -> Outcome<Self> {
         let script = folder.join("anki_peer.py");
         std::fs::write(&script, SCRIPT)?;
         let ran = Command::new(PYTHON)
             .arg(script)
             .arg(package)
             .arg(folder.join("anki.anki2"))
+            .arg(disk.join("anki.anki2"))
             .arg(serde_json::to_string(searches)?)
             .output()
             .map_err(|error| {
@@ -46,6 +52,7 @@ impl Peer {
 
     /// What it took for something, if it does that.
     pub(super) fn spent(&self, name: &str) -> Option<Spent> {
-        figure(&self.report, name)
+        let spent = self.report.get("spent")?.get(name)?;
+        Some(Spent { cpu: spent.get(0)?.as_f64()?, wall: spent.get(1)?.as_f64()? })
     }
 }
