@@ -20,7 +20,8 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 
 use super::{Known, Ledger, NewAction, Records, Store};
 use crate::ids::ActionId;
@@ -66,6 +67,9 @@ impl SqliteStore {
         let texts = texts::Texts::default();
         functions::register(&connection, &texts.lists)?;
         connection.set_prepared_statement_cache_capacity(128);
+        // Otherwise SQLite looks at what is bound while it plans, to see whether a partial index
+        // fits, and so plans a kept statement anew whenever something else is bound.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         // In KiB: the pages of a large collection that study and searches touch.
         connection.pragma_update(None, "cache_size", -65_536)?;
         let secret = Transaction::new(&connection, 0, 0).kept_secret()?;
@@ -132,6 +136,29 @@ impl<'a> Transaction<'a> {
     }
 }
 
+/// A transaction in words that are parsed once. One that is not ended is taken back.
+struct Whole<'a>(&'a Connection);
+
+impl<'a> Whole<'a> {
+    fn begin(connection: &'a Connection, how: &str) -> rusqlite::Result<Self> {
+        connection.prepare_cached(how)?.execute(())?;
+        Ok(Self(connection))
+    }
+
+    fn end(self, how: &str) -> rusqlite::Result<()> {
+        self.0.prepare_cached(how)?.execute(()).map(|_| ())
+    }
+}
+
+impl Drop for Whole<'_> {
+    fn drop(&mut self) {
+        if !self.0.is_autocommit() {
+            // What SQLite cannot take back now it takes back when the file is closed.
+            let _ = self.0.execute_batch("ROLLBACK");
+        }
+    }
+}
+
 impl Store for SqliteStore {
     fn look(
         &self,
@@ -139,14 +166,14 @@ impl Store for SqliteStore {
     ) -> Result<(), Problem> {
         let connection = self.lock();
         // One transaction, so that everything seen belongs together.
-        let whole = connection.unchecked_transaction()?;
+        let whole = Whole::begin(&connection, "BEGIN")?;
         let own_changes = self.own_changes.load(Ordering::SeqCst);
         look(&Transaction {
             texts: Some(&self.texts),
             secret: Some(&self.secret),
             ..Transaction::new(&connection, 0, own_changes)
         })?;
-        Ok(whole.finish()?)
+        Ok(whole.end("COMMIT")?)
     }
 
     fn act(
@@ -155,26 +182,27 @@ impl Store for SqliteStore {
         keep: bool,
         act: &mut dyn FnMut(&mut dyn Ledger) -> Result<(), Problem>,
     ) -> Result<ActionId, Problem> {
-        let mut connection = self.lock();
-        let whole = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let last: i64 =
-            whole.query_row("SELECT ifnull(max(id), 0) FROM action", (), |row| row.get(0))?;
+        let connection = self.lock();
+        let whole = Whole::begin(&connection, "BEGIN IMMEDIATE")?;
+        let last: i64 = Transaction::new(&connection, 0, 0)
+            .one("SELECT ifnull(max(id), 0) FROM action", (), |row| row.get(0))?
+            .unwrap_or(0);
         let id = ActionId(last.max((action.at / 1000) - 1) + 1);
         let own_changes = self.own_changes.load(Ordering::SeqCst);
         let mut transaction = Transaction {
             texts: Some(&self.texts),
             secret: Some(&self.secret),
-            ..Transaction::new(&whole, id.0, own_changes)
+            ..Transaction::new(&connection, id.0, own_changes)
         };
         act(&mut transaction)?;
         transaction.record(action)?;
         let changed_notes = std::mem::take(&mut transaction.changed_notes);
         if keep {
-            whole.commit()?;
+            whole.end("COMMIT")?;
             self.own_changes.fetch_add(1, Ordering::SeqCst);
             self.texts.follow(&Transaction::new(&connection, 0, 0), changed_notes)?;
         } else {
-            whole.rollback()?;
+            whole.end("ROLLBACK")?;
         }
         Ok(id)
     }

@@ -41,7 +41,8 @@ CREATE TABLE card (
     hold INTEGER NOT NULL, held_until INTEGER, sequence INTEGER NOT NULL, created INTEGER NOT NULL,
     modified INTEGER NOT NULL, deleted INTEGER, batch INTEGER, custom TEXT NOT NULL
 ) STRICT;
-CREATE INDEX card_by_note ON card (note);
+-- Without deleted cards, so that a search by note need not look at the card itself.
+CREATE INDEX card_by_note ON card (note) WHERE deleted IS NULL;
 -- New cards keep their position in `due`, so that one index gives every lane in its order.
 -- It has all that the queue needs, so that no card is looked up for it.
 CREATE INDEX card_by_lane ON card (deck, hold, phase, due, note, ordinal) WHERE deleted IS NULL;
@@ -55,7 +56,6 @@ CREATE TABLE review (
     taken_ms INTEGER NOT NULL, predicted REAL, felt REAL, token TEXT, outcome TEXT, batch INTEGER
 ) STRICT;
 CREATE INDEX review_by_card ON review (card);
-CREATE UNIQUE INDEX review_by_token ON review (token) WHERE token IS NOT NULL;
 CREATE INDEX review_by_batch ON review (batch) WHERE batch IS NOT NULL;
 
 CREATE TABLE tally (
