@@ -49,17 +49,23 @@ pub fn note_and_type(records: &dyn Records, id: NoteId) -> Result<(Note, NoteTyp
 
 /// The options that hold in a deck: its own, or those of the nearest deck above it.
 pub fn options_of(records: &dyn Records, id: DeckId) -> Result<DeckOptions, Problem> {
-    let Some(deck) = records.deck(id)? else { return Ok(DeckOptions::default()) };
-    if let Some(options) = deck.options {
-        return Ok(options);
-    }
+    Ok(options_along(lineage(records, id)?))
+}
+
+/// A deck and those above it, the nearest first; nothing of a deck that is gone.
+pub fn lineage(records: &dyn Records, id: DeckId) -> Result<Vec<Deck>, Problem> {
+    let Some(deck) = records.deck(id)? else { return Ok(Vec::new()) };
     let parents: Vec<DeckName> = deck.name.parents().collect();
+    let mut decks = vec![deck];
     for parent in parents.iter().rev() {
-        if let Some(options) = deck_named(records, parent)?.and_then(|parent| parent.options) {
-            return Ok(options);
-        }
+        decks.extend(deck_named(records, parent)?);
     }
-    Ok(DeckOptions::default())
+    Ok(decks)
+}
+
+/// As [`options_of`], of a [`lineage`].
+pub fn options_along(lineage: Vec<Deck>) -> DeckOptions {
+    lineage.into_iter().find_map(|deck| deck.options).unwrap_or_default()
 }
 
 /// As [`options_of`], when the decks are at hand.

@@ -93,17 +93,19 @@ fn signature(secret: &[u8], text: &str) -> String {
     };
     let inner = Sha256::new().chain_update(pad(0x36)).chain_update(text).finalize();
     let outer = Sha256::new().chain_update(pad(0x5c)).chain_update(inner).finalize();
-    outer.iter().take(12).map(|byte| format!("{byte:02x}")).collect()
+    let digits = outer.iter().take(12).flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.filter_map(|digit| char::from_digit(u32::from(digit), 16)).collect()
 }
 
 /// The card that a token is for, if the token is still good.
 pub fn shown_card(records: &dyn Records, token: &str) -> Result<(Showing, Card), Problem> {
     let showing = Showing::of(token, &records.secret()?)?;
+    Ok((showing, unspent(records, &showing)?))
+}
+
+fn unspent(records: &dyn Records, showing: &Showing) -> Result<Card, Problem> {
     let card = library::card(records, showing.card)?;
-    if card.sequence != showing.sequence {
-        return Err(Problem::SpentToken(card.id));
-    }
-    Ok((showing, card))
+    if card.sequence == showing.sequence { Ok(card) } else { Err(Problem::SpentToken(card.id)) }
 }
 
 /// An answer to be recorded.
@@ -158,23 +160,43 @@ pub struct Outcome {
     pub taken_ms: i64,
 }
 
-/// Records an answer; true beside the outcome when it had been recorded before.
+/// An answer that is in the log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recorded {
+    /// What came of it.
+    pub outcome: Outcome,
+    /// Whether it had been recorded before.
+    pub replayed: bool,
+    /// What holds in the card's deck.
+    pub options: DeckOptions,
+}
+
+/// Records an answer, once.
 pub fn submit(
     ledger: &mut dyn Ledger,
     answer: &Answer<'_>,
     now: Micros,
-) -> Result<(Outcome, bool), Problem> {
-    if let Some(before) = ledger.review_by_token(answer.token)? {
-        return repeated(&before, answer.rating).map(|outcome| (outcome, true));
-    }
-    let (showing, card) = shown_card(ledger, answer.token)?;
+) -> Result<Recorded, Problem> {
+    let showing = Showing::of(answer.token, &ledger.secret()?)?;
+    let card = match unspent(ledger, &showing) {
+        Ok(card) => card,
+        // Perhaps it was spent on this very answer.
+        Err(problem) => {
+            let before = ledger.review_with_token(showing.card, answer.token)?.ok_or(problem)?;
+            let outcome = repeated(&before, answer.rating)?;
+            let options = library::options_of(ledger, outcome.deck)?;
+            return Ok(Recorded { outcome, replayed: true, options });
+        }
+    };
     if showing.side == Side::Front {
         return Err(Problem::NotRevealed(card.id));
     }
     refuse_held(&card, now)?;
-    let options = library::options_of(ledger, card.deck)?;
-    let outcome = record(ledger, card, &options, answer, &showing, now)?;
-    Ok((outcome, false))
+    let decks = library::lineage(ledger, card.deck)?;
+    let ids: Vec<DeckId> = decks.iter().map(|deck| deck.id).collect();
+    let options = library::options_along(decks);
+    let outcome = record(ledger, card, &ids, &options, answer, &showing, now)?;
+    Ok(Recorded { outcome, replayed: false, options })
 }
 
 fn repeated(before: &Review, rating: Rating) -> Result<Outcome, Problem> {
@@ -208,6 +230,7 @@ pub const fn seed(card: &Card) -> Seed {
 fn record(
     ledger: &mut dyn Ledger,
     mut card: Card,
+    decks: &[DeckId],
     options: &DeckOptions,
     answer: &Answer<'_>,
     showing: &Showing,
@@ -238,7 +261,7 @@ fn record(
     } else {
         Vec::new()
     };
-    count(ledger, &card, before.phase, options, now)?;
+    count(ledger, decks, before.phase, options, now)?;
     let measured = answer.taken_ms.unwrap_or((now - showing.shown) / 1000);
     let taken_ms = measured.clamp(0, LONGEST_ANSWER_MS);
     let outcome = Outcome {
@@ -328,7 +351,7 @@ fn bury_siblings(
 /// Uses up the day's limits of the deck and of those above it.
 fn count(
     ledger: &mut dyn Ledger,
-    card: &Card,
+    decks: &[DeckId],
     from: Phase,
     options: &DeckOptions,
     now: Micros,
@@ -337,16 +360,11 @@ fn count(
         return Ok(());
     }
     let day = options.calendar().day(now);
-    let Some(own) = ledger.deck(card.deck)? else { return Ok(()) };
-    let mut decks = vec![own.id];
-    for parent in own.name.parents() {
-        decks.extend(library::deck_named(ledger, &parent)?.map(|deck| deck.id));
-    }
     for deck in decks {
-        let mut tally = ledger.tally(deck, day)?;
+        let mut tally = ledger.tally(*deck, day)?;
         tally.new += u32::from(from == Phase::New);
         tally.reviews += 1;
-        ledger.put_tally(deck, day, tally)?;
+        ledger.put_tally(*deck, day, tally)?;
     }
     Ok(())
 }

@@ -316,7 +316,7 @@ pub trait Records {
     /// The whole log from `from` up to `to`, oldest first, with each card's deck.
     fn reviews_between(&self, from: Micros, to: Micros) -> Result<Vec<(Review, DeckId)>, Problem>;
     /// The review that was submitted with a token.
-    fn review_by_token(&self, token: &str) -> Result<Option<Review>, Problem>;
+    fn review_with_token(&self, card: CardId, token: &str) -> Result<Option<Review>, Problem>;
     /// The moment of the last answer.
     fn last_answer(&self) -> Result<Option<Micros>, Problem>;
     /// A session.

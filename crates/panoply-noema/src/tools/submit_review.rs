@@ -10,9 +10,8 @@ use serde_json::json;
 use super::desk::{Change, Desk, now, with_next};
 use super::notes::counted;
 use super::wire::{CardId, CardState, DeckId, SessionId, WireRating, moment};
-use crate::library;
 use crate::numbers::{real, rounded};
-use crate::review::{self, Answer};
+use crate::review::{self, Answer, Recorded};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "submit-review",
@@ -27,7 +26,7 @@ const SPEC: ToolSpec = ToolSpec {
     aliases: &["review-card", "record-attempt"],
     permissions: &["reviews:create"],
     category: Category::Mutation,
-    response_time: ResponseTime::Medium,
+    response_time: ResponseTime::Fast,
     cache: CachePolicy::Never,
     idempotent: false,
     data: &["cards", "decks", "schedule", "reviews", "sessions"],
@@ -124,12 +123,10 @@ impl Tool for SubmitReview {
             felt: params.felt_confidence,
             session: params.session_id.as_ref().map(SessionId::domain),
         };
-        let (((outcome, replayed), options, version), change) =
+        let ((Recorded { outcome, replayed, options }, version), change) =
             self.desk.change(cx, SPEC.name, "recorded an answer", |ledger, now| {
                 let version = ledger.version()?;
-                let done = review::submit(ledger, &answer, now)?;
-                let options = library::options_of(ledger, done.0.deck)?;
-                Ok((done, options, version))
+                Ok((review::submit(ledger, &answer, now)?, version))
             })?;
         if !change.dry_run {
             self.desk.warm.answered(version, &outcome);

@@ -22,7 +22,7 @@ fn answer_warm(store: &dyn Store, warm: &Warm, card: CardId, rating: Rating, now
     let action = NewAction { tool: "submit-review", summary: "an answer", at: now };
     let ((version, outcome), _) = store
         .change(&action, true, |ledger| {
-            Ok((ledger.version()?, review::submit(ledger, &answer, now)?.0))
+            Ok((ledger.version()?, review::submit(ledger, &answer, now)?.outcome))
         })
         .unwrap();
     warm.answered(version, &outcome);

@@ -78,7 +78,8 @@ pub(crate) fn submit(
 ) -> Result<(Outcome, bool), Problem> {
     let answer = Answer { token, rating, taken_ms: Some(3000), felt: None, session: None };
     let action = NewAction { tool: "submit-review", summary: "an answer", at: now };
-    store.change(&action, true, |ledger| review::submit(ledger, &answer, now)).map(|(done, _)| done)
+    let (done, _) = store.change(&action, true, |ledger| review::submit(ledger, &answer, now))?;
+    Ok((done.outcome, done.replayed))
 }
 
 pub(crate) fn answer(store: &dyn Store, card: CardId, rating: Rating, now: Micros) -> Outcome {

@@ -286,8 +286,9 @@ impl Records for Transaction<'_> {
         })
     }
 
-    fn review_by_token(&self, token: &str) -> Result<Option<Review>, Problem> {
-        self.one(&format!("SELECT {REVIEW} FROM review r WHERE r.token = ?1"), [token], review)
+    fn review_with_token(&self, card: CardId, token: &str) -> Result<Option<Review>, Problem> {
+        let sql = format!("SELECT {REVIEW} FROM review r WHERE r.card = ?1 AND r.token = ?2");
+        self.one(&sql, (card.0, token), review)
     }
 
     fn last_answer(&self) -> Result<Option<Micros>, Problem> {

@@ -1,8 +1,8 @@
 //! Taking an action back.
 //!
-//! Every row that an action touched was kept as it was before and as it was after. Taking back
-//! means: each row must still be as the action left it, and becomes what it was. Rows that came
-//! in bulk are deleted, unless something has been done with them since.
+//! Every row that an action touched was kept as it was before, with a mark of what it was after.
+//! Taking back means: each row must still be as the action left it, and becomes what it was.
+//! Rows that came in bulk are deleted, unless something has been done with them since.
 
 use rusqlite::types::Value as Cell;
 use serde::{Deserialize, Serialize};
@@ -63,13 +63,47 @@ pub(super) struct Touched {
     before: Option<Vec<Kept>>,
 }
 
-/// A row as it was before and after.
+/// A row as it was before, and what tells whether it still is what it was after.
 #[derive(Serialize, Deserialize)]
 struct Image {
     table: Table,
     id: i64,
     before: Option<Vec<Kept>>,
-    after: Option<Vec<Kept>>,
+    after: Option<Mark>,
+}
+
+/// Stands for a row, which itself would double what an answer writes: its cells by FNV-1a. It is
+/// compared with what became of that same row only, so nobody gains by making two alike.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
+struct Mark(u64);
+
+impl Mark {
+    fn of(cells: &[Kept]) -> Self {
+        let mut mark = Self(0xcbf2_9ce4_8422_2325);
+        for cell in cells {
+            match cell {
+                Kept::Null => mark.add(b"n"),
+                Kept::Integer(number) => mark.add_both(b"i", &number.to_le_bytes()),
+                Kept::Real(bits) => mark.add_both(b"r", &bits.to_le_bytes()),
+                Kept::Text(text) => {
+                    mark.add_both(b"t", &text.len().to_le_bytes());
+                    mark.add(text.as_bytes());
+                }
+            }
+        }
+        mark
+    }
+
+    fn add_both(&mut self, kind: &[u8], bytes: &[u8]) {
+        self.add(kind);
+        self.add(bytes);
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.0 = (self.0 ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+        }
+    }
 }
 
 /// A cell, so that what is read is what was written: a real number by its bits.
@@ -124,7 +158,7 @@ impl Transaction<'_> {
             let seen =
                 images.iter().rev().take(256).any(|image| image.table == table && image.id == id);
             if before != after && !seen {
-                images.push(Image { table, id, before, after });
+                images.push(Image { table, id, before, after: after.as_deref().map(Mark::of) });
             }
         }
         if images.is_empty() && !self.bulk {
@@ -164,7 +198,8 @@ impl Transaction<'_> {
             changed += self.take_back_bulk(action)?;
         }
         for image in images.iter().rev() {
-            if self.row(image.table, image.id)? != image.after {
+            let row = self.row(image.table, image.id)?;
+            if row.as_deref().map(Mark::of) != image.after {
                 return Err(Problem::ChangedSince {
                     action,
                     what: format!("{}_{}", image.table.name(), image.id),
@@ -256,6 +291,37 @@ impl Kept {
             Self::Integer(number) => Cell::Integer(*number),
             Self::Real(bits) => Cell::Real(f64::from_bits(*bits)),
             Self::Text(text) => Cell::Text(text.clone()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_of_a_row_is_fnv_1a() {
+        // Landon Curt Noll's published value for 64 bits: "a" alone.
+        let mut mark = Mark::of(&[]);
+        mark.add(b"a");
+        assert_eq!(mark, Mark(0xaf63_dc4c_8601_ec8c));
+    }
+
+    #[test]
+    fn rows_that_differ_in_one_cell_have_other_marks() {
+        let rows = [
+            vec![],
+            vec![Kept::Null],
+            vec![Kept::Null, Kept::Null],
+            vec![Kept::Integer(0)],
+            vec![Kept::Real(0)],
+            vec![Kept::Text(String::new())],
+            vec![Kept::Text("a".to_owned()), Kept::Text("bc".to_owned())],
+            vec![Kept::Text("ab".to_owned()), Kept::Text("c".to_owned())],
+        ];
+        for (place, row) in rows.iter().enumerate() {
+            let same = rows.iter().position(|other| Mark::of(other) == Mark::of(row));
+            assert_eq!(same, Some(place), "row: {row:?}");
         }
     }
 }

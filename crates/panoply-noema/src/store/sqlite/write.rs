@@ -32,6 +32,11 @@ impl Transaction<'_> {
         Ok(())
     }
 
+    fn is_deleted(&self, card: &Card) -> Result<bool, Problem> {
+        let sql = "SELECT deleted IS NOT NULL FROM card WHERE id = ?1";
+        Ok(self.one(sql, [card.id.0], |row| row.get(0))?.unwrap_or(false))
+    }
+
     /// The batch that a new row belongs to; a row that is there keeps its own.
     fn batch(&self) -> Option<i64> {
         self.bulk.then_some(self.action)
@@ -207,15 +212,20 @@ impl Ledger for Transaction<'_> {
     fn put_card(&mut self, card: &Card) -> Result<(), Problem> {
         let batch = self.batch();
         self.touch(Table::Card, card.id.0)?;
-        let sql = "INSERT INTO card VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,
+        // Where `deleted` is set, SQLite writes every index again that leaves deleted cards out.
+        let sets_deleted = self.bulk || card.deleted.is_some() || self.is_deleted(card)?;
+        let deleted = if sets_deleted { ", deleted = ?22" } else { "" };
+        let sql = format!(
+            "INSERT INTO card VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,
                 ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)
             ON CONFLICT (id) DO UPDATE SET deck = ?4, position = ?5, phase = ?6, step = ?7,
                 stability = ?8, difficulty = ?9, last_review = ?10, due = ?11, interval_days = ?12,
                 reps = ?13, lapses = ?14, ease = ?15, flag = ?16, hold = ?17, held_until = ?18,
-                sequence = ?19, modified = ?21, deleted = ?22, custom = ?24";
+                sequence = ?19, modified = ?21, custom = ?24{deleted}"
+        );
         let schedule = &card.schedule;
         let memory = schedule.memory;
-        self.connection.prepare_cached(sql)?.execute(rusqlite::params![
+        self.connection.prepare_cached(&sql)?.execute(rusqlite::params![
             card.id.0,
             card.note.0,
             card.ordinal,
