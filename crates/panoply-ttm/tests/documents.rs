@@ -9,6 +9,7 @@ use panoply_contract::ids::TraceId;
 use panoply_contract::kernel::{Kernel, Scope, Settings};
 use panoply_contract::resource::ResourceBody;
 use panoply_contract::testing::{FixedClock, call_as_owner, kernel_in_memory, noon};
+use panoply_ttm::eval::MemoryReports;
 use panoply_ttm::ingest::{BroughtDocument, Chunk, Claim, Fact, Said};
 use panoply_ttm::library::Library;
 use panoply_ttm::store::{Extract, SqliteShelf};
@@ -81,7 +82,7 @@ async fn read(kernel: &Kernel, uri: &str) -> Option<Value> {
 async fn a_fact_of_a_document_shows_its_page_and_is_gone_with_its_job() {
     let folder = tempfile::tempdir().unwrap();
     let shelf = Arc::new(SqliteShelf::at(folder.path().join("ttm.db")));
-    let packs = vec![pack(Arc::clone(&shelf) as _)];
+    let packs = vec![pack(Arc::clone(&shelf) as _, Arc::new(MemoryReports::default()))];
     let kernel = kernel_in_memory(packs, FixedClock::at(noon()), Settings::default()).unwrap();
     let (extract, constituent) = extract("job-1");
     let walk = json!({

@@ -11,13 +11,19 @@ use std::sync::Arc;
 use panoply_contract::dialect::{ERROR_KEY, Envelope};
 use panoply_contract::kernel::{Kernel, Settings};
 use panoply_contract::testing::{FixedClock, call_as_owner, kernel_in_memory, noon};
+use panoply_ttm::eval::MemoryReports;
 use panoply_ttm::ingest::{DocumentShelf, Shelf};
 use panoply_ttm::papers::{NoPapers, PaperShelf, Record, ShelfError};
 use panoply_ttm::tools::pack;
 use serde_json::{Value, json};
 
 fn kernel_with(papers: Arc<dyn Shelf>) -> Arc<Kernel> {
-    kernel_in_memory(vec![pack(papers)], FixedClock::at(noon()), Settings::default()).unwrap()
+    kernel_in_memory(
+        vec![pack(papers, Arc::new(MemoryReports::default()))],
+        FixedClock::at(noon()),
+        Settings::default(),
+    )
+    .unwrap()
 }
 
 async fn found(kernel: &Kernel, input: Value) -> Value {

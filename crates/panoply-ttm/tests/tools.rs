@@ -17,6 +17,7 @@ use panoply_contract::resource::{CompletionTarget, ResourceBody};
 use panoply_contract::testing::{
     FixedClock, call_as_owner, call_with, check_pack, kernel_in_memory, noon,
 };
+use panoply_ttm::eval::MemoryReports;
 use panoply_ttm::library::Library;
 use panoply_ttm::papers::NoPapers;
 use panoply_ttm::tools::pack;
@@ -24,7 +25,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 fn kernel() -> Arc<Kernel> {
-    let packs = vec![pack(Arc::new(NoPapers))];
+    let packs = vec![pack(Arc::new(NoPapers), Arc::new(MemoryReports::default()))];
     kernel_in_memory(packs, FixedClock::at(noon()), Settings::default()).unwrap()
 }
 
@@ -62,7 +63,7 @@ fn sha256(value: &Value) -> String {
 
 #[tokio::test]
 async fn every_tool_keeps_the_contract() {
-    let violations = check_pack(pack(Arc::new(NoPapers))).await;
+    let violations = check_pack(pack(Arc::new(NoPapers), Arc::new(MemoryReports::default()))).await;
     let listed: Vec<String> = violations.iter().map(ToString::to_string).collect();
     assert!(listed.is_empty(), "{}", listed.join("\n"));
 }

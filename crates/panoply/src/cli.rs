@@ -681,6 +681,8 @@ pub enum BacktestFormat {
 pub enum Ttm {
     /// Take papers in: PubMed XML or MEDLINE (.nbib), gzipped or not, with their abstracts
     ImportPapers(TtmImportPapers),
+    /// Measure search and answers on questions with judged answers
+    Eval(TtmEval),
     /// See that graph, search and safety answer as they should
     Doctor {
         /// Print JSON
@@ -695,6 +697,38 @@ pub struct TtmImportPapers {
     /// Files as PubMed gives them out
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `panoply ttm eval`.
+#[derive(Debug, Args)]
+pub struct TtmEval {
+    /// Which questions: smoke, curated or custom [default: curated, or custom with --file]
+    #[arg(long)]
+    pub set: Option<String>,
+    /// Of curated: held, which tuned nothing, tune, or all [default: held]
+    #[arg(long)]
+    pub split: Option<String>,
+    /// Questions of your own, one JSON object a line
+    #[arg(long, value_name = "FILE")]
+    pub file: Option<PathBuf>,
+    /// What to measure, such as R@k,MRR,nDCG@k,factuality,citation_precision,withholding_recall
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub metrics: Vec<String>,
+    /// How many hits are looked at [default: 10]
+    #[arg(long)]
+    pub k: Option<u64>,
+    /// Chooses the questions of a sample [default: 0]
+    #[arg(long)]
+    pub seed: Option<u64>,
+    /// At most so many questions
+    #[arg(long)]
+    pub limit: Option<u64>,
+    /// Write the report there, as Markdown or, where it ends in .json, as JSON
+    #[arg(long, value_name = "FILE")]
+    pub report: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

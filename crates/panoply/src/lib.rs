@@ -4,6 +4,7 @@
 //! crate reads arguments, the environment and files of configuration, and chooses the stores.
 
 pub mod arguments;
+mod bar;
 pub mod cli;
 pub mod commands;
 pub mod config;

@@ -169,10 +169,15 @@ pub(crate) fn backtest_store(
 
 fn ttm(config: &PackConfig) -> Result<Pack, Failure> {
     no_settings("ttm", config)?;
-    Ok(panoply_ttm::tools::pack(match config.file("ttm.db") {
+    let shelf: Arc<dyn panoply_ttm::ingest::Shelf> = match config.file("ttm.db") {
         Some(file) => Arc::new(panoply_ttm::store::SqliteShelf::at(file)),
         None => Arc::new(panoply_ttm::papers::NoPapers),
-    }))
+    };
+    let reports: Arc<dyn panoply_ttm::eval::ReportShelf> = match config.file("ttm-eval.db") {
+        Some(file) => Arc::new(panoply_ttm::store::SqliteReports::at(file)),
+        None => Arc::new(panoply_ttm::eval::MemoryReports::default()),
+    };
+    Ok(panoply_ttm::tools::pack(shelf, reports))
 }
 
 fn bad_settings(pack: &str, error: &dyn std::error::Error) -> Failure {

@@ -83,7 +83,7 @@ fn quality(name: &str, engine: &Engine, questions: &[Judged]) {
     let whole = [("the whole", Tuning::default())];
     let parts = Part::ALL.map(|part| (part.as_str(), Tuning::only(part)));
     for (part, tuning) in whole.into_iter().chain(parts) {
-        let run = retrieval(engine, &tuning, questions.to_vec(), 10, |_| ());
+        let run = retrieval(engine, &tuning, questions.to_vec(), 10);
         let five = run.first(5);
         let five = five.by_lang();
         for (lang, ten) in run.by_lang() {

@@ -52,21 +52,17 @@ pub struct Figures {
     pub ndcg: f64,
 }
 
-/// Asks all questions of an engine, `k` hits each. `told` hears how many were asked so far.
-pub fn retrieval(
-    engine: &Engine,
-    tuning: &Tuning,
-    questions: Vec<Judged>,
-    k: usize,
-    mut told: impl FnMut(usize),
-) -> Retrieval {
-    let ask = |(place, question): (usize, Judged)| {
-        told(place);
-        let ranked = ranking(engine, tuning, &question.query, k);
-        let figures = figures(&question, &ranked, k);
-        Asked { question, ranked, figures }
-    };
-    Retrieval { k, asked: questions.into_iter().enumerate().map(ask).collect() }
+/// Asks all questions of an engine, `k` hits each.
+pub fn retrieval(engine: &Engine, tuning: &Tuning, questions: Vec<Judged>, k: usize) -> Retrieval {
+    let ask = |question| ask(engine, tuning, question, k);
+    Retrieval { k, asked: questions.into_iter().map(ask).collect() }
+}
+
+/// Asks one question of an engine.
+pub fn ask(engine: &Engine, tuning: &Tuning, question: Judged, k: usize) -> Asked {
+    let ranked = ranking(engine, tuning, &question.query, k);
+    let figures = figures(&question, &ranked, k);
+    Asked { question, ranked, figures }
 }
 
 fn ranking(engine: &Engine, tuning: &Tuning, query: &str, k: usize) -> Vec<Ranked> {
@@ -99,12 +95,7 @@ impl Retrieval {
 
     /// The same rankings, of which a caller saw only the first `k`.
     pub fn first(&self, k: usize) -> Self {
-        let cut = |asked: &Asked| {
-            let ranked: Vec<Ranked> = asked.ranked.iter().take(k).cloned().collect();
-            let figures = figures(&asked.question, &ranked, k);
-            Asked { question: asked.question.clone(), ranked, figures }
-        };
-        Self { k, asked: self.asked.iter().map(cut).collect() }
+        Self { k, asked: self.asked.iter().map(|asked| asked.first(k)).collect() }
     }
 
     /// The means for each language.
@@ -128,6 +119,13 @@ impl Retrieval {
 }
 
 impl Asked {
+    /// The same ranking, of which a caller saw only the first `k`.
+    pub fn first(&self, k: usize) -> Self {
+        let ranked: Vec<Ranked> = self.ranked.iter().take(k).cloned().collect();
+        let figures = figures(&self.question, &ranked, k);
+        Self { question: self.question.clone(), ranked, figures }
+    }
+
     /// The ids that answer the question and are not in its ranking.
     pub fn missed(&self) -> Vec<&str> {
         let found = |id: &str| self.ranked.iter().any(|one| one.id == id);

@@ -10,6 +10,7 @@ const SMOKE: &str = include_str!("../../../../data/ttm/eval/smoke.jsonl");
 const CURATED: &str = include_str!("../../../../data/ttm/eval/curated.jsonl");
 const HELD: &str = include_str!("../../../../data/ttm/eval/held.jsonl");
 const CROSSLINGUAL: &str = include_str!("../../../../data/ttm/eval/crosslingual.jsonl");
+const ANSWERS: &str = include_str!("../../../../data/ttm/eval/answers.jsonl");
 
 /// Questions that ship with the program.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -22,6 +23,8 @@ pub enum Bundled {
     Held,
     /// Thai questions on what only an English text says; judges only.
     Crosslingual,
+    /// Questions with what an answer must hold; judges only.
+    Answers,
 }
 
 impl Bundled {
@@ -32,34 +35,88 @@ impl Bundled {
             Self::Tune => CURATED,
             Self::Held => HELD,
             Self::Crosslingual => CROSSLINGUAL,
+            Self::Answers => ANSWERS,
         };
         parse(lines)
     }
 }
 
 /// A question and what a judge says of it.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Judged {
     /// Its id; the line's number where the file gives none.
-    #[serde(default)]
     pub id: String,
-    /// The same question in the other language shares it.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub pair: String,
     /// What sort of question it is; figures are given for each.
-    #[serde(default = "no_kind")]
     pub kind: String,
     /// Its language, `th` or `en`; found from its letters where the file does not say.
-    #[serde(default)]
     pub lang: String,
     /// The question.
     pub query: String,
-    /// The ids of all that answers it. None means that the data have no answer.
+    /// The ids of all that a search should find. Empty when a search is not judged by it.
     pub relevant: Vec<String>,
+    /// What an answer should be.
+    pub expected: Expected,
 }
 
-fn no_kind() -> String {
+/// What an answer should be.
+#[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
+pub struct Expected {
+    /// Whether the data have an answer; not said for questions that only judge a search.
+    pub answer: Option<bool>,
+    /// Withholding is right too, because the fact is unchecked or missing.
+    pub may_withhold: bool,
+    /// Facts that must be in it.
+    pub must: Vec<Fact>,
+    /// Words that must not be in it.
+    pub must_not: Vec<String>,
+}
+
+/// A fact that must be in an answer.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fact {
+    /// What it is about.
+    pub ids: Vec<String>,
+    /// It is there when one of these words is.
+    pub any_of: Vec<String>,
+}
+
+impl Judged {
+    /// Whether the data have no answer, so that none may be given.
+    pub fn has_no_answer(&self) -> bool {
+        self.expected.answer == Some(false)
+    }
+}
+
+/// A line as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    #[serde(default)]
+    id: String,
+    #[serde(default, rename = "pair")]
+    _pair: String,
+    #[serde(default = "any_kind")]
+    kind: String,
+    #[serde(default)]
+    lang: String,
+    #[serde(alias = "question")]
+    query: String,
+    relevant: Option<Vec<String>>,
+    withhold: Option<bool>,
+    #[serde(default)]
+    may_withhold: bool,
+    #[serde(default, rename = "reason")]
+    _reason: String,
+    #[serde(default, rename = "safety")]
+    _safety: bool,
+    #[serde(default)]
+    must: Vec<Fact>,
+    #[serde(default)]
+    must_not: Vec<String>,
+}
+
+fn any_kind() -> String {
     "any".to_owned()
 }
 
@@ -129,34 +186,65 @@ fn too_large(has: usize, most: usize, unit: &str) -> BadSet {
 }
 
 fn question(number: usize, line: &str) -> Result<Judged, String> {
-    let read: Result<Judged, _> = serde_json::from_str(line.trim());
+    let read: Result<Line, _> = serde_json::from_str(line.trim());
     // The parser counts lines within the one it was given, which would only mislead.
-    let mut question = read.map_err(|error| {
+    let line = read.map_err(|error| {
         let why = error.to_string();
         let why = why.split(" at line ").next().unwrap_or_default();
         format!("not a judged question: {why} (column {})", error.column())
     })?;
-    let letters = question.query.chars().count();
-    if question.query.trim().is_empty() {
-        return Err("`query` is empty".to_owned());
+    line.check()?;
+    let thai = line.query.chars().any(crate::text::is_thai);
+    let of_letters = if thai { "th" } else { "en" };
+    // Without a word on answers, a question to which nothing is relevant has none.
+    let nothing = line.relevant.as_ref().is_some_and(Vec::is_empty);
+    let answer = line.withhold.map(|withhold| !withhold).or(nothing.then_some(false));
+    Ok(Judged {
+        id: if line.id.is_empty() { number.to_string() } else { line.id },
+        kind: line.kind,
+        lang: if line.lang.is_empty() { of_letters.to_owned() } else { line.lang },
+        query: line.query,
+        relevant: line.relevant.unwrap_or_default(),
+        expected: Expected {
+            answer,
+            may_withhold: line.may_withhold,
+            must: line.must,
+            must_not: line.must_not,
+        },
+    })
+}
+
+impl Line {
+    fn check(&self) -> Result<(), String> {
+        let letters = self.query.chars().count();
+        if self.query.trim().is_empty() {
+            return Err("`query` is empty".to_owned());
+        }
+        if letters > LONGEST_QUERY {
+            return Err(format!(
+                "`query` has {letters} characters; at most {LONGEST_QUERY} are read"
+            ));
+        }
+        if !matches!(self.lang.as_str(), "" | "th" | "en") {
+            return Err(format!("`lang` is `{}`; use `th` or `en`", shown(&self.lang)));
+        }
+        if self.relevant.is_none() && self.withhold.is_none() {
+            return Err("nothing is judged: give `relevant` (ids that a search should find, `[]` \
+                        for none) or `withhold` (whether the data have no answer)"
+                .to_owned());
+        }
+        let many = |list: usize| list > MOST_RELEVANT;
+        if many(self.relevant.as_ref().map_or(0, Vec::len))
+            || many(self.must.len())
+            || many(self.must_not.len())
+        {
+            return Err(format!("a list has more than {MOST_RELEVANT} entries"));
+        }
+        if self.must.iter().any(|fact| fact.any_of.iter().all(|word| word.trim().is_empty())) {
+            return Err("a fact of `must` has no word in `any_of`".to_owned());
+        }
+        Ok(())
     }
-    if letters > LONGEST_QUERY {
-        return Err(format!("`query` has {letters} characters; at most {LONGEST_QUERY} are read"));
-    }
-    if question.relevant.len() > MOST_RELEVANT {
-        return Err(format!("`relevant` has more than {MOST_RELEVANT} ids"));
-    }
-    if question.id.is_empty() {
-        question.id = number.to_string();
-    }
-    if question.lang.is_empty() {
-        let thai = question.query.chars().any(crate::text::is_thai);
-        question.lang = if thai { "th" } else { "en" }.to_owned();
-    }
-    if !matches!(question.lang.as_str(), "th" | "en") {
-        return Err(format!("`lang` is `{}`; use `th` or `en`", shown(&question.lang)));
-    }
-    Ok(question)
 }
 
 /// A stranger's word, short enough for an error.
@@ -190,6 +278,7 @@ mod tests {
             (Bundled::Tune, 214),
             (Bundled::Held, 153),
             (Bundled::Crosslingual, 84),
+            (Bundled::Answers, 158),
         ];
         for (set, count) in cases {
             assert_eq!(set.questions().unwrap().len(), count, "{set:?}");
@@ -198,13 +287,9 @@ mod tests {
 
     #[test]
     fn what_tunes_is_not_what_judges() {
-        let answers = include_str!("../../../../data/ttm/eval/answers.jsonl").lines().map(|line| {
-            let row: serde_json::Value = serde_json::from_str(line).unwrap();
-            row["question"].as_str().unwrap().to_owned()
-        });
-        let judges = [Bundled::Held, Bundled::Crosslingual];
+        let judges = [Bundled::Held, Bundled::Crosslingual, Bundled::Answers];
         let judges = judges.into_iter().flat_map(|set| set.questions().unwrap());
-        let judges: Vec<String> = judges.map(|one| one.query).chain(answers).collect();
+        let judges: Vec<String> = judges.map(|one| one.query).collect();
         let tune = Bundled::Tune.questions().unwrap();
         let tune: BTreeSet<String> = tune.iter().map(|one| same_as(&one.query)).collect();
         assert!(judges.len() > 300, "the sets that judge are there");
@@ -223,7 +308,7 @@ mod tests {
             ("", "no questions"),
             ("\n \n", "no questions"),
             ("query,relevant\n", "line 1: not a judged question"),
-            ("{\"query\": \"a\"}", "line 1: not a judged question: missing field `relevant`"),
+            ("{\"query\": \"a\"}", "line 1: nothing is judged: give `relevant`"),
             (
                 &format!("{fine}\n{{\"query\": \" \", \"relevant\": []}}"),
                 "line 2: `query` is empty",
@@ -260,6 +345,20 @@ mod tests {
             parse("\u{FEFF}{\"query\": \"ขิง\", \"relevant\": [\"H:ginger\"]}\r\n").unwrap();
         let [question] = questions.as_slice() else { panic!("{questions:?}") };
         assert_eq!((question.id.as_str(), question.lang.as_str()), ("1", "th"));
+    }
+
+    #[test]
+    fn a_question_without_relevant_ids_has_no_answer_unless_it_says_so() {
+        let cases = [
+            (r#"{"query": "a", "relevant": []}"#, Some(false)),
+            (r#"{"query": "a", "relevant": ["x"]}"#, None),
+            (r#"{"query": "a", "relevant": [], "withhold": false}"#, Some(true)),
+            (r#"{"query": "a", "withhold": true}"#, Some(false)),
+        ];
+        for (line, expected) in cases {
+            let question = parse(line).unwrap().remove(0);
+            assert_eq!(question.expected.answer, expected, "{line}");
+        }
     }
 
     #[test]

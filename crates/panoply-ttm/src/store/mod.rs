@@ -4,6 +4,7 @@
 //! them as soon as another process imports some.
 
 mod documents;
+mod reports;
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -13,6 +14,7 @@ use panoply_store::sqlite::Durability;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 pub use self::documents::Extract;
+pub use self::reports::SqliteReports;
 use crate::papers::{PaperShelf, Record, ShelfError};
 
 /// Never edited once released: a change is a new step.

@@ -189,7 +189,7 @@ pub(super) fn json_text(document: &impl Serialize) -> Result<String, ToolError> 
 
 const README: &str = include_str!("../../../../data/ttm/README.md");
 
-fn content(uri: &str, mime_type: &str, text: String) -> ResourceContent {
+pub(crate) fn content(uri: &str, mime_type: &str, text: String) -> ResourceContent {
     ResourceContent {
         uri: uri.to_owned(),
         mime_type: mime_type.to_owned(),

@@ -1,8 +1,8 @@
 //! `panoply call`: one call of a tool, the same way an agent's call goes.
 
-use std::io::{IsTerminal as _, Read as _};
+use std::io::Read as _;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use panoply_contract::context::{CallContext, ProgressSink};
 use panoply_contract::dialect::{ERROR_KEY, Envelope};
@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use super::describe::find;
 use super::{LogReader, Session, block_on, start_log};
 use crate::arguments::{self, Given, Pair};
+use crate::bar::Bar;
 use crate::cli::{Call, Language};
 use crate::failure::Failure;
 use crate::out::{BAD, FAINT, Out, say};
@@ -124,19 +125,24 @@ fn context(call: &Call, kernel: &Kernel) -> CallContext {
     context.lang = call.lang.into();
     context.dry_run = call.dry_run;
     context.idempotency_key.clone_from(&call.idempotency_key);
-    if std::io::stderr().is_terminal() {
-        context.progress = Some(Arc::new(Progress));
-    }
+    context.progress = Some(Arc::new(Progress(Mutex::new(Bar::new("")))));
     context
 }
 
 /// Shows a person how far a long call is.
-struct Progress;
+struct Progress(Mutex<Bar>);
 
 impl ProgressSink for Progress {
     fn progress(&self, done: u64, total: Option<u64>, message: &str) {
-        let total = total.map(|total| format!(" of {total}")).unwrap_or_default();
-        say(format_args!("{FAINT}{done}{total} {message}{FAINT:#}"));
+        let mut bar = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Without an end to it, there is no share to show.
+        bar.show_as(message, if total.is_some() { done } else { 0 }, total.unwrap_or(1));
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }
 

@@ -1,6 +1,9 @@
 //! `panoply ttm`: takes papers in, and sees that the pack answers as it should.
 
+mod eval;
+
 use std::fs::File;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -25,6 +28,7 @@ use crate::world::House;
 pub(super) fn run(command: &Ttm, session: &Session) -> Result<ExitCode, Failure> {
     match command {
         Ttm::ImportPapers(arguments) => import_papers(arguments, session),
+        Ttm::Eval(arguments) => eval::run(arguments, session),
         Ttm::Doctor { json } => doctor(*json, session),
     }
 }
@@ -102,10 +106,15 @@ fn take(shelf: &SqliteShelf, file: File) -> Result<(Imported, Vec<Refused>), Not
 }
 
 fn shelf(session: &Session) -> Result<SqliteShelf, Failure> {
+    file(session, "ttm").map(SqliteShelf::at)
+}
+
+/// A file of the pack.
+fn file(session: &Session, name: &str) -> Result<PathBuf, Failure> {
     let folder = session.home().folder.ok_or_else(|| {
         Failure::work("this system does not say where a user's data go").hint("set PANOPLY_HOME")
     })?;
-    Ok(SqliteShelf::at(panoply_store::Home::at(folder).pack("ttm")))
+    Ok(panoply_store::Home::at(folder).pack(name))
 }
 
 /// One thing that must work.

@@ -15,7 +15,8 @@ use panoply_backtest::timestamp::Timestamp;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use super::{Bar, failed, tell, unread};
+use super::{failed, tell, unread};
+use crate::bar::Bar;
 use crate::cli::{BacktestFormat, BacktestImport};
 use crate::failure::Failure;
 use crate::out::{Out, say};

@@ -5,7 +5,7 @@ pub(super) mod over_http;
 mod report;
 
 use std::fs::File;
-use std::io::{self, BufWriter, IsTerminal as _, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -24,6 +24,7 @@ use panoply_store::Home;
 use serde_json::{Value, json};
 
 use super::Session;
+use crate::bar::Bar;
 use crate::cli::Backtest;
 use crate::failure::Failure;
 use crate::out::{Out, say};
@@ -177,32 +178,4 @@ fn failed(error: LogError) -> Failure {
 
 fn unread(file: &Path, error: &io::Error) -> Failure {
     Failure::usage(format!("`{}`: {error}", file.display()))
-}
-
-/// How far the work is, on a terminal.
-struct Bar {
-    what: &'static str,
-    shown: bool,
-    last: u64,
-}
-
-impl Bar {
-    fn new(what: &'static str) -> Self {
-        Self { what, shown: io::stderr().is_terminal(), last: u64::MAX }
-    }
-
-    fn show(&mut self, done: u64, total: u64) {
-        let percent = (done * 100).checked_div(total).unwrap_or(100).min(100);
-        if self.shown && percent != self.last {
-            self.last = percent;
-            let full = usize::try_from(percent / 5).unwrap_or_default();
-            let _ = write!(io::stderr(), "\r{} [{:<20}] {percent} %", self.what, "=".repeat(full));
-        }
-    }
-
-    fn clear(&self) {
-        if self.shown {
-            let _ = write!(io::stderr(), "\r{:60}\r", "");
-        }
-    }
 }

@@ -1,0 +1,237 @@
+//! Answers against what a judge wants in them.
+//!
+//! Whether a statement is supported is said by the verifier that the answers themselves go
+//! through, and strictly: a statement is supported or it is not. What a judge wants is looked for
+//! as words, without regard to case and spelling.
+
+use serde::Serialize;
+
+use super::sets::{Expected, Judged};
+use crate::text::normalize;
+
+/// Answers questions.
+pub trait Answers {
+    /// The answer to a question in a language, `th` or `en`.
+    fn answer(&self, query: &str, lang: &str) -> Given;
+}
+
+/// What was answered.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Given {
+    /// The answer; empty when it is withheld.
+    pub text: String,
+    /// Why it is withheld; empty when it is not.
+    pub withheld: Vec<String>,
+    /// How sure the answer is of itself, from 0 to 1.
+    pub confidence: f64,
+    /// Its statements.
+    pub statements: Vec<Stated>,
+}
+
+/// A statement of an answer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Stated {
+    /// What it says.
+    pub text: String,
+    /// Whether its citations, taken together, support it.
+    pub supported: bool,
+    /// Its citations.
+    pub citations: Vec<Cited>,
+}
+
+/// A citation of a statement.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Cited {
+    /// What is cited.
+    pub id: String,
+    /// Whether it supports the statement.
+    pub supports: bool,
+}
+
+/// An answer and what the judge says of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JudgedAnswer {
+    /// The answer.
+    #[serde(flatten)]
+    pub given: Given,
+    /// The facts that must be in it and are not, by their ids.
+    pub missing: Vec<String>,
+    /// How many facts must be in it.
+    pub wanted: usize,
+    /// The words that must not be in it and are.
+    pub forbidden: Vec<String>,
+    /// What becomes of the question.
+    pub verdict: Verdict,
+}
+
+/// What becomes of a question.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Answered with all that is wanted and nothing that is forbidden, or rightly withheld.
+    Right,
+    /// Answered, and something is missing or forbidden; or answered although there is no answer.
+    Wrong,
+    /// Withheld although there is an answer.
+    Withheld,
+}
+
+/// Asks a question and judges the answer.
+pub(super) fn judged(answers: &dyn Answers, question: &Judged) -> JudgedAnswer {
+    let given = answers.answer(&question.query, &question.lang);
+    let held = in_one_spelling(&given.text);
+    let has = |word: &String| held.contains(&in_one_spelling(word));
+    let Expected { must, must_not, .. } = &question.expected;
+    let missing = must.iter().filter(|fact| !fact.any_of.iter().any(has));
+    let missing: Vec<String> = missing.map(|fact| fact.ids.join(" ")).collect();
+    let forbidden: Vec<String> = must_not.iter().filter(|word| has(word)).cloned().collect();
+    let verdict = match (given.withheld.is_empty(), question.has_no_answer()) {
+        (false, true) => Verdict::Right,
+        (false, false) if question.expected.may_withhold => Verdict::Right,
+        (false, false) => Verdict::Withheld,
+        (true, true) => Verdict::Wrong,
+        (true, false) if missing.is_empty() && forbidden.is_empty() => Verdict::Right,
+        (true, false) => Verdict::Wrong,
+    };
+    JudgedAnswer { given, missing, wanted: must.len(), forbidden, verdict }
+}
+
+/// Spaces matter at the ends of a word such as ` mg `, so they stay.
+fn in_one_spelling(text: &str) -> String {
+    normalize(text).text().to_lowercase()
+}
+
+/// What a set of answers comes to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Tally {
+    /// Questions whose withholding can be judged.
+    pub asked: usize,
+    /// Those of them that have no answer.
+    pub unanswerable: usize,
+    /// Those of them that were withheld.
+    pub withheld: usize,
+    /// Those that have no answer and were withheld.
+    pub rightly_withheld: usize,
+    /// Statements of all answers that were given.
+    pub statements: usize,
+    /// Those that are supported.
+    pub supported: usize,
+    /// Citations of all statements.
+    pub citations: usize,
+    /// Those that support their statement.
+    pub supporting: usize,
+    /// Facts that a judge wants.
+    pub facts: usize,
+    /// Those that are there.
+    pub facts_there: usize,
+}
+
+impl Tally {
+    /// The sum over questions and their answers.
+    pub(super) fn of<'a>(all: impl Iterator<Item = (&'a Judged, &'a JudgedAnswer)>) -> Self {
+        all.fold(Self::default(), |sum, (question, answer)| sum.and(question, answer))
+    }
+
+    fn and(mut self, question: &Judged, answer: &JudgedAnswer) -> Self {
+        let is_withheld = !answer.given.withheld.is_empty();
+        if question.expected.answer.is_some() && !question.expected.may_withhold {
+            self.asked += 1;
+            self.unanswerable += usize::from(question.has_no_answer());
+            self.withheld += usize::from(is_withheld);
+            self.rightly_withheld += usize::from(is_withheld && question.has_no_answer());
+            self.facts += answer.wanted;
+            self.facts_there += answer.wanted - answer.missing.len();
+        }
+        for statement in &answer.given.statements {
+            self.statements += 1;
+            self.supported += usize::from(statement.supported);
+            self.citations += statement.citations.len();
+            self.supporting += statement.citations.iter().filter(|one| one.supports).count();
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sets::parse;
+    use super::*;
+
+    struct Says(Given);
+
+    impl Answers for Says {
+        fn answer(&self, _: &str, _: &str) -> Given {
+            self.0.clone()
+        }
+    }
+
+    fn says(text: &str) -> Says {
+        Says(Given { text: text.to_owned(), confidence: 0.9, ..Given::default() })
+    }
+
+    fn withholds() -> Says {
+        Says(Given { withheld: vec!["conf<τ".to_owned()], ..Given::default() })
+    }
+
+    #[test]
+    fn an_answer_is_judged_by_its_words_and_by_whether_there_is_one() {
+        let wanted = r#"{"question": "ขิง", "withhold": false, "must": [{"ids": ["R11"], "any_of": ["คลื่นไส้", "nausea"]}], "must_not": [" mg "]}"#;
+        let none = r#"{"question": "หุ้น", "withhold": true, "must": [], "must_not": []}"#;
+        let may = r#"{"question": "ขิง", "withhold": false, "may_withhold": true, "must": [{"ids": ["x"], "any_of": ["x"]}], "must_not": []}"#;
+        let cases = [
+            (wanted, says("แก้คลื่นไส้"), Verdict::Right),
+            (wanted, says("Against NAUSEA."), Verdict::Right),
+            (wanted, says("แก้ท้องอืด"), Verdict::Wrong),
+            (wanted, says("nausea: 500 mg a day"), Verdict::Wrong),
+            (wanted, withholds(), Verdict::Withheld),
+            (none, withholds(), Verdict::Right),
+            (none, says("ราคาขึ้น"), Verdict::Wrong),
+            (may, withholds(), Verdict::Right),
+            (may, says("y"), Verdict::Wrong),
+        ];
+        for (line, answers, expected) in cases {
+            let question = parse(line).unwrap().remove(0);
+            let judged = judged(&answers, &question);
+            assert_eq!(judged.verdict, expected, "{line}: {judged:?}");
+        }
+    }
+
+    #[test]
+    fn a_tally_counts_each_thing_where_it_belongs() {
+        let lines = r#"{"id": "1", "question": "a", "withhold": false, "must": [{"ids": ["x"], "any_of": ["x"]}], "must_not": []}
+{"id": "2", "question": "b", "withhold": true, "must": [], "must_not": []}
+{"id": "3", "question": "c", "withhold": false, "may_withhold": true, "must": [{"ids": ["z"], "any_of": ["z"]}], "must_not": []}"#;
+        let questions = parse(lines).unwrap();
+        let mut given = says("x").0;
+        given.statements = vec![
+            Stated {
+                text: "x".to_owned(),
+                supported: true,
+                citations: vec![
+                    Cited { id: "a".to_owned(), supports: true },
+                    Cited { id: "b".to_owned(), supports: false },
+                ],
+            },
+            Stated { text: "y".to_owned(), supported: false, citations: Vec::new() },
+        ];
+        let answers = [
+            judged(&Says(given), &questions[0]),
+            judged(&withholds(), &questions[1]),
+            judged(&withholds(), &questions[2]),
+        ];
+        let tally = Tally::of(questions.iter().zip(&answers));
+        let expected = Tally {
+            asked: 2,
+            unanswerable: 1,
+            withheld: 1,
+            rightly_withheld: 1,
+            statements: 2,
+            supported: 1,
+            citations: 2,
+            supporting: 1,
+            facts: 1,
+            facts_there: 1,
+        };
+        assert_eq!(tally, expected);
+    }
+}

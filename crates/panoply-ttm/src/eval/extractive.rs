@@ -1,0 +1,73 @@
+//! The pack's own answers, as the judge sees them.
+//!
+//! Support is said by the answers' verifier. A citation is good when what it quotes stands word for
+//! word in the document it names, and when the statement needs it: it supports the statement alone,
+//! or the others do not without it (citation precision of Gao et al. 2023, ALCE).
+
+use super::answers::{Answers, Cited, Given, Stated};
+use crate::answer::{Answered, AskedQuestion, Citation, Language, Sentence, answer, supported};
+use crate::knowledge::Knowledge;
+use crate::search::Engine;
+use crate::text::normalize;
+
+/// Answers from the graph and the documents.
+#[derive(Debug)]
+pub struct Extractive<'k> {
+    /// The facts.
+    pub knowledge: &'k Knowledge,
+    /// The documents.
+    pub engine: &'k Engine,
+}
+
+impl Answers for Extractive<'_> {
+    fn answer(&self, query: &str, lang: &str) -> Given {
+        let language = if lang == "th" { Language::Th } else { Language::En };
+        let asked = AskedQuestion { language: Some(language), ..AskedQuestion::new(query) };
+        let answered = answer(self.knowledge, self.engine, &asked);
+        let withheld = answered.withheld.iter().flat_map(|withheld| &withheld.reasons);
+        Given {
+            text: answered.text(&self.knowledge.library),
+            withheld: withheld.map(|reason| reason.code()).collect(),
+            confidence: answered.scores.answer_conf,
+            statements: self.statements(&answered),
+        }
+    }
+}
+
+impl Extractive<'_> {
+    fn statements(&self, answered: &Answered) -> Vec<Stated> {
+        let all = &answered.citations;
+        let stated = |sentence: &Sentence| {
+            let cited = sentence.citations.iter().filter_map(|place| {
+                let citation = all.get(*place)?;
+                let supports = self.stands(citation) && self.needs(sentence, *place, all);
+                Some(Cited { id: citation.id.clone(), supports })
+            });
+            let citations: Vec<Cited> = cited.collect();
+            let supported = !citations.is_empty() && supported(self.engine, sentence, all);
+            Stated { text: sentence.text.clone(), supported, citations }
+        };
+        answered.sentences.iter().map(stated).collect()
+    }
+
+    /// Whether a statement needs the citation at a place.
+    fn needs(&self, sentence: &Sentence, place: usize, all: &[Citation]) -> bool {
+        let with = |citations: Vec<usize>| {
+            supported(self.engine, &Sentence { citations, ..sentence.clone() }, all)
+        };
+        let others: Vec<usize> =
+            sentence.citations.iter().copied().filter(|other| *other != place).collect();
+        with(vec![place]) || (with(sentence.citations.clone()) && !with(others))
+    }
+
+    /// Whether the words that are cited stand in the document that is named.
+    fn stands(&self, citation: &Citation) -> bool {
+        let span = normalize(citation.span.trim());
+        let mut documents = (0..self.engine.len()).filter_map(|place| self.engine.document(place));
+        let document = documents.find(|document| document.id == citation.id);
+        document.is_some_and(|document| {
+            let mut passages = document.passages.iter();
+            passages.any(|passage| normalize(&passage.text).text().contains(span.text()))
+        })
+    }
+}

@@ -1,0 +1,121 @@
+//! Where reports are kept, so that an address still leads to one after a restart.
+
+use std::fmt::Debug;
+use std::sync::{Mutex, PoisonError};
+
+use sha2::{Digest as _, Sha256};
+
+use super::compare::{Change, Summary};
+use super::markdown::markdown;
+use super::run::{Report, hex};
+
+/// The most reports that are kept; the one that was run longest ago goes first.
+pub const MOST_REPORTS: usize = 200;
+
+/// A report as it is kept.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kept {
+    /// Named after what is in it: the same set, seed and data have the same id.
+    pub id: String,
+    /// The set's name.
+    pub set: String,
+    /// The report as JSON.
+    pub json: String,
+    /// The report as Markdown.
+    pub markdown: String,
+    /// What a later run compares itself with.
+    pub summary: Summary,
+    /// What changed since the run before.
+    pub change: Option<Change>,
+}
+
+/// A shelf could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("the kept reports: {0}")]
+pub struct ShelfFailed(#[source] pub Box<dyn std::error::Error + Send + Sync>);
+
+/// Keeps reports.
+pub trait ReportShelf: Debug + Send + Sync + 'static {
+    /// The report of this id.
+    fn report(&self, id: &str) -> Result<Option<Kept>, ShelfFailed>;
+
+    /// Keeps the report of `id`, unless one of that id is kept: then that one stays, as the latest
+    /// of its set. `make` gets the latest report of the set, and is called at most once. What is
+    /// kept comes back.
+    fn keep(
+        &self,
+        id: &str,
+        set: &str,
+        make: &dyn Fn(Option<&Kept>) -> Result<Kept, ShelfFailed>,
+    ) -> Result<Kept, ShelfFailed>;
+}
+
+/// The address of a report.
+pub fn address(id: &str) -> String {
+    format!("{ADDRESS}{id}")
+}
+
+/// How the addresses of reports begin.
+pub const ADDRESS: &str = "ttm://eval/";
+
+/// Keeps a report, and compares it with the latest other one of its set.
+pub fn keep(shelf: &dyn ReportShelf, report: &Report) -> Result<Kept, ShelfFailed> {
+    let failed = |error: serde_json::Error| ShelfFailed(Box::new(error));
+    let content = serde_json::to_vec(report).map_err(failed)?;
+    let id: String = hex(&Sha256::digest(content)).chars().take(ID_LETTERS).collect();
+    let summary = Summary::of(report);
+    shelf.keep(&id, &report.set, &|earlier| {
+        let change = earlier.map(|one| summary.change(&one.summary, &address(&one.id)));
+        let document = Document { id: &id, report, change: change.as_ref() };
+        Ok(Kept {
+            id: id.clone(),
+            set: report.set.clone(),
+            json: serde_json::to_string_pretty(&document).map_err(failed)? + "\n",
+            markdown: markdown(report, change.as_ref()),
+            summary: summary.clone(),
+            change,
+        })
+    })
+}
+
+/// Enough of a SHA-256 that no two reports meet.
+const ID_LETTERS: usize = 32;
+
+/// A report with its id, and what changed since the one before.
+#[derive(serde::Serialize)]
+struct Document<'r> {
+    id: &'r str,
+    #[serde(flatten)]
+    report: &'r Report,
+    change: Option<&'r Change>,
+}
+
+/// Keeps reports as long as the program runs.
+#[derive(Debug, Default)]
+pub struct MemoryReports(Mutex<Vec<Kept>>);
+
+impl ReportShelf for MemoryReports {
+    fn report(&self, id: &str) -> Result<Option<Kept>, ShelfFailed> {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(kept.iter().find(|one| one.id == id).cloned())
+    }
+
+    fn keep(
+        &self,
+        id: &str,
+        set: &str,
+        make: &dyn Fn(Option<&Kept>) -> Result<Kept, ShelfFailed>,
+    ) -> Result<Kept, ShelfFailed> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.iter().position(|one| one.id == id).map(|place| all.remove(place));
+        let kept = match known {
+            Some(kept) => kept,
+            None => make(all.iter().rev().find(|one| one.set == set))?,
+        };
+        all.push(kept.clone());
+        if all.len() > MOST_REPORTS {
+            all.remove(0);
+        }
+        Ok(kept)
+    }
+}

@@ -1,0 +1,77 @@
+//! Reports of evaluations as documents: `ttm://eval/{id}` in Markdown, `ttm://eval/{id}.json` as
+//! JSON.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use panoply_contract::context::CallContext;
+use panoply_contract::error::ToolError;
+use panoply_contract::resource::{ResourceContent, ResourceProvider, ResourceTemplate};
+
+use super::answer::READ;
+use super::resources::content;
+use crate::eval::{ADDRESS, ReportShelf};
+
+/// Serves the reports that are kept.
+pub(crate) struct Reports {
+    pub(crate) reports: Arc<dyn ReportShelf>,
+}
+
+impl ResourceProvider for Reports {
+    fn permissions(&self) -> &'static [&'static str] {
+        READ
+    }
+
+    fn templates(&self) -> Vec<ResourceTemplate> {
+        let template = |end: &str, name: &str, mime_type: &str, of: &str| ResourceTemplate {
+            uri_template: format!("{ADDRESS}{{id}}{end}"),
+            name: name.to_owned(),
+            title: format!("A report of eval_run{of}"),
+            description: format!(
+                "What eval_run measured{of}: every question, what was found and what was missed, by the id in report_uri."
+            ),
+            mime_type: mime_type.to_owned(),
+        };
+        vec![
+            template("", "ttm-eval", "text/markdown", ""),
+            template(".json", "ttm-eval-json", "application/json", " as JSON"),
+        ]
+    }
+
+    fn recorded_as(&self, uri: &str) -> Option<&'static str> {
+        uri.starts_with(ADDRESS).then_some("resource.eval.report")
+    }
+
+    fn read<'a>(
+        &'a self,
+        uri: &'a str,
+        _: &'a CallContext,
+    ) -> BoxFuture<'a, Option<Result<ResourceContent, ToolError>>> {
+        Box::pin(async move {
+            let asked = uri.strip_prefix(ADDRESS)?;
+            let (id, as_json) = match asked.strip_suffix(".json") {
+                Some(id) => (id, true),
+                None => (asked, false),
+            };
+            Some(self.report(uri, id, as_json))
+        })
+    }
+}
+
+impl Reports {
+    fn report(&self, uri: &str, id: &str, as_json: bool) -> Result<ResourceContent, ToolError> {
+        let kept = self
+            .reports
+            .report(id)
+            .map_err(|error| ToolError::system("the kept reports").cause(error))?;
+        let Some(kept) = kept else {
+            let shown: String = id.chars().take(60).collect();
+            return Err(ToolError::not_found("NOT_FOUND", format!("no report `{shown}` is kept"))
+                .hint("run `eval_run` again: the same set, seed and data give the same report"));
+        };
+        Ok(match as_json {
+            true => content(uri, "application/json", kept.json),
+            false => content(uri, "text/markdown", kept.markdown),
+        })
+    }
+}
