@@ -10,7 +10,7 @@ use panoply_contract::dialect::Envelope;
 use panoply_contract::ids::TraceId;
 use panoply_contract::kernel::{Kernel, Scope};
 use panoply_contract::pipeline::{self, Request};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
 use crate::http_client::HttpClient;
@@ -154,12 +154,35 @@ pub(crate) async fn data(kernel: &Arc<Kernel>, tool: &str, input: &Value) -> Out
     reply.get("data").cloned().ok_or_else(|| "a reply without data".into())
 }
 
+/// The bytes of a whole reply as a client gets it, hints and audit included.
+pub(crate) async fn reply_bytes(kernel: &Arc<Kernel>, tool: &str, input: &Value) -> Outcome<usize> {
+    let (text, structured, meta) = succeeded(envelope(kernel, tool, input).await)?;
+    let reply = json!({
+        "content": [{"type": "text", "text": text}],
+        "structuredContent": structured,
+        "isError": false,
+        "_meta": meta,
+    });
+    Ok(reply.to_string().len())
+}
+
 async fn answer(kernel: &Arc<Kernel>, tool: &str, input: &Value) -> Outcome<Value> {
+    Ok(succeeded(envelope(kernel, tool, input).await)?.1)
+}
+
+async fn envelope(kernel: &Arc<Kernel>, tool: &str, input: &Value) -> Envelope {
     let trace = TraceId::new(uuid::Uuid::new_v4());
     let cx = CallContext::local(Arc::clone(kernel.clock()), trace);
     let request = Request { tool, input: input.clone(), scope: &Scope::All };
-    match pipeline::call(kernel, request, cx).await {
-        Envelope::Result { is_error: false, structured, .. } => Ok(structured.unwrap_or_default()),
+    pipeline::call(kernel, request, cx).await
+}
+
+/// Text, structured content and `_meta` of a reply that is no error.
+fn succeeded(envelope: Envelope) -> Outcome<(String, Value, Map<String, Value>)> {
+    match envelope {
+        Envelope::Result { is_error: false, text, structured, meta, .. } => {
+            Ok((text, structured.unwrap_or_default(), meta))
+        }
         Envelope::Result { text, .. } => Err(text.into()),
         Envelope::Refusal { message, .. } => Err(message.into()),
     }

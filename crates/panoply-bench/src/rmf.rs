@@ -16,6 +16,7 @@ use crate::{Outcome, child, report, startup};
 const RUNS: usize = 40;
 const GOAL_CALL_MILLIS: f64 = 1.0;
 const GOAL_LOAD_MILLIS: f64 = 30.0;
+const GOAL_LIST_KILOBYTES: f64 = 8.0;
 
 pub(crate) fn run() -> Outcome {
     report::heading(
@@ -44,6 +45,10 @@ pub(crate) fn run() -> Outcome {
         }
         report::figure(tool, report::median(times), "ms", Some(GOAL_CALL_MILLIS));
     }
+    let (kernel, first_page) = (kernel(&shelf)?, json!({}));
+    let list = child::reply_bytes(&kernel, "get_rmf_funds", &first_page);
+    let kilobytes = child::on_one_thread(list)?? as f64 / 1024.0;
+    report::figure("a list of 20 funds, whole", kilobytes, "KB", Some(GOAL_LIST_KILOBYTES));
     startup::memory_of(&["rmf"])
 }
 
