@@ -4,6 +4,8 @@
 //! The modules here are the domain: values in, values out, no clock, no network, no contract.
 //! What agents can call is in `tools/`, behind the feature of that name.
 
+#[cfg(feature = "tools")]
+mod address;
 pub mod answer;
 pub mod eval;
 pub mod graph;
@@ -13,6 +15,8 @@ pub mod library;
 pub mod model;
 pub mod names;
 pub mod papers;
+#[cfg(feature = "tools")]
+pub mod roots;
 pub mod safety;
 pub mod search;
 #[cfg(feature = "tools")]

@@ -18,6 +18,7 @@ use serde_json::Map;
 use super::answer::{READ, candidates, what_is_wrong};
 use super::brought;
 use super::documents::{FormulationDocument, HerbDocument, PaperDocument};
+use crate::address::percent_decoded;
 use crate::graph::NodeType;
 use crate::ingest::{DOCUMENT_URI, Shelf};
 use crate::knowledge::{Knowledge, KnowledgeDesk};
@@ -221,36 +222,5 @@ impl Completer for Ids {
         let found = knowledge.names.complete(&knowledge.graph, typed, node_type);
         let ids = found.into_iter().filter_map(|at| knowledge.graph.node(at));
         Some(ids.take(MOST_SUGGESTIONS).map(|node| node.id.clone()).collect())
-    }
-}
-
-/// The text of a percent-encoded part; what is not encoded properly stays as it is.
-fn percent_decoded(part: &str) -> String {
-    let mut bytes = Vec::with_capacity(part.len());
-    let mut rest = part.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let encoded = match (first, tail) {
-            (b'%', [high, low, ..]) => hex(*high).zip(hex(*low)).map(|(high, low)| high * 16 + low),
-            _ => None,
-        };
-        bytes.push(encoded.unwrap_or(*first));
-        rest = if encoded.is_some() { tail.get(2..).unwrap_or_default() } else { tail };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_thai_name_survives_the_way_through_an_address() {
-        assert_eq!(percent_decoded("H%3Aturmeric"), "H:turmeric");
-        assert_eq!(percent_decoded("%E0%B8%82%E0%B8%B4%E0%B8%87"), "ขิง");
-        assert_eq!(percent_decoded("50%"), "50%");
     }
 }
