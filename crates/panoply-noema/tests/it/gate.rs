@@ -8,7 +8,7 @@ use panoply_contract::testing::{FixedClock, call_as_owner, kernel_in_memory, noo
 use panoply_noema::tools::{pack, sample};
 use serde_json::{Value, json};
 
-fn kernel() -> Arc<Kernel> {
+pub(crate) fn kernel() -> Arc<Kernel> {
     let pack = pack(Arc::new(sample::store().unwrap()));
     kernel_in_memory(vec![pack], FixedClock::at(noon()), Settings::default()).unwrap()
 }

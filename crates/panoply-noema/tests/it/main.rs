@@ -14,5 +14,7 @@ mod gate;
 #[cfg(feature = "tools")]
 mod keeping;
 #[cfg(feature = "tools")]
+mod lessons;
+#[cfg(feature = "tools")]
 mod queue;
 mod study;
