@@ -1,11 +1,11 @@
 //! `approve-drafts`: lets up to 500 drafts into study after a person has looked at them.
 
-use super::batch::{Cards, Doing, Output, change_each};
+use super::batch::{Cards, Doing, Output, Own, batch_spec, change_each};
 use super::desk::Desk;
 use crate::library;
 use panoply_contract::prelude::*;
 
-const SPEC: ToolSpec = ToolSpec {
+const SPEC: ToolSpec = batch_spec(Own {
     name: "approve-drafts",
     title: "Approve drafts",
     description: Description {
@@ -14,25 +14,13 @@ const SPEC: ToolSpec = ToolSpec {
         returns: "Returns for each card what happened to it, in order, and one action id that takes all of it back.",
         asks: &["Yes, those cards are good"],
     },
-    version: "1.0.0",
-    aliases: &[],
     permissions: &["cards:review"],
-    category: Category::Mutation,
-    response_time: ResponseTime::Medium,
-    cache: CachePolicy::Never,
-    idempotent: false,
-    data: &["cards", "decks", "schedule"],
     examples: &[
         Example { shows: "a draft", params: r##"{"cardIds": ["card_127"]}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_127", "outcome": "done"}]}"##) },
         Example { shows: "a card that is no draft", params: r##"{"cardIds": ["card_123"]}"##, expect: Expect::Data(r##"{"items": [{"outcome": "unchanged"}]}"##) },
     ],
     tags: &["cards", "content"],
-    rate_limit: Some(RateLimit { max_calls: 300, window: Duration::from_secs(60) }),
-    deprecated: None,
-    annotations: Annotations::CLOSED,
-    listing: Listing::Extra,
-    widget: None,
-}
+})
 .checked();
 
 /// See the module.

@@ -70,6 +70,40 @@ pub(crate) struct Output {
     change: Change,
 }
 
+/// What the spec of such a tool says for itself.
+pub(super) struct Own {
+    pub(super) name: &'static str,
+    pub(super) title: &'static str,
+    pub(super) description: Description,
+    pub(super) permissions: &'static [&'static str],
+    pub(super) examples: &'static [Example],
+    pub(super) tags: &'static [&'static str],
+}
+
+/// The spec of such a tool: what is the same for all of them stands here.
+pub(super) const fn batch_spec(own: Own) -> ToolSpec {
+    ToolSpec {
+        name: own.name,
+        title: own.title,
+        description: own.description,
+        version: "1.0.0",
+        aliases: &[],
+        permissions: own.permissions,
+        category: Category::Mutation,
+        response_time: ResponseTime::Medium,
+        cache: CachePolicy::Never,
+        idempotent: false,
+        data: &["cards", "decks", "schedule"],
+        examples: own.examples,
+        tags: own.tags,
+        rate_limit: Some(RateLimit { max_calls: 300, window: Duration::from_secs(60) }),
+        deprecated: None,
+        annotations: Annotations::CLOSED,
+        listing: Listing::Extra,
+        widget: None,
+    }
+}
+
 /// What a tool does, as in "suspended 3 cards".
 pub(crate) struct Doing {
     pub(crate) tool: &'static str,

@@ -1,11 +1,11 @@
 //! `bury-cards`: keeps up to 500 cards back until tomorrow.
 
-use super::batch::{Cards, Doing, Output, change_each};
+use super::batch::{Cards, Doing, Output, Own, batch_spec, change_each};
 use super::desk::Desk;
 use crate::library;
 use panoply_contract::prelude::*;
 
-const SPEC: ToolSpec = ToolSpec {
+const SPEC: ToolSpec = batch_spec(Own {
     name: "bury-cards",
     title: "Bury cards",
     description: Description {
@@ -14,26 +14,14 @@ const SPEC: ToolSpec = ToolSpec {
         returns: "Returns for each card what happened to it, in order, and one action id that takes all of it back.",
         asks: &["Not this card today", "Leave these for tomorrow"],
     },
-    version: "1.0.0",
-    aliases: &[],
     permissions: &["cards:update"],
-    category: Category::Mutation,
-    response_time: ResponseTime::Medium,
-    cache: CachePolicy::Never,
-    idempotent: false,
-    data: &["cards", "decks", "schedule"],
     examples: &[
         Example { shows: "one card", params: r##"{"cardIds": ["card_123"]}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_123", "outcome": "done"}], "dryRun": true}"##) },
         Example { shows: "a card that is suspended", params: r##"{"cardIds": ["card_126"]}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_126", "outcome": "failed"}]}"##) },
         Example { shows: "a card that is not there", params: r##"{"cardIds": ["card_999"]}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_999", "outcome": "failed"}], "changed": 0}"##) },
     ],
     tags: &["cards", "scheduling"],
-    rate_limit: Some(RateLimit { max_calls: 300, window: Duration::from_secs(60) }),
-    deprecated: None,
-    annotations: Annotations::CLOSED,
-    listing: Listing::Extra,
-    widget: None,
-}
+})
 .checked();
 
 /// See the module.

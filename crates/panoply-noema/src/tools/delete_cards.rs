@@ -1,37 +1,28 @@
 //! `delete-cards`: deletes up to 500 cards; a note goes with the last of its cards. They can be restored for 30 days.
 
-use super::batch::{Cards, Doing, Output, change_each};
+use super::batch::{Cards, Doing, Output, Own, batch_spec, change_each};
 use super::desk::Desk;
 use crate::library;
 use panoply_contract::prelude::*;
 
 const SPEC: ToolSpec = ToolSpec {
-    name: "delete-cards",
-    title: "Delete cards",
-    description: Description {
-        does: "Deletes up to 500 cards; a note goes with the last of its cards. They can be restored for 30 days.",
-        when: "Use this only when the learner asks for it. To stop studying cards use `suspend-cards`.",
-        returns: "Returns for each card what happened to it, in order, and one action id that takes all of it back.",
-        asks: &["Delete these three cards"],
-    },
-    version: "1.0.0",
-    aliases: &[],
-    permissions: &["cards:delete"],
-    category: Category::Mutation,
-    response_time: ResponseTime::Medium,
-    cache: CachePolicy::Never,
-    idempotent: false,
-    data: &["cards", "decks", "schedule"],
-    examples: &[
-        Example { shows: "one card", params: r##"{"cardIds": ["card_123"]}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_123", "outcome": "done"}], "dryRun": true}"##) },
-        Example { shows: "a card that is not there", params: r##"{"cardIds": ["card_999"]}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_999", "outcome": "failed"}], "changed": 0}"##) },
-    ],
-    tags: &["cards", "content"],
-    rate_limit: Some(RateLimit { max_calls: 300, window: Duration::from_secs(60) }),
-    deprecated: None,
     annotations: Annotations { destructive: true, open_world: false },
-    listing: Listing::Extra,
-    widget: None,
+    ..batch_spec(Own {
+        name: "delete-cards",
+        title: "Delete cards",
+        description: Description {
+            does: "Deletes up to 500 cards; a note goes with the last of its cards. They can be restored for 30 days.",
+            when: "Use this only when the learner asks for it. To stop studying cards use `suspend-cards`.",
+            returns: "Returns for each card what happened to it, in order, and one action id that takes all of it back.",
+            asks: &["Delete these three cards"],
+        },
+        permissions: &["cards:delete"],
+        examples: &[
+            Example { shows: "one card", params: r##"{"cardIds": ["card_123"]}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_123", "outcome": "done"}], "dryRun": true}"##) },
+            Example { shows: "a card that is not there", params: r##"{"cardIds": ["card_999"]}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_999", "outcome": "failed"}], "changed": 0}"##) },
+        ],
+        tags: &["cards", "content"],
+    })
 }
 .checked();
 

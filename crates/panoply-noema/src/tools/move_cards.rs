@@ -1,12 +1,12 @@
 //! `move-cards`: moves up to 500 cards into another deck.
 
-use super::batch::{CardIds, Doing, Output, change_each};
+use super::batch::{CardIds, Doing, Output, Own, batch_spec, change_each};
 use super::desk::Desk;
 use super::wire::DeckId;
 use crate::library;
 use panoply_contract::prelude::*;
 
-const SPEC: ToolSpec = ToolSpec {
+const SPEC: ToolSpec = batch_spec(Own {
     name: "move-cards",
     title: "Move cards",
     description: Description {
@@ -15,26 +15,14 @@ const SPEC: ToolSpec = ToolSpec {
         returns: "Returns for each card what happened to it, in order, and one action id that takes all of it back.",
         asks: &["Move all my capitals into the geography deck"],
     },
-    version: "1.0.0",
-    aliases: &[],
     permissions: &["cards:update"],
-    category: Category::Mutation,
-    response_time: ResponseTime::Medium,
-    cache: CachePolicy::Never,
-    idempotent: false,
-    data: &["cards", "decks", "schedule"],
     examples: &[
         Example { shows: "into another deck", params: r##"{"cardIds": ["card_123"], "deckId": "deck_457"}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_123", "outcome": "done"}], "dryRun": true}"##) },
         Example { shows: "to where it is", params: r##"{"cardIds": ["card_123"], "deckId": "deck_456"}"##, expect: Expect::Data(r##"{"items": [{"outcome": "unchanged"}]}"##) },
         Example { shows: "to a deck that is not there", params: r##"{"cardIds": ["card_123"], "deckId": "deck_1"}"##, expect: Expect::Error("DECK_NOT_FOUND") },
     ],
     tags: &["cards", "content"],
-    rate_limit: Some(RateLimit { max_calls: 300, window: Duration::from_secs(60) }),
-    deprecated: None,
-    annotations: Annotations::CLOSED,
-    listing: Listing::Extra,
-    widget: None,
-}
+})
 .checked();
 
 /// Which cards.

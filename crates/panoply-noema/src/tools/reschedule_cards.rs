@@ -1,11 +1,11 @@
 //! `reschedule-cards`: changes when up to 500 cards come back: in so many days, by their memory for the retention wanted now, or as if never answered.
 
-use super::batch::{CardIds, Doing, Output, change_each};
+use super::batch::{CardIds, Doing, Output, Own, batch_spec, change_each};
 use super::desk::Desk;
 use crate::library::{self, Reschedule};
 use panoply_contract::prelude::*;
 
-const SPEC: ToolSpec = ToolSpec {
+const SPEC: ToolSpec = batch_spec(Own {
     name: "reschedule-cards",
     title: "Reschedule cards",
     description: Description {
@@ -14,26 +14,14 @@ const SPEC: ToolSpec = ToolSpec {
         returns: "Returns for each card what happened to it, in order, and one action id that takes all of it back.",
         asks: &["Show me these again tomorrow", "Reset this card"],
     },
-    version: "1.0.0",
-    aliases: &[],
     permissions: &["schedule:update"],
-    category: Category::Mutation,
-    response_time: ResponseTime::Medium,
-    cache: CachePolicy::Never,
-    idempotent: false,
-    data: &["cards", "decks", "schedule"],
     examples: &[
         Example { shows: "in three days", params: r##"{"cardIds": ["card_123"], "how": "in-days", "days": 3}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_123", "outcome": "done"}], "dryRun": true}"##) },
         Example { shows: "from the beginning", params: r##"{"cardIds": ["card_125"], "how": "forget"}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_125", "outcome": "done"}]}"##) },
         Example { shows: "days are missing", params: r##"{"cardIds": ["card_123"], "how": "in-days"}"##, expect: Expect::Error("DAYS_MISSING") },
     ],
     tags: &["scheduling", "cards"],
-    rate_limit: Some(RateLimit { max_calls: 300, window: Duration::from_secs(60) }),
-    deprecated: None,
-    annotations: Annotations::CLOSED,
-    listing: Listing::Extra,
-    widget: None,
-}
+})
 .checked();
 
 /// Which cards.

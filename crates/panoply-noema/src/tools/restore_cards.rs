@@ -1,11 +1,11 @@
 //! `restore-cards`: brings back up to 500 cards that were deleted in the last 30 days, with their notes and decks.
 
-use super::batch::{Cards, Doing, Output, change_each};
+use super::batch::{Cards, Doing, Output, Own, batch_spec, change_each};
 use super::desk::Desk;
 use crate::library;
 use panoply_contract::prelude::*;
 
-const SPEC: ToolSpec = ToolSpec {
+const SPEC: ToolSpec = batch_spec(Own {
     name: "restore-cards",
     title: "Restore cards",
     description: Description {
@@ -14,25 +14,13 @@ const SPEC: ToolSpec = ToolSpec {
         returns: "Returns for each card what happened to it, in order, and one action id that takes all of it back.",
         asks: &["Bring back the card I deleted yesterday"],
     },
-    version: "1.0.0",
-    aliases: &[],
     permissions: &["cards:update"],
-    category: Category::Mutation,
-    response_time: ResponseTime::Medium,
-    cache: CachePolicy::Never,
-    idempotent: false,
-    data: &["cards", "decks", "schedule"],
     examples: &[
         Example { shows: "a card that is not deleted", params: r##"{"cardIds": ["card_123"]}"##, expect: Expect::Data(r##"{"items": [{"outcome": "unchanged"}], "changed": 0}"##) },
         Example { shows: "a card that is not there", params: r##"{"cardIds": ["card_999"]}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_999", "outcome": "failed"}], "changed": 0}"##) },
     ],
     tags: &["cards", "content"],
-    rate_limit: Some(RateLimit { max_calls: 300, window: Duration::from_secs(60) }),
-    deprecated: None,
-    annotations: Annotations::CLOSED,
-    listing: Listing::Extra,
-    widget: None,
-}
+})
 .checked();
 
 /// See the module.

@@ -1,11 +1,11 @@
 //! `tag-cards`: adds tags to the notes of up to 500 cards; a tag may have parents, such as `geo::capital`.
 
-use super::batch::{Doing, Output, TaggedCards, change_each};
+use super::batch::{Doing, Output, Own, TaggedCards, batch_spec, change_each};
 use super::desk::Desk;
 use crate::library;
 use panoply_contract::prelude::*;
 
-const SPEC: ToolSpec = ToolSpec {
+const SPEC: ToolSpec = batch_spec(Own {
     name: "tag-cards",
     title: "Tag cards",
     description: Description {
@@ -14,25 +14,13 @@ const SPEC: ToolSpec = ToolSpec {
         returns: "Returns for each card what happened to it, in order, and one action id that takes all of it back.",
         asks: &["Tag these as exam material"],
     },
-    version: "1.0.0",
-    aliases: &[],
     permissions: &["cards:update"],
-    category: Category::Mutation,
-    response_time: ResponseTime::Medium,
-    cache: CachePolicy::Never,
-    idempotent: false,
-    data: &["cards", "decks", "schedule"],
     examples: &[
         Example { shows: "a new tag", params: r##"{"cardIds": ["card_123"], "tags": ["exam::june"]}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_123", "outcome": "done"}], "dryRun": true}"##) },
         Example { shows: "a tag it has", params: r##"{"cardIds": ["card_123"], "tags": ["arithmetic"]}"##, expect: Expect::Data(r##"{"items": [{"outcome": "unchanged"}]}"##) },
     ],
     tags: &["cards", "content"],
-    rate_limit: Some(RateLimit { max_calls: 300, window: Duration::from_secs(60) }),
-    deprecated: None,
-    annotations: Annotations::CLOSED,
-    listing: Listing::Extra,
-    widget: None,
-}
+})
 .checked();
 
 /// See the module.

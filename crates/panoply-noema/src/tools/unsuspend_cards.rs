@@ -1,12 +1,12 @@
 //! `unsuspend-cards`: puts up to 500 cards that were suspended or buried back into study.
 
-use super::batch::{Cards, Doing, Output, change_each};
+use super::batch::{Cards, Doing, Output, Own, batch_spec, change_each};
 use super::desk::Desk;
 use crate::card::Hold;
 use crate::library;
 use panoply_contract::prelude::*;
 
-const SPEC: ToolSpec = ToolSpec {
+const SPEC: ToolSpec = batch_spec(Own {
     name: "unsuspend-cards",
     title: "Unsuspend cards",
     description: Description {
@@ -15,25 +15,13 @@ const SPEC: ToolSpec = ToolSpec {
         returns: "Returns for each card what happened to it, in order, and one action id that takes all of it back.",
         asks: &["Show me that card again"],
     },
-    version: "1.0.0",
-    aliases: &[],
     permissions: &["cards:update"],
-    category: Category::Mutation,
-    response_time: ResponseTime::Medium,
-    cache: CachePolicy::Never,
-    idempotent: false,
-    data: &["cards", "decks", "schedule"],
     examples: &[
         Example { shows: "a card that is suspended", params: r##"{"cardIds": ["card_126"]}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_126", "outcome": "done"}]}"##) },
         Example { shows: "a card that is not", params: r##"{"cardIds": ["card_123"]}"##, expect: Expect::Data(r##"{"items": [{"outcome": "unchanged"}]}"##) },
     ],
     tags: &["cards", "scheduling"],
-    rate_limit: Some(RateLimit { max_calls: 300, window: Duration::from_secs(60) }),
-    deprecated: None,
-    annotations: Annotations::CLOSED,
-    listing: Listing::Extra,
-    widget: None,
-}
+})
 .checked();
 
 /// See the module.

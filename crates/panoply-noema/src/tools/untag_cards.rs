@@ -1,11 +1,11 @@
 //! `untag-cards`: takes tags, and all tags under them, off the notes of up to 500 cards.
 
-use super::batch::{Doing, Output, TaggedCards, change_each};
+use super::batch::{Doing, Output, Own, TaggedCards, batch_spec, change_each};
 use super::desk::Desk;
 use crate::library;
 use panoply_contract::prelude::*;
 
-const SPEC: ToolSpec = ToolSpec {
+const SPEC: ToolSpec = batch_spec(Own {
     name: "untag-cards",
     title: "Untag cards",
     description: Description {
@@ -14,25 +14,13 @@ const SPEC: ToolSpec = ToolSpec {
         returns: "Returns for each card what happened to it, in order, and one action id that takes all of it back.",
         asks: &["Take the leech tag off this card"],
     },
-    version: "1.0.0",
-    aliases: &[],
     permissions: &["cards:update"],
-    category: Category::Mutation,
-    response_time: ResponseTime::Medium,
-    cache: CachePolicy::Never,
-    idempotent: false,
-    data: &["cards", "decks", "schedule"],
     examples: &[
         Example { shows: "a tag it has", params: r##"{"cardIds": ["card_123"], "tags": ["arithmetic"]}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_123", "outcome": "done"}], "dryRun": true}"##) },
         Example { shows: "a tag it has not", params: r##"{"cardIds": ["card_123"], "tags": ["nothing"]}"##, expect: Expect::Data(r##"{"items": [{"outcome": "unchanged"}]}"##) },
     ],
     tags: &["cards", "content"],
-    rate_limit: Some(RateLimit { max_calls: 300, window: Duration::from_secs(60) }),
-    deprecated: None,
-    annotations: Annotations::CLOSED,
-    listing: Listing::Extra,
-    widget: None,
-}
+})
 .checked();
 
 /// See the module.

@@ -1,5 +1,7 @@
 //! Sittings, filtered decks, typed answers, batches and warnings, through the tools.
 
+#![expect(clippy::panic, clippy::indexing_slicing, reason = "helpers of tests fail tests")]
+
 use std::sync::Arc;
 
 use panoply_contract::dialect::Envelope;
