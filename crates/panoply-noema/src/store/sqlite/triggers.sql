@@ -14,9 +14,18 @@ CREATE TRIGGER card_removed AFTER DELETE ON card WHEN OLD.deleted IS NULL BEGIN
         WHERE deck = OLD.deck AND hold = OLD.hold AND phase = OLD.phase
           AND bucket = iif(OLD.phase = 0, 0, OLD.due / 900000000) AND cards <= 0;
 END;
-CREATE TRIGGER card_left AFTER UPDATE OF deck, hold, phase, due, deleted ON card WHEN OLD.deleted IS NULL BEGIN
+-- Most answers leave a card in its lane, and then its count is not written.
+CREATE TRIGGER card_left_lane AFTER UPDATE OF deck, hold, phase, deleted ON card WHEN OLD.deleted IS NULL
+    AND (NEW.deleted IS NOT NULL OR (OLD.deck, OLD.hold, OLD.phase) <> (NEW.deck, NEW.hold, NEW.phase)) BEGIN
     UPDATE lane_count SET cards = cards - 1
         WHERE deck = OLD.deck AND hold = OLD.hold AND phase = OLD.phase;
+END;
+CREATE TRIGGER card_came_to_lane AFTER UPDATE OF deck, hold, phase, deleted ON card WHEN NEW.deleted IS NULL
+    AND (OLD.deleted IS NOT NULL OR (OLD.deck, OLD.hold, OLD.phase) <> (NEW.deck, NEW.hold, NEW.phase)) BEGIN
+    INSERT INTO lane_count VALUES (NEW.deck, NEW.hold, NEW.phase, 1)
+        ON CONFLICT DO UPDATE SET cards = cards + 1;
+END;
+CREATE TRIGGER card_left AFTER UPDATE OF deck, hold, phase, due, deleted ON card WHEN OLD.deleted IS NULL BEGIN
     UPDATE due_count SET cards = cards - 1
         WHERE deck = OLD.deck AND hold = OLD.hold AND phase = OLD.phase
           AND bucket = iif(OLD.phase = 0, 0, OLD.due / 900000000);
@@ -25,8 +34,6 @@ CREATE TRIGGER card_left AFTER UPDATE OF deck, hold, phase, due, deleted ON card
           AND bucket = iif(OLD.phase = 0, 0, OLD.due / 900000000) AND cards <= 0;
 END;
 CREATE TRIGGER card_came AFTER UPDATE OF deck, hold, phase, due, deleted ON card WHEN NEW.deleted IS NULL BEGIN
-    INSERT INTO lane_count VALUES (NEW.deck, NEW.hold, NEW.phase, 1)
-        ON CONFLICT DO UPDATE SET cards = cards + 1;
     INSERT INTO due_count VALUES (NEW.deck, NEW.hold, NEW.phase, iif(NEW.phase = 0, 0, NEW.due / 900000000), 1)
         ON CONFLICT DO UPDATE SET cards = cards + 1;
 END;

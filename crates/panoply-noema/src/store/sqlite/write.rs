@@ -83,10 +83,10 @@ impl Transaction<'_> {
     }
 
     pub(super) fn drop_triggers(&self) -> Result<(), Problem> {
-        Ok(self.connection.execute_batch(
-            "DROP TRIGGER card_added; DROP TRIGGER card_removed; DROP TRIGGER card_left; DROP TRIGGER card_came;
-             DROP TRIGGER review_added; DROP TRIGGER review_removed;",
-        )?)
+        for (name, _) in made_by("CREATE TRIGGER", TRIGGERS) {
+            self.connection.execute_batch(&format!("DROP TRIGGER IF EXISTS {name}"))?;
+        }
+        Ok(())
     }
 
     pub(super) fn end_bulk(&self) -> Result<(), Problem> {
@@ -114,7 +114,15 @@ const LARGE: usize = 20_000;
 
 /// Indexes that only make searches fast, with the statements that make them.
 fn indexes() -> impl Iterator<Item = (&'static str, &'static str)> {
-    SCHEMA.lines().filter(|line| line.starts_with("CREATE INDEX")).filter_map(|line| {
+    made_by("CREATE INDEX", SCHEMA)
+}
+
+/// What lines make that begin like this, with the lines.
+fn made_by(
+    what: &'static str,
+    sql: &'static str,
+) -> impl Iterator<Item = (&'static str, &'static str)> {
+    sql.lines().filter(move |line| line.starts_with(what)).filter_map(|line| {
         let name = line.split(' ').nth(2)?;
         Some((name, line))
     })
