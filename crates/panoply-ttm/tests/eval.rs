@@ -191,3 +191,27 @@ async fn bad_input_is_told_with_what_to_do() {
     let exact = refused(&kernel, json!({"set": "smoke", "params": {"k": 0}})).await;
     assert_eq!(exact["message"], "k must be >0");
 }
+
+/// Issue 8: citation precision ≥ 0.95. The origin's own target: strict factuality ≥ 0.9.
+#[tokio::test]
+async fn answers_say_what_they_cite() {
+    let kernel = kernel();
+    let metrics = ["factuality", "citation_precision", "fact_recall", "withholding_recall"];
+    let data = measured(&kernel, json!({"set": "curated", "metrics": metrics})).await;
+    let (fact, cited) =
+        (value(&data["metrics"], "factuality"), value(&data["metrics"], "citation_precision"));
+    assert!(fact >= 0.9, "factuality is {fact}");
+    assert!(cited >= 0.95, "citation precision is {cited}");
+    let report = document(&kernel, data["report_json_uri"].as_str().unwrap()).await.unwrap();
+    let report: Value = serde_json::from_str(&report).unwrap();
+    let asked = report["asked"].as_array().unwrap();
+    let answers = asked.iter().filter(|row| !row["answer"].is_null());
+    assert!(answers.clone().count() > 150, "the questions that judge answers were asked");
+    for row in answers {
+        let forbidden = &row["answer"]["forbidden"];
+        assert_eq!(forbidden, &json!([]), "{}: words that no answer may hold", row["query"]);
+    }
+    let buckets = report["reliability"].as_array().unwrap();
+    let counted: u64 = buckets.iter().map(|one| one["answers"].as_u64().unwrap()).sum();
+    assert!(counted > 150, "each answer is in the table of confidence");
+}

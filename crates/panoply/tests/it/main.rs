@@ -22,3 +22,4 @@ mod place;
 mod rmf;
 mod setup;
 mod stdio;
+mod ttm_eval;
