@@ -679,6 +679,8 @@ pub enum BacktestFormat {
 /// `panoply ttm`.
 #[derive(Debug, Subcommand)]
 pub enum Ttm {
+    /// Look for herbs, formulations, papers and the rest, in Thai or English
+    Search(TtmSearch),
     /// Take papers in: PubMed XML or MEDLINE (.nbib), gzipped or not, with their abstracts
     ImportPapers(TtmImportPapers),
     /// Measure search and answers on questions with judged answers
@@ -689,6 +691,56 @@ pub enum Ttm {
         #[arg(long)]
         json: bool,
     },
+}
+
+/// `panoply ttm search`.
+#[derive(Debug, Args)]
+pub struct TtmSearch {
+    /// The question; several words need no quotes
+    #[arg(value_name = "QUERY", required = true)]
+    pub query: Vec<String>,
+    /// The language of titles and snippets
+    #[arg(long, value_enum, default_value_t = TtmLang::Auto)]
+    pub lang: TtmLang,
+    /// How many hits at most, from 1 to 100
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub top_k: u8,
+    /// Only hits of this kind
+    #[arg(long, value_enum)]
+    pub kind: Option<TtmKind>,
+    /// Print JSON, as the tool `hybrid_search` gives it
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// A language, or that of the question.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum TtmLang {
+    /// Thai
+    Th,
+    /// English
+    En,
+    /// That of the question
+    Auto,
+}
+
+/// What can be found.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+pub enum TtmKind {
+    /// A plant or other drug
+    Herb,
+    /// A medicine of the National List
+    Formulation,
+    /// A substance in herbs
+    Constituent,
+    /// A disease or symptom
+    Indication,
+    /// Something to be careful about
+    Caution,
+    /// A paper
+    Paper,
+    /// A piece of a text of your own
+    Chunk,
 }
 
 /// `panoply ttm import-papers`.

@@ -18,19 +18,85 @@ use panoply_ttm::store::{Imported, SqliteShelf};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{LogReader, Session, block_on, start_log};
-use crate::cli::{Ttm, TtmImportPapers};
+use super::{LogReader, Session, block_on, call, start_log};
+use crate::cli::{Ttm, TtmImportPapers, TtmSearch};
 use crate::failure::Failure;
-use crate::out::{BAD, GOOD, Out, WARN, say};
+use crate::out::{BAD, BOLD, FAINT, GOOD, Out, WARN, say};
 use crate::world::House;
 
 /// Runs it. Status 1 when something does not answer as it should.
 pub(super) fn run(command: &Ttm, session: &Session) -> Result<ExitCode, Failure> {
     match command {
+        Ttm::Search(arguments) => search(arguments, session),
         Ttm::ImportPapers(arguments) => import_papers(arguments, session),
         Ttm::Eval(arguments) => eval::run(arguments, session),
         Ttm::Doctor { json } => doctor(*json, session),
     }
+}
+
+fn search(arguments: &TtmSearch, session: &Session) -> Result<ExitCode, Failure> {
+    let mut input = json!({
+        "query": arguments.query.join(" "),
+        "lang": word(arguments.lang),
+        "top_k": arguments.top_k,
+    });
+    if let Some(kind) = arguments.kind {
+        input["filters"] = json!({"type": word(kind)});
+    }
+    let envelope = call::answer(session, "hybrid_search", input)?;
+    if arguments.json {
+        return call::show(&envelope, true, false);
+    }
+    match &envelope {
+        Envelope::Result { structured: Some(reply), is_error: false, .. } => {
+            let mut out = Out::new();
+            for line in lines_of(reply) {
+                out.line(line)?;
+            }
+            out.finish()?;
+            Ok(ExitCode::SUCCESS)
+        }
+        // What went wrong is told as `panoply call` tells it.
+        Envelope::Result { .. } | Envelope::Refusal { .. } => call::show(&envelope, false, false),
+    }
+}
+
+/// A choice as it is written on the command line, which is how the tool writes it too.
+fn word(choice: impl clap::ValueEnum) -> String {
+    choice.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+/// A hit in two lines: what it is, and why it was found.
+fn lines_of(reply: &Value) -> Vec<String> {
+    let text = |value: &Value, member: &str| {
+        value.get(member).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let hits = reply.get("hits").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let widest = hits.iter().map(|hit| text(hit, "id").chars().count()).max().unwrap_or(0);
+    let mut lines = Vec::new();
+    for hit in hits {
+        let score = hit.get("score").and_then(Value::as_f64).unwrap_or_default();
+        let [id, kind, title] = ["id", "type", "title"].map(|member| text(hit, member));
+        lines.push(format!("{score:.2}  {BOLD}{id:<widest$}{BOLD:#}  {kind:<11}  {title}"));
+        let snippet = marked(&text(hit, "snippet").replace('\n', " "));
+        if !snippet.is_empty() {
+            lines.push(format!("      {snippet} {FAINT}[{}]{FAINT:#}", text(hit, "source")));
+        }
+    }
+    if hits.is_empty() {
+        lines.push("nothing was found; try other words or leave --kind out".to_owned());
+    }
+    let notice = reply.pointer("/notice/en").and_then(Value::as_str);
+    lines.extend(notice.map(|notice| format!("{FAINT}{notice}{FAINT:#}")));
+    lines
+}
+
+/// The words between `**` in bold.
+fn marked(snippet: &str) -> String {
+    let pieces = snippet.split("**").enumerate().map(|(place, piece)| {
+        if place % 2 == 1 { format!("{BOLD}{piece}{BOLD:#}") } else { piece.to_owned() }
+    });
+    pieces.collect()
 }
 
 fn import_papers(arguments: &TtmImportPapers, session: &Session) -> Result<ExitCode, Failure> {

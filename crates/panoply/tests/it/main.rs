@@ -22,4 +22,5 @@ mod place;
 mod rmf;
 mod setup;
 mod stdio;
+mod ttm;
 mod ttm_eval;
