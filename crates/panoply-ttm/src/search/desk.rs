@@ -1,10 +1,12 @@
 //! The engine over the bundled facts and what a user brought, made when it is first asked for and
 //! again when that changes.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::corpus::{self, ASIDE, Corpus, TEXT, TITLE};
 use super::document::{Document, Facet, Kind, Relation, Tongue};
+use super::embed::Embedder;
 use super::engine::{Engine, NotReady};
 use crate::ingest::{BroughtDocument, Chunk, Shelf};
 use crate::library::Library;
@@ -14,6 +16,7 @@ use crate::papers::Record;
 #[derive(Debug)]
 pub struct SearchDesk {
     shelf: Arc<dyn Shelf>,
+    embedder: Option<Arc<dyn Embedder>>,
     made: Mutex<Option<(Versions, Arc<Engine>)>>,
 }
 
@@ -23,7 +26,14 @@ type Versions = (u64, u64);
 impl SearchDesk {
     /// A desk that has made nothing yet.
     pub const fn new(shelf: Arc<dyn Shelf>) -> Self {
-        Self { shelf, made: Mutex::new(None) }
+        Self { shelf, embedder: None, made: Mutex::new(None) }
+    }
+
+    /// The same with vectors of an embedder in place of the built-in ones.
+    #[must_use]
+    pub fn with_embedder(mut self, embedder: Option<Arc<dyn Embedder>>) -> Self {
+        self.embedder = embedder;
+        self
     }
 
     /// The engine for what the user brought as it is now. Who asks while it is made waits for it: making
@@ -42,7 +52,7 @@ impl SearchDesk {
         add_papers(&mut corpus, &self.shelf.papers().map_err(broken)?);
         let documents = self.shelf.documents().map_err(broken)?;
         add_chunks(&mut corpus, &documents, self.shelf.chunks(None).map_err(broken)?);
-        let engine = Arc::new(Engine::new(corpus)?);
+        let engine = Arc::new(Engine::with(corpus, self.embedder.clone())?);
         *made = Some((version, Arc::clone(&engine)));
         Ok(engine)
     }
@@ -51,8 +61,11 @@ impl SearchDesk {
 /// Adds a user's papers to a corpus. One that ships too gains what the user's record has, such as
 /// its abstract, and keeps its links.
 fn add_papers(corpus: &mut Corpus, records: &[Record]) {
+    let places: HashMap<String, usize> = (corpus.documents.iter().enumerate())
+        .map(|(place, document)| (document.id.clone(), place))
+        .collect();
     for record in records {
-        let known = corpus.documents.iter_mut().find(|document| document.id == record.pmid);
+        let known = places.get(&record.pmid).and_then(|place| corpus.documents.get_mut(*place));
         match known {
             Some(document) => add_record(document, record),
             None => {

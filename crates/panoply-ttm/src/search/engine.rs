@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use super::corpus::Corpus;
 use super::document::{Document, Facet, Kind, Relation, Tongue};
+use super::embed::Embedder;
 use super::fuse::{Part, Tuning, choose};
 use super::index::{Index, Scores, Weighted};
 use super::lexicon::{Group, Lexicon};
 use super::linker::{Linker, Mention};
-use super::lsi::Lsi;
+use super::meaning::Meaning;
 use super::snippet::{Snippet, snippet};
-use super::vectors::Vectors;
 use crate::text::terms::{Analyzer, Term};
 use crate::text::{Dictionary, Token, TokenKind, english, normalize};
 
@@ -30,8 +30,7 @@ pub struct Engine {
     index: Index,
     lexicon: Lexicon,
     linker: Linker,
-    lsi: Lsi,
-    vectors: Vectors,
+    meaning: Meaning,
     tuning: Tuning,
 }
 
@@ -110,6 +109,11 @@ pub struct Hit {
 impl Engine {
     /// Makes a corpus searchable. The vectors' space is learnt from its first documents.
     pub fn new(corpus: Corpus) -> Result<Self, NotReady> {
+        Self::with(corpus, None)
+    }
+
+    /// The same with vectors of an embedder, where it gives any.
+    pub fn with(corpus: Corpus, embedder: Option<Arc<dyn Embedder>>) -> Result<Self, NotReady> {
         let Corpus { documents, other_names, trained } = corpus;
         let thai_names: Vec<String> = documents
             .iter()
@@ -123,10 +127,9 @@ impl Engine {
         let index = Index::build(&documents, &analyzer);
         let lexicon = Lexicon::new().map_err(|error| NotReady::because(&error))?;
         let linker = Linker::new(&documents, &other_names, &analyzer);
-        let lsi = Lsi::train(&index, trained);
-        let vectors = lsi.documents(&index);
+        let meaning = Meaning::of(&index, trained, embedder);
         let tuning = Tuning::default();
-        Ok(Self { documents, analyzer, index, lexicon, linker, lsi, vectors, tuning })
+        Ok(Self { documents, analyzer, index, lexicon, linker, meaning, tuning })
     }
 
     /// The document at a place.
@@ -164,7 +167,7 @@ impl Engine {
         let stands = |term: Term| self.index.words.containing(term) > 0;
         let mentions = self.linker.mentions(&asked.text, &asked.tokens, &self.analyzer, stands);
         let translated = self.lexicon.translate(&asked.text, &asked.tokens, &self.analyzer);
-        let scores = self.part_scores(&asked, &translated, &mentions, tuning);
+        let (scores, embedder) = self.part_scores(&asked, &translated, &mentions, tuning);
         let names = tuning.force_of_names(asked.words_beside(&mentions));
         let mut ranked: Vec<(usize, f32)> = (self.documents.iter().enumerate())
             .map(|(place, document)| {
@@ -188,7 +191,6 @@ impl Engine {
             let snippet = snippet(document, passages, &shown, tongue, &self.analyzer);
             Some(Hit { document: place, score, parts: at(&scores, place), snippet })
         });
-        let embedder = self.lsi.id();
         Answer { hits: hits.collect(), mentions, matched, tongue: Some(tongue), embedder }
     }
 
@@ -216,20 +218,26 @@ impl Engine {
         )
     }
 
-    /// What each part gives each document, from 0 to 1.
+    /// What each part gives each document, from 0 to 1, and who gave the vectors.
     fn part_scores(
         &self,
         asked: &Asked,
         translated: &[Group],
         mentions: &[Mention],
         tuning: &Tuning,
-    ) -> [Vec<f32>; 5] {
+    ) -> ([Vec<f32>; 5], String) {
         let counts =
             |part: Part| tuning.weights.get(part.place()).is_some_and(|weight| *weight > 0.0);
         let or_none = |part: Part, scores: &dyn Fn() -> Vec<f32>| {
             if counts(part) { scores() } else { Vec::new() }
         };
-        [
+        let (vectors, embedder) = if counts(Part::Vectors) {
+            let terms = [asked.words.as_slice(), asked.trigrams.as_slice()].concat();
+            self.meaning.cosines(&asked.text, &terms, &self.documents)
+        } else {
+            (Vec::new(), String::new())
+        };
+        let scores = [
             or_none(Part::Words, &|| share(self.index.words.scores(&asked.words, tuning.words))),
             or_none(Part::Trigrams, &|| {
                 share(self.index.trigrams.scores(&asked.trigrams, tuning.trigrams))
@@ -238,11 +246,9 @@ impl Engine {
                 share(self.index.words.group_scores(translated, tuning.words))
             }),
             or_none(Part::Links, &|| self.link_scores(asked, mentions)),
-            or_none(Part::Vectors, &|| {
-                let terms = [asked.words.as_slice(), asked.trigrams.as_slice()].concat();
-                self.vectors.cosines(&self.lsi.question(&terms))
-            }),
-        ]
+            vectors,
+        ];
+        (scores, embedder)
     }
 
     /// For each document how much of what the question names leads to it.

@@ -34,6 +34,11 @@ impl Vectors {
         Self { numbers: Vec::new(), dimensions }
     }
 
+    /// How many numbers a vector has.
+    pub(super) const fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
     /// Adds the next document's vector.
     pub(super) fn push(&mut self, vector: &[f32]) {
         let Quantized(mut numbers) = Quantized::of(vector);

@@ -1,0 +1,140 @@
+//! A service that speaks OpenAI's `POST /v1/embeddings`, as OpenAI, Ollama, vLLM, llama.cpp and
+//! text-embeddings-inference do.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Embedder, NoVectors};
+
+/// How many texts go into one request.
+const BATCH: usize = 64;
+/// A batch of long vectors has a few megabytes.
+const LARGEST_ANSWER: u64 = 64 * 1024 * 1024;
+/// A request that failed in a way that may pass is made once more.
+const ATTEMPTS: usize = 2;
+
+/// A model behind an address.
+pub struct Endpoint {
+    agent: ureq::Agent,
+    url: String,
+    model: String,
+    key: Option<String>,
+}
+
+impl Endpoint {
+    /// The model of this name at `base`, such as `http://127.0.0.1:11434/v1`. Nothing is asked
+    /// before the first search.
+    pub fn new(base: &str, model: &str, key: Option<String>, patience: Duration) -> Self {
+        let settings = ureq::Agent::config_builder()
+            .timeout_global(Some(patience))
+            .http_status_as_error(false)
+            // A key must not follow a redirect to somewhere else.
+            .max_redirects(0)
+            .user_agent(concat!("panoply/", env!("CARGO_PKG_VERSION")))
+            .build();
+        let url = format!("{}/embeddings", base.trim_end_matches('/'));
+        Self { agent: settings.into(), url, model: model.to_owned(), key }
+    }
+
+    fn batch(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, NoVectors> {
+        let mut last = NoVectors("it was not asked".to_owned());
+        for _ in 0..ATTEMPTS {
+            match self.asked(texts) {
+                Ok(vectors) => return Ok(vectors),
+                Err(Failed::ForGood(why)) => return Err(why),
+                Err(Failed::ForNow(why)) => last = why,
+            }
+        }
+        Err(last)
+    }
+
+    fn asked(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Failed> {
+        let for_now = |error: ureq::Error| Failed::ForNow(NoVectors(short(&error)));
+        let mut request = self.agent.post(&self.url).content_type("application/json");
+        if let Some(key) = &self.key {
+            request = request.header("Authorization", format!("Bearer {key}"));
+        }
+        let body = Body { model: &self.model, input: texts, encoding_format: "float" };
+        let body = serde_json::to_string(&body)
+            .map_err(|error| Failed::ForGood(NoVectors(error.to_string())))?;
+        let mut answer = request.send(&body).map_err(for_now)?;
+        let status = answer.status().as_u16();
+        let refused = NoVectors(format!("it answered with status {status}"));
+        match status {
+            200 => {}
+            408 | 429 | 500..=599 => return Err(Failed::ForNow(refused)),
+            _ => return Err(Failed::ForGood(refused)),
+        }
+        let text = answer.body_mut().with_config().limit(LARGEST_ANSWER).read_to_string();
+        in_order(&text.map_err(for_now)?).map_err(Failed::ForGood)
+    }
+}
+
+impl std::fmt::Debug for Endpoint {
+    /// Without the key.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Endpoint").field("url", &self.url).field("model", &self.model).finish()
+    }
+}
+
+impl Embedder for Endpoint {
+    fn id(&self) -> String {
+        format!("endpoint:{}", self.model)
+    }
+
+    fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, NoVectors> {
+        let mut vectors = Vec::with_capacity(texts.len());
+        for batch in texts.chunks(BATCH) {
+            vectors.extend(super::checked(self.batch(batch)?, batch.len(), None)?);
+        }
+        Ok(vectors)
+    }
+}
+
+/// Whether it is worth asking again.
+enum Failed {
+    ForNow(NoVectors),
+    ForGood(NoVectors),
+}
+
+/// What happened, without the address.
+fn short(error: &ureq::Error) -> String {
+    match error {
+        ureq::Error::Timeout(_) => "it did not answer in time".to_owned(),
+        ureq::Error::HostNotFound | ureq::Error::ConnectionFailed | ureq::Error::Io(_) => {
+            "it could not be reached".to_owned()
+        }
+        ureq::Error::BodyExceedsLimit(_) => "its answer was too long".to_owned(),
+        _ => "its answer could not be read".to_owned(),
+    }
+}
+
+#[derive(Serialize)]
+struct Body<'b> {
+    model: &'b str,
+    input: &'b [String],
+    encoding_format: &'static str,
+}
+
+#[derive(Deserialize)]
+struct Reply {
+    data: Vec<Row>,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    index: usize,
+    embedding: Vec<f32>,
+}
+
+/// The vectors in the order of the texts, whatever order they came in.
+fn in_order(answer: &str) -> Result<Vec<Vec<f32>>, NoVectors> {
+    let wrong = || NoVectors("its answer is not a list of embeddings".to_owned());
+    let Reply { mut data } = serde_json::from_str(answer).map_err(|_| wrong())?;
+    data.sort_by_key(|row| row.index);
+    if data.iter().enumerate().any(|(place, row)| place != row.index) {
+        return Err(NoVectors("its answer names the same text twice or leaves one out".to_owned()));
+    }
+    Ok(data.into_iter().map(|row| row.embedding).collect())
+}

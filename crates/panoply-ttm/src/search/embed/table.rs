@@ -1,0 +1,126 @@
+//! A static model in a folder: a vector for each piece of a word, and a text is the mean of its
+//! pieces. This is what Model2Vec writes (`model.safetensors`, `tokenizer.json`).
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use safetensors::{Dtype, SafeTensors};
+
+use super::wordpieces::Pieces;
+use super::{Embedder, NoVectors};
+
+/// A text counts by its first pieces; Model2Vec does the same.
+const MOST_PIECES: usize = 512;
+
+/// A folder with a static model, read when it is first needed.
+#[derive(Debug)]
+pub struct WordTable {
+    folder: PathBuf,
+    read: OnceLock<Result<Table, NoVectors>>,
+}
+
+impl WordTable {
+    /// The model in this folder.
+    pub const fn at(folder: PathBuf) -> Self {
+        Self { folder, read: OnceLock::new() }
+    }
+}
+
+impl Embedder for WordTable {
+    fn id(&self) -> String {
+        let name = self.folder.file_name().map(|name| name.to_string_lossy().into_owned());
+        format!("file:{}", name.unwrap_or_default())
+    }
+
+    fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, NoVectors> {
+        let table = self.read.get_or_init(|| Table::read(&self.folder));
+        let table = table.as_ref().map_err(Clone::clone)?;
+        Ok(texts.iter().map(|text| table.mean(text)).collect())
+    }
+}
+
+/// The numbers of the model, as they stand in its file.
+#[derive(Debug)]
+struct Table {
+    pieces: Pieces,
+    bytes: Vec<u8>,
+    dtype: Dtype,
+    dimensions: usize,
+}
+
+impl Table {
+    fn read(folder: &Path) -> Result<Self, NoVectors> {
+        let file = |name: &str| {
+            std::fs::read(folder.join(name))
+                .map_err(|error| NoVectors(format!("`{name}` cannot be read: {}", error.kind())))
+        };
+        let pieces = Pieces::parse(&file("tokenizer.json")?).map_err(NoVectors)?;
+        let model = file("model.safetensors")?;
+        let broken = |why: &str| NoVectors(format!("`model.safetensors` {why}"));
+        let tensors = SafeTensors::deserialize(&model)
+            .map_err(|error| broken(&format!("is broken: {error}")))?;
+        let view = tensors
+            .tensor("embeddings")
+            .map_err(|_| broken("has no tensor `embeddings`; Model2Vec writes one"))?;
+        if tensors.tensor("mapping").is_ok() {
+            return Err(broken("has a `mapping`; save the model without quantized vocabulary"));
+        }
+        let &[rows, dimensions] = view.shape() else {
+            return Err(broken("has `embeddings` that are not a table"));
+        };
+        if !matches!(view.dtype(), Dtype::F32 | Dtype::F16) {
+            return Err(broken("has `embeddings` that are neither F32 nor F16"));
+        }
+        if rows < pieces.len() || dimensions == 0 {
+            return Err(broken(&format!(
+                "has {rows} rows of {dimensions} for {} pieces of words",
+                pieces.len()
+            )));
+        }
+        let bytes = view.data().to_vec();
+        Ok(Self { pieces, bytes, dtype: view.dtype(), dimensions })
+    }
+
+    /// The mean of a text's pieces; nothing for a text without known ones.
+    fn mean(&self, text: &str) -> Vec<f32> {
+        let mut sum = vec![0.0; self.dimensions];
+        let pieces = self.pieces.of(text);
+        let pieces = pieces.get(..pieces.len().min(MOST_PIECES)).unwrap_or_default();
+        for piece in pieces {
+            self.add_row(*piece, &mut sum);
+        }
+        let count = pieces.len().max(1) as f32;
+        sum.iter_mut().for_each(|number| *number /= count);
+        sum
+    }
+
+    fn add_row(&self, row: usize, sum: &mut [f32]) {
+        let size = if self.dtype == Dtype::F32 { 4 } else { 2 };
+        let start = row * self.dimensions * size;
+        let numbers = self.bytes.get(start..start + self.dimensions * size).unwrap_or_default();
+        for (sum, bytes) in sum.iter_mut().zip(numbers.chunks_exact(size)) {
+            *sum += match *bytes {
+                [a, b, c, d] => f32::from_le_bytes([a, b, c, d]),
+                [a, b] => half(u16::from_le_bytes([a, b])),
+                _ => 0.0,
+            };
+        }
+    }
+}
+
+/// A half-precision number (IEEE 754 binary16).
+fn half(bits: u16) -> f32 {
+    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
+    let exponent = i32::from((bits >> 10) & 0x1f);
+    let fraction = f32::from(bits & 0x3ff) / 1024.0;
+    match exponent {
+        0 => sign * fraction * 2.0_f32.powi(-14),
+        31 if fraction > 0.0 => f32::NAN,
+        31 => sign * f32::INFINITY,
+        _ => sign * (1.0 + fraction) * 2.0_f32.powi(exponent - 15),
+    }
+}
+
+#[cfg(test)]
+#[path = "table_tests.rs"]
+mod tests;

@@ -1,0 +1,218 @@
+//! Vectors of a service, over a local one that speaks OpenAI's wire: well, slowly, and wrongly.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may fail the test"
+)]
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use panoply_ttm::search::{
+    Corpus, Document, Embedder, Endpoint, Engine, Kind, Passage, Question, Tongue,
+};
+use serde_json::{Value, json};
+
+/// How the service behaves.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Manner {
+    Right,
+    Backwards,
+    Slow,
+    Broken,
+    BrokenOnce,
+    BrokenTwice,
+    Refusing,
+    ShortQuestions,
+    NotANumber,
+    Infinite,
+    TooFew,
+    Twice,
+    NoJson,
+}
+
+struct Service {
+    base: String,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Service {
+    fn start(manner: Manner) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let base = format!("http://{}/v1", listener.local_addr().unwrap());
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&asked);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let number = count.fetch_add(1, Ordering::SeqCst);
+                answer(stream, manner, number);
+            }
+        });
+        Self { base, asked }
+    }
+
+    fn endpoint(&self) -> Arc<dyn Embedder> {
+        let key = Some("sk-test".to_owned());
+        Arc::new(Endpoint::new(&self.base, "tiny", key, Duration::from_millis(400)))
+    }
+}
+
+/// Two numbers: how much a text speaks of sleep, and how much of anything else.
+fn vector(text: &str) -> Vec<f64> {
+    let sleep = ["นอน", "sleep", "insomnia", "slumber"].iter().any(|word| text.contains(word));
+    if sleep { vec![1.0, 0.1] } else { vec![0.1, 1.0] }
+}
+
+fn answer(mut stream: TcpStream, manner: Manner, number: usize) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let (mut length, mut key) = (0, false);
+    let mut first = String::new();
+    reader.read_line(&mut first).unwrap();
+    assert!(first.starts_with("POST /v1/embeddings HTTP/1.1"), "{first}");
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).unwrap();
+        let line = line.trim().to_ascii_lowercase();
+        if let Some(value) = line.strip_prefix("content-length:") {
+            length = value.trim().parse().unwrap();
+        }
+        key |= line == "authorization: bearer sk-test";
+        if line.is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).unwrap();
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    assert!(key && body["model"] == "tiny" && body["encoding_format"] == "float");
+    let texts: Vec<&str> =
+        body["input"].as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect();
+    let mut rows: Vec<Value> = texts
+        .iter()
+        .enumerate()
+        .map(|(index, text)| {
+            json!({"object": "embedding", "index": index, "embedding": vector(text)})
+        })
+        .collect();
+    let mut status = "200 OK";
+    match manner {
+        Manner::Backwards => rows.reverse(),
+        Manner::Slow => std::thread::sleep(Duration::from_millis(1_500)),
+        Manner::Broken => status = "500 Internal Server Error",
+        Manner::BrokenTwice if number < 2 => status = "500 Internal Server Error",
+        Manner::BrokenOnce if number == 0 => status = "503 Service Unavailable",
+        Manner::Refusing => status = "401 Unauthorized",
+        Manner::ShortQuestions if texts.len() == 1 => rows[0]["embedding"] = json!([1.0]),
+        Manner::TooFew => rows.truncate(1),
+        Manner::Twice => rows.iter_mut().for_each(|row| row["index"] = json!(0)),
+        _ => {}
+    }
+    let mut reply = json!({"object": "list", "data": rows, "model": "tiny",
+        "usage": {"prompt_tokens": 1, "total_tokens": 1}})
+    .to_string();
+    match manner {
+        // What Python's json writes; no JSON has it.
+        Manner::NotANumber => reply = reply.replace("0.1", "NaN"),
+        Manner::Infinite => reply = reply.replace("0.1", "1e300"),
+        Manner::NoJson => "<html>busy</html>".clone_into(&mut reply),
+        _ => {}
+    }
+    let head = format!(
+        "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        reply.len()
+    );
+    // A client that lost its patience is gone.
+    let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(reply.as_bytes()));
+}
+
+/// Three texts; none shares a word with the question, and the first means the same.
+fn corpus() -> Corpus {
+    let document = |id: &str, text: &str| {
+        let passage = Passage {
+            tongue: Tongue::En,
+            text: text.to_owned(),
+            weight: 1.0,
+            source: String::new(),
+        };
+        Document {
+            id: id.to_owned(),
+            kind: Some(Kind::Paper),
+            title_en: text.to_owned(),
+            passages: vec![passage],
+            ..Document::default()
+        }
+    };
+    let documents = vec![
+        document("1", "Deep slumber after drinking"),
+        document("2", "Skin rash"),
+        document("3", "Broken bones"),
+    ];
+    Corpus { documents, trained: 3, ..Corpus::default() }
+}
+
+fn asked(service: &Service) -> (Vec<String>, String) {
+    let engine = Engine::with(corpus(), Some(service.endpoint())).unwrap();
+    let answer = engine.search(&Question::new("insomnia"));
+    let ids = answer.hits.iter().map(|hit| engine.document(hit.document).unwrap().id.clone());
+    (ids.collect(), answer.embedder)
+}
+
+#[test]
+fn vectors_of_a_service_find_what_shares_no_word() {
+    for manner in [Manner::Right, Manner::Backwards, Manner::BrokenOnce] {
+        let (ids, embedder) = asked(&Service::start(manner));
+        assert_eq!(embedder, "endpoint:tiny", "{manner:?}");
+        assert_eq!(ids.first().map(String::as_str), Some("1"), "{manner:?}");
+    }
+}
+
+#[test]
+fn a_service_that_fails_or_lies_is_replaced_and_the_reply_says_why() {
+    let cases = [
+        (Manner::Slow, "it did not answer in time"),
+        (Manner::Broken, "it answered with status 500"),
+        (Manner::Refusing, "it answered with status 401"),
+        (Manner::ShortQuestions, "it gave a vector of 1 numbers where 2 were expected"),
+        (Manner::NotANumber, "its answer is not a list of embeddings"),
+        (Manner::Infinite, "its answer is not a list of embeddings"),
+        (Manner::TooFew, "it gave 1 vectors for 3 texts"),
+        (Manner::Twice, "its answer names the same text twice or leaves one out"),
+        (Manner::NoJson, "its answer is not a list of embeddings"),
+    ];
+    for (manner, why) in cases {
+        let (_, embedder) = asked(&Service::start(manner));
+        assert_eq!(embedder, format!("lsi-96, instead of endpoint:tiny: {why}"), "{manner:?}");
+    }
+    let nobody = Service { base: "http://127.0.0.1:9/v1".to_owned(), asked: Arc::default() };
+    let (_, embedder) = asked(&nobody);
+    assert_eq!(embedder, "lsi-96, instead of endpoint:tiny: it could not be reached");
+}
+
+#[test]
+fn only_what_may_pass_is_asked_for_again() {
+    for (manner, times) in [(Manner::Broken, 2), (Manner::Refusing, 1), (Manner::TooFew, 1)] {
+        let service = Service::start(manner);
+        asked(&service);
+        assert_eq!(service.asked.load(Ordering::SeqCst), times, "{manner:?}");
+    }
+}
+
+#[test]
+fn documents_are_placed_once_and_a_service_that_comes_back_is_used() {
+    let service = Service::start(Manner::Right);
+    let engine = Engine::with(corpus(), Some(service.endpoint())).unwrap();
+    for _ in 0..3 {
+        engine.search(&Question::new("insomnia"));
+    }
+    // The documents, and then each question.
+    assert_eq!(service.asked.load(Ordering::SeqCst), 4);
+
+    let service = Service::start(Manner::BrokenTwice);
+    let engine = Engine::with(corpus(), Some(service.endpoint())).unwrap();
+    let embedder = || engine.search(&Question::new("insomnia")).embedder;
+    assert_eq!(embedder(), "lsi-96, instead of endpoint:tiny: it answered with status 500");
+    assert_eq!(embedder(), "endpoint:tiny");
+}
