@@ -23,5 +23,5 @@ pub use self::metric::{DEEPEST, Metric, UnknownMetric};
 pub use self::retrieval::{Asked, Figures, Ranked, Retrieval, ask, retrieval};
 pub use self::run::{Bucket, Measured, Plan, Report, Row, fingerprint, run};
 pub use self::shelf::{
-    ADDRESS, Kept, MOST_REPORTS, MemoryReports, ReportShelf, ShelfFailed, address, keep,
+    ADDRESS, Kept, MOST_BYTES, MOST_REPORTS, MemoryReports, ReportShelf, ShelfFailed, address, keep,
 };

@@ -12,6 +12,9 @@ use super::run::{Report, hex};
 /// The most reports that are kept; the one that was run longest ago goes first.
 pub const MOST_REPORTS: usize = 200;
 
+/// The most bytes that all reports together take.
+pub const MOST_BYTES: usize = 64 * 1024 * 1024;
+
 /// A report as it is kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kept {
@@ -27,6 +30,13 @@ pub struct Kept {
     pub summary: Summary,
     /// What changed since the run before.
     pub change: Option<Change>,
+}
+
+impl Kept {
+    /// How much room it takes.
+    pub const fn bytes(&self) -> usize {
+        self.json.len() + self.markdown.len()
+    }
 }
 
 /// A shelf could not be read or written.
@@ -113,7 +123,9 @@ impl ReportShelf for MemoryReports {
             None => make(all.iter().rev().find(|one| one.set == set))?,
         };
         all.push(kept.clone());
-        if all.len() > MOST_REPORTS {
+        while all.len() > 1
+            && (all.len() > MOST_REPORTS || all.iter().map(Kept::bytes).sum::<usize>() > MOST_BYTES)
+        {
             all.remove(0);
         }
         Ok(kept)

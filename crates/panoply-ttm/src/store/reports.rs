@@ -10,7 +10,7 @@ use panoply_store::migrate::{self, Migration};
 use panoply_store::sqlite::Durability;
 use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
 
-use crate::eval::{Kept, MOST_REPORTS, ReportShelf, ShelfFailed};
+use crate::eval::{Kept, MOST_BYTES, MOST_REPORTS, ReportShelf, ShelfFailed};
 
 /// Never edited once released: a change is a new step.
 const STEPS: &[Migration] = &[Migration { name: "reports", sql: include_str!("reports.sql") }];
@@ -92,27 +92,42 @@ fn put(connection: &Connection, kept: &Kept) -> Result<(), ShelfFailed> {
     let change = serde_json::to_string(&kept.change).map_err(failed)?;
     let mut statement = connection
         .prepare_cached(
-            "INSERT INTO report (id, set_name, ran, json, markdown, summary, change)
-             VALUES (?1, ?2, (SELECT coalesce(max(ran), 0) + 1 FROM report), ?3, ?4, ?5, ?6)
+            "INSERT INTO report (id, set_name, ran, bytes, json, markdown, summary, change)
+             VALUES (?1, ?2, (SELECT coalesce(max(ran), 0) + 1 FROM report), ?7, ?3, ?4, ?5, ?6)
              ON CONFLICT (id) DO UPDATE SET ran = excluded.ran",
         )
         .map_err(broken)?;
     statement
-        .execute(params![kept.id, kept.set, kept.json, kept.markdown, summary, change])
+        .execute(params![
+            kept.id,
+            kept.set,
+            kept.json,
+            kept.markdown,
+            summary,
+            change,
+            number(kept.bytes())
+        ])
         .map_err(broken)?;
     Ok(())
 }
 
-/// A caller could fill the disk with sets of their own.
+/// A caller could fill the disk with sets of their own. The report that was run last stays.
 fn forget(connection: &Connection) -> Result<(), ShelfFailed> {
-    let most = i64::try_from(MOST_REPORTS).unwrap_or(i64::MAX);
     let mut statement = connection
         .prepare_cached(
-            "DELETE FROM report WHERE id IN (SELECT id FROM report ORDER BY ran DESC LIMIT -1 OFFSET ?1)",
+            "DELETE FROM report WHERE id IN (
+               SELECT id FROM (
+                 SELECT id, row_number() OVER latest AS place, sum(bytes) OVER latest AS room
+                 FROM report WINDOW latest AS (ORDER BY ran DESC))
+               WHERE place > 1 AND (place > ?1 OR room > ?2))",
         )
         .map_err(broken)?;
-    statement.execute([most]).map_err(broken)?;
+    statement.execute([number(MOST_REPORTS), number(MOST_BYTES)]).map_err(broken)?;
     Ok(())
+}
+
+fn number(count: usize) -> i64 {
+    i64::try_from(count).unwrap_or(i64::MAX)
 }
 
 fn kept(row: &Row<'_>) -> rusqlite::Result<Kept> {
@@ -182,5 +197,22 @@ mod tests {
         }
         assert_eq!(shelf.report("0").unwrap(), None);
         assert!(shelf.report("1").unwrap().is_some());
+    }
+
+    #[test]
+    fn large_reports_make_room_for_the_last_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = SqliteReports::at(folder.path().join("ttm-eval.db"));
+        let shelves: [&dyn ReportShelf; 2] = [&file, &MemoryReports::default()];
+        for shelf in shelves {
+            for id in ["a", "b", "c"] {
+                let large = |earlier: Option<&Kept>| {
+                    Ok(Kept { json: "x".repeat(MOST_BYTES / 2), ..made(id, earlier) })
+                };
+                shelf.keep(id, "smoke", &large).unwrap();
+            }
+            let there = ["a", "b", "c"].map(|id| shelf.report(id).unwrap().is_some());
+            assert_eq!(there, [false, true, true]);
+        }
     }
 }
