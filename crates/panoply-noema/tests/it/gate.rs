@@ -96,17 +96,35 @@ async fn a_cached_reply_ends_with_a_change() {
     assert_eq!(total(call(&kernel, "search-cards", json!({})).await.unwrap()), before);
 }
 
-#[tokio::test]
-async fn the_hint_actions_of_the_contract_lead_to_tools() {
+#[test]
+fn the_hint_actions_of_the_contract_lead_to_tools() {
     let kernel = kernel();
-    for name in [
-        "review-next-card",
-        "adjust-difficulty",
-        "review-card",
-        "create-card",
-        "search-decks",
-        "get-card",
-    ] {
-        assert!(kernel.registry().get(name).is_some(), "{name}");
+    let cases = [
+        ("review-next-card", "get-next-card"),
+        ("adjust-difficulty", "update-deck"),
+        ("review-card", "submit-review"),
+        ("create-card", "create-card"),
+        ("search-decks", "search-decks"),
+        ("get-card", "get-card"),
+    ];
+    for (action, tool) in cases {
+        assert_eq!(kernel.registry().get(action).unwrap().spec.name, tool, "{action}");
+    }
+}
+
+#[test]
+fn every_tool_that_was_promised_is_there_under_its_own_name() {
+    let kernel = kernel();
+    let promised = "list-decks get-deck search-decks create-deck update-deck delete-deck \
+        create-card create-cards get-card search-cards update-card delete-cards restore-cards \
+        move-cards suspend-cards unsuspend-cards tag-cards untag-cards approve-drafts \
+        find-duplicates start-session get-next-card reveal-answer submit-review undo-review \
+        preview-review end-session get-queue forecast-reviews predict-retention \
+        simulate-workload optimize-parameters reschedule-cards list-leeches get-stats \
+        get-progress get-study-guidance preview-import import-cards import-package \
+        export-package undo-action";
+    for name in promised.split_whitespace() {
+        let tool = kernel.registry().get(name).map(|entry| entry.spec.name);
+        assert_eq!(tool, Some(name));
     }
 }

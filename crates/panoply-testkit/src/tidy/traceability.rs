@@ -8,8 +8,8 @@ use super::{Problem, Repository, test_names};
 pub const DOCUMENT: &str = "docs/traceability.md";
 
 /// How many lines each spec has. The document may say more, never less.
-pub const RECORDED: [(&str, usize); 5] =
-    [("TC", 167), ("RMF", 84), ("CGT", 58), ("TTM", 52), ("BT", 75)];
+pub const RECORDED: [(&str, usize); 6] =
+    [("TC", 167), ("RMF", 84), ("CGT", 58), ("TTM", 52), ("BT", 75), ("NO", 44)];
 
 /// One line of a spec and what shows that we keep it.
 #[derive(Clone, Debug, Eq, PartialEq)]
