@@ -20,6 +20,7 @@ import server
 
 KG = "ttm.core.v1.KGService"
 SEARCH = "ttm.core.v1.SearchService"
+RAG = "ttm.core.v1.RagService"
 
 # name of the tool, its input, and the GraphQL field and gRPC method that mean the same.
 CALLS = [
@@ -46,6 +47,12 @@ CALLS = [
         {"query": "ฟ้าทะลายโจร", "lang": "th", "top_k": 10},
         ("hybridSearch", '(query: "ฟ้าทะลายโจร", lang: "th", topK: 10)'),
         (SEARCH, "HybridSearch"),
+    ),
+    (
+        "tool.rag_answer",
+        {"question": "สรรพคุณของฟ้าทะลายโจรคืออะไร?", "lang": "th", "retrieval": {"top_k": 5}},
+        ("ragAnswer", '(question: "สรรพคุณของฟ้าทะลายโจรคืออะไร?", lang: "th", topK: 5)'),
+        (RAG, "Answer"),
     ),
 ]
 DOCUMENTS = [
@@ -160,7 +167,7 @@ class Grpc:
         self.channel = channel
         self.pool = DescriptorPool()
         known = set()
-        for service in (KG, SEARCH, "grpc.health.v1.Health"):
+        for service in (KG, SEARCH, RAG, "grpc.health.v1.Health"):
             for file in self.described(service):
                 if file.name not in known:
                     known.add(file.name)

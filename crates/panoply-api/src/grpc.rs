@@ -9,15 +9,17 @@ use prost_types::{ListValue, Struct, Value as ProtoValue};
 use serde_json::{Map, Value, json};
 use tonic::{Code, Request, Response, Status};
 
+use self::proto::answer_reply::{Citation, Scores};
 use self::proto::find_contraindications_reply::Result as Found;
 use self::proto::hybrid_search_reply::Hit;
 use self::proto::kg_service_server::{KgService, KgServiceServer};
 use self::proto::query_paths_reply::Path;
+use self::proto::rag_service_server::{RagService, RagServiceServer};
 use self::proto::search_service_server::{SearchService, SearchServiceServer};
 use self::proto::{
-    Audit, FindContraindicationsReply, FindContraindicationsRequest, Formulation, GetRequest, Herb,
-    HybridSearchReply, HybridSearchRequest, Indication, Named, Names, Node, Paper, QueryPathsReply,
-    QueryPathsRequest,
+    AnswerReply, AnswerRequest, Audit, FindContraindicationsReply, FindContraindicationsRequest,
+    Formulation, GetRequest, Herb, HybridSearchReply, HybridSearchRequest, Indication, Named,
+    Names, Node, Paper, QueryPathsReply, QueryPathsRequest,
 };
 use crate::calls::{Answer, Asker, Failure};
 
@@ -40,6 +42,9 @@ pub(crate) fn routes(kernel: &Arc<Kernel>) -> Router {
     let graph = KgServiceServer::new(reads.clone())
         .max_decoding_message_size(LARGEST_REQUEST)
         .max_encoding_message_size(LARGEST_REPLY);
+    let answers = RagServiceServer::new(reads.clone())
+        .max_decoding_message_size(LARGEST_REQUEST)
+        .max_encoding_message_size(LARGEST_REPLY);
     let search = SearchServiceServer::new(reads)
         .max_decoding_message_size(LARGEST_REQUEST)
         .max_encoding_message_size(LARGEST_REPLY);
@@ -47,6 +52,7 @@ pub(crate) fn routes(kernel: &Arc<Kernel>) -> Router {
     let router = Router::new()
         .route_service("/ttm.core.v1.KGService/{*method}", graph)
         .route_service("/ttm.core.v1.SearchService/{*method}", search)
+        .route_service("/ttm.core.v1.RagService/{*method}", answers)
         .route_service("/grpc.health.v1.Health/{*method}", health);
     let reflection = tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(DESCRIBED)
@@ -211,6 +217,49 @@ impl SearchService for Reads {
         });
         Ok(Response::new(HybridSearchReply {
             hits: hits.collect(),
+            audit: Some(audit(&answer)),
+            document: object(document),
+        }))
+    }
+}
+
+#[tonic::async_trait]
+impl RagService for Reads {
+    async fn answer(
+        &self,
+        request: Request<AnswerRequest>,
+    ) -> Result<Response<AnswerReply>, Status> {
+        let asker = self.asker(&request)?;
+        let asked = request.into_inner();
+        let mut input = Map::new();
+        insert(&mut input, "question", Some(asked.question));
+        insert(&mut input, "lang", asked.lang);
+        let retrieval = asked.retrieval.map(|retrieval| {
+            let mut given = Map::new();
+            insert(&mut given, "top_k", retrieval.top_k);
+            given
+        });
+        insert(&mut input, "retrieval", retrieval);
+        let answer = asker.tool("rag_answer", input.into()).await.map_err(refused)?;
+        let document = &answer.document;
+        let score = |name: &str| {
+            document.pointer(&format!("/scores/{name}")).and_then(Value::as_f64).unwrap_or_default()
+        };
+        let citations = items(document, "citations").map(|citation| Citation {
+            id: text(citation, "id"),
+            uri: text(citation, "uri"),
+            title: text(citation, "title"),
+            span: text(citation, "span"),
+        });
+        let withheld = document.get("withheld").map(|withheld| texts(withheld, "reasons"));
+        Ok(Response::new(AnswerReply {
+            answer: text(document, "answer"),
+            citations: citations.collect(),
+            scores: Some(Scores {
+                retrieval: score("retrieval"),
+                answer_conf: score("answer_conf"),
+            }),
+            withheld_reasons: withheld.unwrap_or_default(),
             audit: Some(audit(&answer)),
             document: object(document),
         }))

@@ -172,6 +172,47 @@ async fn contraindications_are_the_same_by_all_three() {
 }
 
 #[tokio::test]
+async fn answers_are_the_same_by_all_three() {
+    let kernel = kernel();
+    let routes = routes(&kernel, Caller::local_owner());
+    for (question, given) in [
+        ("Can I take turmeric with warfarin?", true),
+        ("How many capsules of turmeric a day?", false),
+    ] {
+        let input = json!({"question": question, "lang": "en", "retrieval": {"top_k": 3}});
+        let audit = audit_of(&kernel, "rag_answer", input).await;
+        let query = format!(
+            r#"{{ ragAnswer(question: "{question}", lang: "en", topK: 3)
+                 {{ answer citations {{ id uri title span }} scores {{ retrieval answerConf }} withheld {{ reasons }} audit {{ inHash outHash }} }} }}"#
+        );
+        let reply = ask(&routes, &query).await;
+        let answered = &reply["data"]["ragAnswer"];
+        assert_eq!(answered["audit"]["inHash"], audit["in_hash"], "{reply}");
+        assert_eq!(answered["audit"]["outHash"], audit["out_hash"]);
+        assert_eq!(answered["withheld"].is_null(), given, "{reply}");
+        let message = proto::AnswerRequest {
+            question: question.to_owned(),
+            lang: Some("en".to_owned()),
+            retrieval: Some(proto::answer_request::Retrieval { top_k: Some(3) }),
+        };
+        let reply: proto::AnswerReply =
+            call(&routes, "/ttm.core.v1.RagService/Answer", &message).await.unwrap();
+        let hashes = reply.audit.unwrap();
+        assert_eq!(audit["in_hash"], hashes.in_hash);
+        assert_eq!(audit["out_hash"], hashes.out_hash);
+        assert_eq!(reply.answer.is_empty(), !given);
+        assert_eq!(reply.withheld_reasons.is_empty(), given);
+        assert_eq!(answered["answer"], reply.answer);
+        assert!(reply.citations.iter().all(|citation| !citation.span.is_empty()));
+    }
+    let empty = proto::AnswerRequest::default();
+    let refused =
+        call::<proto::AnswerReply>(&routes, "/ttm.core.v1.RagService/Answer", &empty).await;
+    // 3 is INVALID_ARGUMENT.
+    assert_eq!(refused.unwrap_err().0, "3");
+}
+
+#[tokio::test]
 async fn documents_are_the_same_by_all_three() {
     let kernel = kernel();
     let routes = routes(&kernel, Caller::local_owner());

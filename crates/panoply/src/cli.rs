@@ -679,6 +679,8 @@ pub enum BacktestFormat {
 /// `panoply ttm`.
 #[derive(Debug, Subcommand)]
 pub enum Ttm {
+    /// Ask a question in Thai or English: an answer with numbered citations, or why there is none
+    Ask(TtmAsk),
     /// Look for herbs, formulations, papers and the rest, in Thai or English
     Search(TtmSearch),
     /// Take papers in: PubMed XML or MEDLINE (.nbib), gzipped or not, with their abstracts
@@ -709,6 +711,23 @@ pub struct TtmSearch {
     #[arg(long, value_enum)]
     pub kind: Option<TtmKind>,
     /// Print JSON, as the tool `hybrid_search` gives it
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `panoply ttm ask`.
+#[derive(Debug, Args)]
+pub struct TtmAsk {
+    /// The question, in one argument or several
+    #[arg(value_name = "QUESTION", required = true)]
+    pub question: Vec<String>,
+    /// The language of the answer [default: that of the question]
+    #[arg(long, value_enum)]
+    pub lang: Option<TtmLang>,
+    /// How many documents to read [default: 5]
+    #[arg(long, value_name = "N")]
+    pub top_k: Option<u8>,
+    /// Print JSON, as the tool `rag_answer` gives it
     #[arg(long)]
     pub json: bool,
 }

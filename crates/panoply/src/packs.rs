@@ -6,6 +6,7 @@ use std::sync::Arc;
 use panoply_contract::pack::Pack;
 
 use crate::config::Config;
+use crate::env_vars::Environment;
 use crate::failure::Failure;
 
 /// Every pack by name. Those without a function are announced and not there yet.
@@ -168,7 +169,8 @@ pub(crate) fn backtest_store(
 }
 
 fn ttm(config: &PackConfig) -> Result<Pack, Failure> {
-    no_settings("ttm", config)?;
+    let settings =
+        config.settings.clone().try_into().map_err(|error| bad_settings("ttm", &error))?;
     let shelf: Arc<dyn panoply_ttm::ingest::Shelf> = match config.file("ttm.db") {
         Some(file) => Arc::new(panoply_ttm::store::SqliteShelf::at(file)),
         None => Arc::new(panoply_ttm::papers::NoPapers),
@@ -177,7 +179,9 @@ fn ttm(config: &PackConfig) -> Result<Pack, Failure> {
         Some(file) => Arc::new(panoply_ttm::store::SqliteReports::at(file)),
         None => Arc::new(panoply_ttm::eval::MemoryReports::default()),
     };
-    Ok(panoply_ttm::tools::pack(shelf, reports))
+    let secret = |name: &str| Environment::default().secret(name);
+    panoply_ttm::tools::pack_with(shelf, reports, &settings, secret)
+        .map_err(|error| bad_settings("ttm", &error))
 }
 
 fn bad_settings(pack: &str, error: &dyn std::error::Error) -> Failure {
@@ -227,6 +231,9 @@ mod tests {
             (cgt as Make, "errors = 'loud'", "unknown variant `loud`"),
             (cgt, "erors = 'result'", "unknown field `erors`"),
             (cgt, "exempt_amounts = {'20x4' = 1}", "20x4"),
+            (ttm, "answer_conf_tau = 1.5", "not from 0 to 1"),
+            (ttm, "chat = {base_url = 'ftp://x', model = 'm'}", "not an http address"),
+            (ttm, "chat = {base_url = 'http://x/v1'}", "missing field `model`"),
             (rmf, "x = 1", "`x` in `[pack.rmf]` is not a setting"),
         ];
         for (make, settings, expected) in cases {

@@ -4,7 +4,9 @@ use async_graphql::{Context, Error, ErrorExtensions, Json, Object};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::types::{Audit, Contraindications, Formulation, Herb, Hits, Paper, Paths, Start};
+use super::types::{
+    Audit, CitedAnswer, Contraindications, Formulation, Herb, Hits, Paper, Paths, Start,
+};
 use crate::calls::{Answer, Asker, Failure};
 
 /// The reads of the ttm contract.
@@ -94,6 +96,24 @@ impl Query {
         let answer = asker(cx)?.tool("hybrid_search", input.into()).await.map_err(refused)?;
         let (audit, json) = parts(&answer);
         Ok(Hits { audit, json, ..shaped(&answer)? })
+    }
+
+    /// An answer with citations in Thai or English, as tool.rag_answer.
+    #[graphql(complexity = "100 + child_complexity")]
+    async fn rag_answer(
+        &self,
+        cx: &Context<'_>,
+        question: String,
+        lang: Option<String>,
+        top_k: Option<i32>,
+    ) -> Result<CitedAnswer, Error> {
+        let mut input = Map::new();
+        insert(&mut input, "question", Some(question));
+        insert(&mut input, "lang", lang);
+        insert(&mut input, "retrieval", top_k.map(|top_k| json!({"top_k": top_k})));
+        let answer = asker(cx)?.tool("rag_answer", input.into()).await.map_err(refused)?;
+        let (audit, json) = parts(&answer);
+        Ok(CitedAnswer { audit, json, ..shaped(&answer)? })
     }
 }
 

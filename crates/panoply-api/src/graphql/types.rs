@@ -259,3 +259,67 @@ pub(super) struct Hits {
     #[serde(skip)]
     pub(super) json: Json<Value>,
 }
+
+/// A passage that an answer rests on.
+#[derive(Debug, Default, Deserialize, SimpleObject)]
+#[serde(default)]
+pub(super) struct Citation {
+    /// The id of the document.
+    pub(super) id: String,
+    /// Where it can be read.
+    pub(super) uri: String,
+    /// Its title.
+    pub(super) title: String,
+    /// The cited words.
+    pub(super) span: String,
+    /// The number in the answer.
+    pub(super) number: i32,
+    /// Whether a source that was checked says so.
+    pub(super) verified: bool,
+}
+
+/// How good an answer is, from 0 to 1.
+#[derive(Debug, Default, Deserialize, SimpleObject)]
+#[serde(default)]
+pub(super) struct AnswerScores {
+    /// Of what was found.
+    pub(super) retrieval: f64,
+    /// The probability that the answer holds what was asked for.
+    pub(super) answer_conf: f64,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Default, Deserialize, SimpleObject)]
+#[serde(default)]
+pub(super) struct Withheld {
+    /// Codes of the reasons.
+    pub(super) reasons: Vec<String>,
+    /// The same in words.
+    pub(super) told: Vec<String>,
+    /// The confidence that an answer needs.
+    pub(super) tau: f64,
+}
+
+/// An answer with citations, or why there is none.
+#[derive(Debug, Default, Deserialize, SimpleObject)]
+#[serde(default)]
+pub(super) struct CitedAnswer {
+    /// The answer; empty when it is withheld.
+    pub(super) answer: String,
+    /// What it rests on.
+    pub(super) citations: Vec<Citation>,
+    /// How good it is.
+    pub(super) scores: AnswerScores,
+    /// Why there is no answer.
+    pub(super) withheld: Option<Withheld>,
+    /// What the data do not have.
+    pub(super) gaps: Vec<String>,
+    /// That this is no medical advice.
+    pub(super) notice: Names,
+    /// Hashes.
+    #[serde(skip)]
+    pub(super) audit: Audit,
+    /// The whole document.
+    #[serde(skip)]
+    pub(super) json: Json<Value>,
+}

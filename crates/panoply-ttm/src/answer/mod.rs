@@ -6,6 +6,9 @@
 //! every item cites the sentence that says so. The same question over the same data has the same
 //! answer, byte for byte.
 //!
+//! **With a model.** Where the operator configured one, it writes from the same passages, and each
+//! of its sentences must be supported by what it cites ([`verify`]) or is dropped.
+//!
 //! **Policy.** Fewer than three citations, a confidence below τ, something asked for that the data
 //! do not hold, or a question about danger without a source such as the national list: then the
 //! answer is withheld, and the reply says why. [`Answered::withheld`] has the reasons; citations
@@ -26,12 +29,14 @@ mod passages;
 mod reading;
 pub mod verify;
 mod words;
+mod writer;
 
 pub use self::aspects::Aspect;
 use self::confidence::{Curve, Signals, share};
 pub use self::passages::Passage;
 pub use self::reading::Reading;
 pub use self::words::Gap;
+pub use self::writer::{NotWritten, Prompt, SentenceWriter, WrittenBy, prompt};
 use crate::knowledge::Knowledge;
 use crate::library::Library;
 use crate::model::Tongue;
@@ -106,6 +111,9 @@ pub struct Answered {
     pub scores: Scores,
     /// Why there is no answer.
     pub withheld: Option<Withheld>,
+    /// Who wrote the sentences.
+    pub written_by: WrittenBy,
+    need: Need,
 }
 
 /// A sentence, and what it rests on.
@@ -273,6 +281,8 @@ impl Draft {
             gaps: self.gaps,
             scores: self.scores,
             withheld,
+            written_by: WrittenBy::Extraction,
+            need,
         }
     }
 
@@ -300,6 +310,13 @@ impl Draft {
 }
 
 impl Answered {
+    fn withhold(&mut self, reason: Reason) {
+        self.sentences.clear();
+        let withheld =
+            self.withheld.get_or_insert(Withheld { reasons: Vec::new(), need: self.need });
+        withheld.reasons.push(reason);
+    }
+
     /// The answer as a text with the numbers of its citations; empty when it is withheld.
     pub fn text(&self, library: &Library) -> String {
         if self.sentences.is_empty() {

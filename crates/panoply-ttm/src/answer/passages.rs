@@ -1,8 +1,8 @@
 //! Texts that an answer can quote, each with the address where a reader finds it word for word.
 
 use crate::library::Library;
-use crate::model::{Paper, Tongue};
-use crate::search::{Document, Kind};
+use crate::model::{self, Paper};
+use crate::search::{Document, Kind, Tongue};
 
 use super::Language;
 
@@ -92,7 +92,7 @@ pub(super) fn of_entity(library: &Library, id: &str, language: Language) -> Vec<
         (!from_paper).then(|| Passage {
             id: id.to_owned(),
             kind,
-            uri: uri(kind, id),
+            uri: format!("kg://{kind}/{id}"),
             title: title.clone(),
             section,
             text: statement.text.clone(),
@@ -112,7 +112,7 @@ pub(super) fn of_paper(paper: &Paper, language: Language) -> Passage {
     Passage {
         id: paper.pmid.clone(),
         kind: Kind::Paper,
-        uri: uri(Kind::Paper, &paper.pmid),
+        uri: format!("paper://pmid/{}", paper.pmid),
         title: if paper.title.is_empty() {
             format!("PMID {}", paper.pmid)
         } else {
@@ -151,17 +151,20 @@ fn foreign(document: &Document, kind: Kind) -> Vec<Passage> {
     let title =
         [&document.title_th, &document.title_en].into_iter().find(|title| !title.is_empty());
     let title = title.cloned().unwrap_or_else(|| document.id.clone());
-    let brought = document.passages.iter().filter(|passage| {
-        kind == Kind::Chunk || (passage.source == IMPORTED && passage.text != document.title_en)
-    });
-    let sentences = brought.flat_map(|passage| {
+    let brought: Vec<&crate::search::Passage> = match kind {
+        Kind::Chunk => document.passages.iter().collect(),
+        _ => abstract_of(document).into_iter().collect(),
+    };
+    let sentences = brought.into_iter().flat_map(|passage| {
         sentences(&passage.text).into_iter().map(|text| (text.to_owned(), passage.source.clone()))
     });
+    // What has no address cannot be cited.
+    let Some(uri) = document.uri() else { return Vec::new() };
     sentences
         .map(|(text, source)| Passage {
             id: document.id.clone(),
             kind,
-            uri: uri(kind, &document.id),
+            uri: uri.clone(),
             title: title.clone(),
             section: Section::Text,
             text,
@@ -171,15 +174,12 @@ fn foreign(document: &Document, kind: Kind) -> Vec<Passage> {
         .collect()
 }
 
-/// The address of a document.
-pub(super) fn uri(kind: Kind, id: &str) -> String {
-    match kind {
-        Kind::Herb => format!("kg://herb/{id}"),
-        Kind::Formulation => format!("kg://formulation/{id}"),
-        Kind::Paper => format!("paper://pmid/{id}"),
-        // Such documents are quoted by the address that is their id.
-        Kind::Constituent | Kind::Indication | Kind::Caution | Kind::Chunk => id.to_owned(),
-    }
+/// The abstract of a paper that a user brought: the last that its record says, and a text. Its
+/// title, its headings and its authors are no sentences.
+fn abstract_of(document: &Document) -> Option<&crate::search::Passage> {
+    let last = document.passages.iter().rfind(|passage| passage.source == IMPORTED)?;
+    let is_text = last.text.contains('.') || last.tongue == Tongue::Th;
+    (is_text && last.text != document.title_en && last.tongue != Tongue::Neither).then_some(last)
 }
 
 /// The shortest piece that is taken for a sentence, and about the longest, in characters.
@@ -231,7 +231,7 @@ fn is_abbreviation(text: &str, start: usize, at: usize) -> bool {
 
 /// The name of something of the graph in a language: a herb, a formulation, a constituent, an
 /// indication, a caution or a medicine.
-pub(super) fn name_of(library: &Library, id: &str, tongue: Tongue) -> Option<String> {
+pub(super) fn name_of(library: &Library, id: &str, tongue: model::Tongue) -> Option<String> {
     let names = (library.herb(id).map(|one| &one.names))
         .or_else(|| library.formulation(id).map(|one| &one.names))
         .or_else(|| library.constituent(id).map(|one| &one.names))

@@ -2,6 +2,7 @@
 
 mod answer;
 mod brought;
+mod chat;
 mod dialect;
 mod documents;
 mod eval_run;
@@ -9,9 +10,11 @@ mod find_contraindications;
 mod hybrid_search;
 mod prompts;
 mod query_kg;
+mod rag_answer;
 mod reports;
 mod resources;
 mod safety_words;
+mod settings;
 mod wire;
 
 use std::sync::Arc;
@@ -19,6 +22,8 @@ use std::sync::Arc;
 use panoply_contract::pack::{Pack, PackInfo};
 
 pub use self::dialect::TtmDialect;
+pub use self::settings::{BadSettings, Endpoint, Settings};
+use crate::answer::SentenceWriter;
 use crate::eval::ReportShelf;
 use crate::ingest::Shelf;
 use crate::knowledge::KnowledgeDesk;
@@ -30,9 +35,33 @@ const INFO: PackInfo = PackInfo {
     instructions: "Facts on Thai traditional medicine: herbs, the formulations of the Thai National List of Essential Medicines, their constituents, indications, cautions, interactions and papers. Every fact names its source; what is marked `unverified` rests on general knowledge: say so. No record of a danger is not safety: say so too. This is reference information and not medical advice; never turn it into a prescription. Thai and English names both work as ids.",
 };
 
-/// The pack over the bundled facts and what the user brought along. Reports of evaluations go on a
-/// shelf of their own.
+/// The pack over the bundled facts and what the user brought along, with nothing set. Reports of
+/// evaluations go on a shelf of their own.
 pub fn pack(shelf: Arc<dyn Shelf>, reports: Arc<dyn ReportShelf>) -> Pack {
+    made(shelf, reports, &Settings::default(), None)
+}
+
+/// The pack as an operator set it. `secret` gives the value of an environment variable.
+pub fn pack_with(
+    shelf: Arc<dyn Shelf>,
+    reports: Arc<dyn ReportShelf>,
+    settings: &Settings,
+    secret: impl Fn(&str) -> Option<String>,
+) -> Result<Pack, BadSettings> {
+    settings.check()?;
+    let writer = settings.chat.as_ref().map(|chat| {
+        let key = chat.key_env.as_deref().and_then(secret);
+        Arc::new(chat::ChatModel::new(chat, key)) as Arc<dyn SentenceWriter>
+    });
+    Ok(made(shelf, reports, settings, writer))
+}
+
+fn made(
+    shelf: Arc<dyn Shelf>,
+    reports: Arc<dyn ReportShelf>,
+    settings: &Settings,
+    writer: Option<Arc<dyn SentenceWriter>>,
+) -> Pack {
     let version = Arc::clone(&shelf);
     let desk = Arc::new(SearchDesk::new(Arc::clone(&shelf)));
     let knowledge = Arc::new(KnowledgeDesk::new(Arc::clone(&shelf)));
@@ -41,6 +70,12 @@ pub fn pack(shelf: Arc<dyn Shelf>, reports: Arc<dyn ReportShelf>) -> Pack {
         .with(hybrid_search::HybridSearch {
             knowledge: Arc::clone(&knowledge),
             desk: Arc::clone(&desk),
+        })
+        .with(rag_answer::RagAnswer {
+            knowledge: Arc::clone(&knowledge),
+            desk: Arc::clone(&desk),
+            tau: settings.answer_conf_tau,
+            writer,
         })
         .with(find_contraindications::FindContraindications { knowledge: Arc::clone(&knowledge) })
         .with(eval_run::EvalRun {

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{LogReader, Session, block_on, call, start_log};
-use crate::cli::{Ttm, TtmImportPapers, TtmSearch};
+use crate::cli::{Ttm, TtmAsk, TtmImportPapers, TtmSearch};
 use crate::failure::Failure;
 use crate::out::{BAD, BOLD, FAINT, GOOD, Out, WARN, say};
 use crate::world::House;
@@ -27,11 +27,24 @@ use crate::world::House;
 /// Runs it. Status 1 when something does not answer as it should.
 pub(super) fn run(command: &Ttm, session: &Session) -> Result<ExitCode, Failure> {
     match command {
+        Ttm::Ask(arguments) => ask(arguments, session),
         Ttm::Search(arguments) => search(arguments, session),
         Ttm::ImportPapers(arguments) => import_papers(arguments, session),
         Ttm::Eval(arguments) => eval::run(arguments, session),
         Ttm::Doctor { json } => doctor(*json, session),
     }
+}
+
+/// The same call as an agent's.
+fn ask(arguments: &TtmAsk, session: &Session) -> Result<ExitCode, Failure> {
+    let mut input = json!({"question": arguments.question.join(" ")});
+    if let Some(lang) = arguments.lang {
+        input["lang"] = json!(word(lang));
+    }
+    if let Some(top_k) = arguments.top_k {
+        input["retrieval"] = json!({"top_k": top_k});
+    }
+    call::run_with(session, "rag_answer", input, arguments.json)
 }
 
 fn search(arguments: &TtmSearch, session: &Session) -> Result<ExitCode, Failure> {
@@ -193,7 +206,7 @@ struct Check {
 }
 
 /// What must work before anybody relies on the pack.
-fn checks() -> [Check; 3] {
+fn checks() -> [Check; 4] {
     [
         Check {
             shows: "the graph is walked",
@@ -212,6 +225,12 @@ fn checks() -> [Check; 3] {
             tool: "hybrid_search",
             input: json!({"query": "ฟ้าทะลายโจร", "lang": "th", "top_k": 10}),
             needs: ("/hits", 5),
+        },
+        Check {
+            shows: "a question is answered with citations",
+            tool: "rag_answer",
+            input: json!({"question": "สรรพคุณของฟ้าทะลายโจรคืออะไร?"}),
+            needs: ("/citations", 3),
         },
     ]
 }

@@ -1,0 +1,104 @@
+//! A language model behind a server that speaks OpenAI's `POST /chat/completions`.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::settings::Endpoint;
+use crate::answer::{NotWritten, Prompt, SentenceWriter};
+
+/// A reply is a few kilobytes.
+const LARGEST_REPLY: u64 = 1024 * 1024;
+/// The model may write so many tokens.
+const MOST_TOKENS: u32 = 2000;
+
+/// A model over the network.
+pub(crate) struct ChatModel {
+    agent: ureq::Agent,
+    url: String,
+    model: String,
+    key: Option<String>,
+}
+
+/// Without the key.
+impl std::fmt::Debug for ChatModel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ChatModel").field("url", &self.url).field("model", &self.model).finish()
+    }
+}
+
+impl ChatModel {
+    /// Nothing is sent until the first question.
+    pub(crate) fn new(endpoint: &Endpoint, key: Option<String>) -> Self {
+        let config = ureq::Agent::config_builder()
+            .timeout_global(Some(endpoint.patience()))
+            // A key must not follow to another server.
+            .max_redirects(0)
+            .user_agent(concat!("panoply/", env!("CARGO_PKG_VERSION")))
+            .build();
+        Self {
+            agent: config.into(),
+            url: format!("{}/chat/completions", endpoint.base_url.trim_end_matches('/')),
+            model: endpoint.model.clone(),
+            key,
+        }
+    }
+
+    fn body(&self, prompt: &Prompt) -> Value {
+        json!({
+            "model": self.model,
+            "messages": [
+                {"role": "system", "content": prompt.system},
+                {"role": "user", "content": prompt.user},
+            ],
+            "temperature": 0,
+            // Servers read it as a signed number.
+            "seed": prompt.seed >> 1,
+            "max_tokens": MOST_TOKENS,
+            "response_format": {"type": "json_object"},
+        })
+    }
+}
+
+impl SentenceWriter for ChatModel {
+    fn model(&self) -> &str {
+        &self.model
+    }
+
+    fn write(&self, prompt: &Prompt) -> Result<String, NotWritten> {
+        let mut request = self.agent.post(&self.url).header("content-type", "application/json");
+        if let Some(key) = &self.key {
+            request = request.header("authorization", format!("Bearer {key}"));
+        }
+        let body = self.body(prompt).to_string();
+        let mut answer = request.send(body).map_err(|error| why(&error))?;
+        let text = answer.body_mut().with_config().limit(LARGEST_REPLY).read_to_string();
+        let text = text.map_err(|error| why(&error))?;
+        let reply: Completion = serde_json::from_str(&text).map_err(|_| NotWritten::Garbled)?;
+        let first = reply.choices.into_iter().next().ok_or(NotWritten::Garbled)?;
+        Ok(first.message.content)
+    }
+}
+
+/// The cause stays here: it may quote the address.
+fn why(error: &ureq::Error) -> NotWritten {
+    match error {
+        ureq::Error::Timeout(_) => NotWritten::Slow,
+        _ => NotWritten::Down,
+    }
+}
+
+/// What comes back, as far as it is read.
+#[derive(Deserialize)]
+struct Completion {
+    choices: Vec<Choice>,
+}
+
+#[derive(Deserialize)]
+struct Choice {
+    message: Message,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    content: String,
+}

@@ -1,0 +1,80 @@
+//! What an operator can set for this pack: the table `[pack.ttm]` of the settings file.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use crate::answer::TAU;
+
+/// The settings.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// The confidence below which `rag_answer` withholds its answer, from 0 to 1.
+    pub answer_conf_tau: f64,
+    /// A language model that writes answers from what was found; without it they are quoted.
+    pub chat: Option<Endpoint>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { answer_conf_tau: TAU, chat: None }
+    }
+}
+
+/// A server that speaks the protocol of OpenAI.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Endpoint {
+    /// Its address up to the version, such as `http://127.0.0.1:8000/v1`.
+    pub base_url: String,
+    /// The model.
+    pub model: String,
+    /// The environment variable that holds the key, where one is needed.
+    pub key_env: Option<String>,
+    /// Who takes longer has failed.
+    #[serde(default = "twenty")]
+    pub timeout_seconds: u64,
+}
+
+const fn twenty() -> u64 {
+    20
+}
+
+/// The longest that a server may be waited for: a call is given up after a minute.
+const LONGEST_WAIT: u64 = 50;
+
+impl Endpoint {
+    /// How long it is waited for.
+    pub const fn patience(&self) -> Duration {
+        Duration::from_secs(self.timeout_seconds)
+    }
+}
+
+/// Everything that is wrong with the settings.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("{}", .0.join("; "))]
+pub struct BadSettings(pub Vec<String>);
+
+impl Settings {
+    /// Says everything that is wrong.
+    pub fn check(&self) -> Result<(), BadSettings> {
+        let mut wrong = Vec::new();
+        if !(0.0..=1.0).contains(&self.answer_conf_tau) {
+            wrong.push(format!("`answer_conf_tau` is {}, not from 0 to 1", self.answer_conf_tau));
+        }
+        if let Some(chat) = &self.chat {
+            let web = ["http://", "https://"].iter().any(|start| chat.base_url.starts_with(start));
+            if !web {
+                wrong.push(format!("`chat.base_url` is `{}`, not an http address", chat.base_url));
+            }
+            if !(1..=LONGEST_WAIT).contains(&chat.timeout_seconds) {
+                wrong.push(format!(
+                    "`chat.timeout_seconds` is {}, not from 1 to {LONGEST_WAIT}",
+                    chat.timeout_seconds
+                ));
+            }
+        }
+        if wrong.is_empty() { Ok(()) } else { Err(BadSettings(wrong)) }
+    }
+}
