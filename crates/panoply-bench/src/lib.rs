@@ -1,7 +1,7 @@
 //! Measures what Panoply adds to a call, beside a bare rmcp server in the same run.
 //!
 //! `cargo build --release -p panoply -p panoply-bench`, then
-//! `target/release/panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest|noema|ttm|ttm-search|all`.
+//! `target/release/panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest|noema|ttm|ttm-search|ttm-answers|ttm-calibrate|all`.
 //!
 //! Two binaries: `panoply-bench` has Panoply's allocator, `bare-rmcp` the system's, as a server
 //! has that somebody writes with rmcp today.
@@ -25,6 +25,7 @@ mod servers;
 mod startup;
 mod transport;
 mod ttm;
+mod ttm_answers;
 mod ttm_search;
 
 use std::process::ExitCode;
@@ -32,7 +33,7 @@ use std::process::ExitCode;
 /// What can go wrong here is for a person to read, once.
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-const USAGE: &str = "usage: panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest [EVENTS [PEER…|none]]|noema [FOLDER]|ttm|ttm-search [DOCUMENTS]|all";
+const USAGE: &str = "usage: panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest [EVENTS [PEER…|none]]|noema [FOLDER]|ttm|ttm-search [DOCUMENTS]|ttm-answers|ttm-calibrate|all";
 
 /// Runs what the command line asks for.
 pub fn main() -> ExitCode {
@@ -59,6 +60,8 @@ fn run(words: &[&str]) -> Outcome {
         ["noema"] => noema::run(None),
         ["noema", folder] => noema::run(Some(folder)),
         ["ttm"] => ttm::run(),
+        ["ttm-answers"] => ttm_answers::run(),
+        ["ttm-calibrate"] => ttm_answers::calibrate(),
         ["ttm-search", words @ ..] => ttm_search::run(words),
         ["all"] | [] => {
             pipeline::run()?;
@@ -69,6 +72,7 @@ fn run(words: &[&str]) -> Outcome {
             backtest::run(&[])?;
             noema::run(None)?;
             ttm::run()?;
+            ttm_answers::run()?;
             ttm_search::run(&[])?;
             instructions::run()
         }

@@ -16,13 +16,14 @@ use panoply_contract::ids::TraceId;
 use panoply_contract::kernel::{Kernel, Scope, Settings};
 use panoply_contract::resource::ResourceBody;
 use panoply_contract::testing::{FixedClock, call_as_owner, call_with, kernel_in_memory, noon};
+use panoply_ttm::eval::MemoryReports;
 use panoply_ttm::papers::{NoPapers, PaperShelf, Record, ShelfError};
 use panoply_ttm::tools::{self, pack, pack_with};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 fn kernel() -> Arc<Kernel> {
-    let packs = vec![pack(Arc::new(NoPapers))];
+    let packs = vec![pack(Arc::new(NoPapers), Arc::new(MemoryReports::default()))];
     kernel_in_memory(packs, FixedClock::at(noon()), Settings::default()).unwrap()
 }
 
@@ -176,14 +177,14 @@ async fn the_threshold_is_a_setting() {
     let question = "What is turmeric used for?";
     let with = |tau: f64| {
         let settings = tools::Settings { answer_conf_tau: tau, chat: None };
-        let pack = pack_with(Arc::new(NoPapers), &settings, |_| None).unwrap();
+        let pack = pack_with(Arc::new(NoPapers), Arc::new(MemoryReports::default()), &settings, |_| None).unwrap();
         kernel_in_memory(vec![pack], FixedClock::at(noon()), Settings::default()).unwrap()
     };
     let reply = ask(&with(1.0), question).await;
     assert_eq!(reply["withheld"]["reasons"], json!(["conf<τ"]));
     assert!(ask(&with(0.1), question).await.get("withheld").is_none());
     let wrong = tools::Settings { answer_conf_tau: 7.0, chat: None };
-    assert!(pack_with(Arc::new(NoPapers), &wrong, |_| None).is_err());
+    assert!(pack_with(Arc::new(NoPapers), Arc::new(MemoryReports::default()), &wrong, |_| None).is_err());
 }
 
 #[tokio::test]
@@ -293,7 +294,7 @@ impl panoply_ttm::ingest::DocumentShelf for Poisoned {}
 
 #[tokio::test]
 async fn an_order_in_a_paper_stays_quoted_text() {
-    let packs = vec![pack(Arc::new(Poisoned))];
+    let packs = vec![pack(Arc::new(Poisoned), Arc::new(MemoryReports::default()))];
     let kernel = kernel_in_memory(packs, FixedClock::at(noon()), Settings::default()).unwrap();
     for question in [
         "Does plai oil speed the regeneration of zebrafish fins?",
