@@ -177,14 +177,19 @@ async fn the_threshold_is_a_setting() {
     let question = "What is turmeric used for?";
     let with = |tau: f64| {
         let settings = tools::Settings { answer_conf_tau: tau, chat: None };
-        let pack = pack_with(Arc::new(NoPapers), Arc::new(MemoryReports::default()), &settings, |_| None).unwrap();
+        let pack =
+            pack_with(Arc::new(NoPapers), Arc::new(MemoryReports::default()), &settings, |_| None)
+                .unwrap();
         kernel_in_memory(vec![pack], FixedClock::at(noon()), Settings::default()).unwrap()
     };
     let reply = ask(&with(1.0), question).await;
     assert_eq!(reply["withheld"]["reasons"], json!(["conf<τ"]));
     assert!(ask(&with(0.1), question).await.get("withheld").is_none());
     let wrong = tools::Settings { answer_conf_tau: 7.0, chat: None };
-    assert!(pack_with(Arc::new(NoPapers), Arc::new(MemoryReports::default()), &wrong, |_| None).is_err());
+    assert!(
+        pack_with(Arc::new(NoPapers), Arc::new(MemoryReports::default()), &wrong, |_| None)
+            .is_err()
+    );
 }
 
 #[tokio::test]
