@@ -7,7 +7,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use futures::FutureExt;
+use futures::{FutureExt, TryFutureExt};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -34,15 +34,15 @@ pub(super) async fn handle(call: &Call<'_>, input: &Value) -> Result<Kept, ToolE
     let reply = match entry.spec.response_time {
         ResponseTime::Fast => within_deadline(call, guarded(handling)).await?,
         // These may compute for a while. On the blocking pool they cannot starve the others.
-        ResponseTime::Slow => {
-            within_deadline(call, on_blocking_pool(handling, call.cx.cancel.clone())).await?
-        }
         ResponseTime::Medium => {
-            let work = async {
-                let _turn = call.kernel.turns.take(call.kernel.world.clock.as_ref()).await;
-                on_blocking_pool(handling, call.cx.cancel.clone()).await
-            };
-            within_deadline(call, work).await?
+            let work = blocking(handling, call.cx.cancel.clone());
+            let clock = call.kernel.world.clock.as_ref();
+            within_deadline(call, call.kernel.turns.run(work, clock)).await??
+        }
+        ResponseTime::Slow => {
+            let work = tokio::task::spawn_blocking(blocking(handling, call.cx.cancel.clone()));
+            let lost = |error| ToolError::system("the blocking pool lost a handler").cause(error);
+            within_deadline(call, work.map_err(lost)).await??
         }
     }?;
     verify(entry, &reply)?;
@@ -78,12 +78,12 @@ async fn within_deadline<T>(
     }
 }
 
-/// A handler that waits is dropped when nobody wants its answer any more; one that computes has
-/// to ask `check_cancelled` now and then.
-async fn on_blocking_pool(
+/// A handler as work for a thread. One that waits is dropped when nobody wants its answer any more;
+/// one that computes has to ask `check_cancelled` now and then.
+fn blocking(
     handling: Handling,
     cancel: CancellationToken,
-) -> Result<Result<Reply<Value>, ToolError>, ToolError> {
+) -> impl FnOnce() -> Result<Result<Reply<Value>, ToolError>, ToolError> + Send + 'static {
     let runtime = tokio::runtime::Handle::current();
     let work = async move {
         tokio::select! {
@@ -92,10 +92,7 @@ async fn on_blocking_pool(
             () = cancel.cancelled() => Err(cancelled()),
         }
     };
-    match tokio::task::spawn_blocking(move || runtime.block_on(work)).await {
-        Ok(done) => done,
-        Err(error) => Err(ToolError::system("the blocking pool lost a handler").cause(error)),
-    }
+    move || runtime.block_on(work)
 }
 
 fn cancelled() -> ToolError {
