@@ -2,34 +2,42 @@
 //! nothing here is ever stale.
 
 use std::any::Any;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::LogError;
 use crate::event::Guid;
 use crate::store::BlobKey;
 
 type Key = (Guid, BlobKey);
-type Kept = (Arc<dyn Any + Send + Sync>, usize);
+type Value = Arc<dyn Any + Send + Sync>;
 
-/// A bounded memory of two generations: what is used moves to the young one, and when that has
-/// had its half of the room, the old one is let go.
+/// A bounded memory in a ring: what is to go is the oldest, but what was used since it was last
+/// looked at gets another round. A little goes with everything that comes, so that no question
+/// pays for the memory of a hundred others.
 pub struct Cache {
     room: usize,
-    generations: Mutex<Generations>,
+    ring: Mutex<Ring>,
 }
 
 #[derive(Default)]
-struct Generations {
-    young: HashMap<Key, Kept>,
-    old: HashMap<Key, Kept>,
-    young_bytes: usize,
+struct Ring {
+    kept: HashMap<Key, Kept>,
+    /// Oldest first. A key that is no longer kept is passed over.
+    order: VecDeque<Key>,
+    bytes: usize,
+}
+
+struct Kept {
+    value: Value,
+    weight: usize,
+    used: bool,
 }
 
 impl Cache {
     /// A memory of at most so many bytes.
     pub fn new(room: usize) -> Arc<Self> {
-        Arc::new(Self { room, generations: Mutex::default() })
+        Arc::new(Self { room, ring: Mutex::default() })
     }
 
     /// What is kept under this key, or what `load` gives, with its weight in bytes.
@@ -40,51 +48,62 @@ impl Cache {
         load: impl FnOnce() -> Result<(T, usize), LogError>,
     ) -> Result<Arc<T>, LogError> {
         let key = (run, key);
-        if let Some(found) = self.find(key).and_then(|found| found.downcast::<T>().ok()) {
+        if let Some(found) = self.lock().find(key).and_then(|found| found.downcast::<T>().ok()) {
             return Ok(found);
         }
         let (value, weight) = load()?;
         let value = Arc::new(value);
-        let mut generations = self.lock();
-        generations.insert(
-            key,
-            (Arc::clone(&value) as Arc<dyn Any + Send + Sync>, weight),
-            self.room,
-        );
+        let gone = self.lock().insert(key, Arc::clone(&value) as Value, weight, self.room);
+        // Freed only now, while nobody waits for the lock.
+        drop(gone);
         Ok(value)
     }
 
     /// Lets go of everything about a run.
     pub fn forget(&self, run: Guid) {
-        let mut generations = self.lock();
-        generations.young.retain(|(kept, _), _| *kept != run);
-        generations.old.retain(|(kept, _), _| *kept != run);
+        let mut ring = self.lock();
+        let own: Vec<Key> = ring.kept.keys().filter(|(kept, _)| *kept == run).copied().collect();
+        own.into_iter().for_each(|key| drop(ring.remove(key)));
     }
 
-    fn find(&self, key: Key) -> Option<Arc<dyn Any + Send + Sync>> {
-        let mut generations = self.lock();
-        if let Some((found, _)) = generations.young.get(&key) {
-            return Some(Arc::clone(found));
-        }
-        let kept = generations.old.remove(&key)?;
-        let found = Arc::clone(&kept.0);
-        generations.insert(key, kept, self.room);
-        Some(found)
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, Generations> {
-        self.generations.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Ring> {
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Generations {
-    fn insert(&mut self, key: Key, kept: Kept, room: usize) {
-        if self.young_bytes + kept.1 > room / 2 {
-            self.old = std::mem::take(&mut self.young);
-            self.young_bytes = 0;
+impl Ring {
+    fn find(&mut self, key: Key) -> Option<Value> {
+        let kept = self.kept.get_mut(&key)?;
+        kept.used = true;
+        Some(Arc::clone(&kept.value))
+    }
+
+    /// Keeps a value and gives back what had to go for it.
+    fn insert(&mut self, key: Key, value: Value, weight: usize, room: usize) -> Vec<Value> {
+        let mut gone = Vec::new();
+        // Two may have loaded the same at once.
+        gone.extend(self.remove(key));
+        self.kept.insert(key, Kept { value, weight, used: false });
+        self.order.push_back(key);
+        self.bytes += weight;
+        while self.bytes > room {
+            let Some(oldest) = self.order.pop_front() else { break };
+            match self.kept.get_mut(&oldest) {
+                Some(kept) if kept.used => {
+                    kept.used = false;
+                    self.order.push_back(oldest);
+                }
+                Some(_) => gone.extend(self.remove(oldest)),
+                None => {}
+            }
         }
-        self.young_bytes += kept.1;
-        self.young.insert(key, kept);
+        gone
+    }
+
+    fn remove(&mut self, key: Key) -> Option<Value> {
+        let kept = self.kept.remove(&key)?;
+        self.bytes -= kept.weight;
+        Some(kept.value)
     }
 }
 
@@ -113,7 +132,10 @@ mod tests {
         let before = get(0);
         assert_eq!(before, 100, "0 was never loaded again");
         assert_eq!(get(50), 101, "50 was");
-        let generations = cache.lock();
-        assert!(generations.young.len() + generations.old.len() <= 11);
+        let ring = cache.lock();
+        assert_eq!((ring.kept.len(), ring.bytes), (10, 1000));
+        drop(ring);
+        cache.forget(Guid::new(1));
+        assert_eq!(cache.lock().bytes, 0);
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use roaring::RoaringBitmap;
 
 use super::cache::Cache;
+use super::sequence::LastSearch;
 use crate::error::LogError;
 use crate::event::{Category, Event, EventType, Guid, Parent, Severity};
 use crate::ingest::{REPORT, SealReport};
@@ -33,6 +34,7 @@ pub struct SealedRun {
     head: Head,
     /// The first time of each stretch of the directory.
     times: Vec<i64>,
+    last_search: LastSearch,
 }
 
 impl SealedRun {
@@ -52,12 +54,16 @@ impl SealedRun {
         let times = codec::unpack(&times)?;
         let (times, _) = times.as_chunks::<8>();
         let times = times.iter().map(|time| i64::from_le_bytes(*time)).collect();
-        Ok(Self { id, blobs, cache, head, times })
+        Ok(Self { id, blobs, cache, head, times, last_search: LastSearch::default() })
     }
 
     /// Its name.
     pub const fn id(&self) -> Guid {
         self.id
+    }
+
+    pub(super) const fn last_search(&self) -> &LastSearch {
+        &self.last_search
     }
 
     /// What it says about itself.

@@ -4,7 +4,7 @@
 //! A pattern is matched in order along one path from parent to child; other events may lie in
 //! between. It begins at an event of its first type whose parent is not of that type.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use super::reader::SealedRun;
 use crate::error::{LogError, Stop, go_on};
@@ -43,7 +43,7 @@ impl Step {
 }
 
 /// Which chains.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Pattern {
     /// The steps; may be empty.
     pub steps: Vec<Step>,
@@ -64,9 +64,45 @@ pub struct Chain {
     pub missing: Vec<Step>,
 }
 
+/// Where the chains of the pattern that was searched last begin: its next page needs no search.
+#[derive(Debug, Default)]
+pub(crate) struct LastSearch(Mutex<Option<(Pattern, bool, Arc<Vec<u32>>)>>);
+
+/// More places than this are not kept.
+const MOST_KEPT: usize = 1 << 20;
+
+impl LastSearch {
+    fn of(&self, pattern: &Pattern, incomplete: bool) -> Option<Arc<Vec<u32>>> {
+        let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (searched, kind, found) = last.as_ref()?;
+        (searched == pattern && *kind == incomplete).then(|| Arc::clone(found))
+    }
+
+    fn keep(&self, pattern: &Pattern, incomplete: bool, found: &Arc<Vec<u32>>) {
+        if found.len() <= MOST_KEPT {
+            let kept = (pattern.clone(), incomplete, Arc::clone(found));
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
+        }
+    }
+}
+
 impl SealedRun {
     /// Where chains begin that are complete, or that are not.
     pub fn chains(
+        &self,
+        pattern: &Pattern,
+        incomplete: bool,
+        stop: Stop<'_>,
+    ) -> Result<Arc<Vec<u32>>, LogError> {
+        if let Some(found) = self.last_search().of(pattern, incomplete) {
+            return Ok(found);
+        }
+        let found = Arc::new(self.search(pattern, incomplete, stop)?);
+        self.last_search().keep(pattern, incomplete, &found);
+        Ok(found)
+    }
+
+    fn search(
         &self,
         pattern: &Pattern,
         incomplete: bool,

@@ -216,7 +216,7 @@ impl Tool for QueryEventSequence {
         let pattern = Pattern { steps, max_depth: depth };
         let (size, index) = (params.page_size.0, params.page_index.0);
         let roots = match &params.root_event_id {
-            Some(root) => vec![handles::event_at(&run, &root.0)?],
+            Some(root) => Arc::new(vec![handles::event_at(&run, &root.0)?]),
             None => run.chains(&pattern, params.find_incomplete, &stop).map_err(tool_error)?,
         };
         let start = index.saturating_mul(size);
