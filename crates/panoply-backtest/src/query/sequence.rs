@@ -64,9 +64,17 @@ pub struct Chain {
     pub missing: Vec<Step>,
 }
 
-/// Where the chains of the pattern that was searched last begin: its next page needs no search.
+/// The pattern that was searched last: its next page needs no search.
 #[derive(Debug, Default)]
-pub(crate) struct LastSearch(Mutex<Option<(Pattern, bool, Arc<Vec<u32>>)>>);
+pub(crate) struct LastSearch(Mutex<Option<Search>>);
+
+#[derive(Debug)]
+struct Search {
+    pattern: Pattern,
+    incomplete: bool,
+    /// Where its chains begin.
+    found: Arc<Vec<u32>>,
+}
 
 /// More places than this are not kept.
 const MOST_KEPT: usize = 1 << 20;
@@ -74,14 +82,14 @@ const MOST_KEPT: usize = 1 << 20;
 impl LastSearch {
     fn of(&self, pattern: &Pattern, incomplete: bool) -> Option<Arc<Vec<u32>>> {
         let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (searched, kind, found) = last.as_ref()?;
-        (searched == pattern && *kind == incomplete).then(|| Arc::clone(found))
+        let last = last.as_ref()?;
+        (last.pattern == *pattern && last.incomplete == incomplete).then(|| Arc::clone(&last.found))
     }
 
     fn keep(&self, pattern: &Pattern, incomplete: bool, found: &Arc<Vec<u32>>) {
         if found.len() <= MOST_KEPT {
-            let kept = (pattern.clone(), incomplete, Arc::clone(found));
-            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(kept);
+            let search = Search { pattern: pattern.clone(), incomplete, found: Arc::clone(found) };
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(search);
         }
     }
 }

@@ -39,11 +39,13 @@ pub(crate) async fn measure(home: &Path, asked: &Path) -> Outcome<Value> {
     }
     let mut answered = Vec::new();
     for question in asked {
-        let (reply, _) =
+        let (reply, first) =
             server.ask(text(&question, "tool"), questions::short_arguments(&question)).await?;
         let answer = questions::answer(&question, &reply)?;
         let times = server.times(&question).await?;
-        answered.push(json!({"question": question, "answer": answer, "median": middle(&times)}));
+        answered.push(json!({
+            "question": question, "answer": answer, "first": first, "median": middle(&times),
+        }));
     }
     let first = answered.first().map(|own| questions::at(own, "/question/runId").clone());
     let run = first.unwrap_or_default();

@@ -108,6 +108,11 @@ fn print(measured: &Value, slack: f64) {
         let question = questions::at(own, "/question");
         let goal = questions::at(question, "/goal").as_f64().map(|goal| goal * slack);
         report::figure(questions::text(question, "name"), median(own), "ms", goal);
+        // A search is kept for its next page, so its first time is what it costs.
+        if questions::text(question, "kind") == "incomplete" {
+            let first = questions::at(own, "/first").as_f64().unwrap_or(f64::NAN);
+            report::figure("… asked for the first time", first, "ms", goal);
+        }
     }
     for pair in answered.windows(2) {
         let [first, last] = pair else { continue };
