@@ -224,6 +224,9 @@ fn papers(
             continue;
         }
         let passage = of_paper(paper, page.language);
+        if !(linked || named || page.is_on_subject(reading, &passage)) {
+            continue;
+        }
         let about = paper.indications.iter().filter(|icd| indications.contains(icd)).count();
         let bonus = if named { 100.0 } else { 0.0 } + if about > 0 { 2.0 } else { 0.0 };
         let gain = page.gain(reading, &passage) + bonus;
@@ -252,8 +255,10 @@ fn documents(page: &mut Page<'_>, reading: &Reading, found: &Answer, top_k: usiz
             && !entities.contains(&document.id);
         if !other {
             let passages = of_document(page.library, document, page.language);
-            candidates
-                .extend(passages.into_iter().filter(|passage| passage.section != Section::Gaps));
+            let fitting = |passage: &Passage| {
+                passage.section != Section::Gaps && page.is_on_subject(reading, passage)
+            };
+            candidates.extend(passages.into_iter().filter(fitting));
         }
     }
     for _ in 0..SENTENCES {

@@ -27,6 +27,8 @@ pub struct Signals {
     pub aspects: f64,
     /// 1 when it asks for something that the data do not hold at all.
     pub not_held: f64,
+    /// The largest share of the question's words and names that one document has.
+    pub together: f64,
 }
 
 impl Signals {
@@ -40,16 +42,17 @@ impl Signals {
             self.checked,
             self.aspects,
             self.not_held,
+            self.together,
         ]
     }
 }
 
 /// How many signals there are.
-pub const SIGNALS: usize = 7;
+pub const SIGNALS: usize = 8;
 
 /// The names of the signals, in order.
 pub const NAMES: [&str; SIGNALS] =
-    ["coverage", "missing", "named", "retrieval", "checked", "aspects", "not_held"];
+    ["coverage", "missing", "named", "retrieval", "checked", "aspects", "not_held", "together"];
 
 /// A logistic curve: the constant, and a coefficient for each signal.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,11 +64,15 @@ pub struct Curve {
 }
 
 /// Fitted for Thai.
-pub const THAI: Curve =
-    Curve { constant: -4.0, coefficients: [6.0, -3.0, 2.0, 1.0, 0.5, 1.0, -6.0] };
+pub const THAI: Curve = Curve {
+    constant: -1.666,
+    coefficients: [1.756, -4.460, 1.662, 0.304, -0.667, 1.175, -2.546, 1.072],
+};
 /// Fitted for English.
-pub const ENGLISH: Curve =
-    Curve { constant: -4.0, coefficients: [6.0, -3.0, 2.0, 1.0, 0.5, 1.0, -6.0] };
+pub const ENGLISH: Curve = Curve {
+    constant: -1.505,
+    coefficients: [2.378, -3.525, 1.536, 0.095, -0.820, 0.889, -3.216, 1.470],
+};
 
 impl Curve {
     /// The curve of a language.
@@ -119,6 +126,7 @@ pub(super) fn signals(page: &Page<'_>, reading: &Reading, retrieval: f64) -> Sig
         checked: share(checked, page.citations.len()),
         aspects: if held.is_empty() { 0.5 } else { share(met, held.len()) },
         not_held: if reading.not_held().is_empty() { 0.0 } else { 1.0 },
+        together: f64::from(page.together(reading)),
     }
 }
 
@@ -171,6 +179,7 @@ mod tests {
                 retrieval: 0.6,
                 checked: 1.0,
                 aspects: 1.0,
+                together: 1.0,
                 ..Signals::default()
             };
             let poor = Signals { coverage: 0.2, missing: 0.9, ..Signals::default() };

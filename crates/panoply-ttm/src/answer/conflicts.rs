@@ -35,7 +35,7 @@ fn no_effect_after_all(page: &Page<'_>, entity: &str) -> Option<(Passage, Passag
         reference.entity == entity && reference.claim.en.contains("no significant")
     })?;
     let drug = library.drugs.iter().find(|drug| denying.claim.en.contains(&drug.name))?;
-    if !page.about.contains(&drug.name) {
+    if !page.about.contains(&drug.name) && !page.matched.contains(&drug.name) {
         return None;
     }
     let passages = of_entity(library, entity, page.language);

@@ -70,7 +70,7 @@ fn with_medicines(page: &mut Page<'_>, statements: &[&Statement]) {
     for statement in direct.into_iter().chain(by_class).take(WITH_MEDICINES) {
         if quote(page, statement) {
             page.met.insert(Aspect::Interactions);
-            page.about.extend(statement.matches.iter().map(|found| found.drug.clone()));
+            page.matched.extend(statement.matches.iter().map(|found| found.drug.clone()));
         }
     }
 }

@@ -34,7 +34,8 @@ pub(super) fn write(page: &mut Page<'_>, reading: &Reading, order: &[String]) ->
         for id in &constituents {
             listed.extend(holders(page, id, order));
         }
-        page.met.insert(Aspect::Constituents);
+        // `Which herbs contain eugenol?` asks for herbs, by the word for medicines.
+        page.met.extend([Aspect::Constituents, Aspect::Formulations, Aspect::Ingredients]);
     }
     let asks_for_use =
         cautions.is_empty() && drugs.is_empty() || reading.aspects.contains(&Aspect::Uses);
@@ -183,7 +184,7 @@ fn interacting(page: &mut Page<'_>, drug: &str, order: &[String]) -> Vec<String>
     };
     let listed = list(page, &lead, items, Role::Danger);
     if !listed.is_empty() {
-        page.about.insert(drug.to_owned());
+        page.matched.insert(drug.to_owned());
         page.met.insert(Aspect::Interactions);
     }
     listed

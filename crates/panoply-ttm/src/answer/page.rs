@@ -1,6 +1,6 @@
 //! An answer while it is written: sentences, what they cite, and what they cover so far.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::aspects::Aspect;
 use super::passages::{Passage, Section};
@@ -18,9 +18,13 @@ pub(super) struct Page<'a> {
     pub(super) citations: Vec<Citation>,
     /// Everything that the sentences speak of, by id.
     pub(super) about: BTreeSet<String>,
+    /// Medicines that a sentence covers by their class, which the passage names instead.
+    pub(super) matched: BTreeSet<String>,
     /// The aspects that they answer.
     pub(super) met: BTreeSet<Aspect>,
     words: TextWords,
+    /// What the passages of each document say and speak of.
+    by_document: BTreeMap<String, (TextWords, BTreeSet<String>)>,
 }
 
 impl<'a> Page<'a> {
@@ -32,8 +36,10 @@ impl<'a> Page<'a> {
             sentences: Vec::new(),
             citations: Vec::new(),
             about: BTreeSet::new(),
+            matched: BTreeSet::new(),
             met: BTreeSet::new(),
             words: TextWords::default(),
+            by_document: BTreeMap::new(),
         }
     }
 
@@ -57,11 +63,15 @@ impl<'a> Page<'a> {
     pub(super) fn write(&mut self, text: String, passages: &[Passage], role: Role) {
         let places = passages.iter().map(|passage| self.cite(passage)).collect();
         for passage in passages {
-            self.about.insert(passage.id.clone());
-            self.words.join(&self.engine.words_of(&passage.text));
+            let words = self.engine.words_of(&passage.text);
             // Names inside long lists of ingredients count too: they are what was asked for.
-            let names = self.engine.names_in(&passage.text);
-            self.about.extend(names.into_iter().map(|mention| mention.id));
+            let names = self.engine.names_in(&passage.text).into_iter().map(|mention| mention.id);
+            let about: BTreeSet<String> = names.chain([passage.id.clone()]).collect();
+            self.words.join(&words);
+            let (known_words, known) = self.by_document.entry(passage.id.clone()).or_default();
+            known_words.join(&words);
+            known.extend(about.iter().cloned());
+            self.about.extend(about);
         }
         self.sentences.push(Sentence { text, citations: places, role });
     }
@@ -90,7 +100,35 @@ impl<'a> Page<'a> {
 
     /// Whether they speak of this thing.
     pub(super) fn speaks_of(&self, thing: &Thing) -> bool {
-        thing.ids.iter().any(|(_, id)| self.about.contains(id))
+        thing.ids.iter().any(|(_, id)| self.about.contains(id) || self.matched.contains(id))
+    }
+
+    /// The largest share of the words and things of a question that one document has: parts of a
+    /// question that are met in documents that have nothing to do with each other are not an
+    /// answer.
+    pub(super) fn together(&self, reading: &Reading) -> f32 {
+        let things = reading.things.iter().map(|thing| thing.weight);
+        let whole: f32 = things.chain(reading.words.iter().map(|unit| unit.weight)).sum();
+        let of_one = self.by_document.values().map(|(words, about)| {
+            let spoken = |thing: &&Thing| {
+                thing.ids.iter().any(|(_, id)| about.contains(id) || self.matched.contains(id))
+            };
+            let things = reading.things.iter().filter(spoken).map(|thing| thing.weight);
+            let said = reading.words.iter().filter(|unit| words.say(unit)).map(|unit| unit.weight);
+            things.chain(said).sum::<f32>()
+        });
+        let most = of_one.fold(0.0, f32::max);
+        if most > 0.0 { most / whole } else { 0.0 }
+    }
+
+    /// Whether a passage speaks of something that the question names, or nothing is named.
+    pub(super) fn is_on_subject(&self, reading: &Reading, passage: &Passage) -> bool {
+        if reading.things.is_empty() {
+            return true;
+        }
+        let names = self.engine.names_in(&passage.text);
+        let mut ids = reading.things.iter().flat_map(|thing| &thing.ids);
+        ids.any(|(_, id)| *id == passage.id || names.iter().any(|mention| mention.id == *id))
     }
 
     /// The words and things of a question that no sentence has yet, and that a passage has.
