@@ -1,5 +1,7 @@
 //! gRPC: the services of `proto/ttm/core/v1/ttm.proto`, with reflection and health.
 
+mod jobs;
+
 use std::sync::Arc;
 
 use axum::Router;
@@ -12,6 +14,7 @@ use tonic::{Code, Request, Response, Status};
 use self::proto::answer_reply::{Citation, Scores};
 use self::proto::find_contraindications_reply::Result as Found;
 use self::proto::hybrid_search_reply::Hit;
+use self::proto::job_service_server::JobServiceServer;
 use self::proto::kg_service_server::{KgService, KgServiceServer};
 use self::proto::query_paths_reply::Path;
 use self::proto::rag_service_server::{RagService, RagServiceServer};
@@ -45,6 +48,9 @@ pub(crate) fn routes(kernel: &Arc<Kernel>) -> Router {
     let answers = RagServiceServer::new(reads.clone())
         .max_decoding_message_size(LARGEST_REQUEST)
         .max_encoding_message_size(LARGEST_REPLY);
+    let jobs = JobServiceServer::new(reads.clone())
+        .max_decoding_message_size(LARGEST_REQUEST)
+        .max_encoding_message_size(LARGEST_REPLY);
     let search = SearchServiceServer::new(reads)
         .max_decoding_message_size(LARGEST_REQUEST)
         .max_encoding_message_size(LARGEST_REPLY);
@@ -53,6 +59,7 @@ pub(crate) fn routes(kernel: &Arc<Kernel>) -> Router {
         .route_service("/ttm.core.v1.KGService/{*method}", graph)
         .route_service("/ttm.core.v1.SearchService/{*method}", search)
         .route_service("/ttm.core.v1.RagService/{*method}", answers)
+        .route_service("/ttm.core.v1.JobService/{*method}", jobs)
         .route_service("/grpc.health.v1.Health/{*method}", health);
     let reflection = tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(DESCRIBED)

@@ -10,6 +10,8 @@ pub mod answer;
 pub mod eval;
 pub mod graph;
 pub mod ingest;
+#[cfg(feature = "tools")]
+pub mod jobs;
 pub mod knowledge;
 pub mod library;
 pub mod model;

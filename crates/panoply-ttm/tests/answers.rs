@@ -176,7 +176,7 @@ async fn a_withheld_answer_still_has_citations_and_the_caller_is_told_in_his_lan
 async fn the_threshold_is_a_setting() {
     let question = "What is turmeric used for?";
     let with = |tau: f64| {
-        let settings = tools::Settings { answer_conf_tau: tau, chat: None };
+        let settings = tools::Settings { answer_conf_tau: tau, ..tools::Settings::default() };
         let pack =
             pack_with(Arc::new(NoPapers), Arc::new(MemoryReports::default()), &settings, |_| None)
                 .unwrap();
@@ -185,7 +185,7 @@ async fn the_threshold_is_a_setting() {
     let reply = ask(&with(1.0), question).await;
     assert_eq!(reply["withheld"]["reasons"], json!(["conf<τ"]));
     assert!(ask(&with(0.1), question).await.get("withheld").is_none());
-    let wrong = tools::Settings { answer_conf_tau: 7.0, chat: None };
+    let wrong = tools::Settings { answer_conf_tau: 7.0, ..tools::Settings::default() };
     assert!(
         pack_with(Arc::new(NoPapers), Arc::new(MemoryReports::default()), &wrong, |_| None)
             .is_err()

@@ -10,9 +10,11 @@ use panoply_contract::kernel::{Kernel, Scope, Settings};
 use panoply_contract::resource::ResourceBody;
 use panoply_contract::testing::{FixedClock, call_as_owner, kernel_in_memory, noon};
 use panoply_ttm::eval::MemoryReports;
+use panoply_ttm::ingest::plan::Extract;
 use panoply_ttm::ingest::{BroughtDocument, Chunk, Claim, Fact, Said};
+use panoply_ttm::jobs::{Job, Request, Status};
 use panoply_ttm::library::Library;
-use panoply_ttm::store::{Extract, SqliteShelf};
+use panoply_ttm::store::SqliteShelf;
 use panoply_ttm::tools::pack;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -64,6 +66,22 @@ fn extract(job: &str) -> (Extract, String) {
     (extract, new.id.clone())
 }
 
+fn job(id: &str) -> Job {
+    Job {
+        id: id.to_owned(),
+        status: Status::Done,
+        detail: None,
+        request: Request::default(),
+        done_pages: 9,
+        all_pages: 9,
+        report: None,
+        error: None,
+        created: noon().to_string(),
+        started: None,
+        ended: None,
+    }
+}
+
 async fn data(kernel: &Kernel, tool: &str, input: Value) -> Value {
     match call_as_owner(kernel, tool, input.clone()).await {
         Envelope::Result { structured: Some(data), is_error: false, .. } => data,
@@ -101,7 +119,10 @@ async fn a_fact_of_a_document_shows_its_page_and_is_gone_with_its_job() {
     assert_eq!(to(&data(&kernel, "query_kg", walk.clone()).await), None);
     assert_eq!(hit(&data(&kernel, "hybrid_search", search.clone()).await), None);
 
-    assert_eq!(shelf.add_documents(std::slice::from_ref(&extract)).unwrap(), 1);
+    let (first, second) = (job("job-1"), job("job-2"));
+    shelf.add_job(&first).unwrap();
+    shelf.add_job(&second).unwrap();
+    assert_eq!(shelf.finish_job(&first, std::slice::from_ref(&extract)).unwrap(), 1);
     let path = to(&data(&kernel, "query_kg", walk.clone()).await).unwrap();
     let edge = &path[1]["edge"];
     assert_eq!(edge["verified"], false);
@@ -127,10 +148,10 @@ async fn a_fact_of_a_document_shows_its_page_and_is_gone_with_its_job() {
     // The same bytes a second time, under another job, change nothing.
     let mut again = extract.clone();
     again.document.job = "job-2".to_owned();
-    assert_eq!(shelf.add_documents(&[again]).unwrap(), 0);
-    assert_eq!(shelf.remove_documents("job-2").unwrap(), 0);
+    assert_eq!(shelf.finish_job(&second, &[again]).unwrap(), 0);
+    assert_eq!(shelf.undo_job(&second).unwrap(), 0);
 
-    assert_eq!(shelf.remove_documents("job-1").unwrap(), 1);
+    assert_eq!(shelf.undo_job(&first).unwrap(), 1);
     assert_eq!(to(&data(&kernel, "query_kg", walk).await), None);
     assert_eq!(hit(&data(&kernel, "hybrid_search", search).await), None);
     assert_eq!(read(&kernel, "doc://0123456789ab/1").await, None);

@@ -687,6 +687,13 @@ pub enum Ttm {
     ImportPapers(TtmImportPapers),
     /// Measure search and answers on questions with judged answers
     Eval(TtmEval),
+    /// Show what PDFs and texts of yours would add to the graph, and add it
+    Ingest(TtmIngest),
+    /// List the jobs that take documents in, look at one, stop it or take it back
+    Jobs(TtmJobs),
+    /// Read a file on standard input, page by page, within limits; started by the program itself
+    #[command(hide = true)]
+    ReadDocument(TtmRead),
     /// See that graph, search and safety answer as they should
     Doctor {
         /// Print JSON
@@ -803,6 +810,65 @@ pub struct TtmEval {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// `panoply ttm ingest`.
+#[derive(Debug, Args)]
+pub struct TtmIngest {
+    /// PDFs, or texts in UTF-8 (.txt, .md)
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    /// Add the plan of this hash, which a run without --apply showed
+    #[arg(long, value_name = "PLAN")]
+    pub apply: Option<String>,
+    /// What pages are read with
+    #[arg(long, value_enum, default_value_t = TtmOcr::Auto)]
+    pub ocr: TtmOcr,
+    /// The language of the files
+    #[arg(long, value_enum, default_value_t = TtmLang::Auto)]
+    pub lang: TtmLang,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What pages are read with.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum TtmOcr {
+    /// The text layer where it is text, else tesseract
+    Auto,
+    /// The text layer only
+    Textlayer,
+    /// Tesseract only
+    Tesseract,
+}
+
+/// `panoply ttm jobs`.
+#[derive(Debug, Args)]
+pub struct TtmJobs {
+    /// One job, by its id
+    pub id: Option<String>,
+    /// Stop it
+    #[arg(long, requires = "id", conflicts_with_all = ["roll_back", "log"])]
+    pub cancel: bool,
+    /// Take away all that it added
+    #[arg(long, alias = "rollback", requires = "id", conflicts_with = "log")]
+    pub roll_back: bool,
+    /// Print its log
+    #[arg(long, requires = "id")]
+    pub log: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `panoply ttm read-document`.
+#[derive(Debug, Args)]
+pub struct TtmRead {
+    /// How to read it, as JSON
+    pub options: String,
+    /// An empty folder to work in
+    pub scratch: PathBuf,
 }
 
 /// `panoply completions`.

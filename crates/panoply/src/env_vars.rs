@@ -83,9 +83,9 @@ pub const OURS: [Variable; 12] = [
     OAUTH_JWKS_URL,
 ];
 
-/// Variables of the system that say where a user's folders are.
-const SYSTEM: [&str; 6] =
-    ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA"];
+/// Variables of the system that say where a user's folders are, and where programs are.
+const SYSTEM: [&str; 7] =
+    ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "PATH"];
 
 /// The environment as it was when the program started.
 #[derive(Clone, Debug, Default)]
@@ -146,6 +146,11 @@ impl Environment {
             self.system("XDG_CONFIG_HOME")
                 .or_else(|| self.user_folder().map(|home| home.join(".config")))
         }
+    }
+
+    /// Where programs are looked for.
+    pub fn search_path(&self) -> Option<OsString> {
+        self.0.get("PATH").cloned()
     }
 
     fn system(&self, name: &str) -> Option<PathBuf> {

@@ -169,19 +169,75 @@ pub(crate) fn backtest_store(
 }
 
 fn ttm(config: &PackConfig) -> Result<Pack, Failure> {
-    let settings =
-        config.settings.clone().try_into().map_err(|error| bad_settings("ttm", &error))?;
-    let shelf: Arc<dyn panoply_ttm::ingest::Shelf> = match config.file("ttm.db") {
-        Some(file) => Arc::new(panoply_ttm::store::SqliteShelf::at(file)),
-        None => Arc::new(panoply_ttm::papers::NoPapers),
-    };
+    use panoply_ttm::{jobs::JobDesk, papers::NoPapers, store::SqliteShelf, tools};
+    let settings = ttm_settings(&config.settings)?;
     let reports: Arc<dyn panoply_ttm::eval::ReportShelf> = match config.file("ttm-eval.db") {
         Some(file) => Arc::new(panoply_ttm::store::SqliteReports::at(file)),
         None => Arc::new(panoply_ttm::eval::MemoryReports::default()),
     };
     let secret = |name: &str| Environment::default().secret(name);
-    panoply_ttm::tools::pack_with(shelf, reports, &settings, secret)
-        .map_err(|error| bad_settings("ttm", &error))
+    let made = match &config.data {
+        Data::Kept(folder) => {
+            let shelf = Arc::new(SqliteShelf::at(folder.join("ttm.db")));
+            let ingest = ttm_ingest(&settings, folder, &[])?;
+            let jobs = JobDesk::new(Arc::clone(&shelf), ingest, crate::world::clock());
+            tools::pack_with_jobs(shelf, reports, &settings, secret, Some(jobs))
+        }
+        Data::Forgotten | Data::Sample => {
+            tools::pack_with(Arc::new(NoPapers), reports, &settings, secret)
+        }
+    };
+    made.map_err(|error| bad_settings("ttm", &error))
+}
+
+/// Reads `[pack.ttm]`.
+pub(crate) fn ttm_settings(
+    settings: &toml::Table,
+) -> Result<panoply_ttm::tools::Settings, Failure> {
+    settings.clone().try_into().map_err(|error: toml::de::Error| bad_settings("ttm", &error))
+}
+
+/// How documents are taken into the packs' folder of a home. Files under `more` may be read too.
+pub(crate) fn ttm_ingest(
+    settings: &panoply_ttm::tools::Settings,
+    folder: &std::path::Path,
+    more: &[PathBuf],
+) -> Result<panoply_ttm::jobs::Settings, Failure> {
+    use panoply_ttm::ingest::reader::{Limits, child::ReaderCommand};
+    let home = folder.parent().unwrap_or(folder);
+    let inbox = home.join("ttm").join("inbox");
+    let mut allowed = match &settings.roots {
+        Some(roots) => roots.clone(),
+        // Nobody need make it before there is something to put there.
+        None if inbox.is_dir() => vec![inbox],
+        None => Vec::new(),
+    };
+    allowed.extend_from_slice(more);
+    let roots = panoply_ttm::roots::Roots::of(&allowed).map_err(|error| {
+        let message = format!("`roots` in `[pack.ttm]`: a folder cannot be used: {error}");
+        Failure::usage(message).hint("name folders that are there, with their whole path")
+    })?;
+    let set = &settings.ingest;
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::work(format!("this program does not know its place: {error}")))?;
+    let usual = Limits::default();
+    let megabytes = |set: Option<u64>, usual| set.map_or(usual, |set| set.saturating_mul(1 << 20));
+    Ok(panoply_ttm::jobs::Settings {
+        roots,
+        limits: Limits {
+            file_bytes: megabytes(set.file_mb, usual.file_bytes),
+            pages: set.pages.unwrap_or(usual.pages),
+            memory_bytes: megabytes(set.memory_mb, usual.memory_bytes),
+            cpu_seconds: set.cpu_seconds.unwrap_or(usual.cpu_seconds),
+            wall_seconds: set.wall_seconds.unwrap_or(usual.wall_seconds),
+            ..usual
+        },
+        reader: ReaderCommand {
+            program,
+            arguments: vec!["ttm".to_owned(), "read-document".to_owned()],
+        },
+        folder: folder.join("ttm-jobs"),
+    })
 }
 
 fn bad_settings(pack: &str, error: &dyn std::error::Error) -> Failure {

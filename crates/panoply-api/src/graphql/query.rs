@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::types::{
-    Audit, CitedAnswer, Contraindications, Formulation, Herb, Hits, Paper, Paths, Start,
+    Audit, CitedAnswer, Contraindications, Formulation, Herb, Hits, IngestJob, Paper, Paths, Start,
 };
 use crate::calls::{Answer, Asker, Failure};
 
@@ -37,6 +37,14 @@ impl Query {
         let answer = asker(cx)?.document("paper://pmid/", &pmid).await.map_err(refused)?;
         let (audit, json) = parts(&answer);
         Ok(Paper { audit, json, ..shaped(&answer)? })
+    }
+
+    /// How far a job that takes documents in is, as ttm-job://{id}.
+    #[graphql(complexity = "50 + child_complexity")]
+    async fn ingest_job(&self, cx: &Context<'_>, id: String) -> Result<IngestJob, Error> {
+        let answer = asker(cx)?.document("ttm-job://", &id).await.map_err(refused)?;
+        let (audit, json) = parts(&answer);
+        Ok(IngestJob { audit, json, ..shaped(&answer)? })
     }
 
     /// Paths through the knowledge graph, as tool.query_kg.

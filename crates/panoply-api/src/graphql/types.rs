@@ -138,6 +138,38 @@ pub(super) struct Paper {
     pub(super) json: Json<Value>,
 }
 
+/// A job that takes documents in.
+#[derive(Debug, Default, Deserialize, SimpleObject)]
+#[serde(default)]
+pub(super) struct IngestJob {
+    /// Its id.
+    pub(super) job_id: String,
+    /// `queued`, `running`, `done` or `error`.
+    pub(super) status: String,
+    /// Where its log can be read, as a resource of MCP.
+    pub(super) log_uri: String,
+    /// More than the status says, such as `cancelled` or `rolled_back`.
+    pub(super) detail: Option<String>,
+    /// How far it is.
+    pub(super) progress: JobPages,
+    /// Hashes.
+    #[serde(skip)]
+    pub(super) audit: Audit,
+    /// The whole document.
+    #[serde(skip)]
+    pub(super) json: Json<Value>,
+}
+
+/// Pages of a job.
+#[derive(Debug, Default, Deserialize, SimpleObject)]
+#[serde(default)]
+pub(super) struct JobPages {
+    /// Pages that were read.
+    pub(super) pages_done: u32,
+    /// Pages to read, as far as they are counted.
+    pub(super) pages: u32,
+}
+
 /// A thing to start from.
 #[derive(Debug, InputObject)]
 pub(super) struct Start {

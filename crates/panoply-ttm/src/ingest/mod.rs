@@ -4,6 +4,13 @@
 //! where the same was known already the document only becomes one more source of it.
 
 mod add;
+pub mod chunks;
+pub mod facts;
+pub mod gazetteer;
+pub mod legible;
+pub mod plan;
+#[cfg(feature = "tools")]
+pub mod reader;
 
 use std::fmt::Debug;
 

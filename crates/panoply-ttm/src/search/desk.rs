@@ -48,14 +48,27 @@ impl SearchDesk {
             return Ok(Arc::clone(engine));
         }
         let broken = |error| NotReady::because(&error);
-        let mut corpus = corpus::corpus(library);
-        add_papers(&mut corpus, &self.shelf.papers().map_err(broken)?);
+        let records = self.shelf.papers().map_err(broken)?;
         let documents = self.shelf.documents().map_err(broken)?;
-        add_chunks(&mut corpus, &documents, self.shelf.chunks(None).map_err(broken)?);
+        let chunks = self.shelf.chunks(None).map_err(broken)?;
+        let corpus = corpus_over(library, &records, &documents, chunks);
         let engine = Arc::new(Engine::with(corpus, self.embedder.clone())?);
         *made = Some((version, Arc::clone(&engine)));
         Ok(engine)
     }
+}
+
+/// The documents of these facts, papers and pieces of documents.
+pub fn corpus_over(
+    library: &Library,
+    records: &[Record],
+    documents: &[BroughtDocument],
+    chunks: Vec<Chunk>,
+) -> Corpus {
+    let mut corpus = corpus::corpus(library);
+    add_papers(&mut corpus, records);
+    add_chunks(&mut corpus, documents, chunks);
+    corpus
 }
 
 /// Adds a user's papers to a corpus. One that ships too gains what the user's record has, such as

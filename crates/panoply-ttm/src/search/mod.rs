@@ -25,7 +25,7 @@ mod vectors;
 
 pub use self::bm25::Bm25;
 pub use self::corpus::{Corpus, corpus};
-pub use self::desk::SearchDesk;
+pub use self::desk::{SearchDesk, corpus_over};
 pub use self::document::{Document, Facet, Kind, Link, Passage, Relation, Tongue};
 #[cfg(feature = "tools")]
 pub use self::embed::Endpoint;

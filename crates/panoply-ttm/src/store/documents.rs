@@ -1,58 +1,27 @@
 //! What was taken out of documents: added by a job as a whole, and taken away as a whole.
 
-use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, TransactionBehavior, params};
 
-use super::{SqliteShelf, broken, changed, listed};
+use super::{SqliteShelf, broken, listed};
+use crate::ingest::plan::Extract;
 use crate::ingest::{BroughtDocument, Chunk, DocumentShelf, Fact};
 use crate::papers::ShelfError;
 
-/// A document with all that was taken out of it.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Extract {
-    /// The document.
-    pub document: BroughtDocument,
-    /// Its pieces.
-    pub chunks: Vec<Chunk>,
-    /// What it says.
-    pub facts: Vec<Fact>,
-}
-
 impl SqliteShelf {
-    /// Keeps what a job took out of its documents, all or nothing. A document that is there
-    /// already stays as it is. Says how many were new.
-    pub fn add_documents(&self, extracts: &[Extract]) -> Result<usize, ShelfError> {
+    /// Runs `work` in one transaction: all of it happens, or nothing.
+    pub(super) fn in_transaction<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, ShelfError>,
+    ) -> Result<T, ShelfError> {
         let mut connection = self.make()?;
-        let Some(connection) = connection.as_mut() else { return Ok(0) };
-        let transaction = connection.transaction().map_err(broken)?;
-        let mut added = 0;
-        for extract in extracts {
-            added += usize::from(add(&transaction, extract)?);
-        }
-        if added > 0 {
-            changed(&transaction)?;
-        }
+        let Some(connection) = connection.as_mut() else {
+            return Err(broken(rusqlite::Error::InvalidQuery));
+        };
+        let transaction =
+            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
+        let done = work(&transaction)?;
         transaction.commit().map_err(broken)?;
-        Ok(added)
-    }
-
-    /// Takes away all that a job added. Says how many documents that were.
-    pub fn remove_documents(&self, job: &str) -> Result<usize, ShelfError> {
-        let mut connection = self.open()?;
-        let Some(connection) = connection.as_mut() else { return Ok(0) };
-        let transaction = connection.transaction().map_err(broken)?;
-        let of_job = "(SELECT id FROM ingest_document WHERE job = ?1)";
-        for table in ["ingest_fact", "ingest_chunk"] {
-            let sql = format!("DELETE FROM {table} WHERE document IN {of_job}");
-            transaction.execute(&sql, [job]).map_err(broken)?;
-        }
-        let removed = transaction
-            .execute("DELETE FROM ingest_document WHERE job = ?1", [job])
-            .map_err(broken)?;
-        if removed > 0 {
-            changed(&transaction)?;
-        }
-        transaction.commit().map_err(broken)?;
-        Ok(removed)
+        Ok(done)
     }
 
     /// The document of these bytes.
@@ -65,7 +34,7 @@ impl SqliteShelf {
         statement.query_row([sha256], document).optional().map_err(broken)
     }
 
-    fn rows<T>(
+    pub(super) fn rows<T>(
         &self,
         sql: &str,
         with: &[&dyn ToSql],
@@ -103,7 +72,17 @@ impl DocumentShelf for SqliteShelf {
     }
 }
 
-fn add(connection: &Connection, extract: &Extract) -> Result<bool, ShelfError> {
+/// Takes away the documents of a job with all that belongs to them.
+pub(super) fn remove(connection: &Connection, job: &str) -> Result<usize, ShelfError> {
+    let of_job = "(SELECT id FROM ingest_document WHERE job = ?1)";
+    for table in ["ingest_fact", "ingest_chunk"] {
+        let sql = format!("DELETE FROM {table} WHERE document IN {of_job}");
+        connection.execute(&sql, [job]).map_err(broken)?;
+    }
+    connection.execute("DELETE FROM ingest_document WHERE job = ?1", [job]).map_err(broken)
+}
+
+pub(super) fn add(connection: &Connection, extract: &Extract) -> Result<bool, ShelfError> {
     let Extract { document, chunks, facts } = extract;
     let mut statement = connection
         .prepare_cached(

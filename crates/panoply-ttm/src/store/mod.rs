@@ -4,6 +4,7 @@
 //! them as soon as another process imports some.
 
 mod documents;
+mod jobs;
 mod reports;
 
 use std::path::PathBuf;
@@ -13,7 +14,6 @@ use panoply_store::migrate::{self, Migration};
 use panoply_store::sqlite::Durability;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
-pub use self::documents::Extract;
 pub use self::reports::SqliteReports;
 use crate::papers::{PaperShelf, Record, ShelfError};
 

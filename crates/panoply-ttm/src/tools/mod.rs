@@ -8,6 +8,10 @@ mod documents;
 mod eval_run;
 mod find_contraindications;
 mod hybrid_search;
+mod ingest_jobs;
+mod ingest_run;
+mod ingest_undo;
+mod job_wire;
 mod prompts;
 mod query_kg;
 mod rag_answer;
@@ -26,6 +30,7 @@ pub use self::settings::{BadSettings, Endpoint, Settings};
 use crate::answer::SentenceWriter;
 use crate::eval::ReportShelf;
 use crate::ingest::Shelf;
+use crate::jobs::JobDesk;
 use crate::knowledge::KnowledgeDesk;
 use crate::search::SearchDesk;
 
@@ -38,7 +43,7 @@ const INFO: PackInfo = PackInfo {
 /// The pack over the bundled facts and what the user brought along, with nothing set. Reports of
 /// evaluations go on a shelf of their own.
 pub fn pack(shelf: Arc<dyn Shelf>, reports: Arc<dyn ReportShelf>) -> Pack {
-    made(shelf, reports, &Settings::default(), None)
+    made(shelf, reports, &Settings::default(), None, None)
 }
 
 /// The pack as an operator set it. `secret` gives the value of an environment variable.
@@ -48,12 +53,23 @@ pub fn pack_with(
     settings: &Settings,
     secret: impl Fn(&str) -> Option<String>,
 ) -> Result<Pack, BadSettings> {
+    pack_with_jobs(shelf, reports, settings, secret, None)
+}
+
+/// The same, with a desk for jobs that take documents in. Without one there is no place for them.
+pub fn pack_with_jobs(
+    shelf: Arc<dyn Shelf>,
+    reports: Arc<dyn ReportShelf>,
+    settings: &Settings,
+    secret: impl Fn(&str) -> Option<String>,
+    jobs: Option<JobDesk>,
+) -> Result<Pack, BadSettings> {
     settings.check()?;
     let writer = settings.chat.as_ref().map(|chat| {
         let key = chat.key_env.as_deref().and_then(secret);
         Arc::new(chat::ChatModel::new(chat, key)) as Arc<dyn SentenceWriter>
     });
-    Ok(made(shelf, reports, settings, writer))
+    Ok(made(shelf, reports, settings, writer, jobs))
 }
 
 fn made(
@@ -61,6 +77,7 @@ fn made(
     reports: Arc<dyn ReportShelf>,
     settings: &Settings,
     writer: Option<Arc<dyn SentenceWriter>>,
+    jobs: Option<JobDesk>,
 ) -> Pack {
     let version = Arc::clone(&shelf);
     let desk = Arc::new(SearchDesk::new(Arc::clone(&shelf)));
@@ -83,8 +100,11 @@ fn made(
             desk,
             reports: Arc::clone(&reports),
         })
+        .with(ingest_run::IngestRun { jobs: jobs.clone() })
+        .with(ingest_jobs::IngestJobs { jobs: jobs.clone() })
+        .with(ingest_undo::IngestUndo { jobs: jobs.clone() })
         .with_prompt(prompts::ABOUT_HERB)
-        .with_resources(resources::Documents { shelf, knowledge })
+        .with_resources(resources::Documents { shelf, knowledge, jobs })
         .with_resources(reports::Reports { reports })
         .with_completer(resources::Ids)
         .with_data_version(move || version.version())

@@ -21,6 +21,7 @@ use super::documents::{FormulationDocument, HerbDocument, PaperDocument};
 use crate::address::percent_decoded;
 use crate::graph::NodeType;
 use crate::ingest::{DOCUMENT_URI, Shelf};
+use crate::jobs::{JOB_URI, JobDesk};
 use crate::knowledge::{Knowledge, KnowledgeDesk};
 use crate::names::Meant;
 
@@ -73,6 +74,7 @@ const FAMILIES: [Family; 3] = [
 pub(crate) struct Documents {
     pub(crate) shelf: Arc<dyn Shelf>,
     pub(crate) knowledge: Arc<KnowledgeDesk>,
+    pub(crate) jobs: Option<JobDesk>,
 }
 
 impl ResourceProvider for Documents {
@@ -107,7 +109,8 @@ impl ResourceProvider for Documents {
     fn recorded_as(&self, uri: &str) -> Option<&'static str> {
         let family = FAMILIES.iter().find(|family| uri.starts_with(family.start));
         let document = uri.starts_with(DOCUMENT_URI).then_some("resource.doc");
-        family.map(|found| found.recorded_as).or(document)
+        let job = uri.starts_with(JOB_URI).then_some("resource.ttm-job");
+        family.map(|found| found.recorded_as).or(document).or(job)
     }
 
     fn read<'a>(
@@ -122,6 +125,9 @@ impl ResourceProvider for Documents {
             if let Some(path) = uri.strip_prefix(DOCUMENT_URI) {
                 let read = brought::read(self.shelf.as_ref(), path);
                 return Some(read.map(|text| content(uri, "application/json", text)));
+            }
+            if let Some(path) = uri.strip_prefix(JOB_URI) {
+                return Some(brought::read_job(self.jobs.as_ref(), uri, path));
             }
             let family = FAMILIES.iter().find(|family| uri.starts_with(family.start))?;
             let id = percent_decoded(uri.strip_prefix(family.start)?);

@@ -1,5 +1,6 @@
 //! What an operator can set for this pack: the table `[pack.ttm]` of the settings file.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -14,11 +15,31 @@ pub struct Settings {
     pub answer_conf_tau: f64,
     /// A language model that writes answers from what was found; without it they are quoted.
     pub chat: Option<Endpoint>,
+    /// Folders whose files a call may name; `ttm/inbox` of the home when not set.
+    pub roots: Option<Vec<PathBuf>>,
+    /// What taking documents in may use.
+    pub ingest: IngestSettings,
+}
+
+/// What reading one file of `ingest_run` may use; the usual where nothing is set.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[serde(default, deny_unknown_fields)]
+pub struct IngestSettings {
+    /// The largest file, in MB.
+    pub file_mb: Option<u64>,
+    /// The most pages of a file.
+    pub pages: Option<u32>,
+    /// Memory of a reading process, in MB.
+    pub memory_mb: Option<u64>,
+    /// Seconds of work of a reading process.
+    pub cpu_seconds: Option<u64>,
+    /// Seconds on the clock for one file.
+    pub wall_seconds: Option<u64>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { answer_conf_tau: TAU, chat: None }
+        Self { answer_conf_tau: TAU, chat: None, roots: None, ingest: IngestSettings::default() }
     }
 }
 

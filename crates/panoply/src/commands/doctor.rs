@@ -92,6 +92,7 @@ fn examine(session: &Session) -> Vec<Finding> {
     }
     findings.push(settings(&config, place.file(FILE).as_deref()));
     findings.extend(pack_findings(config.as_ref().ok()));
+    findings.push(ocr(session));
     if let Some(folder) = place.folder.as_deref().filter(|folder| folder.is_dir()) {
         let home = Home::at(folder);
         findings.extend(files(&home));
@@ -234,6 +235,25 @@ fn pack_findings(config: Option<&Config>) -> Vec<Finding> {
         findings.push(Finding::well("packs to come", coming.join(", ")));
     }
     findings
+}
+
+/// What `ingest_run` of the ttm pack reads pictures of pages with.
+fn ocr(session: &Session) -> Finding {
+    let path = session.environment.search_path();
+    let missing = panoply_ttm::ingest::reader::missing_programs(path.as_deref());
+    if missing.is_empty() {
+        return Finding::well("ocr", "pdftoppm and tesseract are there: scanned pages can be read");
+    }
+    let programs: Vec<&str> = missing.iter().map(|(program, _)| *program).collect();
+    let packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
+    Finding::note(
+        "ocr",
+        format!(
+            "{} not found: PDFs with a text layer can be taken in, scanned pages cannot",
+            programs.join(" and ")
+        ),
+        format!("install {}, if you need it", packages.join(" and ")),
+    )
 }
 
 fn files(home: &Home) -> Vec<Finding> {

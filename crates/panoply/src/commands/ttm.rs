@@ -1,6 +1,7 @@
-//! `panoply ttm`: takes papers in, and sees that the pack answers as it should.
+//! `panoply ttm`: takes papers and documents in, and sees that the pack answers as it should.
 
 mod eval;
+mod ingest;
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -31,6 +32,9 @@ pub(super) fn run(command: &Ttm, session: &Session) -> Result<ExitCode, Failure>
         Ttm::Search(arguments) => search(arguments, session),
         Ttm::ImportPapers(arguments) => import_papers(arguments, session),
         Ttm::Eval(arguments) => eval::run(arguments, session),
+        Ttm::Ingest(arguments) => ingest::ingest(arguments, session),
+        Ttm::Jobs(arguments) => ingest::jobs(arguments, session),
+        Ttm::ReadDocument(arguments) => ingest::read(arguments),
         Ttm::Doctor { json } => doctor(*json, session),
     }
 }

@@ -24,3 +24,4 @@ mod setup;
 mod stdio;
 mod ttm;
 mod ttm_eval;
+mod ttm_ingest;

@@ -1,0 +1,98 @@
+//! Cuts the text of a page into pieces that can be found and cited.
+
+use std::ops::Range;
+
+use crate::text::is_thai;
+
+/// A piece has at most so many characters.
+pub const LONGEST: usize = 900;
+
+/// A piece that breaks off before this much is there is worse than one that runs on.
+const SHORTEST: usize = 300;
+
+/// Characters of the page that belong together, in order, without gaps but for blanks around.
+pub fn cut(text: &str) -> Vec<Range<usize>> {
+    let letters: Vec<char> = text.chars().collect();
+    let mut pieces = Vec::new();
+    let mut start = 0;
+    while start < letters.len() {
+        let rest = letters.get(start..).unwrap_or_default();
+        let end = start + length(rest);
+        pieces.extend(trimmed(&letters, start..end));
+        start = end;
+    }
+    pieces
+}
+
+/// How long the first piece of this is: up to an empty line, else the end of a sentence, else a
+/// blank, else whatever fits.
+fn length(letters: &[char]) -> usize {
+    if letters.len() <= LONGEST {
+        return letters.len();
+    }
+    let window = letters.get(..LONGEST).unwrap_or(letters);
+    let last = |fits: &dyn Fn(&[char]) -> bool| {
+        let pairs = window.windows(2).enumerate().skip(SHORTEST);
+        pairs.filter(|(_, pair)| fits(pair)).map(|(at, _)| at + 2).last()
+    };
+    last(&|pair| pair == ['\n', '\n'])
+        .or_else(|| last(&|pair| matches!(pair, ['.' | '!' | '?', ' ' | '\n'])))
+        .or_else(|| last(&|pair| pair.last().is_some_and(|one| one.is_whitespace())))
+        .unwrap_or(LONGEST)
+}
+
+fn trimmed(letters: &[char], range: Range<usize>) -> Option<Range<usize>> {
+    let piece = letters.get(range.clone())?;
+    let first = piece.iter().position(|one| !one.is_whitespace())?;
+    let last = piece.iter().rposition(|one| !one.is_whitespace())?;
+    Some(range.start + first..range.start + last + 1)
+}
+
+/// `th` where a fifth of the letters are Thai, else `en`.
+pub fn language(text: &str) -> &'static str {
+    let thai = text.chars().filter(|one| is_thai(*one)).count();
+    let letters = text.chars().filter(|one| one.is_alphabetic() || is_thai(*one)).count();
+    if thai > 0 && thai * 5 >= letters { "th" } else { "en" }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_piece_ends_with_a_paragraph_or_a_sentence() {
+        let sentence = "ขิงช่วยขับลม และแก้คลื่นไส้อาเจียน ".repeat(12);
+        let text = format!("{sentence}\n\n{sentence}\n\n{sentence}");
+        let pieces = cut(&text);
+        let letters: Vec<char> = text.chars().collect();
+        assert_eq!(pieces.len(), 2, "two paragraphs fit into the first, one is left");
+        let first: String = letters[pieces[0].clone()].iter().collect();
+        assert!(first.ends_with("อาเจียน"));
+        assert!(cut(" \n ").is_empty());
+    }
+
+    #[test]
+    fn the_language_is_that_of_the_letters() {
+        assert_eq!(language("ขมิ้นชัน (Curcuma longa) มีสารเคอร์คูมิน"), "th");
+        assert_eq!(language("Turmeric, in Thai ขมิ้น, is a rhizome used in cooking."), "en");
+        assert_eq!(language("123"), "en");
+    }
+
+    proptest! {
+        #[test]
+        fn no_letter_is_lost_and_no_piece_is_too_long(text in "[ก-ฮa-z. \n]{0,3000}") {
+            let letters: Vec<char> = text.chars().collect();
+            let pieces = cut(&text);
+            let mut covered = vec![false; letters.len()];
+            for piece in &pieces {
+                prop_assert!(piece.len() <= LONGEST);
+                covered[piece.clone()].fill(true);
+            }
+            for (letter, covered) in letters.iter().zip(covered) {
+                prop_assert!(covered || letter.is_whitespace());
+            }
+        }
+    }
+}

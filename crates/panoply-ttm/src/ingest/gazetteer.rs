@@ -1,0 +1,414 @@
+//! Finds names of the graph in running text: exactly, without tone marks, or with a slip or two.
+//!
+//! A scanner loses tone marks and turns letters of Latin names; a reader of prose must not see a
+//! herb in every syllable. So a Thai name of under four letters counts only where words begin and
+//! end and a word for a part or a medicine stands before it, and Latin names only as whole words.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::sync::Arc;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+use crate::graph::NodeType;
+use crate::library::Library;
+use crate::text::{Dictionary, Normalized, Segmenter, Token, is_thai, normalize, skeleton};
+
+/// Thai names with fewer letters need a cue.
+const LONG_ENOUGH: usize = 4;
+/// A name without its marks must have this many letters left to be told from others.
+const LONGEST_GUESS: usize = 5;
+/// Latin names with fewer letters are not guessed from a slip.
+const GUESSED_LETTERS: usize = 8;
+/// How alike a slip must be.
+const ALIKE: f64 = 0.88;
+/// Words that say that what follows is a drug.
+const CUES: [&str; 16] = [
+    "ราก",
+    "เหง้า",
+    "ใบ",
+    "ดอก",
+    "ผล",
+    "เมล็ด",
+    "เปลือก",
+    "แก่น",
+    "ต้น",
+    "หัว",
+    "ยา",
+    "สมุนไพร",
+    "ผง",
+    "น้ำมัน",
+    "น้ำ",
+    "เถา",
+];
+
+/// Words that say something of the drug before them.
+const VERBS: [&str; 12] =
+    ["ใช้", "มี", "ช่วย", "แก้", "เป็น", "บรรเทา", "รักษา", "ไม่", "ห้าม", "และ", "กับ", "ประกอบ"];
+/// A short name without any of these: it may be meant, and nothing that rests on it is sure.
+const UNCERTAIN: u8 = 55;
+
+/// Something named in a text.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Named {
+    /// Its id.
+    pub id: String,
+    /// What it is.
+    pub kind: NodeType,
+    /// Bytes of the normalised text.
+    pub range: Range<usize>,
+    /// From 0 to 100: exact, without marks, or with a slip.
+    pub certainty: u8,
+}
+
+/// All names, ready to be looked for.
+#[derive(Debug)]
+pub struct Gazetteer {
+    segmenter: Segmenter,
+    exact: Automaton,
+    skeletons: Automaton,
+    /// Single Latin words of some length, by first letter.
+    words: BTreeMap<char, Vec<usize>>,
+    names: Vec<Name>,
+}
+
+#[derive(Debug)]
+struct Name {
+    spelling: String,
+    owners: Vec<(NodeType, String)>,
+}
+
+/// An automaton, and which name each of its patterns is.
+#[derive(Debug)]
+struct Automaton {
+    find: AhoCorasick,
+    names: Vec<usize>,
+}
+
+/// The lists it is made from are part of the program.
+#[derive(Debug, thiserror::Error)]
+#[error("the names cannot be made ready: {0}")]
+pub struct NotMade(String);
+
+impl Gazetteer {
+    /// The names of these facts.
+    pub fn new(library: &Library) -> Result<Self, NotMade> {
+        let names = names(library);
+        let not_made = |error: &dyn std::error::Error| NotMade(error.to_string());
+        let dictionary = Dictionary::new(names.iter().map(|name| name.spelling.as_str()))
+            .map_err(|error| not_made(&error))?;
+        let is_thai_name = |name: &Name| name.spelling.chars().any(is_thai);
+        let exact =
+            Automaton::new(names.iter().enumerate().map(|(at, name)| (at, name.spelling.clone())));
+        let skeletons = names.iter().enumerate().filter(|(_, name)| is_thai_name(name));
+        let skeletons = skeletons.map(|(at, name)| (at, skeleton(&name.spelling)));
+        let skeletons = Automaton::new(
+            skeletons.filter(|(_, letters)| letters.chars().count() >= LONGEST_GUESS),
+        );
+        let mut words: BTreeMap<char, Vec<usize>> = BTreeMap::new();
+        for (at, name) in names.iter().enumerate() {
+            let letters = name.spelling.chars().count();
+            let one_word = name.spelling.chars().all(|one| one.is_ascii_lowercase());
+            if one_word && letters >= GUESSED_LETTERS {
+                words.entry(name.spelling.chars().next().unwrap_or_default()).or_default().push(at);
+            }
+        }
+        Ok(Self {
+            segmenter: Segmenter::new(Arc::new(dictionary)),
+            exact: exact.map_err(|error| not_made(&error))?,
+            skeletons: skeletons.map_err(|error| not_made(&error))?,
+            words,
+            names,
+        })
+    }
+
+    /// Its segmenter, which knows the names as words.
+    pub const fn segmenter(&self) -> &Segmenter {
+        &self.segmenter
+    }
+
+    /// Everything that a text names, in the order of places. A name of several things is there
+    /// once for each.
+    pub fn named(&self, text: &Normalized) -> Vec<Named> {
+        let text = text.text();
+        let tokens = self.segmenter.segment(text);
+        let mut found: Vec<(Range<usize>, usize, u8)> = Vec::new();
+        let begins: BTreeSet<usize> = tokens.iter().map(|token| token.range.start).collect();
+        let ends: BTreeSet<usize> = tokens.iter().map(|token| token.range.end).collect();
+        for (range, name) in self.exact.all(text) {
+            let whole = begins.contains(&range.start) && ends.contains(&range.end);
+            let certainty = Self::certainty(text, &range, whole);
+            found.extend(certainty.map(|certainty| (range, name, certainty)));
+        }
+        // Marks that a font or a scanner lost. Only outside of what is spelt as it should be.
+        let bare = Bare::of(text);
+        for (range, name) in self.skeletons.all(&bare.letters) {
+            let range = bare.source(&range);
+            if !found.iter().any(|(other, ..)| overlap(other, &range)) {
+                found.push((range, name, 90));
+            }
+        }
+        self.slips(text, &tokens, &mut found);
+        let mut named: Vec<Named> = Vec::new();
+        for (range, name, certainty) in longest(found) {
+            let owners =
+                self.names.get(name).map(|name| name.owners.as_slice()).unwrap_or_default();
+            named.extend(owners.iter().map(|(kind, id)| {
+                let id = id.clone();
+                Named { id, kind: *kind, range: range.clone(), certainty }
+            }));
+        }
+        named.sort_by(|one, other| {
+            (one.range.start, &one.kind, &one.id).cmp(&(other.range.start, &other.kind, &other.id))
+        });
+        named
+    }
+
+    /// How surely a name is meant where it was met; `None` where it is part of another word.
+    fn certainty(text: &str, range: &Range<usize>, whole: bool) -> Option<u8> {
+        let name = text.get(range.clone()).unwrap_or_default();
+        let latin = |one: Option<char>| one.is_some_and(|one| one.is_ascii_alphanumeric());
+        let before = text.get(..range.start).unwrap_or_default();
+        let after = text.get(range.end..).unwrap_or_default();
+        let previous = before.chars().next_back();
+        if name.chars().next().is_some_and(is_thai) {
+            if name.chars().count() >= LONG_ENOUGH {
+                return Some(100);
+            }
+            let free =
+                |one: Option<char>| one.is_none_or(|one| !one.is_alphanumeric() && !is_thai(one));
+            let cue = CUES.iter().any(|cue| before.trim_end().ends_with(cue));
+            let said_of = free(previous) && VERBS.iter().any(|verb| after.starts_with(verb));
+            let alone = free(previous) && free(after.chars().next());
+            let meant = if cue || said_of || alone { 100 } else { UNCERTAIN };
+            return whole.then_some(meant);
+        }
+        let mut following = after.chars();
+        let next = following.next();
+        let plural = next == Some('s') && !latin(following.next());
+        // Codes and abbreviations of two letters are everywhere.
+        let word = name.chars().count() >= 3 && !latin(previous) && (!latin(next) || plural);
+        word.then_some(100)
+    }
+
+    /// Latin words that are nearly a name.
+    fn slips(&self, text: &str, tokens: &[Token], found: &mut Vec<(Range<usize>, usize, u8)>) {
+        for token in tokens {
+            let word = token.text(text);
+            let letters = word.chars().count();
+            if letters < GUESSED_LETTERS
+                || found.iter().any(|(other, ..)| overlap(other, &token.range))
+            {
+                continue;
+            }
+            let first = word.chars().next().unwrap_or_default();
+            let near = self.words.get(&first).into_iter().flatten().filter_map(|at| {
+                let name = self.names.get(*at)?;
+                let alike = strsim::normalized_levenshtein(&name.spelling, word);
+                (alike >= ALIKE).then_some((alike, *at))
+            });
+            if let Some((_, at)) = near.max_by(|one, other| one.0.total_cmp(&other.0)) {
+                found.push((token.range.clone(), at, 75));
+            }
+        }
+    }
+}
+
+impl Automaton {
+    fn new(names: impl Iterator<Item = (usize, String)>) -> Result<Self, aho_corasick::BuildError> {
+        let (names, patterns): (Vec<usize>, Vec<String>) = names.unzip();
+        let find = AhoCorasick::builder().match_kind(MatchKind::Standard).build(patterns)?;
+        Ok(Self { find, names })
+    }
+
+    fn all(&self, text: &str) -> impl Iterator<Item = (Range<usize>, usize)> {
+        self.find.find_overlapping_iter(text).filter_map(|found| {
+            let name = self.names.get(found.pattern().as_usize())?;
+            Some((found.range(), *name))
+        })
+    }
+}
+
+/// A text without tone marks and blanks, and where each letter came from.
+struct Bare {
+    letters: String,
+    origins: Vec<(usize, usize)>,
+}
+
+impl Bare {
+    fn of(text: &str) -> Self {
+        let mut bare = Self { letters: String::with_capacity(text.len()), origins: Vec::new() };
+        for (at, character) in text.char_indices() {
+            let mut buffer = [0; 4];
+            for letter in skeleton(character.encode_utf8(&mut buffer)).chars() {
+                bare.letters.push(letter);
+                let origin = (at, at + character.len_utf8());
+                bare.origins.extend(std::iter::repeat_n(origin, letter.len_utf8()));
+            }
+        }
+        bare
+    }
+
+    fn source(&self, range: &Range<usize>) -> Range<usize> {
+        let start = self.origins.get(range.start).map_or(0, |origin| origin.0);
+        let last = range.end.checked_sub(1).and_then(|last| self.origins.get(last));
+        start..last.map_or(start, |origin| origin.1)
+    }
+}
+
+const fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
+    one.start < other.end && other.start < one.end
+}
+
+/// Of names that overlap, the longest; of equally long ones the surer.
+fn longest(mut found: Vec<(Range<usize>, usize, u8)>) -> Vec<(Range<usize>, usize, u8)> {
+    found.sort_by_key(|(range, name, certainty)| {
+        (std::cmp::Reverse(range.len()), std::cmp::Reverse(*certainty), range.start, *name)
+    });
+    let mut kept: Vec<(Range<usize>, usize, u8)> = Vec::new();
+    // Kept ranges never overlap, so one look at the neighbours is enough.
+    let mut taken: BTreeMap<usize, usize> = BTreeMap::new();
+    for candidate in found {
+        let before = taken.range(..candidate.0.end).next_back();
+        if before.is_none_or(|(_, end)| *end <= candidate.0.start) {
+            taken.insert(candidate.0.start, candidate.0.end);
+            kept.push(candidate);
+        }
+    }
+    kept
+}
+
+/// Every way to write everything in these facts.
+pub fn spellings(library: &Library) -> Vec<String> {
+    names(library).into_iter().map(|name| name.spelling).collect()
+}
+
+/// Every spelling once, with all that it names.
+fn names(library: &Library) -> Vec<Name> {
+    let mut by_spelling: BTreeMap<String, BTreeSet<(NodeType, String)>> = BTreeMap::new();
+    let mut put = |kind: NodeType, id: &str, name: &str| {
+        let spelling = normalize(name).text().trim().to_owned();
+        if spelling.chars().count() >= 2 {
+            by_spelling.entry(spelling).or_default().insert((kind, id.to_owned()));
+        }
+    };
+    for herb in &library.herbs {
+        let synonyms = &herb.synonyms;
+        let others = synonyms.th.iter().chain(&synonyms.romanised).chain(&synonyms.scientific);
+        others.for_each(|name| put(NodeType::Herb, &herb.id, name));
+        let binomial: Vec<&str> = herb.scientific.split_whitespace().take(2).collect();
+        put(NodeType::Herb, &herb.id, &binomial.join(" "));
+        put(NodeType::Herb, &herb.id, &herb.names.th);
+        put(NodeType::Herb, &herb.id, before_bracket(&herb.names.en));
+    }
+    for one in &library.formulations {
+        put(NodeType::Formulation, &one.id, &one.names.th);
+        put(NodeType::Formulation, &one.id, before_bracket(&one.names.en));
+    }
+    for one in &library.constituents {
+        put(NodeType::Constituent, &one.id, &one.names.th);
+        put(NodeType::Constituent, &one.id, before_bracket(&one.names.en));
+    }
+    for one in &library.indications {
+        one.names
+            .th
+            .split([' ', '(', ')', ',', '/'])
+            .for_each(|name| put(NodeType::Indication, &one.id, name));
+        put(NodeType::Indication, &one.id, before_bracket(&one.names.en));
+    }
+    for one in &library.cautions {
+        put(NodeType::Caution, &one.code, &one.names.th);
+        put(NodeType::Caution, &one.code, before_bracket(&one.names.en));
+    }
+    for drug in &library.drugs {
+        put(NodeType::Drug, &drug.name, &drug.name);
+        put(NodeType::Drug, &drug.name, &drug.names.th);
+    }
+    let kind_of = |id: &str| {
+        let there = [
+            (library.herb(id).is_some(), NodeType::Herb),
+            (library.formulation(id).is_some(), NodeType::Formulation),
+            (library.constituent(id).is_some(), NodeType::Constituent),
+            (library.indication(id).is_some(), NodeType::Indication),
+            (library.caution(id).is_some(), NodeType::Caution),
+            (library.drug(id).is_some(), NodeType::Drug),
+        ];
+        there.into_iter().find(|(there, _)| *there).map(|(_, kind)| kind)
+    };
+    for alias in &library.aliases {
+        if let Some(kind) = kind_of(&alias.id) {
+            put(kind, &alias.id, &alias.alias);
+        }
+    }
+    let each = by_spelling.into_iter().map(|(spelling, owners)| {
+        // A name of more than one herb says nothing certain of any.
+        Name { spelling, owners: owners.into_iter().collect() }
+    });
+    each.filter(|name| name.owners.len() <= MOST_OWNERS).collect()
+}
+
+/// A name of more things than this names none of them.
+const MOST_OWNERS: usize = 3;
+
+fn before_bracket(name: &str) -> &str {
+    name.split(['(', '[']).next().unwrap_or_default().trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ids(gazetteer: &Gazetteer, text: &str) -> Vec<String> {
+        gazetteer.named(&normalize(text)).into_iter().map(|one| one.id).collect()
+    }
+
+    #[test]
+    fn names_are_met_in_prose_as_fonts_and_scanners_leave_them() {
+        let gazetteer = Gazetteer::new(&Library::bundled().unwrap()).unwrap();
+        let cases = [
+            ("exactly", "ตำรับนี้มีขมิ้นชันเป็นหลัก", "H:turmeric"),
+            ("without tone marks", "ตารับนี้มีขมินชันเปนหลัก", "H:turmeric"),
+            ("by Latin name", "Rhizomes of Curcuma longa L. were dried.", "H:turmeric"),
+            ("with a slip of the scanner", "the diterpene andrographo1ide was", ""),
+            (
+                "with a letter turned",
+                "the diterpene andrographolidc was found",
+                "C:andrographolide",
+            ),
+            ("in the plural", "anticoagulants should", "anticoagulants"),
+            ("a medicine", "ผู้ที่ใช้วาร์ฟารินอยู่", "warfarin"),
+            ("a caution", "ห้ามใช้ในหญิงตั้งครรภ์", "PREG"),
+        ];
+        for (how, text, expected) in cases {
+            let found = ids(&gazetteer, text);
+            assert!(
+                expected.is_empty() || found.iter().any(|id| id == expected),
+                "{how}: {text}: {found:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_short_name_inside_another_word_is_not_met() {
+        let gazetteer = Gazetteer::new(&Library::bundled().unwrap()).unwrap();
+        let library = Library::bundled().unwrap();
+        let herbs = |text: &str| -> Vec<String> {
+            ids(&gazetteer, text).into_iter().filter(|id| library.herb(id).is_some()).collect()
+        };
+        for text in ["น้ำมันหอมระเหย", "ความขัดข้องทางเทคนิค", "gingerly stated", "the Clovers"]
+        {
+            assert_eq!(herbs(text), Vec::<String>::new(), "{text}");
+        }
+        assert!(herbs("เหง้าขิงสด").contains(&"H:ginger".to_owned()));
+    }
+
+    #[test]
+    fn a_place_is_that_of_the_name() {
+        let gazetteer = Gazetteer::new(&Library::bundled().unwrap()).unwrap();
+        let text = normalize("ใช้ ขมิน ชัน แก้ท้องอืด");
+        let found = gazetteer.named(&text);
+        let turmeric = found.iter().find(|one| one.id == "H:turmeric").unwrap();
+        assert_eq!(&text.text()[turmeric.range.clone()], "ขมิน ชัน");
+        assert_eq!(turmeric.certainty, 90);
+    }
+}

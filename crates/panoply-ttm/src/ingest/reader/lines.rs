@@ -1,0 +1,112 @@
+//! Letters of a page, as they are drawn, put together to lines and paragraphs.
+//!
+//! A PDF has no words and no lines, only letters and where each stands. The order is that of the
+//! drawing, which is the order of reading in all but the oddest files.
+
+use pdf_extract::{MediaBox, OutputDev, OutputError, Transform};
+
+/// A gap of more than this part of the letters' size is a blank.
+const BLANK: f64 = 0.15;
+/// A step of more than this part of the size is another line.
+const LINE: f64 = 0.5;
+/// A step of more than this is another paragraph: Thai fonts stand up to 1.7 apart.
+const PARAGRAPH: f64 = 2.0;
+
+/// Collects the text of a page.
+#[derive(Debug, Default)]
+pub(super) struct Lines {
+    text: String,
+    before: Option<Letter>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Letter {
+    end: f64,
+    y: f64,
+}
+
+impl Lines {
+    /// What was collected.
+    pub(super) fn text(self) -> String {
+        self.text
+    }
+
+    fn put(&mut self, x: f64, y: f64, width: f64, size: f64, letters: &str) {
+        if let Some(before) = self.before {
+            let step = (y - before.y).abs();
+            if step > PARAGRAPH * size {
+                self.text.push_str("\n\n");
+            } else if step > LINE * size || x < before.end - 2.0 * size {
+                self.text.push('\n');
+            } else if x > before.end + BLANK * size && !self.text.ends_with([' ', '\n']) {
+                self.text.push(' ');
+            }
+        }
+        self.text.push_str(letters);
+        self.before = Some(Letter { end: x + width, y });
+    }
+}
+
+impl OutputDev for Lines {
+    fn begin_page(
+        &mut self,
+        _: u32,
+        _: &MediaBox,
+        _: Option<(f64, f64, f64, f64)>,
+    ) -> Result<(), OutputError> {
+        Ok(())
+    }
+
+    fn end_page(&mut self) -> Result<(), OutputError> {
+        Ok(())
+    }
+
+    fn output_character(
+        &mut self,
+        at: &Transform,
+        width: f64,
+        _: f64,
+        font_size: f64,
+        letters: &str,
+    ) -> Result<(), OutputError> {
+        // The side of a square of the same area as what a letter's square becomes.
+        let across = font_size * (at.m11 + at.m21);
+        let up = font_size * (at.m12 + at.m22);
+        let size = (across * up).abs().sqrt();
+        self.put(at.m31, at.m32, width * size, size, letters);
+        Ok(())
+    }
+
+    fn begin_word(&mut self) -> Result<(), OutputError> {
+        Ok(())
+    }
+
+    fn end_word(&mut self) -> Result<(), OutputError> {
+        Ok(())
+    }
+
+    fn end_line(&mut self) -> Result<(), OutputError> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_become_lines_and_paragraphs() {
+        let mut lines = Lines::default();
+        for (x, y, letters) in [
+            (0.0, 100.0, "ก"),
+            (5.0, 100.0, "า"),
+            (12.0, 100.0, "ข"),
+            (17.0, 102.0, "²"),
+            (0.0, 86.0, "ค"),
+            (0.0, 60.0, "ง"),
+        ] {
+            lines.put(x, y, 5.0, 10.0, letters);
+        }
+        assert_eq!(lines.text(), "กา ข²\nค\n\nง");
+    }
+}

@@ -1,0 +1,344 @@
+//! Runs a job from its first page to the transaction that adds all of it.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::desk::{HOW_TO_ALLOW, JobDesk, JobError, Taken};
+use super::lock::Lock;
+use super::{Item, Job, Status, detail};
+use crate::address::percent_decoded;
+use crate::eval::retrieval;
+use crate::eval::sets::Bundled;
+use crate::ingest::gazetteer::Gazetteer;
+use crate::ingest::plan::{Plan, ReadFile};
+use crate::ingest::reader::{Options, ReadError};
+use crate::ingest::{Brought, DocumentShelf as _, Fact, document_uri};
+use crate::knowledge::Knowledge;
+use crate::library::Library;
+use crate::papers::{PaperShelf as _, ShelfError};
+use crate::roots::Refused;
+use crate::search::{Engine, Tuning, corpus_over};
+
+/// R@10 of the curated questions may fall by this much, and no more.
+pub const TOLERATED_FALL: f64 = 0.02;
+/// Facts that a report lists.
+const MOST_LISTED: usize = 500;
+/// How often a waiting job looks whether it is its turn.
+const TURN: Duration = Duration::from_millis(100);
+
+/// Hears how far a job is: pages done, pages in all, and what is going on.
+pub type Progress<'p> = &'p mut dyn FnMut(u32, u32, &str);
+
+/// Why a job does not go on.
+enum Stop {
+    /// Something that the one who asked for it should know.
+    Told { code: String, message: String, hint: String, detail: Option<&'static str> },
+    /// Our own trouble.
+    Job(JobError),
+}
+
+impl Stop {
+    fn told(code: &str, message: impl Into<String>, hint: &str) -> Self {
+        Self::Told {
+            code: code.to_owned(),
+            message: message.into(),
+            hint: hint.to_owned(),
+            detail: None,
+        }
+    }
+
+    fn cancelled() -> Self {
+        Self::Told {
+            code: "CANCELLED".to_owned(),
+            message: "the job was cancelled, and nothing of it was added".to_owned(),
+            hint: "run it again".to_owned(),
+            detail: Some(detail::CANCELLED),
+        }
+    }
+}
+
+impl<E: Into<JobError>> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Self::Job(error.into())
+    }
+}
+
+impl JobDesk {
+    /// Runs a job to its end and says how it ended. What is wrong with its files is no error
+    /// here: the job says so.
+    pub fn run(&self, taken: Taken, progress: Progress<'_>) -> Result<Job, JobError> {
+        let Taken { mut job, _alive } = taken;
+        let ended = self.work(&mut job, progress);
+        self.tidy_up(&job.id);
+        match ended {
+            Ok(()) => {}
+            Err(Stop::Told { code, message, hint, detail }) => {
+                job.status = Status::Error;
+                job.detail = detail.map(str::to_owned);
+                job.error = Some(json!({"code": code, "message": message, "hint": hint}));
+                job.ended = Some(self.now());
+                self.shelf.keep_job(&job)?;
+                self.note(&job.id, &format!("error {code}: {message}"))?;
+            }
+            Err(Stop::Job(error)) => {
+                job.status = Status::Error;
+                let message = "the job could not be finished, and nothing of it was added";
+                job.error = Some(json!({
+                    "code": "SYSTEM", "message": message, "hint": "run `panoply doctor`",
+                }));
+                job.ended = Some(self.now());
+                // The store may be what is broken; the first error says more.
+                if self.shelf.keep_job(&job).is_err() {
+                    return Err(error);
+                }
+                self.note(&job.id, &format!("error: {error}"))?;
+            }
+        }
+        progress(job.done_pages, job.all_pages, job.status.as_str());
+        Ok(job)
+    }
+
+    fn work(&self, job: &mut Job, progress: Progress<'_>) -> Result<(), Stop> {
+        let _turn = self.wait_for_turn(job, progress)?;
+        job.status = Status::Running;
+        job.started = Some(self.now());
+        self.shelf.keep_job(job)?;
+        let what = if job.request.dry_run { "dry run" } else { "run" };
+        self.note(&job.id, &format!("{what} of {} files", job.request.batch.len()))?;
+        let knowledge = Knowledge::bundled().map_err(|error| Stop::told("SYSTEM", error, ""))?;
+        let gazetteer = Gazetteer::new(&knowledge.library)
+            .map_err(|error| Stop::told("SYSTEM", error.to_string(), ""))?;
+        let mut plan = Plan::default();
+        let mut already = Vec::new();
+        for item in job.request.batch.clone() {
+            let file = self.read(job, &item, progress)?;
+            let here = plan.extracts.iter().any(|one| one.document.sha256 == file.sha256);
+            if let Some(known) = self.shelf.document_of(&file.sha256)? {
+                self.note(
+                    &job.id,
+                    &format!(
+                        "{}: {} is there already, from the job {}",
+                        file.name, known.id, known.job
+                    ),
+                )?;
+                already.push(json!({"file": file.name, "document": known.id, "job": known.job}));
+            } else if here {
+                self.note(&job.id, &format!("{}: the same file twice", file.name))?;
+            } else {
+                plan.add(&file, &job.id, item.lang.as_deref(), &knowledge.library, &gazetteer);
+            }
+        }
+        let hash = plan.hash();
+        let mut report = report(&plan, &hash, &knowledge.library);
+        report["already"] = json!(already);
+        job.report = Some(report);
+        self.note(
+            &job.id,
+            &format!("plan {hash}: {} facts, {} of them known", plan.facts(), plan.known),
+        )?;
+        if job.request.dry_run {
+            return self.finish(job, &Plan::default());
+        }
+        if plan.extracts.is_empty() {
+            // A job that is sent twice does the second time what the first left to do: nothing.
+            job.detail = Some(detail::UNCHANGED.to_owned());
+            return self.finish(job, &plan);
+        }
+        Self::same_plan(job, &hash)?;
+        progress(job.done_pages, job.all_pages, "seeing that search gets no worse");
+        self.no_worse(job, &plan, &knowledge.library)?;
+        if self.shelf.is_cancelled(&job.id)? {
+            return Err(Stop::cancelled());
+        }
+        self.finish(job, &plan)
+    }
+
+    /// One job at a time: OCR takes all there is.
+    fn wait_for_turn(&self, job: &Job, progress: Progress<'_>) -> Result<Lock, Stop> {
+        let file = self.settings.folder.join("running.lock");
+        loop {
+            if let Some(turn) = Lock::take(&file)? {
+                return Ok(turn);
+            }
+            if self.shelf.is_cancelled(&job.id)? {
+                return Err(Stop::cancelled());
+            }
+            progress(0, 0, "waiting for another job");
+            std::thread::sleep(TURN);
+        }
+    }
+
+    fn read(&self, job: &mut Job, item: &Item, progress: Progress<'_>) -> Result<ReadFile, Stop> {
+        let largest = self.settings.limits.file_bytes;
+        let file =
+            self.settings.roots.open(&item.uri, largest).map_err(|refused| match &refused {
+                Refused::TooLarge(..) => {
+                    Stop::told("FILE_TOO_LARGE", refused.to_string(), "cut it into parts")
+                }
+                _ => Stop::told("NOT_ALLOWED", refused.to_string(), HOW_TO_ALLOW),
+            })?;
+        let name = percent_decoded(item.uri.rsplit('/').next().unwrap_or_default());
+        let options = Options {
+            kind: item.kind,
+            ocr: job.request.ocr,
+            dpi: job.request.dpi.unwrap_or(Options::default().dpi),
+            limits: self.settings.limits,
+            ..Options::default()
+        };
+        let scratch = self.scratch(&job.id);
+        std::fs::create_dir_all(&scratch)?;
+        let (before, all) = (job.done_pages, job.all_pages);
+        let mut kept: Result<(), ShelfError> = Ok(());
+        let read = self.settings.reader.read(file, &options, &scratch, &mut |done, pages| {
+            let moved = (before + done, all + pages) != (job.done_pages, job.all_pages);
+            if moved {
+                (job.done_pages, job.all_pages) = (before + done, all + pages);
+                progress(job.done_pages, job.all_pages, &name);
+                if let Err(error) = self.shelf.keep_job(job) {
+                    kept = Err(error);
+                    return false;
+                }
+            }
+            // A store that cannot be asked will not take the result either.
+            !self.shelf.is_cancelled(&job.id).unwrap_or(true)
+        });
+        kept?;
+        let mut read = read.map_err(|ReadError { code, message, hint }| match code.as_str() {
+            "CANCELLED" => Stop::cancelled(),
+            _ => Stop::told(&code, format!("`{name}`: {message}"), &hint),
+        })?;
+        read.name = name;
+        self.legible(job, &read)?;
+        Ok(read)
+    }
+
+    /// A file of which no page could be read is an error; single pages are only noted.
+    fn legible(&self, job: &Job, read: &ReadFile) -> Result<(), Stop> {
+        for (page, why) in &read.unreadable {
+            self.note(&job.id, &format!("{}: page {page}: {why}", read.name))?;
+        }
+        let ocr = read.texts.iter().filter(|page| page.reader == "tesseract").count();
+        self.note(
+            &job.id,
+            &format!(
+                "{}: {} of {} pages read, {ocr} by OCR",
+                read.name,
+                read.texts.len(),
+                read.pages
+            ),
+        )?;
+        if read.texts.iter().any(|page| !page.text.is_empty()) {
+            return Ok(());
+        }
+        let why = read.unreadable.first().map_or("it has no text", |(_, why)| why.as_str());
+        let message = format!("`{}`: no page could be read; the first: {why}", read.name);
+        Err(Stop::told(
+            "NOTHING_LEGIBLE",
+            message,
+            "give a file with text, or install what OCR needs",
+        ))
+    }
+
+    fn same_plan(job: &Job, hash: &str) -> Result<(), Stop> {
+        if job.request.plan_hash.as_deref() == Some(hash) {
+            return Ok(());
+        }
+        let shown = job.request.plan_hash.as_deref().unwrap_or("none");
+        Err(Stop::told(
+            "PLAN_CHANGED",
+            format!(
+                "the plan is `{hash}` now, and the one that was agreed to was `{shown}`; nothing was added"
+            ),
+            "look at a new dry run, and run again with its `plan_hash`",
+        ))
+    }
+
+    /// Asks the curated questions of the search as it is and as it would be.
+    fn no_worse(&self, job: &mut Job, plan: &Plan, bundled: &Library) -> Result<(), Stop> {
+        let records = self.shelf.papers()?;
+        let mut brought = Brought {
+            version: self.shelf.version(),
+            documents: self.shelf.documents()?,
+            facts: self.shelf.facts(None)?,
+        };
+        let mut chunks = self.shelf.chunks(None)?;
+        let recall = |brought: &Brought, chunks: &[crate::ingest::Chunk]| {
+            let library = bundled.with_brought(brought.clone());
+            let corpus = corpus_over(&library, &records, &brought.documents, chunks.to_vec());
+            let engine = Engine::new(corpus);
+            let engine = engine.map_err(|error| Stop::told("SYSTEM", error.to_string(), ""))?;
+            let questions = Bundled::Tune.questions();
+            let questions =
+                questions.map_err(|error| Stop::told("SYSTEM", error.to_string(), ""))?;
+            Ok::<f64, Stop>(retrieval(&engine, &Tuning::default(), questions, 10).mean().recall)
+        };
+        let before = recall(&brought, &chunks)?;
+        for extract in &plan.extracts {
+            brought.documents.push(extract.document.clone());
+            brought.facts.extend(extract.facts.iter().cloned());
+            chunks.extend(extract.chunks.iter().cloned());
+        }
+        let after = recall(&brought, &chunks)?;
+        let rounded = |value: f64| (value * 1e4).round() / 1e4;
+        if let Some(report) = &mut job.report {
+            report["recall_at_10"] = json!({"before": rounded(before), "after": rounded(after)});
+        }
+        self.note(
+            &job.id,
+            &format!("R@10 of the curated questions: {before:.4} before, {after:.4} after"),
+        )?;
+        if before - after <= TOLERATED_FALL {
+            return Ok(());
+        }
+        Err(Stop::Told {
+            code: "SEARCH_WORSE".to_owned(),
+            message: format!(
+                "R@10 of the curated questions would fall from {before:.3} to {after:.3}, by more than {TOLERATED_FALL}; nothing was added"
+            ),
+            hint: "leave out the file that brings most of the facts, and look at its dry run"
+                .to_owned(),
+            detail: Some(detail::ROLLED_BACK),
+        })
+    }
+
+    fn finish(&self, job: &mut Job, plan: &Plan) -> Result<(), Stop> {
+        job.status = Status::Done;
+        job.ended = Some(self.now());
+        let added = self.shelf.finish_job(job, &plan.extracts)?;
+        self.note(&job.id, &format!("done: {added} documents added"))?;
+        Ok(())
+    }
+}
+
+fn report(plan: &Plan, hash: &str, bundled: &Library) -> Value {
+    let documents = plan.extracts.iter().map(|extract| {
+        let document = &extract.document;
+        json!({
+            "id": document.id, "uri": document_uri(&document.id), "name": document.name,
+            "title": document.title, "lang": document.lang, "pages": document.pages,
+            "sha256": document.sha256, "chunks": extract.chunks.len(), "facts": extract.facts.len(),
+        })
+    });
+    let listed = |fact: &Fact| {
+        let mut value = serde_json::to_value(fact).unwrap_or_default();
+        value["known"] = json!(fact.is_known(bundled));
+        value
+    };
+    let facts = plan.extracts.iter().flat_map(|extract| &extract.facts);
+    let unreadable = plan.unreadable.iter();
+    json!({
+        "plan_hash": hash,
+        "documents": documents.collect::<Vec<_>>(),
+        "facts": facts.take(MOST_LISTED).map(listed).collect::<Vec<_>>(),
+        "counts": {
+            "facts": plan.facts(), "known": plan.known, "new": plan.facts() - plan.known,
+            "unsure": plan.unsure.len(), "denied": plan.denied,
+            "chunks": plan.extracts.iter().map(|extract| extract.chunks.len()).sum::<usize>(),
+        },
+        "unsure": plan.unsure.iter().take(MOST_LISTED / 5).map(listed).collect::<Vec<_>>(),
+        "unreadable": unreadable
+            .map(|(file, page, why)| json!({"file": file, "page": page, "why": why}))
+            .collect::<Vec<_>>(),
+    })
+}

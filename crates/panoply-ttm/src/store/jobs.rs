@@ -1,0 +1,154 @@
+//! Jobs and their logs: written so that whoever looks, in whatever process, sees how far one is.
+
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+use super::documents::{add, remove};
+use super::{SqliteShelf, broken, changed};
+use crate::ingest::plan::Extract;
+use crate::jobs::{Job, Request, Status};
+use crate::papers::ShelfError;
+
+impl SqliteShelf {
+    /// Keeps a new job.
+    pub fn add_job(&self, job: &Job) -> Result<(), ShelfError> {
+        let request = serde_json::to_string(&job.request).map_err(|e| ShelfError(Box::new(e)))?;
+        self.write(|connection| {
+            let sql = "INSERT INTO ingest_job (id, status, dry_run, request, created)
+                       VALUES (?1, ?2, ?3, ?4, ?5)";
+            let row =
+                params![job.id, job.status.as_str(), job.request.dry_run, request, job.created];
+            connection.execute(sql, row).map(|_| ())
+        })
+    }
+
+    /// Keeps what became of a job. Whether it was told to stop is not overwritten.
+    pub fn keep_job(&self, job: &Job) -> Result<(), ShelfError> {
+        self.write(|connection| keep(connection, job))
+    }
+
+    /// Ends a job and adds all that it took out of its documents, or does neither.
+    pub fn finish_job(&self, job: &Job, extracts: &[Extract]) -> Result<usize, ShelfError> {
+        self.in_transaction(|transaction| {
+            let mut added = 0;
+            for extract in extracts {
+                added += usize::from(add(transaction, extract)?);
+            }
+            keep(transaction, job).map_err(broken)?;
+            if added > 0 {
+                changed(transaction)?;
+            }
+            Ok(added)
+        })
+    }
+
+    /// Takes away all that a job added, and says so in the job.
+    pub fn undo_job(&self, job: &Job) -> Result<usize, ShelfError> {
+        self.in_transaction(|transaction| {
+            let removed = remove(transaction, &job.id)?;
+            keep(transaction, job).map_err(broken)?;
+            if removed > 0 {
+                changed(transaction)?;
+            }
+            Ok(removed)
+        })
+    }
+
+    /// A job.
+    pub fn job(&self, id: &str) -> Result<Option<Job>, ShelfError> {
+        let connection = self.open()?;
+        let Some(connection) = connection.as_ref() else { return Ok(None) };
+        let mut statement =
+            connection.prepare_cached("SELECT * FROM ingest_job WHERE id = ?1").map_err(broken)?;
+        statement.query_row([id], job).optional().map_err(broken)
+    }
+
+    /// All jobs, the newest first.
+    pub fn jobs(&self) -> Result<Vec<Job>, ShelfError> {
+        self.rows("SELECT * FROM ingest_job ORDER BY created DESC, id", &[], job)
+    }
+
+    /// Tells a job to stop.
+    pub fn cancel_job(&self, id: &str) -> Result<(), ShelfError> {
+        self.write(|connection| {
+            connection.execute("UPDATE ingest_job SET cancel = 1 WHERE id = ?1", [id]).map(|_| ())
+        })
+    }
+
+    /// Whether a job was told to stop.
+    pub fn is_cancelled(&self, id: &str) -> Result<bool, ShelfError> {
+        let connection = self.open()?;
+        let Some(connection) = connection.as_ref() else { return Ok(false) };
+        let mut statement = connection
+            .prepare_cached("SELECT cancel FROM ingest_job WHERE id = ?1")
+            .map_err(broken)?;
+        let told: Option<bool> =
+            statement.query_row([id], |row| row.get(0)).optional().map_err(broken)?;
+        Ok(told.unwrap_or(false))
+    }
+
+    /// Adds a line to a job's log.
+    pub fn log(&self, job: &str, at: &str, line: &str) -> Result<(), ShelfError> {
+        self.write(|connection| {
+            let sql = "INSERT INTO ingest_log (job, number, at, line)
+                       SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3 FROM ingest_log WHERE job = ?1";
+            connection.execute(sql, params![job, at, line]).map(|_| ())
+        })
+    }
+
+    /// A job's log: when, and what.
+    pub fn log_of(&self, job: &str) -> Result<Vec<(String, String)>, ShelfError> {
+        let sql = "SELECT at, line FROM ingest_log WHERE job = ?1 ORDER BY number";
+        self.rows(sql, &[&job], |row| Ok((row.get(0)?, row.get(1)?)))
+    }
+
+    fn write(
+        &self,
+        write: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+    ) -> Result<(), ShelfError> {
+        let connection = self.make()?;
+        connection.as_ref().map_or(Ok(()), write).map_err(broken)
+    }
+}
+
+fn keep(connection: &Connection, job: &Job) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare_cached(
+        "UPDATE ingest_job SET status = ?2, detail = ?3, done_pages = ?4, all_pages = ?5,
+           report = ?6, error = ?7, started = ?8, ended = ?9
+         WHERE id = ?1",
+    )?;
+    let written = |value: &Option<serde_json::Value>| value.as_ref().map(ToString::to_string);
+    statement.execute(params![
+        job.id,
+        job.status.as_str(),
+        job.detail,
+        job.done_pages,
+        job.all_pages,
+        written(&job.report),
+        written(&job.error),
+        job.started,
+        job.ended,
+    ])?;
+    Ok(())
+}
+
+fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
+    let value = |name: &str| -> rusqlite::Result<Option<serde_json::Value>> {
+        let text: Option<String> = row.get(name)?;
+        Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
+    };
+    let (status, request): (String, String) = (row.get("status")?, row.get("request")?);
+    Ok(Job {
+        id: row.get("id")?,
+        status: Status::parse(&status).unwrap_or(Status::Error),
+        detail: row.get("detail")?,
+        // A request of a later release is shown without what this one does not know.
+        request: serde_json::from_str(&request).unwrap_or_else(|_| Request::default()),
+        done_pages: row.get("done_pages")?,
+        all_pages: row.get("all_pages")?,
+        report: value("report")?,
+        error: value("error")?,
+        created: row.get("created")?,
+        started: row.get("started")?,
+        ended: row.get("ended")?,
+    })
+}

@@ -1,0 +1,89 @@
+//! `ingest_jobs`: how far jobs are, and what they found.
+
+use panoply_contract::prelude::*;
+
+use super::answer::{KEYWORDS, READ};
+use super::job_wire::{JobOut, desk, evidence, sentence};
+use crate::jobs::{Job, JobDesk};
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "ingest_jobs",
+    title: "Jobs that take documents in",
+    description: Description {
+        does: "Shows the jobs that ingest_run started: how far each is, what it added or would add, and what went wrong.",
+        when: "Use this when ingest_run answered with a job that was still running, or when someone asks what was taken in and when.",
+        returns: "Returns jobs, the newest first, or the one of `job_id` with its report. `log_uri` has every step.",
+        asks: &["Is my paper in yet?", "Which documents were added last week?"],
+    },
+    version: "1.0.0",
+    aliases: &["tool.ingest.jobs"],
+    permissions: READ,
+    category: Category::Query,
+    response_time: ResponseTime::Fast,
+    cache: CachePolicy::Never,
+    idempotent: true,
+    data: &["ttm"],
+    examples: &[Example {
+        shows: "all jobs",
+        params: "{}",
+        expect: Expect::Data(r#"{"jobs": []}"#),
+    }],
+    tags: KEYWORDS,
+    rate_limit: None,
+    deprecated: None,
+    annotations: Annotations::CLOSED,
+    listing: Listing::Extra,
+    widget: None,
+}
+.checked();
+
+/// Jobs that a list shows.
+const MOST: usize = 50;
+/// Facts that one job shows; the whole is at `job_uri`.
+const LISTED: usize = 100;
+
+/// Which jobs.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Params {
+    /// One job, by its id; all when left out.
+    #[schemars(length(min = 1, max = 100))]
+    job_id: Option<String>,
+}
+
+/// The jobs.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct Output {
+    /// The jobs, the newest first. In a list they come without their facts.
+    jobs: Vec<JobOut>,
+    /// How many there are; at most 50 are listed.
+    total: usize,
+}
+
+/// See the module.
+pub(crate) struct IngestJobs {
+    pub(crate) jobs: Option<JobDesk>,
+}
+
+impl Tool for IngestJobs {
+    type Params = Params;
+    type Output = Output;
+
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    async fn call(&self, params: Params, _: &CallContext) -> Result<Reply<Output>, ToolError> {
+        if let Some(id) = &params.job_id {
+            let job = desk(self.jobs.as_ref())?.job(id)?;
+            let output = Output { jobs: vec![JobOut::of(&job, LISTED)], total: 1 };
+            return Ok(Reply::new(output, sentence(&job), evidence()));
+        }
+        let jobs = self.jobs.as_ref().map_or(Ok(Vec::new()), JobDesk::jobs)?;
+        let total = jobs.len();
+        let running = jobs.iter().filter(|job| !job.status.is_over()).count();
+        let text = format!("{total} jobs, {running} of them not over yet.");
+        let listed = jobs.iter().take(MOST).map(|job: &Job| JobOut::of(job, 0));
+        Ok(Reply::new(Output { jobs: listed.collect(), total }, text, evidence()))
+    }
+}

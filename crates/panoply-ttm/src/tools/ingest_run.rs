@@ -1,0 +1,286 @@
+//! `ingest_run`: documents of the user into the graph, guarded: a dry run first, and then the hash
+//! of what it showed.
+
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Instant;
+
+use panoply_contract::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::answer::KEYWORDS;
+use super::job_wire::{JobOut, desk, evidence, sentence};
+use crate::ingest::reader::{FileKind, OcrProvider};
+use crate::jobs::{HOW_TO_ALLOW, Item, Job, JobDesk, Request};
+use crate::roots::Refused;
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "ingest_run",
+    title: "Take documents in",
+    description: Description {
+        does: "Reads PDFs and texts of the user, by their text layer or by OCR, finds what they say of herbs and formulations of the graph, and adds it as unverified facts with page and span, and as pieces of text that search finds.",
+        when: "Use this when someone wants papers or books of their own in the graph. Call it first with `dry_run` (the default), show what it would add, and only when they agree call it again with `dry_run` false and the `plan_hash` of the dry run. Files are `file://` addresses in folders that the owner allowed. Not for PubMed records: those are imported with `panoply ttm import-papers`.",
+        returns: "Returns a job with `job_id`, `status` and `log_uri`, what was or would be added, and `plan_hash`. A job that takes longer goes on by itself: look at it with `ingest_jobs`. A real run adds all or nothing, and nothing when R@10 of the curated questions would fall by more than 0.02; `ingest_undo` takes it back.",
+        asks: &["Add this paper on turmeric to the graph", "นำหนังสือสมุนไพรเล่มนี้เข้าฐานความรู้", "What would this PDF add?"],
+    },
+    version: "1.0.0",
+    aliases: &["tool.ingest.run"],
+    permissions: &["kg:write"],
+    category: Category::Mutation,
+    response_time: ResponseTime::Slow,
+    cache: CachePolicy::Never,
+    idempotent: false,
+    data: &["ttm"],
+    examples: &[
+        Example {
+            shows: "a provider that is not there; the known ones are named",
+            params: r#"{"batch": [{"uri": "file:///books/herbs.pdf", "lang": "th", "doc_type": "pdf"}], "ocr": {"provider": "abbyy"}}"#,
+            expect: Expect::Error("INVALID_ARG"),
+        },
+        Example {
+            shows: "nothing is fetched over a network",
+            params: r#"{"dry_run": true, "batch": [{"uri": "https://example.org/paper.pdf"}]}"#,
+            expect: Expect::Error("INVALID_ARG"),
+        },
+    ],
+    tags: KEYWORDS,
+    rate_limit: Some(RateLimit { max_calls: 60, window: Duration::from_secs(60) }),
+    deprecated: None,
+    annotations: Annotations::CLOSED,
+    listing: Listing::Core,
+    widget: None,
+}
+.checked();
+
+/// Facts that a reply lists; the whole is at `job_uri`.
+const LISTED: usize = 40;
+/// How long a call waits for its job unless told otherwise.
+const USUAL_WAIT: u8 = 20;
+
+/// What to take in.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Params {
+    /// Show what would be added, and add nothing.
+    #[serde(default = "yes")]
+    dry_run: bool,
+    /// The files.
+    #[schemars(length(min = 1, max = 20))]
+    batch: Vec<BatchItem>,
+    /// What pages are read with.
+    ocr: Option<Provider>,
+    /// What names are found with.
+    ner: Option<Provider>,
+    /// For a real run: `plan_hash` of the dry run whose plan was agreed to.
+    #[schemars(length(min = 1, max = 64))]
+    plan_hash: Option<String>,
+    /// How many seconds to wait for the job, from 0 to 50; it goes on by itself after that.
+    #[schemars(range(min = 0, max = 50))]
+    #[serde(default = "usual_wait")]
+    wait_seconds: u8,
+}
+
+const fn yes() -> bool {
+    true
+}
+
+const fn usual_wait() -> u8 {
+    USUAL_WAIT
+}
+
+/// A file.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct BatchItem {
+    /// Where it is, as `file:///folder/name.pdf`, in a folder that the owner allowed.
+    #[schemars(length(min = 1, max = 2000), example = "file:///home/me/inbox/paper.pdf")]
+    uri: String,
+    /// Its language; `auto` looks at its letters.
+    #[serde(default)]
+    lang: ItemLang,
+    /// What it is: a PDF, or plain text in UTF-8.
+    #[serde(default)]
+    doc_type: DocType,
+}
+
+/// A language, or that of the letters.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum ItemLang {
+    /// Thai.
+    Th,
+    /// English.
+    En,
+    /// What the letters say.
+    #[default]
+    Auto,
+}
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum DocType {
+    /// PDF.
+    #[default]
+    Pdf,
+    /// Plain text in UTF-8; a form feed begins a page.
+    Text,
+}
+
+/// A provider and its parameters.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Provider {
+    /// Of OCR: `auto` (the text layer where it is text, else tesseract), `textlayer` or
+    /// `tesseract`. Of names: `dictionary`.
+    #[schemars(length(min = 1, max = 40))]
+    provider: String,
+    /// Of OCR: `dpi` of the pictures, from 100 to 400.
+    params: Option<Map<String, Value>>,
+}
+
+/// See the module.
+pub(crate) struct IngestRun {
+    pub(crate) jobs: Option<JobDesk>,
+}
+
+impl Tool for IngestRun {
+    type Params = Params;
+    type Output = JobOut;
+
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<JobOut>, ToolError> {
+        let wait = Duration::from_secs(params.wait_seconds.min(50).into());
+        let request = request(params, cx.dry_run)?;
+        let desk = desk(self.jobs.as_ref())?;
+        readable(&request, desk)?;
+        let id = format!("J-{}", cx.trace_id);
+        let job = start_and_wait(desk, &id, request, wait, cx)?;
+        Ok(reply(&job))
+    }
+}
+
+fn reply(job: &Job) -> Reply<JobOut> {
+    let reply = Reply::new(JobOut::of(job, LISTED), sentence(job), evidence());
+    if !job.status.is_over() {
+        let look = json!({"job_id": job.id});
+        return reply.next(NextAction::new("ingest_jobs", look, "see how far it is"));
+    }
+    reply
+}
+
+/// What is asked for, or everything that is wrong with it.
+fn request(params: Params, dry_run: bool) -> Result<Request, ToolError> {
+    let mut wrong = Vec::new();
+    let (mut ocr, mut dpi) = (OcrProvider::Auto, None);
+    if let Some(given) = &params.ocr {
+        match OcrProvider::parse(&given.provider) {
+            Some(known) => ocr = known,
+            None => {
+                let known = OcrProvider::ALL.map(|one| format!("`{}`", one.as_str())).join(", ");
+                wrong.push(format!(
+                    "`ocr.provider`: there is no `{}`; use one of {known}",
+                    shown(&given.provider)
+                ));
+            }
+        }
+        for (name, value) in given.params.iter().flatten() {
+            let number = value.as_u64().or_else(|| value.as_str()?.parse().ok());
+            match (name.as_str(), number.and_then(|dpi| u16::try_from(dpi).ok())) {
+                ("dpi", Some(given @ 100..=400)) => dpi = Some(given),
+                ("dpi", _) => wrong.push("`ocr.params.dpi` must be from 100 to 400".to_owned()),
+                _ => wrong.push(format!("`ocr.params`: there is no `{}`; use `dpi`", shown(name))),
+            }
+        }
+    }
+    if let Some(given) = &params.ner {
+        if given.provider != "dictionary" {
+            wrong.push(format!(
+                "`ner.provider`: there is no `{}`; use `dictionary`",
+                shown(&given.provider)
+            ));
+        }
+        if given.params.as_ref().is_some_and(|params| !params.is_empty()) {
+            wrong.push("`ner.params`: `dictionary` has none".to_owned());
+        }
+    }
+    for item in params.batch.iter().filter(|item| !item.uri.starts_with("file://")) {
+        let uri = shown(&item.uri);
+        wrong.push(format!("`{uri}` is no `file://` address; nothing is fetched over a network"));
+    }
+    let dry_run = params.dry_run || dry_run;
+    if !dry_run && params.plan_hash.is_none() {
+        wrong.push("`plan_hash` is missing: a real run needs that of a dry run".to_owned());
+    }
+    if !wrong.is_empty() {
+        return Err(ToolError::validation("BAD_INGEST", wrong.join("; "))
+            .hint("correct these and call again, with `dry_run` first"));
+    }
+    let batch = params.batch.into_iter().map(|item| Item {
+        uri: item.uri,
+        lang: match item.lang {
+            ItemLang::Th => Some("th".to_owned()),
+            ItemLang::En => Some("en".to_owned()),
+            ItemLang::Auto => None,
+        },
+        kind: match item.doc_type {
+            DocType::Pdf => FileKind::Pdf,
+            DocType::Text => FileKind::Text,
+        },
+    });
+    Ok(Request { dry_run, batch: batch.collect(), ocr, dpi, plan_hash: params.plan_hash })
+}
+
+/// Files that may not be read are told before a job is made of them.
+fn readable(request: &Request, desk: &JobDesk) -> Result<(), ToolError> {
+    let (roots, largest) = (&desk.settings().roots, desk.settings().limits.file_bytes);
+    let refused = request.batch.iter().filter_map(|item| {
+        match roots.open(&item.uri, largest) {
+            // That it is too large is found out by the job, which has a log for it.
+            Ok(_) | Err(Refused::TooLarge(..)) => None,
+            Err(refused) => Some(refused.to_string()),
+        }
+    });
+    let refused: Vec<String> = refused.collect();
+    if refused.is_empty() {
+        return Ok(());
+    }
+    Err(ToolError::validation("NOT_ALLOWED", refused.join("; ")).hint(HOW_TO_ALLOW))
+}
+
+/// Starts a job in a thread of its own, and tells the caller of its pages while it waits.
+#[expect(clippy::disallowed_methods, reason = "a wait ends by the clock on the wall")]
+fn start_and_wait(
+    desk: &JobDesk,
+    id: &str,
+    request: Request,
+    wait: Duration,
+    cx: &CallContext,
+) -> Result<Job, ToolError> {
+    let until = Instant::now() + wait;
+    let taken = desk.accept(id, request)?;
+    let (sender, updates) = channel();
+    let runner = desk.clone();
+    let started = std::thread::Builder::new().name("ttm-ingest".to_owned()).spawn(move || {
+        // The job itself says how it ended; whoever waits may be gone.
+        let _ = runner.run(taken, &mut |done, all, what| {
+            let _ = sender.send((done, all, what.to_owned()));
+        });
+    });
+    started.map_err(|error| ToolError::system("no thread for the job").cause(error))?;
+    loop {
+        match updates.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            Ok((done, all, what)) => {
+                cx.report_progress(done.into(), (all > 0).then_some(all.into()), &what);
+            }
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    Ok(desk.job(id)?)
+}
+
+fn shown(name: &str) -> String {
+    name.chars().take(80).collect()
+}

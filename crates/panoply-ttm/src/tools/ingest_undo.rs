@@ -1,0 +1,72 @@
+//! `ingest_undo`: stops a job that runs, or takes away all that a finished one added.
+
+use panoply_contract::prelude::*;
+
+use super::answer::KEYWORDS;
+use super::job_wire::{JobOut, desk, evidence, sentence};
+use crate::jobs::JobDesk;
+
+const SPEC: ToolSpec = ToolSpec {
+    name: "ingest_undo",
+    title: "Stop a job or take it back",
+    description: Description {
+        does: "Stops a job of ingest_run that is not over, or takes away all documents, pieces and facts that a finished one added.",
+        when: "Use this when someone wants a document out of the graph again, or does not want to wait for a job. What ships with the program is never touched.",
+        returns: "Returns the job as it is now: `detail` is `cancelled` (soon, when its reader has stopped) or `rolled_back`.",
+        asks: &["Take that paper out again", "Stop the import"],
+    },
+    version: "1.0.0",
+    aliases: &["tool.ingest.undo"],
+    permissions: &["kg:write"],
+    category: Category::Mutation,
+    response_time: ResponseTime::Medium,
+    cache: CachePolicy::Never,
+    idempotent: false,
+    data: &["ttm"],
+    examples: &[Example {
+        shows: "a job that is not there",
+        params: r#"{"job_id": "J-0"}"#,
+        expect: Expect::Error("NOT_KEPT"),
+    }],
+    tags: KEYWORDS,
+    rate_limit: None,
+    deprecated: None,
+    annotations: Annotations { destructive: true, open_world: false },
+    listing: Listing::Extra,
+    widget: None,
+}
+.checked();
+
+/// Which job.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Params {
+    /// The id of the job.
+    #[schemars(length(min = 1, max = 100))]
+    job_id: String,
+}
+
+/// See the module.
+pub(crate) struct IngestUndo {
+    pub(crate) jobs: Option<JobDesk>,
+}
+
+impl Tool for IngestUndo {
+    type Params = Params;
+    type Output = JobOut;
+
+    fn spec(&self) -> &'static ToolSpec {
+        &SPEC
+    }
+
+    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<JobOut>, ToolError> {
+        let desk = desk(self.jobs.as_ref())?;
+        let job = desk.job(&params.job_id)?;
+        let job = match (cx.dry_run, job.status.is_over()) {
+            (true, _) => job,
+            (false, true) => desk.roll_back(&job.id)?,
+            (false, false) => desk.cancel(&job.id)?,
+        };
+        Ok(Reply::new(JobOut::of(&job, 0), sentence(&job), evidence()))
+    }
+}
