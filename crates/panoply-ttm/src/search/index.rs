@@ -9,8 +9,8 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use super::bm25::Bm25;
 use super::document::Document;
-use crate::text::normalize;
 use crate::text::terms::{Analyzer, Term};
+use crate::text::{Token, TokenKind, normalize};
 
 /// Frequencies are kept in this many steps to a word.
 const STEPS: f32 = 4.0;
@@ -116,7 +116,8 @@ fn analyse(documents: &[Document], analyzer: &Analyzer) -> Vec<DocumentTerms> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let share = documents.len().div_ceil(threads).max(WORTH_A_THREAD);
     let terms_of = |documents: &[Document]| -> Vec<DocumentTerms> {
-        documents.iter().map(|document| terms_of(document, analyzer)).collect()
+        let mut words = Words { analyzer, known: HashMap::new() };
+        documents.iter().map(|document| terms_of(document, &mut words)).collect()
     };
     if documents.len() <= share {
         return terms_of(documents);
@@ -131,7 +132,35 @@ fn analyse(documents: &[Document], analyzer: &Analyzer) -> Vec<DocumentTerms> {
     })
 }
 
-fn terms_of(document: &Document, analyzer: &Analyzer) -> DocumentTerms {
+/// The words that were met before, with their stems and parts: most of a text is words that others
+/// have too, and stemming and cutting them again was a third of the time.
+struct Words<'a> {
+    analyzer: &'a Analyzer,
+    known: HashMap<TokenKind, HashMap<String, Vec<(Term, f32)>>>,
+}
+
+impl Words<'_> {
+    fn of(&mut self, text: &str, tokens: &[Token]) -> Vec<(Term, f32)> {
+        let mut found = Vec::with_capacity(tokens.len() * 2);
+        for token in tokens {
+            let known = self.known.entry(token.kind).or_default();
+            let word = token.text(text);
+            if let Some(terms) = known.get(word) {
+                found.extend_from_slice(terms);
+                continue;
+            }
+            let terms = self.analyzer.words(text, std::slice::from_ref(token));
+            let terms: Vec<(Term, f32)> =
+                terms.into_iter().map(|word| (word.term, word.share)).collect();
+            found.extend_from_slice(&terms);
+            known.insert(word.to_owned(), terms);
+        }
+        found
+    }
+}
+
+fn terms_of(document: &Document, known: &mut Words<'_>) -> DocumentTerms {
+    let analyzer = known.analyzer;
     let mut words: Vec<(Term, f32)> = Vec::new();
     let mut trigrams: Vec<(Term, f32)> = Vec::new();
     let mut passages = Vec::with_capacity(document.passages.len());
@@ -140,9 +169,9 @@ fn terms_of(document: &Document, analyzer: &Analyzer) -> DocumentTerms {
         let text = normalized.text();
         let tokens = analyzer.segmenter().segment(text);
         let weight = passage.weight;
-        let found = analyzer.words(text, &tokens);
-        passages.push(PassageWords::of(found.iter().map(|word| word.term)));
-        words.extend(found.into_iter().map(|word| (word.term, weight * word.share)));
+        let found = known.of(text, &tokens);
+        passages.push(PassageWords::of(found.iter().map(|(term, _)| *term)));
+        words.extend(found.into_iter().map(|(term, share)| (term, weight * share)));
         let found = analyzer.trigrams(text, &tokens);
         trigrams.extend(found.into_iter().map(|term| (term, weight)));
     }

@@ -13,7 +13,7 @@ use super::dictionary::Dictionary;
 use super::normalize::is_thai;
 
 /// What a piece of text is.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum TokenKind {
     /// A Thai word or name of the dictionary.
     Thai,
