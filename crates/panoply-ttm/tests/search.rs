@@ -142,6 +142,9 @@ async fn a_snippet_shows_the_words_that_were_met_and_the_same_call_gives_the_sam
     // Another kernel makes its index anew.
     let again = found(&kernel_with(Arc::new(NoPapers)), input).await;
     assert_eq!(data["audit"]["out_hash"], again["audit"]["out_hash"]);
+    for member in ["in_hash", "out_hash", "seed", "latency_ms", "status"] {
+        assert!(data["audit"].get(member).is_some(), "{member}: {}", data["audit"]);
+    }
 }
 
 /// One paper that a user brought.

@@ -290,6 +290,7 @@ mod tests {
             (ttm, "answer_conf_tau = 1.5", "not from 0 to 1"),
             (ttm, "chat = {base_url = 'ftp://x', model = 'm'}", "not an http address"),
             (ttm, "chat = {base_url = 'http://x/v1'}", "missing field `model`"),
+            (ttm, "embedder = {kind = 'file', folder = '/no/such'}", "no folder `/no/such`"),
             (rmf, "x = 1", "`x` in `[pack.rmf]` is not a setting"),
         ];
         for (make, settings, expected) in cases {

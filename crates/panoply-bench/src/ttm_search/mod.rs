@@ -5,7 +5,7 @@
 //! and the rest of `crosslingual` did not. For `crosslingual` the Thai sentences are taken out of
 //! the papers, so that a Thai question can only meet English text.
 //! The peers read the same documents and questions: PyPI bm25s, and SQLite's FTS5 with its own
-//! tokenizer (`target/tools/python/bin/pip install bm25s`).
+//! tokenizer (`./test` installs them).
 
 mod peers;
 mod synthetic;

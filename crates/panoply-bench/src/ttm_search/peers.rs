@@ -35,7 +35,7 @@ pub(super) fn run(bundled: &Engine, large: &Engine, questions: &[Judged]) -> Out
         }
         if !output.status.success() {
             report::remark(&format!(
-                "the peers did not run ({}): target/tools/python/bin/pip install bm25s",
+                "the peers did not run ({}): `./test` installs them",
                 String::from_utf8_lossy(&output.stderr).lines().last().unwrap_or_default()
             ));
         }

@@ -5,6 +5,7 @@ mod brought;
 mod chat;
 mod dialect;
 mod documents;
+mod embedder_choice;
 mod eval_run;
 mod find_contraindications;
 mod hybrid_search;
@@ -26,13 +27,14 @@ use std::sync::Arc;
 use panoply_contract::pack::{Pack, PackInfo};
 
 pub use self::dialect::TtmDialect;
+pub use self::embedder_choice::{EmbedderChoice, Folder};
 pub use self::settings::{BadSettings, Endpoint, Settings};
 use crate::answer::SentenceWriter;
 use crate::eval::ReportShelf;
 use crate::ingest::Shelf;
 use crate::jobs::JobDesk;
 use crate::knowledge::KnowledgeDesk;
-use crate::search::SearchDesk;
+use crate::search::{Embedder, SearchDesk};
 
 const INFO: PackInfo = PackInfo {
     name: "ttm",
@@ -43,7 +45,7 @@ const INFO: PackInfo = PackInfo {
 /// The pack over the bundled facts and what the user brought along, with nothing set. Reports of
 /// evaluations go on a shelf of their own.
 pub fn pack(shelf: Arc<dyn Shelf>, reports: Arc<dyn ReportShelf>) -> Pack {
-    made(shelf, reports, &Settings::default(), None, None)
+    made(shelf, reports, &Settings::default(), None, None, None)
 }
 
 /// The pack as an operator set it. `secret` gives the value of an environment variable.
@@ -66,10 +68,11 @@ pub fn pack_with_jobs(
 ) -> Result<Pack, BadSettings> {
     settings.check()?;
     let writer = settings.chat.as_ref().map(|chat| {
-        let key = chat.key_env.as_deref().and_then(secret);
+        let key = chat.key_env.as_deref().and_then(&secret);
         Arc::new(chat::ChatModel::new(chat, key)) as Arc<dyn SentenceWriter>
     });
-    Ok(made(shelf, reports, settings, writer, jobs))
+    let embedder = settings.embedder.make(&secret);
+    Ok(made(shelf, reports, settings, writer, embedder, jobs))
 }
 
 fn made(
@@ -77,10 +80,12 @@ fn made(
     reports: Arc<dyn ReportShelf>,
     settings: &Settings,
     writer: Option<Arc<dyn SentenceWriter>>,
+    embedder: Option<Arc<dyn Embedder>>,
     jobs: Option<JobDesk>,
 ) -> Pack {
     let version = Arc::clone(&shelf);
-    let desk = Arc::new(SearchDesk::new(Arc::clone(&shelf)));
+    let desk = SearchDesk::new(Arc::clone(&shelf)).with_embedder(embedder);
+    let desk = Arc::new(desk);
     let knowledge = Arc::new(KnowledgeDesk::new(Arc::clone(&shelf)));
     Pack::new(INFO, TtmDialect)
         .with(query_kg::QueryKg { knowledge: Arc::clone(&knowledge) })

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
+use super::embedder_choice::EmbedderChoice;
 use crate::answer::TAU;
 
 /// The settings.
@@ -19,6 +20,8 @@ pub struct Settings {
     pub roots: Option<Vec<PathBuf>>,
     /// What taking documents in may use.
     pub ingest: IngestSettings,
+    /// Where the vectors of the search come from.
+    pub embedder: EmbedderChoice,
 }
 
 /// What reading one file of `ingest_run` may use; the usual where nothing is set.
@@ -39,7 +42,13 @@ pub struct IngestSettings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { answer_conf_tau: TAU, chat: None, roots: None, ingest: IngestSettings::default() }
+        Self {
+            answer_conf_tau: TAU,
+            chat: None,
+            roots: None,
+            ingest: IngestSettings::default(),
+            embedder: EmbedderChoice::default(),
+        }
     }
 }
 
@@ -70,6 +79,24 @@ impl Endpoint {
     pub const fn patience(&self) -> Duration {
         Duration::from_secs(self.timeout_seconds)
     }
+
+    /// Everything that is wrong with it, where it stands in the settings as `place`.
+    pub(super) fn wrong(&self, place: &str) -> Vec<String> {
+        let mut wrong = Vec::new();
+        if !["http://", "https://"].iter().any(|start| self.base_url.starts_with(start)) {
+            wrong.push(format!("`{place}.base_url` is `{}`, not an http address", self.base_url));
+        }
+        if self.model.trim().is_empty() {
+            wrong.push(format!("`{place}.model` is empty"));
+        }
+        if !(1..=LONGEST_WAIT).contains(&self.timeout_seconds) {
+            wrong.push(format!(
+                "`{place}.timeout_seconds` is {}, not from 1 to {LONGEST_WAIT}",
+                self.timeout_seconds
+            ));
+        }
+        wrong
+    }
 }
 
 /// Everything that is wrong with the settings.
@@ -85,17 +112,9 @@ impl Settings {
             wrong.push(format!("`answer_conf_tau` is {}, not from 0 to 1", self.answer_conf_tau));
         }
         if let Some(chat) = &self.chat {
-            let web = ["http://", "https://"].iter().any(|start| chat.base_url.starts_with(start));
-            if !web {
-                wrong.push(format!("`chat.base_url` is `{}`, not an http address", chat.base_url));
-            }
-            if !(1..=LONGEST_WAIT).contains(&chat.timeout_seconds) {
-                wrong.push(format!(
-                    "`chat.timeout_seconds` is {}, not from 1 to {LONGEST_WAIT}",
-                    chat.timeout_seconds
-                ));
-            }
+            wrong.extend(chat.wrong("chat"));
         }
+        wrong.extend(self.embedder.wrong());
         if wrong.is_empty() { Ok(()) } else { Err(BadSettings(wrong)) }
     }
 }

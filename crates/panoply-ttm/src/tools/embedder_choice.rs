@@ -1,0 +1,114 @@
+//! Which embedder an operator chose: the table `[pack.ttm.embedder]` of the settings file.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::settings::Endpoint;
+use crate::search::{self, Embedder, WordTable};
+
+/// Where vectors come from.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum EmbedderChoice {
+    /// The built-in index of meanings, which needs nothing.
+    #[default]
+    Lsi,
+    /// A static model of Model2Vec in a folder: `model.safetensors` and `tokenizer.json`.
+    File(Folder),
+    /// A service that speaks OpenAI's `POST /v1/embeddings`.
+    Endpoint(Endpoint),
+}
+
+/// Where a static model is.
+#[derive(Clone, Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+pub struct Folder {
+    /// The folder.
+    pub folder: PathBuf,
+}
+
+impl EmbedderChoice {
+    /// Everything that is wrong with the choice.
+    pub(super) fn wrong(&self) -> Vec<String> {
+        match self {
+            Self::Lsi => Vec::new(),
+            Self::File(Folder { folder }) if folder.is_dir() => Vec::new(),
+            Self::File(Folder { folder }) => {
+                vec![format!("`embedder.folder`: there is no folder `{}`", folder.display())]
+            }
+            Self::Endpoint(endpoint) => endpoint.wrong("embedder"),
+        }
+    }
+
+    /// The embedder, unless it is the built-in one. `secret` gives the value of an environment
+    /// variable.
+    pub(super) fn make(
+        &self,
+        secret: impl Fn(&str) -> Option<String>,
+    ) -> Option<Arc<dyn Embedder>> {
+        match self {
+            Self::Lsi => None,
+            Self::File(Folder { folder }) => Some(Arc::new(WordTable::at(folder.clone()))),
+            Self::Endpoint(endpoint) => {
+                let key = endpoint.key_env.as_deref().and_then(secret);
+                let patience = endpoint.patience();
+                let made =
+                    search::Endpoint::new(&endpoint.base_url, &endpoint.model, key, patience);
+                Some(Arc::new(made))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn made(choice: Value) -> Result<Option<String>, String> {
+        let choice: EmbedderChoice =
+            serde_json::from_value(choice).map_err(|error| error.to_string())?;
+        match choice.wrong().as_slice() {
+            [] => Ok(choice.make(|_| Some("sk".to_owned())).map(|embedder| embedder.id())),
+            wrong => Err(wrong.join("; ")),
+        }
+    }
+
+    #[test]
+    fn the_built_in_one_needs_no_setting() {
+        assert_eq!(EmbedderChoice::default(), EmbedderChoice::Lsi);
+        assert_eq!(made(json!({"kind": "lsi"})), Ok(None));
+    }
+
+    #[test]
+    fn a_folder_and_a_service_can_be_chosen() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("potion");
+        std::fs::create_dir(&path).unwrap();
+        let chosen = made(json!({"kind": "file", "folder": path}));
+        assert_eq!(chosen, Ok(Some("file:potion".to_owned())));
+        let service = json!({"kind": "endpoint", "base_url": "http://[::1]/v1", "model": "bge-m3"});
+        assert_eq!(made(service), Ok(Some("endpoint:bge-m3".to_owned())));
+    }
+
+    #[test]
+    fn everything_that_is_wrong_is_said() {
+        let service =
+            json!({"kind": "endpoint", "base_url": "ftp://x", "model": " ", "timeout_seconds": 0});
+        let told = made(service).unwrap_err();
+        for part in ["not an http address", "`embedder.model` is empty", "not from 1 to 50"] {
+            assert!(told.contains(part), "{told}");
+        }
+        let cases = [
+            (json!({"kind": "file", "folder": "/no/such"}), "/no/such"),
+            (json!({"kind": "bert"}), "unknown variant `bert`"),
+            (json!({"kind": "file", "path": "x"}), "unknown field `path`"),
+        ];
+        for (choice, expected) in cases {
+            assert!(made(choice).unwrap_err().contains(expected), "{expected}");
+        }
+    }
+}
