@@ -130,8 +130,7 @@ impl JobDesk {
             }
         }
         let hash = plan.hash();
-        let mut report = report(&plan, &hash, &knowledge.library);
-        report["already"] = json!(already);
+        let report = report(&plan, &hash, &already, &knowledge.library);
         job.report = Some(report);
         self.note(
             &job.id,
@@ -282,7 +281,8 @@ impl JobDesk {
         let after = recall(&brought, &chunks)?;
         let rounded = |value: f64| (value * 1e4).round() / 1e4;
         if let Some(report) = &mut job.report {
-            report["recall_at_10"] = json!({"before": rounded(before), "after": rounded(after)});
+            let recall = json!({"before": rounded(before), "after": rounded(after)});
+            put(report, "recall_at_10", recall);
         }
         self.note(
             &job.id,
@@ -311,7 +311,7 @@ impl JobDesk {
     }
 }
 
-fn report(plan: &Plan, hash: &str, bundled: &Library) -> Value {
+fn report(plan: &Plan, hash: &str, already: &[Value], bundled: &Library) -> Value {
     let documents = plan.extracts.iter().map(|extract| {
         let document = &extract.document;
         json!({
@@ -322,13 +322,14 @@ fn report(plan: &Plan, hash: &str, bundled: &Library) -> Value {
     });
     let listed = |fact: &Fact| {
         let mut value = serde_json::to_value(fact).unwrap_or_default();
-        value["known"] = json!(fact.is_known(bundled));
+        put(&mut value, "known", json!(fact.is_known(bundled)));
         value
     };
     let facts = plan.extracts.iter().flat_map(|extract| &extract.facts);
     let unreadable = plan.unreadable.iter();
     json!({
         "plan_hash": hash,
+        "already": already,
         "documents": documents.collect::<Vec<_>>(),
         "facts": facts.take(MOST_LISTED).map(listed).collect::<Vec<_>>(),
         "counts": {
@@ -341,4 +342,10 @@ fn report(plan: &Plan, hash: &str, bundled: &Library) -> Value {
             .map(|(file, page, why)| json!({"file": file, "page": page, "why": why}))
             .collect::<Vec<_>>(),
     })
+}
+
+fn put(into: &mut Value, name: &str, value: Value) {
+    if let Some(members) = into.as_object_mut() {
+        members.insert(name.to_owned(), value);
+    }
 }

@@ -1,7 +1,7 @@
 //! `ingest_run`: documents of the user into the graph, guarded: a dry run first, and then the hash
 //! of what it showed.
 
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::channel;
 use std::time::Instant;
 
 use panoply_contract::prelude::*;
@@ -270,13 +270,10 @@ fn start_and_wait(
         });
     });
     started.map_err(|error| ToolError::system("no thread for the job").cause(error))?;
-    loop {
-        match updates.recv_timeout(until.saturating_duration_since(Instant::now())) {
-            Ok((done, all, what)) => {
-                cx.report_progress(done.into(), (all > 0).then_some(all.into()), &what);
-            }
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
-        }
+    let left = || until.saturating_duration_since(Instant::now());
+    // It ends when the time is up or the job is over.
+    while let Ok((done, all, what)) = updates.recv_timeout(left()) {
+        cx.report_progress(done.into(), (all > 0).then_some(all.into()), &what);
     }
     Ok(desk.job(id)?)
 }

@@ -79,8 +79,9 @@ impl JobOut {
 
 /// A number out of a job's report.
 pub(crate) fn counted(job: &Job, what: &str) -> u64 {
-    let counts = job.report.as_ref().map(|report| &report["counts"][what]);
-    counts.and_then(Value::as_u64).unwrap_or(0)
+    let report = job.report.as_ref();
+    let number = report.and_then(|report| report.get("counts")?.get(what)?.as_u64());
+    number.unwrap_or(0)
 }
 
 /// A job in a sentence.

@@ -96,7 +96,7 @@ fn run(program: &str, package: &str, command: &mut Command) -> Result<Vec<u8>, R
 
 /// One word of tesseract's table.
 struct Word<'t> {
-    line: (u32, u32, u32),
+    line: (i32, i32, i32),
     left: i32,
     right: i32,
     height: i32,
@@ -131,28 +131,20 @@ fn words(table: &str) -> Scanned {
 }
 
 fn word(line: &str) -> Option<Word<'_>> {
-    let mut columns = line.split('\t');
-    let mut number = || columns.next()?.trim().parse::<f64>().ok();
-    let level = number()?;
-    let [_, block, paragraph, row, _, left, _, width, height, confidence] = [
-        number()?,
-        number()?,
-        number()?,
-        number()?,
-        number()?,
-        number()?,
-        number()?,
-        number()?,
-        number()?,
-        number()?,
-    ];
-    let text = columns.next()?.trim();
-    let whole = |value: f64| value as u32;
-    (level >= 5.0 && confidence >= 0.0 && !text.is_empty()).then_some(Word {
-        line: (whole(block), whole(paragraph), whole(row)),
-        left: left as i32,
-        right: (left + width) as i32,
-        height: height as i32,
+    let columns: Vec<&str> = line.split('\t').collect();
+    let [level, _, block, paragraph, row, _, left, _, width, height, confidence, text] =
+        columns.as_slice()
+    else {
+        return None;
+    };
+    let number = |column: &str| column.parse::<i32>().ok();
+    let (left, width) = (number(left)?, number(width)?);
+    let (confidence, text) = (confidence.parse::<f64>().ok()?, text.trim());
+    (*level == "5" && confidence >= 0.0 && !text.is_empty()).then_some(Word {
+        line: (number(block)?, number(paragraph)?, number(row)?),
+        left,
+        right: left.saturating_add(width),
+        height: number(height)?,
         confidence,
         text,
     })

@@ -27,6 +27,7 @@ pub fn run(options: &Options, scratch: &Path, input: impl Read, output: impl Wri
     let limits = &options.limits;
     // Whoever started this may be gone, and nobody else would end it.
     let wall = Duration::from_secs(limits.wall_seconds);
+    #[expect(clippy::exit, reason = "this process is a reader and nothing else")]
     std::thread::spawn(move || {
         std::thread::sleep(wall);
         std::process::exit(1);
@@ -122,6 +123,7 @@ fn read_page(
     };
     let mut scanned = || {
         let scanned = copy.file().and_then(|file| scan(&file, page, options))?;
+        #[expect(clippy::cast_possible_truncation, reason = "it is at most a hundred")]
         let certainty = scanned.confidence.round().clamp(0.0, 100.0) as u8;
         let reader = "tesseract".to_owned();
         Ok(PageText { page, reader, certainty, text: repaired(&tidy(&scanned.text), segmenter) })

@@ -74,7 +74,7 @@ pub(super) fn jobs(arguments: &TtmJobs, session: &Session) -> Result<ExitCode, F
     match (&arguments.id, arguments.cancel, arguments.roll_back, arguments.log) {
         (Some(id), true, ..) => show(&desk.cancel(id).map_err(failed)?, arguments.json, &mut out)?,
         (Some(id), _, true, _) => {
-            show(&desk.roll_back(id).map_err(failed)?, arguments.json, &mut out)?
+            show(&desk.roll_back(id).map_err(failed)?, arguments.json, &mut out)?;
         }
         (Some(id), _, _, true) => out.write(desk.log(id).map_err(failed)?)?,
         (Some(id), ..) => show(&desk.job(id).map_err(failed)?, arguments.json, &mut out)?,
@@ -153,7 +153,7 @@ fn print(job: &Job, out: &mut Out) -> Result<(), Failure> {
     }
     let Some(report) = &job.report else { return Ok(()) };
     let list = |name: &str| report[name].as_array().cloned().unwrap_or_default();
-    for document in list("documents") {
+    for document in &list("documents") {
         let text = |name: &str| document[name].as_str().unwrap_or_default().to_owned();
         out.line(format_args!(
             "  {BOLD}{}{BOLD:#} {} ({}, {} pages, {} pieces, {} facts)",
@@ -165,7 +165,7 @@ fn print(job: &Job, out: &mut Out) -> Result<(), Failure> {
             document["facts"]
         ))?;
     }
-    for known in list("already") {
+    for known in &list("already") {
         let text = |name: &str| known[name].as_str().unwrap_or_default().to_owned();
         out.line(format_args!(
             "  {} is there already as {}, from {}",
@@ -183,7 +183,7 @@ fn print(job: &Job, out: &mut Out) -> Result<(), Failure> {
     if rest > 0 {
         out.line(format_args!("  and {rest} more"))?;
     }
-    for page in list("unreadable") {
+    for page in &list("unreadable") {
         out.line(format_args!(
             "  {WARN}page {} was not read{WARN:#}: {}",
             page["page"],
