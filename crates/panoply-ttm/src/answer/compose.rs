@@ -55,17 +55,19 @@ pub(super) fn compose(library: &Library, engine: &Engine, asked: &AskedQuestion<
         facts(&mut page, &reading, &entities, &order);
         Vec::new()
     };
-    papers(&mut page, &reading, &entities, &order, asked.top_k);
-    documents(&mut page, &reading, &found, asked.top_k);
     let talked_of: Vec<String> = if entities.is_empty() {
         listed.into_iter().take(LISTED_WITH_DANGERS).collect()
     } else {
         with_own_medicines(&page, &entities, Aspect::Cautions)
     };
     let mut gaps: Vec<Gap> = reading.not_held().into_iter().map(Gap::NotHeld).collect();
+    // Before papers and documents, which are quoted for what nothing says yet.
     if reading.is_about_danger() {
         gaps.extend(danger::write(&mut page, &reading, &talked_of));
-    } else if let Some(first) = entities.first() {
+    }
+    papers(&mut page, &reading, &entities, &order, asked.top_k);
+    documents(&mut page, &reading, &found, asked.top_k);
+    if let (false, Some(first)) = (reading.is_about_danger(), entities.first()) {
         one_warning(&mut page, first);
     }
     fill(&mut page, &talked_of);
