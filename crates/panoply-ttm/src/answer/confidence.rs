@@ -65,13 +65,13 @@ pub struct Curve {
 
 /// Fitted for Thai.
 pub const THAI: Curve = Curve {
-    constant: -1.666,
-    coefficients: [1.756, -4.460, 1.662, 0.304, -0.667, 1.175, -2.546, 1.072],
+    constant: -1.657,
+    coefficients: [1.760, -4.451, 1.660, 0.309, -0.704, 1.185, -2.542, 1.077],
 };
 /// Fitted for English.
 pub const ENGLISH: Curve = Curve {
-    constant: -1.505,
-    coefficients: [2.378, -3.525, 1.536, 0.095, -0.820, 0.889, -3.216, 1.470],
+    constant: -1.501,
+    coefficients: [2.377, -3.517, 1.535, 0.094, -0.837, 0.894, -3.214, 1.469],
 };
 
 impl Curve {
