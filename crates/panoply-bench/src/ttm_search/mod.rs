@@ -7,6 +7,7 @@
 //! The peers read the same documents and questions: PyPI bm25s, and SQLite's FTS5 with its own
 //! tokenizer (`./test` installs them).
 
+mod judged_answers;
 mod peers;
 mod synthetic;
 
@@ -46,6 +47,8 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
     quality("Thai questions, English papers", &english, &across);
     let untouched: Vec<Judged> = across.into_iter().skip(1).step_by(2).collect();
     quality("the half of them that tuned nothing", &english, &untouched);
+
+    judged_answers::run(&engine)?;
 
     report::heading("Speed at the bundled size", &format!("{} documents", engine.len()));
     report::figure("facts read", read, "ms", None);
