@@ -173,6 +173,12 @@ async fn bad_input_is_told_with_what_to_do() {
             json!({"set": "custom", "params": {"split": "held"}}),
             "`split` is for the set `curated` only",
         ),
+        (
+            json!({"set": "custom", "params": {"path": "/etc/passwd"}}),
+            "`path`: no folder is allowed for files",
+        ),
+        (json!({"set": "smoke", "params": {"path": "/x"}}), "`path` is for the set `custom` only"),
+        (json!({"set": "custom", "params": {"path": "/x", "lines": OWN}}), "both given"),
         (json!({"set": "custom"}), "the set `custom` has no questions"),
         (custom("\n\n"), "the set has no questions"),
         (custom("query;relevant\nขิง;H:ginger"), "line 1: not a judged question"),

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 
+use panoply_ttm::answer::TAU;
 use panoply_ttm::eval::sets::Bundled;
 use panoply_ttm::eval::{Extractive, Metric, Plan};
 use panoply_ttm::knowledge::Knowledge;
@@ -30,7 +31,7 @@ pub(super) fn run(engine: &Engine) -> Outcome {
         seed: 0,
         limit: None,
     };
-    let answers = Extractive { knowledge: &knowledge, engine };
+    let answers = Extractive { knowledge: &knowledge, engine, tau: TAU };
     let told = &mut |_, _| Ok::<(), Infallible>(());
     let run = panoply_ttm::eval::run(plan, engine, Some(&answers), told)?;
     report::heading("Answers", "on questions that tuned nothing");

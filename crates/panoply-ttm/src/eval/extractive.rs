@@ -17,12 +17,15 @@ pub struct Extractive<'k> {
     pub knowledge: &'k Knowledge,
     /// The documents.
     pub engine: &'k Engine,
+    /// The confidence below which no answer is given.
+    pub tau: f64,
 }
 
 impl Answers for Extractive<'_> {
     fn answer(&self, query: &str, lang: &str) -> Given {
         let language = if lang == "th" { Language::Th } else { Language::En };
-        let asked = AskedQuestion { language: Some(language), ..AskedQuestion::new(query) };
+        let asked =
+            AskedQuestion { language: Some(language), tau: self.tau, ..AskedQuestion::new(query) };
         let answered = answer(self.knowledge, self.engine, &asked);
         let withheld = answered.withheld.iter().flat_map(|withheld| &withheld.reasons);
         Given {

@@ -287,11 +287,19 @@ mod tests {
 
     #[test]
     fn what_tunes_is_not_what_judges() {
-        let judges = [Bundled::Held, Bundled::Crosslingual, Bundled::Answers];
+        // Every other question across languages, from the first, may tune.
+        let across = Bundled::Crosslingual.questions().unwrap().into_iter().skip(1).step_by(2);
+        let judges = [Bundled::Held, Bundled::Answers];
         let judges = judges.into_iter().flat_map(|set| set.questions().unwrap());
-        let judges: Vec<String> = judges.map(|one| one.query).collect();
+        let judges: Vec<String> = judges.chain(across).map(|one| one.query).collect();
         let tune = Bundled::Tune.questions().unwrap();
-        let tune: BTreeSet<String> = tune.iter().map(|one| same_as(&one.query)).collect();
+        let mut tune: BTreeSet<String> = tune.iter().map(|one| same_as(&one.query)).collect();
+        // The curve of confidence is fitted on these; nothing else reads them.
+        let calibration = include_str!("../../../../data/ttm/eval/calibration.jsonl");
+        for line in calibration.lines().filter(|line| !line.trim().is_empty()) {
+            let row: serde_json::Value = serde_json::from_str(line).unwrap();
+            tune.insert(same_as(row["question"].as_str().unwrap()));
+        }
         assert!(judges.len() > 300, "the sets that judge are there");
         for query in judges {
             assert!(!tune.contains(&same_as(&query)), "tunes and judges: {query}");

@@ -7,12 +7,13 @@ use panoply_contract::prelude::*;
 
 use super::answer::KEYWORDS;
 use super::wire::{caller_tongue, pick};
-use crate::eval::sets::{self, BadSet, Bundled, Judged};
+use crate::eval::sets::{self, BadSet, Bundled, Judged, LARGEST_SET};
 use crate::eval::{
     self, Answers, DEEPEST, Extractive, Kept, Measured, Metric, Plan, Report, ReportShelf, address,
     keep,
 };
 use crate::knowledge::KnowledgeDesk;
+use crate::roots::Roots;
 use crate::search::{Engine, SearchDesk};
 
 const SPEC: ToolSpec = ToolSpec {
@@ -118,6 +119,10 @@ struct Settings {
     /// optional.
     #[schemars(length(min = 1, max = 4_194_304))]
     lines: Option<String>,
+    /// Of `custom`: a file with such lines, by its absolute path or `file://` address, under a
+    /// folder that the operator allowed (`roots` in `[pack.ttm]`).
+    #[schemars(length(min = 1, max = 4096))]
+    path: Option<String>,
 }
 
 /// A part of the curated questions.
@@ -184,6 +189,8 @@ pub(crate) struct EvalRun {
     pub(crate) knowledge: Arc<KnowledgeDesk>,
     pub(crate) desk: Arc<SearchDesk>,
     pub(crate) reports: Arc<dyn ReportShelf>,
+    pub(crate) roots: Roots,
+    pub(crate) tau: f64,
 }
 
 impl Tool for EvalRun {
@@ -195,12 +202,12 @@ impl Tool for EvalRun {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let plan = plan(params)?;
+        let plan = plan(params, &self.roots)?;
         let knowledge = self.knowledge.now()?;
         let engine = self.desk.engine(&knowledge.library);
         let engine = engine.map_err(|error| ToolError::system(error.to_string()))?;
         check_ids(&plan.questions, &engine)?;
-        let answers = Extractive { knowledge: &knowledge, engine: &engine };
+        let answers = Extractive { knowledge: &knowledge, engine: &engine, tau: self.tau };
         let wants_answers = plan.metrics.iter().any(|metric| metric.is_of_answers());
         let answers = wants_answers.then_some(&answers as &dyn Answers);
         let report = eval::run(plan, &engine, answers, &mut |done, total| {
@@ -216,7 +223,7 @@ impl Tool for EvalRun {
     }
 }
 
-fn plan(params: Params) -> Result<Plan, ToolError> {
+fn plan(params: Params, roots: &Roots) -> Result<Plan, ToolError> {
     let Params { set, metrics, params } = params;
     let k = match params.k {
         Some(0) => return Err(ToolError::validation("INVALID_ARG", "k must be >0")),
@@ -224,7 +231,7 @@ fn plan(params: Params) -> Result<Plan, ToolError> {
         None => 10,
     };
     let metrics = metrics_of(&metrics, k)?;
-    let (set, questions) = questions(set, &params)?;
+    let (set, questions) = questions(set, &params, roots)?;
     let limit = params.limit.map(usize::from);
     Ok(Plan { set, questions, k, metrics, seed: params.seed.unwrap_or(0), limit })
 }
@@ -249,13 +256,18 @@ fn metrics_of(names: &[String], k: usize) -> Result<Vec<Metric>, ToolError> {
 }
 
 /// The name under which runs are compared, and the questions.
-fn questions(set: SetName, settings: &Settings) -> Result<(String, Vec<Judged>), ToolError> {
+fn questions(
+    set: SetName,
+    settings: &Settings,
+    roots: &Roots,
+) -> Result<(String, Vec<Judged>), ToolError> {
+    let lines = settings.lines.as_ref().map(|_| "lines");
+    let own = lines.or(settings.path.as_ref().map(|_| "path"));
+    let split = settings.split.map(|_| "split");
     let stray = match set {
-        SetName::Smoke => {
-            settings.split.map(|_| "split").or(settings.lines.as_ref().map(|_| "lines"))
-        }
-        SetName::Curated => settings.lines.as_ref().map(|_| "lines"),
-        SetName::Custom => settings.split.map(|_| "split"),
+        SetName::Smoke => split.or(own),
+        SetName::Curated => own,
+        SetName::Custom => split,
     };
     if let Some(stray) = stray {
         let of = if stray == "split" { "curated" } else { "custom" };
@@ -281,24 +293,28 @@ fn questions(set: SetName, settings: &Settings) -> Result<(String, Vec<Judged>),
             "curated/all".to_owned(),
             bundled(&[Bundled::Tune, Bundled::Held, Bundled::Answers])?,
         )),
-        (SetName::Custom, _) => custom(settings),
+        (SetName::Custom, _) => custom(settings, roots),
     }
 }
 
-fn custom(settings: &Settings) -> Result<(String, Vec<Judged>), ToolError> {
-    let Some(lines) = &settings.lines else {
-        return Err(ToolError::validation("INVALID_ARG", "the set `custom` has no questions")
-            .hint(CUSTOM_HINT));
+fn custom(settings: &Settings, roots: &Roots) -> Result<(String, Vec<Judged>), ToolError> {
+    let wrong = |told: String| ToolError::validation("INVALID_ARG", told).hint(CUSTOM_HINT);
+    let (from, lines) = match (&settings.lines, &settings.path) {
+        (Some(lines), None) => ("lines", lines.clone()),
+        (None, Some(path)) => {
+            let text = roots.text(path, LARGEST_SET as u64);
+            ("path", text.map_err(|error| wrong(format!("`path`: {error}")))?)
+        }
+        (None, None) => return Err(wrong("the set `custom` has no questions".to_owned())),
+        (Some(_), Some(_)) => return Err(wrong("`lines` and `path` are both given".to_owned())),
     };
-    let questions = sets::parse(lines).map_err(|error| {
-        ToolError::validation("INVALID_ARG", format!("`lines`: {error}")).hint(CUSTOM_HINT)
-    })?;
+    let questions = sets::parse(&lines).map_err(|error| wrong(format!("`{from}`: {error}")))?;
     // Runs of the same questions are compared with each other and with no others.
     let name: String = eval::fingerprint(&questions).chars().take(12).collect();
     Ok((format!("custom/{name}"), questions))
 }
 
-const CUSTOM_HINT: &str = r#"give `lines`: one JSON object a line, such as {"query": "ขิง", "relevant": ["H:ginger"]}, with `[]` where nothing answers"#;
+const CUSTOM_HINT: &str = r#"give `lines`, or `path` of a file: one JSON object a line, such as {"query": "ขิง", "relevant": ["H:ginger"]}, with `[]` where nothing answers"#;
 
 /// An id that is not there can never be found, and would only lower the figures.
 fn check_ids(questions: &[Judged], engine: &Engine) -> Result<(), ToolError> {
@@ -379,4 +395,46 @@ fn table(report: &Report, lang: Lang) -> Table {
 
 fn figure(value: Option<f64>) -> String {
     value.map_or("–".to_owned(), |value| format!("{value:.3}"))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_file_of_questions_is_read_under_allowed_folders_only() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let allowed = base.join("allowed");
+        std::fs::create_dir(&allowed).unwrap();
+        let line = r#"{"query": "ขิง", "relevant": ["H:ginger"]}"#;
+        for file in ["allowed/own.jsonl", "secret.jsonl"] {
+            std::fs::write(base.join(file), line).unwrap();
+        }
+        std::fs::write(allowed.join("bad.jsonl"), "?").unwrap();
+        std::fs::write(allowed.join("huge.jsonl"), vec![b' '; 5 << 20]).unwrap();
+        std::os::unix::fs::symlink(base.join("secret.jsonl"), allowed.join("link.jsonl")).unwrap();
+        let roots = Roots::of(&[allowed]).unwrap();
+        let read = |rest: &str| {
+            let path = format!("{}/{rest}", base.display());
+            let params = json!({"set": "custom", "params": {"path": path}});
+            plan(serde_json::from_value(params).unwrap(), &roots)
+        };
+        assert_eq!(read("allowed/own.jsonl").unwrap().questions.len(), 1);
+        let cases = [
+            ("allowed/../secret.jsonl", "has `..` in it"),
+            ("secret.jsonl", "not under a folder that the operator allowed"),
+            ("allowed/link.jsonl", "links are not followed"),
+            ("allowed/gone.jsonl", "cannot be read"),
+            ("allowed", "not a regular file"),
+            ("allowed/huge.jsonl", "has 5242880 bytes; at most 4194304 are read"),
+            ("allowed/bad.jsonl", "`path`: line 1: not a judged question"),
+        ];
+        for (path, expected) in cases {
+            let error = read(path).unwrap_err();
+            assert!(error.message.contains(expected), "{path}: {}", error.message);
+        }
+    }
 }

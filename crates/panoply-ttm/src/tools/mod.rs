@@ -104,6 +104,8 @@ fn made(
             knowledge: Arc::clone(&knowledge),
             desk,
             reports: Arc::clone(&reports),
+            roots: jobs.as_ref().map(|jobs| jobs.settings().roots.clone()).unwrap_or_default(),
+            tau: settings.answer_conf_tau,
         })
         .with(ingest_run::IngestRun { jobs: jobs.clone() })
         .with(ingest_jobs::IngestJobs { jobs: jobs.clone() })
