@@ -6,13 +6,19 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use roaring::RoaringBitmap;
+
 use super::reader::SealedRun;
 use crate::error::{LogError, Stop, go_on};
 use crate::event::EventType;
-use crate::sealed::directory::{CHUNK, DirectoryChunk, Kind};
+use crate::sealed::directory::CHUNK;
 use crate::sealed::head::Mark;
 use crate::sealed::links::LinkChunk;
 
+/// A search is shared among so many threads at most …
+const HANDS: usize = 2;
+/// … when each has at least so many places to begin at.
+const LEAST_SHARE: usize = 20_000;
 /// A chain is cut after so many events; no reply could show more.
 const MOST_EVENTS: usize = 5_000;
 
@@ -34,10 +40,10 @@ impl Step {
         }
     }
 
-    const fn kind(self) -> Kind {
+    const fn mark(self) -> Mark {
         match self {
-            Self::Type(event_type) => Kind::of(event_type),
-            Self::OrderPlaced => Kind::ORDER_PLACED,
+            Self::Type(event_type) => Mark::Type(event_type),
+            Self::OrderPlaced => Mark::OrderPlaced,
         }
     }
 }
@@ -124,22 +130,42 @@ impl SealedRun {
                 self.bitmap(Mark::Root)?.iter().collect()
             });
         };
-        let mark = match first {
-            Step::Type(event_type) => Mark::Type(*event_type),
-            Step::OrderPlaced => Mark::OrderPlaced,
-        };
+        let wanted = Wanted::of(self, pattern)?;
+        let begin: Vec<u32> = self.bitmap(first.mark())?.iter().collect();
+        // Every chunk of links is unpacked, which keeps a core busy; the other may help.
+        let share = begin.len().div_ceil(HANDS).max(LEAST_SHARE);
+        let found: Result<Vec<Vec<u32>>, LogError> = std::thread::scope(|scope| {
+            let hands: Vec<_> = begin
+                .chunks(share)
+                .map(|begin| {
+                    let wanted = &wanted;
+                    scope.spawn(move || self.chains_among(begin, wanted, incomplete, stop))
+                })
+                .collect();
+            let broken = || Err(LogError::Damaged("a search broke off"));
+            hands.into_iter().map(|hand| hand.join().unwrap_or_else(|_| broken())).collect()
+        });
+        Ok(found?.concat())
+    }
+
+    /// Those of these places where a chain begins that is complete, or that is not.
+    fn chains_among(
+        &self,
+        places: &[u32],
+        wanted: &Wanted,
+        incomplete: bool,
+        stop: Stop<'_>,
+    ) -> Result<Vec<u32>, LogError> {
         let mut walker = Walker::new(self);
         let mut found = Vec::new();
-        for (place, seq) in self.bitmap(mark)?.iter().enumerate() {
+        for (place, seq) in places.iter().copied().enumerate() {
             if place % 1024 == 0 {
                 go_on(stop)?;
             }
-            if let Some(parent) = walker.parent(seq)?
-                && walker.kind(parent)?.is(first.kind())
-            {
+            if walker.parent(seq)?.is_some_and(|parent| wanted.is_step(0, parent)) {
                 continue;
             }
-            let complete = walker.matched(seq, pattern, stop)? == pattern.steps.len();
+            let complete = walker.matched(seq, wanted, stop)? == wanted.steps.len();
             if complete != incomplete {
                 found.push(seq);
             }
@@ -150,10 +176,29 @@ impl SealedRun {
     /// The chain that begins at an event.
     pub fn chain(&self, root: u32, pattern: &Pattern, stop: Stop<'_>) -> Result<Chain, LogError> {
         let mut walker = Walker::new(self);
-        let matched = walker.matched(root, pattern, stop)?;
+        let matched = walker.matched(root, &Wanted::of(self, pattern)?, stop)?;
         let (events, cut) = walker.descendants(root, pattern.max_depth, stop)?;
         let missing = pattern.steps.get(matched..).unwrap_or_default().to_vec();
         Ok(Chain { root, events, cut, missing })
+    }
+}
+
+/// A pattern as sets: for each step the places of the events that are it.
+struct Wanted {
+    steps: Vec<Arc<RoaringBitmap>>,
+    max_depth: u32,
+}
+
+impl Wanted {
+    fn of(run: &SealedRun, pattern: &Pattern) -> Result<Self, LogError> {
+        let steps: Result<_, LogError> =
+            pattern.steps.iter().map(|step| run.bitmap(step.mark())).collect();
+        Ok(Self { steps: steps?, max_depth: pattern.max_depth })
+    }
+
+    /// Whether an event is the step at a place of the pattern.
+    fn is_step(&self, place: usize, seq: u32) -> bool {
+        self.steps.get(place).is_some_and(|step| step.contains(seq))
     }
 }
 
@@ -161,12 +206,11 @@ impl SealedRun {
 struct Walker<'a> {
     run: &'a SealedRun,
     links: [Option<(u32, Arc<LinkChunk>)>; 2],
-    directory: [Option<(u32, Arc<DirectoryChunk>)>; 2],
 }
 
 impl<'a> Walker<'a> {
     const fn new(run: &'a SealedRun) -> Self {
-        Self { run, links: [const { None }; 2], directory: [const { None }; 2] }
+        Self { run, links: [const { None }; 2] }
     }
 
     fn links(&mut self, seq: u32) -> Result<Arc<LinkChunk>, LogError> {
@@ -178,15 +222,8 @@ impl<'a> Walker<'a> {
         Ok(self.links(seq)?.parent((seq % CHUNK) as usize))
     }
 
-    fn kind(&mut self, seq: u32) -> Result<Kind, LogError> {
-        let number = seq / CHUNK;
-        let chunk = remembered(&mut self.directory, number, || self.run.directory(number))?;
-        let code = chunk.kinds.get((seq % CHUNK) as usize);
-        code.map(|code| Kind::of_code(*code)).ok_or(LogError::Damaged("a place outside the run"))
-    }
-
     /// How many steps of the pattern the best path from `root` takes.
-    fn matched(&mut self, root: u32, pattern: &Pattern, stop: Stop<'_>) -> Result<usize, LogError> {
+    fn matched(&mut self, root: u32, wanted: &Wanted, stop: Stop<'_>) -> Result<usize, LogError> {
         let mut best = 0;
         let mut waiting = vec![(root, 1_u32, 0_usize)];
         let mut visited = 0_u32;
@@ -195,15 +232,14 @@ impl<'a> Walker<'a> {
             if visited.is_multiple_of(4096) {
                 go_on(stop)?;
             }
-            let kind = self.kind(seq)?;
-            if pattern.steps.get(matched).is_some_and(|step| kind.is(step.kind())) {
+            if wanted.is_step(matched, seq) {
                 matched += 1;
                 best = best.max(matched);
             }
-            if best == pattern.steps.len() {
+            if best == wanted.steps.len() {
                 return Ok(best);
             }
-            if depth < pattern.max_depth {
+            if depth < wanted.max_depth {
                 let chunk = self.links(seq)?;
                 let children = chunk.children((seq % CHUNK) as usize);
                 waiting.extend(children.iter().rev().map(|child| (*child, depth + 1, matched)));

@@ -34,11 +34,6 @@ impl Kind {
     pub(crate) fn event_type(self) -> EventType {
         EventType::of_code(self.0).unwrap_or(EventType::StateChange)
     }
-
-    /// Whether an event of this kind is what `wanted` asks for: a placed order is a state change.
-    pub(crate) fn is(self, wanted: Self) -> bool {
-        self == wanted || (self == Self::ORDER_PLACED && wanted == Self::of(EventType::StateChange))
-    }
 }
 
 /// Takes times and kinds in order.
