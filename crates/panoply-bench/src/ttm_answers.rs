@@ -135,6 +135,7 @@ fn judged() -> Outcome<Vec<Judged>> {
 }
 
 /// Newton's method on the penalised log-likelihood.
+#[expect(clippy::indexing_slicing, reason = "loops over a fixed size, in the notation of matrices")]
 fn fit(cases: &[&Case]) -> Curve {
     const SIZE: usize = SIGNALS + 1;
     let mut weights = [0.0_f64; SIZE];
@@ -173,6 +174,11 @@ fn inputs(signals: &Signals) -> [f64; SIGNALS + 1] {
 }
 
 /// The solution of a small system of equations, by elimination.
+#[expect(
+    clippy::indexing_slicing,
+    clippy::needless_range_loop,
+    reason = "loops over a fixed size, in the notation of matrices"
+)]
 fn solved<const SIZE: usize>(
     mut matrix: [[f64; SIZE]; SIZE],
     mut right: [f64; SIZE],

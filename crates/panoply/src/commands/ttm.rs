@@ -39,28 +39,29 @@ pub(super) fn run(command: &Ttm, session: &Session) -> Result<ExitCode, Failure>
     }
 }
 
+/// The arguments of a call that the command line gave.
+fn of_given<const N: usize>(given: [(&str, Option<Value>); N]) -> Value {
+    given.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
 /// The same call as an agent's.
 fn ask(arguments: &TtmAsk, session: &Session) -> Result<ExitCode, Failure> {
-    let mut input = json!({"question": arguments.question.join(" ")});
-    if let Some(lang) = arguments.lang {
-        input["lang"] = json!(word(lang));
-    }
-    if let Some(top_k) = arguments.top_k {
-        input["retrieval"] = json!({"top_k": top_k});
-    }
-    call::run_with(session, "rag_answer", input, arguments.json)
+    let given = [
+        ("question", Some(json!(arguments.question.join(" ")))),
+        ("lang", arguments.lang.map(|lang| json!(word(lang)))),
+        ("retrieval", arguments.top_k.map(|top_k| json!({"top_k": top_k}))),
+    ];
+    call::run_with(session, "rag_answer", of_given(given), arguments.json)
 }
 
 fn search(arguments: &TtmSearch, session: &Session) -> Result<ExitCode, Failure> {
-    let mut input = json!({
-        "query": arguments.query.join(" "),
-        "lang": word(arguments.lang),
-        "top_k": arguments.top_k,
-    });
-    if let Some(kind) = arguments.kind {
-        input["filters"] = json!({"type": word(kind)});
-    }
-    let envelope = call::answer(session, "hybrid_search", input)?;
+    let given = [
+        ("query", Some(json!(arguments.query.join(" ")))),
+        ("lang", Some(json!(word(arguments.lang)))),
+        ("top_k", Some(json!(arguments.top_k))),
+        ("filters", arguments.kind.map(|kind| json!({"type": word(kind)}))),
+    ];
+    let envelope = call::answer(session, "hybrid_search", of_given(given))?;
     if arguments.json {
         return call::show(&envelope, true, false);
     }
