@@ -198,7 +198,7 @@ async fn bad_input_is_told_with_what_to_do() {
     assert_eq!(exact["message"], "k must be >0");
 }
 
-/// Issue 8: citation precision ≥ 0.95. The origin's own target: strict factuality ≥ 0.9.
+/// Issue 8: citation precision ≥ 0.95, and no answer where there is none. The origin's own target: strict factuality ≥ 0.9.
 #[tokio::test]
 async fn answers_say_what_they_cite() {
     let kernel = kernel();
@@ -208,6 +208,8 @@ async fn answers_say_what_they_cite() {
         (value(&data["metrics"], "factuality"), value(&data["metrics"], "citation_precision"));
     assert!(fact >= 0.9, "factuality is {fact}");
     assert!(cited >= 0.95, "citation precision is {cited}");
+    let withheld = value(&data["metrics"], "withholding_recall");
+    assert!(withheld >= 1.0, "an answer was given where there is none: {withheld}");
     let report = document(&kernel, data["report_json_uri"].as_str().unwrap()).await.unwrap();
     let report: Value = serde_json::from_str(&report).unwrap();
     let asked = report["asked"].as_array().unwrap();

@@ -1,3 +1,5 @@
+//! A table of word vectors gives what Model2Vec gives from the same files.
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
