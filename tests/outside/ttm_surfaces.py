@@ -7,6 +7,8 @@ keys. gRPC is spoken by grpcio, with the types that reflection describes; GraphQ
 import asyncio
 import hashlib
 import json
+import pathlib
+import subprocess
 import urllib.error
 import urllib.request
 
@@ -21,6 +23,7 @@ import server
 KG = "ttm.core.v1.KGService"
 SEARCH = "ttm.core.v1.SearchService"
 RAG = "ttm.core.v1.RagService"
+JOBS = "ttm.core.v1.JobService"
 
 # name of the tool, its input, and the GraphQL field and gRPC method that mean the same.
 CALLS = [
@@ -56,9 +59,9 @@ CALLS = [
     ),
 ]
 DOCUMENTS = [
-    ("kg://herb/H:andrographis", ("herb", '(id: "H:andrographis")'), "GetHerb", "H:andrographis"),
-    ("kg://formulation/F:nlem-01", ("formulation", '(id: "F:nlem-01")'), "GetFormulation", "F:nlem-01"),
-    ("paper://pmid/31377923", ("paper", '(pmid: "31377923")'), "GetPaper", "31377923"),
+    ("kg://herb/H:andrographis", ("herb", '(id: "H:andrographis")'), (KG, "GetHerb"), "H:andrographis"),
+    ("kg://formulation/F:nlem-01", ("formulation", '(id: "F:nlem-01")'), (KG, "GetFormulation"), "F:nlem-01"),
+    ("paper://pmid/31377923", ("paper", '(pmid: "31377923")'), (KG, "GetPaper"), "31377923"),
 ]
 # The hashes that the pack's notes worked out for these inputs.
 KNOWN = {
@@ -74,11 +77,20 @@ def main() -> None:
     for text, (in_hash, seed) in KNOWN.items():
         server.expect(fingerprint(json.loads(text)) == in_hash, "this program hashes as the contract does")
         server.expect(int(in_hash[:16], 16) == seed, "and takes the seed from it")
-    with server.http(given.panoply) as base:
-        asyncio.run(compare(base))
+    jobs = []
+    with server.http(given.panoply, prepare=lambda environment: jobs.append(ingested(given.panoply, environment))) as base:
+        asyncio.run(compare(base, jobs[0]))
 
 
-async def compare(base: str) -> None:
+def ingested(panoply, environment) -> str:
+    """The id of a job that looked at a file."""
+    note = pathlib.Path(environment["PANOPLY_HOME"], "note.txt")
+    note.write_text("Ginger contains curcumin.\n")
+    said = subprocess.run([panoply, "ttm", "ingest", note, "--json"], env=environment, check=True, capture_output=True)
+    return json.loads(said.stdout)["job_id"]
+
+
+async def compare(base: str, job: str) -> None:
     authority = base.removeprefix("http://")
     async with mcp.Client(f"{base}/mcp/ttm") as client:
         with grpc.insecure_channel(authority) as channel:
@@ -88,7 +100,8 @@ async def compare(base: str) -> None:
                 if name.removeprefix("tool.") not in listed:
                     server.expect(False, f"{name} is served")
                 await same_call(base, client, surface, name, arguments, graphql, method)
-            for uri, graphql, method, identifier in DOCUMENTS:
+            status = (f"ttm-job://{job}", ("ingestJob", f'(id: "{job}")'), (JOBS, "GetJob"), job)
+            for uri, graphql, method, identifier in [*DOCUMENTS, status]:
                 await same_document(base, client, surface, uri, graphql, method, identifier)
             await same_errors(base, client, surface)
     limits(base)
@@ -122,8 +135,8 @@ async def same_document(base, client, surface, uri, graphql, method, identifier)
     field, given = graphql
     reply = ask(base, f"{{ {field}{given} {{ json audit {{ outHash }} }} }}")["data"][field]
     server.expect(reply["audit"]["outHash"] == audit["out_hash"], f"graphql: {field}: the same document")
-    reply = surface.call(KG, method, {"id": identifier})
-    server.expect(reply["audit"]["outHash"] == audit["out_hash"], f"grpc: {method}: the same document")
+    reply = surface.call(*method, {"id": identifier})
+    server.expect(reply["audit"]["outHash"] == audit["out_hash"], f"grpc: {method[1]}: the same document")
 
 
 async def same_errors(base, client, surface) -> None:
@@ -167,7 +180,7 @@ class Grpc:
         self.channel = channel
         self.pool = DescriptorPool()
         known = set()
-        for service in (KG, SEARCH, RAG, "grpc.health.v1.Health"):
+        for service in (KG, SEARCH, RAG, JOBS, "grpc.health.v1.Health"):
             for file in self.described(service):
                 if file.name not in known:
                     known.add(file.name)

@@ -118,3 +118,34 @@ fn at_the_command_line_a_file_may_be_read_where_it_is_and_its_plan_is_printed() 
     let nobody = place.run(&["ttm", "jobs", "J-0"]);
     assert!(nobody.err.contains("there is no job `J-0`"), "{nobody:?}");
 }
+
+/// Every herb against every complaint: such a book would bury what is right.
+#[test]
+fn a_book_that_makes_the_search_worse_is_rolled_back_whole() {
+    let names = |file: &str| -> Vec<String> {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/ttm");
+        let rows = std::fs::read_to_string(format!("{folder}/{file}.jsonl")).unwrap();
+        let name = |row: &str| {
+            let row: Value = serde_json::from_str(row).unwrap();
+            row["names"]["th"].as_str().unwrap().split(' ').next().unwrap().to_owned()
+        };
+        rows.lines().map(name).collect()
+    };
+    let (herbs, complaints) = (names("herbs"), names("indications"));
+    let claims = herbs
+        .iter()
+        .flat_map(|herb| complaints.iter().map(move |one| format!("{herb}ใช้รักษา{one}\n\n")));
+    let place = Place::new();
+    place.file("panacea.txt", &claims.collect::<String>());
+    let plan = place.run(&["ttm", "ingest", "panacea.txt"]).good();
+    let hash = plan.rsplit("--apply ").next().unwrap().trim();
+    let refused = place.run(&["ttm", "ingest", "panacea.txt", "--apply", hash, "--json"]);
+    assert_eq!(refused.status, Some(1), "{refused:?}");
+    let job = refused.json();
+    assert_eq!((&job["status"], &job["detail"]), (&json!("error"), &json!("rolled_back")));
+    assert_eq!(job["error"]["code"], "SEARCH_WORSE", "{job}");
+    let claim = format!("{}ใช้รักษา{}", herbs[0], complaints[0]);
+    let found = place.run(&["ttm", "search", &claim, "--json"]).json();
+    let hits = found["hits"].as_array().unwrap();
+    assert!(hits.iter().all(|hit| hit["type"] != "chunk"), "nothing of it is left: {found}");
+}
