@@ -1,6 +1,6 @@
 //! How good search and answers are, on questions with judged answers.
 //!
-//! Questions come in [sets](sets): those that ship and those that a user brings. [`run`] asks them
+//! Questions come in [`sets`]: those that ship and those that a user brings. [`run()`] asks them
 //! and measures what comes back; [`keep`] puts the report on a [shelf](ReportShelf) and says what
 //! changed. Nothing here tunes anything: `data/ttm/eval/README.md` says which questions may, and a
 //! test sees to it that those never judge.
