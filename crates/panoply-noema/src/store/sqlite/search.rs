@@ -434,13 +434,21 @@ impl Clause<'_> {
         let shift = -calendar.start(0);
         let day_of = |column: &str| format!("(({column} + {shift}) / {DAY})");
         match property {
-            Property::Due => self.with(
-                &format!(
-                    "(c.hold = 0 OR c.hold IN (2, 3) AND c.held_until <= ?) AND c.phase = 2 AND {} {sign} ?",
+            // A card that is due on a day is so many days from today. One that is due at a moment
+            // is so many whole days before or after the end of today, as Anki counts it.
+            Property::Due => {
+                let end = calendar.next_start(self.timing.now);
+                let days = format!(
+                    "CASE WHEN c.phase = 2 OR (c.due + {shift}) % {DAY} = 0 THEN {} - {today} ELSE (c.due - {end}) / {DAY} END",
                     day_of("c.due")
-                ),
-                [self.timing.now, today + number],
-            ),
+                );
+                self.with(
+                    &format!(
+                        "(c.hold = 0 OR c.hold IN (2, 3) AND c.held_until <= ?) AND c.phase > 0 AND {days} {sign} ?"
+                    ),
+                    [self.timing.now, number],
+                );
+            }
             Property::Interval => self.with(&format!("c.interval_days {sign} ?"), [number]),
             Property::Reps => self.with(&format!("c.reps {sign} ?"), [number]),
             Property::Lapses => self.with(&format!("c.lapses {sign} ?"), [number]),
