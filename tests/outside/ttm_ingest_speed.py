@@ -20,7 +20,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="panoply-ingest-speed-") as folder:
         here = pathlib.Path(folder)
         files = ttm_ingest.render(here)
-        pages = "".join(f"<p>{paragraph}</p>" for paragraph in ttm_ingest.PARAGRAPHS * 3)
+        pages = "".join(f"<p>{paragraph}</p>" for paragraph in ttm_ingest.PARAGRAPHS * 2)
         body = "".join(f'<div style="break-after: page">{pages}<p>{number}</p></div>' for number in range(10))
         ten = ttm_ingest.printed(here, "ten", f"<style>body {{ font: 14pt Loma }}</style>{body}")
         report("ten pages with a text layer, added", given, here, ten, apply=True)
