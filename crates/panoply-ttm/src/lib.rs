@@ -4,8 +4,6 @@
 //! The modules here are the domain: values in, values out, no clock, no network, no contract.
 //! What agents can call is in `tools/`, behind the feature of that name.
 
-#[cfg(feature = "tools")]
-mod address;
 pub mod answer;
 pub mod eval;
 pub mod graph;

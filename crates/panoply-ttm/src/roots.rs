@@ -9,6 +9,8 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
 
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
+
 /// Folders under which files may be read. None by default: then no call can name a file.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Roots(Vec<PathBuf>);
@@ -91,12 +93,20 @@ impl Roots {
     }
 }
 
+/// What a path may not show of itself in an address; letters beyond ASCII never may.
+const HIDDEN: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b'?').add(b'#');
+
+/// The `file://` address of an absolute path.
+pub fn file_uri(path: &Path) -> String {
+    format!("file://{}", utf8_percent_encode(&path.to_string_lossy(), HIDDEN))
+}
+
 /// The path of an absolute path or of a `file://` address without a host.
 fn path_of(named: &str) -> Option<PathBuf> {
     let path = match named.split_once("://") {
         Some(("file", rest)) => {
             let rest = rest.strip_prefix("localhost").unwrap_or(rest);
-            PathBuf::from(crate::address::percent_decoded(rest))
+            PathBuf::from(&*percent_decode_str(rest).decode_utf8_lossy())
         }
         Some(_) => return None,
         None => PathBuf::from(named),

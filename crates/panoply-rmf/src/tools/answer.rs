@@ -7,6 +7,7 @@ use jiff::tz::{Offset, TimeZone};
 use panoply_contract::hints::{Level, RelatedResource, Warning, WarningKind};
 use panoply_contract::prelude::*;
 use panoply_contract::spec::Widget;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
 use super::words::Words;
@@ -241,17 +242,12 @@ pub(crate) fn related(fund: &Fund) -> RelatedResource {
     }
 }
 
+/// What a code may show of itself in an address.
+const HIDDEN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
+
 /// A code as part of an address.
 pub(crate) fn percent_encoded(code: &str) -> String {
-    let mut text = String::with_capacity(code.len());
-    for byte in code.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.') {
-            text.push(char::from(byte));
-        } else {
-            text.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    text
+    utf8_percent_encode(code, HIDDEN).to_string()
 }
 
 /// Thailand keeps UTC+7 all year.

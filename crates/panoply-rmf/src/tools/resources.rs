@@ -10,6 +10,7 @@ use panoply_contract::resource::{
     Completer, CompletionTarget, Resource, ResourceBody, ResourceContent, ResourceProvider,
     ResourceTemplate,
 };
+use percent_encoding::percent_decode_str;
 use serde_json::Map;
 
 use super::answer::READ;
@@ -114,21 +115,7 @@ impl Completer for FundCodes {
 
 /// The text of a percent-encoded part; what is not encoded properly stays as it is.
 fn percent_decoded(part: &str) -> String {
-    let mut bytes = Vec::with_capacity(part.len());
-    let mut rest = part.as_bytes();
-    while let [first, tail @ ..] = rest {
-        let encoded = match (first, tail) {
-            (b'%', [high, low, ..]) => hex(*high).zip(hex(*low)).map(|(high, low)| high * 16 + low),
-            _ => None,
-        };
-        bytes.push(encoded.unwrap_or(*first));
-        rest = if encoded.is_some() { tail.get(2..).unwrap_or_default() } else { tail };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|value| u8::try_from(value).ok())
+    percent_decode_str(part).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
 use super::desk::{HOW_TO_ALLOW, JobDesk, JobError, Taken};
 use super::lock::Lock;
 use super::{Item, Job, Status, detail};
-use crate::address::percent_decoded;
 use crate::eval::retrieval;
 use crate::eval::sets::Bundled;
 use crate::ingest::gazetteer::Gazetteer;
@@ -177,7 +177,8 @@ impl JobDesk {
                 }
                 _ => Stop::told("NOT_ALLOWED", refused.to_string(), HOW_TO_ALLOW),
             })?;
-        let name = percent_decoded(item.uri.rsplit('/').next().unwrap_or_default());
+        let name = item.uri.rsplit('/').next().unwrap_or_default();
+        let name = percent_decode_str(name).decode_utf8_lossy().into_owned();
         let options = Options {
             kind: item.kind,
             ocr: job.request.ocr,

@@ -12,13 +12,13 @@ use panoply_contract::resource::{
     Completer, CompletionTarget, Resource, ResourceBody, ResourceContent, ResourceProvider,
     ResourceTemplate,
 };
+use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use serde_json::Map;
 
 use super::answer::{READ, candidates, what_is_wrong};
 use super::brought;
 use super::documents::{FormulationDocument, HerbDocument, PaperDocument};
-use crate::address::percent_decoded;
 use crate::graph::NodeType;
 use crate::ingest::{DOCUMENT_URI, Shelf};
 use crate::jobs::{JOB_URI, JobDesk};
@@ -130,7 +130,7 @@ impl ResourceProvider for Documents {
                 return Some(brought::read_job(self.jobs.as_ref(), uri, path));
             }
             let family = FAMILIES.iter().find(|family| uri.starts_with(family.start))?;
-            let id = percent_decoded(uri.strip_prefix(family.start)?);
+            let id = percent_decode_str(uri.strip_prefix(family.start)?).decode_utf8_lossy();
             Some(
                 self.document(family.node_type, &id)
                     .map(|text| content(uri, "application/json", text)),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use panoply_store::Home;
 use panoply_ttm::ingest::reader::{FileKind, OcrProvider, Options, worker};
 use panoply_ttm::jobs::{Item, Job, JobDesk, JobError, Request, Status};
+use panoply_ttm::roots::file_uri;
 use panoply_ttm::store::SqliteShelf;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -25,7 +26,7 @@ pub(super) fn ingest(arguments: &TtmIngest, session: &Session) -> Result<ExitCod
     let files = arguments.files.iter().map(|file| whole(file)).collect::<Result<Vec<_>, _>>()?;
     let desk = desk(session, files.iter().filter_map(|file| file.parent().map(Path::to_owned)))?;
     let batch = files.iter().map(|file| Item {
-        uri: format!("file://{}", percent_encoded(file)),
+        uri: file_uri(file),
         lang: match arguments.lang {
             TtmLang::Th => Some("th".to_owned()),
             TtmLang::En => Some("en".to_owned()),
@@ -128,16 +129,6 @@ fn kind_of(file: &Path) -> FileKind {
     let extension = file.extension().and_then(|one| one.to_str()).unwrap_or_default();
     let text = ["txt", "text", "md"].iter().any(|one| extension.eq_ignore_ascii_case(one));
     if text { FileKind::Text } else { FileKind::Pdf }
-}
-
-fn percent_encoded(path: &Path) -> String {
-    let path = path.to_string_lossy();
-    path.bytes()
-        .map(|byte| match byte {
-            b'%' | b'?' | b'#' | 0..=32 | 127.. => format!("%{byte:02X}"),
-            _ => char::from(byte).to_string(),
-        })
-        .collect()
 }
 
 fn show(job: &Job, as_json: bool, out: &mut Out) -> Result<(), Failure> {
