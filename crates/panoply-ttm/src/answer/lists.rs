@@ -92,7 +92,9 @@ fn users(page: &mut Page<'_>, codes: &[String], order: &[String]) -> Vec<String>
     let fitting = fitting.filter(|(_, uses)| uses.iter().any(|used| codes.contains(&used.icd)));
     let ids: Vec<String> = fitting.map(|(id, _)| id.clone()).collect();
     // A monograph names its indications by their codes too.
-    let items = items_any(page, &ids, Section::Uses, codes, order);
+    let items = gathered(page, &ids, Section::Uses, order, |text| {
+        codes.iter().any(|code| holds(text, code))
+    });
     let label = codes.iter().filter_map(|code| indication_name(page, code)).collect::<Vec<_>>();
     let label = label.join("; ");
     let lead = match page.language {
@@ -245,32 +247,20 @@ fn items(
     needles: &[String],
     order: &[String],
 ) -> Vec<Item> {
-    gathered(page, ids, order, |passage| {
-        passage.section == section && needles.iter().all(|needle| holds(&passage.text, needle))
-    })
+    gathered(page, ids, section, order, |text| needles.iter().all(|needle| holds(text, needle)))
 }
 
-/// The passages of these entities that say one of `needles`.
-fn items_any(
-    page: &Page<'_>,
-    ids: &[String],
-    section: Section,
-    needles: &[String],
-    order: &[String],
-) -> Vec<Item> {
-    gathered(page, ids, order, |passage| {
-        passage.section == section && needles.iter().any(|needle| holds(&passage.text, needle))
-    })
-}
-
+/// The first passage in a section of each of these entities whose text fits.
 fn gathered(
     page: &Page<'_>,
     ids: &[String],
+    section: Section,
     order: &[String],
-    fits: impl Fn(&Passage) -> bool,
+    fits: impl Fn(&str) -> bool,
 ) -> Vec<Item> {
+    let told = |passage: &Passage| passage.section == section && fits(&passage.text);
     let each = ids.iter().filter_map(|id| {
-        let passage = of_entity(page.library, id, page.language).into_iter().find(&fits)?;
+        let passage = of_entity(page.library, id, page.language).into_iter().find(told)?;
         let name = name_of(page.library, id, page.language.tongue())?;
         Some(Item { name: clean(&name), passage })
     });
