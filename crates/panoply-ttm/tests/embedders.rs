@@ -177,7 +177,7 @@ fn a_service_that_fails_or_lies_is_replaced_and_the_reply_says_why() {
         (Manner::Refusing, "it answered with status 401"),
         (Manner::ShortQuestions, "it gave a vector of 1 numbers where 2 were expected"),
         (Manner::NotANumber, "its answer is not a list of embeddings"),
-        (Manner::Infinite, "its answer is not a list of embeddings"),
+        (Manner::Infinite, "it gave a vector with something that is no number"),
         (Manner::TooFew, "it gave 1 vectors for 3 texts"),
         (Manner::Twice, "its answer names the same text twice or leaves one out"),
         (Manner::NoJson, "its answer is not a list of embeddings"),

@@ -125,7 +125,8 @@ struct Reply {
 #[derive(Deserialize)]
 struct Row {
     index: usize,
-    embedding: Vec<f32>,
+    /// Read as they are: what is too large for us must not depend on how a library rounds it.
+    embedding: Vec<f64>,
 }
 
 /// The vectors in the order of the texts, whatever order they came in.
@@ -136,5 +137,10 @@ fn in_order(answer: &str) -> Result<Vec<Vec<f32>>, NoVectors> {
     if data.iter().enumerate().any(|(place, row)| place != row.index) {
         return Err(NoVectors("its answer names the same text twice or leaves one out".to_owned()));
     }
-    Ok(data.into_iter().map(|row| row.embedding).collect())
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "what does not fit becomes infinite, and is refused"
+    )]
+    let narrow = |row: Row| row.embedding.into_iter().map(|number| number as f32).collect();
+    Ok(data.into_iter().map(narrow).collect())
 }
