@@ -171,3 +171,26 @@ fn died(status: Option<ExitStatus>) -> ReadError {
         "open it in a viewer and print it to a new PDF",
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ingest::reader::Limits;
+
+    /// What a reader that says nothing and does not end comes to.
+    fn silent(limits: Limits, go_on: bool) -> ReadError {
+        let arguments = ["-c", "sleep 600"].map(str::to_owned).to_vec();
+        let reader = ReaderCommand { program: PathBuf::from("/bin/sh"), arguments };
+        let scratch = tempfile::tempdir().unwrap();
+        let options = Options { limits, ..Options::default() };
+        let file = tempfile::tempfile().unwrap();
+        reader.read(file, &options, scratch.path(), &mut |_, _| go_on).unwrap_err()
+    }
+
+    #[test]
+    fn a_reader_that_does_not_end_is_ended() {
+        let short = Limits { wall_seconds: 1, ..Limits::default() };
+        assert_eq!(silent(short, true).code, "TOO_SLOW");
+        assert_eq!(silent(Limits::default(), false).code, "CANCELLED");
+    }
+}
