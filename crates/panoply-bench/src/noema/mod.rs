@@ -182,7 +182,8 @@ fn durable(file: &Path, disk: &Path, table: &Table) -> Outcome {
         waits.push(watch.stop());
     }
     let middle = Spent::middle(&submit);
-    table.row("an answer, on this disk", middle, Goal::Clock(0.2), "answer on disk");
+    // The goal is that of a commit without a sync; the row without a disk has it.
+    table.row("an answer, on this disk", middle, Goal::None, "answer on disk");
     // Where others use the disk too, the least says what is ours.
     table.row("… the least of them", Spent::least(&submit), Goal::None, "least answer on disk");
     let plain = "… a plain write of 16 KB and its sync";
