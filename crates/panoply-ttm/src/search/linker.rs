@@ -201,7 +201,7 @@ impl Linker {
                 continue;
             }
             let rest = normalized.get(start..).unwrap_or_default();
-            analyzer.segmenter().dictionary().prefixes(rest, |length| {
+            analyzer.segmenter().dictionary().prefixes(rest, |length, _| {
                 let spelling = rest.get(..length).unwrap_or_default();
                 let Some(places) = self.by_spelling.get(spelling) else { return };
                 let whole = begins(start) && ends(start + length);

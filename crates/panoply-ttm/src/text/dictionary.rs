@@ -50,10 +50,11 @@ impl Dictionary {
         self.stop_words.contains(word)
     }
 
-    /// Calls `found` with the length in bytes of each word or name that `text` begins with.
-    pub fn prefixes(&self, text: &str, mut found: impl FnMut(usize)) {
-        each_prefix(self.words.as_fst(), text, &mut found);
-        each_prefix(self.names.as_fst(), text, &mut found);
+    /// Calls `found` with the length in bytes of each word or name that `text` begins with, and
+    /// whether it is a name.
+    pub fn prefixes(&self, text: &str, mut found: impl FnMut(usize, bool)) {
+        each_prefix(self.words.as_fst(), text, |length| found(length, false));
+        each_prefix(self.names.as_fst(), text, |length| found(length, true));
     }
 }
 
@@ -91,7 +92,7 @@ mod tests {
     fn words_and_names_are_found_at_the_beginning_of_a_text() {
         let dictionary = Dictionary::new(["แอนโดรกราโฟไลด์"]).unwrap();
         let mut lengths = Vec::new();
-        dictionary.prefixes("ฟ้าทะลายโจร", |length| lengths.push(length));
+        dictionary.prefixes("ฟ้าทะลายโจร", |length, _| lengths.push(length));
         assert!(lengths.contains(&"ฟ้า".len()), "{lengths:?}");
         assert!(dictionary.contains("แอนโดรกราโฟไลด์") && dictionary.is_name("แอนโดรกราโฟไลด์"));
         assert!(!dictionary.is_name("ฟ้า"));

@@ -2,9 +2,12 @@
 //!
 //! A run of Thai letters is a graph: its nodes are the edges between character clusters, its
 //! arrows the dictionary words that lead from one to another. The way through it with the fewest
-//! letters outside words wins, and of those the one with the fewest words. Each node is visited
-//! once and no word is longer than the longest of the dictionary, so the work is linear.
+//! letters outside words wins, of those the one with the fewest words, and of those the one with
+//! the longest words (`ยา`, `น้ำมัน` and not `ยาน้ำ`, `มัน`) and names (`ใช้`, `การบูร` and not
+//! `ใช้การ`, `บูร`). Each node is visited once and no word is longer than the longest of the
+//! dictionary, so the work is linear.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -119,15 +122,18 @@ impl Segmenter {
         let mut best: Vec<Way> = vec![Way::END; edges.len()];
         for (node, start) in edges.iter().copied().enumerate().rev().skip(1) {
             let mut way = unknown_way(&edges, &best, run, node);
-            self.dictionary.prefixes(run.get(start..).unwrap_or_default(), |length| {
+            self.dictionary.prefixes(run.get(start..).unwrap_or_default(), |length, is_name| {
                 if excluded == Some(length) {
                     return;
                 }
                 let Some(next) = node_at.get(start + length).copied().flatten() else { return };
                 if let Some(onward) = best.get(next) {
+                    let (squares, names) = onward.longest;
+                    let name = if is_name { length } else { 0 };
                     way = way.better(Way {
                         unknown: onward.unknown,
                         words: onward.words + 1,
+                        longest: (squares + length * length, names + name),
                         next,
                         kind: TokenKind::Thai,
                     });
@@ -146,16 +152,21 @@ impl Segmenter {
 struct Way {
     unknown: usize,
     words: usize,
+    /// The squares of the words' lengths, which are more the less alike these are, and how much of
+    /// them is names.
+    longest: (usize, usize),
     next: usize,
     kind: TokenKind,
 }
 
 impl Way {
-    const END: Self = Self { unknown: 0, words: 0, next: usize::MAX, kind: TokenKind::Thai };
+    const END: Self =
+        Self { unknown: 0, words: 0, longest: (0, 0), next: usize::MAX, kind: TokenKind::Thai };
 
-    /// The one with fewer unknown letters, then fewer words, then the longer first word.
+    /// The one with fewer unknown letters, then fewer words, then longer words among them, then
+    /// the longer first word.
     fn better(self, other: Self) -> Self {
-        let cost = |way: &Self| (way.unknown, way.words, std::cmp::Reverse(way.next));
+        let cost = |way: &Self| (way.unknown, way.words, Reverse(way.longest), Reverse(way.next));
         if cost(&other) < cost(&self) { other } else { self }
     }
 }
@@ -174,6 +185,7 @@ fn unknown_way(edges: &[usize], best: &[Way], run: &str, node: usize) -> Way {
     Way {
         unknown: onward.unknown + cluster.chars().count(),
         words: onward.words + usize::from(!continues),
+        longest: onward.longest,
         next,
         kind: TokenKind::Unknown,
     }
@@ -237,7 +249,7 @@ mod tests {
     use crate::text::normalize;
 
     fn segmenter() -> Segmenter {
-        let names = ["ฟ้าทะลายโจร", "แอนโดรกราโฟไลด์", "วาร์ฟาริน", "ยาประสะไพล", "เพชรสังฆาต"];
+        let names = ["ฟ้าทะลายโจร", "แอนโดรกราโฟไลด์", "วาร์ฟาริน", "ยาประสะไพล", "เพชรสังฆาต", "การบูร"];
         Segmenter::new(Arc::new(Dictionary::new(names).unwrap()))
     }
 
@@ -252,6 +264,7 @@ mod tests {
         let cases = [
             ("ฟ้าทะลายโจรมีสรรพคุณอะไรบ้าง", vec!["ฟ้าทะลายโจร", "มี", "สรรพคุณ", "อะไร", "บ้าง"]),
             ("เพชรสังฆาตช่วยบรรเทาริดสีดวงทวาร", vec!["เพชรสังฆาต", "ช่วย", "บรรเทา", "ริดสีดวงทวาร"]),
+            ("ใช้การบูรกับยาน้ำมัน", vec!["ใช้", "การบูร", "กับ", "ยา", "น้ำมัน"]),
             ("ห้ามกินกับวาร์ฟาริน", vec!["ห้าม", "กิน", "กับ", "วาร์ฟาริน"]),
             ("น้ํามันไพล 5 มล.", vec!["น้ำมัน", "ไพล", "5", "มล"]),
             ("ใช้แอนโดรกราโฟไลด์วันละ ๖๐ มก.", vec!["ใช้", "แอนโดรกราโฟไลด์", "วัน", "ละ", "60", "มก"]),
