@@ -18,6 +18,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("--panoply", type=pathlib.Path, default="target/debug/panoply")
     parser.add_argument("--node", type=pathlib.Path, default="target/tools/node")
+    parser.add_argument("--long", action="store_true", help="also what takes minutes")
     given = parser.parse_args()
     given.panoply = given.panoply.resolve()
     given.node = given.node.resolve()

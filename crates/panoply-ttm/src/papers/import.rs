@@ -2,13 +2,19 @@
 //! files hold; either may be gzipped.
 //!
 //! Records come one at a time, so that a file of the annual baseline (30,000 records) needs no
-//! more memory than one of ten.
+//! more memory than one of ten. No record may be endless: a packed file of a few kilobytes could
+//! otherwise fill the memory.
 
+use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::bufread::MultiGzDecoder;
 
 use super::{Record, medline, pubmed_xml};
+
+/// The most bytes that a record may have. The largest of the two MEDLINE files that the outside
+/// test reads has half a megabyte.
+pub(super) const LARGEST_RECORD: u64 = 32 << 20;
 
 /// What was wrong with a file or a record in it.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +38,12 @@ pub enum ImportError {
     NotPubMed {
         /// What it is.
         root: String,
+    },
+    /// A record that does not end.
+    #[error("record {place} has more than {} MiB", LARGEST_RECORD >> 20)]
+    TooLarge {
+        /// Its place among the records, from 1.
+        place: usize,
     },
     /// What receives the records cannot go on.
     #[error("{0}")]
@@ -65,16 +77,19 @@ fn read_plain(
     mut file: impl BufRead,
     take: &mut dyn FnMut(Record) -> Result<(), ImportError>,
 ) -> Result<Vec<Refused>, ImportError> {
-    let mut checked = Checked { take, refused: Vec::new(), place: 0 };
+    let mut checked = Checked { take, refused: Vec::new(), place: 0, newest: HashMap::new() };
     let beginning = file.fill_buf()?;
     let shown = String::from_utf8_lossy(beginning.get(..beginning.len().min(200)).unwrap_or(&[]));
     let shown = shown.trim_start_matches('\u{feff}').trim_start().to_owned();
+    let file = Bounded { file, left: LARGEST_RECORD };
     if shown.starts_with('<') {
         pubmed_xml::read(file, &mut checked)?;
     } else if medline::looks_like(&shown) {
         medline::read(file, &mut checked)?;
     } else {
-        return Err(ImportError::Unknown(shown.chars().take(40).collect()));
+        // A file of anything may hold what a terminal obeys.
+        let printable = shown.chars().filter(|letter| !letter.is_control());
+        return Err(ImportError::Unknown(printable.take(40).collect()));
     }
     Ok(checked.refused)
 }
@@ -84,17 +99,34 @@ pub(super) struct Checked<'a> {
     take: &'a mut dyn FnMut(Record) -> Result<(), ImportError>,
     refused: Vec<Refused>,
     place: usize,
+    /// The newest version of each paper that this file has in several.
+    newest: HashMap<String, u32>,
 }
 
 impl Checked<'_> {
-    pub(super) fn record(&mut self, record: Record) -> Result<(), ImportError> {
+    /// The place of the record that is being read.
+    pub(super) const fn next_place(&self) -> usize {
+        self.place + 1
+    }
+
+    /// Takes a record or says why not; `flaw` is what its reader found wrong with it.
+    pub(super) fn record(
+        &mut self,
+        record: Record,
+        version: u32,
+        flaw: Option<&'static str>,
+    ) -> Result<(), ImportError> {
         self.place += 1;
-        let why = if record.pmid.is_empty() {
+        let why = if flaw.is_some() {
+            flaw
+        } else if record.pmid.is_empty() {
             Some("it has no PMID")
         } else if !record.pmid.bytes().all(|byte| byte.is_ascii_digit()) || record.pmid.len() > 12 {
             Some("its PMID is not a number")
         } else if record.title.is_empty() && record.abstract_text.is_empty() {
             Some("it has neither title nor abstract")
+        } else if self.is_superseded(&record.pmid, version) {
+            Some("a newer version of it came before it in this file")
         } else {
             None
         };
@@ -106,6 +138,64 @@ impl Checked<'_> {
             }
         }
     }
+
+    /// Nearly every paper has one version only, and of those nothing is remembered.
+    fn is_superseded(&mut self, pmid: &str, version: u32) -> bool {
+        if self.newest.get(pmid).is_some_and(|newest| *newest > version) {
+            return true;
+        }
+        if version > 1 {
+            self.newest.insert(pmid.to_owned(), version);
+        }
+        false
+    }
+}
+
+/// A file that gives no more than a record may have until it is told that a record has ended.
+pub(super) struct Bounded<R> {
+    file: R,
+    left: u64,
+}
+
+impl<R> Bounded<R> {
+    /// A record has ended.
+    pub(super) const fn begin_anew(&mut self) {
+        self.left = LARGEST_RECORD;
+    }
+
+    /// Whether the record at hand is larger than one may be.
+    pub(super) const fn is_exhausted(&self) -> bool {
+        self.left == 0
+    }
+}
+
+impl<R: BufRead> Read for Bounded<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.fill_buf()?.read(buffer)?;
+        self.consume(count);
+        Ok(count)
+    }
+}
+
+impl<R: BufRead> BufRead for Bounded<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        if self.left == 0 {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        self.file.fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.left = self.left.saturating_sub(amount as u64);
+        self.file.consume(amount);
+    }
+}
+
+/// What follows a name when father and son have the same one. MEDLINE writes it after the given
+/// names, the XML in an element of its own, where other things stand as well (`PhD`).
+pub(super) fn is_generation(suffix: &str) -> bool {
+    let suffix = suffix.trim_end_matches('.');
+    matches!(suffix, "Jr" | "Sr" | "2nd" | "3rd" | "4th" | "5th" | "6th" | "II" | "III" | "IV")
 }
 
 /// The first four digits in a row that make sense as a year: `2019 Jan-Feb`, `Spring 1998`.
@@ -185,6 +275,7 @@ mod tests {
         let told = |file: &str| records(file.as_bytes()).unwrap_err().to_string();
         assert!(told("hello").starts_with("this is neither PubMed XML nor MEDLINE"));
         assert!(told("").starts_with("this is neither"));
+        assert!(told("\u{1b}[2Jx").ends_with("it begins with `[2Jx`"));
         assert!(told("<html><body/></html>").contains("not as `html`"));
         let cut = &XML[..XML.len() / 2];
         assert!(told(cut).starts_with("broken XML at byte"), "{}", told(cut));
@@ -204,5 +295,106 @@ mod tests {
             ["it has no PMID", "its PMID is not a number", "it has neither title nor abstract"]
         );
         assert_eq!(refused[0].place, 2);
+    }
+
+    #[test]
+    fn of_several_versions_in_a_file_the_newest_stays_whatever_their_order() {
+        let version = |version: u32| {
+            format!(
+                "<PubmedArticle><MedlineCitation><PMID Version=\"{version}\">7</PMID><Article>\
+                 <ArticleTitle>Version {version}.</ArticleTitle></Article></MedlineCitation></PubmedArticle>"
+            )
+        };
+        let file = |versions: &[u32]| {
+            let articles: String = versions.iter().map(|one| version(*one)).collect();
+            format!("<PubmedArticleSet>{articles}</PubmedArticleSet>")
+        };
+        for (order, left_out) in [(&[1, 2, 3], 0), (&[3, 1, 2], 2), (&[2, 3, 1], 1)] {
+            let (taken, refused) = records(file(order).as_bytes()).unwrap();
+            assert_eq!(taken.last().unwrap().title, "Version 3.", "{order:?}");
+            assert_eq!(refused.len(), left_out, "{order:?}");
+        }
+    }
+
+    #[test]
+    fn a_record_without_end_is_refused_before_it_fills_the_memory() {
+        let endless = |before: &'static str| {
+            let told =
+                read(before.as_bytes().chain(io::repeat(b'a')), &mut |_| Ok(())).unwrap_err();
+            assert_eq!(told.to_string(), "record 2 has more than 32 MiB");
+        };
+        endless("PMID- 1\nTI  - Good.\n\nPMID- 2\nTI  - ");
+        endless(
+            "<PubmedArticleSet><PubmedArticle><MedlineCitation><PMID>1</PMID></MedlineCitation></PubmedArticle>\
+             <PubmedArticle><MedlineCitation><Article><ArticleTitle>",
+        );
+        let deep = format!("<PubmedArticleSet>{}", "<a>".repeat(1_000));
+        assert!(records(deep.as_bytes()).unwrap_err().to_string().contains("200 elements"));
+    }
+
+    #[test]
+    fn a_record_in_another_encoding_is_left_out_and_not_mangled() {
+        let (taken, refused) =
+            records(b"PMID- 1\nTI  - Gr\xfcn.\n\nPMID- 2\nTI  - Gr\xc3\xbcn.\n").unwrap();
+        assert_eq!(taken.iter().map(|one| one.title.as_str()).collect::<Vec<_>>(), ["Grün."]);
+        assert_eq!(refused[0].why, "it is not written in UTF-8");
+    }
+
+    #[test]
+    fn a_name_has_its_generation_after_it_in_both_formats() {
+        let author = |parts: &str| {
+            let file = format!(
+                "<PubmedArticleSet><PubmedArticle><MedlineCitation><PMID>1</PMID><Article>\
+                 <ArticleTitle>T</ArticleTitle><AuthorList><Author>{parts}</Author></AuthorList>\
+                 </Article></MedlineCitation></PubmedArticle></PubmedArticleSet>"
+            );
+            records(file.as_bytes()).unwrap().0.remove(0).authors
+        };
+        let family = "<LastName>King</LastName>";
+        let given = "<ForeName>Martin Luther</ForeName><Initials>ML</Initials>";
+        for (xml, fau, name) in [
+            (
+                format!("{family}{given}<Suffix>Jr</Suffix>"),
+                "King, Martin Luther Jr",
+                "Martin Luther King Jr",
+            ),
+            (
+                format!("{family}{given}<Suffix>PhD</Suffix>"),
+                "King, Martin Luther",
+                "Martin Luther King",
+            ),
+            (format!("{family}<Initials>ML</Initials>"), "King, ML", "ML King"),
+            (family.to_owned(), "King", "King"),
+        ] {
+            assert_eq!(author(&xml), [name]);
+            let nbib = format!("PMID- 1\nTI  - T\nFAU - {fau}\n");
+            assert_eq!(records(nbib.as_bytes()).unwrap().0[0].authors, [name]);
+        }
+    }
+
+    #[test]
+    fn a_book_and_its_chapter_are_records_too() {
+        let xml = "<PubmedArticleSet><PubmedBookArticle><BookDocument><PMID Version=\"1\">5</PMID>\
+            <Book><BookTitle>Herbs</BookTitle><PubDate><Year>2011</Year></PubDate>\
+            <AuthorList Type=\"editors\"><Author><LastName>Editor</LastName></Author></AuthorList></Book>\
+            <ArticleTitle>Ginger</ArticleTitle><Language>eng</Language>\
+            <AuthorList Type=\"authors\"><Author><LastName>Author</LastName></Author></AuthorList>\
+            <Abstract><AbstractText>Of ginger.</AbstractText></Abstract></BookDocument></PubmedBookArticle>\
+            <PubmedBookArticle><BookDocument><PMID>6</PMID><Book><BookTitle>Herbs</BookTitle></Book>\
+            </BookDocument></PubmedBookArticle></PubmedArticleSet>";
+        let (taken, refused) = records(xml.as_bytes()).unwrap();
+        assert_eq!(refused, []);
+        let chapter = Record {
+            pmid: "5".to_owned(),
+            title: "Ginger".to_owned(),
+            abstract_text: "Of ginger.".to_owned(),
+            authors: vec!["Author".to_owned()],
+            journal: "Herbs".to_owned(),
+            year: Some(2011),
+            languages: vec!["eng".to_owned()],
+            ..Record::default()
+        };
+        assert_eq!(taken[0], chapter);
+        assert_eq!((taken[1].title.as_str(), taken[1].pmid.as_str()), ("Herbs", "6"));
     }
 }

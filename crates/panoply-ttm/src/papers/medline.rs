@@ -4,7 +4,7 @@
 use std::io::BufRead;
 
 use super::Record;
-use super::import::{Checked, ImportError, one_line, year_in};
+use super::import::{Bounded, Checked, ImportError, is_generation, one_line, year_in};
 
 /// The width of `PMID- `.
 const TAG_WIDTH: usize = 6;
@@ -15,44 +15,67 @@ pub(super) fn looks_like(beginning: &str) -> bool {
 }
 
 /// Hands each record on.
-pub(super) fn read(mut file: impl BufRead, checked: &mut Checked<'_>) -> Result<(), ImportError> {
-    let mut fields: Vec<(String, String)> = Vec::new();
+pub(super) fn read(
+    mut file: Bounded<impl BufRead>,
+    checked: &mut Checked<'_>,
+) -> Result<(), ImportError> {
+    let mut fields = Fields::default();
     let mut line = Vec::new();
     loop {
         line.clear();
-        let at_end = file.read_until(b'\n', &mut line)? == 0;
+        let read = file.read_until(b'\n', &mut line);
+        if file.is_exhausted() {
+            return Err(ImportError::TooLarge { place: checked.next_place() });
+        }
+        let at_end = read? == 0;
         let text = String::from_utf8_lossy(&line);
         let text = text.trim_start_matches('\u{feff}').trim_end();
-        if text.is_empty() {
-            if !fields.is_empty() {
-                checked.record(record(&fields))?;
-                fields.clear();
-            }
-            if at_end {
-                return Ok(());
-            }
-            continue;
+        let tag = tagged(text).map(|(tag, _)| tag);
+        // Some exports put no blank line between records; each begins with its number.
+        if text.is_empty() || tag == Some("PMID") && fields.has("PMID") {
+            fields.hand_on(checked)?;
+            file.begin_anew();
         }
-        match tagged(text) {
-            // Some exports put no blank line between records; each begins with its number.
-            Some(("PMID", _)) if fields.iter().any(|(tag, _)| tag == "PMID") => {
-                checked.record(record(&fields))?;
-                fields.clear();
-                fields.extend(tagged(text).map(owned));
-            }
-            Some(field) => fields.push(owned(field)),
-            None => {
-                if let Some((_, value)) = fields.last_mut() {
-                    value.push(' ');
-                    value.push_str(text.trim());
-                }
-            }
+        if at_end {
+            return Ok(());
         }
+        fields.is_spoilt |= std::str::from_utf8(&line).is_err();
+        fields.line(text);
     }
 }
 
-fn owned((tag, value): (&str, &str)) -> (String, String) {
-    (tag.to_owned(), value.to_owned())
+/// The fields of the record that is being read.
+#[derive(Default)]
+struct Fields {
+    list: Vec<(String, String)>,
+    /// Whether something in it is not UTF-8.
+    is_spoilt: bool,
+}
+
+impl Fields {
+    fn has(&self, wanted: &str) -> bool {
+        self.list.iter().any(|(tag, _)| tag == wanted)
+    }
+
+    fn line(&mut self, text: &str) {
+        if let Some((tag, value)) = tagged(text) {
+            self.list.push((tag.to_owned(), value.to_owned()));
+        } else if let Some((_, value)) = self.list.last_mut() {
+            value.push(' ');
+            value.push_str(text.trim());
+        }
+    }
+
+    /// Ends the record, if one was begun.
+    fn hand_on(&mut self, checked: &mut Checked<'_>) -> Result<(), ImportError> {
+        let Self { list, is_spoilt } = std::mem::take(self);
+        if list.is_empty() {
+            return Ok(());
+        }
+        let flaw = is_spoilt.then_some("it is not written in UTF-8");
+        // This format does not say which version of a paper it has.
+        checked.record(record(&list), 1, flaw)
+    }
 }
 
 /// The tag and the value of a line that begins a field.
@@ -85,7 +108,7 @@ fn record(fields: &[(String, String)]) -> Record {
         title: first("TI").or_else(|| first("TT")).or_else(|| first("BTI")).unwrap_or_default(),
         abstract_text: sections(&first("AB").unwrap_or_default()),
         authors,
-        journal: first("JT").or_else(|| first("TA")).unwrap_or_default(),
+        journal: ["JT", "TA", "BTI"].into_iter().find_map(first).unwrap_or_default(),
         year: first("DP").as_deref().and_then(year_in),
         mesh: all("MH").map(|heading| descriptor(&heading)).collect(),
         publication_types: all("PT").collect(),
@@ -94,11 +117,12 @@ fn record(fields: &[(String, String)]) -> Record {
     }
 }
 
-/// `Jaidee, Somchai` is Somchai Jaidee.
+/// `Jaidee, Somchai` is Somchai Jaidee, and `King, Martin Luther Jr` Martin Luther King Jr.
 fn given_name_first(name: &str) -> String {
-    match name.split_once(", ") {
-        Some((family, given)) => format!("{given} {family}"),
-        None => name.to_owned(),
+    let Some((family, given)) = name.split_once(", ") else { return name.to_owned() };
+    match given.rsplit_once(' ') {
+        Some((given, suffix)) if is_generation(suffix) => format!("{given} {family} {suffix}"),
+        _ => format!("{given} {family}"),
     }
 }
 

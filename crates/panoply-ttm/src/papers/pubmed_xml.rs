@@ -3,20 +3,25 @@
 //! Elements are known by their path, because a record also holds the PMIDs of other papers.
 //! Entities that the file itself defines are refused, so it cannot make the reader grow.
 
-use std::io::BufRead;
+use std::io::{self, BufRead};
 
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use super::Record;
-use super::import::{Checked, ImportError, one_line, year_in};
+use super::import::{Bounded, Checked, ImportError, is_generation, one_line, year_in};
 
-/// The longest text of one element.
-const LONGEST_TEXT: usize = 1 << 20;
+/// How deep elements may stand in one another; formulas in abstracts go to about twenty.
+const DEEPEST: usize = 200;
 
 /// Hands each record on.
-pub(super) fn read(file: impl BufRead, checked: &mut Checked<'_>) -> Result<(), ImportError> {
+pub(super) fn read(
+    file: Bounded<impl BufRead>,
+    checked: &mut Checked<'_>,
+) -> Result<(), ImportError> {
     let mut reader = Reader::from_reader(file);
+    // `<AbstractText Label="LEVEL OF EVIDENCE: 4"/>` says something, too.
+    reader.config_mut().expand_empty_elements = true;
     let mut state = State::default();
     let mut buffer = Vec::new();
     let mut root = None;
@@ -24,18 +29,26 @@ pub(super) fn read(file: impl BufRead, checked: &mut Checked<'_>) -> Result<(), 
     loop {
         buffer.clear();
         let event = reader.read_event_into(&mut buffer);
+        if reader.get_ref().is_exhausted() {
+            return Err(ImportError::TooLarge { place: checked.next_place() });
+        }
         let at = reader.buffer_position();
         let broken = |problem: String| ImportError::Xml { at, problem };
-        match event.map_err(|error| broken(error.to_string()))? {
+        let event = event.map_err(|error| match error {
+            quick_xml::Error::Io(error) => {
+                ImportError::Unreadable(io::Error::new(error.kind(), error.to_string()))
+            }
+            other => broken(other.to_string()),
+        })?;
+        match event {
             Event::Start(element) => {
                 let name = name_of(&element);
                 root.get_or_insert_with(|| name.clone());
-                articles += usize::from(name == "PubmedArticle");
+                articles += usize::from(RECORDS.contains(&name.as_str()));
                 state.open(name, &element);
-            }
-            Event::Empty(element) => {
-                let name = name_of(&element);
-                root.get_or_insert(name);
+                if state.path.len() > DEEPEST {
+                    return Err(broken(format!("more than {DEEPEST} elements in one another")));
+                }
             }
             Event::Text(text) => {
                 let text = text.unescape().map_err(|error| broken(error.to_string()))?;
@@ -44,7 +57,8 @@ pub(super) fn read(file: impl BufRead, checked: &mut Checked<'_>) -> Result<(), 
             Event::CData(text) => state.text(&String::from_utf8_lossy(&text)),
             Event::End(_) => {
                 if let Some(record) = state.close() {
-                    checked.record(record)?;
+                    checked.record(record, state.version, None)?;
+                    reader.get_mut().begin_anew();
                 }
             }
             Event::Eof => {
@@ -53,6 +67,8 @@ pub(super) fn read(file: impl BufRead, checked: &mut Checked<'_>) -> Result<(), 
                 }
                 break;
             }
+            // None is left: they are read as a beginning and an end.
+            Event::Empty(_) => {}
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
         }
     }
@@ -83,6 +99,8 @@ struct State {
     /// The attribute of it that matters: a label, or the type of an id.
     attribute: String,
     author: Author,
+    /// Of the record: most have one.
+    version: u32,
     medline_date: String,
 }
 
@@ -90,8 +108,23 @@ struct State {
 struct Author {
     family: String,
     given: String,
+    initials: String,
+    suffix: String,
     group: String,
 }
+
+impl Author {
+    /// As it is printed: given names first.
+    fn name(self) -> String {
+        let given = if self.given.is_empty() { self.initials } else { self.given };
+        let suffix = if is_generation(&self.suffix) { self.suffix } else { String::new() };
+        let person = one_line(&format!("{given} {} {suffix}", self.family));
+        if person.is_empty() { self.group } else { person }
+    }
+}
+
+/// The elements that are records: papers, and books and chapters of the NCBI Bookshelf.
+const RECORDS: [&str; 2] = ["PubmedArticle", "PubmedBookArticle"];
 
 /// The elements whose text is read, by the end of their path below `PubmedArticle`.
 const READ: &[&str] = &[
@@ -99,11 +132,21 @@ const READ: &[&str] = &[
     "Article/ArticleTitle",
     "Article/VernacularTitle",
     "Article/Abstract/AbstractText",
+    "BookDocument/PMID",
+    "BookDocument/ArticleTitle",
+    "BookDocument/Abstract/AbstractText",
+    "BookDocument/Language",
+    "BookDocument/PublicationType",
+    "BookDocument/ArticleIdList/ArticleId",
+    "Book/BookTitle",
+    "Book/PubDate/Year",
     "Article/Journal/Title",
     "JournalIssue/PubDate/Year",
     "JournalIssue/PubDate/MedlineDate",
     "AuthorList/Author/LastName",
     "AuthorList/Author/ForeName",
+    "AuthorList/Author/Initials",
+    "AuthorList/Author/Suffix",
     "AuthorList/Author/CollectiveName",
     "Article/Language",
     "PublicationTypeList/PublicationType",
@@ -118,16 +161,17 @@ impl State {
         if self.reading > 0 {
             return;
         }
-        if self.ends_with("PubmedArticleSet/PubmedArticle") {
+        if self.is_at_a_record() {
             self.record = Record::default();
+            self.version = 1;
             self.medline_date.clear();
-        } else if self.ends_with("Article/AuthorList/Author") {
+        } else if self.is_at_an_author() {
             self.author = Author::default();
         }
         if READ.iter().any(|path| self.ends_with(path)) {
             self.reading = self.path.len();
             self.text.clear();
-            self.attribute = ["Label", "EIdType", "IdType"]
+            self.attribute = ["Label", "EIdType", "IdType", "Version"]
                 .into_iter()
                 .map(|name| attribute(element, name))
                 .find(|value| !value.is_empty())
@@ -136,7 +180,7 @@ impl State {
     }
 
     fn text(&mut self, text: &str) {
-        if self.reading > 0 && self.text.len() < LONGEST_TEXT {
+        if self.reading > 0 {
             self.text.push_str(text);
         }
     }
@@ -147,19 +191,33 @@ impl State {
             self.reading = 0;
             self.keep();
         }
-        let author_ends = self.reading == 0 && self.ends_with("Article/AuthorList/Author");
-        let record_ends = self.ends_with("PubmedArticleSet/PubmedArticle");
-        self.path.pop();
+        let author_ends = self.reading == 0 && self.is_at_an_author();
+        let record_ends = self.is_at_a_record();
+        let is_book = self.path.pop().is_some_and(|name| name == "PubmedBookArticle");
         if author_ends {
-            let Author { family, given, group } = std::mem::take(&mut self.author);
-            let person = one_line(&format!("{given} {family}"));
-            self.record.authors.extend([person, group].into_iter().find(|name| !name.is_empty()));
+            let name = std::mem::take(&mut self.author).name();
+            self.record.authors.extend(Some(name).filter(|name| !name.is_empty()));
         }
         record_ends.then(|| {
             let mut record = std::mem::take(&mut self.record);
             record.year = record.year.or_else(|| year_in(&self.medline_date));
+            // A book is its own title; a chapter stands in it as a paper stands in a journal.
+            if record.title.is_empty() && is_book {
+                record.title.clone_from(&record.journal);
+            }
             record
         })
+    }
+
+    fn is_at_a_record(&self) -> bool {
+        let [.., set, record] = self.path.as_slice() else { return false };
+        set == "PubmedArticleSet" && RECORDS.contains(&record.as_str())
+    }
+
+    /// Editors of a book are in a list of it, authors of the book or chapter in one beside it.
+    fn is_at_an_author(&self) -> bool {
+        self.ends_with("Article/AuthorList/Author")
+            || self.ends_with("BookDocument/AuthorList/Author")
     }
 
     fn ends_with(&self, path: &str) -> bool {
@@ -173,26 +231,32 @@ impl State {
         let record = &mut self.record;
         let Some(name) = self.path.last() else { return };
         match name.as_str() {
-            "PMID" => record.pmid = text,
+            "PMID" => {
+                record.pmid = text;
+                self.version = self.attribute.parse().unwrap_or(1);
+            }
             "ArticleTitle" => record.title = text,
             // It comes after the title, which some records in other languages leave empty.
             "VernacularTitle" if record.title.is_empty() => record.title = text,
             "AbstractText" => {
-                let line = if self.attribute.is_empty() {
-                    text
-                } else {
-                    format!("{}: {text}", self.attribute)
-                };
+                let parts = [self.attribute.as_str(), &text];
+                let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+                let line = parts.join(": ");
+                if line.is_empty() {
+                    return;
+                }
                 if !record.abstract_text.is_empty() {
                     record.abstract_text.push('\n');
                 }
                 record.abstract_text.push_str(&line);
             }
-            "Title" => record.journal = text,
+            "Title" | "BookTitle" => record.journal = text,
             "Year" => record.year = year_in(&text),
             "MedlineDate" => self.medline_date = text,
             "LastName" => self.author.family = text,
             "ForeName" => self.author.given = text,
+            "Initials" => self.author.initials = text,
+            "Suffix" => self.author.suffix = text,
             "CollectiveName" => self.author.group = text,
             "Language" => record.languages.push(text),
             "PublicationType" => record.publication_types.push(text),

@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use panoply_store::migrate::{self, Migration};
 use panoply_store::sqlite::Durability;
-use rusqlite::{Connection, OptionalExtension as _, Row, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
 
 pub use self::reports::SqliteReports;
 use crate::papers::{PaperShelf, Record, ShelfError};
@@ -81,7 +81,10 @@ impl SqliteShelf {
         let Some(connection) = connection.as_mut() else {
             return Err(broken(rusqlite::Error::InvalidQuery).into());
         };
-        let transaction = connection.transaction().map_err(broken)?;
+        // It reads before it writes: begun as a reader, it would fail when another import ends
+        // between the two, instead of waiting for it.
+        let transaction =
+            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
         let mut imported = Imported::default();
         fill(&mut |record| {
             let known = find(&transaction, &record.pmid)?;

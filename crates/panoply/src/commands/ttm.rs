@@ -2,8 +2,8 @@
 
 mod eval;
 mod ingest;
+mod papers;
 
-use std::fs::File;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -13,16 +13,15 @@ use panoply_contract::dialect::Envelope;
 use panoply_contract::ids::TraceId;
 use panoply_contract::kernel::Scope;
 use panoply_contract::pipeline::{self, Request};
-use panoply_ttm::papers::import::{self, ImportError, Refused};
-use panoply_ttm::papers::{PaperShelf as _, ShelfError};
-use panoply_ttm::store::{Imported, SqliteShelf};
+use panoply_ttm::papers::PaperShelf as _;
+use panoply_ttm::store::SqliteShelf;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::{LogReader, Session, block_on, call, start_log};
-use crate::cli::{Ttm, TtmAsk, TtmImportPapers, TtmSearch};
+use crate::cli::{Ttm, TtmAsk, TtmSearch};
 use crate::failure::Failure;
-use crate::out::{BAD, BOLD, FAINT, GOOD, Out, WARN, say};
+use crate::out::{BAD, BOLD, FAINT, GOOD, Out};
 use crate::world::House;
 
 /// Runs it. Status 1 when something does not answer as it should.
@@ -30,7 +29,7 @@ pub(super) fn run(command: &Ttm, session: &Session) -> Result<ExitCode, Failure>
     match command {
         Ttm::Ask(arguments) => ask(arguments, session),
         Ttm::Search(arguments) => search(arguments, session),
-        Ttm::ImportPapers(arguments) => import_papers(arguments, session),
+        Ttm::ImportPapers(arguments) => papers::import(arguments, session),
         Ttm::Eval(arguments) => eval::run(arguments, session),
         Ttm::Ingest(arguments) => ingest::ingest(arguments, session),
         Ttm::Jobs(arguments) => ingest::jobs(arguments, session),
@@ -115,78 +114,6 @@ fn marked(snippet: &str) -> String {
         if place % 2 == 1 { format!("{BOLD}{piece}{BOLD:#}") } else { piece.to_owned() }
     });
     pieces.collect()
-}
-
-fn import_papers(arguments: &TtmImportPapers, session: &Session) -> Result<ExitCode, Failure> {
-    let shelf = shelf(session)?;
-    let mut out = Out::new();
-    let mut told = Vec::new();
-    for file in &arguments.files {
-        let name = file.display();
-        let opened = File::open(file)
-            .map_err(|error| Failure::work(format!("`{name}` cannot be read: {error}")))?;
-        let (imported, refused) = take(&shelf, opened).map_err(|error| {
-            Failure::work(format!("`{name}`: {error}; nothing of it was imported")).hint(
-                "save the records in PubMed as `PubMed` (.nbib or .txt), or fetch them as XML",
-            )
-        })?;
-        for one in refused.iter().filter(|_| !arguments.json) {
-            let Refused { place, pmid, why } = one;
-            say(format_args!("{WARN}left out{WARN:#} record {place} (PMID `{pmid}`): {why}"));
-        }
-        let Imported { added, changed, unchanged } = imported;
-        if arguments.json {
-            told.push(json!({
-                "file": name.to_string(), "added": added, "changed": changed,
-                "unchanged": unchanged, "refused": refused.len(),
-            }));
-        } else {
-            out.line(format_args!(
-                "{name}: {added} papers new, {changed} brought up to date, {unchanged} as they were, {} left out",
-                refused.len()
-            ))?;
-        }
-    }
-    if arguments.json {
-        out.json(&told)?;
-    }
-    out.finish()?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Either error, as the shelf wants it.
-#[derive(Debug)]
-enum NotImported {
-    File(ImportError),
-    Shelf(ShelfError),
-}
-
-impl From<ShelfError> for NotImported {
-    fn from(error: ShelfError) -> Self {
-        Self::Shelf(error)
-    }
-}
-
-impl std::fmt::Display for NotImported {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::File(error) => error.fmt(f),
-            Self::Shelf(error) => error.fmt(f),
-        }
-    }
-}
-
-/// All records of a file, or none when it breaks off.
-fn take(shelf: &SqliteShelf, file: File) -> Result<(Imported, Vec<Refused>), NotImported> {
-    let mut refused = Vec::new();
-    let imported = shelf.import(|keep| {
-        let read = import::read(file, &mut |record| {
-            keep(record).map_err(|error| ImportError::Sink(error.to_string()))
-        });
-        refused = read.map_err(NotImported::File)?;
-        Ok::<(), NotImported>(())
-    })?;
-    Ok((imported, refused))
 }
 
 fn shelf(session: &Session) -> Result<SqliteShelf, Failure> {

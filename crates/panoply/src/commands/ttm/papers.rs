@@ -1,0 +1,126 @@
+//! `panoply ttm import-papers`: takes papers in that a user holds, each file whole or not at all.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::ExitCode;
+
+use panoply_ttm::papers::ShelfError;
+use panoply_ttm::papers::import::{self as read, ImportError, Refused};
+use panoply_ttm::store::{Imported, SqliteShelf};
+use serde_json::json;
+
+use super::super::Session;
+use crate::cli::TtmImportPapers;
+use crate::failure::Failure;
+use crate::out::{Bar, Out, WARN, say};
+
+pub(super) fn import(arguments: &TtmImportPapers, session: &Session) -> Result<ExitCode, Failure> {
+    let shelf = super::shelf(session)?;
+    let mut out = Out::new();
+    let mut told = Vec::new();
+    // Files are taken in one by one: when one breaks off, those before it stay and are told.
+    let outcome = arguments.files.iter().try_for_each(|file| {
+        let (Imported { added, changed, unchanged }, refused) = import_file(&shelf, file)?;
+        let (name, left_out) = (file.display(), refused.len());
+        if arguments.json {
+            let named = |Refused { place, pmid, why }: Refused| {
+                json!({"record": place, "pmid": pmid, "why": why})
+            };
+            told.push(json!({
+                "file": name.to_string(), "added": added, "changed": changed,
+                "unchanged": unchanged, "refused": left_out,
+                "left_out": refused.into_iter().map(named).collect::<Vec<_>>(),
+            }));
+            return Ok(());
+        }
+        for Refused { place, pmid, why } in refused {
+            say(format_args!("{WARN}left out{WARN:#} record {place} (PMID `{pmid}`): {why}"));
+        }
+        out.line(format_args!(
+            "{name}: {added} papers new, {changed} brought up to date, {unchanged} as they were, {left_out} left out",
+        ))
+    });
+    if arguments.json {
+        out.json(&told)?;
+    }
+    out.finish()?;
+    outcome.map(|()| ExitCode::SUCCESS)
+}
+
+fn import_file(shelf: &SqliteShelf, file: &Path) -> Result<(Imported, Vec<Refused>), Failure> {
+    let name = file.display();
+    let unreadable = |error: io::Error| Failure::work(format!("`{name}` cannot be read: {error}"));
+    let opened = File::open(file).map_err(unreadable)?;
+    let total = opened.metadata().map_err(unreadable)?.len();
+    take(shelf, opened, total).map_err(|error| {
+        Failure::work(format!("`{name}`: {error}; nothing of it was imported"))
+            .hint("save the records in PubMed as `PubMed` (.nbib or .txt), or fetch them as XML")
+    })
+}
+
+/// Either error, as the shelf wants it.
+#[derive(Debug)]
+enum NotImported {
+    File(ImportError),
+    Shelf(ShelfError),
+}
+
+impl From<ShelfError> for NotImported {
+    fn from(error: ShelfError) -> Self {
+        Self::Shelf(error)
+    }
+}
+
+impl std::fmt::Display for NotImported {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::File(error) => error.fmt(f),
+            Self::Shelf(error) => error.fmt(f),
+        }
+    }
+}
+
+/// All records of a file, or none when it breaks off. A bar shows how much of it was read.
+fn take(
+    shelf: &SqliteShelf,
+    file: File,
+    total: u64,
+) -> Result<(Imported, Vec<Refused>), NotImported> {
+    let bytes = Cell::new(0);
+    let counted = Counted { file, bytes: &bytes };
+    let mut bar = Bar::new();
+    let mut refused = Vec::new();
+    let imported = shelf.import(|keep| {
+        let mut records = 0_u64;
+        let done = read::read(counted, &mut |record| {
+            records += 1;
+            if records % BAR_EVERY == 0 {
+                bar.show(bytes.get() >> 10, total >> 10, &format!("KiB, {records} records"));
+            }
+            keep(record).map_err(|error| ImportError::Sink(error.to_string()))
+        });
+        bar.clear();
+        refused = done.map_err(NotImported::File)?;
+        Ok::<(), NotImported>(())
+    })?;
+    Ok((imported, refused))
+}
+
+/// How many records there are between two looks at the bar.
+const BAR_EVERY: u64 = 250;
+
+/// A file that says how much of it was read.
+struct Counted<'r> {
+    file: File,
+    bytes: &'r Cell<u64>,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.file.read(buffer)?;
+        self.bytes.set(self.bytes.get() + count as u64);
+        Ok(count)
+    }
+}
