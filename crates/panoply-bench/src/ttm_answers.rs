@@ -83,7 +83,7 @@ pub(crate) fn calibrate() -> Outcome {
             .iter()
             .filter(|one| one.lang == language.code())
             .map(|one| Case::of(one, &knowledge, &engine))
-            .collect();
+            .collect::<Outcome<_>>()?;
         let curve = fit(&cases.iter().collect::<Vec<_>>());
         let shown: Vec<String> =
             curve.coefficients.iter().map(|value| format!("{value:.3}")).collect();
@@ -110,13 +110,13 @@ struct Case {
 }
 
 impl Case {
-    fn of(judged: &Judged, knowledge: &Knowledge, engine: &Engine) -> Self {
-        let draft = Draft::of(knowledge, engine, &AskedQuestion::new(&judged.question));
+    fn of(judged: &Judged, knowledge: &Knowledge, engine: &Engine) -> Outcome<Self> {
+        let draft = Draft::of(knowledge, engine, &AskedQuestion::new(&judged.question))?;
         let text: Vec<String> =
             draft.sentences.iter().map(|sentence| sentence.text.to_lowercase()).collect();
         let text = text.join("\n");
         let held = judged.any_of.iter().any(|word| text.contains(&word.to_lowercase()));
-        Self {
+        Ok(Self {
             id: judged.id.clone(),
             pair: judged.pair.clone(),
             question: judged.question.clone(),
@@ -125,7 +125,7 @@ impl Case {
             answerable: judged.answerable,
             citations: draft.citations.len(),
             not_held: !draft.reading.not_held().is_empty(),
-        }
+        })
     }
 }
 

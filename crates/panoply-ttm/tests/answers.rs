@@ -292,6 +292,8 @@ impl PaperShelf for Poisoned {
 
 impl panoply_ttm::ingest::DocumentShelf for Poisoned {}
 
+impl panoply_ttm::ingest::Shelf for Poisoned {}
+
 #[tokio::test]
 async fn an_order_in_a_paper_stays_quoted_text() {
     let packs = vec![pack(Arc::new(Poisoned), Arc::new(MemoryReports::default()))];

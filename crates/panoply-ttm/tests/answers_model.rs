@@ -251,6 +251,8 @@ impl PaperShelf for Poisoned {
 
 impl DocumentShelf for Poisoned {}
 
+impl Shelf for Poisoned {}
+
 #[tokio::test]
 async fn a_model_that_obeys_a_paper_is_not_heard_and_the_paper_stays_between_its_marks() {
     let stub = Stub::start(obedient);

@@ -154,9 +154,9 @@ fn corpus() -> Corpus {
 }
 
 fn asked(service: &Service) -> (Vec<String>, String) {
-    let engine = Engine::with(corpus(), Some(service.endpoint())).unwrap();
-    let answer = engine.search(&Question::new("insomnia"));
-    let ids = answer.hits.iter().map(|hit| engine.document(hit.document).unwrap().id.clone());
+    let engine = Engine::new(corpus()).unwrap().with_embedder(Some(service.endpoint()));
+    let answer = engine.search(&Question::new("insomnia")).unwrap();
+    let ids = answer.hits.iter().map(|hit| hit.document.id.clone());
     (ids.collect(), answer.embedder)
 }
 
@@ -203,16 +203,16 @@ fn only_what_may_pass_is_asked_for_again() {
 #[test]
 fn documents_are_placed_once_and_a_service_that_comes_back_is_used() {
     let service = Service::start(Manner::Right);
-    let engine = Engine::with(corpus(), Some(service.endpoint())).unwrap();
+    let engine = Engine::new(corpus()).unwrap().with_embedder(Some(service.endpoint()));
     for _ in 0..3 {
-        engine.search(&Question::new("insomnia"));
+        engine.search(&Question::new("insomnia")).unwrap();
     }
     // The documents, and then each question.
     assert_eq!(service.asked.load(Ordering::SeqCst), 4);
 
     let service = Service::start(Manner::BrokenTwice);
-    let engine = Engine::with(corpus(), Some(service.endpoint())).unwrap();
-    let embedder = || engine.search(&Question::new("insomnia")).embedder;
+    let engine = Engine::new(corpus()).unwrap().with_embedder(Some(service.endpoint()));
+    let embedder = || engine.search(&Question::new("insomnia")).unwrap().embedder;
     assert_eq!(embedder(), "lsi-96, instead of endpoint:tiny: it answered with status 500");
     assert_eq!(embedder(), "endpoint:tiny");
 }

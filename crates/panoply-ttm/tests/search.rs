@@ -153,6 +153,8 @@ struct OnePaper;
 
 impl DocumentShelf for OnePaper {}
 
+impl Shelf for OnePaper {}
+
 impl PaperShelf for OnePaper {
     fn paper(&self, _: &str) -> Result<Option<Record>, ShelfError> {
         Ok(None)

@@ -1,34 +1,32 @@
-//! Many documents out of few: statements of the bundled texts, mixed by a fixed rule.
+//! Many papers out of few: statements of the bundled texts, mixed by a fixed rule.
 
-use panoply_ttm::search::{Corpus, Document, Kind, Passage};
+use panoply_ttm::papers::Record;
+use panoply_ttm::search::Engine;
 
-/// How many statements a made-up document has.
+/// How many statements a made-up paper has.
 const STATEMENTS: usize = 3;
+/// No paper has so high a number yet.
+const FIRST_PMID: usize = 900_000_000;
 
-/// The corpus, and made-up papers until there are `wanted` documents.
-pub(super) fn corpus(mut corpus: Corpus, wanted: usize) -> Corpus {
-    let statements: Vec<Passage> = corpus
-        .documents
-        .iter()
+/// So many made-up papers.
+pub(super) fn papers(engine: &Engine, wanted: usize) -> Vec<Record> {
+    let statements: Vec<&str> = (engine.held().iter())
         .flat_map(|document| &document.passages)
-        .filter(|passage| passage.text.chars().count() >= 40)
-        .cloned()
+        .map(|passage| passage.text.as_str())
+        .filter(|text| text.chars().count() >= 40)
         .collect();
-    let mut number: usize = 1;
-    while corpus.documents.len() < wanted && !statements.is_empty() {
-        let mut document = Document {
-            id: format!("S:{number}"),
-            kind: Some(Kind::Paper),
-            title_en: format!("Made-up document {number}"),
-            ..Document::default()
-        };
-        for statement in 0..STATEMENTS {
+    let paper = |number: usize| {
+        let said = (0..STATEMENTS).filter_map(|statement| {
             // A multiplication by a large prime visits the statements in a scattered order.
             let place = (number * STATEMENTS + statement).wrapping_mul(2_654_435_761) >> 8;
-            document.passages.extend(statements.get(place % statements.len()).cloned());
+            statements.get(place % statements.len().max(1)).copied()
+        });
+        Record {
+            pmid: (FIRST_PMID + number).to_string(),
+            title: format!("Made-up document {number}"),
+            abstract_text: said.collect::<Vec<_>>().join("\n"),
+            ..Record::default()
         }
-        corpus.documents.push(document);
-        number += 1;
-    }
-    corpus
+    };
+    (1..=wanted).map(paper).collect()
 }

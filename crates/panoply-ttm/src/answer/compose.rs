@@ -11,6 +11,7 @@ use super::{
     AskedQuestion, CITATIONS, Citation, Language, Role, Sentence, conflicts, danger, lists,
 };
 use crate::library::Library;
+use crate::papers::ShelfError;
 use crate::search::{Answer, Engine, Kind, Question, Tongue, Wanted};
 
 /// The search is asked for at least this many documents, whatever the caller wants read: the
@@ -40,13 +41,15 @@ pub(super) struct Composed {
 }
 
 /// Writes an answer.
-pub(super) fn compose(library: &Library, engine: &Engine, asked: &AskedQuestion<'_>) -> Composed {
-    let found = search(engine, asked);
+pub(super) fn compose(
+    library: &Library,
+    engine: &Engine,
+    asked: &AskedQuestion<'_>,
+    found: &Answer,
+) -> Composed {
     let language = Language::of(asked.language, found.tongue);
     let reading = Reading::of(library, engine, asked.text, &found.mentions, language);
-    let order: Vec<String> = (found.hits.iter())
-        .filter_map(|hit| engine.document(hit.document).map(|document| document.id.clone()))
-        .collect();
+    let order: Vec<String> = found.hits.iter().map(|hit| hit.document.id.clone()).collect();
     let mut page = Page::new(library, engine, language);
     let entities = reading.entities();
     let listed = if entities.is_empty() {
@@ -66,20 +69,21 @@ pub(super) fn compose(library: &Library, engine: &Engine, asked: &AskedQuestion<
         gaps.extend(danger::write(&mut page, &reading, &talked_of));
     }
     papers(&mut page, &reading, &entities, &order, asked.top_k);
-    documents(&mut page, &reading, &found, asked.top_k);
+    documents(&mut page, &reading, found, asked.top_k);
     if let (false, Some(first)) = (reading.is_about_danger(), entities.first()) {
         one_warning(&mut page, first);
     }
     fill(&mut page, &talked_of);
     conflicts::write(&mut page, &reading, &talked_of);
     gaps.extend(missing(&page, &reading, &entities));
-    let retrieval = retrieval(&found, asked.top_k);
+    let retrieval = retrieval(found, asked.top_k);
     let signals = signals(&page, &reading, retrieval);
     let Page { sentences, citations, .. } = page;
     Composed { reading, sentences, citations, gaps, signals }
 }
 
-fn search(engine: &Engine, asked: &AskedQuestion<'_>) -> Answer {
+/// What the search finds for a question.
+pub(super) fn search(engine: &Engine, asked: &AskedQuestion<'_>) -> Result<Answer, ShelfError> {
     let tongue = asked.language.map(|language| match language {
         Language::Th => Tongue::Th,
         Language::En => Tongue::En,
@@ -251,7 +255,7 @@ fn documents(page: &mut Page<'_>, reading: &Reading, found: &Answer, top_k: usiz
     let entities = reading.entities();
     let mut candidates: Vec<Passage> = Vec::new();
     for hit in found.hits.iter().take(top_k) {
-        let Some(document) = page.engine.document(hit.document) else { continue };
+        let document = &hit.document;
         let other = matches!(document.kind(), Kind::Herb | Kind::Formulation)
             && !entities.is_empty()
             && !entities.contains(&document.id);

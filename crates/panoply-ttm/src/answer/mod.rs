@@ -40,6 +40,7 @@ pub use self::writer::{NotWritten, Prompt, SentenceWriter, WrittenBy, prompt};
 use crate::knowledge::Knowledge;
 use crate::library::Library;
 use crate::model::Tongue;
+use crate::papers::ShelfError;
 use crate::search::Engine;
 
 /// A language to answer in.
@@ -233,8 +234,12 @@ impl Reason {
 }
 
 /// Answers a question from the graph and the documents, or withholds the answer.
-pub fn answer(knowledge: &Knowledge, engine: &Engine, asked: &AskedQuestion<'_>) -> Answered {
-    Draft::of(knowledge, engine, asked).judged(&knowledge.library, asked.tau)
+pub fn answer(
+    knowledge: &Knowledge,
+    engine: &Engine,
+    asked: &AskedQuestion<'_>,
+) -> Result<Answered, ShelfError> {
+    Ok(Draft::of(knowledge, engine, asked)?.judged(&knowledge.library, asked.tau))
 }
 
 /// An answer before it is judged.
@@ -254,8 +259,13 @@ pub struct Draft {
 
 impl Draft {
     /// Writes an answer, good or not.
-    pub fn of(knowledge: &Knowledge, engine: &Engine, asked: &AskedQuestion<'_>) -> Self {
-        let composed = compose::compose(&knowledge.library, engine, asked);
+    pub fn of(
+        knowledge: &Knowledge,
+        engine: &Engine,
+        asked: &AskedQuestion<'_>,
+    ) -> Result<Self, ShelfError> {
+        let found = compose::search(engine, asked)?;
+        let composed = compose::compose(&knowledge.library, engine, asked, &found);
         let compose::Composed { reading, sentences, citations, gaps, signals } = composed;
         let checked = |sentence: &Sentence| supported(engine, sentence, &citations);
         let supported = sentences.iter().filter(|sentence| checked(sentence)).count();
@@ -266,7 +276,7 @@ impl Draft {
             support: rounded(share(supported, sentences.len())),
             signals,
         };
-        Self { reading, sentences, citations, gaps, scores }
+        Ok(Self { reading, sentences, citations, gaps, scores })
     }
 
     /// Gives the answer, or withholds it.

@@ -7,12 +7,13 @@
 use serde::Serialize;
 
 use super::sets::{Expected, Judged};
+use crate::papers::ShelfError;
 use crate::text::normalize;
 
 /// Answers questions.
 pub trait Answers {
     /// The answer to a question in a language, `th` or `en`.
-    fn answer(&self, query: &str, lang: &str) -> Given;
+    fn answer(&self, query: &str, lang: &str) -> Result<Given, ShelfError>;
 }
 
 /// What was answered.
@@ -77,8 +78,8 @@ pub enum Verdict {
 }
 
 /// Asks a question and judges the answer.
-pub(super) fn judged(answers: &dyn Answers, question: &Judged) -> JudgedAnswer {
-    let given = answers.answer(&question.query, &question.lang);
+pub(super) fn judged(answers: &dyn Answers, question: &Judged) -> Result<JudgedAnswer, ShelfError> {
+    let given = answers.answer(&question.query, &question.lang)?;
     let held = in_one_spelling(&given.text);
     let has = |word: &String| held.contains(&in_one_spelling(word));
     let Expected { must, must_not, .. } = &question.expected;
@@ -93,7 +94,7 @@ pub(super) fn judged(answers: &dyn Answers, question: &Judged) -> JudgedAnswer {
         (true, false) if missing.is_empty() && forbidden.is_empty() => Verdict::Right,
         (true, false) => Verdict::Wrong,
     };
-    JudgedAnswer { given, missing, wanted: must.len(), forbidden, verdict }
+    Ok(JudgedAnswer { given, missing, wanted: must.len(), forbidden, verdict })
 }
 
 /// Spaces matter at the ends of a word such as ` mg `, so they stay.
@@ -160,8 +161,8 @@ mod tests {
     struct Says(Given);
 
     impl Answers for Says {
-        fn answer(&self, _: &str, _: &str) -> Given {
-            self.0.clone()
+        fn answer(&self, _: &str, _: &str) -> Result<Given, ShelfError> {
+            Ok(self.0.clone())
         }
     }
 
@@ -191,7 +192,7 @@ mod tests {
         ];
         for (line, answers, expected) in cases {
             let question = parse(line).unwrap().remove(0);
-            let judged = judged(&answers, &question);
+            let judged = judged(&answers, &question).unwrap();
             assert_eq!(judged.verdict, expected, "{line}: {judged:?}");
         }
     }
@@ -215,9 +216,9 @@ mod tests {
             Stated { text: "y".to_owned(), supported: false, citations: Vec::new() },
         ];
         let answers = [
-            judged(&Says(given), &questions[0]),
-            judged(&withholds(), &questions[1]),
-            judged(&withholds(), &questions[2]),
+            judged(&Says(given), &questions[0]).unwrap(),
+            judged(&withholds(), &questions[1]).unwrap(),
+            judged(&withholds(), &questions[2]).unwrap(),
         ];
         let tally = Tally::of(questions.iter().zip(&answers));
         let expected = Tally {

@@ -7,6 +7,7 @@
 use super::answers::{Answers, Cited, Given, Stated};
 use crate::answer::{Answered, AskedQuestion, Citation, Language, Sentence, answer, supported};
 use crate::knowledge::Knowledge;
+use crate::papers::ShelfError;
 use crate::search::Engine;
 use crate::text::normalize;
 
@@ -22,33 +23,36 @@ pub struct Extractive<'k> {
 }
 
 impl Answers for Extractive<'_> {
-    fn answer(&self, query: &str, lang: &str) -> Given {
+    fn answer(&self, query: &str, lang: &str) -> Result<Given, ShelfError> {
         let language = if lang == "th" { Language::Th } else { Language::En };
         let asked =
             AskedQuestion { language: Some(language), tau: self.tau, ..AskedQuestion::new(query) };
-        let answered = answer(self.knowledge, self.engine, &asked);
+        let answered = answer(self.knowledge, self.engine, &asked)?;
         let withheld = answered.withheld.iter().flat_map(|withheld| &withheld.reasons);
-        Given {
+        Ok(Given {
             text: answered.text(&self.knowledge.library),
             withheld: withheld.map(|reason| reason.code()).collect(),
             confidence: answered.scores.answer_conf,
-            statements: self.statements(&answered),
-        }
+            statements: self.statements(&answered)?,
+        })
     }
 }
 
 impl Extractive<'_> {
-    fn statements(&self, answered: &Answered) -> Vec<Stated> {
+    fn statements(&self, answered: &Answered) -> Result<Vec<Stated>, ShelfError> {
         let all = &answered.citations;
         let stated = |sentence: &Sentence| {
-            let cited = sentence.citations.iter().filter_map(|place| {
+            let cited = |place: &usize| {
                 let citation = all.get(*place)?;
-                let supports = self.stands(citation) && self.needs(sentence, *place, all);
-                Some(Cited { id: citation.id.clone(), supports })
-            });
-            let citations: Vec<Cited> = cited.collect();
+                let stands = self.stands(citation);
+                let supports = |stands| stands && self.needs(sentence, *place, all);
+                let id = citation.id.clone();
+                Some(stands.map(|stands| Cited { id, supports: supports(stands) }))
+            };
+            let cited = sentence.citations.iter().filter_map(cited);
+            let citations = cited.collect::<Result<Vec<Cited>, ShelfError>>()?;
             let supported = !citations.is_empty() && supported(self.engine, sentence, all);
-            Stated { text: sentence.text.clone(), supported, citations }
+            Ok(Stated { text: sentence.text.clone(), supported, citations })
         };
         answered.sentences.iter().map(stated).collect()
     }
@@ -64,13 +68,10 @@ impl Extractive<'_> {
     }
 
     /// Whether the words that are cited stand in the document that is named.
-    fn stands(&self, citation: &Citation) -> bool {
+    fn stands(&self, citation: &Citation) -> Result<bool, ShelfError> {
         let span = normalize(citation.span.trim());
-        let mut documents = (0..self.engine.len()).filter_map(|place| self.engine.document(place));
-        let document = documents.find(|document| document.id == citation.id);
-        document.is_some_and(|document| {
-            let mut passages = document.passages.iter();
-            passages.any(|passage| normalize(&passage.text).text().contains(span.text()))
-        })
+        let Some(document) = self.engine.find(&citation.id)? else { return Ok(false) };
+        let mut passages = document.passages.iter();
+        Ok(passages.any(|passage| normalize(&passage.text).text().contains(span.text())))
     }
 }

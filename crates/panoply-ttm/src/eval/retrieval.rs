@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::measures::{ndcg_at, recall_at, reciprocal_rank};
 use super::sets::Judged;
+use crate::papers::ShelfError;
 use crate::search::{Engine, Question, Tuning};
 
 /// The rankings for a set.
@@ -53,27 +54,41 @@ pub struct Figures {
 }
 
 /// Asks all questions of an engine, `k` hits each.
-pub fn retrieval(engine: &Engine, tuning: &Tuning, questions: Vec<Judged>, k: usize) -> Retrieval {
+pub fn retrieval(
+    engine: &Engine,
+    tuning: &Tuning,
+    questions: Vec<Judged>,
+    k: usize,
+) -> Result<Retrieval, ShelfError> {
     let ask = |question| ask(engine, tuning, question, k);
-    Retrieval { k, asked: questions.into_iter().map(ask).collect() }
+    Ok(Retrieval { k, asked: questions.into_iter().map(ask).collect::<Result<_, _>>()? })
 }
 
 /// Asks one question of an engine.
-pub fn ask(engine: &Engine, tuning: &Tuning, question: Judged, k: usize) -> Asked {
-    let ranked = ranking(engine, tuning, &question.query, k);
+pub fn ask(
+    engine: &Engine,
+    tuning: &Tuning,
+    question: Judged,
+    k: usize,
+) -> Result<Asked, ShelfError> {
+    let ranked = ranking(engine, tuning, &question.query, k)?;
     let figures = figures(&question, &ranked, k);
-    Asked { question, ranked, figures }
+    Ok(Asked { question, ranked, figures })
 }
 
-fn ranking(engine: &Engine, tuning: &Tuning, query: &str, k: usize) -> Vec<Ranked> {
+fn ranking(
+    engine: &Engine,
+    tuning: &Tuning,
+    query: &str,
+    k: usize,
+) -> Result<Vec<Ranked>, ShelfError> {
     let question = Question { top: k, ..Question::new(query) };
-    let hits = engine.search_with(&question, tuning).hits;
-    let ranked = hits.iter().filter_map(|hit| {
-        let document = engine.document(hit.document)?;
+    let hits = engine.search_with(&question, tuning)?.hits;
+    let ranked = hits.iter().map(|hit| {
         let score = (f64::from(hit.score) * 1e4).round() / 1e4;
-        Some(Ranked { id: document.id.clone(), score })
+        Ranked { id: hit.document.id.clone(), score }
     });
-    ranked.collect()
+    Ok(ranked.collect())
 }
 
 fn figures(question: &Judged, ranked: &[Ranked], k: usize) -> Option<Figures> {

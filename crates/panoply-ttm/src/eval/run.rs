@@ -10,6 +10,7 @@ use super::measures::{ndcg_at, recall_at};
 use super::metric::{DEEPEST, Metric};
 use super::retrieval::{Asked, Figures, Ranked, ask};
 use super::sets::Judged;
+use crate::papers::ShelfError;
 use crate::search::{Engine, Tuning};
 
 /// What to run.
@@ -115,7 +116,7 @@ impl Row {
 }
 
 /// Runs a plan. `told` hears how many questions are done, and may stop the run.
-pub fn run<E>(
+pub fn run<E: From<ShelfError>>(
     plan: Plan,
     engine: &Engine,
     answers: Option<&dyn Answers>,
@@ -130,7 +131,7 @@ pub fn run<E>(
     let mut rows = Vec::with_capacity(total);
     for (done, question) in questions.into_iter().enumerate() {
         told(done, total)?;
-        rows.push(row(question, engine, answers, (plan.k, depth)));
+        rows.push(row(question, engine, answers, (plan.k, depth))?);
     }
     told(total, total)?;
     let measure = |rows: &[&Row]| -> Vec<Measured> {
@@ -179,19 +180,20 @@ fn row(
     engine: &Engine,
     answers: Option<&dyn Answers>,
     (k, depth): (usize, usize),
-) -> Row {
+) -> Result<Row, ShelfError> {
     let answer = answers
         .filter(|_| question.expected.answer.is_some())
-        .map(|answers| judged(answers, &question));
+        .map(|answers| judged(answers, &question))
+        .transpose()?;
     if question.relevant.is_empty() {
-        return Row { question, ranked: Vec::new(), missed: Vec::new(), figures: None, answer };
+        return Ok(Row { question, ranked: Vec::new(), missed: Vec::new(), figures: None, answer });
     }
-    let asked = ask(engine, &Tuning::default(), question, depth);
+    let asked = ask(engine, &Tuning::default(), question, depth)?;
     let seen = asked.first(k);
     let missed = seen.missed().into_iter().map(str::to_owned).collect();
     let figures = seen.figures;
     let Asked { question, ranked, .. } = asked;
-    Row { question, ranked, missed, figures, answer }
+    Ok(Row { question, ranked, missed, figures, answer })
 }
 
 fn grouped<'r>(

@@ -13,12 +13,14 @@ pub mod plan;
 pub mod reader;
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 pub use self::add::DOCUMENT;
 use crate::model::{Level, Strength};
 use crate::papers::{PaperShelf, ShelfError};
+use crate::search::{Annex, Workings};
 
 /// What a document says about a herb or a formulation.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -193,9 +195,13 @@ pub trait DocumentShelf: Debug + Send + Sync + 'static {
 }
 
 /// Keeps all that a user brings: papers and documents, under one version.
-pub trait Shelf: PaperShelf + DocumentShelf {}
-
-impl<S: PaperShelf + DocumentShelf> Shelf for S {}
+pub trait Shelf: PaperShelf + DocumentShelf {
+    /// All of it made searchable where it is kept, but for papers that ship too. `None` when
+    /// there is nothing, or when the shelf is so small that it is searched in memory.
+    fn annex(&self, _workings: &Workings) -> Result<Option<Arc<dyn Annex>>, ShelfError> {
+        Ok(None)
+    }
+}
 
 /// What documents add to the bundled facts.
 #[derive(Clone, Debug, Default)]

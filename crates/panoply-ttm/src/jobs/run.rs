@@ -13,12 +13,12 @@ use crate::eval::sets::Bundled;
 use crate::ingest::gazetteer::Gazetteer;
 use crate::ingest::plan::{Plan, ReadFile};
 use crate::ingest::reader::{Options, ReadError};
-use crate::ingest::{Brought, DocumentShelf as _, Fact, document_uri};
+use crate::ingest::{Brought, BroughtDocument, Chunk, DocumentShelf as _, Fact, document_uri};
 use crate::knowledge::Knowledge;
 use crate::library::Library;
 use crate::papers::{PaperShelf as _, ShelfError};
 use crate::roots::Refused;
-use crate::search::{Engine, Tuning, corpus_over};
+use crate::search::{Tuning, engine_over};
 
 /// R@10 of the curated questions may fall by this much, and no more.
 pub const TOLERATED_FALL: f64 = 0.02;
@@ -256,30 +256,29 @@ impl JobDesk {
 
     /// Asks the curated questions of the search as it is and as it would be.
     fn no_worse(&self, job: &mut Job, plan: &Plan, bundled: &Library) -> Result<(), Stop> {
-        let records = self.shelf.papers()?;
         let mut brought = Brought {
             version: self.shelf.version(),
             documents: self.shelf.documents()?,
             facts: self.shelf.facts(None)?,
         };
-        let mut chunks = self.shelf.chunks(None)?;
-        let recall = |brought: &Brought, chunks: &[crate::ingest::Chunk]| {
+        let recall = |brought: &Brought, documents: &[BroughtDocument], chunks: Vec<Chunk>| {
+            let told = |error: &dyn std::fmt::Display| Stop::told("SYSTEM", error.to_string(), "");
             let library = bundled.with_brought(brought.clone());
-            let corpus = corpus_over(&library, &records, &brought.documents, chunks.to_vec());
-            let engine = Engine::new(corpus);
-            let engine = engine.map_err(|error| Stop::told("SYSTEM", error.to_string(), ""))?;
-            let questions = Bundled::Tune.questions();
-            let questions =
-                questions.map_err(|error| Stop::told("SYSTEM", error.to_string(), ""))?;
-            Ok::<f64, Stop>(retrieval(&engine, &Tuning::default(), questions, 10).mean().recall)
+            let engine = engine_over(&library, &*self.shelf, documents, chunks)
+                .map_err(|error| told(&error))?;
+            let questions = Bundled::Tune.questions().map_err(|error| told(&error))?;
+            let found = retrieval(&engine, &Tuning::default(), questions, 10)?;
+            Ok::<f64, Stop>(found.mean().recall)
         };
-        let before = recall(&brought, &chunks)?;
+        let before = recall(&brought, &[], Vec::new())?;
+        let (mut documents, mut chunks) = (Vec::new(), Vec::new());
         for extract in &plan.extracts {
-            brought.documents.push(extract.document.clone());
+            documents.push(extract.document.clone());
             brought.facts.extend(extract.facts.iter().cloned());
             chunks.extend(extract.chunks.iter().cloned());
         }
-        let after = recall(&brought, &chunks)?;
+        brought.documents.extend(documents.iter().cloned());
+        let after = recall(&brought, &documents, chunks)?;
         let rounded = |value: f64| (value * 1e4).round() / 1e4;
         if let Some(report) = &mut job.report {
             let recall = json!({"before": rounded(before), "after": rounded(after)});

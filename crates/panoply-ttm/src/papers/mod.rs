@@ -6,7 +6,7 @@ mod pubmed_xml;
 
 use std::fmt::Debug;
 
-use crate::ingest::DocumentShelf;
+use crate::ingest::{DocumentShelf, Shelf};
 
 /// A paper as PubMed describes it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -69,3 +69,5 @@ impl PaperShelf for NoPapers {
 }
 
 impl DocumentShelf for NoPapers {}
+
+impl Shelf for NoPapers {}

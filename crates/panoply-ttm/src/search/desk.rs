@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::candidates::NAMED_IN_TEXT;
 use super::corpus::{self, ASIDE, Corpus, TEXT, TITLE};
 use super::document::{Document, Facet, Kind, Relation, Tongue};
 use super::embed::Embedder;
@@ -47,28 +48,45 @@ impl SearchDesk {
         {
             return Ok(Arc::clone(engine));
         }
-        let broken = |error| NotReady::because(&error);
-        let records = self.shelf.papers().map_err(broken)?;
-        let documents = self.shelf.documents().map_err(broken)?;
-        let chunks = self.shelf.chunks(None).map_err(broken)?;
-        let corpus = corpus_over(library, &records, &documents, chunks);
-        let engine = Arc::new(Engine::with(corpus, self.embedder.clone())?);
+        let engine = engine_over(library, &*self.shelf, &[], Vec::new())?;
+        let engine = Arc::new(engine.with_embedder(self.embedder.clone()));
         *made = Some((version, Arc::clone(&engine)));
         Ok(engine)
     }
 }
 
-/// The documents of these facts, papers and pieces of documents.
-pub fn corpus_over(
+/// The engine over these facts, what is on a shelf, and documents that are not there yet. What a
+/// shelf can search where it is stays there; only papers that ship too are read into memory.
+pub fn engine_over(
     library: &Library,
-    records: &[Record],
-    documents: &[BroughtDocument],
-    chunks: Vec<Chunk>,
-) -> Corpus {
-    let mut corpus = corpus::corpus(library);
-    add_papers(&mut corpus, records);
-    add_chunks(&mut corpus, documents, chunks);
-    corpus
+    shelf: &dyn Shelf,
+    new_documents: &[BroughtDocument],
+    new_chunks: Vec<Chunk>,
+) -> Result<Engine, NotReady> {
+    let broken = |error| NotReady::because(&error);
+    let bundled = Engine::bundled()?;
+    let annex = shelf.annex(bundled.workings()).map_err(broken)?;
+    let mut documents = new_documents.to_vec();
+    let mut chunks = new_chunks;
+    let records = if annex.is_some() {
+        let shipped = library.papers.iter();
+        let records = shipped.filter_map(|paper| shelf.paper(&paper.pmid).transpose());
+        records.collect::<Result<_, _>>().map_err(broken)?
+    } else {
+        documents.extend(shelf.documents().map_err(broken)?);
+        chunks.extend(shelf.chunks(None).map_err(broken)?);
+        shelf.papers().map_err(broken)?
+    };
+    let nothing_new = records.is_empty() && chunks.is_empty() && library.brought.facts.is_empty();
+    let engine = if nothing_new {
+        bundled
+    } else {
+        let mut corpus = corpus::corpus(library);
+        add_papers(&mut corpus, &records);
+        add_chunks(&mut corpus, &documents, &chunks);
+        bundled.beside(corpus)
+    };
+    Ok(engine.with_annex(annex))
 }
 
 /// Adds a user's papers to a corpus. One that ships too gains what the user's record has, such as
@@ -81,17 +99,20 @@ fn add_papers(corpus: &mut Corpus, records: &[Record]) {
         let known = places.get(&record.pmid).and_then(|place| corpus.documents.get_mut(*place));
         match known {
             Some(document) => add_record(document, record),
-            None => {
-                let mut document = Document::default();
-                add_record(&mut document, record);
-                corpus.documents.push(document);
-            }
+            None => corpus.documents.push(record_document(record)),
         }
     }
 }
 
+/// A user's paper that does not ship, as a document.
+pub fn record_document(record: &Record) -> Document {
+    let mut document = Document::default();
+    add_record(&mut document, record);
+    document
+}
+
 /// The source of what a user brought.
-const IMPORTED: &str = "imported";
+pub const IMPORTED: &str = "imported";
 
 /// Puts what a user's record says into a document, which may be new or one that ships.
 fn add_record(document: &mut Document, record: &Record) {
@@ -115,29 +136,31 @@ fn add_record(document: &mut Document, record: &Record) {
     }
 }
 
-/// How much a question about something is a question about a piece of text that names it.
-const NAMED_IN_TEXT: f32 = 0.3;
-
 /// Adds the pieces of a user's documents to a corpus.
-fn add_chunks(corpus: &mut Corpus, documents: &[BroughtDocument], chunks: Vec<Chunk>) {
+fn add_chunks(corpus: &mut Corpus, documents: &[BroughtDocument], chunks: &[Chunk]) {
     for chunk in chunks {
         let of = documents.iter().find(|document| document.id == chunk.document);
         let title = of.map_or(chunk.document.as_str(), |document| document.title.as_str());
-        let mut document = Document {
-            id: chunk.id(),
-            kind: Some(Kind::Chunk),
-            title_th: format!("{title}, หน้า {}", chunk.page),
-            title_en: format!("{title}, page {}", chunk.page),
-            source: chunk.document.clone(),
-            ..Document::default()
-        };
-        let tongue = if chunk.lang == "th" { Tongue::Th } else { Tongue::En };
-        document.say(tongue, &chunk.text, TEXT, &chunk.document);
-        for id in &chunk.about {
-            document.link(id, Relation::About, NAMED_IN_TEXT);
-        }
-        document.facet(Facet::Source, IMPORTED);
-        document.facet(Facet::Source, &chunk.document);
-        corpus.documents.push(document);
+        corpus.documents.push(chunk_document(chunk, title));
     }
+}
+
+/// A piece of a user's document of this title, as a document.
+pub fn chunk_document(chunk: &Chunk, title: &str) -> Document {
+    let mut document = Document {
+        id: chunk.id(),
+        kind: Some(Kind::Chunk),
+        title_th: format!("{title}, หน้า {}", chunk.page),
+        title_en: format!("{title}, page {}", chunk.page),
+        source: chunk.document.clone(),
+        ..Document::default()
+    };
+    let tongue = if chunk.lang == "th" { Tongue::Th } else { Tongue::En };
+    document.say(tongue, &chunk.text, TEXT, &chunk.document);
+    for id in &chunk.about {
+        document.link(id, Relation::About, NAMED_IN_TEXT);
+    }
+    document.facet(Facet::Source, IMPORTED);
+    document.facet(Facet::Source, &chunk.document);
+    document
 }

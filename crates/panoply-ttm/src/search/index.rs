@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use super::bm25::Bm25;
+use super::census::Usual;
 use super::document::Document;
 use crate::text::terms::{Analyzer, Term};
 use crate::text::{Token, TokenKind, normalize};
@@ -48,6 +49,12 @@ impl Index {
             documents: documents.len(),
         }
     }
+
+    /// How many documents have a term.
+    pub(super) fn containing(&self, term: Term) -> usize {
+        let stream = if term.is_trigram() { &self.trigrams } else { &self.words };
+        stream.containing(term)
+    }
 }
 
 /// The words of a passage, sorted: half of each number, which is enough to choose a snippet by.
@@ -73,19 +80,22 @@ const fn half(term: Term) -> u32 {
     term.number() as u32
 }
 
-/// The terms of one document, each once, in the order of their numbers.
+/// The terms of one document.
 #[derive(Debug, Default)]
-struct DocumentTerms {
-    words: Bag,
-    trigrams: Bag,
-    passages: Vec<PassageWords>,
+pub(super) struct DocumentTerms {
+    pub(super) words: Bag,
+    pub(super) trigrams: Bag,
+    pub(super) passages: Vec<PassageWords>,
 }
 
-/// Terms with their frequencies, and how long the text is.
-#[derive(Debug, Default)]
-struct Bag {
-    terms: Vec<(Term, u8)>,
-    length: f32,
+/// Terms with their frequencies, each once and in the order of their numbers, and how long the
+/// text is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Bag {
+    /// The terms, and how often each stands there, in quarters.
+    pub terms: Vec<(Term, u8)>,
+    /// The length of the text, in words or trigrams.
+    pub length: f32,
 }
 
 impl Bag {
@@ -112,7 +122,13 @@ fn steps(frequency: f32) -> u8 {
     steps
 }
 
-fn analyse(documents: &[Document], analyzer: &Analyzer) -> Vec<DocumentTerms> {
+/// A frequency of so many steps.
+pub(super) fn frequency(steps: u8) -> f32 {
+    f32::from(steps) / STEPS
+}
+
+/// The terms of documents, found with as many threads as the machine has.
+pub(super) fn analyse(documents: &[Document], analyzer: &Analyzer) -> Vec<DocumentTerms> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let share = documents.len().div_ceil(threads).max(WORTH_A_THREAD);
     let terms_of = |documents: &[Document]| -> Vec<DocumentTerms> {
@@ -181,12 +197,13 @@ fn terms_of(document: &Document, known: &mut Words<'_>) -> DocumentTerms {
 /// One kind of terms over all documents.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
-    slots: HashMap<Term, u32, BuildHasherDefault<TermHasher>>,
+    slots: ByTerm<u32>,
     /// Where the postings of each slot begin; one more at the end.
     starts: Vec<usize>,
     postings: Vec<Posting>,
     lengths: Vec<f32>,
-    average: f32,
+    /// The sum of the lengths: exact in any order, because lengths have few digits.
+    total: f64,
 }
 
 /// A document that has a term.
@@ -197,8 +214,8 @@ struct Posting {
 }
 
 impl Stream {
-    fn build<'b>(bags: impl Iterator<Item = &'b Bag> + Clone) -> Self {
-        let mut slots: HashMap<Term, u32, BuildHasherDefault<TermHasher>> = HashMap::default();
+    pub(super) fn build<'b>(bags: impl Iterator<Item = &'b Bag> + Clone) -> Self {
+        let mut slots: ByTerm<u32> = HashMap::default();
         let mut counts: Vec<usize> = Vec::new();
         for (term, _) in bags.clone().flat_map(|bag| &bag.terms) {
             let next = u32::try_from(counts.len()).unwrap_or(u32::MAX);
@@ -230,11 +247,13 @@ impl Stream {
                 }
             }
         }
-        let sum: f64 = lengths.iter().map(|length| f64::from(*length)).sum();
-        let average = (sum / (lengths.len().max(1) as f64)).max(1.0);
-        #[expect(clippy::cast_possible_truncation, reason = "a mean length is a small number")]
-        let average = average as f32;
-        Self { slots, starts, postings, lengths, average }
+        let total = lengths.iter().map(|length| f64::from(*length)).sum();
+        Self { slots, starts, postings, lengths, total }
+    }
+
+    /// The length of all documents together.
+    pub(super) const fn total(&self) -> f64 {
+        self.total
     }
 
     /// How many documents have a term.
@@ -252,7 +271,7 @@ impl Stream {
 
     /// The documents with a term, and how often they have it.
     pub(super) fn frequencies(&self, term: Term) -> impl Iterator<Item = (u32, f32)> + '_ {
-        let of = |posting: &Posting| (posting.document, f32::from(posting.steps) / STEPS);
+        let of = |posting: &Posting| (posting.document, frequency(posting.steps));
         self.postings_of(term).iter().map(of)
     }
 
@@ -265,30 +284,31 @@ impl Stream {
     }
 
     /// The BM25 of every document for these terms, and the most a document could have.
-    pub(super) fn scores(&self, terms: &[Weighted], bm25: Bm25) -> Scores {
-        let all = self.lengths.len();
-        let mut of = vec![0.0; all];
+    pub(super) fn scores(&self, terms: &[Weighted], bm25: Bm25, usual: &Usual<'_>) -> Scores {
+        let mut of = vec![0.0; self.lengths.len()];
         let mut ceiling = 0.0;
         for Weighted { term, weight } in terms {
-            let postings = self.postings_of(*term);
-            let idf = Bm25::idf(postings.len(), all) * weight;
+            let idf = usual.idf(*term) * weight;
             ceiling += idf * (bm25.k1 + 1.0);
-            for posting in postings {
+            for posting in self.postings_of(*term) {
                 let document = posting.document as usize;
-                let length = self.lengths.get(document).copied().unwrap_or(self.average);
-                let frequency = f32::from(posting.steps) / STEPS;
+                let length = self.lengths.get(document).copied().unwrap_or(usual.length);
+                let found = frequency(posting.steps);
                 if let Some(score) = of.get_mut(document) {
-                    *score += idf * bm25.saturation(frequency, length, self.average);
+                    *score += idf * bm25.saturation(found, length, usual.length);
                 }
             }
         }
         Scores { of, ceiling }
     }
-}
 
-impl Stream {
     /// The BM25 of every document where each group of terms counts once, by its best term.
-    pub(super) fn group_scores(&self, groups: &[Vec<Weighted>], bm25: Bm25) -> Scores {
+    pub(super) fn group_scores(
+        &self,
+        groups: &[Vec<Weighted>],
+        bm25: Bm25,
+        usual: &Usual<'_>,
+    ) -> Scores {
         let all = self.lengths.len();
         let mut of = vec![0.0; all];
         let mut ceiling = 0.0;
@@ -298,17 +318,16 @@ impl Stream {
         for group in groups {
             let mut most = 0.0_f32;
             for Weighted { term, weight } in group {
-                let postings = self.postings_of(*term);
-                if postings.is_empty() {
+                if usual.containing(*term) == 0 {
                     continue;
                 }
-                let idf = Bm25::idf(postings.len(), all) * weight;
+                let idf = usual.idf(*term) * weight;
                 most = most.max(idf * (bm25.k1 + 1.0));
-                for posting in postings {
+                for posting in self.postings_of(*term) {
                     let document = posting.document as usize;
-                    let length = self.lengths.get(document).copied().unwrap_or(self.average);
-                    let frequency = f32::from(posting.steps) / STEPS;
-                    let score = idf * bm25.saturation(frequency, length, self.average);
+                    let length = self.lengths.get(document).copied().unwrap_or(usual.length);
+                    let found = frequency(posting.steps);
+                    let score = idf * bm25.saturation(found, length, usual.length);
                     if let Some(known) = best.get_mut(document) {
                         if *known <= 0.0 {
                             touched.push(document);
@@ -319,7 +338,7 @@ impl Stream {
             }
             // Words that no document has would otherwise hold every score down without telling
             // one document from another; they count as much as a rare word.
-            ceiling += if most > 0.0 { most } else { Bm25::idf(0, all) * (bm25.k1 + 1.0) };
+            ceiling += if most > 0.0 { most } else { usual.idf_of_none() * (bm25.k1 + 1.0) };
             for document in touched.drain(..) {
                 if let (Some(sum), Some(best)) = (of.get_mut(document), best.get_mut(document)) {
                     *sum += *best;
@@ -339,6 +358,9 @@ pub(super) struct Scores {
     /// What no document can reach.
     pub(super) ceiling: f32,
 }
+
+/// What is known of each of some terms.
+pub(super) type ByTerm<T> = HashMap<Term, T, BuildHasherDefault<TermHasher>>;
 
 /// Terms are numbers that are nearly random already: one multiplication spreads them.
 #[derive(Clone, Copy, Debug, Default)]

@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use super::index::{Index, Stream, Weighted};
+use super::index::{Bag, Index, Stream, Weighted, frequency};
 use super::numbers::{Random, ln};
 use super::vectors::{Quantized, Vectors};
 use crate::text::terms::Term;
@@ -69,6 +69,20 @@ impl Lsi {
         let mut vectors = Vectors::new(DIMENSIONS);
         sums.chunks_exact(DIMENSIONS).for_each(|sum| vectors.push(sum));
         vectors
+    }
+
+    /// The vector of one document: the same as among [`Self::documents`], because terms are added
+    /// in the same order.
+    pub(super) fn document(&self, words: &Bag, trigrams: &Bag) -> Quantized {
+        let mut sum = vec![0.0; DIMENSIONS];
+        for (term, steps) in words.terms.iter().chain(&trigrams.terms) {
+            if let Some(place) = self.places.get(term) {
+                let idf = self.idf.get(*place).copied().unwrap_or_default();
+                let factor = damped(frequency(*steps)) * idf;
+                add_scaled(&mut sum, row_of(&self.rows, *place), factor);
+            }
+        }
+        Quantized::of(&sum)
     }
 
     /// The vector of a question.

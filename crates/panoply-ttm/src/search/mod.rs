@@ -5,7 +5,11 @@
 //! are linked to, and vectors. [`Engine::search`] fuses them; `panoply-bench ttm-search` measures
 //! each and the whole.
 
+mod annex;
+mod asked;
 mod bm25;
+mod candidates;
+mod census;
 mod corpus;
 mod desk;
 mod document;
@@ -13,25 +17,34 @@ mod embed;
 mod engine;
 mod fuse;
 mod fuzzy;
+mod held;
 mod index;
 mod lexicon;
 mod linker;
 mod lsi;
 mod meaning;
 mod numbers;
+mod round;
 mod snippet;
 mod units;
 mod vectors;
+mod wanted;
+mod workings;
 
+pub use self::annex::{Annex, Catalogue, Known, Slip};
 pub use self::bm25::Bm25;
 pub use self::corpus::{Corpus, corpus};
-pub use self::desk::{SearchDesk, corpus_over};
+pub use self::desk::{IMPORTED, SearchDesk, chunk_document, engine_over, record_document};
 pub use self::document::{Document, Facet, Kind, Link, Passage, Relation, Tongue};
 #[cfg(feature = "tools")]
 pub use self::embed::Endpoint;
 pub use self::embed::{Embedder, NoVectors, WordTable};
-pub use self::engine::{Answer, Engine, Hit, NotReady, Question, Wanted};
+pub use self::engine::{Answer, Engine, Hit, NotReady, Question};
 pub use self::fuse::{Part, Tuning};
+pub use self::index::Bag;
 pub use self::linker::Mention;
 pub use self::snippet::Snippet;
 pub use self::units::{TextWords, Unit};
+pub use self::vectors::Vectors;
+pub use self::wanted::Wanted;
+pub use self::workings::{Placed, Workings};

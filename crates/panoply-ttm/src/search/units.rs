@@ -60,7 +60,7 @@ impl TextWords {
 impl Engine {
     /// The telling words and phrases of a question, in order.
     pub fn units(&self, question: &str) -> Vec<Unit> {
-        let (analyzer, index, lexicon) = self.workings();
+        let (analyzer, index, lexicon) = (self.analyzer(), self.index(), self.lexicon());
         let (text, tokens) = self.cut(question);
         let mut units = Vec::new();
         let mut rest = tokens.as_slice();
@@ -92,7 +92,7 @@ impl Engine {
 
     /// A text in one spelling, cut into words.
     pub fn cut(&self, text: &str) -> (String, Vec<Token>) {
-        let (analyzer, ..) = self.workings();
+        let analyzer = self.analyzer();
         let normalized = normalize(text).text().to_owned();
         let tokens = analyzer.segmenter().segment(&normalized);
         (normalized, tokens)
@@ -100,7 +100,7 @@ impl Engine {
 
     /// The words of a text.
     pub fn words_of(&self, text: &str) -> TextWords {
-        let (analyzer, ..) = self.workings();
+        let analyzer = self.analyzer();
         let (normalized, tokens) = self.cut(text);
         let words = analyzer.words(&normalized, &tokens);
         TextWords { terms: words.iter().map(|word| word.term).collect(), normalized }
@@ -108,7 +108,7 @@ impl Engine {
 
     /// The telling words of a text, each once: what another text must have to say the same.
     pub fn telling_terms(&self, text: &str) -> Vec<Term> {
-        let (analyzer, ..) = self.workings();
+        let analyzer = self.analyzer();
         let (normalized, tokens) = self.cut(text);
         let telling: Vec<Token> = tokens
             .into_iter()
@@ -123,7 +123,7 @@ impl Engine {
 
     /// Every name of the graph that stands in a text as it is written there.
     pub fn names_in(&self, text: &str) -> Vec<Mention> {
-        let (analyzer, ..) = self.workings();
+        let analyzer = self.analyzer();
         let (normalized, tokens) = self.cut(text);
         self.linker().exact_mentions(&normalized, &tokens, analyzer)
     }

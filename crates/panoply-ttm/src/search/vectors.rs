@@ -6,13 +6,13 @@
 
 /// The vectors of all documents.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Vectors {
+pub struct Vectors {
     numbers: Vec<i8>,
     dimensions: usize,
 }
 
 /// One vector of length 1, in steps of 1/127.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Quantized(Vec<i8>);
 
 impl Quantized {
@@ -27,11 +27,30 @@ impl Quantized {
         let step = |number: &f32| (number / length * 127.0).round().clamp(-127.0, 127.0) as i8;
         Self(vector.iter().map(step).collect())
     }
+
+    /// The steps.
+    pub(super) fn into_numbers(self) -> Vec<i8> {
+        self.0
+    }
 }
 
 impl Vectors {
     pub(super) fn new(dimensions: usize) -> Self {
         Self { numbers: Vec::new(), dimensions }
+    }
+
+    /// Vectors that were rounded before; all have as many numbers as the first.
+    pub(super) fn of<'v>(rounded: impl Iterator<Item = &'v [i8]>) -> Self {
+        let mut vectors = Self::default();
+        for vector in rounded {
+            if vectors.numbers.is_empty() {
+                vectors.dimensions = vector.len();
+            }
+            let end = vectors.numbers.len() + vectors.dimensions;
+            vectors.numbers.extend_from_slice(vector);
+            vectors.numbers.resize(end, 0);
+        }
+        vectors
     }
 
     /// How many numbers a vector has.

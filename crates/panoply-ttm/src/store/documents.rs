@@ -72,6 +72,19 @@ impl DocumentShelf for SqliteShelf {
     }
 }
 
+/// A piece of a document, and the document's title.
+pub(super) fn chunk_with_title(
+    connection: &Connection,
+    of: &str,
+    number: &str,
+) -> Result<Option<(Chunk, String)>, ShelfError> {
+    let sql = "SELECT c.*, d.title FROM ingest_chunk c JOIN ingest_document d ON d.id = c.document
+               WHERE c.document = ?1 AND c.number = CAST(?2 AS INTEGER)";
+    let mut statement = connection.prepare_cached(sql).map_err(broken)?;
+    let read = |row: &Row<'_>| Ok((chunk(row)?, row.get("title")?));
+    statement.query_row([of, number], read).optional().map_err(broken)
+}
+
 /// Takes away the documents of a job with all that belongs to them.
 pub(super) fn remove(connection: &Connection, job: &str) -> Result<usize, ShelfError> {
     let of_job = "(SELECT id FROM ingest_document WHERE job = ?1)";

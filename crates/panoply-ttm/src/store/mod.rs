@@ -3,24 +3,33 @@
 //! Nothing is made before the first import: a server that finds no file has no papers, and sees
 //! them as soon as another process imports some.
 
+mod annex;
+#[cfg(test)]
+mod annex_tests;
+mod bag;
 mod documents;
+mod indexer;
 mod jobs;
 mod reports;
 
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use panoply_store::migrate::{self, Migration};
 use panoply_store::sqlite::Durability;
 use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
 
+use self::annex::SqliteAnnex;
 pub use self::reports::SqliteReports;
+use crate::ingest::Shelf;
 use crate::papers::{PaperShelf, Record, ShelfError};
+use crate::search::{Annex, Workings};
 
 /// Never edited once released: a change is a new step.
 const STEPS: &[Migration] = &[
     Migration { name: "papers", sql: include_str!("schema.sql") },
     Migration { name: "documents", sql: include_str!("documents.sql") },
+    Migration { name: "search", sql: include_str!("search.sql") },
 ];
 
 /// Papers in a file.
@@ -89,7 +98,10 @@ impl SqliteShelf {
         fill(&mut |record| {
             let known = find(&transaction, &record.pmid)?;
             match known {
-                Some(known) if known == record => imported.unchanged += 1,
+                Some(known) if known == record => {
+                    imported.unchanged += 1;
+                    return Ok(());
+                }
                 Some(_) => imported.changed += 1,
                 None => imported.added += 1,
             }
@@ -100,6 +112,31 @@ impl SqliteShelf {
         }
         transaction.commit().map_err(broken)?;
         Ok(imported)
+    }
+
+    /// Makes everything searchable that is not yet, which the next search would do too. `told`
+    /// hears how many documents are done, of how many.
+    pub fn make_searchable(
+        &self,
+        workings: &Workings,
+        told: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), ShelfError> {
+        if !self.file.exists() {
+            return Ok(());
+        }
+        // With a connection of its own: this may take long, and others want to read meanwhile.
+        indexer::bring_up_to_date(&mut self.connect()?, workings, told)
+    }
+}
+
+impl Shelf for SqliteShelf {
+    fn annex(&self, workings: &Workings) -> Result<Option<Arc<dyn Annex>>, ShelfError> {
+        if !self.file.exists() {
+            return Ok(None);
+        }
+        self.make_searchable(workings, &mut |_, _| {})?;
+        let annex = SqliteAnnex::open(&self.file)?;
+        Ok((!annex.catalogue().is_empty()).then(|| Arc::new(annex) as Arc<dyn Annex>))
     }
 }
 

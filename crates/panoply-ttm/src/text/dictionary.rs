@@ -35,6 +35,12 @@ impl Dictionary {
         })
     }
 
+    /// The automata themselves: two dictionaries with the same cut every text alike.
+    pub fn automata(&self) -> [&[u8]; 3] {
+        let words = self.words.as_fst().as_bytes();
+        [words, self.stop_words.as_fst().as_bytes(), self.names.as_fst().as_bytes()]
+    }
+
     /// Whether this is a word or a name.
     pub fn contains(&self, word: &str) -> bool {
         self.words.contains(word) || self.names.contains(word)

@@ -319,8 +319,13 @@ const CUSTOM_HINT: &str = r#"give `lines`, or `path` of a file: one JSON object 
 /// An id that is not there can never be found, and would only lower the figures.
 fn check_ids(questions: &[Judged], engine: &Engine) -> Result<(), ToolError> {
     const SHOWN: usize = 10;
-    let documents = (0..engine.len()).filter_map(|place| engine.document(place));
-    let known: BTreeSet<&str> = documents.map(|document| document.id.as_str()).collect();
+    let mut known: BTreeSet<&str> =
+        engine.held().iter().map(|document| document.id.as_str()).collect();
+    for id in questions.iter().flat_map(|question| &question.relevant) {
+        if !known.contains(id.as_str()) && engine.find(id)?.is_some() {
+            known.insert(id);
+        }
+    }
     let unknown = sets::unknown_ids(questions, |id| known.contains(id));
     if unknown.is_empty() {
         return Ok(());

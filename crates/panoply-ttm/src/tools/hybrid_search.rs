@@ -10,7 +10,7 @@ use super::answer::{KEPT, KEYWORDS, READ, evidence_of};
 use super::wire::{NOTICE, Notice, caller_tongue, pick};
 use crate::knowledge::KnowledgeDesk;
 use crate::library::Library;
-use crate::search::{self, Answer, Engine, Facet, Part, Question, SearchDesk, Wanted};
+use crate::search::{self, Answer, Facet, Part, Question, SearchDesk, Wanted};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "hybrid_search",
@@ -219,8 +219,8 @@ impl Tool for HybridSearch {
             AskedLang::En => Some(search::Tongue::En),
             AskedLang::Auto => None,
         };
-        let answer = engine.search(&Question { text: query, tongue, wanted, top });
-        Ok(reply(&knowledge.library, &engine, query, answer, cx.lang))
+        let answer = engine.search(&Question { text: query, tongue, wanted, top })?;
+        Ok(reply(&knowledge.library, query, answer, cx.lang))
     }
 }
 
@@ -281,23 +281,17 @@ fn wanted_of(library: &Library, filters: &Filters) -> Result<Wanted, ToolError> 
     })
 }
 
-fn reply(
-    library: &Library,
-    engine: &Engine,
-    query: &str,
-    answer: Answer,
-    lang: Lang,
-) -> Reply<Output> {
+fn reply(library: &Library, query: &str, answer: Answer, lang: Lang) -> Reply<Output> {
     let thai = answer.tongue != Some(search::Tongue::En);
     let hits: Vec<HitRow> = answer
         .hits
         .iter()
-        .filter_map(|hit| {
-            let document = engine.document(hit.document)?;
+        .map(|hit| {
+            let document = &hit.document;
             let titles = [&document.title_th, &document.title_en];
             let [first, other] = if thai { titles } else { [titles[1], titles[0]] };
             let why = Part::ALL.iter().zip(hit.parts).filter(|(_, score)| *score > 0.0);
-            Some(HitRow {
+            HitRow {
                 id: document.id.clone(),
                 kind: document.kind().into(),
                 title: if first.is_empty() { other } else { first }.clone(),
@@ -306,7 +300,7 @@ fn reply(
                 source: hit.snippet.source.clone(),
                 uri: document.uri(),
                 why: why.map(|(part, score)| (part.as_str(), rounded(score))).collect(),
-            })
+            }
         })
         .collect();
     let named = answer.mentions.iter().map(|mention| NamedThing {

@@ -24,6 +24,7 @@ mod wire;
 
 use std::sync::Arc;
 
+use panoply_contract::error::ToolError;
 use panoply_contract::pack::{Pack, PackInfo};
 
 pub use self::dialect::TtmDialect;
@@ -34,7 +35,15 @@ use crate::eval::ReportShelf;
 use crate::ingest::Shelf;
 use crate::jobs::JobDesk;
 use crate::knowledge::KnowledgeDesk;
+use crate::papers::ShelfError;
 use crate::search::{Embedder, SearchDesk};
+
+/// What was brought cannot be read: nobody who asks can do anything about that.
+impl From<ShelfError> for ToolError {
+    fn from(error: ShelfError) -> Self {
+        Self::system(error.to_string())
+    }
+}
 
 const INFO: PackInfo = PackInfo {
     name: "ttm",

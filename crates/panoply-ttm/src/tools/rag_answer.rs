@@ -238,7 +238,7 @@ impl Tool for RagAnswer {
         let knowledge = self.knowledge.now()?;
         let engine = self.desk.engine(&knowledge.library);
         let engine = engine.map_err(|error| ToolError::system(error.to_string()))?;
-        let draft = Draft::of(&knowledge, &engine, &asked);
+        let draft = Draft::of(&knowledge, &engine, &asked)?;
         let answered = match &self.writer {
             None => draft.judged(&knowledge.library, self.tau),
             Some(writer) => {

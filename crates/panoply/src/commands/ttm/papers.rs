@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use panoply_ttm::papers::ShelfError;
 use panoply_ttm::papers::import::{self as read, ImportError, Refused};
+use panoply_ttm::search::Engine;
 use panoply_ttm::store::{Imported, SqliteShelf};
 use serde_json::json;
 
@@ -42,11 +43,27 @@ pub(super) fn import(arguments: &TtmImportPapers, session: &Session) -> Result<E
             "{name}: {added} papers new, {changed} brought up to date, {unchanged} as they were, {left_out} left out",
         ))
     });
+    let outcome = outcome.and_then(|()| make_searchable(&shelf));
     if arguments.json {
         out.json(&told)?;
     }
     out.finish()?;
     outcome.map(|()| ExitCode::SUCCESS)
+}
+
+/// Now rather than at the next search, because whoever imports expects to wait.
+fn make_searchable(shelf: &SqliteShelf) -> Result<(), Failure> {
+    let later = |error: &dyn std::fmt::Display| {
+        Failure::work(format!("the papers are imported, but cannot be searched yet: {error}"))
+            .hint("the next search tries again; see that the disk has room")
+    };
+    let engine = Engine::bundled().map_err(|error| later(&error))?;
+    let mut bar = Bar::new();
+    let made = shelf.make_searchable(engine.workings(), &mut |done, all| {
+        bar.show(done, all, "papers made searchable");
+    });
+    bar.clear();
+    made.map_err(|error| later(&error))
 }
 
 fn import_file(shelf: &SqliteShelf, file: &Path) -> Result<(Imported, Vec<Refused>), Failure> {

@@ -1,0 +1,177 @@
+//! A question made ready: its words and trigrams, what it asks for, and in which language.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use super::document::{Kind, Tongue};
+use super::index::Weighted;
+use super::lexicon::Group;
+use super::linker::Mention;
+use crate::text::terms::{Analyzer, Term};
+use crate::text::{Token, TokenKind, english, normalize};
+
+/// How much a question is at least about the names in it.
+const LEAST_OF_NAMES: f32 = 0.4;
+
+/// A question made ready.
+pub(super) struct Asked {
+    pub(super) text: String,
+    pub(super) tokens: Vec<Token>,
+    /// Whether each token is a stop word.
+    stop_words: Vec<bool>,
+    pub(super) words: Vec<Weighted>,
+    pub(super) trigrams: Vec<Weighted>,
+    pub(super) asks_for_dangers: bool,
+    /// The kind of thing it asks for in words.
+    pub(super) kind: Option<Kind>,
+}
+
+impl Asked {
+    pub(super) fn of(question: &str, analyzer: &Analyzer) -> Self {
+        let text = normalize(question).text().to_owned();
+        let all = analyzer.segmenter().segment(&text);
+        let kind = all.iter().find_map(|token| kind_word(token, token.text(&text)));
+        // A word for a kind is not what is looked for in the texts, unless it is all there is.
+        let mut tokens = all.clone();
+        tokens.retain(|token| kind_word(token, token.text(&text)).is_none());
+        if tokens.is_empty() {
+            tokens = all;
+        }
+        let stop_words =
+            tokens.iter().map(|token| analyzer.is_stop_word(token, token.text(&text))).collect();
+        let all = analyzer.words(&text, &tokens);
+        // A question of nothing but small words is asked as it stands.
+        let telling = all.iter().any(|word| !word.is_stop_word);
+        let words = all
+            .iter()
+            .filter(|word| !telling || !word.is_stop_word)
+            .map(|word| Weighted { term: word.term, weight: word.share });
+        let trigrams = if telling {
+            analyzer.question_trigrams(&text, &tokens)
+        } else {
+            analyzer.trigrams(&text, &tokens)
+        };
+        let trigrams = trigrams.into_iter().map(|term| Weighted { term, weight: 1.0 });
+        let asks_for_dangers = tokens.iter().any(|token| is_danger(token, token.text(&text)));
+        Self {
+            words: distinct(words.collect()),
+            trigrams: distinct(trigrams.collect()),
+            asks_for_dangers,
+            kind,
+            stop_words,
+            text,
+            tokens,
+        }
+    }
+
+    /// How much a question is about the names in it: all, when it is nothing but names, and less
+    /// the more else it says.
+    pub(super) fn share_of_names(&self, mentions: &[Mention]) -> f32 {
+        let (all, named) = self.telling_words(mentions);
+        LEAST_OF_NAMES + (1.0 - LEAST_OF_NAMES) * f32::from(named) / f32::from(all.max(1))
+    }
+
+    /// How many telling words stand beside the names.
+    pub(super) fn words_beside(&self, mentions: &[Mention]) -> f32 {
+        let (all, named) = self.telling_words(mentions);
+        f32::from(all - named)
+    }
+
+    /// How many words say something, and how many of these belong to names.
+    fn telling_words(&self, mentions: &[Mention]) -> (u16, u16) {
+        let named = |token: &Token| {
+            let inside = |place: &Range<usize>| {
+                token.range.start < place.end && place.start < token.range.end
+            };
+            mentions.iter().any(|mention| inside(&mention.range))
+        };
+        let (mut all, mut of_names) = (0_u16, 0_u16);
+        for (token, stop) in self.tokens.iter().zip(&self.stop_words) {
+            let named = named(token);
+            all = all.saturating_add(u16::from(named || !stop));
+            of_names = of_names.saturating_add(u16::from(named));
+        }
+        (all, of_names)
+    }
+
+    pub(super) fn tongue(&self) -> Tongue {
+        let thai = |token: &Token| matches!(token.kind, TokenKind::Thai | TokenKind::Unknown);
+        if self.tokens.iter().any(thai) { Tongue::Th } else { Tongue::En }
+    }
+
+    pub(super) fn terms(&self, translated: &[Group]) -> BTreeSet<Term> {
+        let translated = translated.iter().flatten();
+        self.words.iter().chain(translated).map(|weighted| weighted.term).collect()
+    }
+}
+
+/// Whether a word shows that dangers are asked for, not uses.
+fn is_danger(token: &Token, text: &str) -> bool {
+    match token.kind {
+        TokenKind::Thai | TokenKind::Unknown => {
+            DANGERS_TH.iter().any(|danger| text.contains(danger))
+        }
+        TokenKind::Foreign => DANGERS_EN.contains(&english::stem(text).as_str()),
+        TokenKind::Number | TokenKind::Code | TokenKind::Sign => false,
+    }
+}
+
+/// The kind that a word asks for. `herb` and `ยา` are not here: people say them for herbs and
+/// for medicines alike.
+fn kind_word(token: &Token, text: &str) -> Option<Kind> {
+    match token.kind {
+        TokenKind::Thai => match text {
+            "ตำรับ" | "ตำรับยา" | "สูตรยา" | "ยาตำรับ" => {
+                Some(Kind::Formulation)
+            }
+            "งานวิจัย" | "วิจัย" | "การวิจัย" | "การศึกษา" | "บทความ" | "การทดลอง" => {
+                Some(Kind::Paper)
+            }
+            _ => None,
+        },
+        TokenKind::Foreign => match english::stem(text).as_str() {
+            "formula" | "formul" | "recip" => Some(Kind::Formulation),
+            "studi" | "trial" | "paper" | "research" | "articl" | "public" => Some(Kind::Paper),
+            _ => None,
+        },
+        TokenKind::Unknown | TokenKind::Number | TokenKind::Code | TokenKind::Sign => None,
+    }
+}
+
+const DANGERS_TH: [&str; 13] = [
+    "ห้าม",
+    "ไม่ควร",
+    "ระวัง",
+    "อันตราย",
+    "ปฏิกิริยา",
+    "ตีกัน",
+    "ร่วมกับ",
+    "ผลข้างเคียง",
+    "ปลอดภัย",
+    "พร้อม",
+    "คู่กับ",
+    "เสี่ยง",
+    "แพ้",
+];
+const DANGERS_EN: [&str; 13] = [
+    "contraind",
+    "contraindic",
+    "avoid",
+    "interact",
+    "unsaf",
+    "safe",
+    "safeti",
+    "danger",
+    "risk",
+    "caution",
+    "warn",
+    "allerg",
+    "harm",
+];
+
+/// Each term once, with its greatest weight, in the order of the numbers.
+fn distinct(mut terms: Vec<Weighted>) -> Vec<Weighted> {
+    terms.sort_by(|one, other| one.term.cmp(&other.term).then(other.weight.total_cmp(&one.weight)));
+    terms.dedup_by_key(|weighted| weighted.term);
+    terms
+}

@@ -1,0 +1,90 @@
+//! What words are cut, carried over and placed with: the same for every set of documents, so that
+//! what was made ready once is found by all.
+
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+
+use super::corpus::Corpus;
+use super::document::Document;
+use super::engine::NotReady;
+use super::index::{Bag, Index, analyse};
+use super::lexicon::Lexicon;
+use super::lsi::Lsi;
+use crate::text::terms::Analyzer;
+use crate::text::{Dictionary, normalize};
+
+/// Grows whenever the code here makes other terms or vectors of the same text.
+const FORM: u32 = 1;
+
+/// The words, the lexicon and the space of the vectors.
+#[derive(Debug)]
+pub struct Workings {
+    pub(super) analyzer: Analyzer,
+    pub(super) lexicon: Lexicon,
+    pub(super) lsi: Lsi,
+    /// Of all that the terms and vectors of a text depend on.
+    learnt_from: [u8; 32],
+}
+
+/// A document as an index keeps it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Placed {
+    /// Its words.
+    pub words: Bag,
+    /// Its trigrams.
+    pub trigrams: Bag,
+    /// Where it lies among the built-in vectors.
+    pub vector: Vec<i8>,
+}
+
+impl Workings {
+    /// Learns the names of a corpus and the space of its first documents; gives the corpus's
+    /// index too, which it needs for that.
+    pub(super) fn of(corpus: &Corpus) -> Result<(Self, Index), NotReady> {
+        let names = (corpus.documents.iter().flat_map(|document| &document.names))
+            .chain(corpus.other_names.iter().map(|(_, name)| name));
+        let names: Vec<String> =
+            names.map(|name| normalize(name).text().trim().to_owned()).collect();
+        let dictionary = Dictionary::new(names.iter().map(String::as_str))
+            .map_err(|error| NotReady::because(&error))?;
+        let learnt_from = fingerprint(corpus, &dictionary);
+        let analyzer = Analyzer::new(Arc::new(dictionary));
+        let index = Index::build(&corpus.documents, &analyzer);
+        let lexicon = Lexicon::new().map_err(|error| NotReady::because(&error))?;
+        let lsi = Lsi::train(&index, corpus.trained);
+        Ok((Self { analyzer, lexicon, lsi, learnt_from }, index))
+    }
+
+    /// Two of these that are equal give every text the same terms and the same vector.
+    pub const fn learnt_from(&self) -> &[u8; 32] {
+        &self.learnt_from
+    }
+
+    /// Documents as an index keeps them, found with as many threads as the machine has.
+    pub fn place(&self, documents: &[Document]) -> Vec<Placed> {
+        let terms = analyse(documents, &self.analyzer);
+        let placed = terms.into_iter().map(|terms| {
+            let vector = self.lsi.document(&terms.words, &terms.trigrams).into_numbers();
+            Placed { words: terms.words, trigrams: terms.trigrams, vector }
+        });
+        placed.collect()
+    }
+}
+
+fn fingerprint(corpus: &Corpus, dictionary: &Dictionary) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    let mut put = |bytes: &[u8]| {
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    };
+    put(&FORM.to_le_bytes());
+    dictionary.automata().into_iter().for_each(&mut put);
+    for document in corpus.documents.iter().take(corpus.trained) {
+        for passage in &document.passages {
+            put(&passage.weight.to_le_bytes());
+            put(passage.text.as_bytes());
+        }
+    }
+    hash.finalize().into()
+}

@@ -1,0 +1,197 @@
+//! The search tables, asked: who has a term, and how often.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use panoply_store::sqlite;
+use rusqlite::{Connection, OptionalExtension as _, Row};
+
+use super::bag::unpacked;
+use super::broken;
+use super::indexer::read;
+use crate::papers::ShelfError;
+use crate::search::{Annex, Catalogue, Document, Facet, IMPORTED, Kind, Known, Slip};
+use crate::text::terms::Term;
+
+/// What a user brought, in a file. Each question reads with a connection of its own.
+#[derive(Debug)]
+pub(super) struct SqliteAnnex {
+    file: PathBuf,
+    catalogue: Catalogue,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl SqliteAnnex {
+    /// Reads the catalogue of a file.
+    pub(super) fn open(file: &Path) -> Result<Self, ShelfError> {
+        let mut annex =
+            Self { file: file.to_owned(), catalogue: Catalogue::default(), idle: Mutex::default() };
+        annex.catalogue = Catalogue::of(annex.with(slips)?);
+        Ok(annex)
+    }
+
+    fn with<T>(
+        &self,
+        ask: impl FnOnce(&Connection) -> Result<T, ShelfError>,
+    ) -> Result<T, ShelfError> {
+        let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = idle().pop();
+        let connection = match waiting {
+            Some(connection) => connection,
+            None => {
+                sqlite::open_read_only(&self.file).map_err(|error| ShelfError(Box::new(error)))?
+            }
+        };
+        let answer = ask(&connection);
+        idle().push(connection);
+        answer
+    }
+}
+
+impl Annex for SqliteAnnex {
+    fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
+    fn known(&self, terms: &[Term]) -> Result<Vec<Known>, ShelfError> {
+        self.with(|connection| {
+            let sql = "SELECT place, documents FROM search_term
+                       WHERE number = ?1 AND documents > 0";
+            let mut statement = connection.prepare_cached(sql).map_err(broken)?;
+            let mut known = Vec::new();
+            for term in terms {
+                let row = |row: &Row<'_>| {
+                    let documents: i64 = row.get(1)?;
+                    let documents = usize::try_from(documents).unwrap_or_default();
+                    Ok(Known { term: *term, place: row.get(0)?, documents })
+                };
+                let number = term.number().cast_signed();
+                known.extend(statement.query_row([number], row).optional().map_err(broken)?);
+            }
+            Ok(known)
+        })
+    }
+
+    fn having(&self, term: &Known, take: &mut dyn FnMut(i64) -> bool) -> Result<(), ShelfError> {
+        self.with(|connection| {
+            let sql = "SELECT rowid FROM search_index WHERE search_index MATCH ?1";
+            let mut statement = connection.prepare_cached(sql).map_err(broken)?;
+            let mut rows = statement.query([format!("\"{}\"", term.place)]).map_err(broken)?;
+            while let Some(row) = rows.next().map_err(broken)? {
+                if !take(row.get(0).map_err(broken)?) {
+                    break;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn frequencies(
+        &self,
+        row: i64,
+        terms: &[Known],
+    ) -> Result<Option<Vec<(Term, u8)>>, ShelfError> {
+        self.with(|connection| {
+            let sql = "SELECT bag FROM search_bag WHERE row = ?1";
+            let mut statement = connection.prepare_cached(sql).map_err(broken)?;
+            let found = |row: &Row<'_>| Ok(among(row.get_ref(0)?.as_blob()?, terms));
+            statement.query_row([row], found).optional().map_err(broken)
+        })
+    }
+
+    fn about(&self, id: &str) -> Result<Vec<i64>, ShelfError> {
+        self.with(|connection| {
+            let sql = "SELECT row FROM search_about WHERE id = ?1 ORDER BY row";
+            let mut statement = connection.prepare_cached(sql).map_err(broken)?;
+            let rows = statement.query_map([id], |row| row.get(0)).map_err(broken)?;
+            rows.collect::<Result<_, _>>().map_err(broken)
+        })
+    }
+
+    fn row(&self, id: &str) -> Result<Option<i64>, ShelfError> {
+        self.with(|connection| {
+            let sql = "SELECT row FROM search_document WHERE id = ?1";
+            let mut statement = connection.prepare_cached(sql).map_err(broken)?;
+            statement.query_row([id], |row| row.get(0)).optional().map_err(broken)
+        })
+    }
+
+    fn document(&self, row: i64) -> Result<Option<Document>, ShelfError> {
+        self.with(|connection| {
+            let sql = "SELECT id FROM search_document WHERE row = ?1";
+            let mut statement = connection.prepare_cached(sql).map_err(broken)?;
+            let id: Option<String> =
+                statement.query_row([row], |row| row.get(0)).optional().map_err(broken)?;
+            id.map_or(Ok(None), |id| read(connection, &id))
+        })
+    }
+}
+
+/// Those of some terms that stand in a bag; both are in the order of places.
+fn among(bag: &[u8], terms: &[Known]) -> Vec<(Term, u8)> {
+    let mut found = Vec::new();
+    let mut terms = terms.iter().peekable();
+    for (place, steps) in unpacked(bag) {
+        while terms.next_if(|term| term.place < place).is_some() {}
+        let Some(term) = terms.peek() else { break };
+        if term.place == place {
+            found.push((term.term, steps));
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+/// Papers by their numbers, then pieces of documents in their order.
+fn slips(connection: &Connection) -> Result<Vec<Slip>, ShelfError> {
+    let sql = "SELECT row, id, kind, year, words, trigrams, vector FROM search_document";
+    let mut statement = connection.prepare(sql).map_err(broken)?;
+    let mut rows = statement.query([]).map_err(broken)?;
+    let mut shared: HashMap<Vec<(Facet, String)>, Arc<[(Facet, String)]>> = HashMap::new();
+    let mut slips: Vec<((Kind, String, u64), Slip)> = Vec::new();
+    while let Some(row) = rows.next().map_err(broken)? {
+        let (order, mut slip, facets) = slip(row).map_err(broken)?;
+        slip.facets = match shared.get(&facets) {
+            Some(known) => Arc::clone(known),
+            None => {
+                let new: Arc<[(Facet, String)]> = facets.clone().into();
+                shared.insert(facets, Arc::clone(&new));
+                new
+            }
+        };
+        slips.push((order, slip));
+    }
+    slips.sort_by(|one, other| one.0.cmp(&other.0));
+    Ok(slips.into_iter().map(|(_, slip)| slip).collect())
+}
+
+type Order = (Kind, String, u64);
+
+fn slip(row: &Row<'_>) -> rusqlite::Result<(Order, Slip, Vec<(Facet, String)>)> {
+    let id: String = row.get("id")?;
+    let kind: String = row.get("kind")?;
+    let kind = Kind::parse(&kind).unwrap_or(Kind::Chunk);
+    let mut facets = vec![(Facet::Source, IMPORTED.to_owned())];
+    let year: Option<u16> = row.get("year")?;
+    facets.extend(year.map(|year| (Facet::Year, year.to_string())));
+    let order = match id.split_once('#') {
+        None => (kind, String::new(), id.parse().unwrap_or(u64::MAX)),
+        Some((document, number)) => {
+            facets.push((Facet::Source, document.to_owned()));
+            (kind, document.to_owned(), number.parse().unwrap_or(u64::MAX))
+        }
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "they were this short when written")]
+    let length = |name: &str| Ok::<f32, rusqlite::Error>(row.get::<_, f64>(name)? as f32);
+    let vector = row.get_ref("vector")?.as_blob()?.iter().map(|byte| byte.cast_signed()).collect();
+    let slip = Slip {
+        row: row.get("row")?,
+        kind,
+        facets: Arc::default(),
+        words: length("words")?,
+        trigrams: length("trigrams")?,
+        vector,
+    };
+    Ok((order, slip, facets))
+}

@@ -1,0 +1,271 @@
+//! Brings the search tables up to what is on the shelf, some documents at a time: each step is one
+//! transaction, so that a crash loses nothing and two processes can share the work.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt::Write as _;
+use std::sync::mpsc;
+
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
+
+use super::bag::{packed, unpacked};
+use super::documents::chunk_with_title;
+use super::{broken, find};
+use crate::library::Library;
+use crate::papers::ShelfError;
+use crate::search::{Document, Facet, Kind, Placed, Workings, chunk_document, record_document};
+use crate::text::terms::Term;
+
+/// So many documents are brought up to date in one transaction.
+const AT_A_TIME: usize = if cfg!(test) { 40 } else { 4_000 };
+/// So many are cut into words by one thread while another writes those before.
+const IN_A_PIECE: usize = 500;
+
+/// Takes steps until nothing is pending. `told` hears how many documents are done, of how many.
+pub(super) fn bring_up_to_date(
+    connection: &mut Connection,
+    workings: &Workings,
+    told: &mut dyn FnMut(u64, u64),
+) -> Result<(), ShelfError> {
+    if is_up_to_date(connection, workings)? {
+        return Ok(());
+    }
+    start_anew_if_made_otherwise(connection, workings)?;
+    let shipped = Library::bundled().map_err(|error| ShelfError(error.into()))?;
+    let mut terms = Terms::default();
+    let total = left(connection)?;
+    loop {
+        let done = total.saturating_sub(left(connection)?);
+        told(done, total);
+        let transaction =
+            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
+        let ids = pending(&transaction)?;
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let mut documents = Vec::with_capacity(ids.len());
+        for id in &ids {
+            forget(&transaction, id, &mut terms)?;
+            // What ships too is searched in memory, with what the user's record adds to it.
+            if shipped.paper(id).is_none() {
+                documents.extend(read(&transaction, id)?);
+            }
+        }
+        put_all(&transaction, &documents, workings, &mut terms)?;
+        terms.write(&transaction)?;
+        let done = "DELETE FROM search_pending WHERE id = ?1";
+        let mut done = transaction.prepare_cached(done).map_err(broken)?;
+        for id in &ids {
+            done.execute([id]).map_err(broken)?;
+        }
+        drop(done);
+        transaction.commit().map_err(broken)?;
+    }
+}
+
+fn left(connection: &Connection) -> Result<u64, ShelfError> {
+    let sql = "SELECT count(*) FROM search_pending";
+    let left: i64 = connection.query_row(sql, [], |row| row.get(0)).map_err(broken)?;
+    Ok(left.unsigned_abs())
+}
+
+/// Looks without a lock, because mostly there is nothing to do.
+fn is_up_to_date(connection: &Connection, workings: &Workings) -> Result<bool, ShelfError> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM search_form WHERE learnt_from = ?1)
+                 AND NOT EXISTS (SELECT 1 FROM search_pending)";
+    connection.query_row(sql, [workings.learnt_from().as_slice()], |row| row.get(0)).map_err(broken)
+}
+
+/// Terms and vectors of another making would be compared with ours: they are made again.
+fn start_anew_if_made_otherwise(
+    connection: &mut Connection,
+    workings: &Workings,
+) -> Result<(), ShelfError> {
+    let transaction =
+        connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
+    let made: Option<Vec<u8>> = transaction
+        .query_row("SELECT learnt_from FROM search_form", [], |row| row.get(0))
+        .optional()
+        .map_err(broken)?;
+    if made.as_deref() == Some(workings.learnt_from().as_slice()) {
+        return Ok(());
+    }
+    let anew = "
+        DELETE FROM search_form;
+        DELETE FROM search_document;
+        DELETE FROM search_term;
+        DELETE FROM search_bag;
+        DELETE FROM search_about;
+        INSERT INTO search_index (search_index) VALUES ('delete-all');
+        INSERT OR IGNORE INTO search_pending SELECT pmid FROM paper;
+        INSERT OR IGNORE INTO search_pending SELECT document || '#' || number FROM ingest_chunk;";
+    transaction.execute_batch(anew).map_err(broken)?;
+    let form = "INSERT INTO search_form VALUES (?1)";
+    transaction.execute(form, [workings.learnt_from().as_slice()]).map_err(broken)?;
+    transaction.commit().map_err(broken)
+}
+
+/// Puts documents into the tables, in pieces: while one is written the next is cut into words.
+fn put_all(
+    connection: &Connection,
+    documents: &[Document],
+    workings: &Workings,
+    terms: &mut Terms,
+) -> Result<(), ShelfError> {
+    let (done, next) = mpsc::sync_channel(1);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let mut pieces = documents.chunks(IN_A_PIECE);
+            // Whoever waited has given up when a piece cannot be handed over.
+            pieces.all(|piece| done.send(workings.place(piece)).is_ok())
+        });
+        for piece in documents.chunks(IN_A_PIECE) {
+            let placed = next.recv().map_err(|error| ShelfError(Box::new(error)))?;
+            for (document, placed) in piece.iter().zip(placed) {
+                put(connection, document, &placed, terms)?;
+            }
+        }
+        Ok(())
+    })
+}
+
+fn pending(connection: &Connection) -> Result<Vec<String>, ShelfError> {
+    let sql = format!("SELECT id FROM search_pending ORDER BY id LIMIT {AT_A_TIME}");
+    let mut statement = connection.prepare_cached(&sql).map_err(broken)?;
+    let ids = statement.query_map([], |row| row.get(0)).map_err(broken)?;
+    ids.collect::<Result<_, _>>().map_err(broken)
+}
+
+/// The paper or the piece of a document as it is now.
+pub(super) fn read(connection: &Connection, id: &str) -> Result<Option<Document>, ShelfError> {
+    match id.split_once('#') {
+        None => Ok(find(connection, id)?.as_ref().map(record_document)),
+        Some((document, number)) => {
+            let found = chunk_with_title(connection, document, number)?;
+            Ok(found.map(|(chunk, title)| chunk_document(&chunk, &title)))
+        }
+    }
+}
+
+/// Takes a document out of the tables, where it was in them.
+fn forget(connection: &Connection, id: &str, terms: &mut Terms) -> Result<(), ShelfError> {
+    let row: Option<i64> = connection
+        .prepare_cached("SELECT row FROM search_document WHERE id = ?1")
+        .and_then(|mut statement| statement.query_row([id], |row| row.get(0)).optional())
+        .map_err(broken)?;
+    let Some(row) = row else { return Ok(()) };
+    let bag: Option<Vec<u8>> = connection
+        .prepare_cached("SELECT bag FROM search_bag WHERE row = ?1")
+        .and_then(|mut statement| statement.query_row([row], |row| row.get(0)).optional())
+        .map_err(broken)?;
+    for (place, _) in unpacked(&bag.unwrap_or_default()) {
+        *terms.changed.entry(place).or_default() -= 1;
+    }
+    for sql in [
+        "DELETE FROM search_index WHERE rowid = ?1",
+        "DELETE FROM search_about WHERE row = ?1",
+        "DELETE FROM search_bag WHERE row = ?1",
+        "DELETE FROM search_document WHERE row = ?1",
+    ] {
+        let mut statement = connection.prepare_cached(sql).map_err(broken)?;
+        statement.execute([row]).map_err(broken)?;
+    }
+    Ok(())
+}
+
+fn put(
+    connection: &Connection,
+    document: &Document,
+    placed: &Placed,
+    terms: &mut Terms,
+) -> Result<(), ShelfError> {
+    let vector: Vec<u8> = placed.vector.iter().map(|number| number.cast_unsigned()).collect();
+    let mut statement = connection
+        .prepare_cached(
+            "INSERT INTO search_document (id, kind, year, words, trigrams, vector)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        )
+        .map_err(broken)?;
+    let (words, trigrams) = (f64::from(placed.words.length), f64::from(placed.trigrams.length));
+    let kind = document.kind();
+    statement
+        .execute(params![document.id, kind.as_str(), year(document), words, trigrams, vector])
+        .map_err(broken)?;
+    let row = connection.last_insert_rowid();
+    let mut all: Vec<(i64, u8)> = Vec::new();
+    let mut places = |bag: &[(Term, u8)]| -> Result<String, ShelfError> {
+        let mut text = String::with_capacity(bag.len() * 6);
+        for (term, steps) in bag {
+            let place = terms.place(connection, *term)?;
+            all.push((place, *steps));
+            let _ = write!(text, "{place}");
+            text.push(' ');
+        }
+        Ok(text)
+    };
+    let (words, trigrams) = (places(&placed.words.terms)?, places(&placed.trigrams.terms)?);
+    let sql = "INSERT INTO search_index (rowid, words, trigrams) VALUES (?1, ?2, ?3)";
+    let mut statement = connection.prepare_cached(sql).map_err(broken)?;
+    statement.execute(params![row, words, trigrams]).map_err(broken)?;
+    all.sort_unstable();
+    let sql = "INSERT INTO search_bag VALUES (?1, ?2)";
+    let mut statement = connection.prepare_cached(sql).map_err(broken)?;
+    statement.execute(params![row, packed(&all)]).map_err(broken)?;
+    let sql = "INSERT OR IGNORE INTO search_about VALUES (?1, ?2)";
+    let mut statement = connection.prepare_cached(sql).map_err(broken)?;
+    for link in &document.links {
+        statement.execute(params![link.to, row]).map_err(broken)?;
+    }
+    Ok(())
+}
+
+fn year(document: &Document) -> Option<u16> {
+    let year = document.facets.iter().find(|(facet, _)| *facet == Facet::Year);
+    (document.kind() == Kind::Paper).then(|| year?.1.parse().ok()).flatten()
+}
+
+/// The terms that were met, with their places and by how many documents each has changed.
+#[derive(Debug, Default)]
+struct Terms {
+    places: HashMap<Term, i64>,
+    changed: BTreeMap<i64, i64>,
+}
+
+impl Terms {
+    /// The place of a term that one more document has.
+    fn place(&mut self, connection: &Connection, term: Term) -> Result<i64, ShelfError> {
+        let place = match self.places.get(&term) {
+            Some(place) => *place,
+            None => {
+                let place = place_of(connection, term)?;
+                self.places.insert(term, place);
+                place
+            }
+        };
+        *self.changed.entry(place).or_default() += 1;
+        Ok(place)
+    }
+
+    /// Writes how many documents have each term now.
+    fn write(&mut self, connection: &Connection) -> Result<(), ShelfError> {
+        let sql = "UPDATE search_term SET documents = documents + ?2 WHERE place = ?1";
+        let mut statement = connection.prepare_cached(sql).map_err(broken)?;
+        for (place, by) in std::mem::take(&mut self.changed) {
+            statement.execute([place, by]).map_err(broken)?;
+        }
+        Ok(())
+    }
+}
+
+fn place_of(connection: &Connection, term: Term) -> Result<i64, ShelfError> {
+    let number = term.number().cast_signed();
+    let mut known = connection
+        .prepare_cached("SELECT place FROM search_term WHERE number = ?1")
+        .map_err(broken)?;
+    let place = known.query_row([number], |row| row.get(0)).optional().map_err(broken)?;
+    if let Some(place) = place {
+        return Ok(place);
+    }
+    let sql = "INSERT INTO search_term (number, documents) VALUES (?1, 0)";
+    connection.prepare_cached(sql).and_then(|mut new| new.execute([number])).map_err(broken)?;
+    Ok(connection.last_insert_rowid())
+}
