@@ -360,11 +360,11 @@ pub(super) struct Scores {
 }
 
 /// What is known of each of some terms.
-pub(super) type ByTerm<T> = HashMap<Term, T, BuildHasherDefault<TermHasher>>;
+pub type ByTerm<T> = HashMap<Term, T, BuildHasherDefault<TermHasher>>;
 
 /// Terms are numbers that are nearly random already: one multiplication spreads them.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct TermHasher(u64);
+pub struct TermHasher(u64);
 
 impl Hasher for TermHasher {
     fn finish(&self) -> u64 {

@@ -3,7 +3,8 @@
 //! A question is answered by five parts, each of which can also answer alone: words, trigrams,
 //! the lexicon that carries words over to the other language, names of the graph with what they
 //! are linked to, and vectors. [`Engine::search`] fuses them; `panoply-bench ttm-search` measures
-//! each and the whole.
+//! each and the whole. The bundled facts are in memory; what a user brings stays where it is kept,
+//! behind [`Annex`], and only candidates are read.
 
 mod annex;
 mod asked;
@@ -41,7 +42,7 @@ pub use self::embed::Endpoint;
 pub use self::embed::{Embedder, NoVectors, WordTable};
 pub use self::engine::{Answer, Engine, Hit, NotReady, Question};
 pub use self::fuse::{Part, Tuning};
-pub use self::index::Bag;
+pub use self::index::{Bag, ByTerm};
 pub use self::linker::Mention;
 pub use self::snippet::Snippet;
 pub use self::units::{TextWords, Unit};

@@ -9,24 +9,29 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use super::bag::unpacked;
 use super::broken;
-use super::indexer::read;
+use super::indexer::{is_made_with, made_otherwise, read};
 use crate::papers::ShelfError;
-use crate::search::{Annex, Catalogue, Document, Facet, IMPORTED, Kind, Known, Slip};
+use crate::search::{Annex, Catalogue, Document, Facet, IMPORTED, Kind, Known, Slip, Workings};
 use crate::text::terms::Term;
 
 /// What a user brought, in a file. Each question reads with a connection of its own.
 #[derive(Debug)]
 pub(super) struct SqliteAnnex {
     file: PathBuf,
+    learnt_from: [u8; 32],
     catalogue: Catalogue,
     idle: Mutex<Vec<Connection>>,
 }
 
 impl SqliteAnnex {
-    /// Reads the catalogue of a file.
-    pub(super) fn open(file: &Path) -> Result<Self, ShelfError> {
-        let mut annex =
-            Self { file: file.to_owned(), catalogue: Catalogue::default(), idle: Mutex::default() };
+    /// Reads the catalogue of a file that was made searchable with these.
+    pub(super) fn open(file: &Path, workings: &Workings) -> Result<Self, ShelfError> {
+        let mut annex = Self {
+            file: file.to_owned(),
+            learnt_from: *workings.learnt_from(),
+            catalogue: Catalogue::default(),
+            idle: Mutex::default(),
+        };
         annex.catalogue = Catalogue::of(annex.with(slips)?);
         Ok(annex)
     }
@@ -56,6 +61,9 @@ impl Annex for SqliteAnnex {
 
     fn known(&self, terms: &[Term]) -> Result<Vec<Known>, ShelfError> {
         self.with(|connection| {
+            if !is_made_with(connection, &self.learnt_from)? {
+                return Err(made_otherwise());
+            }
             let sql = "SELECT place, documents FROM search_term
                        WHERE number = ?1 AND documents > 0";
             let mut statement = connection.prepare_cached(sql).map_err(broken)?;

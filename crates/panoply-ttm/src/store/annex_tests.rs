@@ -211,11 +211,13 @@ fn what_another_program_made_is_made_again() {
     let shelf = shelf(&folder);
     let records = papers(&Engine::bundled().unwrap(), 120);
     import(&shelf, &records);
-    drop(annexed(&shelf));
+    let other = annexed(&shelf);
     let spoilt = "UPDATE search_form SET learnt_from = x'00';
                   UPDATE search_document SET vector = zeroblob(96), words = 1;
                   UPDATE search_term SET documents = 1;";
     write(folder.path(), spoilt);
+    let error = other.search(&Question::new("ginger")).unwrap_err().to_string();
+    assert!(error.contains("another version"), "{error}");
     assert_same(&annexed(&shelf), &in_memory(&records, &[]), 4);
 }
 

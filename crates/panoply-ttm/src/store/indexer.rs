@@ -1,8 +1,8 @@
 //! Brings the search tables up to what is on the shelf, some documents at a time: each step is one
 //! transaction, so that a crash loses nothing and two processes can share the work.
 
-use std::collections::{BTreeMap, HashMap};
-use std::fmt::Write as _;
+use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
 use std::sync::mpsc;
 
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
@@ -12,7 +12,9 @@ use super::documents::chunk_with_title;
 use super::{broken, find};
 use crate::library::Library;
 use crate::papers::ShelfError;
-use crate::search::{Document, Facet, Kind, Placed, Workings, chunk_document, record_document};
+use crate::search::{
+    ByTerm, Document, Facet, Kind, Placed, Workings, chunk_document, record_document,
+};
 use crate::text::terms::Term;
 
 /// So many documents are brought up to date in one transaction.
@@ -38,6 +40,9 @@ pub(super) fn bring_up_to_date(
         told(done, total);
         let transaction =
             connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
+        if !is_made_with(&transaction, workings.learnt_from())? {
+            return Err(made_otherwise());
+        }
         let ids = pending(&transaction)?;
         if ids.is_empty() {
             return Ok(());
@@ -70,9 +75,24 @@ fn left(connection: &Connection) -> Result<u64, ShelfError> {
 
 /// Looks without a lock, because mostly there is nothing to do.
 fn is_up_to_date(connection: &Connection, workings: &Workings) -> Result<bool, ShelfError> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM search_form WHERE learnt_from = ?1)
-                 AND NOT EXISTS (SELECT 1 FROM search_pending)";
-    connection.query_row(sql, [workings.learnt_from().as_slice()], |row| row.get(0)).map_err(broken)
+    Ok(is_made_with(connection, workings.learnt_from())? && left(connection)? == 0)
+}
+
+/// Whether the tables are of this making.
+pub(super) fn is_made_with(
+    connection: &Connection,
+    learnt_from: &[u8; 32],
+) -> Result<bool, ShelfError> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM search_form WHERE learnt_from = ?1)";
+    let mut statement = connection.prepare_cached(sql).map_err(broken)?;
+    statement.query_row([learnt_from.as_slice()], |row| row.get(0)).map_err(broken)
+}
+
+/// Two versions of the program at once cannot both have their way.
+pub(super) fn made_otherwise() -> ShelfError {
+    let why = "another version of the program has just made them searchable in its own way; \
+               use one version at a time, and start it again";
+    ShelfError(why.into())
 }
 
 /// Terms and vectors of another making would be compared with ours: they are made again.
@@ -82,11 +102,7 @@ fn start_anew_if_made_otherwise(
 ) -> Result<(), ShelfError> {
     let transaction =
         connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
-    let made: Option<Vec<u8>> = transaction
-        .query_row("SELECT learnt_from FROM search_form", [], |row| row.get(0))
-        .optional()
-        .map_err(broken)?;
-    if made.as_deref() == Some(workings.learnt_from().as_slice()) {
+    if is_made_with(&transaction, workings.learnt_from())? {
         return Ok(());
     }
     let anew = "
@@ -158,7 +174,7 @@ fn forget(connection: &Connection, id: &str, terms: &mut Terms) -> Result<(), Sh
         .and_then(|mut statement| statement.query_row([row], |row| row.get(0)).optional())
         .map_err(broken)?;
     for (place, _) in unpacked(&bag.unwrap_or_default()) {
-        *terms.changed.entry(place).or_default() -= 1;
+        *terms.fewer.entry(place).or_default() -= 1;
     }
     for sql in [
         "DELETE FROM search_index WHERE rowid = ?1",
@@ -192,12 +208,13 @@ fn put(
         .map_err(broken)?;
     let row = connection.last_insert_rowid();
     let mut all: Vec<(i64, u8)> = Vec::new();
+    let mut digits = itoa::Buffer::new();
     let mut places = |bag: &[(Term, u8)]| -> Result<String, ShelfError> {
         let mut text = String::with_capacity(bag.len() * 6);
         for (term, steps) in bag {
             let place = terms.place(connection, *term)?;
             all.push((place, *steps));
-            let _ = write!(text, "{place}");
+            text.push_str(digits.format(place));
             text.push(' ');
         }
         Ok(text)
@@ -223,33 +240,40 @@ fn year(document: &Document) -> Option<u16> {
     (document.kind() == Kind::Paper).then(|| year?.1.parse().ok()).flatten()
 }
 
-/// The terms that were met, with their places and by how many documents each has changed.
+/// The terms that were met, and how many documents more or fewer have each.
 #[derive(Debug, Default)]
 struct Terms {
-    places: HashMap<Term, i64>,
-    changed: BTreeMap<i64, i64>,
+    met: ByTerm<Met>,
+    /// By the places of terms that documents had which are gone.
+    fewer: BTreeMap<i64, i64>,
+}
+
+#[derive(Debug)]
+struct Met {
+    place: i64,
+    more: i64,
 }
 
 impl Terms {
     /// The place of a term that one more document has.
     fn place(&mut self, connection: &Connection, term: Term) -> Result<i64, ShelfError> {
-        let place = match self.places.get(&term) {
-            Some(place) => *place,
-            None => {
-                let place = place_of(connection, term)?;
-                self.places.insert(term, place);
-                place
-            }
+        let met = match self.met.entry(term) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(Met { place: place_of(connection, term)?, more: 0 }),
         };
-        *self.changed.entry(place).or_default() += 1;
-        Ok(place)
+        met.more += 1;
+        Ok(met.place)
     }
 
     /// Writes how many documents have each term now.
     fn write(&mut self, connection: &Connection) -> Result<(), ShelfError> {
+        let mut changed = std::mem::take(&mut self.fewer);
+        for met in self.met.values_mut().filter(|met| met.more > 0) {
+            *changed.entry(met.place).or_default() += std::mem::take(&mut met.more);
+        }
         let sql = "UPDATE search_term SET documents = documents + ?2 WHERE place = ?1";
         let mut statement = connection.prepare_cached(sql).map_err(broken)?;
-        for (place, by) in std::mem::take(&mut self.changed) {
+        for (place, by) in changed {
             statement.execute([place, by]).map_err(broken)?;
         }
         Ok(())

@@ -135,7 +135,7 @@ impl Shelf for SqliteShelf {
             return Ok(None);
         }
         self.make_searchable(workings, &mut |_, _| {})?;
-        let annex = SqliteAnnex::open(&self.file)?;
+        let annex = SqliteAnnex::open(&self.file, workings)?;
         Ok((!annex.catalogue().is_empty()).then(|| Arc::new(annex) as Arc<dyn Annex>))
     }
 }

@@ -6,7 +6,8 @@ CREATE TABLE search_form (learnt_from BLOB NOT NULL) STRICT;
 
 -- A paper that does not ship, or a piece of a document.
 CREATE TABLE search_document (
-  row INTEGER PRIMARY KEY,
+  -- Never given twice: a catalogue that another process has in memory names documents by it.
+  row INTEGER PRIMARY KEY AUTOINCREMENT,
   -- A PMID, or a document's id, # and a number.
   id TEXT NOT NULL UNIQUE,
   kind TEXT NOT NULL CHECK (kind IN ('paper', 'chunk')),
@@ -18,7 +19,7 @@ CREATE TABLE search_document (
 
 -- Every word and trigram that any of them has, by its number in `text::terms`.
 CREATE TABLE search_term (
-  place INTEGER PRIMARY KEY,
+  place INTEGER PRIMARY KEY AUTOINCREMENT,
   number INTEGER NOT NULL UNIQUE,
   documents INTEGER NOT NULL
 ) STRICT;

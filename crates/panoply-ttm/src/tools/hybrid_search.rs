@@ -150,7 +150,8 @@ pub(crate) struct Output {
     named: Vec<NamedThing>,
     /// The language of titles and snippets: `th` or `en`.
     lang: &'static str,
-    /// How many documents had anything to do with the question, before filters and `top_k`.
+    /// How many documents were ranked, before `top_k`: bundled ones that have anything to do with
+    /// the question, and candidates among what the user brought.
     matched: usize,
     /// Where the vectors came from.
     embedder: String,
