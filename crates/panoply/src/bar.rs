@@ -2,6 +2,9 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
+/// Back to the beginning of the line, with nothing left on it.
+const ANEW: &str = "\r\x1b[K";
+
 /// A bar on standard error.
 pub(crate) struct Bar {
     what: String,
@@ -21,7 +24,8 @@ impl Bar {
         if self.shown && percent != self.last {
             self.last = percent;
             let full = usize::try_from(percent / 5).unwrap_or_default();
-            let _ = write!(io::stderr(), "\r{} [{:<20}] {percent} %", self.what, "=".repeat(full));
+            let bar = "=".repeat(full);
+            let _ = write!(io::stderr(), "{ANEW}{} [{bar:<20}] {percent} %", self.what);
         }
     }
 
@@ -29,14 +33,15 @@ impl Bar {
     pub(crate) fn show_as(&mut self, what: &str, done: u64, total: u64) {
         if self.what != what {
             what.clone_into(&mut self.what);
+            self.last = u64::MAX;
         }
         self.show(done, total);
     }
 
     /// Takes it away.
     pub(crate) fn clear(&self) {
-        if self.shown && self.last != u64::MAX {
-            let _ = write!(io::stderr(), "\r{:60}\r", "");
+        if self.shown {
+            let _ = write!(io::stderr(), "{ANEW}");
         }
     }
 }

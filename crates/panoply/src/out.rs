@@ -86,44 +86,6 @@ impl Default for Out {
     }
 }
 
-/// How far something is, on standard error and only where a person looks.
-pub struct Bar {
-    shown: bool,
-}
-
-impl Bar {
-    const WIDTH: u64 = 30;
-
-    /// An empty one.
-    pub fn new() -> Self {
-        Self { shown: io::stderr().is_terminal() }
-    }
-
-    /// Draws it anew: `done` of `total`, and what is going on.
-    pub fn show(&mut self, done: u64, total: u64, what: &str) {
-        if self.shown {
-            let full = (done.min(total) * Self::WIDTH).checked_div(total).unwrap_or(0);
-            let (there, left) = (usize::try_from(full), usize::try_from(Self::WIDTH - full));
-            let there = "█".repeat(there.unwrap_or_default());
-            let left = "░".repeat(left.unwrap_or_default());
-            let _ = write!(anstream::stderr(), "\r\x1b[K{there}{left} {done}/{total} {what}");
-        }
-    }
-
-    /// Takes it away.
-    pub fn clear(&self) {
-        if self.shown {
-            let _ = write!(anstream::stderr(), "\r\x1b[K");
-        }
-    }
-}
-
-impl Default for Bar {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 /// Says something to the person who started us, on standard error.
 pub fn say(text: impl Display) {
     // Nobody may be listening; that must not stop the work.

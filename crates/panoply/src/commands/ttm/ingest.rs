@@ -13,9 +13,10 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::super::Session;
+use crate::bar::Bar;
 use crate::cli::{TtmIngest, TtmJobs, TtmLang, TtmOcr, TtmRead};
 use crate::failure::Failure;
-use crate::out::{BAD, BOLD, Bar, FAINT, GOOD, Out, WARN};
+use crate::out::{BAD, BOLD, FAINT, GOOD, Out, WARN};
 use crate::packs;
 
 /// Facts that are printed; `--json` has all.
@@ -46,8 +47,8 @@ pub(super) fn ingest(arguments: &TtmIngest, session: &Session) -> Result<ExitCod
         plan_hash: arguments.apply.clone(),
     };
     let taken = desk.accept(&format!("J-{}", Uuid::new_v4()), request).map_err(failed)?;
-    let mut bar = Bar::new();
-    let job = desk.run(taken, &mut |done, all, what| bar.show(done.into(), all.into(), what));
+    let mut bar = Bar::new("");
+    let job = desk.run(taken, &mut |done, all, what| bar.show_as(what, done.into(), all.into()));
     bar.clear();
     let job = job.map_err(failed)?;
     let mut out = Out::new();

@@ -13,9 +13,10 @@ use panoply_ttm::store::{Imported, SqliteShelf};
 use serde_json::json;
 
 use super::super::Session;
+use crate::bar::Bar;
 use crate::cli::TtmImportPapers;
 use crate::failure::Failure;
-use crate::out::{Bar, Out, WARN, say};
+use crate::out::{Out, WARN, say};
 
 pub(super) fn import(arguments: &TtmImportPapers, session: &Session) -> Result<ExitCode, Failure> {
     let shelf = super::shelf(session)?;
@@ -58,10 +59,8 @@ fn make_searchable(shelf: &SqliteShelf) -> Result<(), Failure> {
             .hint("the next search tries again; see that the disk has room")
     };
     let engine = Engine::bundled().map_err(|error| later(&error))?;
-    let mut bar = Bar::new();
-    let made = shelf.make_searchable(engine.workings(), &mut |done, all| {
-        bar.show(done, all, "papers made searchable");
-    });
+    let mut bar = Bar::new("making papers searchable");
+    let made = shelf.make_searchable(engine.workings(), &mut |done, all| bar.show(done, all));
     bar.clear();
     made.map_err(|error| later(&error))
 }
@@ -107,14 +106,14 @@ fn take(
 ) -> Result<(Imported, Vec<Refused>), NotImported> {
     let bytes = Cell::new(0);
     let counted = Counted { file, bytes: &bytes };
-    let mut bar = Bar::new();
+    let mut bar = Bar::new("reading");
     let mut refused = Vec::new();
     let imported = shelf.import(|keep| {
         let mut records = 0_u64;
         let done = read::read(counted, &mut |record| {
             records += 1;
             if records % BAR_EVERY == 0 {
-                bar.show(bytes.get() >> 10, total >> 10, &format!("KiB, {records} records"));
+                bar.show_as(&format!("{records} records"), bytes.get(), total);
             }
             keep(record).map_err(|error| ImportError::Sink(error.to_string()))
         });
