@@ -81,7 +81,8 @@ impl Asker {
     pub(crate) async fn tool(&self, tool: &str, input: Value) -> Result<Answer, Failure> {
         let request = Request { tool, input, scope: &Scope::All };
         match pipeline::call(&self.kernel, request, self.context()).await {
-            Envelope::Result { structured: Some(mut document), is_error: false, .. } => {
+            Envelope::Result { structured: Some(document), is_error: false, .. } => {
+                let mut document = document.value();
                 let audit =
                     document.as_object_mut().and_then(|members| members.shift_remove("audit"));
                 Ok(Answer { document, audit: audit.unwrap_or_default() })

@@ -91,7 +91,7 @@ async fn call<T: Message + Default>(
 /// Asks MCP's way: the same pipeline, and the audit inside.
 async fn audit_of(kernel: &Kernel, tool: &str, input: Value) -> Value {
     match call_as_owner(kernel, tool, input).await {
-        Envelope::Result { structured: Some(reply), .. } => reply["audit"].clone(),
+        Envelope::Result { structured: Some(reply), .. } => reply.value()["audit"].clone(),
         other => panic!("{other:?}"),
     }
 }

@@ -181,7 +181,7 @@ async fn envelope(kernel: &Arc<Kernel>, tool: &str, input: &Value) -> Envelope {
 fn succeeded(envelope: Envelope) -> Outcome<(String, Value, Map<String, Value>)> {
     match envelope {
         Envelope::Result { is_error: false, text, structured, meta, .. } => {
-            Ok((text, structured.unwrap_or_default(), meta))
+            Ok((text, structured.map(|json| json.value()).unwrap_or_default(), meta))
         }
         Envelope::Result { text, .. } => Err(text.into()),
         Envelope::Refusal { message, .. } => Err(message.into()),

@@ -17,7 +17,7 @@ fn kernel() -> Arc<Kernel> {
 
 async fn data(tool: &str, input: Value) -> Value {
     match call_as_owner(&kernel(), tool, input.clone()).await {
-        Envelope::Result { structured: Some(data), is_error: false, .. } => data,
+        Envelope::Result { structured: Some(data), is_error: false, .. } => data.value(),
         other => panic!("{tool} {input}: {other:?}"),
     }
 }

@@ -29,7 +29,7 @@ fn kernel() -> Arc<Kernel> {
 
 async fn data(kernel: &Kernel, tool: &str, input: Value) -> Value {
     match call_as_owner(kernel, tool, input.clone()).await {
-        Envelope::Result { structured: Some(data), is_error: false, .. } => data,
+        Envelope::Result { structured: Some(data), is_error: false, .. } => data.value(),
         other => panic!("{tool} {input}: {other:?}"),
     }
 }
@@ -94,6 +94,7 @@ fn complaint(scenario: &Scenario, envelope: &Envelope) -> Option<String> {
             data.get("code").is_none().then(|| format!("no code in {data}"))
         }
         (Envelope::Result { text, structured: Some(data), is_error: false, .. }, None) => {
+            let data = &data.value();
             if let Some(texts) = &scenario.text
                 && !texts.contains(text)
             {

@@ -1,6 +1,6 @@
 //! What is recorded of every call: hashes of what went in and came out, over canonical JSON.
 //!
-//! Canonical JSON is RFC 8785: keys sorted by UTF-16, numbers as ECMAScript prints doubles.
+//! Canonical JSON is RFC 8785, made in `canonical`.
 
 use std::sync::Arc;
 
@@ -10,7 +10,9 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::canonical;
 use crate::error::ToolError;
+use crate::json::Json;
 
 /// The audit of one call, as replies carry it.
 #[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize, schemars::JsonSchema)]
@@ -56,7 +58,12 @@ pub struct Fingerprint([u8; 32]);
 impl Fingerprint {
     /// The fingerprint of a JSON value, and how many bytes its canonical form has.
     pub fn of(value: &Value) -> Result<(Self, usize), ToolError> {
-        let canonical = canonical_json(value)?;
+        Self::of_json(&Json::of(value)?)
+    }
+
+    /// The same of JSON that is written already.
+    pub fn of_json(json: &Json) -> Result<(Self, usize), ToolError> {
+        let canonical = canonical::of_text(json.text())?;
         Ok((Self(Sha256::digest(&canonical).into()), canonical.len()))
     }
 
@@ -83,64 +90,7 @@ impl Fingerprint {
 
 /// RFC 8785 canonical JSON.
 pub fn canonical_json(value: &Value) -> Result<Vec<u8>, ToolError> {
-    let mut canonical = Vec::with_capacity(256);
-    write_canonical(value, &mut canonical)
-        .map_err(|error| ToolError::system("no canonical JSON for this value").cause(error))?;
-    Ok(canonical)
-}
-
-/// Sorts keys for itself; serde_json already escapes strings as the RFC wants. The crate for the
-/// RFC is asked about numbers only: over whole documents it takes several times as long.
-fn write_canonical(value: &Value, out: &mut Vec<u8>) -> serde_json::Result<()> {
-    match value {
-        Value::Null | Value::Bool(_) | Value::String(_) => serde_json::to_writer(out, value),
-        Value::Number(number) => write_number(number, out),
-        Value::Array(items) => {
-            out.push(b'[');
-            for (place, item) in items.iter().enumerate() {
-                if place > 0 {
-                    out.push(b',');
-                }
-                write_canonical(item, out)?;
-            }
-            out.push(b']');
-            Ok(())
-        }
-        Value::Object(members) => {
-            let mut members: Vec<(&String, &Value)> = members.iter().collect();
-            members.sort_unstable_by(|(one, _), (other, _)| by_utf16(one, other));
-            out.push(b'{');
-            for (place, (key, member)) in members.into_iter().enumerate() {
-                if place > 0 {
-                    out.push(b',');
-                }
-                serde_json::to_writer(&mut *out, key)?;
-                out.push(b':');
-                write_canonical(member, out)?;
-            }
-            out.push(b'}');
-            Ok(())
-        }
-    }
-}
-
-/// Integers that a double holds exactly are their own digits.
-fn write_number(number: &serde_json::Number, out: &mut Vec<u8>) -> serde_json::Result<()> {
-    const EXACT: u64 = 1 << 53;
-    if number.as_i64().is_some_and(|integer| integer.unsigned_abs() <= EXACT) {
-        return serde_json::to_writer(out, number);
-    }
-    out.extend(serde_json_canonicalizer::to_vec(number)?);
-    Ok(())
-}
-
-/// The RFC sorts by UTF-16 units, which differs from bytes only beyond ASCII.
-fn by_utf16(one: &str, other: &str) -> std::cmp::Ordering {
-    if one.is_ascii() && other.is_ascii() {
-        one.cmp(other)
-    } else {
-        one.encode_utf16().cmp(other.encode_utf16())
-    }
+    canonical::of_text(Json::of(value)?.text())
 }
 
 /// One row of the audit log.

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::audit::Audit;
 use crate::error::ToolError;
 use crate::hints::AgentHints;
+use crate::json::Json;
 use crate::parts;
 use crate::reply::{Attachment, Notes};
 use crate::spec::ToolSpec;
@@ -48,7 +49,7 @@ pub struct Answered<'a> {
     /// The tool.
     pub spec: &'static ToolSpec,
     /// Its answer.
-    pub data: &'a Value,
+    pub data: &'a Json,
     /// Text, table, attachments and the pack's own meta.
     pub notes: &'a Notes,
     /// What was computed from the evidence.
@@ -108,7 +109,7 @@ pub enum Envelope {
         /// Pictures, sounds and documents.
         attachments: Vec<Attachment>,
         /// For programs; absent on errors.
-        structured: Option<Value>,
+        structured: Option<Json>,
         /// Beside both.
         meta: Map<String, Value>,
         /// Whether it is an error.
@@ -157,11 +158,11 @@ impl Dialect for Unified {
         Envelope::Result {
             text: text_of(answer.notes),
             attachments: answer.notes.attachments.clone(),
-            structured: Some(json!({
-                "data": answer.data,
-                "agentHints": parts::hints(answer.hints),
-                "metadata": parts::metadata(answer.metadata),
-            })),
+            structured: Some(Json::object([
+                ("data", answer.data.text()),
+                ("agentHints", &parts::hints(answer.hints).to_string()),
+                ("metadata", &parts::metadata(answer.metadata).to_string()),
+            ])),
             meta,
             is_error: false,
         }

@@ -13,6 +13,7 @@ pub use {schemars, serde};
 
 pub mod audit;
 pub mod calculus;
+mod canonical;
 pub mod clock;
 mod compiled;
 pub mod compliance;
@@ -22,6 +23,7 @@ pub mod error;
 pub mod evidence;
 pub mod hints;
 pub mod ids;
+pub mod json;
 pub mod kernel;
 pub mod kernel_tools;
 pub mod meters;

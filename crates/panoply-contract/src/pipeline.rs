@@ -29,6 +29,7 @@ use crate::audit::Fingerprint;
 use crate::context::CallContext;
 use crate::dialect::{Envelope, Fault};
 use crate::error::ToolError;
+use crate::json::Json;
 use crate::kernel::{Kernel, Scope};
 use crate::meters::CacheUse;
 use crate::observe::CallStarted;
@@ -129,7 +130,7 @@ struct Outcome {
 
 /// What of an answer can be served again.
 pub(crate) struct Kept {
-    data: Value,
+    data: Json,
     notes: Notes,
     fingerprint: Fingerprint,
     bytes: usize,

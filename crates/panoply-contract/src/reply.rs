@@ -9,6 +9,7 @@ use crate::hints::{
     ActionCategory, Alternative, Dependency, Level, PreferenceAlignment, RelatedResource,
     RiskFactor, Warning,
 };
+use crate::json::Json;
 use crate::table::Table;
 
 /// A successful answer. It cannot be made without a text and evidence.
@@ -142,11 +143,8 @@ impl<T: Serialize> Reply<T> {
     }
 
     /// The same answer with its data as JSON, which is what the pipeline works with.
-    pub(crate) fn erase(self) -> Result<Reply<Value>, ToolError> {
-        let data = serde_json::to_value(self.data).map_err(|error| {
-            ToolError::system("the reply could not be written as JSON").cause(error)
-        })?;
-        Ok(Reply { data, notes: self.notes })
+    pub(crate) fn erase(self) -> Result<Reply<Json>, ToolError> {
+        Ok(Reply { data: Json::of(&self.data)?, notes: self.notes })
     }
 }
 

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::context::CallContext;
 use crate::error::ToolError;
+use crate::json::Json;
 use crate::reply::Reply;
 use crate::schema;
 use crate::spec::ToolSpec;
@@ -48,7 +49,7 @@ pub(crate) trait AnyTool: Send + Sync {
 }
 
 /// A handler at work.
-pub(crate) type Handling = BoxFuture<'static, Result<Reply<Value>, ToolError>>;
+pub(crate) type Handling = BoxFuture<'static, Result<Reply<Json>, ToolError>>;
 
 impl<T: Tool> AnyTool for T {
     fn spec(&self) -> &'static ToolSpec {

@@ -17,10 +17,10 @@ use rmcp::ServerHandler;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CustomRequest,
     CustomResult, ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation,
-    InitializeRequestParams, InitializeResult, JsonRpcMessage, ListPromptsResult,
+    InitializeRequestParams, InitializeResult, JsonRpcError, ListPromptsResult,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
     ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
-    ServerResult, SubscribeRequestParams, Tool, UnsubscribeRequestParams,
+    SubscribeRequestParams, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -165,12 +165,10 @@ impl AnswerPlainCalls for Handler {
         let (server, id) = (Arc::clone(&self.0), call.id.clone());
         Box::pin(async move {
             match answered(tools::call_plainly(&server, call, parts.as_ref(), cancel)).await {
-                Ok(result) => {
-                    let mut result = ServerResult::CallToolResult(result);
-                    result.strip_result_type_for_legacy_peer();
-                    JsonRpcMessage::response(result, id)
+                Ok((result, structured)) => {
+                    plain_call::written(&id, &result, structured.as_ref())
                 }
-                Err(error) => JsonRpcMessage::error(error, Some(id)),
+                Err(error) => serde_json::to_vec(&JsonRpcError::new(Some(id), error)),
             }
         })
     }

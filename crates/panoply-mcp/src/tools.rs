@@ -8,6 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::request::Parts;
 use panoply_contract::context::Caller;
 use panoply_contract::dialect::{Envelope, Fault};
+use panoply_contract::json::Json;
 use panoply_contract::kernel::Kernel;
 use panoply_contract::pipeline::{self, Request};
 use panoply_contract::registry::{Registry, ToolEntry};
@@ -98,7 +99,8 @@ pub(crate) async fn call(
         logging::tell(&server.surface, &context.peer, level, &request.name, trace_id, &envelope)
             .await;
     }
-    let mut result = result(envelope)?;
+    let (mut result, structured) = result(envelope)?;
+    result.structured_content = structured.map(|structured| structured.value());
     if let Some(entry) = server.kernel.registry().get(&request.name) {
         name_page(&mut result, entry);
     }
@@ -122,7 +124,7 @@ pub(crate) async fn call_plainly(
     call: PlainCall,
     parts: Option<&Parts>,
     cancel: CancellationToken,
-) -> Result<CallToolResult, ErrorData> {
+) -> Result<(CallToolResult, Option<Json>), ErrorData> {
     let PlainCall { id: _, name, arguments, meta } = call;
     let (client, version) = match (&server.surface, parts) {
         (Surface::Lines(session), _) => match session.handshake() {
@@ -153,7 +155,8 @@ fn challenge_for_scopes(server: &Inner, tool: &str, caller: &Caller, parts: Opti
     }
 }
 
-fn result(envelope: Envelope) -> Result<CallToolResult, ErrorData> {
+/// The result, and beside it its structured content, which some need as text and some as a tree.
+fn result(envelope: Envelope) -> Result<(CallToolResult, Option<Json>), ErrorData> {
     match envelope {
         Envelope::Result { text, attachments, structured, meta, is_error } => {
             let mut content = vec![ContentBlock::text(text)];
@@ -163,9 +166,8 @@ fn result(envelope: Envelope) -> Result<CallToolResult, ErrorData> {
             } else {
                 CallToolResult::success(content)
             };
-            result.structured_content = structured;
             result.meta = (!meta.is_empty()).then_some(MetaObject(meta));
-            Ok(result)
+            Ok((result, structured))
         }
         Envelope::Refusal { fault: Fault::Input, message, data } => {
             Err(ErrorData::invalid_params(message, Some(data)))

@@ -239,6 +239,7 @@ async fn a_tool_on_its_way_out_says_so_where_it_is_described() {
     let kernel = kernel_of(Behaviour::Leave);
     match call_with(&kernel, "describe-tool", json!({"name": "get-sample"}), |_| {}).await {
         Envelope::Result { structured: Some(structured), .. } => {
+            let structured = structured.value();
             let notice = &structured["data"]["deprecated"];
             assert_eq!(notice["since"], "1.1.0", "{structured}");
             assert_eq!(notice["replacement"], "search-tools");
@@ -356,7 +357,7 @@ fn kernel_of(behaviour: Behaviour) -> Arc<Kernel> {
 /// The structured reply of a call that succeeds.
 async fn call(kernel: &Kernel, change: impl FnOnce(&mut CallContext)) -> Value {
     match call_with(kernel, "get-sample", json!({"text": "x"}), change).await {
-        Envelope::Result { structured: Some(structured), .. } => structured,
+        Envelope::Result { structured: Some(structured), .. } => structured.value(),
         other => panic!("{other:?}"),
     }
 }

@@ -24,7 +24,7 @@ fn kernel() -> Arc<Kernel> {
 
 async fn data(kernel: &Kernel, input: Value) -> Value {
     match call_as_owner(kernel, "rag_answer", input.clone()).await {
-        Envelope::Result { structured: Some(data), is_error: false, .. } => data,
+        Envelope::Result { structured: Some(data), is_error: false, .. } => data.value(),
         other => panic!("{input}: {other:?}"),
     }
 }

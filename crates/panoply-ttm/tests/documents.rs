@@ -84,7 +84,7 @@ fn job(id: &str) -> Job {
 
 async fn data(kernel: &Kernel, tool: &str, input: Value) -> Value {
     match call_as_owner(kernel, tool, input.clone()).await {
-        Envelope::Result { structured: Some(data), is_error: false, .. } => data,
+        Envelope::Result { structured: Some(data), is_error: false, .. } => data.value(),
         other => panic!("{tool} {input}: {other:?}"),
     }
 }

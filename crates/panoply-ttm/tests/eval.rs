@@ -33,7 +33,7 @@ fn kernel() -> Arc<Kernel> {
 
 async fn measured(kernel: &Kernel, input: Value) -> Value {
     match call_as_owner(kernel, "eval_run", input.clone()).await {
-        Envelope::Result { structured: Some(data), is_error: false, .. } => data,
+        Envelope::Result { structured: Some(data), is_error: false, .. } => data.value(),
         other => panic!("{input}: {other:?}"),
     }
 }

@@ -28,7 +28,7 @@ fn kernel_with(papers: Arc<dyn Shelf>) -> Arc<Kernel> {
 
 async fn found(kernel: &Kernel, input: Value) -> Value {
     match call_as_owner(kernel, "hybrid_search", input.clone()).await {
-        Envelope::Result { structured: Some(data), is_error: false, .. } => data,
+        Envelope::Result { structured: Some(data), is_error: false, .. } => data.value(),
         other => panic!("{input}: {other:?}"),
     }
 }

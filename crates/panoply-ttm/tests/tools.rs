@@ -31,7 +31,7 @@ fn kernel() -> Arc<Kernel> {
 
 async fn data(kernel: &Kernel, tool: &str, input: Value) -> Value {
     match call_as_owner(kernel, tool, input.clone()).await {
-        Envelope::Result { structured: Some(data), is_error: false, .. } => data,
+        Envelope::Result { structured: Some(data), is_error: false, .. } => data.value(),
         other => panic!("{tool} {input}: {other:?}"),
     }
 }
@@ -298,6 +298,7 @@ async fn every_reply_carries_the_notice_in_the_callers_language() {
         {
             let envelope = call_with(&kernel, tool, input.clone(), |cx| cx.lang = lang).await;
             let Envelope::Result { text, structured: Some(data), .. } = envelope else { panic!() };
+            let data = data.value();
             assert!(text.contains(expected), "{tool}: {text}");
             assert!(data["notice"]["th"].as_str().unwrap().contains("ไม่ใช่คำแนะนำ"));
             assert!(data["notice"]["en"].as_str().unwrap().contains("not medical advice"));

@@ -8,7 +8,10 @@ use panoply_contract::dialect::{
     Answered, Dialect, Envelope, Failed, error_result, insert_contract_parts, text_of,
 };
 use panoply_contract::error::{ErrorKind, ToolError};
+use panoply_contract::json::Json;
 use serde_json::{Value, json};
+
+use crate::scan::{self, Token};
 
 /// How backtest tools speak.
 #[derive(Clone, Copy, Debug)]
@@ -35,19 +38,10 @@ impl Dialect for BacktestDialect {
     fn success(&self, answer: &Answered<'_>) -> Envelope {
         let mut meta = answer.notes.meta.clone();
         insert_contract_parts(&mut meta, answer.hints, answer.metadata, answer.audit);
-        let mut structured = answer.data.clone();
-        if let Some(Value::Object(metadata)) = structured.get_mut("metadata") {
-            let position = metadata.len();
-            metadata.shift_insert(
-                position,
-                "queryTimeMs".to_owned(),
-                answer.audit.latency_ms.into(),
-            );
-        }
         Envelope::Result {
             text: text_of(answer.notes),
             attachments: answer.notes.attachments.clone(),
-            structured: Some(structured),
+            structured: Some(with_query_time(answer.data, answer.audit.latency_ms)),
             meta,
             is_error: false,
         }
@@ -71,6 +65,20 @@ impl Dialect for BacktestDialect {
     }
 }
 
+/// The answer with the time it took as the last member of its `metadata`. Every answer of the pack
+/// ends with that object, so it is found from the end; one that did not would stay as it is.
+fn with_query_time(data: &Json, millis: u64) -> Json {
+    const NAME: &str = r#""metadata":"#;
+    let text = data.text();
+    let start = text.rfind(r#""metadata":{"#).map(|place| place + NAME.len());
+    let metadata = start.and_then(|start| scan::token(text.get(start..)?));
+    // Only what one brace closes after it is a member of the whole and not of something inside.
+    let Some((Token::Object(metadata), "}")) = metadata else { return data.clone() };
+    let Some(before) = text.strip_suffix("}}") else { return data.clone() };
+    let comma = if metadata == "{}" { "" } else { "," };
+    Json::spliced([before, comma, &format!(r#""queryTimeMs":{millis}}}}}"#)])
+}
+
 /// The contract's code for an error of the kernel. Its own codes stay what they are, and so do
 /// those of refusals that the contract does not know, such as a caller without permission.
 fn code_of(error: &ToolError) -> &str {
@@ -92,4 +100,28 @@ fn is_about_path(error: &ToolError) -> bool {
             .problems
             .iter()
             .all(|problem| is_path(&problem.pointer) && problem.seen.is_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_is_told_in_the_metadata_of_the_whole_and_nowhere_else() {
+        let cases = [
+            json!({"events": [{"metadata": {"a": 1}}], "metadata": {"b": "}"}}),
+            json!({"metadata": {}}),
+            json!({"x": {"metadata": {"c": 1}}}),
+            json!({"x": r#""metadata":{"#}),
+            json!({"x": [{"metadata": {}}]}),
+        ];
+        for value in cases {
+            let with = with_query_time(&Json::of(&value).unwrap(), 7).value();
+            let mut expected = value.clone();
+            if let Some(metadata) = expected.get_mut("metadata").and_then(Value::as_object_mut) {
+                metadata.insert("queryTimeMs".to_owned(), 7.into());
+            }
+            assert_eq!(with, expected, "{value}");
+        }
+    }
 }

@@ -91,7 +91,7 @@ async fn behaviour(kernel: &Kernel, entry: &ToolEntry) -> Vec<Violation> {
 fn broken_output_schema(entry: &ToolEntry, envelope: &Envelope) -> Option<Violation> {
     let Envelope::Result { structured: Some(structured), .. } = envelope else { return None };
     let problem = match jsonschema::validator_for(&entry.output_schema) {
-        Ok(validator) => validator.validate(structured).err()?.to_string(),
+        Ok(validator) => validator.validate(&structured.value()).err()?.to_string(),
         Err(error) => error.to_string(),
     };
     Some(Violation::new(
@@ -118,12 +118,9 @@ pub fn mismatch(envelope: &Envelope, expect: &Expect) -> Option<String> {
             Envelope::Result { structured: Some(structured), is_error: false, .. },
         ) => {
             let expected: Value = serde_json::from_str(expected).ok()?;
-            let data = if contract_shaped(structured) {
-                structured.get("data").unwrap_or(structured)
-            } else {
-                structured
-            };
-            contains(data, &expected, "")
+            let structured = structured.value();
+            let data = structured.get("data").filter(|_| contract_shaped(&structured));
+            contains(data.unwrap_or(&structured), &expected, "")
         }
         (Expect::Error(code), envelope) => {
             let seen = error_code(envelope);
@@ -219,10 +216,9 @@ fn envelope_violations(
 /// A part of the contract, wherever the pack's dialect puts it.
 fn part(envelope: &Envelope, meta_key: &str, member: &str) -> Option<Value> {
     let Envelope::Result { structured, meta, .. } = envelope else { return None };
-    meta.get(meta_key)
-        .or_else(|| structured.as_ref().and_then(|body| body.get(member)))
-        .or_else(|| meta.get(ERROR_KEY).and_then(|body| body.get(member)))
-        .cloned()
+    let inside = || structured.as_ref().and_then(|body| body.value().get(member).cloned());
+    let of_error = || meta.get(ERROR_KEY).and_then(|body| body.get(member)).cloned();
+    meta.get(meta_key).cloned().or_else(inside).or_else(of_error)
 }
 
 /// Suggestions that could not be followed as they stand.

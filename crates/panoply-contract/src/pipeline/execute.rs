@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Call, Kept, validate};
 use crate::audit::Fingerprint;
 use crate::error::{ErrorKind, ToolError};
+use crate::json::Json;
 use crate::registry::ToolEntry;
 use crate::reply::Reply;
 use crate::spec::ResponseTime;
@@ -46,7 +47,7 @@ pub(super) async fn handle(call: &Call<'_>, input: &Value) -> Result<Kept, ToolE
         }
     }?;
     verify(entry, &reply)?;
-    let (fingerprint, bytes) = Fingerprint::of(&reply.data)?;
+    let (fingerprint, bytes) = Fingerprint::of_json(&reply.data)?;
     if bytes > LARGEST_REPLY && !entry.spec.category.mutates() {
         return Err(ToolError::business(
             "REPLY_TOO_LARGE",
@@ -83,7 +84,7 @@ async fn within_deadline<T>(
 fn blocking(
     handling: Handling,
     cancel: CancellationToken,
-) -> impl FnOnce() -> Result<Result<Reply<Value>, ToolError>, ToolError> + Send + 'static {
+) -> impl FnOnce() -> Result<Result<Reply<Json>, ToolError>, ToolError> + Send + 'static {
     let runtime = tokio::runtime::Handle::current();
     let work = async move {
         tokio::select! {
@@ -118,16 +119,16 @@ fn panicked(panic: &(dyn Any + Send)) -> ToolError {
 }
 
 /// What the contract demands of every result, as far as the types do not say it already.
-fn verify(entry: &ToolEntry, reply: &Reply<Value>) -> Result<(), ToolError> {
+fn verify(entry: &ToolEntry, reply: &Reply<Json>) -> Result<(), ToolError> {
     let name = entry.spec.name;
-    if reply.data.is_null() {
+    if reply.data.text() == "null" {
         return Err(ToolError::system(format!("`{name}` answered null")));
     }
     if reply.notes.text.is_empty() {
         return Err(ToolError::system(format!("`{name}` answered without a text")));
     }
     if REPLIES.fetch_add(1, Ordering::Relaxed).is_multiple_of(REPLIES_PER_CHECK)
-        && let Err(error) = entry.data.validator()?.validate(&reply.data)
+        && let Err(error) = entry.data.validator()?.validate(&reply.data.value())
     {
         let place = error.instance_path().to_string();
         return Err(ToolError::system(format!(

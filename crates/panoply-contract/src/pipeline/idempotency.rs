@@ -110,7 +110,7 @@ pub(super) async fn once(
             match &done {
                 Ok(kept) => {
                     let reply =
-                        StoredReply { data: kept.data.clone(), text: kept.notes.text.clone() };
+                        StoredReply { data: kept.data.value(), text: kept.notes.text.clone() };
                     store.finish(key, reply).await?;
                 }
                 Err(_) => store.abandon(key).await?,
@@ -144,8 +144,8 @@ fn key_of(call: &Call<'_>) -> Result<Option<IdempotencyKey>, ToolError> {
 fn replay(call: &Call<'_>, stored: StoredReply) -> Result<Outcome, ToolError> {
     let evidence =
         Evidence::from(Source::new(SourceClass::Exact, "the stored result of the first call"));
-    let Reply { data, notes } = Reply::new(stored.data, stored.text, evidence);
-    let (fingerprint, bytes) = Fingerprint::of(&data)?;
+    let Reply { data, notes } = Reply::new(stored.data, stored.text, evidence).erase()?;
+    let (fingerprint, bytes) = Fingerprint::of_json(&data)?;
     let kept = Kept { data, notes, fingerprint, bytes, computed_at: call.started };
     Ok(Outcome { kept: Arc::new(kept), cache: CacheUse::None, replayed: true })
 }

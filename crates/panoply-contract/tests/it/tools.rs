@@ -127,9 +127,9 @@ pub(crate) async fn call(kernel: &Kernel, input: Value) -> Envelope {
 }
 
 /// The structured content of a good reply.
-pub(crate) fn structured(envelope: &Envelope) -> &Value {
+pub(crate) fn structured(envelope: &Envelope) -> Value {
     match envelope {
-        Envelope::Result { structured: Some(structured), is_error: false, .. } => structured,
+        Envelope::Result { structured: Some(structured), is_error: false, .. } => structured.value(),
         other => panic!("expected an answer, got {other:?}"),
     }
 }

@@ -184,7 +184,7 @@ where
         let mut answer = self.shortcut.answer(call, None, cancel.child_token());
         match plain_call::at_once(&mut answer) {
             Some(reply) => {
-                self.say(&encode_or_apologise(&reply, &id));
+                self.say(&line_or_apology(reply, &id));
                 self.in_flight.end(&id);
             }
             None => self.answer_later(answer, id, cancel),
@@ -198,7 +198,7 @@ where
             let reply = answer.await;
             // The id of a call that was cancelled may be another's by now.
             if !cancelled.is_cancelled() {
-                let line = encode_or_apologise(&reply, &id);
+                let line = line_or_apology(reply, &id);
                 // Before the reply goes out: who has heard it may use the id again at once.
                 in_flight.end(&id);
                 let _closed = output.send(&line).await;
@@ -374,11 +374,17 @@ fn encode(item: &ServerJsonRpcMessage) -> Result<Vec<u8>, serde_json::Error> {
 }
 
 /// No reply of ours fails to become JSON; if one does, its caller must not wait for ever.
-fn encode_or_apologise(reply: &ServerJsonRpcMessage, id: &RequestId) -> Vec<u8> {
-    encode(reply).unwrap_or_else(|error| {
-        tracing::error!(%error, %id, "a reply could not be written as JSON");
-        frame::unwritable(id).to_line(MissingId::Null).to_vec()
-    })
+fn line_or_apology(reply: serde_json::Result<Vec<u8>>, id: &RequestId) -> Vec<u8> {
+    match reply {
+        Ok(mut line) => {
+            line.push(b'\n');
+            line
+        }
+        Err(error) => {
+            tracing::error!(%error, %id, "a reply could not be written as JSON");
+            frame::unwritable(id).to_line(MissingId::Null).to_vec()
+        }
+    }
 }
 
 #[cfg(test)]
@@ -439,8 +445,7 @@ mod tests {
                 }
                 let text = call.arguments.map(|arguments| Value::Object(arguments).to_string());
                 let content = vec![ContentBlock::text(text.unwrap_or_default())];
-                let result = ServerResult::CallToolResult(CallToolResult::success(content));
-                JsonRpcMessage::response(result, call.id)
+                plain_call::written(&call.id, &CallToolResult::success(content), None)
             })
         }
     }

@@ -8,9 +8,10 @@
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::request::Parts;
+use panoply_contract::json::Json;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, JsonObject,
-    JsonRpcMessage, ProtocolVersion, RequestId, RequestMetaObject, ServerJsonRpcMessage,
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientJsonRpcMessage, ClientRequest,
+    JsonObject, JsonRpcMessage, ProtocolVersion, RequestId, RequestMetaObject,
 };
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
@@ -39,12 +40,40 @@ pub(crate) trait AnswerPlainCalls {
     fn answer(&self, call: PlainCall, parts: Option<Parts>, cancel: CancellationToken) -> Answer;
 }
 
-/// A reply to come.
-pub(crate) type Answer = BoxFuture<'static, ServerJsonRpcMessage>;
+/// A reply to come, as it is sent.
+pub(crate) type Answer = BoxFuture<'static, serde_json::Result<Vec<u8>>>;
 
 /// The reply, if it can be had without waiting. Most can: their handlers never wait.
-pub(crate) fn at_once(answer: &mut Answer) -> Option<ServerJsonRpcMessage> {
+pub(crate) fn at_once(answer: &mut Answer) -> Option<serde_json::Result<Vec<u8>>> {
     answer.now_or_never()
+}
+
+/// A result with its structured content, which is JSON already, as the versions write it that had
+/// handshakes: without the type that results have since.
+pub(crate) fn written(
+    id: &RequestId,
+    result: &CallToolResult,
+    structured: Option<&Json>,
+) -> serde_json::Result<Vec<u8>> {
+    let mut out = Vec::with_capacity(structured.map_or(0, |json| json.text().len()) + 4096);
+    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+    serde_json::to_writer(&mut out, id)?;
+    out.extend_from_slice(br#","result":{"content":"#);
+    serde_json::to_writer(&mut out, &result.content)?;
+    if let Some(structured) = structured {
+        out.extend_from_slice(br#","structuredContent":"#);
+        out.extend_from_slice(structured.text().as_bytes());
+    }
+    if let Some(is_error) = result.is_error {
+        out.extend_from_slice(br#","isError":"#);
+        serde_json::to_writer(&mut out, &is_error)?;
+    }
+    if let Some(meta) = &result.meta {
+        out.extend_from_slice(br#","_meta":"#);
+        serde_json::to_writer(&mut out, meta)?;
+    }
+    out.extend_from_slice(b"}}");
+    Ok(out)
 }
 
 /// The version a request without a handshake of its own is taken to speak, if it is one of those
@@ -110,7 +139,33 @@ impl PlainCall {
 
 #[cfg(test)]
 mod tests {
+    use rmcp::model::{ContentBlock, MetaObject, ServerJsonRpcMessage, ServerResult};
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn a_reply_is_written_exactly_as_rmcp_writes_it() {
+        let meta = json!({"panoply/audit": {"status": "ok"}}).as_object().cloned();
+        let content = || vec![ContentBlock::text("one\n\"two\"")];
+        let mut good = CallToolResult::success(content());
+        good.meta = meta.map(MetaObject);
+        let structured = Json::of(&json!({"b": [1.0, null], "a": "ก"})).unwrap();
+        let cases = [
+            (RequestId::Number(7), good, Some(structured)),
+            (RequestId::String("q".into()), CallToolResult::success(content()), None),
+            (RequestId::Number(-1), CallToolResult::error(content()), None),
+        ];
+        for (id, result, structured) in cases {
+            let ours = written(&id, &result, structured.as_ref()).unwrap();
+            let mut theirs = result;
+            theirs.structured_content = structured.map(|structured| structured.value());
+            let mut theirs = ServerResult::CallToolResult(theirs);
+            theirs.strip_result_type_for_legacy_peer();
+            let theirs: ServerJsonRpcMessage = JsonRpcMessage::response(theirs, id);
+            assert_eq!(String::from_utf8(ours).unwrap(), serde_json::to_string(&theirs).unwrap());
+        }
+    }
 
     /// All there is in a message, the metadata in its extensions included.
     fn content(message: &ClientJsonRpcMessage) -> String {

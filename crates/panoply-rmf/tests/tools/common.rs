@@ -28,7 +28,7 @@ pub(crate) async fn call_in(kernel: &Kernel, tool: &str, arguments: Value, lang:
         Envelope::Result { text, structured, meta, is_error, .. } => {
             let mut result = json!({"content": [{"type": "text", "text": text}]});
             if let Some(structured) = structured {
-                result["structuredContent"] = structured;
+                result["structuredContent"] = structured.value();
             }
             result["isError"] = is_error.into();
             result["_meta"] = Value::Object(meta);

@@ -59,7 +59,7 @@ impl Dialect for TtmDialect {
         Envelope::Result {
             text: text_of(answer.notes),
             attachments: answer.notes.attachments.clone(),
-            structured: Some(with_audit(answer.data.clone(), answer.audit)),
+            structured: Some(answer.data.with_member("audit", &audit_json(answer.audit).to_string())),
             meta,
             is_error: false,
         }

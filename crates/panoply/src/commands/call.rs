@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use panoply_contract::context::{CallContext, ProgressSink};
 use panoply_contract::dialect::{ERROR_KEY, Envelope};
 use panoply_contract::ids::TraceId;
+use panoply_contract::json::Json;
 use panoply_contract::kernel::{Kernel, Scope};
 use panoply_contract::pipeline::{self, Request};
 use panoply_contract::reply::Attachment;
@@ -226,7 +227,8 @@ fn problem_lines(error: &Value) -> Vec<String> {
 fn print_json(envelope: &Envelope, with_meta: bool, out: &mut Out) -> Result<bool, Failure> {
     let (body, meta, answered) = match envelope {
         Envelope::Result { structured, meta, is_error: false, text, .. } => {
-            (structured.clone().unwrap_or_else(|| json!({"text": text})), meta.clone(), true)
+            let body = structured.as_ref().map(Json::value);
+            (body.unwrap_or_else(|| json!({"text": text})), meta.clone(), true)
         }
         Envelope::Result { meta, text, .. } => (
             meta.get(ERROR_KEY).cloned().unwrap_or_else(|| json!({"error": {"message": text}})),

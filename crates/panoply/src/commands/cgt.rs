@@ -117,6 +117,7 @@ fn run_import(import: &CgtImport, session: &Session) -> Result<ExitCode, Failure
         let Envelope::Result { structured: Some(reply), is_error: false, .. } = &envelope else {
             return call::show(&envelope, false, false);
         };
+        let reply = reply.value();
         lines.extend(reply.pointer("/cgt_content").and_then(Value::as_str).map(str::to_owned));
         match reply.pointer("/page/next_offset").and_then(Value::as_u64) {
             Some(next) => offset = next,

@@ -47,8 +47,8 @@ fn as_agents_see_it(kernel: &Kernel, name: &str) -> Result<Value, Failure> {
     let input = json!({"name": name});
     let request = Request { tool: "describe-tool", input, scope: &Scope::All };
     match block_on(pipeline::call(kernel, request, context))? {
-        Envelope::Result { structured: Some(mut reply), .. } => {
-            Ok(reply.get_mut("data").map(Value::take).unwrap_or_default())
+        Envelope::Result { structured: Some(reply), .. } => {
+            Ok(reply.value().get_mut("data").map(Value::take).unwrap_or_default())
         }
         Envelope::Result { text, .. } => Err(Failure::work(text)),
         Envelope::Refusal { message, .. } => Err(Failure::work(message)),

@@ -67,7 +67,7 @@ fn search(arguments: &TtmSearch, session: &Session) -> Result<ExitCode, Failure>
     match &envelope {
         Envelope::Result { structured: Some(reply), is_error: false, .. } => {
             let mut out = Out::new();
-            for line in lines_of(reply) {
+            for line in lines_of(&reply.value()) {
                 out.line(line)?;
             }
             out.finish()?;
@@ -178,6 +178,7 @@ fn doctor(as_json: bool, session: &Session) -> Result<ExitCode, Failure> {
         let request = Request { tool: check.tool, input: check.input, scope: &Scope::All };
         let (found, audited) = match block_on(pipeline::call(&house.kernel, request, cx))? {
             Envelope::Result { structured: Some(reply), is_error: false, .. } => {
+                let reply = reply.value();
                 let list = reply.pointer(pointer).and_then(Value::as_array);
                 (list.map_or(0, Vec::len), reply.pointer("/audit/out_hash").is_some())
             }

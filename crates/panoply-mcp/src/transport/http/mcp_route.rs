@@ -169,7 +169,7 @@ impl<H: ServerHandler + AnswerPlainCalls> McpRoute<H> {
                 }
             }
         };
-        match serde_json::to_vec(&message) {
+        match message {
             Ok(body) => reply::json(StatusCode::OK, body),
             Err(error) => {
                 tracing::error!(%error, "a reply could not be written as JSON");

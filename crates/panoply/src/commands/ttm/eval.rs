@@ -19,7 +19,7 @@ pub(super) fn run(arguments: &TtmEval, session: &Session) -> Result<ExitCode, Fa
     if let (Some(file), Envelope::Result { structured: Some(reply), is_error: false, .. }) =
         (&arguments.report, &envelope)
     {
-        write_report(file, reply, session)?;
+        write_report(file, &reply.value(), session)?;
         say(format_args!("the report is in {}", file.display()));
     }
     call::show(&envelope, arguments.json, false)

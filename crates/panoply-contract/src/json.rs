@@ -1,0 +1,97 @@
+//! JSON as text. An answer is written once: what is hashed, kept and sent are the same bytes, and
+//! a kept answer takes as much memory as it has letters; a tree of it takes six times that.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::ToolError;
+
+/// JSON that was written and is not changed any more. A copy is another pointer to it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Json(Arc<str>);
+
+impl Json {
+    /// A value as JSON, without spaces, its members in the order of its type.
+    pub fn of(value: &(impl Serialize + ?Sized)) -> Result<Self, ToolError> {
+        serde_json::to_string(value).map(|text| Self(text.into())).map_err(|error| {
+            ToolError::system("the reply could not be written as JSON").cause(error)
+        })
+    }
+
+    /// An object of members that are JSON.
+    pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let mut text = String::from("{");
+        for (name, json) in members {
+            if text.len() > 1 {
+                text.push(',');
+            }
+            text.push_str(&Value::from(name).to_string());
+            text.push(':');
+            text.push_str(json);
+        }
+        text.push('}');
+        Self::spliced([text.as_str()])
+    }
+
+    /// JSON out of pieces of text that are JSON together, which the caller answers for.
+    pub fn spliced<'a>(pieces: impl IntoIterator<Item = &'a str>) -> Self {
+        let text: String = pieces.into_iter().collect();
+        debug_assert!(
+            serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok(),
+            "not JSON: {text}"
+        );
+        Self(text.into())
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        &self.0
+    }
+
+    /// The same as a tree, for those who look into it.
+    pub fn value(&self) -> Value {
+        serde_json::from_str(&self.0).unwrap_or_default()
+    }
+
+    /// The same object with one more member at its end. What is no object stays as it is.
+    #[must_use]
+    pub fn with_member(&self, name: &str, json: &str) -> Self {
+        let object = self.0.strip_suffix('}').filter(|object| object.starts_with('{'));
+        let Some(object) = object else { return self.clone() };
+        let name = Value::from(name).to_string();
+        let comma = if object.len() > 1 { "," } else { "" };
+        Self::spliced([object, comma, &name, ":", json, "}"])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_member_is_added_to_objects_and_to_nothing_else() {
+        let cases = [
+            (json!({}), r#"{"a\"":[1]}"#),
+            (json!({"b": {"c": "}"}}), r#"{"b":{"c":"}"},"a\"":[1]}"#),
+            (json!([1]), "[1]"),
+            (json!("}"), r#""}""#),
+        ];
+        for (value, expected) in cases {
+            let with = Json::of(&value).unwrap().with_member("a\"", "[1]");
+            assert_eq!(with.text(), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn json_in_json_is_written_as_it_is() {
+        let inner = Json::of(&json!({"b": 1.0, "a": null})).unwrap();
+        let outer = Json::object([("x", inner.text()), ("y", "2")]);
+        assert_eq!(outer.text(), r#"{"x":{"b":1.0,"a":null},"y":2}"#);
+        assert_eq!(outer.value()["x"], inner.value());
+        assert_eq!(Json::object([]).text(), "{}");
+    }
+}
