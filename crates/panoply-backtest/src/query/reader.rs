@@ -45,8 +45,8 @@ impl SealedRun {
             .ok_or(LogError::Damaged("a sealed run has no head"))?;
         let head: Head =
             serde_json::from_slice(&head).map_err(|_| LogError::Damaged("the head of a run"))?;
-        if head.format > FORMAT {
-            return Err(LogError::Damaged("a newer version of this program sealed the run"));
+        if head.format != FORMAT {
+            return Err(LogError::Damaged("another version of this program sealed the run"));
         }
         let times = blobs
             .get(BlobKey::new(BlobKind::Times, 0, 0))?
@@ -236,6 +236,13 @@ impl SealedRun {
                 (chunk, weight)
             })
         })
+    }
+
+    /// The same for someone who reads all of them one after the other.
+    pub(crate) fn links_once(&self, number: u32) -> Result<LinkChunk, LogError> {
+        let key = BlobKey::new(BlobKind::Links, 0, number);
+        let blob = self.blobs.get(key)?.ok_or(LogError::Damaged("a blob is missing"))?;
+        LinkChunk::read(number, &blob)
     }
 
     pub(crate) fn bitmap(&self, mark: Mark) -> Result<Arc<RoaringBitmap>, LogError> {

@@ -4,6 +4,7 @@
 //! A pattern is matched in order along one path from parent to child; other events may lie in
 //! between. It begins at an event of its first type whose parent is not of that type.
 
+use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use roaring::RoaringBitmap;
@@ -156,7 +157,7 @@ impl SealedRun {
         incomplete: bool,
         stop: Stop<'_>,
     ) -> Result<Vec<u32>, LogError> {
-        let mut walker = Walker::new(self);
+        let mut walker = Walker::new(self, false);
         let mut found = Vec::new();
         for (place, seq) in places.iter().copied().enumerate() {
             if place % 1024 == 0 {
@@ -175,7 +176,7 @@ impl SealedRun {
 
     /// The chain that begins at an event.
     pub fn chain(&self, root: u32, pattern: &Pattern, stop: Stop<'_>) -> Result<Chain, LogError> {
-        let mut walker = Walker::new(self);
+        let mut walker = Walker::new(self, true);
         let matched = walker.matched(root, &Wanted::of(self, pattern)?, stop)?;
         let (events, cut) = walker.descendants(root, pattern.max_depth, stop)?;
         let missing = pattern.steps.get(matched..).unwrap_or_default().to_vec();
@@ -205,17 +206,41 @@ impl Wanted {
 /// Walks links with the last chunks at hand: neighbours in a chain are neighbours in time.
 struct Walker<'a> {
     run: &'a SealedRun,
-    links: [Option<(u32, Arc<LinkChunk>)>; 2],
+    /// Whether the run remembers what is unpacked. A search unpacks everything, which would only
+    /// drive out what other questions need.
+    kept: bool,
+    /// The newest first.
+    links: VecDeque<(u32, Arc<LinkChunk>)>,
+    /// Events that [`matched`](Self::matched) has still to visit, with their depth and how much
+    /// of the pattern led to them. Empty between two calls.
+    waiting: Vec<(u32, u32, usize)>,
 }
 
+/// Chunks that a walker has at hand.
+const AT_HAND: usize = 4;
+
 impl<'a> Walker<'a> {
-    const fn new(run: &'a SealedRun) -> Self {
-        Self { run, links: [const { None }; 2] }
+    const fn new(run: &'a SealedRun, kept: bool) -> Self {
+        Self { run, kept, links: VecDeque::new(), waiting: Vec::new() }
     }
 
-    fn links(&mut self, seq: u32) -> Result<Arc<LinkChunk>, LogError> {
+    fn links(&mut self, seq: u32) -> Result<&LinkChunk, LogError> {
         let number = seq / CHUNK;
-        remembered(&mut self.links, number, || self.run.links(number))
+        match self.links.iter().position(|(kept, _)| *kept == number) {
+            Some(0) => {}
+            Some(place) => self.links.swap(0, place),
+            None => {
+                let chunk = if self.kept {
+                    self.run.links(number)?
+                } else {
+                    Arc::new(self.run.links_once(number)?)
+                };
+                self.links.truncate(AT_HAND - 1);
+                self.links.push_front((number, chunk));
+            }
+        }
+        let (_, chunk) = self.links.front().ok_or(LogError::Damaged("a chunk went astray"))?;
+        Ok(chunk)
     }
 
     fn parent(&mut self, seq: u32) -> Result<Option<u32>, LogError> {
@@ -225,7 +250,8 @@ impl<'a> Walker<'a> {
     /// How many steps of the pattern the best path from `root` takes.
     fn matched(&mut self, root: u32, wanted: &Wanted, stop: Stop<'_>) -> Result<usize, LogError> {
         let mut best = 0;
-        let mut waiting = vec![(root, 1_u32, 0_usize)];
+        let mut waiting = std::mem::take(&mut self.waiting);
+        waiting.push((root, 1, 0));
         let mut visited = 0_u32;
         while let Some((seq, depth, mut matched)) = waiting.pop() {
             visited += 1;
@@ -237,7 +263,7 @@ impl<'a> Walker<'a> {
                 best = best.max(matched);
             }
             if best == wanted.steps.len() {
-                return Ok(best);
+                break;
             }
             if depth < wanted.max_depth {
                 let chunk = self.links(seq)?;
@@ -245,6 +271,8 @@ impl<'a> Walker<'a> {
                 waiting.extend(children.iter().rev().map(|child| (*child, depth + 1, matched)));
             }
         }
+        waiting.clear();
+        self.waiting = waiting;
         Ok(best)
     }
 
@@ -282,19 +310,4 @@ impl<'a> Walker<'a> {
         found.sort_unstable();
         Ok((found, cut))
     }
-}
-
-fn remembered<T>(
-    last: &mut [Option<(u32, Arc<T>)>; 2],
-    number: u32,
-    load: impl FnOnce() -> Result<Arc<T>, LogError>,
-) -> Result<Arc<T>, LogError> {
-    if let Some((_, chunk)) = last.iter().flatten().find(|(kept, _)| *kept == number) {
-        return Ok(Arc::clone(chunk));
-    }
-    let chunk = load()?;
-    last.swap(0, 1);
-    let [newest, _] = last;
-    *newest = Some((number, Arc::clone(&chunk)));
-    Ok(chunk)
 }

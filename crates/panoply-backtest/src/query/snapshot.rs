@@ -1,6 +1,8 @@
 //! The strategy's state at a moment: the last word on each position and indicator, the open
 //! orders, profit and loss. Nothing is replayed; each key's last event is looked up.
 
+use std::sync::Arc;
+
 use super::reader::{SealedRun, StoredEvent};
 use crate::error::{LogError, Stop, go_on};
 use crate::number::{Number, Sum};
@@ -9,6 +11,7 @@ use crate::sealed::codec;
 use crate::sealed::dictionary::{Dictionary, Places};
 use crate::sealed::directory::CHUNK;
 use crate::sealed::orders::{self, OrderIndex, OrderRecord};
+pub use crate::sealed::orders::Terms;
 use crate::store::{BlobKey, BlobKind};
 use crate::timestamp::Timestamp;
 
@@ -42,16 +45,8 @@ pub struct Snapshot {
 /// An order that was placed and is not done.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenOrder {
-    /// Its id.
-    pub id: String,
-    /// What it is for.
-    pub symbol: String,
-    /// `Buy` or `Sell`, as it was written.
-    pub direction: String,
-    /// The number as it was written; empty when there is none.
-    pub quantity: String,
-    /// The number as it was written; empty when there is none.
-    pub price: String,
+    /// What was ordered.
+    pub terms: Arc<Terms>,
     /// How much of it is filled.
     pub filled: Sum,
 }
@@ -224,7 +219,7 @@ impl SealedRun {
         let local = self.order_records(BlobKind::OrdersLocal, last / CHUNK)?;
         let local: Vec<&OrderRecord> = local
             .iter()
-            .filter(|record| record.is_open_at(last) && shown(&record.symbol))
+            .filter(|record| record.is_open_at(last) && shown(&record.terms.symbol))
             .collect();
         let mut open = Vec::new();
         let mut total = local.len();
@@ -236,7 +231,7 @@ impl SealedRun {
             }
             let (chunk, within) = orders::long_chunk_of(*place);
             let records = self.order_records(BlobKind::OrdersLong, chunk)?;
-            if let Some(record) = records.get(within).filter(|record| shown(&record.symbol)) {
+            if let Some(record) = records.get(within).filter(|record| shown(&record.terms.symbol)) {
                 total += 1;
                 if open.len() < most {
                     open.push((record.placed, shown_order(record, last)));
@@ -253,7 +248,7 @@ impl SealedRun {
         &self,
         kind: BlobKind,
         number: u32,
-    ) -> Result<std::sync::Arc<Vec<OrderRecord>>, LogError> {
+    ) -> Result<Arc<Vec<OrderRecord>>, LogError> {
         self.kept_if_any(BlobKey::new(kind, 0, number), |blob| {
             orders::read_records(blob).map(|records| {
                 let weight = codec::count(records.len()) as usize * 256 + 64;
@@ -264,14 +259,7 @@ impl SealedRun {
 }
 
 fn shown_order(record: &OrderRecord, last: u32) -> OpenOrder {
-    OpenOrder {
-        id: record.id.clone(),
-        symbol: record.symbol.clone(),
-        direction: record.direction.clone(),
-        quantity: record.quantity.clone(),
-        price: record.price.clone(),
-        filled: record.filled_at(last),
-    }
+    OpenOrder { terms: Arc::clone(&record.terms), filled: record.filled_at(last) }
 }
 
 fn number_at(json: &str, path: &str) -> Option<Number> {

@@ -6,8 +6,9 @@ use crate::event::{Category, EventType, Severity};
 use crate::run::RunHeader;
 use crate::store::{BlobKey, BlobKind};
 
-/// The form described in this folder. A reader refuses a later one.
-pub(crate) const FORMAT: u32 = 1;
+/// The form described in this folder. A reader refuses any other. Since 2 children that lie beside
+/// their parents are not written.
+pub(crate) const FORMAT: u32 = 2;
 
 /// The head of a sealed run.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -39,67 +39,72 @@ pub(crate) fn cut_circles(parents: &mut [u32]) -> Vec<u32> {
     circle
 }
 
-/// The chunks of a whole run.
+/// The chunks of a whole run: each event's parent as a distance, all of the same width, and after
+/// them the children that lie in other chunks. Those in the same chunk are told by its parents.
 pub(crate) fn write(
     parents: &[u32],
     mut put: impl FnMut(u32, Vec<u8>) -> Result<(), LogError>,
 ) -> Result<(), LogError> {
-    let (offsets, children) = children_of(parents);
+    let mut far = far_children(parents).into_iter().peekable();
     for (number, chunk) in parents.chunks(CHUNK as usize).enumerate() {
         let first = number * CHUNK as usize;
-        let mut out = Vec::with_capacity(chunk.len() * 4);
+        let distances: Vec<u32> = chunk
+            .iter()
+            .enumerate()
+            .map(|(place, parent)| distance(count(first + place), *parent))
+            .collect();
+        let width = width_of(&distances);
+        let mut out = Vec::with_capacity(chunk.len() * width + 64);
         put_varint(&mut out, chunk.len() as u64);
-        for (place, parent) in chunk.iter().enumerate() {
-            // 0 for none; else the distance, moved away from 0.
-            match *parent {
-                NOBODY => out.push(0),
-                parent => {
-                    let distance = (first + place) as i64 - i64::from(parent);
-                    put_signed(&mut out, if distance > 0 { distance } else { distance - 1 });
-                }
-            }
+        put_varint(&mut out, width as u64);
+        for distance in distances {
+            out.extend(distance.to_le_bytes().into_iter().take(width));
         }
-        for place in 0..chunk.len() {
-            let event = first + place;
-            let range = offsets.get(event).zip(offsets.get(event + 1));
-            let own = range.and_then(|(from, to)| children.get(*from as usize..*to as usize));
-            let own = own.unwrap_or_default();
-            put_varint(&mut out, own.len() as u64);
-            let mut last = event as i64;
-            for child in own {
-                put_signed(&mut out, i64::from(*child) - last);
-                last = i64::from(*child);
-            }
+        let end = count(first + chunk.len());
+        let mut last = count(first);
+        while let Some((parent, child)) = far.next_if(|(parent, _)| *parent < end) {
+            put_varint(&mut out, u64::from(parent - last));
+            put_signed(&mut out, i64::from(child) - i64::from(parent));
+            last = parent;
         }
         put(count(number), codec::pack(&out, codec::KEPT)?)?;
     }
     Ok(())
 }
 
-/// Children of all events, one after the other, and where each event's begin.
-fn children_of(parents: &[u32]) -> (Vec<u32>, Vec<u32>) {
-    let mut offsets = vec![0_u32; parents.len() + 1];
-    for parent in parents.iter().filter(|parent| **parent != NOBODY) {
-        if let Some(slot) = offsets.get_mut(*parent as usize + 1) {
-            *slot += 1;
-        }
+/// How far back a parent lies; 0 for none. One that comes later is that far back round the whole
+/// range of numbers.
+const fn distance(event: u32, parent: u32) -> u32 {
+    match parent {
+        NOBODY => 0,
+        parent => event.wrapping_sub(parent),
     }
-    let mut running = 0;
-    for slot in &mut offsets {
-        running += *slot;
-        *slot = running;
+}
+
+/// The parent at a distance.
+const fn parent_at(event: u32, distance: u32) -> u32 {
+    match distance {
+        0 => NOBODY,
+        distance => event.wrapping_sub(distance),
     }
-    let mut next = offsets.clone();
-    let mut children = vec![0_u32; running as usize];
-    for (event, parent) in parents.iter().enumerate().filter(|(_, parent)| **parent != NOBODY) {
-        if let Some(slot) = next.get_mut(*parent as usize) {
-            if let Some(child) = children.get_mut(*slot as usize) {
-                *child = count(event);
-            }
-            *slot += 1;
-        }
+}
+
+/// Bytes that hold each of these distances.
+fn width_of(distances: &[u32]) -> usize {
+    match distances.iter().max() {
+        None | Some(..=0xFF) => 1,
+        Some(..=0xFFFF) => 2,
+        Some(_) => 4,
     }
-    (offsets, children)
+}
+
+/// Parents and children that do not lie in the same chunk, by parent and then by child.
+fn far_children(parents: &[u32]) -> Vec<(u32, u32)> {
+    let pairs = parents.iter().enumerate().map(|(child, parent)| (*parent, count(child)));
+    let is_far = |(parent, child): &(u32, u32)| *parent != NOBODY && parent / CHUNK != child / CHUNK;
+    let mut far: Vec<(u32, u32)> = pairs.filter(is_far).collect();
+    far.sort_unstable();
+    far
 }
 
 /// A chunk unpacked.
@@ -114,29 +119,24 @@ impl LinkChunk {
     pub(crate) fn read(number: u32, blob: &[u8]) -> Result<Self, LogError> {
         let bytes = codec::unpack(blob)?;
         let mut reader = Reader(&bytes);
-        let first = i64::from(number) * i64::from(CHUNK);
-        let out_of_range = |_| LogError::Damaged("a link leads out of the run");
-        let length = reader.length()?;
-        let mut parents = Vec::with_capacity(length.min(CHUNK as usize));
-        for place in 0..length {
-            let event = first + place as i64;
-            parents.push(match reader.signed()? {
-                0 => NOBODY,
-                distance if distance > 0 => {
-                    u32::try_from(event - distance).map_err(out_of_range)?
-                }
-                distance => u32::try_from(event - distance - 1).map_err(out_of_range)?,
-            });
-        }
-        let (mut offsets, mut children) = (vec![0], Vec::new());
-        for place in 0..length {
-            let mut last = first + place as i64;
-            for _ in 0..reader.length()? {
-                last += reader.signed()?;
-                children.push(u32::try_from(last).map_err(out_of_range)?);
+        let first = number.saturating_mul(CHUNK);
+        let length = reader.length()?.min(CHUNK as usize);
+        let width = reader.length()?;
+        let distances = reader.bytes(length * width)?;
+        let parents: Vec<u32> = match width {
+            1 => parents_at(first, distances.iter().map(|byte| u32::from(*byte))),
+            2 => {
+                let (pairs, _) = distances.as_chunks::<2>();
+                parents_at(first, pairs.iter().map(|pair| u32::from(u16::from_le_bytes(*pair))))
             }
-            offsets.push(count(children.len()));
-        }
+            4 => {
+                let (fours, _) = distances.as_chunks::<4>();
+                parents_at(first, fours.iter().map(|four| u32::from_le_bytes(*four)))
+            }
+            _ => return Err(LogError::Damaged("a chunk of links has an unknown width")),
+        };
+        let far = read_far(&mut reader, first)?;
+        let (offsets, children) = children_of(first, &parents, &far);
         Ok(Self { parents, offsets, children })
     }
 
@@ -155,6 +155,62 @@ impl LinkChunk {
     pub(crate) fn weight(&self) -> usize {
         (self.parents.len() * 2 + self.children.len()) * 4 + 64
     }
+}
+
+fn parents_at(first: u32, distances: impl Iterator<Item = u32>) -> Vec<u32> {
+    (first..).zip(distances).map(|(event, distance)| parent_at(event, distance)).collect()
+}
+
+/// Children in other chunks, with their parents.
+fn read_far(reader: &mut Reader<'_>, first: u32) -> Result<Vec<(u32, u32)>, LogError> {
+    let out_of_range = |_| LogError::Damaged("a link leads out of the run");
+    let (mut far, mut parent) = (Vec::new(), first);
+    while !reader.is_empty() {
+        parent = parent.wrapping_add(reader.small()?);
+        let child = u32::try_from(i64::from(parent) + reader.signed()?).map_err(out_of_range)?;
+        far.push((parent, child));
+    }
+    Ok(far)
+}
+
+/// The children of a chunk's events, one after the other, and where each event's begin.
+fn children_of(first: u32, parents: &[u32], far: &[(u32, u32)]) -> (Vec<u32>, Vec<u32>) {
+    let within = |parent: u32| parent.wrapping_sub(first) as usize;
+    let mut offsets = vec![0_u32; parents.len() + 1];
+    let all = || parents.iter().copied().chain(far.iter().map(|(parent, _)| *parent));
+    // Each is counted one place further on, which makes the sums the beginnings.
+    for parent in all() {
+        let slot = within(parent).checked_add(1).and_then(|place| offsets.get_mut(place));
+        if let Some(slot) = slot {
+            *slot += 1;
+        }
+    }
+    let mut running = 0;
+    for slot in &mut offsets {
+        running += *slot;
+        *slot = running;
+    }
+    let mut children = vec![0_u32; running as usize];
+    let mut next = offsets.clone();
+    let mut take = |parent: u32, child: u32| {
+        if let Some(slot) = next.get_mut(within(parent))
+            && let Some(place) = children.get_mut(*slot as usize)
+        {
+            *place = child;
+            *slot += 1;
+        }
+    };
+    // By time: what lies before the chunk, in it, and after it.
+    for (parent, child) in far.iter().filter(|(_, child)| *child < first) {
+        take(*parent, *child);
+    }
+    for (child, parent) in (first..).zip(parents) {
+        take(*parent, child);
+    }
+    for (parent, child) in far.iter().filter(|(_, child)| *child >= first) {
+        take(*parent, *child);
+    }
+    (offsets, children)
 }
 
 #[cfg(test)]

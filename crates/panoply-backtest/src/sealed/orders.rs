@@ -6,6 +6,7 @@
 //! orders at any moment are one list, a few additions and one stretch, however long the run.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use super::codec::{self, Reader, count, put_section, put_varint};
 use super::directory::CHUNK;
@@ -20,15 +21,25 @@ const NEVER: u32 = u32::MAX;
 /// Longer orders in a blob.
 const LONG_CHUNK: u32 = 256;
 
+/// What was ordered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Terms {
+    /// The order's id.
+    pub id: String,
+    /// What it is for.
+    pub symbol: String,
+    /// `Buy` or `Sell`, as it was written.
+    pub direction: String,
+    /// The number as it was written; empty when there is none.
+    pub quantity: String,
+    /// The number as it was written; empty when there is none.
+    pub price: String,
+}
+
 /// An order from its placing to its end.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OrderRecord {
-    pub(crate) id: String,
-    pub(crate) symbol: String,
-    pub(crate) direction: String,
-    /// Numbers as they were written; empty when there are none.
-    pub(crate) quantity: String,
-    pub(crate) price: String,
+    pub(crate) terms: Arc<Terms>,
     pub(crate) placed: u32,
     pub(crate) ended: u32,
     /// Filled before this record began.
@@ -51,7 +62,8 @@ impl OrderRecord {
     }
 
     fn write(&self, out: &mut Vec<u8>) {
-        for text in [&self.id, &self.symbol, &self.direction, &self.quantity, &self.price] {
+        let Terms { id, symbol, direction, quantity, price } = self.terms.as_ref();
+        for text in [id, symbol, direction, quantity, price] {
             codec::put_text(out, text);
         }
         put_varint(out, u64::from(self.placed));
@@ -79,7 +91,8 @@ impl OrderRecord {
         for _ in 0..reader.length()? {
             fills.push((reader.small()?, number(reader.text()?)?));
         }
-        Ok(Self { id, symbol, direction, quantity, price, placed, ended, before, fills })
+        let terms = Arc::new(Terms { id, symbol, direction, quantity, price });
+        Ok(Self { terms, placed, ended, before, fills })
     }
 }
 
@@ -147,12 +160,15 @@ impl OrderTracker {
 
     fn place(&mut self, seq: u32, id: &str, outline: &Outline<'_>) {
         self.end(seq, id);
-        let record = OrderRecord {
+        let terms = Terms {
             id: id.to_owned(),
             symbol: text_of(outline, "SecuritySymbol").unwrap_or_default(),
             direction: text_of(outline, "Direction").unwrap_or_default(),
             quantity: number_of(outline, "Quantity").unwrap_or_default(),
             price: number_of(outline, "Price").unwrap_or_default(),
+        };
+        let record = OrderRecord {
+            terms: Arc::new(terms),
             placed: seq,
             ended: NEVER,
             before: self.early.remove(id).unwrap_or(Sum::ZERO),
@@ -171,8 +187,10 @@ impl OrderTracker {
         next.placed = seq;
         next.before = filled;
         next.fills.clear();
-        next.quantity = number_of(outline, "Quantity").unwrap_or(next.quantity);
-        next.price = number_of(outline, "Price").unwrap_or(next.price);
+        let mut terms = Terms::clone(&next.terms);
+        terms.quantity = number_of(outline, "Quantity").unwrap_or(terms.quantity);
+        terms.price = number_of(outline, "Price").unwrap_or(terms.price);
+        next.terms = Arc::new(terms);
         self.live.insert(id.to_owned(), next);
         self.end_if_full(seq, id);
     }
@@ -192,7 +210,7 @@ impl OrderTracker {
 
     fn end_if_full(&mut self, seq: u32, id: &str) {
         let full = self.live.get(id).is_some_and(|record| {
-            let wanted = Number::parse(&record.quantity).map(Number::to_f64);
+            let wanted = Number::parse(&record.terms.quantity).map(Number::to_f64);
             // Engines round quantities; what is left below one in ten thousand million is nothing.
             wanted.is_some_and(|wanted| {
                 record.filled_at(seq).to_f64() >= wanted - wanted.abs() * 1e-10
@@ -215,7 +233,7 @@ impl OrderTracker {
         self.done.extend(self.live.into_values());
         let mut records = self.done;
         records
-            .sort_unstable_by(|a, b| (a.placed, a.ended, &a.id).cmp(&(b.placed, b.ended, &b.id)));
+            .sort_unstable_by(|a, b| (a.placed, a.ended, &a.terms.id).cmp(&(b.placed, b.ended, &b.terms.id)));
         let (long, local): (Vec<OrderRecord>, Vec<OrderRecord>) =
             records.into_iter().partition(|record| record.placed / CHUNK != record.ended / CHUNK);
         for stretch in local.chunk_by(|a, b| a.placed / CHUNK == b.placed / CHUNK) {
@@ -406,7 +424,7 @@ mod tests {
             let mut open: Vec<String> = all
                 .iter()
                 .filter(|record| record.is_open_at(seq))
-                .map(|r| format!("{}:{}/{}", r.id, r.filled_at(seq).to_text(), r.quantity))
+                .map(|r| format!("{}:{}/{}", r.terms.id, r.filled_at(seq).to_text(), r.terms.quantity))
                 .collect();
             open.sort();
             open.join(" ")
@@ -432,12 +450,15 @@ mod tests {
 
     #[test]
     fn lists_and_additions_give_the_open_orders_of_every_moment() {
-        let record = |number: u32, placed: u32, ended: u32| OrderRecord {
+        let terms = |number: u32| Terms {
             id: number.to_string(),
             symbol: String::new(),
             direction: String::new(),
             quantity: String::new(),
             price: String::new(),
+        };
+        let record = |number: u32, placed: u32, ended: u32| OrderRecord {
+            terms: Arc::new(terms(number)),
             placed,
             ended,
             before: Sum::ZERO,

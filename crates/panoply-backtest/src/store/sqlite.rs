@@ -257,9 +257,12 @@ impl Store for SqliteStore {
     }
 
     fn version(&self) -> u64 {
-        self.catalog()
-            .query_row("SELECT number FROM version", (), |row| row.get::<_, i64>(0))
-            .map_or(0, i64::cast_unsigned)
+        // Asked by every question, so it is prepared once.
+        let catalog = self.catalog();
+        let number = catalog
+            .prepare_cached("SELECT number FROM version")
+            .and_then(|mut statement| statement.query_row((), |row| row.get::<_, i64>(0)));
+        number.map_or(0, i64::cast_unsigned)
     }
 }
 

@@ -1,13 +1,18 @@
 //! Events as a caller sees them: the published shape by default, and the shorter ways to say the
 //! same (fields, table, handles) that a caller can ask for.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use panoply_contract::prelude::*;
+use schemars::{Schema, SchemaGenerator};
+use serde::Serializer;
+use serde::ser::SerializeMap;
 use serde_json::{Map, Value, json};
 
 use super::service::tool_error;
 use super::words::{EventType, MaxTokens, Severity};
+use super::written::Written;
 use crate::number;
 use crate::query::reader::{SealedRun, StoredEvent};
 use crate::scan::{self, Token};
@@ -41,13 +46,13 @@ pub(crate) struct Style {
 /// One event. Members that were not asked for are absent.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct WireEvent {
+pub(crate) struct WireEvent<'a> {
     /// Its id, or its handle.
     #[serde(skip_serializing_if = "Option::is_none")]
     event_id: Option<String>,
     /// The run it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
-    run_id: Option<String>,
+    run_id: Option<&'a str>,
     /// When it happened; ISO 8601, UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     timestamp: Option<String>,
@@ -59,16 +64,48 @@ pub(crate) struct WireEvent {
     severity: Option<Severity>,
     /// What it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
-    category: Option<String>,
+    category: Option<&'static str>,
     /// What the engine said about it. Numbers that a double cannot hold are written as text.
     #[serde(skip_serializing_if = "Option::is_none")]
-    properties: Option<Value>,
+    properties: Option<Properties<'a>>,
     /// What caused it; null when nothing is named.
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_event_id: Option<Option<String>>,
     /// What is wrong with it; null when nothing is.
     #[serde(skip_serializing_if = "Option::is_none")]
     validation_errors: Option<Option<Vec<WireProblem>>>,
+}
+
+/// The properties of an event.
+#[derive(Debug)]
+enum Properties<'a> {
+    /// All, as they were logged.
+    Whole(&'a str),
+    /// Some, or with shorter names.
+    Chosen(Value),
+}
+
+impl Serialize for Properties<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Whole(json) => Exact::of(json).serialize(serializer),
+            Self::Chosen(value) => value.serialize(serializer),
+        }
+    }
+}
+
+impl JsonSchema for Properties<'_> {
+    fn inline_schema() -> bool {
+        Value::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        Value::schema_name()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        Value::json_schema(generator)
+    }
 }
 
 /// One thing wrong with an event.
@@ -96,24 +133,25 @@ pub(crate) struct EventTable {
 
 /// Events in the shape that was asked for, as many as fit.
 #[derive(Debug, Default)]
-pub(crate) struct Written {
-    pub(crate) events: Option<Vec<WireEvent>>,
+pub(crate) struct Page {
+    pub(crate) events: Option<Vec<Written<WireEvent<'static>>>>,
     pub(crate) table: Option<EventTable>,
     /// How many events were written.
     pub(crate) count: usize,
 }
 
 /// Writes events until the budget is used up. One that does not fit alone is an error.
-pub(crate) fn write(run: &SealedRun, places: &[u32], style: &Style) -> Result<Written, ToolError> {
+pub(crate) fn write(run: &SealedRun, places: &[u32], style: &Style) -> Result<Page, ToolError> {
     let most = budget(style.max_tokens);
-    let writer = Writer { run, style };
+    let writer = Writer { run, run_id: run.id().to_string(), style };
     match style.format {
         Format::Events => {
             let mut events = Vec::new();
             let mut bytes = 0;
             for seq in places {
-                let event = writer.event(&run.event(*seq).map_err(tool_error)?)?;
-                bytes += size_of_json(&event) + 1;
+                let stored = run.event(*seq).map_err(tool_error)?;
+                let event = Written::of(&writer.event(&stored)?)?;
+                bytes += event.len() + 1;
                 if bytes > most {
                     break;
                 }
@@ -121,7 +159,7 @@ pub(crate) fn write(run: &SealedRun, places: &[u32], style: &Style) -> Result<Wr
             }
             fits(places, events.len(), run)?;
             let count = events.len();
-            Ok(Written { events: Some(events), table: None, count })
+            Ok(Page { events: Some(events), table: None, count })
         }
         Format::Table => {
             let mut rows = Vec::new();
@@ -136,7 +174,7 @@ pub(crate) fn write(run: &SealedRun, places: &[u32], style: &Style) -> Result<Wr
             }
             fits(places, rows.len(), run)?;
             let count = rows.len();
-            Ok(Written { events: None, table: Some(as_table(rows, &style.fields)), count })
+            Ok(Page { events: None, table: Some(as_table(rows, &style.fields)), count })
         }
     }
 }
@@ -192,11 +230,12 @@ const OWN: [&str; 8] = [
 
 struct Writer<'a> {
     run: &'a SealedRun,
+    run_id: String,
     style: &'a Style,
 }
 
 impl Writer<'_> {
-    fn event(&self, event: &StoredEvent) -> Result<WireEvent, ToolError> {
+    fn event<'a>(&'a self, event: &'a StoredEvent) -> Result<WireEvent<'a>, ToolError> {
         let all = self.style.fields.is_empty();
         let wants = |name: &str| all || self.style.fields.iter().any(|field| field == name);
         let mut wire = WireEvent::default();
@@ -204,7 +243,7 @@ impl Writer<'_> {
             wire.event_id = Some(self.event_name(event));
         }
         if wants("runId") {
-            wire.run_id = Some(self.run.id().to_string());
+            wire.run_id = Some(&self.run_id);
         }
         if wants("timestamp") {
             wire.timestamp = Some(event.timestamp().with_millis());
@@ -216,7 +255,7 @@ impl Writer<'_> {
             wire.severity = Some(event.severity().into());
         }
         if wants("category") {
-            wire.category = Some(event.category().to_string());
+            wire.category = Some(event.category().as_str());
         }
         if wants("parentEventId") {
             wire.parent_event_id = Some(self.parent_name(event)?);
@@ -228,14 +267,19 @@ impl Writer<'_> {
         Ok(wire)
     }
 
-    fn properties(&self, event: &StoredEvent, all: bool) -> Result<Option<Value>, ToolError> {
+    fn properties<'a>(
+        &self,
+        event: &'a StoredEvent,
+        all: bool,
+    ) -> Result<Option<Properties<'a>>, ToolError> {
         let json = event.properties();
-        if all {
+        if all && self.style.handles {
             let mut value = exact_value(json);
-            if self.style.handles {
-                self.shorten_order(&mut value)?;
-            }
-            return Ok(Some(value));
+            self.shorten_order(&mut value)?;
+            return Ok(Some(Properties::Chosen(value)));
+        }
+        if all {
+            return Ok(Some(Properties::Whole(json)));
         }
         let mut chosen = Map::new();
         for path in self.style.fields.iter().filter_map(|field| property_path(field)) {
@@ -247,7 +291,7 @@ impl Writer<'_> {
                 chosen.insert(path.to_owned(), value);
             }
         }
-        Ok((!chosen.is_empty()).then_some(Value::Object(chosen)))
+        Ok((!chosen.is_empty()).then_some(Properties::Chosen(Value::Object(chosen))))
     }
 
     /// Cells in the order they are met: own members, then properties by path.
@@ -259,7 +303,7 @@ impl Writer<'_> {
             let value = match name {
                 "timestamp" => event.timestamp().with_millis().into(),
                 "eventId" => self.event_name(event).into(),
-                "runId" => self.run.id().to_string().into(),
+                "runId" => self.run_id.as_str().into(),
                 "eventType" => event.event_type().as_str().into(),
                 "severity" => event.severity().as_str().into(),
                 "category" => event.category().as_str().into(),
@@ -370,6 +414,44 @@ fn flatten(json: &str, prefix: &str, cells: &mut Vec<(String, Value)>) {
             Token::Object(inner) if prefix.matches('.').count() < 4 => flatten(inner, &path, cells),
             other => cells.push((path, token_value(other))),
         }
+    }
+}
+
+/// JSON text as it is shown: what [`exact_value`] makes a tree of, without the tree.
+struct Exact<'a> {
+    token: Token<'a>,
+    depth: usize,
+}
+
+impl<'a> Exact<'a> {
+    fn of(json: &'a str) -> Self {
+        Self { token: Token::of(json).unwrap_or(Token::Null), depth: 0 }
+    }
+}
+
+/// Up to so many members an object's names are compared one by one.
+const FEW_MEMBERS: usize = 16;
+
+impl Serialize for Exact<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let (Token::Object(json), true) = (self.token, self.depth < DEEPEST) else {
+            return nested_value(self.token, self.depth).serialize(serializer);
+        };
+        // Of members of the same name the first counts, which is rarely worth a look.
+        if scan::members(json).nth(FEW_MEMBERS).is_some() {
+            return nested_value(self.token, self.depth).serialize(serializer);
+        }
+        let mut map = serializer.serialize_map(None)?;
+        for (place, (raw, token)) in scan::members(json).enumerate() {
+            let name = Token::Text(raw).text().unwrap_or_default();
+            let is_same = |(other, _): (&str, Token<'_>)| {
+                Token::Text(other).text().unwrap_or_default() == name
+            };
+            if !scan::members(json).take(place).any(is_same) {
+                map.serialize_entry(&name, &Exact { token, depth: self.depth + 1 })?;
+            }
+        }
+        map.end()
     }
 }
 

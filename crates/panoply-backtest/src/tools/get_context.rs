@@ -5,10 +5,11 @@ use std::sync::Arc;
 use panoply_contract::prelude::*;
 use panoply_contract::spec::Widget;
 
-use super::events::{self, WireEvent, Written};
+use super::events::{self, Page, WireEvent};
 use super::service::{Backtests, moment, tool_error};
 use super::state::{self, State};
 use super::words::{EventRef, MaxTokens, RunId};
+use super::written::Written;
 use super::{handles, page};
 use crate::query::selection::{Entity, Filter};
 use crate::query::snapshot::View;
@@ -91,11 +92,11 @@ pub(crate) struct Params {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Output {
     /// The events before, in order of time.
-    before: Vec<WireEvent>,
+    before: Vec<Written<WireEvent<'static>>>,
     /// The event itself; null when a moment was asked for.
-    event: Option<WireEvent>,
+    event: Option<Written<WireEvent<'static>>>,
     /// The events after, in order of time.
-    after: Vec<WireEvent>,
+    after: Vec<Written<WireEvent<'static>>>,
     /// The state after the event, or at the moment.
     state: State,
     /// What was left out.
@@ -160,7 +161,7 @@ impl Tool for GetContext {
         let style = page::style(None, params.fields, params.handles, half);
         let write = |places: &[u32]| {
             if places.is_empty() {
-                Ok(Written::default())
+                Ok(Page::default())
             } else {
                 events::write(&run, places, &style)
             }
@@ -173,7 +174,7 @@ impl Tool for GetContext {
         let event = own.map(|seq| write(&[seq])).transpose()?;
         let view = View { symbol, indicators: true, orders: Some(state::MOST_ORDERS) };
         let snapshot = run.snapshot_at(last, &view, &stop).map_err(tool_error)?;
-        let (state, cut) = state::write(&snapshot, half);
+        let (state, cut) = state::write(&snapshot, half)?;
         let truncated = cut || past.count < before.len() || future.count < after.len();
         let text = format!(
             "{} events before and {} after; {} positions, {} active orders.",

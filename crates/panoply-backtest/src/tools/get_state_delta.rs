@@ -170,9 +170,9 @@ fn positions(before: &Snapshot, after: &Snapshot) -> Vec<PositionChange> {
 
 /// Ids of orders in `these` and not in `those`.
 fn only_in(these: &Snapshot, those: &Snapshot) -> Vec<String> {
-    let known: BTreeSet<&str> = those.orders.iter().map(|order| order.id.as_str()).collect();
-    let own = these.orders.iter().filter(|order| !known.contains(order.id.as_str()));
-    own.map(|order| order.id.clone()).collect()
+    let known: BTreeSet<&str> = those.orders.iter().map(|order| order.terms.id.as_str()).collect();
+    let own = these.orders.iter().filter(|order| !known.contains(order.terms.id.as_str()));
+    own.map(|order| order.terms.id.clone()).collect()
 }
 
 /// See the module.

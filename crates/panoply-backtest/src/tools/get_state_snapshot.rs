@@ -133,7 +133,7 @@ impl Tool for GetStateSnapshot {
         };
         let stop = || cx.cancel.is_cancelled();
         let snapshot = run.snapshot(at, &view, &stop).map_err(tool_error)?;
-        let (state, truncated) = state::write(&snapshot, params.max_tokens);
+        let (state, truncated) = state::write(&snapshot, params.max_tokens)?;
         let text = format!(
             "At {at}: {} positions, {} active orders, profit and loss {}.",
             snapshot.positions.len(),

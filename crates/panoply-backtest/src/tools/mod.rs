@@ -19,6 +19,7 @@ mod reconcile_run;
 mod service;
 mod state;
 mod words;
+mod written;
 
 use std::sync::Arc;
 

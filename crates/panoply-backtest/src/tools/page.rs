@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::events::{self, EventTable, Format, Style, WireEvent};
 use super::words::{MaxTokens, PageIndex, PageSize};
+use super::written::Written;
 use crate::query::reader::SealedRun;
 use crate::query::selection::Selection;
 
@@ -14,7 +15,7 @@ use crate::query::selection::Selection;
 pub(crate) struct EventQueryResult {
     /// The events, in order of time; absent when a table was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) events: Option<Vec<WireEvent>>,
+    pub(crate) events: Option<Vec<Written<WireEvent<'static>>>>,
     /// The events as columns and rows, when asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) table: Option<EventTable>,

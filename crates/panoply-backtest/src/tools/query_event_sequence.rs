@@ -8,6 +8,7 @@ use serde_json::json;
 use super::events::{self, Style, WireEvent};
 use super::service::{Backtests, tool_error};
 use super::words::{EventRef, MaxDepth, MaxTokens, PageIndex, RunId, SequencePageSize};
+use super::written::Written;
 use super::{handles, page};
 use crate::event::EventType;
 use crate::query::reader::SealedRun;
@@ -142,7 +143,7 @@ struct Sequence {
     /// Where it begins.
     root_event_id: String,
     /// The first event and what followed from it, in order of time.
-    events: Vec<WireEvent>,
+    events: Vec<Written<WireEvent<'static>>>,
     /// Whether every step of the pattern came.
     complete: bool,
     /// The steps that never came; null when none is missing.

@@ -1,7 +1,7 @@
 //! What every backtest tool has: the store, the memory of unpacked blobs, and the runs in use.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use panoply_contract::prelude::*;
 
@@ -25,7 +25,7 @@ const MOST_OPEN: usize = 64;
 pub struct Backtests {
     store: Arc<dyn Store>,
     cache: Arc<Cache>,
-    open: Mutex<HashMap<Guid, Arc<SealedRun>>>,
+    open: Mutex<OpenRuns>,
 }
 
 impl Backtests {
@@ -63,6 +63,11 @@ impl Backtests {
     /// A sealed run; an open one is not there yet.
     pub(crate) fn run(&self, id: &str) -> Result<Arc<SealedRun>, ToolError> {
         let guid = Guid::parse(id).ok_or_else(|| not_found(id))?;
+        // Asked before the catalog is: what changes in between is seen by the next question.
+        let version = self.version();
+        if let Some(run) = self.open().of(guid, version) {
+            return Ok(run);
+        }
         let known = self.known(guid).map_err(tool_error)?;
         let (record, store) = known.ok_or_else(|| not_found(id))?;
         if record.status == Status::Running {
@@ -75,18 +80,53 @@ impl Backtests {
             .detail("status", record.status.as_str())
             .detail("acknowledgedEvents", record.events));
         }
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(run) = open.get(&guid) {
-            return Ok(Arc::clone(run));
+        if let Some(run) = self.open().still(&record, version) {
+            return Ok(run);
         }
+        // Whatever is remembered of a run of this id was another's, deleted since.
+        self.cache.forget(guid);
         let blobs = store.sealed(guid).map_err(tool_error)?;
         let run = SealedRun::open(guid, blobs, Arc::clone(&self.cache)).map_err(tool_error)?;
-        let run = Arc::new(run);
-        if open.len() >= MOST_OPEN {
-            open.clear();
+        Ok(self.open().keep(OpenRun { run: Arc::new(run), record, version }))
+    }
+
+    fn open(&self) -> MutexGuard<'_, OpenRuns> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs in use.
+#[derive(Default)]
+struct OpenRuns(HashMap<Guid, OpenRun>);
+
+/// A run, what the catalog said of it, and the version of the catalog then. As long as that stays,
+/// no run was sealed or deleted, by whatever process, and it need not be looked up again.
+struct OpenRun {
+    run: Arc<SealedRun>,
+    record: RunRecord,
+    version: u64,
+}
+
+impl OpenRuns {
+    /// The run, if nothing has changed since it was looked up.
+    fn of(&self, id: Guid, version: u64) -> Option<Arc<SealedRun>> {
+        self.0.get(&id).filter(|open| open.version == version).map(|open| Arc::clone(&open.run))
+    }
+
+    /// The run, if this record is its own.
+    fn still(&mut self, record: &RunRecord, version: u64) -> Option<Arc<SealedRun>> {
+        let open = self.0.get_mut(&record.id).filter(|open| open.record == *record)?;
+        open.version = version;
+        Some(Arc::clone(&open.run))
+    }
+
+    fn keep(&mut self, open: OpenRun) -> Arc<SealedRun> {
+        if self.0.len() >= MOST_OPEN {
+            self.0.clear();
         }
-        open.insert(guid, Arc::clone(&run));
-        Ok(run)
+        let run = Arc::clone(&open.run);
+        self.0.insert(run.id(), open);
+        run
     }
 }
 

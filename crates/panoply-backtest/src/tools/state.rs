@@ -5,7 +5,9 @@ use serde_json::Value;
 
 use super::events::{budget, exact_value, number_value, size_of_json, token_value};
 use super::words::MaxTokens;
+use super::written::Written;
 use crate::number::Sum;
+use crate::query::reader::StoredEvent;
 use crate::query::snapshot::{OpenOrder, PnlSource, Snapshot};
 use crate::scan;
 
@@ -19,9 +21,9 @@ pub(crate) struct State {
     /// The last word on each position, by symbol; flat ones too.
     pub(crate) positions: Vec<Position>,
     /// The last value of each indicator, by name and symbol.
-    pub(crate) indicators: Vec<Indicator>,
+    pub(crate) indicators: Vec<Written<Indicator<'static>>>,
     /// Orders placed and not done, first placed first.
-    pub(crate) active_orders: Vec<Order>,
+    pub(crate) active_orders: Vec<Written<Order<'static>>>,
     /// Profit and loss.
     pub(crate) pnl: Pnl,
 }
@@ -47,11 +49,11 @@ pub(crate) struct Position {
 /// An indicator's value.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Indicator {
+pub(crate) struct Indicator<'a> {
     /// Its name.
-    name: String,
+    name: &'a str,
     /// The security.
-    security_symbol: String,
+    security_symbol: &'a str,
     /// Its value.
     value: Value,
     /// Its parameters; null when the log has none.
@@ -61,13 +63,13 @@ pub(crate) struct Indicator {
 /// An active order.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Order {
+pub(crate) struct Order<'a> {
     /// Its id.
-    order_id: String,
+    order_id: &'a str,
     /// The security.
-    security_symbol: String,
+    security_symbol: &'a str,
     /// Buy or Sell.
-    direction: String,
+    direction: &'a str,
     /// How much was ordered.
     quantity: Value,
     /// At which price; null for a market order.
@@ -106,67 +108,85 @@ pub(crate) const fn source(snapshot: &Snapshot) -> PnlOrigin {
 }
 
 /// The state, and whether something had to be left out.
-pub(crate) fn write(snapshot: &Snapshot, max_tokens: MaxTokens) -> (State, bool) {
-    let member = |json: &str, name: &str| scan::member(json, name).map_or(Value::Null, token_value);
-    let mut left = budget(max_tokens);
-    let mut truncated = snapshot.orders.len() < snapshot.open_orders;
-    let positions = fitting(
-        &mut left,
-        &mut truncated,
-        snapshot.positions.iter().map(|(symbol, event)| {
-            let json = event.properties();
-            Position {
-                security_symbol: symbol.clone(),
-                quantity: member(json, "Quantity"),
-                average_price: member(json, "AveragePrice"),
-                unrealized_pnl: member(json, "UnrealizedPnL"),
-                realized_pnl: member(json, "RealizedPnL"),
-            }
-        }),
-    );
-    let active_orders = fitting(&mut left, &mut truncated, snapshot.orders.iter().map(order));
-    let indicators = fitting(
-        &mut left,
-        &mut truncated,
-        snapshot.indicators.iter().map(|(name, symbol, event)| {
-            let json = event.properties();
-            Indicator {
-                name: name.clone(),
-                security_symbol: symbol.clone(),
-                value: member(json, "Value"),
-                parameters: member(json, "Parameters"),
-            }
-        }),
-    );
-    (State { positions, indicators, active_orders, pnl: pnl(snapshot) }, truncated)
-}
-
-fn fitting<T: Serialize>(
-    left: &mut usize,
-    truncated: &mut bool,
-    items: impl Iterator<Item = T>,
-) -> Vec<T> {
-    let mut kept = Vec::new();
-    for item in items {
-        let size = size_of_json(&item) + 1;
-        if size > *left {
-            *truncated = true;
+pub(crate) fn write(
+    snapshot: &Snapshot,
+    max_tokens: MaxTokens,
+) -> Result<(State, bool), ToolError> {
+    let truncated = snapshot.orders.len() < snapshot.open_orders;
+    let mut room = Room { left: budget(max_tokens), truncated };
+    let mut positions = Vec::new();
+    for (symbol, event) in &snapshot.positions {
+        let position = position(symbol, event);
+        if !room.has(size_of_json(&position)) {
             break;
         }
-        *left -= size;
-        kept.push(item);
+        positions.push(position);
     }
-    kept
+    let mut active_orders = Vec::new();
+    for open in &snapshot.orders {
+        let order = Written::of(&order(open))?;
+        if !room.has(order.len()) {
+            break;
+        }
+        active_orders.push(order);
+    }
+    let mut indicators = Vec::new();
+    for (name, security_symbol, event) in &snapshot.indicators {
+        let (value, parameters) = (member(event, "Value"), member(event, "Parameters"));
+        let indicator = Written::of(&Indicator { name, security_symbol, value, parameters })?;
+        if !room.has(indicator.len()) {
+            break;
+        }
+        indicators.push(indicator);
+    }
+    let state = State { positions, indicators, active_orders, pnl: pnl(snapshot) };
+    Ok((state, room.truncated))
 }
 
-fn order(order: &OpenOrder) -> Order {
+/// What a reply still has room for.
+struct Room {
+    left: usize,
+    truncated: bool,
+}
+
+impl Room {
+    /// Takes so many bytes and a comma, or says that the reply is full.
+    const fn has(&mut self, bytes: usize) -> bool {
+        match self.left.checked_sub(bytes + 1) {
+            Some(left) => {
+                self.left = left;
+                true
+            }
+            None => {
+                self.truncated = true;
+                false
+            }
+        }
+    }
+}
+
+fn member(event: &StoredEvent, name: &str) -> Value {
+    scan::member(event.properties(), name).map_or(Value::Null, token_value)
+}
+
+fn position(symbol: &str, event: &StoredEvent) -> Position {
+    Position {
+        security_symbol: symbol.to_owned(),
+        quantity: member(event, "Quantity"),
+        average_price: member(event, "AveragePrice"),
+        unrealized_pnl: member(event, "UnrealizedPnL"),
+        realized_pnl: member(event, "RealizedPnL"),
+    }
+}
+
+fn order(order: &OpenOrder) -> Order<'_> {
     let number = |text: &str| if text.is_empty() { Value::Null } else { number_value(text) };
     Order {
-        order_id: order.id.clone(),
-        security_symbol: order.symbol.clone(),
-        direction: order.direction.clone(),
-        quantity: number(&order.quantity),
-        price: number(&order.price),
+        order_id: &order.terms.id,
+        security_symbol: &order.terms.symbol,
+        direction: &order.terms.direction,
+        quantity: number(&order.terms.quantity),
+        price: number(&order.terms.price),
         filled_quantity: exact_value(&order.filled.to_text()),
     }
 }

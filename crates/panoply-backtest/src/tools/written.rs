@@ -1,0 +1,56 @@
+//! A part of a reply that is JSON already. How large a part is decides whether it fits, and to
+//! know that it has to be written; once is enough.
+
+use std::borrow::Cow;
+use std::marker::PhantomData;
+
+use panoply_contract::prelude::*;
+use schemars::{Schema, SchemaGenerator};
+use serde::Serializer;
+use serde_json::value::{RawValue, to_raw_value};
+
+/// A `T` as JSON. Its schema is that of `T`.
+#[derive(Debug)]
+pub(crate) struct Written<T> {
+    json: Box<RawValue>,
+    shape: PhantomData<fn() -> T>,
+}
+
+impl<T> Written<T> {
+    /// Writes a part of the shape `T`.
+    pub(crate) fn of(part: &impl Serialize) -> Result<Self, ToolError> {
+        let json = to_raw_value(part).map_err(|error| {
+            ToolError::system("a part of a reply could not be written as JSON").cause(error)
+        })?;
+        Ok(Self { json, shape: PhantomData })
+    }
+
+    /// How many bytes it has.
+    pub(crate) fn len(&self) -> usize {
+        self.json.get().len()
+    }
+}
+
+impl<T> Serialize for Written<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.json.serialize(serializer)
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Written<T> {
+    fn inline_schema() -> bool {
+        T::inline_schema()
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        T::schema_name()
+    }
+
+    fn schema_id() -> Cow<'static, str> {
+        T::schema_id()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        T::json_schema(generator)
+    }
+}
