@@ -4,6 +4,7 @@
 //! cost several times what the rest does. The text comes from `serde_json`, which writes no
 //! spaces and already escapes strings as the RFC wants.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::error::ToolError;
@@ -37,12 +38,19 @@ struct Writer<'a> {
 }
 
 /// A member of an object.
-#[derive(Clone)]
 struct Member {
-    /// Its name in the text, with its escapes and without its quotes.
-    name: Range<usize>,
+    name: Name,
     /// Name and value in what was written.
     written: Range<usize>,
+}
+
+/// The name of a member.
+struct Name {
+    /// Where it stands in the text, with its escapes and without its quotes.
+    place: Range<usize>,
+    /// Its first eight bytes, which nearly always decide what comes before what; none for a name
+    /// whose bytes are in another order than its UTF-16 units.
+    start: Option<u64>,
 }
 
 impl Writer<'_> {
@@ -73,7 +81,8 @@ impl Writer<'_> {
                 self.out.push(b',');
             }
             let from = self.out.len();
-            let name = self.string()?;
+            let place = self.string()?;
+            let name = Name { start: start_of(self.text.get(place.clone())?), place };
             self.expect(b':')?;
             self.out.push(b':');
             self.value(depth + 1)?;
@@ -200,15 +209,24 @@ fn is_canonical(number: &[u8]) -> bool {
     }
 }
 
-/// The RFC sorts by UTF-16 units, which differs from bytes only beyond ASCII.
-fn compare(text: &[u8], one: &Range<usize>, other: &Range<usize>) -> std::cmp::Ordering {
-    let at = |range: &Range<usize>| text.get(range.clone()).unwrap_or_default();
-    let (one, other) = (at(one), at(other));
-    let is_plain = |name: &[u8]| name.iter().all(|byte| byte.is_ascii() && *byte != b'\\');
-    if is_plain(one) && is_plain(other) {
-        return one.cmp(other);
+/// The first eight bytes of a name without escapes and beyond-ASCII letters, as a number.
+fn start_of(name: &[u8]) -> Option<u64> {
+    let mut start = [0; 8];
+    for (byte, slot) in name.iter().zip(&mut start) {
+        *slot = *byte;
     }
-    units(one).cmp(&units(other))
+    let is_plain = |byte: &u8| byte.is_ascii() && *byte != b'\\';
+    name.iter().all(is_plain).then(|| u64::from_be_bytes(start))
+}
+
+/// The RFC sorts by UTF-16 units, which differs from bytes only beyond ASCII.
+fn compare(text: &[u8], one: &Name, other: &Name) -> Ordering {
+    let at = |name: &Name| text.get(name.place.clone()).unwrap_or_default();
+    match one.start.zip(other.start) {
+        Some((one, other)) if one != other => one.cmp(&other),
+        Some(_) => at(one).cmp(at(other)),
+        None => units(at(one)).cmp(&units(at(other))),
+    }
 }
 
 /// The UTF-16 units of a name with its escapes.

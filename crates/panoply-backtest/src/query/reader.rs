@@ -115,6 +115,12 @@ impl SealedRun {
 
     /// The event at a place.
     pub fn event(&self, seq: u32) -> Result<StoredEvent, LogError> {
+        let event = self.event_without_texts(seq)?;
+        event.block.unpack_texts()?;
+        Ok(event)
+    }
+
+    fn event_without_texts(&self, seq: u32) -> Result<StoredEvent, LogError> {
         let (kind, rank) = self.kind_and_rank(seq)?;
         let code = u16::from(kind.event_type().code());
         let number = rank / codec::count(BLOCK);
@@ -133,7 +139,7 @@ impl SealedRun {
 
     /// The id of the event at a place.
     pub fn id_at(&self, seq: u32) -> Result<Guid, LogError> {
-        self.event(seq).map(|event| event.id())
+        self.event_without_texts(seq).map(|event| event.id())
     }
 
     /// The id that an event names as its parent.

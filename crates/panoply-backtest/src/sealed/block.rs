@@ -2,9 +2,11 @@
 //!
 //! Batches of an open run and the blocks of a sealed one have the same form. Sealed blocks hold
 //! events of one type only, so that a page of a type is in one or two of them. A batch keeps its
-//! texts in a blob of their own, because sealing first looks at everything else.
+//! texts in a blob of their own, because sealing first looks at everything else; a sealed block
+//! presses them for themselves.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use super::codec::{self, Reader, put_section, put_signed, put_varint};
 use crate::error::LogError;
@@ -129,10 +131,12 @@ impl BlockWriter {
 
     /// The block, and an empty writer for the next.
     pub(crate) fn finish(&mut self) -> Result<Vec<u8>, LogError> {
-        let mut out = self.rows();
-        out.extend_from_slice(&self.texts);
+        let rows = codec::pack(&self.rows(), codec::KEPT)?;
+        let mut out = Vec::with_capacity(rows.len() + self.texts.len() / 4);
+        put_section(&mut out, &rows);
+        out.extend(codec::pack(&self.texts, codec::KEPT)?);
         self.clear();
-        codec::pack(&out, codec::KEPT)
+        Ok(out)
     }
 
     /// The two blobs of a batch, and an empty writer for the next.
@@ -181,33 +185,48 @@ pub(crate) const fn batch_keys(number: u32) -> [BlobKey; 2] {
     [BlobKey::new(BlobKind::Batch, 0, number), BlobKey::new(BlobKind::Batch, 1, number)]
 }
 
-/// A block unpacked.
+/// A block unpacked; its texts only when somebody reads them. They are most of it, and who looks
+/// up the id of a parent does not need them.
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) rows: Vec<Row>,
-    texts: String,
+    packed: Box<[u8]>,
+    texts: OnceLock<String>,
 }
 
 impl Block {
     pub(crate) fn read(blob: &[u8]) -> Result<Self, LogError> {
-        let bytes = codec::unpack(blob)?;
-        let mut reader = Reader(&bytes);
-        let rows = rows_of(&mut reader)?;
-        let texts = std::str::from_utf8(reader.0).map_err(|_| NOT_TEXT)?.to_owned();
-        Ok(Self { rows, texts })
+        let mut reader = Reader(blob);
+        let rows = read_rows(reader.section()?.0)?;
+        Ok(Self { rows, packed: reader.0.into(), texts: OnceLock::new() })
     }
 
     pub(crate) fn read_batch(rows: &[u8], texts: &[u8]) -> Result<Self, LogError> {
-        let texts = String::from_utf8(codec::unpack(texts)?).map_err(|_| NOT_TEXT)?;
-        Ok(Self { rows: read_rows(rows)?, texts })
+        let block =
+            Self { rows: read_rows(rows)?, packed: Box::default(), texts: OnceLock::new() };
+        let _ = block.texts.set(unpacked(texts)?);
+        Ok(block)
+    }
+
+    /// Makes the texts readable; without this there are none.
+    pub(crate) fn unpack_texts(&self) -> Result<(), LogError> {
+        if self.texts.get().is_none() {
+            // Two may have come at once; both have the same.
+            let _ = self.texts.set(unpacked(&self.packed)?);
+        }
+        Ok(())
+    }
+
+    fn texts(&self) -> &str {
+        self.texts.get().map_or("", String::as_str)
     }
 
     pub(crate) fn properties(&self, row: &Row) -> &str {
-        self.texts.get(row.properties.clone()).unwrap_or("null")
+        self.texts().get(row.properties.clone()).unwrap_or("null")
     }
 
     pub(crate) fn original(&self, row: &Row) -> Option<&str> {
-        row.original.clone().and_then(|place| self.texts.get(place))
+        row.original.clone().and_then(|place| self.texts().get(place))
     }
 
     /// The row as it would be written again.
@@ -228,10 +247,16 @@ impl Block {
         }
     }
 
-    /// How much memory it takes, roughly.
+    /// How much memory it takes, roughly, once its texts are read.
     pub(crate) fn weight(&self) -> usize {
-        self.texts.len() + self.rows.len() * size_of::<Row>() + 64
+        let end = |row: &Row| row.original.as_ref().unwrap_or(&row.properties).end;
+        let texts = self.rows.last().map_or(0, end);
+        texts + self.packed.len() + self.rows.len() * size_of::<Row>() + 64
     }
+}
+
+fn unpacked(texts: &[u8]) -> Result<String, LogError> {
+    String::from_utf8(codec::unpack(texts)?).map_err(|_| NOT_TEXT)
 }
 
 /// The rows of a batch.
@@ -328,6 +353,8 @@ mod tests {
         (0..30).for_each(|place| writer.push(&entry(place)));
         let [(_, rows), (_, texts)] = writer.finish_batch(0).unwrap();
         let batch = Block::read_batch(&rows, &texts).unwrap();
+        assert_eq!(block.properties(&block.rows[0]), "null", "nobody has asked for texts");
+        block.unpack_texts().unwrap();
         for block in [block, batch] {
             for (place, row) in block.rows.iter().enumerate() {
                 assert_eq!(format!("{:?}", block.entry(row)), format!("{:?}", entry(place)));

@@ -96,6 +96,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "panoply-contract",
             "panoply-mcp",
             "panoply-store",
+            "rustix",
             "serde",
             "serde_json",
             "sha2",

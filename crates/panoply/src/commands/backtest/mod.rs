@@ -1,5 +1,6 @@
 //! `panoply backtest`: brings event logs in, gives them back, lists, completes and deletes runs.
 
+mod behind;
 mod import;
 pub(super) mod over_http;
 mod report;
@@ -34,11 +35,17 @@ use crate::packs;
 pub(super) fn run(command: &Backtest, session: &Session) -> Result<ExitCode, Failure> {
     let store = store(session)?;
     match command {
-        Backtest::Import(arguments) => import::run(arguments, store)?,
+        Backtest::Import(arguments) => {
+            behind::the_others();
+            import::run(arguments, store)?;
+        }
         Backtest::Export { run, out } => export(run, out.as_deref(), store.as_ref())?,
         Backtest::Report(arguments) => report::run(arguments, store.as_ref())?,
         Backtest::List { json } => list(store.as_ref(), *json)?,
-        Backtest::Seal { run } => seal(run, store)?,
+        Backtest::Seal { run } => {
+            behind::the_others();
+            seal(run, store)?;
+        }
         Backtest::Delete { run } => {
             let id = known(run, store.as_ref())?;
             store.delete(id).map_err(failed)?;

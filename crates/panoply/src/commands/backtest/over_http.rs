@@ -164,7 +164,7 @@ async fn seal(
         let turn = desk.turn(id)?;
         let own = Arc::clone(&desk);
         let moment = desk.now();
-        let report = desk::blocking(move || {
+        let report = desk::behind_answers(move || {
             let _turn = turn;
             sealed(&own, id, moment)
         });

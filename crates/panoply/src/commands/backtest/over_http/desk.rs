@@ -17,6 +17,8 @@ use panoply_contract::context::Caller;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::super::behind;
+
 /// Streams at a time; each may hold a batch of 8 MiB and a line of 4 MiB.
 const MOST_STREAMS: usize = 32;
 
@@ -161,6 +163,18 @@ pub(super) async fn blocking<T: Send + 'static>(
             Err(Refusal::broken())
         }
     }
+}
+
+/// Work on the store that may take long, behind the answers that this server gives meanwhile.
+pub(super) async fn behind_answers<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, LogError> + Send + 'static,
+) -> Result<T, Refusal> {
+    let broken = |error: &dyn std::fmt::Display| {
+        tracing::error!(%error, "work on a run failed");
+        Refusal::broken()
+    };
+    let done = behind::answers(work).map_err(|error| broken(&error))?;
+    done.await.map_err(|error| broken(&error))?.map_err(Refusal::from)
 }
 
 /// Why a request is not done.
