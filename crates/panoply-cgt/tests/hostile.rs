@@ -139,6 +139,10 @@ async fn callers_at_once_get_their_own_answers() {
             panic!("caller {caller} was refused")
         };
         let gain = 50 * (3 * caller + 7) - 50 * (caller + 1);
-        assert_eq!(report.value()["tax_years"][0]["net_gain"], format!("{gain}.00"), "caller {caller}");
+        assert_eq!(
+            report.value()["tax_years"][0]["net_gain"],
+            format!("{gain}.00"),
+            "caller {caller}"
+        );
     }
 }

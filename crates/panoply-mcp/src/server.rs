@@ -165,9 +165,7 @@ impl AnswerPlainCalls for Handler {
         let (server, id) = (Arc::clone(&self.0), call.id.clone());
         Box::pin(async move {
             match answered(tools::call_plainly(&server, call, parts.as_ref(), cancel)).await {
-                Ok((result, structured)) => {
-                    plain_call::written(&id, &result, structured.as_ref())
-                }
+                Ok((result, structured)) => plain_call::written(&id, &result, structured.as_ref()),
                 Err(error) => serde_json::to_vec(&JsonRpcError::new(Some(id), error)),
             }
         })

@@ -154,7 +154,9 @@ fn kernel_with(base_url: &str, shelf: Arc<dyn Shelf>) -> Arc<Kernel> {
 
 async fn ask(kernel: &Kernel, question: &str) -> (Value, String) {
     match call_as_owner(kernel, "rag_answer", json!({"question": question})).await {
-        Envelope::Result { structured: Some(data), is_error: false, text, .. } => (data.value(), text),
+        Envelope::Result { structured: Some(data), is_error: false, text, .. } => {
+            (data.value(), text)
+        }
         other => panic!("{question}: {other:?}"),
     }
 }

@@ -10,8 +10,8 @@ use crate::scan;
 use crate::sealed::codec;
 use crate::sealed::dictionary::{Dictionary, Places};
 use crate::sealed::directory::CHUNK;
-use crate::sealed::orders::{self, OrderIndex, OrderRecord};
 pub use crate::sealed::orders::Terms;
+use crate::sealed::orders::{self, OrderIndex, OrderRecord};
 use crate::store::{BlobKey, BlobKind};
 use crate::timestamp::Timestamp;
 

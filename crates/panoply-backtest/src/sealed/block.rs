@@ -202,8 +202,7 @@ impl Block {
     }
 
     pub(crate) fn read_batch(rows: &[u8], texts: &[u8]) -> Result<Self, LogError> {
-        let block =
-            Self { rows: read_rows(rows)?, packed: Box::default(), texts: OnceLock::new() };
+        let block = Self { rows: read_rows(rows)?, packed: Box::default(), texts: OnceLock::new() };
         let _ = block.texts.set(unpacked(texts)?);
         Ok(block)
     }

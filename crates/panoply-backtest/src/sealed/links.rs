@@ -101,7 +101,8 @@ fn width_of(distances: &[u32]) -> usize {
 /// Parents and children that do not lie in the same chunk, by parent and then by child.
 fn far_children(parents: &[u32]) -> Vec<(u32, u32)> {
     let pairs = parents.iter().enumerate().map(|(child, parent)| (*parent, count(child)));
-    let is_far = |(parent, child): &(u32, u32)| *parent != NOBODY && parent / CHUNK != child / CHUNK;
+    let is_far =
+        |(parent, child): &(u32, u32)| *parent != NOBODY && parent / CHUNK != child / CHUNK;
     let mut far: Vec<(u32, u32)> = pairs.filter(is_far).collect();
     far.sort_unstable();
     far

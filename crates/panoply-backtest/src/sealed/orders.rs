@@ -232,8 +232,9 @@ impl OrderTracker {
     pub(crate) fn finish(mut self, out: &mut Vec<(BlobKey, Vec<u8>)>) -> Result<(), LogError> {
         self.done.extend(self.live.into_values());
         let mut records = self.done;
-        records
-            .sort_unstable_by(|a, b| (a.placed, a.ended, &a.terms.id).cmp(&(b.placed, b.ended, &b.terms.id)));
+        records.sort_unstable_by(|a, b| {
+            (a.placed, a.ended, &a.terms.id).cmp(&(b.placed, b.ended, &b.terms.id))
+        });
         let (long, local): (Vec<OrderRecord>, Vec<OrderRecord>) =
             records.into_iter().partition(|record| record.placed / CHUNK != record.ended / CHUNK);
         for stretch in local.chunk_by(|a, b| a.placed / CHUNK == b.placed / CHUNK) {
@@ -424,7 +425,9 @@ mod tests {
             let mut open: Vec<String> = all
                 .iter()
                 .filter(|record| record.is_open_at(seq))
-                .map(|r| format!("{}:{}/{}", r.terms.id, r.filled_at(seq).to_text(), r.terms.quantity))
+                .map(|r| {
+                    format!("{}:{}/{}", r.terms.id, r.filled_at(seq).to_text(), r.terms.quantity)
+                })
                 .collect();
             open.sort();
             open.join(" ")

@@ -129,7 +129,9 @@ pub(crate) async fn call(kernel: &Kernel, input: Value) -> Envelope {
 /// The structured content of a good reply.
 pub(crate) fn structured(envelope: &Envelope) -> Value {
     match envelope {
-        Envelope::Result { structured: Some(structured), is_error: false, .. } => structured.value(),
+        Envelope::Result { structured: Some(structured), is_error: false, .. } => {
+            structured.value()
+        }
         other => panic!("expected an answer, got {other:?}"),
     }
 }

@@ -213,7 +213,9 @@ async fn advice_comes_in_numbers_and_rests_on_the_learners_own_log() {
     });
     let kernel = kernel_over(store);
     let hints = |envelope: Envelope| match envelope {
-        Envelope::Result { structured: Some(structured), is_error: false, .. } => structured.value(),
+        Envelope::Result { structured: Some(structured), is_error: false, .. } => {
+            structured.value()
+        }
         other => panic!("{other:?}"),
     };
     let whole = hints(call_as_owner(&kernel, "get-study-guidance", json!({})).await);

@@ -14,7 +14,9 @@ use crate::gate::{call, kernel};
 /// A reply as the agent sees it.
 async fn whole(kernel: &Kernel, tool: &str, input: Value) -> Value {
     match call_as_owner(kernel, tool, input).await {
-        Envelope::Result { structured: Some(structured), is_error: false, .. } => structured.value(),
+        Envelope::Result { structured: Some(structured), is_error: false, .. } => {
+            structured.value()
+        }
         other => panic!("{tool}: {other:?}"),
     }
 }

@@ -59,7 +59,9 @@ impl Dialect for TtmDialect {
         Envelope::Result {
             text: text_of(answer.notes),
             attachments: answer.notes.attachments.clone(),
-            structured: Some(answer.data.with_member("audit", &audit_json(answer.audit).to_string())),
+            structured: Some(
+                answer.data.with_member("audit", &audit_json(answer.audit).to_string()),
+            ),
             meta,
             is_error: false,
         }
