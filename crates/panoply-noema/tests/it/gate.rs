@@ -18,7 +18,7 @@ pub(crate) async fn call(kernel: &Kernel, tool: &str, input: Value) -> Result<Va
     let envelope = call_as_owner(kernel, tool, input).await;
     match &envelope {
         Envelope::Result { structured: Some(structured), is_error: false, .. } => {
-            Ok(structured.value()["data"].clone())
+            Ok(structured.value().get("data").cloned().unwrap_or_default())
         }
         _ => Err(panoply_contract::compliance::error_code(&envelope).unwrap_or_default()),
     }
