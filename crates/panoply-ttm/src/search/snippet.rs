@@ -29,15 +29,18 @@ pub(super) fn snippet(
     reader: Tongue,
     analyzer: &Analyzer,
 ) -> Snippet {
-    let mut best: Option<(f32, &Passage)> = None;
+    let mut best: Option<((bool, f32), &Passage)> = None;
     for (passage, words) in document.passages.iter().zip(words) {
+        let met = words.count(asked);
         // Names are in the title already: a passage that says more is worth more.
         let tongue = match passage.tongue {
             Tongue::Neither => 0.3,
             tongue if tongue == reader => 1.0,
             _ => 0.6,
         };
-        let worth = (words.count(asked) as f32 + 0.1) * tongue;
+        // Who cannot read a passage sees nothing in it, however much of the question it has.
+        let is_readable = passage.tongue == reader && met > 0;
+        let worth = (is_readable, (met as f32 + 0.1) * tongue);
         if best.is_none_or(|(most, _)| worth > most) {
             best = Some((worth, passage));
         }
@@ -117,7 +120,11 @@ fn densest(text: &str, places: &[Range<usize>]) -> Range<usize> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use super::super::index::analyse;
     use super::*;
+    use crate::text::{Dictionary, english};
 
     #[test]
     fn a_long_text_is_cut_around_what_was_met() {
@@ -128,6 +135,28 @@ mod tests {
         assert!(cut.starts_with('…') && cut.ends_with('…'));
         assert!(cut.contains("**ขิง**แก้คลื่นไส้"), "{cut}");
         assert!(cut.chars().count() < LETTERS + 10);
+    }
+
+    #[test]
+    fn a_reader_gets_their_own_language_where_it_says_anything_of_what_was_asked() {
+        let passage = |tongue, text: &str| {
+            let (text, source) = (text.to_owned(), String::new());
+            Passage { tongue, text, weight: 1.0, source }
+        };
+        let passages = vec![
+            passage(Tongue::Neither, "ginger; nausea; morning sickness; vomiting"),
+            passage(Tongue::Th, "ginger ใช้แก้ nausea และ vomiting"),
+            passage(Tongue::En, "It is given for nausea."),
+            passage(Tongue::En, "Nothing to the point."),
+        ];
+        let document = Document { passages, ..Document::default() };
+        let analyzer = Analyzer::new(Arc::new(Dictionary::new([]).unwrap()));
+        let terms = analyse(std::slice::from_ref(&document), &analyzer);
+        let words = ["ginger", "nausea", "vomiting"].map(|word| Term::word(&english::stem(word)));
+        let asked: BTreeSet<Term> = words.into_iter().collect();
+        let shown = |reader| snippet(&document, &terms[0].passages, &asked, reader, &analyzer).text;
+        assert_eq!(shown(Tongue::En), "It is given for **nausea**.");
+        assert_eq!(shown(Tongue::Th), "**ginger** ใช้แก้ **nausea** และ **vomiting**");
     }
 
     #[test]
