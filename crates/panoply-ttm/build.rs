@@ -6,6 +6,8 @@
 #[path = "src/text/english.rs"]
 #[expect(dead_code, unreachable_pub, reason = "a module of the crate; the build needs its stems")]
 mod english;
+#[path = "src/text/keys.rs"]
+mod keys;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
@@ -22,6 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src/text/english.rs");
+    println!("cargo::rerun-if-changed=src/text/keys.rs");
     write_set(&out.join("words.fst"), read("words_th.txt")?.lines().filter(|word| is_word(word)))?;
     write_set(&out.join("stop_words.fst"), read("stopwords_th.txt")?.lines())?;
     // The first line of a lemma wins, so that our words of medicine go before WordNet's.
@@ -41,7 +44,8 @@ fn is_word(line: &str) -> bool {
 }
 
 fn write_set<'w>(path: &Path, words: impl Iterator<Item = &'w str>) -> Result<(), Box<dyn Error>> {
-    let words: BTreeSet<&str> = words.map(str::trim).filter(|word| !word.is_empty()).collect();
+    let words = words.map(str::trim).filter(|word| !word.is_empty());
+    let words: BTreeSet<Vec<u8>> = words.map(keys::key).collect();
     Ok(fs::write(path, fst::Set::from_iter(words)?.as_fst().as_bytes())?)
 }
 

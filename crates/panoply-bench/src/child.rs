@@ -37,6 +37,7 @@ pub(crate) fn run(work: &[&str]) -> Outcome {
         ["pipeline", variant, batches, calls] => {
             crate::pipeline::measure(variant, batches.parse()?, calls.parse()?)
         }
+        ["ttm-first-search"] => crate::ttm::first_search(),
         ["cgt", count] => crate::cgt::measure(count.parse()?),
         ["serve", server, transport] => on_runtime(serve(server, transport))?,
         ["backtest", home, asked] => crate::backtest::measure_questions(home, asked),

@@ -311,4 +311,39 @@ mod tests {
             assert!(known.contains(pmid.as_str()), "PMID {pmid} comes from nowhere");
         }
     }
+
+    /// Whatever looks like a PMID anywhere in the data, in a text too. Digits of a DOI stand beside
+    /// letters, points or strokes.
+    #[test]
+    fn no_number_in_any_text_is_a_pmid_from_nowhere() {
+        let library = Library::read().unwrap();
+        let known: HashSet<&str> = (library.papers.iter().map(|paper| paper.pmid.as_str()))
+            .chain(library.references.iter().map(|reference| reference.pmid.as_str()))
+            .collect();
+        let stray = |text: &str| -> Vec<String> {
+            let words =
+                text.split(|letter: char| !letter.is_alphanumeric() && !"./-_".contains(letter));
+            let numbers = words.map(|word| word.trim_matches(['.', '/', '-']));
+            let pmids =
+                numbers.map(|word| word.rsplit_once("nlm.nih.gov/").map_or(word, |(_, id)| id));
+            let pmids = pmids.filter(|word| {
+                (7..=8).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_digit())
+            });
+            pmids.filter(|pmid| !known.contains(pmid)).map(str::to_owned).collect()
+        };
+        assert_eq!(stray("see PMID 12345678."), ["12345678"]);
+        assert_eq!(stray("https://pubmed.ncbi.nlm.nih.gov/12345678/"), ["12345678"]);
+        assert_eq!(stray("https://doi.org/10.1007/bf00439112"), Vec::<String>::new());
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/ttm");
+        let mut files = 0;
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|end| end == "jsonl") {
+                let found = stray(&std::fs::read_to_string(&path).unwrap());
+                assert!(found.is_empty(), "{}: {found:?}", path.display());
+                files += 1;
+            }
+        }
+        assert!(files >= 10, "{files} files");
+    }
 }

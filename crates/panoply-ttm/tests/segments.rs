@@ -1,5 +1,6 @@
 //! The segmenter against sentences that a reader cut by hand, before it had seen them, and beside
 //! the dictionary segmenter of ICU, which knows another list of words and none of our names.
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail the test")]
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -110,13 +111,15 @@ fn edges(tokens: &[Token]) -> BTreeSet<usize> {
 fn put_together(text: &str, tokens: &[Token]) -> String {
     let mut made = String::new();
     let mut end = 0;
-    for range in tokens.iter().map(|token| token.range.clone()).chain([text.len()..text.len()]) {
-        let between = &text[end..range.start];
+    let mut put = |start: usize, next: usize| {
+        let between = text.get(end..start).unwrap();
         assert!(!between.chars().any(|letter| is_thai(letter) || letter.is_alphanumeric()));
         made.push_str(between);
-        made.push_str(&text[range.clone()]);
-        end = range.end;
-    }
+        made.push_str(text.get(start..next).unwrap());
+        end = next;
+    };
+    tokens.iter().for_each(|token| put(token.range.start, token.range.end));
+    put(text.len(), text.len());
     made
 }
 

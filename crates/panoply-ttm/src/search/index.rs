@@ -15,8 +15,8 @@ use crate::text::{Token, TokenKind, normalize};
 
 /// Frequencies are kept in this many steps to a word.
 const STEPS: f32 = 4.0;
-/// Below this many documents a second thread costs more than it saves.
-const WORTH_A_THREAD: usize = 512;
+/// Below this many letters a second thread costs more than it saves.
+const WORTH_A_THREAD: usize = 1 << 16;
 
 /// A term of a question, and how much it counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -129,23 +129,42 @@ pub(super) fn frequency(steps: u8) -> f32 {
 
 /// The terms of documents, found with as many threads as the machine has.
 pub(super) fn analyse(documents: &[Document], analyzer: &Analyzer) -> Vec<DocumentTerms> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let share = documents.len().div_ceil(threads).max(WORTH_A_THREAD);
     let terms_of = |documents: &[Document]| -> Vec<DocumentTerms> {
         let mut words = Words { analyzer, known: HashMap::new() };
         documents.iter().map(|document| terms_of(document, &mut words)).collect()
     };
-    if documents.len() <= share {
-        return terms_of(documents);
+    let shares = shares(documents);
+    if let [all] = shares.as_slice() {
+        return terms_of(all);
     }
     // The shares are joined in their order, so that the index does not depend on the threads.
     std::thread::scope(|scope| {
-        let workers: Vec<_> = documents
-            .chunks(share)
-            .map(|documents| scope.spawn(move || terms_of(documents)))
-            .collect();
+        let workers: Vec<_> =
+            shares.into_iter().map(|documents| scope.spawn(move || terms_of(documents))).collect();
         workers.into_iter().flat_map(|worker| worker.join().unwrap_or_default()).collect()
     })
+}
+
+/// Documents for each thread of the machine, with about as many letters for one as for another:
+/// monographs are long, and constituents are little more than names.
+fn shares(documents: &[Document]) -> Vec<&[Document]> {
+    let letters = |document: &Document| -> usize {
+        document.passages.iter().map(|passage| passage.text.len()).sum()
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let all: usize = documents.iter().map(letters).sum();
+    let share = (all / threads).max(WORTH_A_THREAD);
+    let mut shares = Vec::with_capacity(threads);
+    let (mut start, mut sum) = (0, 0);
+    for (place, document) in documents.iter().enumerate() {
+        sum += letters(document);
+        if sum >= share && shares.len() + 1 < threads {
+            shares.extend(documents.get(start..=place));
+            (start, sum) = (place + 1, 0);
+        }
+    }
+    shares.extend(documents.get(start..));
+    shares
 }
 
 /// The words that were met before, with their stems and parts: most of a text is words that others

@@ -4,9 +4,12 @@
 //! Thai question finds English text without a dictionary. The vectors are those of the space
 //! that the documents' term vectors mostly lie in, found by a randomised range finder with a
 //! fixed seed (Halko, Martinsson and Tropp, 2011) in the space of documents: the graph has fewer
-//! documents than terms. Every sum has a fixed order, so the same corpus gives the same bits.
+//! documents than terms. Every sum has a fixed order, whatever the number of threads, so the same
+//! corpus gives the same bits.
 
 use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::OnceLock;
 
 use super::index::{Bag, Index, Stream, Weighted, frequency};
 use super::numbers::{Random, ln};
@@ -36,7 +39,7 @@ impl Lsi {
         let trained = trained.min(MOST_TRAINED).min(index.documents);
         let mut columns = Columns::of(index, trained);
         columns.scale();
-        let basis = basis(&columns.gram(trained), trained);
+        let basis = basis(&columns.gram(), trained);
         let mut rows = vec![0.0; columns.terms.len() * DIMENSIONS];
         for (row, entries) in rows.chunks_exact_mut(DIMENSIONS).zip(&columns.entries) {
             for (document, weight) in entries {
@@ -149,21 +152,64 @@ impl Columns {
         }
     }
 
-    /// The products of all pairs of documents.
-    fn gram(&self, trained: usize) -> Vec<f32> {
+    /// The products of all pairs of documents. Each is a sum over the terms in their order, and
+    /// the same for both orders of the pair.
+    fn gram(&self) -> Vec<f32> {
+        let trained = self.trained;
         let mut gram = vec![0.0_f32; trained * trained];
+        let (upper, lower) = gram.split_at_mut(self.half_of_the_pairs() * trained);
+        let middle = upper.len() / trained.max(1);
+        std::thread::scope(|scope| {
+            scope.spawn(|| self.put_products(0..middle, upper));
+            self.put_products(middle..trained, lower);
+        });
+        for one in 0..trained {
+            for other in 0..one {
+                let product = gram.get(other * trained + one).copied().unwrap_or_default();
+                if let Some(cell) = gram.get_mut(one * trained + other) {
+                    *cell = product;
+                }
+            }
+        }
+        gram
+    }
+
+    /// The document before which half of the pairs begin.
+    fn half_of_the_pairs(&self) -> usize {
+        let mut begun = vec![0_usize; self.trained];
         for entries in &self.entries {
-            for (one, weight) in entries {
-                let start = one * trained;
-                let Some(row) = gram.get_mut(start..start + trained) else { continue };
-                for (other, other_weight) in entries {
+            for (after, (document, _)) in entries.iter().rev().enumerate() {
+                if let Some(count) = begun.get_mut(*document) {
+                    *count += after + 1;
+                }
+            }
+        }
+        let half = begun.iter().sum::<usize>() / 2;
+        let mut sum = 0;
+        let before = begun.iter().take_while(|count| {
+            sum += **count;
+            sum <= half
+        });
+        before.count()
+    }
+
+    /// The products of `documents` with those after them, a row for each.
+    fn put_products(&self, documents: Range<usize>, rows: &mut [f32]) {
+        for entries in &self.entries {
+            let first = entries.partition_point(|(document, _)| *document < documents.start);
+            for (place, (one, weight)) in entries.iter().enumerate().skip(first) {
+                if *one >= documents.end {
+                    break;
+                }
+                let start = (one - documents.start) * self.trained;
+                let Some(row) = rows.get_mut(start..start + self.trained) else { continue };
+                for (other, other_weight) in entries.get(place..).unwrap_or_default() {
                     if let Some(product) = row.get_mut(*other) {
                         *product += weight * other_weight;
                     }
                 }
             }
         }
-        gram
     }
 }
 
@@ -173,92 +219,123 @@ fn basis(gram: &[f32], trained: usize) -> Vec<f32> {
     let mut random = Random::seeded(SEED);
     let mut directions: Vec<f32> = (0..trained * DIMENSIONS).map(|_| random.sign()).collect();
     for _ in 0..ROUNDS {
-        directions = product(gram, &directions, trained);
-        orthonormalise(&mut directions, |one, other| {
-            one.iter().zip(other).map(|(one, other)| f64::from(*one) * f64::from(*other)).sum()
-        });
+        let turned = product(gram, &directions, trained);
+        directions = orthonormal(&turned, &turned);
     }
     // Orthonormal under the products of documents, which is orthonormal in the space of terms.
     let turned = product(gram, &directions, trained);
-    orthonormalise_under(&mut directions, turned);
-    directions
+    orthonormal(&directions, &turned)
 }
 
-/// `gram` times `directions`.
+/// `gram` times `directions`, half of the rows by each of two threads.
 fn product(gram: &[f32], directions: &[f32], trained: usize) -> Vec<f32> {
     let mut out = vec![0.0; directions.len()];
-    for (sum, weights) in out.chunks_exact_mut(DIMENSIONS).zip(gram.chunks_exact(trained)) {
-        for (direction, weight) in directions.chunks_exact(DIMENSIONS).zip(weights) {
-            if *weight != 0.0 {
-                add_scaled(sum, direction, *weight);
+    let half = trained / 2;
+    let (first, second) = out.split_at_mut(half * DIMENSIONS);
+    let (first_weights, second_weights) = gram.split_at(half * trained);
+    let put = |rows: &mut [f32], weights: &[f32]| {
+        for (sum, weights) in
+            rows.chunks_exact_mut(DIMENSIONS).zip(weights.chunks_exact(trained.max(1)))
+        {
+            for (direction, weight) in directions.chunks_exact(DIMENSIONS).zip(weights) {
+                if *weight != 0.0 {
+                    add_scaled(sum, direction, *weight);
+                }
             }
         }
+    };
+    std::thread::scope(|scope| {
+        scope.spawn(|| put(first, first_weights));
+        put(second, second_weights);
+    });
+    out
+}
+
+/// One number for each pair of directions.
+type Square = Vec<[f64; DIMENSIONS]>;
+
+/// Turns directions, a column each, so that each is 1 long and stands upright on those before it,
+/// where the inner product of two is that of the one with the image of the other. A direction
+/// that has vanished becomes nothing.
+///
+/// The inner products of all pairs are a square; its Cholesky factor is how the directions lean
+/// on one another, and dividing by it sets them upright (Cholesky QR). Gram–Schmidt does the same
+/// with long sums that wait for one another.
+fn orthonormal(directions: &[f32], images: &[f32]) -> Vec<f32> {
+    let mut products: Square = vec![[0.0; DIMENSIONS]; DIMENSIONS];
+    for (row, image) in directions.chunks_exact(DIMENSIONS).zip(images.chunks_exact(DIMENSIONS)) {
+        let image = widened(image);
+        for (sums, number) in products.iter_mut().zip(row) {
+            add_scaled_wide(sums, &image, f64::from(*number));
+        }
+    }
+    let upright = inverse_of_factor(&products);
+    let mut out = Vec::with_capacity(directions.len());
+    for row in directions.chunks_exact(DIMENSIONS) {
+        let mut sum = [0.0; DIMENSIONS];
+        for (turns, number) in upright.iter().zip(row) {
+            add_scaled_wide(&mut sum, turns, f64::from(*number));
+        }
+        out.extend(sum.map(narrow));
     }
     out
 }
 
-/// Gram–Schmidt on the columns, each against those before it, twice for the sake of rounding.
-fn orthonormalise(rows: &mut [f32], inner: impl Fn(&[f32], &[f32]) -> f64) {
-    let mut columns = columns_of(rows);
-    for place in 0..columns.len() {
-        let (done, rest) = columns.split_at_mut(place);
-        let Some(column) = rest.first_mut() else { break };
-        for _ in 0..2 {
-            for other in done.iter() {
-                let shared = narrow(inner(column, other));
-                add_scaled(column, other, -shared);
+/// What is left of a direction must be more than this share of it, squared; below is rounding.
+const VANISHED: f64 = 1e-10;
+
+/// For the lower factor `L` of `products` (`L` times its transpose), the transpose of `L`'s inverse.
+fn inverse_of_factor(products: &[[f64; DIMENSIONS]]) -> Square {
+    // Row k of `upright` after `place` rows were done: column k of the inverse so far.
+    let mut upright: Square = vec![[0.0; DIMENSIONS]; DIMENSIONS];
+    let mut factor: Square = Vec::with_capacity(DIMENSIONS);
+    for (place, row) in products.iter().enumerate() {
+        let mut lean = [0.0; DIMENSIONS];
+        for (before, known) in factor.iter().enumerate() {
+            let shared: f64 = lean.iter().zip(known).take(before).map(|(one, two)| one * two).sum();
+            let length = known.get(before).copied().unwrap_or_default();
+            let product = row.get(before).copied().unwrap_or_default();
+            if let Some(cell) = lean.get_mut(before)
+                && length > 0.0
+            {
+                *cell = (product - shared) / length;
             }
         }
-        let length = narrow(inner(column, column).sqrt());
-        scale(column, length);
-    }
-    put_columns(rows, &columns);
-}
-
-/// The same where the inner product of two columns is taken with their turned images.
-fn orthonormalise_under(rows: &mut [f32], mut turned: Vec<f32>) {
-    let mut columns = columns_of(rows);
-    let mut images = columns_of(&turned);
-    turned.clear();
-    let dot = |one: &[f32], other: &[f32]| -> f64 {
-        one.iter().zip(other).map(|(one, other)| f64::from(*one) * f64::from(*other)).sum()
-    };
-    for place in 0..columns.len() {
-        let (done, rest) = columns.split_at_mut(place);
-        let (done_images, rest_images) = images.split_at_mut(place);
-        let (Some(column), Some(image)) = (rest.first_mut(), rest_images.first_mut()) else {
-            break;
-        };
-        for _ in 0..2 {
-            for (other, other_image) in done.iter().zip(done_images.iter()) {
-                let shared = narrow(dot(column, other_image));
-                add_scaled(column, other, -shared);
-                add_scaled(image, other_image, -shared);
-            }
+        let square = row.get(place).copied().unwrap_or_default();
+        let left = square - lean.iter().map(|number| number * number).sum::<f64>();
+        let length = if left > VANISHED * square && left > 0.0 { left.sqrt() } else { 0.0 };
+        put_column(&mut upright, place, &lean, length);
+        if let Some(cell) = lean.get_mut(place) {
+            *cell = length;
         }
-        let length = narrow(dot(column, image).max(0.0).sqrt());
-        scale(column, length);
-        scale(image, length);
+        factor.push(lean);
     }
-    put_columns(rows, &columns);
+    upright
 }
 
-fn columns_of(rows: &[f32]) -> Vec<Vec<f32>> {
-    let column = |place: usize| rows.iter().skip(place).step_by(DIMENSIONS).copied().collect();
-    (0..DIMENSIONS).map(column).collect()
-}
-
-fn put_columns(rows: &mut [f32], columns: &[Vec<f32>]) {
-    for (place, column) in columns.iter().enumerate() {
-        let cells = rows.iter_mut().skip(place).step_by(DIMENSIONS);
-        cells.zip(column).for_each(|(cell, number)| *cell = *number);
+/// Fills the column of one direction: itself less what it leans on those before, 1 long.
+fn put_column(upright: &mut Square, place: usize, lean: &[f64; DIMENSIONS], length: f64) {
+    if length <= 0.0 {
+        return;
+    }
+    for (row, turns) in upright.iter_mut().enumerate() {
+        let own = if row == place { 1.0 } else { 0.0 };
+        let leaning: f64 =
+            turns.iter().zip(lean).take(place).map(|(turned, share)| turned * share).sum();
+        if let Some(cell) = turns.get_mut(place) {
+            *cell = (own - leaning) / length;
+        }
     }
 }
 
-/// Divides by a length; a direction that has vanished becomes nothing.
-fn scale(column: &mut [f32], length: f32) {
-    let factor = if length > 1e-6 { 1.0 / length } else { 0.0 };
-    column.iter_mut().for_each(|number| *number *= factor);
+fn widened(row: &[f32]) -> [f64; DIMENSIONS] {
+    let mut wide = [0.0; DIMENSIONS];
+    wide.iter_mut().zip(row).for_each(|(wide, number)| *wide = f64::from(*number));
+    wide
+}
+
+fn add_scaled_wide(sum: &mut [f64; DIMENSIONS], row: &[f64; DIMENSIONS], factor: f64) {
+    sum.iter_mut().zip(row).for_each(|(sum, number)| *sum += number * factor);
 }
 
 fn add_scaled(sum: &mut [f32], row: &[f32], factor: f32) {
@@ -273,12 +350,79 @@ const fn stream_of(index: &Index, term: Term) -> &Stream {
     if term.is_trigram() { &index.trigrams } else { &index.words }
 }
 
-/// More of the same word counts less.
+/// More of the same word counts less. Frequencies come in quarters up to 64.
 fn damped(frequency: f32) -> f32 {
-    narrow(1.0 + ln(f64::from(frequency.max(0.25)) + 1.0))
+    static KNOWN: OnceLock<Vec<f32>> = OnceLock::new();
+    let of = |frequency: f32| narrow(1.0 + ln(f64::from(frequency.max(0.25)) + 1.0));
+    let known = KNOWN.get_or_init(|| (0..=u8::MAX).map(|step| of(f32::from(step) / 4.0)).collect());
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small number")]
+    let step = (frequency * 4.0) as usize;
+    match known.get(step) {
+        Some(number) if (frequency * 4.0).fract() == 0.0 => *number,
+        _ => of(frequency),
+    }
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "half the digits are enough for a direction")]
 const fn narrow(number: f64) -> f32 {
     number as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn random_rows(rows: usize) -> Vec<f32> {
+        let mut random = Random::seeded(7);
+        let number = |bits: u64| f32::from(u16::try_from(bits >> 48).unwrap()) / 65_536.0 - 0.4;
+        (0..rows * DIMENSIONS).map(|_| number(random.next())).collect()
+    }
+
+    #[test]
+    fn directions_stand_upright_and_one_that_leans_wholly_on_others_vanishes() {
+        let mut rows = random_rows(150);
+        // The sixth is the third and the fourth together.
+        for row in rows.chunks_exact_mut(DIMENSIONS) {
+            row[5] = row[2] + row[3];
+        }
+        let upright = orthonormal(&rows, &rows);
+        let inner = |one: usize, other: usize| -> f32 {
+            upright.chunks_exact(DIMENSIONS).map(|row| row[one] * row[other]).sum()
+        };
+        for one in 0..DIMENSIONS {
+            for other in 0..DIMENSIONS {
+                let expected = if one == other && one != 5 { 1.0 } else { 0.0 };
+                assert!((inner(one, other) - expected).abs() < 1e-4, "{one}, {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_products_of_all_pairs_are_the_same_in_both_orders_and_those_of_the_definition() {
+        let (trained, terms) = (37_usize, 200_usize);
+        let mut random = Random::seeded(3);
+        let mut entries: Vec<Vec<(usize, f32)>> = vec![Vec::new(); terms];
+        for of_term in &mut entries {
+            let all = (0..trained).map(|document| (document, random.next() % 5));
+            let some = all.filter(|(_, count)| *count > 2);
+            of_term.extend(some.map(|(document, count)| (document, count as f32 / 4.0)));
+        }
+        let columns =
+            Columns { terms: Vec::new(), idf: Vec::new(), entries: entries.clone(), trained };
+        let gram = columns.gram();
+        for one in 0..trained {
+            for other in 0..trained {
+                let weight = |term: &[(usize, f32)], document: usize| -> f32 {
+                    let of = term.iter().find(|entry| entry.0 == document);
+                    of.map_or(0.0, |entry| entry.1)
+                };
+                let mut expected = 0.0;
+                for term in &entries {
+                    expected += weight(term, one) * weight(term, other);
+                }
+                // To the bit: the sums are taken in this order.
+                assert_eq!(gram[one * trained + other].to_bits(), f32::to_bits(expected));
+            }
+        }
+    }
 }

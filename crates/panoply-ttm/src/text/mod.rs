@@ -7,6 +7,7 @@
 mod cluster;
 pub mod dictionary;
 pub mod english;
+mod keys;
 mod normalize;
 pub mod segment;
 pub mod terms;

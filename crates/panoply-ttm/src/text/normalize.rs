@@ -58,25 +58,20 @@ impl Normalized {
 
 /// Gives `text` its one spelling. Normalising twice changes nothing.
 pub fn normalize(text: &str) -> Normalized {
-    let mut letters: Vec<Letter> = Vec::with_capacity(text.len());
+    let mut ordered = InOrder {
+        done: Normalized {
+            text: String::with_capacity(text.len()),
+            origins: Vec::with_capacity(text.len() / 2),
+        },
+        last: None,
+        marks: Vec::new(),
+    };
     for (from, character) in text.char_indices() {
         let to = from + character.len_utf8();
-        fold(character, |folded| letters.push(Letter { character: folded, from, to }));
+        fold(character, |folded| ordered.put(Letter { character: folded, from, to }));
     }
-    let letters = in_order(letters);
-    let mut normalized = Normalized {
-        text: String::with_capacity(text.len()),
-        origins: Vec::with_capacity(letters.len()),
-    };
-    for letter in letters {
-        normalized.origins.push(Origin {
-            at: normalized.text.len(),
-            from: letter.from,
-            to: letter.to,
-        });
-        normalized.text.push(letter.character);
-    }
-    normalized
+    ordered.put_marks();
+    ordered.done
 }
 
 /// A key that survives lost and misplaced marks: no tone marks, no shorteners or silencers, sara
@@ -151,30 +146,58 @@ fn ascii_digit(character: char, zero: char) -> char {
 
 /// Puts the marks of each Thai consonant into their one order, once each, and joins what was
 /// typed as two: nikhahit and sara aa, sara e and sara e.
-fn in_order(letters: Vec<Letter>) -> Vec<Letter> {
-    let mut out: Vec<Letter> = Vec::with_capacity(letters.len());
-    let mut marks: Vec<Letter> = Vec::new();
-    for letter in letters {
-        let closes_sara_am =
-            letter.character == SARA_AA && marks.iter().any(|mark| mark.character == NIKHAHIT);
-        if rank(letter.character).is_some() || closes_sara_am {
-            marks.push(letter);
-            continue;
-        }
-        put_marks(&mut out, &mut marks);
-        match out.last_mut() {
-            Some(last) if last.character == SARA_E && letter.character == SARA_E => {
-                *last = Letter { character: SARA_AE, from: last.from, to: letter.to };
-            }
-            _ => out.push(letter),
-        }
-    }
-    put_marks(&mut out, &mut marks);
-    out
+struct InOrder {
+    done: Normalized,
+    /// The last character that is done.
+    last: Option<Letter>,
+    /// Marks that wait for the end of their run.
+    marks: Vec<Letter>,
 }
 
-/// Moves a run of marks to the text, in order.
-fn put_marks(out: &mut Vec<Letter>, marks: &mut Vec<Letter>) {
+impl InOrder {
+    fn put(&mut self, letter: Letter) {
+        let is_mark = rank(letter.character).is_some();
+        if is_mark || letter.character == SARA_AA && self.has_mark(NIKHAHIT) {
+            self.marks.push(letter);
+            return;
+        }
+        self.put_marks();
+        match self.last {
+            Some(last) if last.character == SARA_E && letter.character == SARA_E => {
+                self.done.text.pop();
+                self.done.origins.pop();
+                self.write(Letter { character: SARA_AE, from: last.from, to: letter.to });
+            }
+            _ => self.write(letter),
+        }
+    }
+
+    fn has_mark(&self, wanted: char) -> bool {
+        self.marks.iter().any(|mark| mark.character == wanted)
+    }
+
+    /// Ends a run of marks: they go to the text, in order.
+    fn put_marks(&mut self) {
+        let mut marks = std::mem::take(&mut self.marks);
+        // Nearly every run has one mark, and is in order.
+        if marks.len() > 1 {
+            set_in_order(&mut marks);
+        }
+        for mark in marks.drain(..) {
+            self.write(mark);
+        }
+        self.marks = marks;
+    }
+
+    fn write(&mut self, letter: Letter) {
+        let Letter { character, from, to } = letter;
+        self.done.origins.push(Origin { at: self.done.text.len(), from, to });
+        self.done.text.push(character);
+        self.last = Some(letter);
+    }
+}
+
+fn set_in_order(marks: &mut Vec<Letter>) {
     let place_of =
         |wanted: char, marks: &[Letter]| marks.iter().position(|letter| letter.character == wanted);
     if place_of(SARA_AA, marks).is_some()
@@ -187,7 +210,6 @@ fn put_marks(out: &mut Vec<Letter>, marks: &mut Vec<Letter>) {
     }
     marks.sort_by_key(|letter| rank(letter.character));
     marks.dedup_by_key(|letter| letter.character);
-    out.append(marks);
 }
 
 /// The place of a mark among the marks of one consonant; `None` for what is not a mark.

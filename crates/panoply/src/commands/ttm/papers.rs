@@ -112,7 +112,7 @@ fn take(
         let mut records = 0_u64;
         let done = read::read(counted, &mut |record| {
             records += 1;
-            if records % BAR_EVERY == 0 {
+            if records.is_multiple_of(BAR_EVERY) {
                 bar.show_as(&format!("{records} records"), bytes.get(), total);
             }
             keep(record).map_err(|error| ImportError::Sink(error.to_string()))
