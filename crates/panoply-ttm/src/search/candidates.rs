@@ -12,7 +12,6 @@ use super::linker::{Lead, Mention};
 use super::wanted::Wanted;
 use super::{asked::Asked, census::Census, document::Relation};
 use crate::papers::ShelfError;
-use crate::text::terms::Term;
 
 /// So many postings are read for one question.
 const POSTINGS: usize = 40_000;
@@ -173,7 +172,7 @@ impl Asking<'_> {
         for place in places {
             let Some(slip) = catalogue.slip(place) else { continue };
             let Some(found) = self.annex.frequencies(slip.row, &by_place)? else { continue };
-            let (of_trigrams, of_words): (Vec<(Term, u8)>, Vec<(Term, u8)>) =
+            let (of_trigrams, of_words) =
                 found.into_iter().partition(|(term, _)| term.is_trigram());
             words.push(Bag { terms: of_words, length: slip.words });
             trigrams.push(Bag { terms: of_trigrams, length: slip.trigrams });

@@ -105,7 +105,8 @@ impl Engine {
 
     /// The facts that ship with the program, made searchable at the first call.
     pub fn bundled() -> Result<Self, NotReady> {
-        static BUNDLED: OnceLock<Result<(Arc<Workings>, Arc<Held>), String>> = OnceLock::new();
+        type Made = (Arc<Workings>, Arc<Held>);
+        static BUNDLED: OnceLock<Result<Made, String>> = OnceLock::new();
         let made = BUNDLED.get_or_init(|| {
             let made = Self::new(corpus(&*Library::bundled()?)).map_err(|error| error.0)?;
             Ok((made.workings, made.held))

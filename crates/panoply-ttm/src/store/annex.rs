@@ -1,6 +1,6 @@
 //! The search tables, asked: who has a term, and how often.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -156,27 +156,22 @@ fn slips(connection: &Connection) -> Result<Vec<Slip>, ShelfError> {
     let sql = "SELECT row, id, kind, year, words, trigrams, vector FROM search_document";
     let mut statement = connection.prepare(sql).map_err(broken)?;
     let mut rows = statement.query([]).map_err(broken)?;
-    let mut shared: HashMap<Vec<(Facet, String)>, Arc<[(Facet, String)]>> = HashMap::new();
-    let mut slips: Vec<((Kind, String, u64), Slip)> = Vec::new();
+    let mut shared = HashSet::new();
+    let mut slips: Vec<(Order, Slip)> = Vec::new();
     while let Some(row) = rows.next().map_err(broken)? {
-        let (order, mut slip, facets) = slip(row).map_err(broken)?;
-        slip.facets = match shared.get(&facets) {
-            Some(known) => Arc::clone(known),
-            None => {
-                let new: Arc<[(Facet, String)]> = facets.clone().into();
-                shared.insert(facets, Arc::clone(&new));
-                new
-            }
-        };
-        slips.push((order, slip));
+        slips.push(slip(row, &mut shared).map_err(broken)?);
     }
     slips.sort_by(|one, other| one.0.cmp(&other.0));
     Ok(slips.into_iter().map(|(_, slip)| slip).collect())
 }
 
+/// Papers have no document, and a number of their own.
 type Order = (Kind, String, u64);
 
-fn slip(row: &Row<'_>) -> rusqlite::Result<(Order, Slip, Vec<(Facet, String)>)> {
+/// What filters look at, once for all documents that have the same.
+type Shared = HashSet<Arc<[(Facet, String)]>>;
+
+fn slip(row: &Row<'_>, shared: &mut Shared) -> rusqlite::Result<(Order, Slip)> {
     let id: String = row.get("id")?;
     let kind: String = row.get("kind")?;
     let kind = Kind::parse(&kind).unwrap_or(Kind::Chunk);
@@ -190,16 +185,21 @@ fn slip(row: &Row<'_>) -> rusqlite::Result<(Order, Slip, Vec<(Facet, String)>)> 
             (kind, document.to_owned(), number.parse().unwrap_or(u64::MAX))
         }
     };
+    let facets = shared.get(facets.as_slice()).cloned().unwrap_or_else(|| {
+        let new: Arc<[(Facet, String)]> = facets.into();
+        shared.insert(Arc::clone(&new));
+        new
+    });
     #[expect(clippy::cast_possible_truncation, reason = "they were this short when written")]
     let length = |name: &str| Ok::<f32, rusqlite::Error>(row.get::<_, f64>(name)? as f32);
     let vector = row.get_ref("vector")?.as_blob()?.iter().map(|byte| byte.cast_signed()).collect();
     let slip = Slip {
         row: row.get("row")?,
         kind,
-        facets: Arc::default(),
+        facets,
         words: length("words")?,
         trigrams: length("trigrams")?,
         vector,
     };
-    Ok((order, slip, facets))
+    Ok((order, slip))
 }

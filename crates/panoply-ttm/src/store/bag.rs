@@ -19,7 +19,6 @@ pub(super) fn packed(terms: &[(i64, u8)]) -> Vec<u8> {
     bag
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "seven bits are wanted")]
 const fn low_bits(number: u64) -> u8 {
     (number & 0x7f) as u8
 }
