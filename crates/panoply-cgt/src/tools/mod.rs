@@ -39,11 +39,11 @@ use dialect::CgtDialect;
 const INFO: PackInfo = PackInfo {
     name: "cgt",
     title: "UK Capital Gains Tax",
-    instructions: "UK Capital Gains Tax on shares. Give every tool the whole history of each holding as \
-        `cgt_content`, one transaction a line (`2024-01-15 BUY AAPL 100 @ 150 USD FEES 10 USD`) or as JSON: \
-        matching looks at purchases before and up to 30 days after a sale. Start with `calculate_report`; \
-        ask `explain_matching` why a sale has its gain. Amounts are pounds unless a currency is given. \
-        The syntax is at cgt://docs/dsl-syntax, the law at cgt://docs/tax-rules. Not tax advice.",
+    instructions: "Give every tool the whole history of each holding of shares as `cgt_content`, one \
+        transaction a line (`2024-01-15 BUY AAPL 100 @ 150 USD FEES 10 USD`) or as JSON: a sale is matched \
+        with purchases before and up to 30 days after it. Start with `calculate_report`; \
+        `explain_matching` says why a sale has its gain. Amounts are pounds unless a currency is given. \
+        The syntax is at cgt://docs/dsl-syntax. Not tax advice.",
 };
 
 const STARTER: Prompt = Prompt {

@@ -63,7 +63,7 @@ use crate::store::Store;
 const INFO: PackInfo = PackInfo {
     name: "noema",
     title: "Cards, decks and reviews",
-    instructions: "Flash cards scheduled by FSRS-6. To study: `get-next-card` gives a front and a token; let the learner answer, then `reveal-answer` with that token, then `submit-review` with the token it gives and the learner's own rating. Never rate for the learner. Cards you make are drafts: show them, and call `approve-drafts` when the learner agrees. Every change can be taken back with `undo-action`.",
+    instructions: "Flash cards scheduled by FSRS-6. To study: `get-next-card` gives a front and a token; let the learner answer; `reveal-answer` with that token; `submit-review` with the token it gives and the learner's own rating, never yours. Cards you make are drafts: show them, and call `approve-drafts` when the learner agrees. Every change can be taken back with `undo-action`.",
 };
 
 const STUDY: Prompt = Prompt {

@@ -30,7 +30,7 @@ use crate::store::Shelf;
 const INFO: PackInfo = PackInfo {
     name: "rmf",
     title: "Thai Retirement Mutual Funds",
-    instructions: "Figures about Thai Retirement Mutual Funds (RMF). NAVs and returns are of different days; always give both dates. A figure that is null is not published: say so, never guess. Fund codes may be written carelessly. Work out tax with `calc_rmf_tax_benefit` and say that it is not tax advice. Past performance is no promise.",
+    instructions: "NAVs and returns are of different days: always give both dates. A figure that is null is not published: say so, never guess. Fund codes may be written carelessly. Work out tax with `calc_rmf_tax_benefit`, and say that it is not tax advice. Past performance is no promise.",
 };
 
 /// The pack over the figures of a shelf.

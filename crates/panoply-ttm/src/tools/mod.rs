@@ -48,7 +48,7 @@ impl From<ShelfError> for ToolError {
 const INFO: PackInfo = PackInfo {
     name: "ttm",
     title: "Thai traditional medicine",
-    instructions: "Facts on Thai traditional medicine: herbs, the formulations of the Thai National List of Essential Medicines, their constituents, indications, cautions, interactions and papers. Every fact names its source; what is marked `unverified` rests on general knowledge: say so. No record of a danger is not safety: say so too. This is reference information and not medical advice; never turn it into a prescription. Thai and English names both work as ids.",
+    instructions: "Every fact names its source; what is marked `unverified` rests on general knowledge: say so. No record of a danger is not safety: say so too. Reference information, not medical advice; never turn it into a prescription. Thai and English names both work as ids.",
 };
 
 /// The pack over the bundled facts and what the user brought along, with nothing set. Reports of

@@ -21,6 +21,19 @@ fn every_version_with_a_handshake_is_spoken() {
     }
 }
 
+/// Instructions end where clients cut them, and the last pack's own would be the first to go.
+#[test]
+fn a_model_is_told_how_to_use_every_pack() {
+    let place = Place::new();
+    let mut client = place.stdio(&[]);
+    let welcome = client.initialize("2025-11-25");
+    let told = welcome["instructions"].as_str().unwrap();
+    let packs = ["calc_rmf_tax_benefit", "cgt_content", "describe_run", "submit-review"];
+    for word in packs.into_iter().chain(["never turn it into a prescription"]) {
+        assert!(told.contains(word), "{word} is missing in: {told}");
+    }
+}
+
 #[test]
 fn the_version_without_a_handshake_is_spoken() {
     let place = Place::new();
