@@ -21,7 +21,7 @@ pub const PACK: &str = "ttm";
 /// How the routes are set up.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Whether a browser that opens `/graphql` gets a page to write queries in. For loopback only.
+    /// Whether a browser that opens `/graphql` gets GraphiQL. For loopback only.
     pub page: bool,
 }
 

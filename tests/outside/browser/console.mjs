@@ -7,7 +7,8 @@ export async function judgeConsole(kit, server) {
   await narrow(kit, server);
 }
 
-async function tab(kit, server, options) {
+/** A tab that notes every request to somebody else and every complaint. */
+export async function tab(kit, server, options) {
   const context = await kit.browser.newContext({ viewport: { width: 1180, height: 900 }, ...options });
   const page = await context.newPage();
   const seen = { strangers: [], complaints: [] };

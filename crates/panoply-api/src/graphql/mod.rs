@@ -41,7 +41,7 @@ pub(crate) fn routes(kernel: &Arc<Kernel>, options: Options) -> Router {
         async move { answer(&schema, &kernel, request).await }
     };
     let router = Router::new().route("/graphql", post(answer));
-    if options.page { router.merge(Router::new().route("/graphql", get(page))) } else { router }
+    if options.page { router.merge(graphiql()) } else { router }
 }
 
 /// The schema with its limits.
@@ -80,19 +80,33 @@ fn refused(status: StatusCode, message: &str) -> Response {
     response(status, "application/json", body.to_string())
 }
 
-/// A page to write queries in, whole in itself: nothing is loaded from anywhere.
-async fn page() -> Response {
-    let mut page = response(StatusCode::OK, "text/html; charset=utf-8", PAGE.to_owned());
-    page.headers_mut().insert(
-        CONTENT_SECURITY_POLICY,
-        HeaderValue::from_static(
-            "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-        ),
-    );
-    page
+/// GraphiQL: its page, its script and its style, which load nothing from anywhere else.
+fn graphiql() -> Router {
+    let file = |content_type, text: &'static str| {
+        get(async move || {
+            let mut file = response(StatusCode::OK, content_type, text.to_owned());
+            file.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
+            file
+        })
+    };
+    let [html, script, style] =
+        ["text/html; charset=utf-8", "text/javascript; charset=utf-8", "text/css; charset=utf-8"];
+    Router::new()
+        .route("/graphql", file(html, include_str!("../../../../widgets/dist/graphiql.html")))
+        .route(
+            "/graphql/graphiql.js",
+            file(script, include_str!("../../../../widgets/dist/graphiql.js")),
+        )
+        .route(
+            "/graphql/graphiql.css",
+            file(style, include_str!("../../../../widgets/dist/graphiql.css")),
+        )
 }
 
-const PAGE: &str = include_str!("page.html");
+/// Styles are put in by its editor, and its fonts are inside of its style sheet.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+    font-src data:; img-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; \
+    frame-ancestors 'none'";
 
 fn response(status: StatusCode, content_type: &'static str, body: String) -> Response {
     let mut response = Response::new(Body::from(body));
