@@ -23,7 +23,7 @@ pub struct Cache {
 #[derive(Default)]
 struct Ring {
     kept: HashMap<Key, Kept>,
-    /// Oldest first. A key that is no longer kept is passed over.
+    /// What is kept, each once, oldest first.
     order: VecDeque<Key>,
     bytes: usize,
 }
@@ -64,6 +64,7 @@ impl Cache {
         let mut ring = self.lock();
         let own: Vec<Key> = ring.kept.keys().filter(|(kept, _)| *kept == run).copied().collect();
         own.into_iter().for_each(|key| drop(ring.remove(key)));
+        ring.order.retain(|(kept, _)| *kept != run);
     }
 
     fn lock(&self) -> MutexGuard<'_, Ring> {
@@ -80,9 +81,12 @@ impl Ring {
 
     /// Keeps a value and gives back what had to go for it.
     fn insert(&mut self, key: Key, value: Value, weight: usize, room: usize) -> Vec<Value> {
+        // Two may have loaded the same at once. Were it in the ring twice, its second place would
+        // take the round that its use gave it at the first, and what is used most would go.
+        if self.kept.contains_key(&key) {
+            return vec![value];
+        }
         let mut gone = Vec::new();
-        // Two may have loaded the same at once.
-        gone.extend(self.remove(key));
         self.kept.insert(key, Kept { value, weight, used: false });
         self.order.push_back(key);
         self.bytes += weight;
@@ -93,8 +97,7 @@ impl Ring {
                     kept.used = false;
                     self.order.push_back(oldest);
                 }
-                Some(_) => gone.extend(self.remove(oldest)),
-                None => {}
+                Some(_) | None => gone.extend(self.remove(oldest)),
             }
         }
         gone
@@ -137,5 +140,20 @@ mod tests {
         drop(ring);
         cache.forget(Guid::new(1));
         assert_eq!(cache.lock().bytes, 0);
+    }
+
+    #[test]
+    fn what_is_loaded_by_many_at_once_stays_as_well() {
+        let mut ring = Ring::default();
+        let key = |number| (Guid::new(1), BlobKey::new(BlobKind::Block, 0, number));
+        for _ in 0..8 {
+            ring.insert(key(0), Arc::new(()), 100, 1000);
+        }
+        assert_eq!((ring.bytes, ring.order.len()), (100, 1));
+        for number in 1..100 {
+            assert!(ring.find(key(0)).is_some(), "used all the time, gone at {number}");
+            ring.insert(key(number), Arc::new(()), 100, 1000);
+        }
+        assert_eq!((ring.kept.len(), ring.order.len(), ring.bytes), (10, 10, 1000));
     }
 }
