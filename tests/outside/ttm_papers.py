@@ -197,7 +197,7 @@ def imported(panoply, file: pathlib.Path, records: int, papers: int) -> dict:
         [told] = json.loads(stdout)
         counted = (told["added"], told["added"] + told["changed"] + told["unchanged"] + told["refused"])
         server.expect(
-            counted == (papers, records) and memory < 200,
+            counted == (papers, records) and memory < 300,
             f"{file.name}: {told['added']} papers of {records} records in {seconds:.1f} s "
             f"({records / seconds:.0f} a second), at most {memory} MiB",
         )
@@ -330,7 +330,7 @@ def hostile(panoply, here: pathlib.Path) -> None:
             path.unlink()
             clear = status == 1 and why in stderr and "nothing of it was imported" in stderr
             server.expect(
-                clear and rows(environment) == before and memory < 200,
+                clear and rows(environment) == before and memory < 300,
                 f"{name}: {stderr.strip().splitlines()[0][-110:]}; what was there is there ({memory} MiB)",
             )
         left_out(panoply, here, environment)
