@@ -94,8 +94,7 @@ pub struct Hit {
 impl Engine {
     /// Makes a corpus searchable. The vectors' space is learnt from its first documents.
     pub fn new(corpus: Corpus) -> Result<Self, NotReady> {
-        let (workings, index) = Workings::of(&corpus)?;
-        let held = Held::with(corpus, index, &workings);
+        let (workings, held) = Workings::of(corpus)?;
         Ok(Self::over(Arc::new(workings), Arc::new(held)))
     }
 

@@ -19,14 +19,9 @@ pub(super) struct Held {
 }
 
 impl Held {
-    /// Makes documents ready.
+    /// Makes documents ready with what was learnt from others.
     pub(super) fn of(corpus: Corpus, workings: &Workings) -> Self {
         let index = Index::build(&corpus.documents, &workings.analyzer);
-        Self::with(corpus, index, workings)
-    }
-
-    /// The same where the index is made already.
-    pub(super) fn with(corpus: Corpus, index: Index, workings: &Workings) -> Self {
         let Corpus { documents, other_names, .. } = corpus;
         let linker = Linker::new(&documents, &other_names, &workings.analyzer);
         let vectors = workings.lsi.documents(&index);

@@ -8,8 +8,10 @@ use sha2::{Digest as _, Sha256};
 use super::corpus::Corpus;
 use super::document::Document;
 use super::engine::NotReady;
+use super::held::Held;
 use super::index::{Bag, Index, analyse};
 use super::lexicon::Lexicon;
+use super::linker::Linker;
 use super::lsi::Lsi;
 use crate::text::terms::Analyzer;
 use crate::text::{Dictionary, normalize};
@@ -39,21 +41,31 @@ pub struct Placed {
 }
 
 impl Workings {
-    /// Learns the names of a corpus and the space of its first documents; gives the corpus's
-    /// index too, which it needs for that.
-    pub(super) fn of(corpus: &Corpus) -> Result<(Self, Index), NotReady> {
+    /// Learns the names of a corpus and the space of its first documents, and makes the corpus
+    /// ready with them. What does not wait for the vectors is done beside them.
+    pub(super) fn of(corpus: Corpus) -> Result<(Self, Held), NotReady> {
         let names = (corpus.documents.iter().flat_map(|document| &document.names))
             .chain(corpus.other_names.iter().map(|(_, name)| name));
         let names: Vec<String> =
             names.map(|name| normalize(name).text().trim().to_owned()).collect();
         let dictionary = Dictionary::new(names.iter().map(String::as_str))
             .map_err(|error| NotReady::because(&error))?;
-        let learnt_from = fingerprint(corpus, &dictionary);
-        let analyzer = Analyzer::new(Arc::new(dictionary));
+        let dictionary = Arc::new(dictionary);
+        let analyzer = Analyzer::new(Arc::clone(&dictionary));
         let index = Index::build(&corpus.documents, &analyzer);
         let lexicon = Lexicon::new().map_err(|error| NotReady::because(&error))?;
-        let lsi = Lsi::train(&index, corpus.trained);
-        Ok((Self { analyzer, lexicon, lsi, learnt_from }, index))
+        let (lsi, beside) = std::thread::scope(|scope| {
+            let beside = scope.spawn(|| {
+                let linker = Linker::new(&corpus.documents, &corpus.other_names, &analyzer);
+                (linker, fingerprint(&corpus, &dictionary))
+            });
+            (Lsi::train(&index, corpus.trained), beside.join())
+        });
+        let (linker, learnt_from) = beside.map_err(|_| NotReady::because(&Panicked))?;
+        let vectors = lsi.documents(&index);
+        let documents = corpus.documents.into_iter().map(Arc::new).collect();
+        let workings = Self { analyzer, lexicon, lsi, learnt_from };
+        Ok((workings, Held { documents, index, linker, vectors }))
     }
 
     /// Two of these that are equal give every text the same terms and the same vector.
@@ -71,6 +83,10 @@ impl Workings {
         placed.collect()
     }
 }
+
+#[derive(Debug, thiserror::Error)]
+#[error("the names could not be gathered")]
+struct Panicked;
 
 fn fingerprint(corpus: &Corpus, dictionary: &Dictionary) -> [u8; 32] {
     let mut hash = Sha256::new();
