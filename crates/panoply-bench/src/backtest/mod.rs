@@ -60,7 +60,7 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
     ];
     let others: Vec<(&Path, &Facts)> =
         others.iter().map(|(file, facts)| (file.as_path(), facts)).collect();
-    clients::run(&home, &facts, &others)
+    clients::run(&home, &facts, &others, slack)
 }
 
 /// What the parent asked of this process.
