@@ -85,7 +85,7 @@ pub struct Hit {
     pub document: Arc<Document>,
     /// From 0 to 1.
     pub score: f32,
-    /// What each part gave, in the order of [`Part::ALL`].
+    /// What each part gave, in the order of [`Part::ALL`](super::Part::ALL).
     pub parts: [f32; 5],
     /// Why it was found.
     pub snippet: Snippet,
