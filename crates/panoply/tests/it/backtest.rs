@@ -41,6 +41,19 @@ fn the_format_of_a_file_is_found_out() {
 }
 
 #[test]
+fn a_person_at_a_terminal_sees_how_far_an_import_is_and_nobody_else_does() {
+    let place = Place::new();
+    let file = golden("trades.csv");
+    let import = ["backtest", "import", file.to_str().unwrap()];
+    let seen = place.seen(&import);
+    for expected in ["reading [", "sealing [====================] 100 %", "\r\u{1b}[K"] {
+        assert!(seen.contains(expected), "{expected:?} is missing in {seen:?}");
+    }
+    let told = Place::new().run(&import);
+    assert_eq!((told.status, told.err.contains('[')), (Some(0), false), "{told:?}");
+}
+
+#[test]
 fn a_file_in_no_known_format_says_what_was_seen_and_what_is_known() {
     let place = Place::new();
     let file = place.file("odd.csv", "when,what\n1,2\n");

@@ -53,6 +53,17 @@ impl Place {
         self.program(env!("CARGO_BIN_EXE_panoply"), arguments)
     }
 
+    /// What a person sees of `panoply` in a terminal, which `script` makes.
+    pub(crate) fn seen(&self, arguments: &[&str]) -> String {
+        let quoted = arguments.iter().map(|word| format!("'{word}'"));
+        let command =
+            format!("'{}' {}", env!("CARGO_BIN_EXE_panoply"), quoted.collect::<Vec<_>>().join(" "));
+        let done = self.program("script", &["-qec", &command, "/dev/null"]).output().unwrap();
+        let seen = String::from_utf8(done.stdout).unwrap();
+        assert!(done.status.success(), "{seen}");
+        seen
+    }
+
     /// `cgt-mcp`, likewise.
     pub(crate) fn cgt_mcp(&self) -> Command {
         self.program(env!("CARGO_BIN_EXE_cgt-mcp"), &[])
