@@ -1,7 +1,9 @@
 //! Two programs on one run: none loses what the other was told is safe.
 
+use std::io::BufReader;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use panoply_backtest::error::LogError;
 use panoply_backtest::event::Guid;
@@ -12,7 +14,7 @@ use panoply_backtest::store::Store;
 use panoply_backtest::store::sqlite::SqliteStore;
 use panoply_backtest::timestamp::Timestamp;
 
-use crate::helpers::{OWN_RUN, import, line};
+use crate::helpers::{OWN_RUN, ask, import, kernel, line};
 
 /// A store of its own over the same files, as another process has it.
 fn process(folder: &Path) -> Arc<dyn Store> {
@@ -82,4 +84,32 @@ fn writer_seals(writer: &mut Option<Import>) -> Result<(), LogError> {
     // It has to know the run to seal it.
     take(&mut writer, 2999..3000)?;
     writer.seal(&mut |_, _| {}, &|| false).map(drop)
+}
+
+/// A server that has a run open, while the command line deletes it and imports another of its id.
+#[tokio::test]
+async fn a_run_that_was_deleted_and_imported_anew_is_the_new_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = || process(folder.path());
+    let import = |price: u8, at: i64| {
+        let properties = format!(r#"{{"Price":{price}}}"#);
+        let time = "2025-01-01T00:00:00.000Z";
+        let text = line(OWN_RUN, 1, time, "TradeExecution", &properties, None);
+        let (now, clock) = (Timestamp::from_nanos(at), Arc::new(|| Duration::ZERO));
+        let mut import = Import::new(other(), None, RunHeader::default(), now, clock);
+        native::read(BufReader::new(text.as_bytes()), &mut import, &mut |_| {}, &|| false).unwrap();
+        import.seal(&mut |_, _| {}, &|| false).unwrap();
+    };
+    import(1, 1);
+    let kernel = kernel(other());
+    let question = serde_json::json!({"runId": OWN_RUN, "eventType": "TradeExecution"});
+    let price = async || {
+        let reply = ask(&kernel, "get_events_by_type", question.clone()).await;
+        reply.map(|reply| reply["events"][0]["properties"]["Price"].clone())
+    };
+    assert_eq!(price().await.unwrap(), 1);
+    other().delete(Guid::parse(OWN_RUN).unwrap()).unwrap();
+    assert_eq!(price().await.unwrap_err()["code"], "RUN_NOT_FOUND");
+    import(2, 2);
+    assert_eq!(price().await.unwrap(), 2);
 }
