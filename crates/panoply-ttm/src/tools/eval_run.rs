@@ -204,8 +204,7 @@ impl Tool for EvalRun {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let plan = plan(params, &self.roots)?;
         let knowledge = self.knowledge.now()?;
-        let engine = self.desk.engine(&knowledge.library);
-        let engine = engine.map_err(|error| ToolError::system(error.to_string()))?;
+        let engine = self.desk.engine(&knowledge.library)?;
         check_ids(&plan.questions, &engine)?;
         let answers = Extractive { knowledge: &knowledge, engine: &engine, tau: self.tau };
         let wants_answers = plan.metrics.iter().any(|metric| metric.is_of_answers());

@@ -213,8 +213,7 @@ impl Tool for HybridSearch {
         let query = query_of(&params.query)?;
         let knowledge = self.knowledge.now()?;
         let wanted = wanted_of(&knowledge.library, &params.filters.unwrap_or_default())?;
-        let engine = self.desk.engine(&knowledge.library);
-        let engine = engine.map_err(|error| ToolError::system(error.to_string()))?;
+        let engine = self.desk.engine(&knowledge.library)?;
         let tongue = match params.lang {
             AskedLang::Th => Some(search::Tongue::Th),
             AskedLang::En => Some(search::Tongue::En),

@@ -36,14 +36,22 @@ use crate::ingest::Shelf;
 use crate::jobs::JobDesk;
 use crate::knowledge::KnowledgeDesk;
 use crate::papers::ShelfError;
-use crate::search::{Embedder, SearchDesk};
+use crate::search::{Embedder, NotReady, SearchDesk};
 
-/// What was brought cannot be read: nobody who asks can do anything about that.
+/// What was brought cannot be read.
 impl From<ShelfError> for ToolError {
     fn from(error: ShelfError) -> Self {
-        Self::system(error.to_string())
+        Self::system(error.to_string()).hint(LOOK_AT_HOME)
     }
 }
+
+impl From<NotReady> for ToolError {
+    fn from(error: NotReady) -> Self {
+        Self::system(error.to_string()).hint(LOOK_AT_HOME)
+    }
+}
+
+const LOOK_AT_HOME: &str = "see that the disk has room and that `packs/ttm.db` in the program's home can be read and written; `panoply doctor` says where it is";
 
 const INFO: PackInfo = PackInfo {
     name: "ttm",

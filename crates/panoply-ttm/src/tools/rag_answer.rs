@@ -236,8 +236,7 @@ impl Tool for RagAnswer {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let asked = self.asked(&params)?;
         let knowledge = self.knowledge.now()?;
-        let engine = self.desk.engine(&knowledge.library);
-        let engine = engine.map_err(|error| ToolError::system(error.to_string()))?;
+        let engine = self.desk.engine(&knowledge.library)?;
         let draft = Draft::of(&knowledge, &engine, &asked)?;
         let answered = match &self.writer {
             None => draft.judged(&knowledge.library, self.tau),
