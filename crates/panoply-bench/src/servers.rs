@@ -11,8 +11,8 @@ use panoply_contract::audit::{AuditEntry, AuditFilter, AuditLog, AuditRow};
 use panoply_contract::clock::Clock;
 use panoply_contract::error::ToolError;
 use panoply_contract::kernel::{Kernel, Settings, World};
+use panoply_contract::mutation::MemoryMutationLog;
 use panoply_contract::observe::Observer;
-use panoply_contract::pipeline::MemoryIdempotencyStore;
 use panoply_mcp::McpServer;
 use panoply_mcp::auth::Access;
 use panoply_mcp::observe::{self, CallLog, LogFormat, LogGuard, LogSettings};
@@ -22,6 +22,7 @@ use rmcp::service::serve_directly;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use crate::bare::Bare;
 use crate::{Outcome, echo};
@@ -59,8 +60,8 @@ pub(crate) fn kernel(around: Around, home: &Path) -> Outcome<(Arc<Kernel>, Optio
     };
     let observers: Vec<Arc<dyn Observer>> =
         if around.log { vec![Arc::new(CallLog)] } else { Vec::new() };
-    let idempotency = Arc::new(MemoryIdempotencyStore::default());
-    let world = World { clock, audit, idempotency, observers };
+    let mutations = Arc::new(MemoryMutationLog::default());
+    let world = World { clock, audit, mutations, incarnation: Uuid::from_u128(1), observers };
     let kernel = Kernel::new(vec![echo::pack()], world, Settings::default())
         .map_err(|violations| format!("{violations:?}"))?;
     Ok((kernel, guard))

@@ -6,16 +6,17 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use jiff::Timestamp;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::canonical;
 use crate::error::ToolError;
+use crate::ids::CallId;
 use crate::json::Json;
 
 /// The audit of one call, as replies carry it.
-#[derive(Clone, Debug, PartialEq, Serialize, serde::Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Audit {
     /// SHA-256 of the canonical JSON of the input.
     pub in_hash: String,
@@ -30,9 +31,7 @@ pub struct Audit {
 }
 
 /// How a call ended.
-#[derive(
-    Clone, Copy, Debug, Eq, PartialEq, Serialize, serde::Deserialize, schemars::JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
     /// With an answer.
@@ -94,8 +93,11 @@ pub fn canonical_json(value: &Value) -> Result<Vec<u8>, ToolError> {
 }
 
 /// One row of the audit log.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct AuditEntry {
+    /// Names a mutation, so that its row is appended once however often it is sent: by the call
+    /// itself, and by the recovery after a crash. Not part of the stored row.
+    pub call_id: Option<CallId>,
     /// When the call came.
     pub at: Timestamp,
     /// The published name that was called.
@@ -167,6 +169,11 @@ impl AuditLog for MemoryAuditLog {
 
     fn append(&self, entry: AuditEntry) -> BoxFuture<'static, Result<(), ToolError>> {
         let mut rows = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let is_repeated =
+            entry.call_id.is_some() && rows.iter().any(|row| row.entry.call_id == entry.call_id);
+        if is_repeated {
+            return Box::pin(std::future::ready(Ok(())));
+        }
         let sequence = rows.len() as u64 + 1;
         rows.push(AuditRow { sequence, entry });
         Box::pin(std::future::ready(Ok(())))

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -10,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::clock::Clock;
 use crate::error::{ErrorKind, ToolError};
 use crate::ids::{CorrelationId, TraceId};
+use crate::mutation::Mutation;
 use crate::permission::{Grants, Profile};
 
 /// What every handler receives beside its parameters.
@@ -37,8 +39,13 @@ pub struct CallContext {
     pub dry_run: bool,
     /// Makes a repeated mutation happen once.
     pub idempotency_key: Option<String>,
+    /// For a call that changes data, unless it is a dry run: what its store commits the record of.
+    pub mutation: Option<Arc<Mutation>>,
     /// Fires when the caller gives up or the deadline passes.
     pub cancel: CancellationToken,
+    /// How long the caller waits, where that differs from the deadline of the tool: a person at a
+    /// command line waits for an import of a gigabyte.
+    pub deadline: Option<Duration>,
     /// Where progress goes, when the caller asked for it.
     pub progress: Option<Arc<dyn ProgressSink>>,
     /// The time.
@@ -60,7 +67,9 @@ impl CallContext {
             lang: Lang::En,
             dry_run: false,
             idempotency_key: None,
+            mutation: None,
             cancel: CancellationToken::new(),
+            deadline: None,
             progress: None,
             clock,
         }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 /// The id that ties together everything one request caused, shown as a UUID.
@@ -33,6 +34,27 @@ impl TraceId {
 impl fmt::Display for TraceId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
+    }
+}
+
+/// The id of one call, made by the server: a client may send a trace id twice, never this.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+pub struct CallId([u8; 16]);
+
+impl CallId {
+    /// The `number`th call of a process that drew `incarnation` at random when it started.
+    pub fn new(incarnation: Uuid, number: u64) -> Self {
+        Self(Uuid::new_v5(&incarnation, &number.to_be_bytes()).into_bytes())
+    }
+
+    /// Its bytes, for stores.
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+
+    /// The id that has these bytes.
+    pub const fn of_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
     }
 }
 

@@ -20,6 +20,12 @@ impl Json {
         })
     }
 
+    /// Text that was stored as JSON.
+    pub fn parse(text: String) -> Result<Self, serde_json::Error> {
+        serde_json::from_str::<serde::de::IgnoredAny>(&text)?;
+        Ok(Self(text.into()))
+    }
+
     /// An object of members that are JSON.
     pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let mut text = String::from("{");

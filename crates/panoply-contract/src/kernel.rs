@@ -2,21 +2,27 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, OnceLock, Weak};
+
+use uuid::Uuid;
 
 use crate::audit::AuditLog;
 use crate::clock::Clock;
 use crate::compliance::{Line, Violation};
 use crate::context::{CallContext, Caller, Lang};
 use crate::error::{ErrorKind, ToolError};
+use crate::ids::CallId;
 use crate::kernel_tools::{self, Catalog};
+use crate::mutation::{MutationLog, RunningKeys};
 use crate::observe::Observer;
 use crate::pack::Pack;
 use crate::permission::{Grants, Profile};
-use crate::pipeline::{IdempotencyStore, ReplyCache, Throttle, Turns};
+use crate::pipeline::{Lane, ReplyCache, Throttle, guarded, within};
 use crate::registry::{PackEntry, Registry, ToolEntry};
-use crate::resource::{CompletionTarget, Resource, ResourceContent, ResourceTemplate};
-use crate::spec::Listing;
+use crate::resource::{
+    CompletionTarget, Resource, ResourceContent, ResourceProvider, ResourceTemplate,
+};
+use crate::spec::{Listing, ResponseTime};
 
 /// What the kernel needs from outside.
 pub struct World {
@@ -24,8 +30,10 @@ pub struct World {
     pub clock: Arc<dyn Clock>,
     /// Where every call is recorded.
     pub audit: Arc<dyn AuditLog>,
-    /// Where idempotency keys are kept.
-    pub idempotency: Arc<dyn IdempotencyStore>,
+    /// The records of mutations of packs that have no store of their own.
+    pub mutations: Arc<dyn MutationLog>,
+    /// Drawn at random when the process starts; call ids are made from it.
+    pub incarnation: Uuid,
     /// Who is told about calls.
     pub observers: Vec<Arc<dyn Observer>>,
 }
@@ -90,7 +98,10 @@ pub struct Kernel {
     pub(crate) settings: Settings,
     pub(crate) throttle: Throttle,
     pub(crate) cache: ReplyCache,
-    pub(crate) turns: Turns,
+    pub(crate) running_keys: RunningKeys,
+    /// This kernel: a call outlives its caller when it runs in a lane.
+    own: Weak<Self>,
+    mutations_begun: AtomicU64,
     epochs: HashMap<&'static str, AtomicU64>,
 }
 
@@ -109,10 +120,12 @@ impl Kernel {
         all.extend(packs);
         let registry = Registry::new(all)?;
         prove_permissions(&registry)?;
-        let kernel = Arc::new(Self {
+        let kernel = Arc::new_cyclic(|own| Self {
             throttle: Throttle::new(&registry, &world.clock),
             cache: ReplyCache::new(settings.cache_bytes),
-            turns: Turns::default(),
+            running_keys: RunningKeys::default(),
+            own: Weak::clone(own),
+            mutations_begun: AtomicU64::new(0),
             epochs: registry
                 .get_all()
                 .iter()
@@ -147,6 +160,58 @@ impl Kernel {
     /// The audit log.
     pub fn audit(&self) -> &Arc<dyn AuditLog> {
         &self.world.audit
+    }
+
+    pub(crate) fn shared(&self) -> Option<Arc<Self>> {
+        self.own.upgrade()
+    }
+
+    /// The id of a call that changes data.
+    pub(crate) fn call_id(&self, entry: &ToolEntry, cx: &CallContext) -> Option<CallId> {
+        let is_mutation = entry.spec.category.mutates() && !cx.dry_run;
+        is_mutation.then(|| self.next_call_id())
+    }
+
+    pub(crate) fn next_call_id(&self) -> CallId {
+        let number = self.mutations_begun.fetch_add(1, Ordering::Relaxed);
+        CallId::new(self.world.incarnation, number)
+    }
+
+    /// Where calls of this tool run; `None` for those that only compute, which run where they are
+    /// polled.
+    pub(crate) fn lane(&self, entry: &ToolEntry) -> Option<&Lane> {
+        let spec = entry.spec;
+        let pack = self.registry.pack_of(entry)?;
+        let blocks =
+            pack.blocks || spec.category.mutates() || spec.response_time != ResponseTime::Fast;
+        blocks.then(|| pack.lanes.of(spec.response_time))
+    }
+
+    /// Where the mutations of this tool are recorded.
+    pub(crate) fn mutation_log(&self, entry: &ToolEntry) -> &dyn MutationLog {
+        self.mutation_log_of(entry.pack)
+    }
+
+    /// Where the mutations of this pack are recorded.
+    pub(crate) fn mutation_log_of(&self, pack: &str) -> &dyn MutationLog {
+        let pack = self.registry.packs().iter().find(|one| one.info.name == pack);
+        pack.and_then(|pack| pack.mutation_log.as_ref()).unwrap_or(&self.world.mutations).as_ref()
+    }
+
+    /// Appends to the audit log what was committed without it, because the process or the log
+    /// ended in between; gives how many entries that were. To be called before serving.
+    pub async fn recover_audit(&self) -> Result<usize, ToolError> {
+        let packs = self.registry.packs().iter().filter_map(|pack| pack.mutation_log.as_ref());
+        let mut recovered = 0;
+        for log in packs.chain(std::iter::once(&self.world.mutations)) {
+            for record in log.unaudited()? {
+                let call_id = record.entry.call_id;
+                self.world.audit.append(record.entry).await?;
+                call_id.into_iter().for_each(|call_id| log.audited(call_id));
+                recovered += 1;
+            }
+        }
+        Ok(recovered)
     }
 
     /// The tools that `tools/list` shows this caller, in a fixed order.
@@ -205,15 +270,15 @@ impl Kernel {
         uri: &str,
         cx: &CallContext,
     ) -> Result<ResourceContent, ToolError> {
-        let providers = self.packs(scope).flat_map(|pack| &pack.resources);
+        let providers =
+            self.packs(scope).flat_map(|pack| pack.resources.iter().map(move |one| (pack, one)));
         // Who may not read here is not told that there is something to read.
-        let visible =
-            providers.filter(|provider| cx.caller.grants.allow_all(provider.permissions()));
-        for provider in visible {
+        let visible: Vec<(&PackEntry, &Arc<dyn ResourceProvider>)> = providers
+            .filter(|(_, provider)| cx.caller.grants.allow_all(provider.permissions()))
+            .collect();
+        for (pack, provider) in visible {
             let started = self.world.clock.monotonic();
-            let Some(found) = crate::pipeline::guarded(provider.read(uri, cx)).await? else {
-                continue;
-            };
+            let Some(found) = read(pack, provider, uri, cx).await? else { continue };
             return match provider.recorded_as(uri) {
                 None => found,
                 Some(name) => {
@@ -249,10 +314,31 @@ impl Kernel {
 
     /// Says that the data a mutation touches may have changed.
     pub(crate) fn advance_epochs(&self, entry: &ToolEntry) {
-        for epoch in entry.spec.data.iter().filter_map(|name| self.epochs.get(name)) {
+        self.advance_epochs_of(entry.spec.data);
+    }
+
+    pub(crate) fn advance_epochs_of(&self, data: &[&str]) {
+        for epoch in data.iter().filter_map(|name| self.epochs.get(name)) {
             epoch.fetch_add(1, Ordering::AcqRel);
         }
     }
+}
+
+/// Reads in the lane of the pack, if its store may block.
+async fn read(
+    pack: &PackEntry,
+    provider: &Arc<dyn ResourceProvider>,
+    uri: &str,
+    cx: &CallContext,
+) -> Result<Option<Result<ResourceContent, ToolError>>, ToolError> {
+    if !pack.blocks {
+        return guarded(provider.read(uri, cx)).await;
+    }
+    let (provider, uri, own) = (Arc::clone(provider), uri.to_owned(), cx.clone());
+    let work = async move { guarded(provider.read(&uri, &own)).await };
+    let lane = pack.lanes.of(ResponseTime::Medium);
+    let deadline = ResponseTime::Medium.deadline();
+    within(cx, "reading a resource", deadline, async { lane.run(work).await? }).await
 }
 
 fn in_scope(pack: &str, scope: &Scope) -> bool {
@@ -260,6 +346,15 @@ fn in_scope(pack: &str, scope: &Scope) -> bool {
         Scope::All => true,
         Scope::Pack(name) => pack == name || pack == kernel_tools::PACK,
     }
+}
+
+pub(crate) fn read_only(name: &str) -> ToolError {
+    ToolError::new(
+        ErrorKind::Forbidden,
+        "READ_ONLY",
+        format!("`{name}` changes data, and this server is read-only"),
+    )
+    .hint("ask the operator to start the server without `--read-only`")
 }
 
 pub(crate) fn forbidden(caller: &Caller, required: &[&str]) -> ToolError {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::dialect::Dialect;
+use crate::mutation::MutationLog;
 use crate::prompt::Prompt;
 use crate::resource::{Completer, ResourceProvider};
 use crate::tool::{AnyTool, Tool};
@@ -28,6 +29,8 @@ pub struct Pack {
     pub(crate) prompts: Vec<Prompt>,
     pub(crate) completers: Vec<Arc<dyn Completer>>,
     pub(crate) data_version: Option<DataVersion>,
+    pub(crate) mutation_log: Option<Arc<dyn MutationLog>>,
+    pub(crate) blocks: bool,
 }
 
 /// A number that changes whenever a pack's data do, by whatever process.
@@ -44,6 +47,8 @@ impl Pack {
             prompts: Vec::new(),
             completers: Vec::new(),
             data_version: None,
+            mutation_log: None,
+            blocks: false,
         }
     }
 
@@ -81,6 +86,21 @@ impl Pack {
     pub fn with_data_version(mut self, version: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
         self.data_version = Some(Arc::new(version));
         self
+    }
+
+    /// Says that handlers and resources of this pack wait for a store or a file: they run in a
+    /// lane, never on a worker of the runtime.
+    #[must_use]
+    pub const fn with_blocking_store(mut self) -> Self {
+        self.blocks = true;
+        self
+    }
+
+    /// Commits the records of mutations with the changes themselves, in the pack's own store.
+    #[must_use]
+    pub fn with_mutation_log(mut self, log: Arc<dyn MutationLog>) -> Self {
+        self.mutation_log = Some(log);
+        self.with_blocking_store()
     }
 
     /// Its name and purpose.

@@ -5,7 +5,7 @@ use std::fmt;
 
 /// The actions a permission may name. Closed, so that a profile can be checked against it.
 pub const ACTIONS: &[&str] =
-    &["read", "create", "update", "delete", "review", "import", "export", "write", "run", "admin"];
+    &["read", "create", "update", "delete", "approve", "import", "export", "write", "run", "admin"];
 
 /// Whether `text` is `resource:action` with a known action; usable while compiling.
 #[expect(
@@ -58,7 +58,8 @@ const fn tail_equals(bytes: &[u8], from: usize, expected: &[u8]) -> bool {
 pub enum Profile {
     /// The person whose machine or account this is.
     Owner,
-    /// An agent working for the owner: all but deleting, administering and guarded writes.
+    /// An agent working for the owner: all but deleting, approving, administering and guarded
+    /// writes.
     Agent,
     /// Someone who may look.
     Reader,
@@ -86,12 +87,18 @@ impl Profile {
     pub const fn grants(self) -> &'static [&'static str] {
         match self {
             Self::Owner => &[
-                "*:read", "*:create", "*:update", "*:delete", "*:review", "*:import", "*:export",
-                "*:write", "*:run", "*:admin",
+                "*:read",
+                "*:create",
+                "*:update",
+                "*:delete",
+                "*:approve",
+                "*:import",
+                "*:export",
+                "*:write",
+                "*:run",
+                "*:admin",
             ],
-            Self::Agent => {
-                &["*:read", "*:create", "*:update", "*:review", "*:import", "*:export", "*:run"]
-            }
+            Self::Agent => &["*:read", "*:create", "*:update", "*:import", "*:export", "*:run"],
             Self::Reader => &["*:read"],
         }
     }

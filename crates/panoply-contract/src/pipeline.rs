@@ -1,16 +1,17 @@
-//! The one way to a handler. [`call`] and [`answer`] show the order of every step; read them
-//! top to bottom. Authorisation stands before the cache, so that a kept reply can never reach
-//! someone who may not see it.
+//! The one way to a handler. [`call`] shows the order of every step; read it top to bottom.
+//! Authorisation stands before the cache, so that a cached reply can never reach someone who may
+//! not see it.
 
 mod cache;
 mod execute;
 mod finish;
-mod idempotency;
+mod lanes;
 mod limits;
+mod mutate;
 mod reading;
-mod turns;
 mod validate;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,22 +19,21 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 pub use self::cache::ReplyCache;
-pub(crate) use self::execute::guarded;
-pub use self::idempotency::{
-    Begun, IdempotencyKey, IdempotencyStore, KEY_LIFETIME, MemoryIdempotencyStore, StoredReply,
-};
+pub(crate) use self::execute::{guarded, within};
+pub(crate) use self::lanes::{Lane, Lanes};
 pub use self::limits::Throttle;
 pub(crate) use self::reading::{Reading, recorded};
-pub(crate) use self::turns::Turns;
-use crate::audit::Fingerprint;
+use crate::audit::{Audit, AuditEntry, Fingerprint};
 use crate::context::CallContext;
 use crate::dialect::{Envelope, Fault};
 use crate::error::ToolError;
+use crate::ids::CallId;
 use crate::json::Json;
 use crate::kernel::{Kernel, Scope};
 use crate::meters::CacheUse;
+use crate::mutation::Claim;
 use crate::observe::CallStarted;
-use crate::registry::ToolEntry;
+use crate::registry::{ToolEntry, ToolIndex};
 use crate::reply::Notes;
 
 /// What a caller asks for.
@@ -50,6 +50,9 @@ pub struct Request<'a> {
 /// Calls a tool: the life of every request, whatever surface it came by.
 pub async fn call(kernel: &Kernel, request: Request<'_>, cx: CallContext) -> Envelope {
     let started = kernel.world.clock.monotonic();
+    let Some(shared) = kernel.shared() else {
+        return finish::refuse_unreadable(ToolError::system("the kernel is being dropped"));
+    };
     let Some(entry) = kernel.resolve(request.tool, request.scope) else {
         return unknown_tool(kernel, &request, &cx);
     };
@@ -58,20 +61,27 @@ pub async fn call(kernel: &Kernel, request: Request<'_>, cx: CallContext) -> Env
         Err(error) => return finish::refuse_unreadable(error),
     };
     let now = kernel.world.clock.now();
-    let call = Call {
-        kernel,
-        entry,
-        scope: request.scope,
+    let mut call = Call {
+        tool: entry.index,
+        kernel: shared,
+        scope: request.scope.clone(),
         input: request.input,
+        corrected_input: None,
         fingerprint,
         input_bytes,
+        call_id: kernel.call_id(entry, &cx),
         cx: Arc::new(cx),
         started,
         now,
         now_text: to_the_millisecond(now).to_string(),
     };
     call.observe_start();
-    let outcome = answer(&call).await;
+    let admitted = admit(&mut call);
+    let call = Arc::new(call);
+    let outcome = match admitted {
+        Ok(claim) => answer(&call, claim).await,
+        Err(error) => Err(Arc::new(error)),
+    };
     finish::finish(&call, outcome).await
 }
 
@@ -80,28 +90,47 @@ fn to_the_millisecond(now: Timestamp) -> Timestamp {
     Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
 }
 
-/// From the size cap to the verified answer, in the order that is the contract.
-async fn answer(call: &Call<'_>) -> Result<Outcome, Arc<ToolError>> {
+/// The gates before the handler, in the order that is the contract.
+fn admit(call: &mut Call) -> Result<Option<Claim>, ToolError> {
     limits::size_cap(call)?;
     limits::not_removed(call)?;
     limits::authorise(call)?;
     limits::rate_limit(call)?;
-    let input = validate::validate(call)?;
-    if call.entry.spec.category.mutates() {
-        idempotency::once(call, execute::handle(call, &input)).await
-    } else {
-        cache::remembered(call, execute::handle(call, &input)).await
+    if let Cow::Owned(corrected) = validate::validate(call)? {
+        call.corrected_input = Some(corrected);
     }
+    if call.entry().spec.category.mutates() { mutate::admit(call) } else { Ok(None) }
 }
 
-/// One call on its way.
-struct Call<'a> {
-    kernel: &'a Kernel,
-    entry: &'a ToolEntry,
-    scope: &'a Scope,
+/// The verified answer: where the handler may block, in a lane; always within its deadline.
+async fn answer(call: &Arc<Call>, claim: Option<Claim>) -> Result<Outcome, Arc<ToolError>> {
+    let spec = call.entry().spec;
+    let Some(lane) = call.kernel.lane(call.entry()) else {
+        return within(&call.cx, spec.name, spec.deadline(), cache::remembered(call)).await;
+    };
+    let own = Arc::clone(call);
+    let work = async move {
+        if own.entry().spec.category.mutates() {
+            mutate::once(&own, claim).await
+        } else {
+            cache::remembered(&own).await
+        }
+    };
+    within(&call.cx, spec.name, spec.deadline(), async { lane.run(work).await? }).await
+}
+
+/// One call on its way. It is shared with the thread of its handler, which may outlive the caller.
+struct Call {
+    kernel: Arc<Kernel>,
+    tool: ToolIndex,
+    scope: Scope,
     input: Value,
+    /// The input without what a lenient reading leaves out, where that differs.
+    corrected_input: Option<Value>,
     fingerprint: Fingerprint,
     input_bytes: usize,
+    /// For mutations.
+    call_id: Option<CallId>,
     cx: Arc<CallContext>,
     started: Duration,
     now: Timestamp,
@@ -109,27 +138,64 @@ struct Call<'a> {
     now_text: String,
 }
 
-impl Call<'_> {
+impl Call {
+    fn entry(&self) -> &ToolEntry {
+        self.kernel.registry.at(self.tool)
+    }
+
+    /// The arguments as the handler gets them.
+    fn arguments(&self) -> &Value {
+        self.corrected_input.as_ref().unwrap_or(&self.input)
+    }
+
     fn observe_start(&self) {
         let started = CallStarted {
-            tool: self.entry.spec.name,
-            pack: self.entry.pack,
+            tool: self.entry().spec.name,
+            pack: self.entry().pack,
             cx: &self.cx,
             input: &self.input,
         };
         self.kernel.world.observers.iter().for_each(|observer| observer.started(&started));
     }
+
+    fn audit_entry(&self, audit: Audit, error: Option<&ToolError>, mutation: bool) -> AuditEntry {
+        let spec = self.entry().spec;
+        AuditEntry {
+            call_id: self.call_id.filter(|_| mutation),
+            at: self.now,
+            tool: spec.name.to_owned(),
+            tool_version: spec.version.to_owned(),
+            partition: self.cx.caller.partition.clone(),
+            agent_id: self.cx.agent_id.clone(),
+            trace_id: self.cx.trace_id.to_string(),
+            audit,
+            error_code: error.map(|error| error.code.to_string()),
+            mutation,
+        }
+    }
 }
 
 /// A verified answer.
 struct Outcome {
-    kept: Arc<Kept>,
+    reply: Arc<CachedReply>,
     cache: CacheUse,
     replayed: bool,
+    /// The audit of a mutation, whose row is in the log already.
+    recorded: Option<Audit>,
+}
+
+impl Outcome {
+    fn computed(reply: CachedReply, cache: CacheUse) -> Self {
+        Self::shared(Arc::new(reply), cache)
+    }
+
+    const fn shared(reply: Arc<CachedReply>, cache: CacheUse) -> Self {
+        Self { reply, cache, replayed: false, recorded: None }
+    }
 }
 
 /// What of an answer can be served again.
-pub(crate) struct Kept {
+pub(crate) struct CachedReply {
     data: Json,
     notes: Notes,
     fingerprint: Fingerprint,

@@ -11,7 +11,9 @@ use crate::compliance::{self, Line, Violation};
 use crate::context::Caller;
 use crate::dialect::Dialect;
 use crate::meters::Meter;
+use crate::mutation::MutationLog;
 use crate::pack::{DataVersion, Pack, PackInfo};
+use crate::pipeline::Lanes;
 use crate::prompt::Prompt;
 use crate::resource::{Completer, ResourceProvider};
 use crate::spec::{Category, ToolSpec};
@@ -22,7 +24,7 @@ pub struct Registry {
     packs: Vec<PackEntry>,
     tools: Vec<ToolEntry>,
     /// Names and aliases.
-    by_name: HashMap<&'static str, usize>,
+    by_name: HashMap<&'static str, ToolIndex>,
 }
 
 /// A pack as the registry keeps it.
@@ -35,7 +37,14 @@ pub struct PackEntry {
     pub(crate) resources: Vec<Arc<dyn ResourceProvider>>,
     pub(crate) completers: Vec<Arc<dyn Completer>>,
     pub(crate) data_version: Option<DataVersion>,
+    pub(crate) mutation_log: Option<Arc<dyn MutationLog>>,
+    pub(crate) blocks: bool,
+    pub(crate) lanes: Lanes,
 }
+
+/// Where a tool stands in the registry. Only the registry makes one, so it always leads somewhere.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub(crate) struct ToolIndex(pub(crate) usize);
 
 /// A tool as the registry keeps it: a description. Only the pipeline can call it.
 pub struct ToolEntry {
@@ -51,7 +60,7 @@ pub struct ToolEntry {
     pub output_schema: Value,
     /// Its counters.
     pub meter: Meter,
-    pub(crate) index: usize,
+    pub(crate) index: ToolIndex,
     pub(crate) pack_index: usize,
     pub(crate) input: Compiled,
     pub(crate) data: Compiled,
@@ -70,7 +79,17 @@ impl Registry {
     /// Adds a pack and says what is wrong with it; a tool with violations is left out.
     pub fn register(&mut self, pack: Pack) -> Vec<Violation> {
         let pack_index = self.packs.len();
-        let Pack { info, dialect, tools, resources, prompts, completers, data_version } = pack;
+        let Pack {
+            info,
+            dialect,
+            tools,
+            resources,
+            prompts,
+            completers,
+            data_version,
+            mutation_log,
+            blocks,
+        } = pack;
         let mut violations = Vec::new();
         if self.packs.iter().any(|other| other.info.name == info.name) {
             violations.push(Violation::new(
@@ -85,13 +104,23 @@ impl Registry {
                 Err(found) => violations.extend(found),
             }
         }
-        self.packs.push(PackEntry { info, prompts, dialect, resources, completers, data_version });
+        self.packs.push(PackEntry {
+            info,
+            prompts,
+            dialect,
+            resources,
+            completers,
+            data_version,
+            mutation_log,
+            blocks,
+            lanes: Lanes::new(),
+        });
         violations
     }
 
     /// The tool of this name or alias.
     pub fn get(&self, name: &str) -> Option<&ToolEntry> {
-        self.by_name.get(name).and_then(|index| self.tools.get(*index))
+        self.by_name.get(name).map(|index| self.at(*index))
     }
 
     /// Every tool, in the order of registration.
@@ -125,6 +154,11 @@ impl Registry {
         let candidates =
             self.tools.iter().filter(|entry| caller.grants.allow_all(entry.spec.permissions));
         nearest(name, candidates.map(|entry| entry.spec.name))
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "an index is made by `entry` for this list only")]
+    pub(crate) fn at(&self, index: ToolIndex) -> &ToolEntry {
+        &self.tools[index.0]
     }
 
     pub(crate) fn pack_of(&self, entry: &ToolEntry) -> Option<&PackEntry> {
@@ -166,7 +200,7 @@ impl Registry {
                 input_schema,
                 output_schema,
                 meter: Meter::default(),
-                index: self.tools.len(),
+                index: ToolIndex(self.tools.len()),
                 pack_index,
                 input,
                 data,

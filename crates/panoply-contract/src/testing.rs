@@ -15,8 +15,9 @@ use crate::context::CallContext;
 use crate::dialect::Envelope;
 use crate::ids::TraceId;
 use crate::kernel::{Kernel, Scope, Settings, World};
+use crate::mutation::MemoryMutationLog;
 use crate::pack::Pack;
-use crate::pipeline::{self, MemoryIdempotencyStore, Request};
+use crate::pipeline::{self, Request};
 use crate::spec::{
     Annotations, CachePolicy, Category, Description, Example, Expect, Listing, ResponseTime,
     ToolSpec,
@@ -127,7 +128,8 @@ pub fn kernel_in_memory(
     let world = World {
         clock,
         audit: Arc::new(MemoryAuditLog::default()),
-        idempotency: Arc::new(MemoryIdempotencyStore::default()),
+        mutations: Arc::new(MemoryMutationLog::default()),
+        incarnation: uuid::Uuid::from_u128(1),
         observers: Vec::new(),
     };
     Kernel::new(packs, world, settings)

@@ -9,18 +9,11 @@ use crate::ids::{CardId, DeckId, NoteId, NoteTypeId};
 use crate::note::{self, Form, Note, NoteType, PastContent};
 use crate::problem::Problem;
 use crate::search;
-use crate::store::{Ledger, NewAction, Records, Store};
+use crate::store::{Ledger, Records};
 use crate::text::TextNote;
 
 /// How long what was deleted can be brought back.
 pub const KEPT_DELETED: Micros = 30 * DAY;
-
-/// Forgets for good what was deleted more than [`KEPT_DELETED`] ago, and the actions from
-/// before: nothing that can still be restored or undone.
-pub fn forget_deleted(store: &dyn Store, now: Micros) -> Result<u64, Problem> {
-    let tidying = NewAction { tool: "tidy", summary: "forgot what was deleted long ago", at: now };
-    Ok(store.change(&tidying, true, |ledger| ledger.purge(now - KEPT_DELETED))?.0)
-}
 
 /// A deck that is not deleted.
 pub fn deck(records: &dyn Records, id: DeckId) -> Result<Deck, Problem> {

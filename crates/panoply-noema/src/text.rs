@@ -21,6 +21,18 @@ pub enum TextFormat {
     Markdown,
 }
 
+impl TextFormat {
+    /// Its name in calls and settings.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Csv => "csv",
+            Self::Tsv => "tsv",
+            Self::Json => "json",
+            Self::Markdown => "markdown",
+        }
+    }
+}
+
 /// A note as text.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -35,8 +35,13 @@ use crate::error::StoreError;
 use crate::migrate::{self, Migration};
 use crate::sqlite::{self, Durability};
 
-const MIGRATIONS: &[Migration] =
-    &[Migration { name: "the chain and its head", sql: include_str!("audit_log/schema.sql") }];
+const MIGRATIONS: &[Migration] = &[
+    Migration { name: "the chain and its head", sql: include_str!("audit_log/schema.sql") },
+    Migration {
+        name: "calls that are recorded",
+        sql: "CREATE TABLE recorded_call (call_id BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;",
+    },
+];
 
 /// The audit log in a SQLite file. Dropping it writes what is waiting; so does
 /// [`close`](Self::close), which a short program should call before it ends.

@@ -1,4 +1,4 @@
-//! Where Panoply keeps things: SQLite files, the audit log, idempotency keys and API keys.
+//! Where Panoply keeps things: SQLite files, the audit log, the mutation log and API keys.
 //!
 //! [`sqlite`] and [`migrate`] are the one way every file is opened, by the kernel's stores here
 //! and by the packs' own stores: there is no domain SQL in this crate. The binary says where
@@ -8,14 +8,15 @@ pub mod audit_log;
 pub mod clock;
 pub mod error;
 pub mod home;
-pub mod idempotency;
+pub mod kernel_db;
 pub mod keys;
 pub mod migrate;
+pub mod mutations;
 pub mod sqlite;
 
 pub use self::audit_log::SqliteAuditLog;
 pub use self::clock::SystemClock;
 pub use self::error::StoreError;
 pub use self::home::Home;
-pub use self::idempotency::SqliteIdempotencyStore;
+pub use self::kernel_db::KernelDb;
 pub use self::keys::ApiKeys;

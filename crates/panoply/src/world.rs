@@ -1,4 +1,4 @@
-//! Builds the kernel and what it stands on: clock, audit log, idempotency keys, observers.
+//! Builds the kernel and what it stands on: clock, audit log, mutation log, observers.
 //!
 //! A home that cannot be written must not silence a server whose tools only read: then calls are
 //! recorded in memory, every tool that changes data is hidden, and we say so.
@@ -8,11 +8,12 @@ use std::sync::Arc;
 use panoply_contract::audit::{AuditLog, MemoryAuditLog};
 use panoply_contract::clock::Clock;
 use panoply_contract::kernel::{Kernel, Settings, World};
+use panoply_contract::mutation::{MemoryMutationLog, MutationLog};
 use panoply_contract::observe::Observer;
 use panoply_contract::pack::Pack;
-use panoply_contract::pipeline::{IdempotencyStore, MemoryIdempotencyStore};
 use panoply_mcp::observe::CallLog;
-use panoply_store::{Home, SqliteAuditLog, SqliteIdempotencyStore, StoreError, SystemClock};
+use panoply_store::{Home, KernelDb, SqliteAuditLog, StoreError, SystemClock};
+use uuid::Uuid;
 
 use crate::config::Config;
 use crate::failure::Failure;
@@ -46,10 +47,12 @@ impl House {
                 let world = World {
                     clock: clock(),
                     audit: Arc::clone(&stores.audit) as Arc<dyn AuditLog>,
-                    idempotency: stores.idempotency,
+                    mutations: stores.mutations,
+                    incarnation: Uuid::new_v4(),
                     observers: vec![Arc::new(CallLog)],
                 };
                 let kernel = kernel(packs, world, settings)?;
+                recover(&kernel);
                 Ok(Self { kernel, storage: Storage::Home, audit: Some(stores.audit) })
             }
             Err(why) => {
@@ -85,7 +88,8 @@ impl House {
         let world = World {
             clock: clock(),
             audit: Arc::new(MemoryAuditLog::default()),
-            idempotency: Arc::new(MemoryIdempotencyStore::default()),
+            mutations: Arc::new(MemoryMutationLog::default()),
+            incarnation: Uuid::new_v4(),
             observers,
         };
         let kernel = kernel(packs, world, settings(config, read_only))?;
@@ -100,10 +104,22 @@ impl House {
     }
 }
 
+/// Appends the audit entries of changes that were committed just before a crash.
+fn recover(kernel: &Kernel) {
+    match futures::executor::block_on(kernel.recover_audit()) {
+        Ok(0) => {}
+        Ok(entries) => tracing::info!(entries, "audit entries of the last run were recovered"),
+        Err(error) => {
+            let cause = error.cause_chain();
+            tracing::error!(cause, "audit entries of the last run could not be recovered");
+        }
+    }
+}
+
 struct Stores {
     home: Home,
     audit: Arc<SqliteAuditLog>,
-    idempotency: Arc<dyn IdempotencyStore>,
+    mutations: Arc<dyn MutationLog>,
 }
 
 impl Stores {
@@ -119,8 +135,8 @@ impl Stores {
     fn open_at(home: Home) -> Result<Self, StoreError> {
         home.create()?;
         let audit = Arc::new(SqliteAuditLog::open(&home.audit_log())?);
-        let idempotency = Arc::new(SqliteIdempotencyStore::open(&home.kernel())?);
-        Ok(Self { home, audit, idempotency })
+        let mutations = Arc::new(KernelDb::open(&home.kernel())?);
+        Ok(Self { home, audit, mutations })
     }
 }
 

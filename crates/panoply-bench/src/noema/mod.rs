@@ -65,9 +65,10 @@ pub(crate) fn run(folder: Option<&str>) -> Outcome {
     let package_file = here.path().join("collection.apkg");
     let store = SqliteStore::open(&file)?;
     let package = collection::package();
-    let fill = NewAction { tool: "import-package", summary: "the bench", at: NOW };
+    let fill = NewAction { tool: "import-package", summary: "the bench", at: NOW, actor: "local" };
     let whole: &dyn Store = &store;
-    whole.change(&fill, true, |ledger| anki::import(ledger, &package, NOW, &mut |_, _| Ok(())))?;
+    whole
+        .change(&fill, true, |ledger, _| anki::import(ledger, &package, NOW, &mut |_, _| Ok(())))?;
     drop(package);
     let mut exported = Vec::new();
     let export = spent(1, || {
@@ -81,7 +82,7 @@ pub(crate) fn run(folder: Option<&str>) -> Outcome {
     let import = spent(1, || {
         let other = SqliteStore::open(&here.path().join("imported.db"))?;
         let package = anki::read(&exported, Limits::default())?;
-        (&other as &dyn Store).change(&fill, true, |ledger| {
+        (&other as &dyn Store).change(&fill, true, |ledger, _| {
             anki::import(ledger, &package, NOW, &mut |_, _| Ok(()))
         })?;
         Ok(())

@@ -1,18 +1,18 @@
 //! Kept replies. Whoever asks the same question while it is being answered waits for that
 //! answer instead of asking again.
 
-use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use moka::future::Cache;
 
-use super::{Call, Kept, Outcome};
+use super::{CachedReply, Call, Outcome, execute};
 use crate::audit::Fingerprint;
 use crate::context::Lang;
 use crate::error::ToolError;
 use crate::meters::CacheUse;
+use crate::registry::ToolIndex;
 use crate::spec::CachePolicy;
 
 /// A reply's weight beside its data: notes, hints and bookkeeping, roughly.
@@ -24,7 +24,7 @@ const LONGEST_KEPT: Duration = Duration::from_secs(24 * 3600);
 /// a reply about what has changed can no longer be found.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct Key {
-    tool: usize,
+    tool: ToolIndex,
     /// The caller; empty for replies that are the same for all.
     partition: String,
     input: Fingerprint,
@@ -34,12 +34,12 @@ struct Key {
 
 /// Kept replies, up to a number of bytes.
 pub struct ReplyCache {
-    replies: Cache<Key, Arc<Kept>>,
+    replies: Cache<Key, Arc<CachedReply>>,
 }
 
 impl ReplyCache {
     pub(crate) fn new(most_bytes: u64) -> Self {
-        let weigh = |_: &Key, kept: &Arc<Kept>| {
+        let weigh = |_: &Key, kept: &Arc<CachedReply>| {
             u32::try_from(kept.bytes + OVERHEAD_BYTES).unwrap_or(u32::MAX)
         };
         Self {
@@ -53,44 +53,41 @@ impl ReplyCache {
 }
 
 /// The kept reply if there is a fresh one, else the answer of `work`, which is then kept.
-pub(super) async fn remembered(
-    call: &Call<'_>,
-    work: impl Future<Output = Result<Kept, ToolError>>,
-) -> Result<Outcome, Arc<ToolError>> {
-    let Some(ttl) = call.entry.spec.cache.ttl() else {
-        return Ok(Outcome { kept: Arc::new(work.await?), cache: CacheUse::None, replayed: false });
+pub(super) async fn remembered(call: &Call) -> Result<Outcome, Arc<ToolError>> {
+    let Some(ttl) = call.entry().spec.cache.ttl() else {
+        return Ok(Outcome::computed(execute::handle(call).await?, CacheUse::None));
     };
     let replies = &call.kernel.cache.replies;
     let key = key_of(call);
     // The kernel's clock decides what is fresh; the cache's own only bounds memory.
-    let fresh = |kept: &Kept| call.started.saturating_sub(kept.computed_at) < ttl;
-    if let Some(kept) = replies.get(&key).await {
-        if fresh(&kept) {
-            return Ok(Outcome { kept, cache: CacheUse::Hit, replayed: false });
+    let fresh = |reply: &CachedReply| call.started.saturating_sub(reply.computed_at) < ttl;
+    if let Some(reply) = replies.get(&key).await {
+        if fresh(&reply) {
+            return Ok(Outcome::shared(reply, CacheUse::Hit));
         }
         replies.invalidate(&key).await;
     }
     let ran = AtomicBool::new(false);
-    let kept = replies
+    let reply = replies
         .try_get_with(key, async {
             ran.store(true, Ordering::Relaxed);
-            work.await.map(Arc::new)
+            execute::handle(call).await.map(Arc::new)
         })
         .await?;
     let cache = if ran.load(Ordering::Relaxed) { CacheUse::Miss } else { CacheUse::Hit };
-    Ok(Outcome { kept, cache, replayed: false })
+    Ok(Outcome::shared(reply, cache))
 }
 
-fn key_of(call: &Call<'_>) -> Key {
-    let partition = match call.entry.spec.cache {
+fn key_of(call: &Call) -> Key {
+    let partition = match call.entry().spec.cache {
         CachePolicy::Shared(_) => String::new(),
         CachePolicy::For(_) | CachePolicy::Never => call.cx.caller.partition.clone(),
     };
     Key {
-        tool: call.entry.index,
+        tool: call.tool,
         partition,
         input: call.fingerprint,
-        epoch: call.kernel.epoch(call.entry),
+        epoch: call.kernel.epoch(call.entry()),
         lang: call.cx.lang,
     }
 }

@@ -6,19 +6,17 @@ use std::future::Future;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use futures::{FutureExt, TryFutureExt};
-use serde_json::Value;
-use tokio_util::sync::CancellationToken;
+use futures::FutureExt;
 
-use super::{Call, Kept, validate};
+use super::{CachedReply, Call, validate};
 use crate::audit::Fingerprint;
+use crate::context::CallContext;
 use crate::error::{ErrorKind, ToolError};
 use crate::json::Json;
 use crate::registry::ToolEntry;
 use crate::reply::Reply;
-use crate::spec::ResponseTime;
-use crate::tool::Handling;
 
 /// About 20,000 tokens: more than this and large clients cut the reply or refuse it.
 pub(crate) const LARGEST_REPLY: usize = 80_000;
@@ -28,23 +26,18 @@ const REPLIES_PER_CHECK: u64 = if cfg!(debug_assertions) { 1 } else { 1000 };
 
 static REPLIES: AtomicU64 = AtomicU64::new(0);
 
-pub(super) async fn handle(call: &Call<'_>, input: &Value) -> Result<Kept, ToolError> {
-    let entry = call.entry;
-    let handling = guard_sync(|| Arc::clone(&entry.handler).call(input, Arc::clone(&call.cx)))?
+/// Runs the handler where it is polled.
+pub(super) async fn handle(call: &Call) -> Result<CachedReply, ToolError> {
+    let entry = call.entry();
+    let handler = Arc::clone(&entry.handler);
+    let handling = guard_sync(|| handler.call(call.arguments(), Arc::clone(&call.cx)))?
         .map_err(|error| validate::unparsed(entry, &error))?;
-    let reply = match entry.spec.response_time {
-        ResponseTime::Fast => within_deadline(call, guarded(handling)).await?,
-        // These may compute for a while. On the blocking pool they cannot starve the others.
-        ResponseTime::Medium => {
-            let work = blocking(handling, call.cx.cancel.clone());
-            let clock = call.kernel.world.clock.as_ref();
-            within_deadline(call, call.kernel.turns.run(work, clock)).await??
-        }
-        ResponseTime::Slow => {
-            let work = tokio::task::spawn_blocking(blocking(handling, call.cx.cancel.clone()));
-            let lost = |error| ToolError::system("the blocking pool lost a handler").cause(error);
-            within_deadline(call, work.map_err(lost)).await??
-        }
+    // A handler that waits is dropped when nobody wants its answer any more; one that computes
+    // has to ask `check_cancelled` now and then.
+    let reply = tokio::select! {
+        biased;
+        done = guarded(handling) => done?,
+        () = call.cx.cancel.cancelled() => Err(cancelled()),
     }?;
     verify(entry, &reply)?;
     let (fingerprint, bytes) = Fingerprint::of_json(&reply.data)?;
@@ -56,44 +49,32 @@ pub(super) async fn handle(call: &Call<'_>, input: &Value) -> Result<Kept, ToolE
         .hint("ask for less: a smaller page, a shorter period or fewer fields"));
     }
     let Reply { data, notes } = reply;
-    Ok(Kept { data, notes, fingerprint, bytes, computed_at: call.kernel.world.clock.monotonic() })
+    let computed_at = call.kernel.world.clock.monotonic();
+    Ok(CachedReply { data, notes, fingerprint, bytes, computed_at })
 }
 
-async fn within_deadline<T>(
-    call: &Call<'_>,
-    work: impl Future<Output = Result<T, ToolError>>,
-) -> Result<T, ToolError> {
-    let deadline = call.entry.spec.deadline();
-    let overrun = async { call.kernel.world.clock.sleep(deadline).await };
+/// Gives up at the deadline, or when the caller does. What runs in a lane goes on.
+pub(crate) async fn within<T, E: From<ToolError>>(
+    cx: &CallContext,
+    name: &str,
+    deadline: Duration,
+    work: impl Future<Output = Result<T, E>>,
+) -> Result<T, E> {
+    let deadline = cx.deadline.unwrap_or(deadline);
+    let overrun = async { cx.clock.sleep(deadline).await };
     tokio::select! {
         biased;
         done = work => done,
-        () = call.cx.cancel.cancelled() => Err(cancelled()),
+        () = cx.cancel.cancelled() => Err(cancelled().into()),
         () = overrun => {
             // The handler may still be computing: this asks it to stop.
-            call.cx.cancel.cancel();
-            let name = call.entry.spec.name;
-            Err(ToolError::new(ErrorKind::Timeout, "TIMEOUT", format!("`{name}` did not answer within {} s", deadline.as_secs()))
-                .hint("try again with a narrower question"))
+            cx.cancel.cancel();
+            let message = format!("`{name}` did not answer within {} s", deadline.as_secs());
+            Err(ToolError::new(ErrorKind::Timeout, "TIMEOUT", message)
+                .hint("try again with a narrower question")
+                .into())
         }
     }
-}
-
-/// A handler as work for a thread. One that waits is dropped when nobody wants its answer any more;
-/// one that computes has to ask `check_cancelled` now and then.
-fn blocking(
-    handling: Handling,
-    cancel: CancellationToken,
-) -> impl FnOnce() -> Result<Result<Reply<Json>, ToolError>, ToolError> + Send + 'static {
-    let runtime = tokio::runtime::Handle::current();
-    let work = async move {
-        tokio::select! {
-            biased;
-            done = guarded(handling) => done,
-            () = cancel.cancelled() => Err(cancelled()),
-        }
-    };
-    move || runtime.block_on(work)
 }
 
 fn cancelled() -> ToolError {

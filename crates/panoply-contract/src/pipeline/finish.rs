@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Call, Outcome};
-use crate::audit::{Audit, AuditEntry, Fingerprint, Status};
+use crate::audit::{Audit, Fingerprint, Status};
 use crate::calculus;
 use crate::dialect::{Answered, Envelope, Failed, Fault, Metadata};
 use crate::error::{ErrorKind, ToolError};
@@ -14,29 +14,35 @@ use crate::meters::CacheUse;
 use crate::observe::CallFinished;
 use crate::reply::{NextAction, Notes, Reply};
 
-pub(super) async fn finish(call: &Call<'_>, outcome: Result<Outcome, Arc<ToolError>>) -> Envelope {
-    let Some(pack) = call.kernel.registry.pack_of(call.entry) else {
+pub(super) async fn finish(call: &Call, outcome: Result<Outcome, Arc<ToolError>>) -> Envelope {
+    let Some(pack) = call.kernel.registry.pack_of(call.entry()) else {
         return refuse_unreadable(ToolError::system("a tool without a pack"));
     };
     let dialect = &pack.dialect;
     let answered = match outcome {
         Ok(outcome) => {
-            let hints = complete_hints(call, &outcome.kept.notes);
-            let audit = audit_of(call, outcome.kept.fingerprint, Status::Ok);
-            match record(call, &audit, None).await {
-                Ok(()) => Ok((outcome, hints, audit)),
-                Err(error) => Err(Arc::new(error)),
+            let hints = complete_hints(call, &outcome.reply.notes);
+            match &outcome.recorded {
+                Some(audit) => Ok((hints, audit.clone(), outcome)),
+                None => {
+                    let audit = audit_of(call, outcome.reply.fingerprint, Status::Ok);
+                    let row = call.audit_entry(audit.clone(), None, false);
+                    match call.kernel.world.audit.append(row).await {
+                        Ok(()) => Ok((hints, audit, outcome)),
+                        Err(error) => Err(Arc::new(error)),
+                    }
+                }
             }
         }
         Err(error) => Err(error),
     };
     match answered {
-        Ok((outcome, hints, audit)) => {
-            let elapsed = observe(call, &audit, outcome.cache, outcome.kept.bytes, None);
+        Ok((hints, audit, outcome)) => {
+            let elapsed = observe(call, &audit, outcome.cache, outcome.reply.bytes, None);
             let metadata =
                 metadata_of(call, elapsed, outcome.cache == CacheUse::Hit, outcome.replayed);
-            let (data, notes) = (&outcome.kept.data, &outcome.kept.notes);
-            let spec = call.entry.spec;
+            let (data, notes) = (&outcome.reply.data, &outcome.reply.notes);
+            let spec = call.entry().spec;
             dialect.success(&Answered {
                 spec,
                 data,
@@ -51,7 +57,8 @@ pub(super) async fn finish(call: &Call<'_>, outcome: Result<Outcome, Arc<ToolErr
                 .map_or(call.fingerprint, |(hash, _)| hash);
             let audit = audit_of(call, fingerprint, Status::Error);
             // The call has failed already; a log that cannot be written is reported by the log itself.
-            let _ = record(call, &audit, Some(&error)).await;
+            let row = call.audit_entry(audit.clone(), Some(&error), false);
+            let _ = call.kernel.world.audit.append(row).await;
             let elapsed = observe(call, &audit, CacheUse::None, 0, Some(&error));
             let metadata = metadata_of(call, elapsed, false, false);
             let hints = hints_for_error(call, &error);
@@ -72,7 +79,7 @@ pub(super) fn refuse_unreadable(error: ToolError) -> Envelope {
     Envelope::Refusal { fault: Fault::Server, message: error.message, data }
 }
 
-fn audit_of(call: &Call<'_>, output: Fingerprint, status: Status) -> Audit {
+fn audit_of(call: &Call, output: Fingerprint, status: Status) -> Audit {
     let elapsed = call.kernel.world.clock.monotonic().saturating_sub(call.started);
     Audit {
         in_hash: call.fingerprint.hex(),
@@ -83,29 +90,9 @@ fn audit_of(call: &Call<'_>, output: Fingerprint, status: Status) -> Audit {
     }
 }
 
-async fn record(
-    call: &Call<'_>,
-    audit: &Audit,
-    error: Option<&ToolError>,
-) -> Result<(), ToolError> {
-    let spec = call.entry.spec;
-    let entry = AuditEntry {
-        at: call.now,
-        tool: spec.name.to_owned(),
-        tool_version: spec.version.to_owned(),
-        partition: call.cx.caller.partition.clone(),
-        agent_id: call.cx.agent_id.clone(),
-        trace_id: call.cx.trace_id.to_string(),
-        audit: audit.clone(),
-        error_code: error.map(|error| error.code.to_string()),
-        mutation: spec.category.mutates() && !call.cx.dry_run && error.is_none(),
-    };
-    call.kernel.world.audit.append(entry).await
-}
-
 /// Counts and logs the call; gives back how long it took.
 fn observe(
-    call: &Call<'_>,
+    call: &Call,
     audit: &Audit,
     cache: CacheUse,
     output_bytes: usize,
@@ -114,10 +101,10 @@ fn observe(
     let elapsed = call.kernel.world.clock.monotonic().saturating_sub(call.started);
     let class = error.map(|error| error.kind.class());
     let rate_limited = error.is_some_and(|error| error.kind == ErrorKind::RateLimited);
-    call.entry.meter.count(elapsed, class, cache, rate_limited);
+    call.entry().meter.count(elapsed, class, cache, rate_limited);
     let finished = CallFinished {
-        tool: call.entry.spec.name,
-        pack: call.entry.pack,
+        tool: call.entry().spec.name,
+        pack: call.entry().pack,
         cx: &call.cx,
         elapsed,
         audit,
@@ -129,21 +116,21 @@ fn observe(
     elapsed
 }
 
-fn metadata_of(call: &Call<'_>, elapsed: Duration, cached: bool, replayed: bool) -> Metadata {
+fn metadata_of(call: &Call, elapsed: Duration, cached: bool, replayed: bool) -> Metadata {
     Metadata {
-        tool_version: call.entry.spec.version.to_owned(),
+        tool_version: call.entry().spec.version.to_owned(),
         timestamp: call.now_text.clone(),
         execution_time: (elapsed.as_secs_f64() * 1e6).round() / 1e3,
         service_version: call.kernel.settings.service_version.to_owned(),
         trace_id: call.cx.trace_id.to_string(),
         correlation_id: call.cx.correlation_id.to_string(),
         cached,
-        dry_run: call.cx.dry_run && call.entry.spec.category.mutates(),
+        dry_run: call.cx.dry_run && call.entry().spec.category.mutates(),
         replayed,
     }
 }
 
-fn complete_hints(call: &Call<'_>, notes: &Notes) -> AgentHints {
+fn complete_hints(call: &Call, notes: &Notes) -> AgentHints {
     let assessment = calculus::assess(&notes.evidence, call.now);
     let suggested: Vec<SuggestedAction> =
         notes.next.iter().filter_map(|action| suggestion(call, action)).collect();
@@ -171,31 +158,31 @@ fn complete_hints(call: &Call<'_>, notes: &Notes) -> AgentHints {
         constraints: notes.constraints.clone(),
         metadata: Some(HintsMetadata {
             generated_at: call.now_text.clone(),
-            generated_by: call.entry.pack.to_owned(),
+            generated_by: call.entry().pack.to_owned(),
         }),
     }
 }
 
 /// Hints about a failure: what the error itself shows, and the call that would work.
-fn hints_for_error(call: &Call<'_>, error: &ToolError) -> AgentHints {
+fn hints_for_error(call: &Call, error: &ToolError) -> AgentHints {
     let evidence = Evidence::from(Source::new(SourceClass::Exact, "the error itself"));
     let mut notes = Reply::new((), error.message.clone(), evidence).notes;
     let example = error.details.get("example").filter(|_| error.kind == ErrorKind::Validation);
     if let Some(example) = example {
         let why = "a call of this tool that works";
         notes.next.push(
-            NextAction::new(call.entry.spec.name, example.clone(), why).priority(Level::High),
+            NextAction::new(call.entry().spec.name, example.clone(), why).priority(Level::High),
         );
     }
-    if let (ErrorKind::Removed, Some(deprecation)) = (error.kind, &call.entry.spec.deprecated) {
+    if let (ErrorKind::Removed, Some(deprecation)) = (error.kind, &call.entry().spec.deprecated) {
         notes.constraints.push(format!("`{}` replaces this tool", deprecation.replacement));
     }
     complete_hints(call, &notes)
 }
 
 /// A suggestion as the agent sees it; `None` when the caller could not follow it.
-fn suggestion(call: &Call<'_>, action: &NextAction) -> Option<SuggestedAction> {
-    let entry = call.kernel.resolve(action.tool, call.scope)?;
+fn suggestion(call: &Call, action: &NextAction) -> Option<SuggestedAction> {
+    let entry = call.kernel.resolve(action.tool, &call.scope)?;
     let mutates = entry.spec.category.mutates();
     let hidden = call.kernel.settings.read_only && mutates;
     if hidden || !call.cx.caller.grants.allow_all(entry.spec.permissions) {
@@ -229,14 +216,14 @@ fn suggestion(call: &Call<'_>, action: &NextAction) -> Option<SuggestedAction> {
 const A_BLINK: Duration = Duration::from_millis(100);
 
 /// The median of that tool's calls so far; before the first, what its class promises.
-fn typical_time(call: &Call<'_>, tool: &str) -> Option<Duration> {
-    let entry = call.kernel.resolve(tool, call.scope)?;
+fn typical_time(call: &Call, tool: &str) -> Option<Duration> {
+    let entry = call.kernel.resolve(tool, &call.scope)?;
     Some(entry.meter.snapshot().quantile(0.5).unwrap_or(entry.spec.response_time.deadline() / 10))
 }
 
-fn deprecation_warning(call: &Call<'_>) -> Option<Warning> {
-    let deprecation = call.entry.spec.deprecated.as_ref()?;
-    let (name, removal) = (call.entry.spec.name, deprecation.removal_date);
+fn deprecation_warning(call: &Call) -> Option<Warning> {
+    let deprecation = call.entry().spec.deprecated.as_ref()?;
+    let (name, removal) = (call.entry().spec.name, deprecation.removal_date);
     tracing::warn!(
         tool = name,
         replacement = deprecation.replacement,

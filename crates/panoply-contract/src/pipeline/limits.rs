@@ -13,14 +13,14 @@ use governor::{Quota, RateLimiter};
 use super::Call;
 use crate::clock::Clock;
 use crate::error::{ErrorKind, ToolError};
-use crate::kernel::forbidden;
-use crate::registry::Registry;
+use crate::kernel::{forbidden, read_only};
+use crate::registry::{Registry, ToolIndex};
 use crate::spec::RateLimit;
 
 /// After so many checks, callers who have been quiet are forgotten.
 const CHECKS_BETWEEN_SWEEPS: u32 = 4096;
 
-pub(super) fn size_cap(call: &Call<'_>) -> Result<(), ToolError> {
+pub(super) fn size_cap(call: &Call) -> Result<(), ToolError> {
     let most = call.kernel.settings.largest_input;
     if call.input_bytes <= most {
         return Ok(());
@@ -33,8 +33,8 @@ pub(super) fn size_cap(call: &Call<'_>) -> Result<(), ToolError> {
 }
 
 /// A tool past its removal date is gone, and says what replaces it.
-pub(super) fn not_removed(call: &Call<'_>) -> Result<(), ToolError> {
-    let spec = call.entry.spec;
+pub(super) fn not_removed(call: &Call) -> Result<(), ToolError> {
+    let spec = call.entry().spec;
     let Some(deprecation) = &spec.deprecated else { return Ok(()) };
     if *call.now_text < *deprecation.removal_date {
         return Ok(());
@@ -45,15 +45,10 @@ pub(super) fn not_removed(call: &Call<'_>) -> Result<(), ToolError> {
         .detail("replacement", deprecation.replacement))
 }
 
-pub(super) fn authorise(call: &Call<'_>) -> Result<(), ToolError> {
-    let spec = call.entry.spec;
+pub(super) fn authorise(call: &Call) -> Result<(), ToolError> {
+    let spec = call.entry().spec;
     if call.kernel.settings.read_only && spec.category.mutates() {
-        return Err(ToolError::new(
-            ErrorKind::Forbidden,
-            "READ_ONLY",
-            format!("`{}` changes data, and this server is read-only", spec.name),
-        )
-        .hint("ask the operator to start the server without `--read-only`"));
+        return Err(read_only(spec.name));
     }
     if call.cx.caller.grants.allow_all(spec.permissions) {
         Ok(())
@@ -62,9 +57,9 @@ pub(super) fn authorise(call: &Call<'_>) -> Result<(), ToolError> {
     }
 }
 
-pub(super) fn rate_limit(call: &Call<'_>) -> Result<(), ToolError> {
-    call.kernel.throttle.check(call.entry.index, &call.cx.caller.partition).map_err(|wait| {
-        let name = call.entry.spec.name;
+pub(super) fn rate_limit(call: &Call) -> Result<(), ToolError> {
+    call.kernel.throttle.check(call.tool, &call.cx.caller.partition).map_err(|wait| {
+        let name = call.entry().spec.name;
         ToolError::new(
             ErrorKind::RateLimited,
             "RATE_LIMITED",
@@ -101,8 +96,8 @@ impl Throttle {
     }
 
     /// Lets a call pass, or says how long to wait.
-    fn check(&self, tool: usize, partition: &str) -> Result<(), Duration> {
-        match self.limiters.get(tool) {
+    fn check(&self, tool: ToolIndex, partition: &str) -> Result<(), Duration> {
+        match self.limiters.get(tool.0) {
             Some(Some(limiter)) => limiter.check(partition),
             _ => Ok(()),
         }

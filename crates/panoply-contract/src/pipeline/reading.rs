@@ -46,6 +46,7 @@ pub(crate) async fn recorded(
         status,
     };
     let entry = AuditEntry {
+        call_id: None,
         at: reading.cx.timestamp,
         tool: reading.name.to_owned(),
         tool_version: kernel.settings.service_version.to_owned(),

@@ -16,12 +16,12 @@ const MOST_PROBLEMS: usize = 20;
 const LONGEST_SEEN: usize = 120;
 
 /// The input as the handler gets it, or everything that is wrong with it.
-pub(super) fn validate<'a>(call: &'a Call<'_>) -> Result<Cow<'a, Value>, ToolError> {
-    let input = without_nulls(&call.input, &call.entry.input_schema);
-    if call.entry.input.is_valid(&input)? {
+pub(super) fn validate(call: &Call) -> Result<Cow<'_, Value>, ToolError> {
+    let input = without_nulls(&call.input, &call.entry().input_schema);
+    if call.entry().input.is_valid(&input)? {
         return Ok(with_whole_numbers(input));
     }
-    Err(invalid(call.entry, problems(call.entry, &input)?))
+    Err(invalid(call.entry(), problems(call.entry(), &input)?))
 }
 
 /// A type check that only the typed parameters make; the schema should have said it already.

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use panoply_contract::audit::{AuditFilter, MemoryAuditLog};
 use panoply_contract::kernel::{Kernel, Settings, World};
+use panoply_contract::mutation::MemoryMutationLog;
 use panoply_contract::observe::{CallFinished, CallStarted, Observer};
-use panoply_contract::pipeline::MemoryIdempotencyStore;
 use panoply_contract::prelude::*;
 use panoply_contract::testing::{FixedClock, SAMPLE_SPEC, call_with, noon};
 use serde_json::json;
@@ -146,7 +146,8 @@ async fn every_call_is_observed_counted_and_audited_at_start_and_end() {
     let world = World {
         clock: FixedClock::at(noon()),
         audit: Arc::new(audit),
-        idempotency: Arc::new(MemoryIdempotencyStore::default()),
+        mutations: Arc::new(MemoryMutationLog::default()),
+        incarnation: uuid::Uuid::from_u128(1),
         observers: vec![observer.clone()],
     };
     let pack = published().with(Sample::new(spec(SAMPLE_SPEC), echo));

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures::future::BoxFuture;
 use panoply_contract::audit::{AuditEntry, AuditFilter, AuditLog, AuditRow};
 use panoply_contract::kernel::{Kernel, Settings, World};
-use panoply_contract::pipeline::MemoryIdempotencyStore;
+use panoply_contract::mutation::MemoryMutationLog;
 use panoply_contract::prelude::*;
 use panoply_contract::testing::{FixedClock, SAMPLE_SPEC, call_with, noon};
 use serde_json::{Value, json};
@@ -144,7 +144,8 @@ async fn nothing_is_changed_that_cannot_be_recorded() {
     let world = World {
         clock: FixedClock::at(noon()),
         audit: log.clone(),
-        idempotency: Arc::new(MemoryIdempotencyStore::default()),
+        mutations: Arc::new(MemoryMutationLog::default()),
+        incarnation: uuid::Uuid::from_u128(1),
         observers: Vec::new(),
     };
     let kernel = Kernel::new(vec![published().with(tool)], world, Settings::default()).unwrap();

@@ -29,13 +29,13 @@ pub trait Store: Send + Sync + 'static {
         look: &mut dyn FnMut(&dyn Records) -> Result<(), Problem>,
     ) -> Result<(), Problem>;
 
-    /// Lets `act` change the collection, as one action that can be undone. With `keep` false
-    /// everything is taken back in the end.
+    /// Lets `act` change the collection, as one action that can be undone and whose id it is told.
+    /// With `keep` false everything is rolled back in the end.
     fn act(
         &self,
         action: &NewAction<'_>,
         keep: bool,
-        act: &mut dyn FnMut(&mut dyn Ledger) -> Result<(), Problem>,
+        act: &mut dyn FnMut(&mut dyn Ledger, ActionId) -> Result<(), Problem>,
     ) -> Result<ActionId, Problem>;
 
     /// A number that changes with every change, whoever makes it.
@@ -61,11 +61,11 @@ impl dyn Store {
         &self,
         action: &NewAction<'_>,
         keep: bool,
-        act: impl FnOnce(&mut dyn Ledger) -> Result<T, Problem>,
+        act: impl FnOnce(&mut dyn Ledger, ActionId) -> Result<T, Problem>,
     ) -> Result<(T, ActionId), Problem> {
         let (mut act, mut done) = (Some(act), None);
-        let id = self.act(action, keep, &mut |ledger| {
-            done = act.take().map(|act| act(ledger)).transpose()?;
+        let id = self.act(action, keep, &mut |ledger, id| {
+            done = act.take().map(|act| act(ledger, id)).transpose()?;
             Ok(())
         })?;
         done.map(|done| (done, id)).ok_or(Problem::Store("the store did not call back".to_owned()))
@@ -81,6 +81,14 @@ pub struct NewAction<'a> {
     pub summary: &'a str,
     /// When.
     pub at: Micros,
+    /// Who: the partition of the caller.
+    pub actor: &'a str,
+}
+
+/// Written in the transaction of an action, such as the record of the call that asked for it.
+pub trait Attachment {
+    /// Writes it.
+    fn write(&self, connection: &rusqlite::Connection) -> rusqlite::Result<()>;
 }
 
 /// Something that was done.
@@ -98,6 +106,8 @@ pub struct Action {
     pub undone: Option<Micros>,
     /// How many things it changed.
     pub changes: u64,
+    /// Who did it: the partition of the caller.
+    pub actor: String,
 }
 
 /// Cards of one deck in one state.
@@ -362,6 +372,8 @@ pub trait Ledger: Records {
     fn begin_bulk(&mut self, rows: usize) -> Result<Rc<Known>, Problem>;
     /// Takes an action back.
     fn undo(&mut self, action: ActionId, now: Micros) -> Result<u64, Problem>;
-    /// Forgets for good what was deleted before `before`.
+    /// Commits `attachment` with the action.
+    fn attach(&mut self, attachment: &dyn Attachment) -> Result<(), Problem>;
+    /// Removes for good what was deleted before `before`.
     fn purge(&mut self, before: Micros) -> Result<u64, Problem>;
 }

@@ -14,7 +14,7 @@ const SPEC: ToolSpec = batch_spec(Own {
         returns: "Returns for each card what happened to it, in order, and one action id that takes all of it back.",
         asks: &["Yes, those cards are good"],
     },
-    permissions: &["cards:review"],
+    permissions: &["cards:approve"],
     examples: &[
         Example { shows: "a draft", params: r##"{"cardIds": ["card_127"]}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_127", "outcome": "done"}]}"##) },
         Example { shows: "a card that is no draft", params: r##"{"cardIds": ["card_123"]}"##, expect: Expect::Data(r##"{"items": [{"outcome": "unchanged"}]}"##) },

@@ -120,26 +120,33 @@ pub(crate) fn change_each(
 ) -> Result<Reply<Output>, ToolError> {
     let Doing { tool, done } = doing;
     let summary = format!("{done} {} cards", ids.0.len());
-    let (items, change) = desk.change(cx, tool, &summary, |ledger, now| {
-        let mut items = Vec::with_capacity(ids.0.len());
-        for id in &ids.0 {
-            let (outcome, message) = match act(ledger, id.domain(), now) {
-                Ok(true) => (ItemOutcome::Done, None),
-                Ok(false) => (ItemOutcome::Unchanged, None),
-                Err(Problem::Store(cause)) => return Err(Problem::Store(cause)),
-                Err(problem) => (ItemOutcome::Failed, Some(problem.to_string())),
-            };
-            items.push(Item { card_id: id.clone(), outcome, message });
-        }
-        Ok(items)
-    })?;
-    let count = |wanted| items.iter().filter(|item| item.outcome == wanted).count();
-    let (changed, failed) = (count(ItemOutcome::Done), count(ItemOutcome::Failed));
-    let told = if cx.dry_run { "Dry run:" } else { "Have" };
-    let text = format!("{told} {done} {changed} of {} cards.", items.len());
-    let whole = u64::try_from(items.len()).unwrap_or(u64::MAX);
-    let fine = u64::try_from(items.len() - failed).unwrap_or(u64::MAX);
-    let evidence = stored("the changed cards").complete(fine, whole);
-    let undo = change.undo();
-    Ok(with_next(Reply::new(Output { items, changed, change }, text, evidence), undo))
+    desk.change(
+        cx,
+        tool,
+        &summary,
+        |ledger, now| {
+            let mut items = Vec::with_capacity(ids.0.len());
+            for id in &ids.0 {
+                let (outcome, message) = match act(ledger, id.domain(), now) {
+                    Ok(true) => (ItemOutcome::Done, None),
+                    Ok(false) => (ItemOutcome::Unchanged, None),
+                    Err(Problem::Store(cause)) => return Err(Problem::Store(cause)),
+                    Err(problem) => (ItemOutcome::Failed, Some(problem.to_string())),
+                };
+                items.push(Item { card_id: id.clone(), outcome, message });
+            }
+            Ok(items)
+        },
+        |items, change| {
+            let count = |wanted| items.iter().filter(|item| item.outcome == wanted).count();
+            let (changed, failed) = (count(ItemOutcome::Done), count(ItemOutcome::Failed));
+            let told = if cx.dry_run { "Dry run:" } else { "Have" };
+            let text = format!("{told} {done} {changed} of {} cards.", items.len());
+            let whole = u64::try_from(items.len()).unwrap_or(u64::MAX);
+            let fine = u64::try_from(items.len() - failed).unwrap_or(u64::MAX);
+            let evidence = stored("the changed cards").complete(fine, whole);
+            let undo = change.undo();
+            Ok(with_next(Reply::new(Output { items, changed, change }, text, evidence), undo))
+        },
+    )
 }

@@ -3,10 +3,11 @@
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::desk::{Change, Desk, stored, with_next};
+use super::desk::{APPROVE, Change, Desk, require, stored, with_next};
 use super::notes::{MadeNote, NoteInput, WireForm, counted, duplicate_warning, like};
 use super::wire::{CardId, DeckId};
 use crate::library;
+use crate::store::Ledger;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "create-card",
@@ -108,6 +109,9 @@ impl Tool for CreateCard {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let deck = params.deck_id.domain();
         let Params { form, front, back, choices, extra, tags, source, draft, .. } = params;
+        if !draft {
+            require(cx, APPROVE, "making a card that is no draft")?;
+        }
         let new =
             NoteInput { form, front, back, choices, extra, tags, source }.into_new(deck, draft);
         let (duplicates, name) = self.desk.read(|records| {
@@ -115,29 +119,28 @@ impl Tool for CreateCard {
             Ok((like(records, first)?, library::deck(records, deck)?.name))
         })?;
         let summary = format!("made a note in `{name}`");
-        let ((note, cards), change) =
-            self.desk.change(cx, SPEC.name, &summary, |ledger, now| {
-                library::add_note(ledger, new, now)
-            })?;
-        let made = MadeNote::of(&note, &cards);
-        let verb = if cx.dry_run { "Would make" } else { "Made" };
-        let text = format!("{verb} {} in `{name}`.", counted(cards.len(), "card"));
-        let approve = (!cx.dry_run && draft).then(|| {
-            NextAction::new(
-                "approve-drafts",
-                json!({"cardIds": made.card_ids}),
-                "let the learner approve it, so that it is studied",
-            )
-        });
-        let undo = change.undo();
-        let mut reply = Reply::new(
-            Output { note: made, duplicates: duplicates.clone(), change },
-            text,
-            stored("the new note"),
-        );
-        if !duplicates.is_empty() {
-            reply = reply.warn(duplicate_warning(&duplicates));
-        }
-        Ok(with_next(reply, approve.into_iter().chain(undo)))
+        let add = |ledger: &mut dyn Ledger, now| library::add_note(ledger, new, now);
+        self.desk.change(cx, SPEC.name, &summary, add, |(note, cards), change| {
+            let made = MadeNote::of(&note, &cards);
+            let verb = if cx.dry_run { "Would make" } else { "Made" };
+            let text = format!("{verb} {} in `{name}`.", counted(cards.len(), "card"));
+            let approve = (!cx.dry_run && draft).then(|| {
+                NextAction::new(
+                    "approve-drafts",
+                    json!({"cardIds": made.card_ids}),
+                    "let the learner approve it, so that it is studied",
+                )
+            });
+            let undo = change.undo();
+            let mut reply = Reply::new(
+                Output { note: made, duplicates: duplicates.clone(), change },
+                text,
+                stored("the new note"),
+            );
+            if !duplicates.is_empty() {
+                reply = reply.warn(duplicate_warning(&duplicates));
+            }
+            Ok(with_next(reply, approve.into_iter().chain(undo)))
+        })
     }
 }

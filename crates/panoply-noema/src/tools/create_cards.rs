@@ -3,7 +3,7 @@
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::desk::{Change, Desk, stored, with_next};
+use super::desk::{APPROVE, Change, Desk, require, stored, with_next};
 use super::notes::{NoteInput, duplicate_warning, like};
 use super::wire::{CardId, DeckId};
 use crate::library;
@@ -98,53 +98,65 @@ impl Tool for CreateCards {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+        if !params.draft {
+            require(cx, APPROVE, "making cards that are no drafts")?;
+        }
         let deck = params.deck_id.domain();
         let name = self.desk.read(|records| Ok(library::holding_deck(records, deck)?.name))?;
         let summary = format!("made {} notes in `{name}`", params.notes.len());
-        let (items, change) = self.desk.change(cx, SPEC.name, &summary, |ledger, now| {
-            let mut items = Vec::with_capacity(params.notes.len());
-            for note in params.notes {
-                let new = note.into_new(deck, params.draft);
-                let duplicate_of =
-                    like(ledger, new.fields.first().map_or("", String::as_str))?.into_iter().next();
-                items.push(match library::add_note(ledger, new, now) {
-                    Ok((_, cards)) => Row {
-                        card_ids: cards.iter().map(|card| CardId::of(card.id)).collect(),
-                        message: None,
-                        duplicate_of,
-                    },
-                    Err(Problem::Store(cause)) => return Err(Problem::Store(cause)),
-                    Err(problem) => Row {
-                        card_ids: Vec::new(),
-                        message: Some(problem.to_string()),
-                        duplicate_of,
-                    },
+        self.desk.change(
+            cx,
+            SPEC.name,
+            &summary,
+            |ledger, now| {
+                let mut items = Vec::with_capacity(params.notes.len());
+                for note in params.notes {
+                    let new = note.into_new(deck, params.draft);
+                    let duplicate_of = like(ledger, new.fields.first().map_or("", String::as_str))?
+                        .into_iter()
+                        .next();
+                    items.push(match library::add_note(ledger, new, now) {
+                        Ok((_, cards)) => Row {
+                            card_ids: cards.iter().map(|card| CardId::of(card.id)).collect(),
+                            message: None,
+                            duplicate_of,
+                        },
+                        Err(Problem::Store(cause)) => return Err(Problem::Store(cause)),
+                        Err(problem) => Row {
+                            card_ids: Vec::new(),
+                            message: Some(problem.to_string()),
+                            duplicate_of,
+                        },
+                    });
+                }
+                Ok(items)
+            },
+            |items, change| {
+                let made = items.iter().filter(|item| item.message.is_none()).count();
+                let failed = items.len() - made;
+                let verb = if cx.dry_run { "Would make" } else { "Made" };
+                let text = format!("{verb} {made} of {} notes in `{name}`.", items.len());
+                let fine = u64::try_from(made).unwrap_or(u64::MAX);
+                let whole = u64::try_from(items.len()).unwrap_or(u64::MAX);
+                let ids: Vec<&CardId> =
+                    items.iter().flat_map(|item| &item.card_ids).take(500).collect();
+                let approve = (!cx.dry_run && params.draft && !ids.is_empty()).then(|| {
+                    NextAction::new(
+                        "approve-drafts",
+                        json!({"cardIds": ids}),
+                        "let the learner approve them",
+                    )
                 });
-            }
-            Ok(items)
-        })?;
-        let made = items.iter().filter(|item| item.message.is_none()).count();
-        let failed = items.len() - made;
-        let verb = if cx.dry_run { "Would make" } else { "Made" };
-        let text = format!("{verb} {made} of {} notes in `{name}`.", items.len());
-        let fine = u64::try_from(made).unwrap_or(u64::MAX);
-        let whole = u64::try_from(items.len()).unwrap_or(u64::MAX);
-        let ids: Vec<&CardId> = items.iter().flat_map(|item| &item.card_ids).take(500).collect();
-        let approve = (!cx.dry_run && params.draft && !ids.is_empty()).then(|| {
-            NextAction::new(
-                "approve-drafts",
-                json!({"cardIds": ids}),
-                "let the learner approve them",
-            )
-        });
-        let doubles: Vec<CardId> =
-            items.iter().filter_map(|item| item.duplicate_of.clone()).collect();
-        let undo = change.undo();
-        let evidence = stored("the new notes").complete(fine, whole);
-        let mut reply = Reply::new(Output { items, made, failed, change }, text, evidence);
-        if !doubles.is_empty() {
-            reply = reply.warn(duplicate_warning(&doubles));
-        }
-        Ok(with_next(reply, approve.into_iter().chain(undo)))
+                let doubles: Vec<CardId> =
+                    items.iter().filter_map(|item| item.duplicate_of.clone()).collect();
+                let undo = change.undo();
+                let evidence = stored("the new notes").complete(fine, whole);
+                let mut reply = Reply::new(Output { items, made, failed, change }, text, evidence);
+                if !doubles.is_empty() {
+                    reply = reply.warn(duplicate_warning(&doubles));
+                }
+                Ok(with_next(reply, approve.into_iter().chain(undo)))
+            },
+        )
     }
 }

@@ -103,24 +103,34 @@ impl Tool for CreateDeck {
         let changes =
             DeckChanges { name: None, description: Some(params.description), options, filter };
         let summary = format!("made the deck `{name}`");
-        let ((deck, options), change) =
-            self.desk.change(cx, SPEC.name, &summary, |ledger, now| {
+        self.desk.change(
+            cx,
+            SPEC.name,
+            &summary,
+            |ledger, now| {
                 let deck = library::create_deck(ledger, &name, changes, now)?;
                 let options = library::options_of(ledger, deck.id)?;
                 Ok((deck, options))
-            })?;
-        let text =
-            format!("{} the deck `{}`.", if cx.dry_run { "Would make" } else { "Made" }, deck.name);
-        let view = DeckView::from(&deck);
-        let next = (!cx.dry_run && deck.filter.is_none()).then(|| {
-            let arguments = json!({"deckId": view.deck_id.as_str(), "front": "2 + 2", "back": "4"});
-            NextAction::new("create-card", arguments, "add a card to it")
-        });
-        let undo = change.undo();
-        let output = Output { deck: view, options: OptionsView::from(&options), change };
-        Ok(with_next(
-            Reply::new(output, text, stored("the new deck")),
-            next.into_iter().chain(undo),
-        ))
+            },
+            |(deck, options), change| {
+                let text = format!(
+                    "{} the deck `{}`.",
+                    if cx.dry_run { "Would make" } else { "Made" },
+                    deck.name
+                );
+                let view = DeckView::from(&deck);
+                let next = (!cx.dry_run && deck.filter.is_none()).then(|| {
+                    let arguments =
+                        json!({"deckId": view.deck_id.as_str(), "front": "2 + 2", "back": "4"});
+                    NextAction::new("create-card", arguments, "add a card to it")
+                });
+                let undo = change.undo();
+                let output = Output { deck: view, options: OptionsView::from(&options), change };
+                Ok(with_next(
+                    Reply::new(output, text, stored("the new deck")),
+                    next.into_iter().chain(undo),
+                ))
+            },
+        )
     }
 }

@@ -75,21 +75,25 @@ impl Tool for DeleteDeck {
         let id = params.deck_id.domain();
         let name = self.desk.read(|records| Ok(library::deck(records, id)?.name))?;
         let summary = format!("deleted the deck `{name}`");
-        let ((decks, cards), change) =
-            self.desk.change(cx, SPEC.name, &summary, |ledger, now| {
-                library::delete_deck(ledger, id, now)
-            })?;
-        let text = format!(
-            "{} `{name}`: {decks} decks, {cards} cards.",
-            if cx.dry_run { "Would delete" } else { "Deleted" }
-        );
-        let undo = change.undo();
-        let output = Output {
-            decks,
-            cards,
-            restorable_until: moment(now(cx) + library::KEPT_DELETED),
-            change,
-        };
-        Ok(with_next(Reply::new(output, text, stored("the deleted deck")), undo))
+        self.desk.change(
+            cx,
+            SPEC.name,
+            &summary,
+            |ledger, now| library::delete_deck(ledger, id, now),
+            |(decks, cards), change| {
+                let text = format!(
+                    "{} `{name}`: {decks} decks, {cards} cards.",
+                    if cx.dry_run { "Would delete" } else { "Deleted" }
+                );
+                let undo = change.undo();
+                let output = Output {
+                    decks,
+                    cards,
+                    restorable_until: moment(now(cx) + library::KEPT_DELETED),
+                    change,
+                };
+                Ok(with_next(Reply::new(output, text, stored("the deleted deck")), undo))
+            },
+        )
     }
 }

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use panoply_contract::error::ErrorKind;
 use panoply_contract::evidence::Sample;
+use panoply_contract::mutation::MutationRecord;
 use panoply_contract::prelude::*;
+use panoply_store::mutations::{HasMutations as _, MutationTable};
 
 use super::wire::ActionId;
 use crate::fsrs::fit::{self, Plan, Simulated};
@@ -14,32 +17,34 @@ use crate::library;
 use crate::numbers::count;
 use crate::problem::Problem;
 use crate::queue::Warm;
-use crate::store::{Ledger, NewAction, Records, Store};
+use crate::store::{Attachment, Ledger, NewAction, Records, SqliteStore, Store};
 
 /// The collection.
 #[derive(Clone)]
 pub(crate) struct Desk {
     pub(crate) store: Arc<dyn Store>,
+    mutations: Arc<SqliteStore>,
     /// What is to be studied today, as far as somebody asked.
     pub(crate) warm: Arc<Warm>,
-    /// When what was deleted long ago was last forgotten.
-    tidied: Arc<AtomicI64>,
+    /// When what was deleted long ago was last purged.
+    purged: Arc<AtomicI64>,
 }
 
 impl Desk {
-    pub(crate) fn over(store: Arc<dyn Store>) -> Self {
-        Self { store, warm: Arc::default(), tidied: Arc::new(AtomicI64::new(Micros::MIN)) }
+    pub(crate) fn over(store: Arc<SqliteStore>) -> Self {
+        Self {
+            store: Arc::clone(&store) as Arc<dyn Store>,
+            mutations: store,
+            warm: Arc::default(),
+            purged: Arc::new(AtomicI64::new(Micros::MIN)),
+        }
     }
 
-    /// Forgets what was deleted long ago: with the first change of a program, and then once a
-    /// day. Looking at a collection never changes it.
-    fn tidy(&self, now: Micros) -> Result<(), Problem> {
-        let last = self.tidied.load(Ordering::Relaxed);
-        if now.saturating_sub(last) < DAY && now >= last {
-            return Ok(());
-        }
-        self.tidied.store(now, Ordering::Relaxed);
-        library::forget_deleted(&*self.store, now).map(|_| ())
+    /// Whether what was deleted long ago should be purged: with the first change of a program, and
+    /// then once a day. Looking at a collection never changes it.
+    fn is_purge_due(&self, now: Micros) -> bool {
+        let last = self.purged.load(Ordering::Relaxed);
+        now.saturating_sub(last) >= DAY || now < last
     }
 
     /// Looks at the collection.
@@ -50,22 +55,65 @@ impl Desk {
         Ok(self.store.read(look)?)
     }
 
-    /// Changes the collection, or only tries to when the caller asked for a dry run.
-    pub(crate) fn change<T>(
+    /// Changes the collection, or only tries to when the caller asked for a dry run. The change,
+    /// the reply that `shape` makes of it and the audit entry are committed together.
+    pub(crate) fn change<T, O: Serialize>(
         &self,
         cx: &CallContext,
         tool: &str,
         summary: &str,
         act: impl FnOnce(&mut dyn Ledger, Micros) -> Result<T, Problem>,
-    ) -> Result<(T, Change), ToolError> {
+        shape: impl FnOnce(T, Change) -> Result<Reply<O>, ToolError>,
+    ) -> Result<Reply<O>, ToolError> {
         let now = now(cx);
-        if !cx.dry_run {
-            self.tidy(now)?;
+        let purges = !cx.dry_run && self.is_purge_due(now);
+        let action = NewAction { tool, summary, at: now, actor: &cx.caller.partition };
+        let (mut refused, mut record) = (None, None);
+        let changed = self.store.change(&action, !cx.dry_run, |ledger, id| {
+            let done = act(ledger, now)?;
+            if purges {
+                ledger.purge(now - library::KEPT_DELETED)?;
+            }
+            let action_id = (!cx.dry_run).then(|| ActionId::of(id));
+            let shaped = shape(done, Change { dry_run: cx.dry_run, action_id });
+            let recorded = shaped.and_then(|reply| {
+                record = cx.mutation.as_ref().map(|one| one.record(&reply)).transpose()?;
+                Ok(reply)
+            });
+            let reply = recorded.map_err(|error| {
+                refused = Some(error);
+                Problem::Store("the reply could not be made".to_owned())
+            })?;
+            if let Some(record) = &record {
+                ledger.attach(&Recorded { table: self.mutations.mutations(), record })?;
+            }
+            Ok(reply)
+        });
+        match (changed, refused) {
+            (_, Some(error)) => Err(error),
+            (Err(problem), None) => Err(problem.into()),
+            (Ok((reply, _)), None) => {
+                if purges {
+                    self.purged.store(now, Ordering::Relaxed);
+                }
+                if let (Some(mutation), Some(record)) = (&cx.mutation, record) {
+                    mutation.committed(record);
+                }
+                Ok(reply)
+            }
         }
-        let action = NewAction { tool, summary, at: now };
-        let (done, id) = self.store.change(&action, !cx.dry_run, |ledger| act(ledger, now))?;
-        let action_id = (!cx.dry_run).then(|| ActionId::of(id));
-        Ok((done, Change { dry_run: cx.dry_run, action_id }))
+    }
+}
+
+/// The record of the call, for the transaction of its change.
+struct Recorded<'a> {
+    table: &'a MutationTable,
+    record: &'a MutationRecord,
+}
+
+impl Attachment for Recorded<'_> {
+    fn write(&self, connection: &rusqlite::Connection) -> rusqlite::Result<()> {
+        self.table.insert(connection, self.record)
     }
 }
 
@@ -174,3 +222,17 @@ pub(crate) fn simulation(
             .hint("ask for fewer days or other options")
     })
 }
+
+/// Refuses a caller who lacks a permission that the tool needs for this input only.
+pub(crate) fn require(cx: &CallContext, permission: &str, what: &str) -> Result<(), ToolError> {
+    if cx.caller.grants.allow(permission) {
+        return Ok(());
+    }
+    let message = format!("{what} needs the permission `{permission}`, which this caller lacks");
+    Err(ToolError::new(ErrorKind::Forbidden, "FORBIDDEN", message)
+        .hint("ask the owner to do it: on the page, with `panoply call`, or with an owner's key")
+        .detail("missingPermissions", [permission]))
+}
+
+/// What a caller needs to make cards that are studied at once instead of drafts.
+pub(crate) const APPROVE: &str = "cards:approve";

@@ -83,8 +83,11 @@ impl Tool for EndSession {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let id = params.session_id.domain();
-        let ((session, left), change) =
-            self.desk.change(cx, SPEC.name, "ended a session", |ledger, now| {
+        self.desk.change(
+            cx,
+            SPEC.name,
+            "ended a session",
+            |ledger, now| {
                 let mut session = ledger
                     .session(id)?
                     .filter(|session| session.ended.is_none())
@@ -93,29 +96,33 @@ impl Tool for EndSession {
                 ledger.put_session(&session)?;
                 let left = queue::build(ledger, session.deck, now)?.at(now).len();
                 Ok((session, left))
-            })?;
-        let recalled = (session.answered > 0)
-            .then(|| rounded(f64::from(session.passed) / f64::from(session.answered), 4));
-        let share =
-            recalled.map(|share| format!(", {:.0} % recalled", share * 100.0)).unwrap_or_default();
-        let text = format!(
-            "{} answers{share}; {} left for today.",
-            session.answered,
-            counted(left, "card")
-        );
-        let evidence = stored("the session").sampled(Sample::Proportion {
-            successes: u64::from(session.passed),
-            n: u64::from(session.answered),
-        });
-        let next = NextAction::new("get-progress", json!({}), "see how study goes");
-        let output = Output {
-            session_id: params.session_id,
-            answered: session.answered,
-            recalled,
-            minutes: rounded(real(session.taken_ms) / 60_000.0, 1),
-            left,
-            change,
-        };
-        Ok(Reply::new(output, text, evidence).next(next))
+            },
+            |(session, left), change| {
+                let recalled = (session.answered > 0)
+                    .then(|| rounded(f64::from(session.passed) / f64::from(session.answered), 4));
+                let share = recalled
+                    .map(|share| format!(", {:.0} % recalled", share * 100.0))
+                    .unwrap_or_default();
+                let text = format!(
+                    "{} answers{share}; {} left for today.",
+                    session.answered,
+                    counted(left, "card")
+                );
+                let evidence = stored("the session").sampled(Sample::Proportion {
+                    successes: u64::from(session.passed),
+                    n: u64::from(session.answered),
+                });
+                let next = NextAction::new("get-progress", json!({}), "see how study goes");
+                let output = Output {
+                    session_id: params.session_id,
+                    answered: session.answered,
+                    recalled,
+                    minutes: rounded(real(session.taken_ms) / 60_000.0, 1),
+                    left,
+                    change,
+                };
+                Ok(Reply::new(output, text, evidence).next(next))
+            },
+        )
     }
 }

@@ -63,16 +63,7 @@ pub(crate) fn package(
             ToolError::validation("BAD_BASE64", format!("`contentBase64` is not base64: {error}"))
                 .hint("encode the bytes of the file with the standard alphabet")
         })?,
-        (None, Some(path)) => {
-            refuse_strangers(cx)?;
-            std::fs::read(path).map_err(|error| {
-                ToolError::not_found(
-                    "FILE_NOT_FOUND",
-                    format!("the file cannot be read: {}", error.kind()),
-                )
-                .hint("check the path, or send the file as `contentBase64`")
-            })?
-        }
+        (None, Some(path)) => read_file(path, cx)?,
         _ => {
             return Err(ToolError::validation(
                 "ONE_SOURCE",
@@ -82,6 +73,28 @@ pub(crate) fn package(
         }
     };
     Ok(anki::read(&bytes, Limits::default())?)
+}
+
+/// The text that a call brings along or names.
+pub(crate) fn text_of(
+    content: Option<String>,
+    path: Option<&str>,
+    cx: &CallContext,
+) -> Result<String, ToolError> {
+    match (content, path) {
+        (Some(text), None) => Ok(text),
+        (None, Some(path)) => Ok(String::from_utf8_lossy(&read_file(path, cx)?).into_owned()),
+        _ => Err(ToolError::validation("ONE_SOURCE", "expected either `content` or `path`")
+            .hint("send the text as `content`, or name its file with `path`")),
+    }
+}
+
+fn read_file(path: &str, cx: &CallContext) -> Result<Vec<u8>, ToolError> {
+    refuse_strangers(cx)?;
+    std::fs::read(path).map_err(|error| {
+        ToolError::not_found("FILE_NOT_FOUND", format!("the file cannot be read: {}", error.kind()))
+            .hint("check the path, or send what is in it")
+    })
 }
 
 /// Tells how far it has come, and ends it when nobody waits any more.

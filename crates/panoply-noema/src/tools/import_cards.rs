@@ -1,11 +1,15 @@
 //! `import-cards`: takes notes in from a text: CSV, TSV, JSON or Markdown, all in one batch that can be taken back.
 
-use super::desk::{Change, Desk, with_next};
-use super::exchange::{BadRow, WireFormat};
+use super::desk::{APPROVE, Change, Desk, require, with_next};
+use super::exchange::{BadRow, WireFormat, text_of};
 use super::notes::like;
 use super::wire::DeckId;
-use crate::library::{self, NewNote};
+use crate::deck::DeckName;
+use crate::fsrs::Micros;
+use crate::ids;
+use crate::library::{self, DeckChanges, NewNote};
 use crate::problem::Problem;
+use crate::store::Ledger;
 use crate::text;
 use panoply_contract::prelude::*;
 
@@ -44,10 +48,16 @@ const SPEC: ToolSpec = ToolSpec {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
     /// The deck they go into.
-    deck_id: DeckId,
+    deck_id: Option<DeckId>,
+    /// Or its name, such as `Languages::Thai`; it is made when there is none.
+    #[schemars(length(min = 1, max = 400))]
+    deck_name: Option<String>,
     /// The text.
     #[schemars(length(min = 1, max = 3000000))]
-    content: String,
+    content: Option<String>,
+    /// Or a file of this machine that holds it.
+    #[schemars(length(min = 1, max = 1000))]
+    path: Option<String>,
     /// How the text is written.
     #[serde(default)]
     format: WireFormat,
@@ -94,15 +104,20 @@ impl Tool for ImportCards {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let deck = params.deck_id.domain();
-        let name = self.desk.read(|records| Ok(library::holding_deck(records, deck)?.name))?;
-        let parsed = text::parse(&params.content, params.format.of(&params.content));
+        if !params.draft {
+            require(cx, APPROVE, "importing cards that are no drafts")?;
+        }
+        let target = target(&self.desk, params.deck_id.as_ref(), params.deck_name.as_deref())?;
+        let name = target.name().clone();
+        let content = text_of(params.content, params.path.as_deref(), cx)?;
+        let parsed = text::parse(&content, params.format.of(&content));
         let whole = parsed.notes.len() + parsed.bad.len();
-        let mut bad_rows: Vec<BadRow> = parsed.bad.into_iter().map(BadRow::from).collect();
+        let unreadable: Vec<BadRow> = parsed.bad.into_iter().map(BadRow::from).collect();
         let summary = format!("imported {} notes into `{name}`", parsed.notes.len());
-        let ((notes, cards, duplicates), change) =
-            self.desk.change(cx, SPEC.name, &summary, |ledger, now| {
+        self.desk.change(cx, SPEC.name, &summary, |ledger, now| {
+                let deck = target.deck(ledger, now)?;
                 let (mut notes, mut cards, mut duplicates) = (0, 0, 0);
+                let mut bad_rows = unreadable;
                 for (row, note) in parsed.notes {
                     if params.skip_duplicates && !like(ledger, &note.front)?.is_empty() {
                         duplicates += 1;
@@ -126,8 +141,8 @@ impl Tool for ImportCards {
                         Err(problem) => bad_rows.push(BadRow { row, problem: problem.to_string() }),
                     }
                 }
-                Ok((notes, cards, duplicates))
-            })?;
+                Ok((notes, cards, duplicates, bad_rows))
+            }, |(notes, cards, duplicates, mut bad_rows), change| {
         bad_rows.truncate(50);
         let text = format!(
             "{} {notes} notes with {cards} cards into `{name}`; {duplicates} were there already.",
@@ -141,5 +156,51 @@ impl Tool for ImportCards {
             Reply::new(Output { notes, cards, duplicates, bad_rows, change }, text, evidence),
             undo,
         ))
+})
+    }
+}
+
+/// Where the notes go.
+enum Target {
+    There(ids::DeckId, DeckName),
+    ToBeMade(DeckName),
+}
+
+impl Target {
+    const fn name(&self) -> &DeckName {
+        match self {
+            Self::There(_, name) | Self::ToBeMade(name) => name,
+        }
+    }
+
+    fn deck(&self, ledger: &mut dyn Ledger, now: Micros) -> Result<ids::DeckId, Problem> {
+        match self {
+            Self::There(id, _) => Ok(*id),
+            Self::ToBeMade(name) => {
+                Ok(library::create_deck(ledger, name, DeckChanges::default(), now)?.id)
+            }
+        }
+    }
+}
+
+fn target(desk: &Desk, id: Option<&DeckId>, name: Option<&str>) -> Result<Target, ToolError> {
+    match (id, name) {
+        (Some(id), None) => {
+            let deck = desk.read(|records| library::holding_deck(records, id.domain()))?;
+            Ok(Target::There(deck.id, deck.name))
+        }
+        (None, Some(name)) => {
+            let name = DeckName::parse(name).map_err(Problem::from)?;
+            let found = desk.read(|records| match library::deck_named(records, &name)? {
+                Some(deck) => library::holding_deck(records, deck.id).map(Some),
+                None => Ok(None),
+            })?;
+            Ok(match found {
+                Some(deck) => Target::There(deck.id, deck.name),
+                None => Target::ToBeMade(name),
+            })
+        }
+        _ => Err(ToolError::validation("ONE_DECK", "expected either `deckId` or `deckName`")
+            .hint("name the deck with `deckName`, or take its id from `list-decks`")),
     }
 }

@@ -1,6 +1,6 @@
 //! `import-package`: takes an Anki package (.apkg or .colpkg, any version) in: decks, note types, notes, cards with their schedule, the log of reviews and media.
 
-use super::desk::{Change, Desk, with_next};
+use super::desk::{APPROVE, Change, Desk, require, with_next};
 use super::exchange::{package, report};
 use crate::anki;
 use panoply_contract::prelude::*;
@@ -86,39 +86,49 @@ impl Tool for ImportPackage {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+        require(cx, APPROVE, "importing cards that are no drafts")?;
         let package = package(params.content_base64.as_deref(), params.path.as_deref(), cx)?;
         let summary = format!("imported a package with {} notes", package.notes.len());
-        let (imported, change) = self.desk.change(cx, SPEC.name, &summary, |ledger, now| {
-            anki::import(ledger, &package, now, &mut |done, all| {
-                report(cx, done, all, "the import was cancelled; nothing was taken in")
-            })
-        })?;
-        let text = format!(
-            "{}: {} notes new, {} brought up to date, {} cards, {} reviews, {} media.",
-            if cx.dry_run { "Would import" } else { "Imported" },
-            imported.notes_added,
-            imported.notes_updated,
-            imported.cards,
-            imported.reviews,
-            imported.media
-        );
-        let left_out: Vec<String> = package.left_out.into_iter().take(50).collect();
-        let fine = u64::try_from(package.notes.len()).unwrap_or(u64::MAX);
-        let lost = u64::try_from(left_out.len()).unwrap_or(u64::MAX);
-        let undo = change.undo();
-        let output = Output {
-            notes_added: imported.notes_added,
-            notes_updated: imported.notes_updated,
-            notes_unchanged: imported.notes_unchanged,
-            cards: imported.cards,
-            reviews: imported.reviews,
-            decks: imported.decks,
-            media: imported.media,
-            left_out,
-            change,
-        };
-        let evidence = Evidence::from(Source::new(SourceClass::Exact, "the imported package"))
-            .complete(fine, fine.saturating_add(lost));
-        Ok(with_next(Reply::new(output, text, evidence), undo))
+        self.desk.change(
+            cx,
+            SPEC.name,
+            &summary,
+            |ledger, now| {
+                anki::import(ledger, &package, now, &mut |done, all| {
+                    report(cx, done, all, "the import was cancelled; nothing was taken in")
+                })
+            },
+            |imported, change| {
+                let text = format!(
+                    "{}: {} notes new, {} brought up to date, {} as they were; {} cards, {} reviews, {} media.",
+                    if cx.dry_run { "Would import" } else { "Imported" },
+                    imported.notes_added,
+                    imported.notes_updated,
+                    imported.notes_unchanged,
+                    imported.cards,
+                    imported.reviews,
+                    imported.media
+                );
+                let left_out: Vec<String> = package.left_out.iter().take(50).cloned().collect();
+                let fine = u64::try_from(package.notes.len()).unwrap_or(u64::MAX);
+                let lost = u64::try_from(left_out.len()).unwrap_or(u64::MAX);
+                let undo = change.undo();
+                let output = Output {
+                    notes_added: imported.notes_added,
+                    notes_updated: imported.notes_updated,
+                    notes_unchanged: imported.notes_unchanged,
+                    cards: imported.cards,
+                    reviews: imported.reviews,
+                    decks: imported.decks,
+                    media: imported.media,
+                    left_out,
+                    change,
+                };
+                let evidence =
+                    Evidence::from(Source::new(SourceClass::Exact, "the imported package"))
+                        .complete(fine, fine.saturating_add(lost));
+                Ok(with_next(Reply::new(output, text, evidence), undo))
+            },
+        )
     }
 }

@@ -58,7 +58,8 @@ use panoply_contract::pack::{Pack, PackInfo};
 use panoply_contract::prompt::{Prompt, PromptArgument};
 
 use self::desk::Desk;
-use crate::store::Store;
+use crate::store::{SqliteStore, Store as _};
+use panoply_store::mutations::SqliteMutationLog;
 
 const INFO: PackInfo = PackInfo {
     name: "noema",
@@ -94,8 +95,9 @@ const MAKE_CARDS: Prompt = Prompt {
 };
 
 /// The pack over a collection.
-pub fn pack(store: Arc<dyn Store>) -> Pack {
+pub fn pack(store: Arc<SqliteStore>) -> Pack {
     let version = Arc::clone(&store);
+    let log = SqliteMutationLog(Arc::clone(&store));
     let desk = Desk::over(store);
     let at = || desk.clone();
     Pack::new(INFO, Unified)
@@ -145,6 +147,7 @@ pub fn pack(store: Arc<dyn Store>) -> Pack {
         .with_prompt(STUDY)
         .with_prompt(MAKE_CARDS)
         .with_data_version(move || version.version())
+        .with_mutation_log(Arc::new(log))
 }
 
 #[cfg(test)]

@@ -19,8 +19,10 @@ const SECRET: &[u8] = b"an example keeps no secret";
 pub fn store() -> Result<SqliteStore, Problem> {
     let sample = SqliteStore::in_memory()?.with_secret(SECRET)?;
     let store: &dyn Store = &sample;
-    let at = |tool, summary, at| NewAction { tool, summary, at };
-    store.change(&at("import-cards", "made the sample", MADE - 2 * DAY), true, fill)?;
+    let at = |tool, summary, at| NewAction { tool, summary, at, actor: "local" };
+    store.change(&at("import-cards", "made the sample", MADE - 2 * DAY), true, |ledger, _| {
+        fill(ledger)
+    })?;
     let showing = Showing { side: Side::Back, card: CardId(125), sequence: 0, shown: MADE - DAY };
     let token = showing.token(SECRET);
     let answer = Answer {
@@ -31,10 +33,10 @@ pub fn store() -> Result<SqliteStore, Problem> {
         session: None,
     };
     let answered = at("submit-review", "recorded an answer", MADE - DAY);
-    store.change(&answered, true, |ledger| review::submit(ledger, &answer, MADE - DAY))?;
+    store.change(&answered, true, |ledger, _| review::submit(ledger, &answer, MADE - DAY))?;
     let tags = ["asia".to_owned()];
     let tagged = at("tag-cards", "tagged 1 cards", MADE - DAY / 2);
-    store.change(&tagged, true, |ledger| {
+    store.change(&tagged, true, |ledger, _| {
         library::retag(ledger, CardId(124), &tags, &[], MADE - DAY / 2)
     })?;
     Ok(sample)

@@ -104,8 +104,11 @@ impl Tool for StartSession {
             ))
         })?;
         let queue = day.at(at);
-        let (session, change) =
-            self.desk.change(cx, SPEC.name, "began a session", |ledger, now| {
+        self.desk.change(
+            cx,
+            SPEC.name,
+            "began a session",
+            |ledger, now| {
                 let session = Session {
                     id: ids::SessionId(ledger.fresh_id(now)?),
                     deck,
@@ -118,45 +121,49 @@ impl Tool for StartSession {
                 };
                 ledger.put_session(&session)?;
                 Ok(session)
-            })?;
-        let id = SessionId::of(session.id);
-        let waiting = queue.len().min(params.card_limit.map_or(usize::MAX, |limit| limit as usize));
-        let seconds = real_len(waiting) * pace.seconds_per_answer();
-        let text = format!(
-            "{} waiting: {} in steps, {} reviews, {} new; about {:.0} minutes.",
-            counted(waiting, "card"),
-            queue.learning.len(),
-            queue.reviews,
-            queue.new,
-            (seconds / 60.0).ceil()
-        );
-        let next = (!cx.dry_run && waiting > 0).then(|| {
-            NextAction::new(
-                "get-next-card",
-                json!({"sessionId": id.as_str()}),
-                "ask the first card",
-            )
-            .priority(Level::High)
-            .category(ActionCategory::Learning)
-        });
-        let evidence = Evidence::from(Source::new(SourceClass::Exact, "the queue"))
-            .changes(NextChange::WithNextAction)
-            .sampled(Sample::Mean { n: pace.reviews, variation: 0.5 })
-            .benefits(Benefit {
-                value: (real_len(waiting) / 50.0).min(1.0),
-                metrics: vec!["retention".to_owned()],
-                human_seconds: seconds,
-            });
-        let output = Output {
-            session_id: id,
-            deck_id: params.deck_id,
-            card_limit: params.card_limit,
-            learning: queue.learning.len(),
-            reviews: queue.reviews,
-            new: queue.new,
-            estimated_minutes: rounded(seconds / 60.0, 1),
-            change,
-        };
-        Ok(with_next(Reply::new(output, text, evidence), next))
+            },
+            |session, change| {
+                let id = SessionId::of(session.id);
+                let waiting =
+                    queue.len().min(params.card_limit.map_or(usize::MAX, |limit| limit as usize));
+                let seconds = real_len(waiting) * pace.seconds_per_answer();
+                let text = format!(
+                    "{} waiting: {} in steps, {} reviews, {} new; about {:.0} minutes.",
+                    counted(waiting, "card"),
+                    queue.learning.len(),
+                    queue.reviews,
+                    queue.new,
+                    (seconds / 60.0).ceil()
+                );
+                let next = (!cx.dry_run && waiting > 0).then(|| {
+                    NextAction::new(
+                        "get-next-card",
+                        json!({"sessionId": id.as_str()}),
+                        "ask the first card",
+                    )
+                    .priority(Level::High)
+                    .category(ActionCategory::Learning)
+                });
+                let evidence = Evidence::from(Source::new(SourceClass::Exact, "the queue"))
+                    .changes(NextChange::WithNextAction)
+                    .sampled(Sample::Mean { n: pace.reviews, variation: 0.5 })
+                    .benefits(Benefit {
+                        value: (real_len(waiting) / 50.0).min(1.0),
+                        metrics: vec!["retention".to_owned()],
+                        human_seconds: seconds,
+                    });
+                let output = Output {
+                    session_id: id,
+                    deck_id: params.deck_id,
+                    card_limit: params.card_limit,
+                    learning: queue.learning.len(),
+                    reviews: queue.reviews,
+                    new: queue.new,
+                    estimated_minutes: rounded(seconds / 60.0, 1),
+                    change,
+                };
+                Ok(with_next(Reply::new(output, text, evidence), next))
+            },
+        )
     }
 }

@@ -123,78 +123,92 @@ impl Tool for SubmitReview {
             felt: params.felt_confidence,
             session: params.session_id.as_ref().map(SessionId::domain),
         };
-        let ((Recorded { outcome, replayed, options }, version), change) =
-            self.desk.change(cx, SPEC.name, "recorded an answer", |ledger, now| {
+        let mut answered = None;
+        let reply = self.desk.change(
+            cx,
+            SPEC.name,
+            "recorded an answer",
+            |ledger, now| {
                 let version = ledger.version()?;
                 Ok((review::submit(ledger, &answer, now)?, version))
-            })?;
-        if !change.dry_run {
+            },
+            |(Recorded { outcome, replayed, options }, version), change| {
+                answered = Some((version, outcome.clone()));
+                let due = moment(outcome.due);
+                let wait = match outcome.interval_days {
+                    0 => format!("{} minutes", ((outcome.due - now(cx)) / 60_000_000).max(1)),
+                    days => counted(days as usize, "day"),
+                };
+                let text = format!(
+                    "{}: the card comes back in {wait}, on {due}.",
+                    outcome.rating.as_str()
+                );
+                let mut next_arguments = json!({"deckId": DeckId::of(outcome.deck).as_str()});
+                if let Some(session) = &params.session_id {
+                    next_arguments = json!({"sessionId": session.as_str()});
+                }
+                let next = NextAction::new("get-next-card", next_arguments, "ask the next card")
+                    .priority(Level::High)
+                    .category(ActionCategory::Learning);
+                let mend = outcome.leech.then(|| {
+                    NextAction::new(
+                        "get-card",
+                        json!({"cardId": CardId::of(outcome.card).as_str()}),
+                        "look at this leech: it may ask too much at once",
+                    )
+                    .category(ActionCategory::Correction)
+                });
+                // What one more recall is worth: how far the review lifted the chance of recall in 30 days.
+                let parameters = options.parameters.unwrap_or_default();
+                let lift = parameters.retrievability(30.0, outcome.stability.max(0.001))
+                    * (1.0 - outcome.predicted.unwrap_or(0.0));
+                let evidence =
+                    Evidence::from(Source::new(SourceClass::Exact, "the recorded answer"))
+                        .changes(NextChange::WithNextAction)
+                        .benefits(Benefit {
+                            value: lift,
+                            metrics: vec!["recall in 30 days".to_owned()],
+                            human_seconds: real(outcome.taken_ms) / 1000.0,
+                        });
+                let threshold = f64::from(options.leech_threshold.max(1));
+                let leech_risk = risk(
+                    RiskKind::UserExperience,
+                    "the card is forgotten again and again",
+                    f64::from(outcome.lapses) / threshold,
+                    0.5,
+                    Some("rewrite it, split it, or suspend it".to_owned()),
+                );
+                let output = Output {
+                    card_id: CardId::of(outcome.card),
+                    rating: WireRating::of(outcome.rating),
+                    from_state: CardState::in_phase(outcome.from),
+                    to_state: CardState::in_phase(outcome.to),
+                    due,
+                    interval_days: outcome.interval_days,
+                    stability_days: rounded(outcome.stability, 4),
+                    difficulty: rounded(outcome.difficulty, 3),
+                    predicted_recall: outcome.predicted.map(|recall| rounded(recall, 4)),
+                    lapses: outcome.lapses,
+                    leech: outcome.leech,
+                    buried: outcome.buried.iter().map(|card| CardId::of(*card)).collect(),
+                    replayed,
+                    change,
+                };
+                let mut reply = Reply::new(output, text, evidence)
+                    .risk(leech_risk)
+                    .assuming("the learner answered before the card was turned");
+                if params.taken_ms.is_none() {
+                    reply = reply.assuming(
+                        "the time taken is from showing the front to this call, at most a minute",
+                    );
+                }
+                Ok(with_next(reply, std::iter::once(next).chain(mend)))
+            },
+        )?;
+        // Only now is the answer committed.
+        if let Some((version, outcome)) = answered.filter(|_| !cx.dry_run) {
             self.desk.warm.answered(version, &outcome);
         }
-        let due = moment(outcome.due);
-        let wait = match outcome.interval_days {
-            0 => format!("{} minutes", ((outcome.due - now(cx)) / 60_000_000).max(1)),
-            days => counted(days as usize, "day"),
-        };
-        let text = format!("{}: the card comes back in {wait}, on {due}.", outcome.rating.as_str());
-        let mut next_arguments = json!({"deckId": DeckId::of(outcome.deck).as_str()});
-        if let Some(session) = &params.session_id {
-            next_arguments = json!({"sessionId": session.as_str()});
-        }
-        let next = NextAction::new("get-next-card", next_arguments, "ask the next card")
-            .priority(Level::High)
-            .category(ActionCategory::Learning);
-        let mend = outcome.leech.then(|| {
-            NextAction::new(
-                "get-card",
-                json!({"cardId": CardId::of(outcome.card).as_str()}),
-                "look at this leech: it may ask too much at once",
-            )
-            .category(ActionCategory::Correction)
-        });
-        // What one more recall is worth: how far the review lifted the chance of recall in 30 days.
-        let parameters = options.parameters.unwrap_or_default();
-        let lift = parameters.retrievability(30.0, outcome.stability.max(0.001))
-            * (1.0 - outcome.predicted.unwrap_or(0.0));
-        let evidence = Evidence::from(Source::new(SourceClass::Exact, "the recorded answer"))
-            .changes(NextChange::WithNextAction)
-            .benefits(Benefit {
-                value: lift,
-                metrics: vec!["recall in 30 days".to_owned()],
-                human_seconds: real(outcome.taken_ms) / 1000.0,
-            });
-        let threshold = f64::from(options.leech_threshold.max(1));
-        let leech_risk = risk(
-            RiskKind::UserExperience,
-            "the card is forgotten again and again",
-            f64::from(outcome.lapses) / threshold,
-            0.5,
-            Some("rewrite it, split it, or suspend it".to_owned()),
-        );
-        let output = Output {
-            card_id: CardId::of(outcome.card),
-            rating: WireRating::of(outcome.rating),
-            from_state: CardState::in_phase(outcome.from),
-            to_state: CardState::in_phase(outcome.to),
-            due,
-            interval_days: outcome.interval_days,
-            stability_days: rounded(outcome.stability, 4),
-            difficulty: rounded(outcome.difficulty, 3),
-            predicted_recall: outcome.predicted.map(|recall| rounded(recall, 4)),
-            lapses: outcome.lapses,
-            leech: outcome.leech,
-            buried: outcome.buried.iter().map(|card| CardId::of(*card)).collect(),
-            replayed,
-            change,
-        };
-        let mut reply = Reply::new(output, text, evidence)
-            .risk(leech_risk)
-            .assuming("the learner answered before the card was turned");
-        if params.taken_ms.is_none() {
-            reply = reply.assuming(
-                "the time taken is from showing the front to this call, at most a minute",
-            );
-        }
-        Ok(with_next(reply, std::iter::once(next).chain(mend)))
+        Ok(reply)
     }
 }

@@ -1,8 +1,9 @@
 //! `undo-action`: takes back any change that was made with a tool of this pack: the last one, or the one with this id.
 
-use super::desk::{Change, Desk, stored, with_next};
+use super::desk::{APPROVE, Change, Desk, require, stored, with_next};
 use super::wire::ActionId;
 use crate::problem::Problem;
+use crate::store::Action;
 use panoply_contract::prelude::*;
 
 const SPEC: ToolSpec = ToolSpec {
@@ -79,25 +80,65 @@ impl Tool for UndoAction {
             None => records
                 .actions(200)?
                 .into_iter()
-                .find(|action| action.undone.is_none() && action.tool != SPEC.name)
+                .find(|action| {
+                    action.undone.is_none() && action.tool != SPEC.name && is_own(cx, action)
+                })
                 .ok_or(Problem::NothingToUndo),
         })?;
+        if !is_own(cx, &action) {
+            require(cx, OTHERS_ACTIONS, "undoing a change that another caller made")?;
+        }
+        for permission in needed_to_undo(&action.tool) {
+            require(cx, permission, &format!("undoing what `{}` did", action.tool))?;
+        }
         let summary = format!("took back: {}", action.summary);
-        let (restored, change) =
-            self.desk.change(cx, SPEC.name, &summary, |ledger, now| ledger.undo(action.id, now))?;
-        let text = format!(
-            "{}: {}.",
-            if cx.dry_run { "Would take back" } else { "Took back" },
-            action.summary
-        );
-        let undo = change.undo();
-        let output = Output {
-            undone: ActionId::of(action.id),
-            tool: action.tool,
-            summary: action.summary,
-            restored,
-            change,
-        };
-        Ok(with_next(Reply::new(output, text, stored("the log of changes")), undo))
+        self.desk.change(
+            cx,
+            SPEC.name,
+            &summary,
+            |ledger, now| ledger.undo(action.id, now),
+            |restored, change| {
+                let text = format!(
+                    "{}: {}.",
+                    if cx.dry_run { "Would take back" } else { "Took back" },
+                    action.summary
+                );
+                let undo = change.undo();
+                let output = Output {
+                    undone: ActionId::of(action.id),
+                    tool: action.tool,
+                    summary: action.summary,
+                    restored,
+                    change,
+                };
+                Ok(with_next(Reply::new(output, text, stored("the log of changes")), undo))
+            },
+        )
+    }
+}
+
+/// Held by the owner: who has it reaches the changes of every caller.
+const OTHERS_ACTIONS: &str = "actions:admin";
+
+/// Whether the caller may undo the action as its own.
+pub(super) fn is_own(cx: &CallContext, action: &Action) -> bool {
+    action.actor == cx.caller.partition || cx.caller.grants.allow(OTHERS_ACTIONS)
+}
+
+/// The permissions of what undoing does: undoing a creation deletes, undoing a deletion restores.
+fn needed_to_undo(tool: &str) -> &'static [&'static str] {
+    match tool {
+        "create-card" | "create-cards" | "import-cards" => &["cards:delete"],
+        "create-deck" => &["decks:delete"],
+        "import-package" => &["cards:delete", "decks:delete"],
+        "approve-drafts" => &[APPROVE],
+        "update-deck" | "delete-deck" => &["decks:update"],
+        "delete-cards" | "restore-cards" | "update-card" | "move-cards" | "tag-cards"
+        | "untag-cards" | "suspend-cards" | "unsuspend-cards" | "bury-cards" => &["cards:update"],
+        "reschedule-cards" => &["schedule:update"],
+        "submit-review" | "undo-review" => &["reviews:create"],
+        "start-session" | "end-session" => &["sessions:update"],
+        // Undoing an undo does again whatever that was.
+        _ => &["cards:delete", "decks:delete", APPROVE],
     }
 }

@@ -4,6 +4,7 @@ use panoply_contract::prelude::*;
 use serde_json::json;
 
 use super::desk::{Change, Desk, now, stored};
+use super::undo_action::is_own;
 use super::wire::{CardId, DeckId, ScheduleView};
 use crate::fsrs::{DAY, Micros};
 use crate::library;
@@ -76,10 +77,9 @@ impl Tool for UndoReview {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let at = now(cx);
         let (action, card) = self.desk.read(|records| {
-            let last = records
-                .actions(200)?
-                .into_iter()
-                .find(|action| action.tool == "submit-review" && action.undone.is_none());
+            let last = records.actions(200)?.into_iter().find(|action| {
+                action.tool == "submit-review" && action.undone.is_none() && is_own(cx, action)
+            });
             let last = last.ok_or(Problem::NothingToUndo)?;
             let logged = records.reviews_between(last.at - DAY, Micros::MAX)?;
             let (review, _) = logged
@@ -91,22 +91,28 @@ impl Tool for UndoReview {
             }
             Ok((last.id, review.card))
         })?;
-        let (card, change) =
-            self.desk.change(cx, SPEC.name, "took an answer back", |ledger, now| {
+        self.desk.change(
+            cx,
+            SPEC.name,
+            "took an answer back",
+            |ledger, now| {
                 ledger.undo(action, now)?;
                 library::card(ledger, card)
-            })?;
-        let id = CardId::of(card.id);
-        let text = format!(
-            "{} the answer to card `{id}`.",
-            if cx.dry_run { "Would take back" } else { "Took back" }
-        );
-        let next = NextAction::new(
-            "get-next-card",
-            json!({"deckId": DeckId::of(card.deck).as_str()}),
-            "ask it again",
-        );
-        let output = Output { card_id: id, schedule: ScheduleView::of(&card, at), change };
-        Ok(Reply::new(output, text, stored("the card as it was")).next(next))
+            },
+            |card, change| {
+                let id = CardId::of(card.id);
+                let text = format!(
+                    "{} the answer to card `{id}`.",
+                    if cx.dry_run { "Would take back" } else { "Took back" }
+                );
+                let next = NextAction::new(
+                    "get-next-card",
+                    json!({"deckId": DeckId::of(card.deck).as_str()}),
+                    "ask it again",
+                );
+                let output = Output { card_id: id, schedule: ScheduleView::of(&card, at), change };
+                Ok(Reply::new(output, text, stored("the card as it was")).next(next))
+            },
+        )
     }
 }

@@ -103,13 +103,12 @@ impl Tool for UpdateCard {
             flag: params.flag,
         };
         let summary = format!("changed card `{}`", params.card_id);
-        let ((note, sides), change) =
-            self.desk.change(cx, SPEC.name, &summary, |ledger, now| {
+        self.desk.change(cx, SPEC.name, &summary, |ledger, now| {
                 let (note, card) = library::update_card(ledger, id, changes, now)?;
                 let (note, note_type) = library::note_and_type(ledger, note.id)?;
                 let sides = render::sides(&note_type, &note.fields, &note.tags, card.ordinal);
                 Ok((note, sides))
-            })?;
+            }, |(note, sides), change| {
         let text = format!(
             "{} card `{}`; its version is {}.",
             if cx.dry_run { "Would change" } else { "Changed" },
@@ -130,5 +129,6 @@ impl Tool for UpdateCard {
             reply = reply.assuming("the version was not given, so a change by somebody else would have been overwritten");
         }
         Ok(with_next(reply, undo))
+})
     }
 }

@@ -106,12 +106,11 @@ impl Tool for UpdateDeck {
         };
         let changes = DeckChanges { name, description: params.description, options, filter };
         let summary = format!("changed the deck `{}`", before.name);
-        let ((deck, options), change) =
-            self.desk.change(cx, SPEC.name, &summary, |ledger, now| {
+        self.desk.change(cx, SPEC.name, &summary, |ledger, now| {
                 let deck = library::update_deck(ledger, id, changes, now)?;
                 let options = library::options_of(ledger, deck.id)?;
                 Ok((deck, options))
-            })?;
+            }, |(deck, options), change| {
         let text = format!(
             "{} the deck `{}`.",
             if cx.dry_run { "Would change" } else { "Changed" },
@@ -132,5 +131,6 @@ impl Tool for UpdateDeck {
         let reply = Reply::new(output, text, stored("the changed deck"))
             .assuming("new options hold for answers from now on; cards already scheduled move only with `reschedule-cards`");
         Ok(with_next(reply, next.into_iter().chain(undo)))
+})
     }
 }

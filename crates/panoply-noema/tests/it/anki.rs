@@ -377,8 +377,8 @@ fn a_collection_of_an_unknown_schema_or_with_damage_is_refused() {
 fn an_import_that_fails_half_way_leaves_nothing() {
     let store = collection();
     let package = read(ORACLE);
-    let action = NewAction { tool: "import-package", summary: "half", at: NOON };
-    let stopped = store.change(&action, true, |ledger| {
+    let action = NewAction { tool: "import-package", summary: "half", at: NOON, actor: "local" };
+    let stopped = store.change(&action, true, |ledger, _| {
         anki::import(ledger, &package, NOON, &mut |_, _| Ok(()))?;
         Err::<(), _>(Problem::File("stopped".to_owned()))
     });

@@ -19,9 +19,9 @@ use crate::study::{NOON, act, answer, collection, deck, note, order, submit, tok
 fn answer_warm(store: &dyn Store, warm: &Warm, card: CardId, rating: Rating, now: Micros) {
     let token = token(store, card, Side::Back, now);
     let answer = Answer { token: &token, rating, taken_ms: None, felt: None, session: None };
-    let action = NewAction { tool: "submit-review", summary: "an answer", at: now };
+    let action = NewAction { tool: "submit-review", summary: "an answer", at: now, actor: "local" };
     let ((version, outcome), _) = store
-        .change(&action, true, |ledger| {
+        .change(&action, true, |ledger, _| {
             Ok((ledger.version()?, review::submit(ledger, &answer, now)?.outcome))
         })
         .unwrap();
@@ -202,13 +202,15 @@ fn a_draft_is_let_go_by_approval_only() {
         source: None,
     };
     let card = act(&*store, NOON, |ledger| library::add_note(ledger, new, NOON)).0.1[0].id;
-    let action = NewAction { tool: "unsuspend-cards", summary: "try", at: NOON };
+    let action = NewAction { tool: "unsuspend-cards", summary: "try", at: NOON, actor: "local" };
     for hold in [panoply_noema::card::Hold::None, panoply_noema::card::Hold::Suspended] {
         let refused =
-            store.change(&action, true, |ledger| library::hold_card(ledger, card, hold, NOON));
+            store.change(&action, true, |ledger, _| library::hold_card(ledger, card, hold, NOON));
         assert!(refused.is_err(), "{hold:?}");
     }
-    assert!(store.change(&action, true, |ledger| library::bury_card(ledger, card, NOON)).is_err());
+    assert!(
+        store.change(&action, true, |ledger, _| library::bury_card(ledger, card, NOON)).is_err()
+    );
     assert!(act(&*store, NOON, |ledger| library::approve_draft(ledger, card, NOON)).0);
     assert_eq!(order(&*store, None, NOON), [card]);
 }

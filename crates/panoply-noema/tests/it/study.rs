@@ -23,7 +23,13 @@ pub(crate) fn act<T>(
     now: Micros,
     act: impl FnOnce(&mut dyn Ledger) -> Result<T, Problem>,
 ) -> (T, ActionId) {
-    store.change(&NewAction { tool: "test", summary: "a test", at: now }, true, act).unwrap()
+    store
+        .change(
+            &NewAction { tool: "test", summary: "a test", at: now, actor: "local" },
+            true,
+            |ledger, _| act(ledger),
+        )
+        .unwrap()
 }
 
 /// Every deck's cards by state.
@@ -77,8 +83,9 @@ pub(crate) fn submit(
     now: Micros,
 ) -> Result<(Outcome, bool), Problem> {
     let answer = Answer { token, rating, taken_ms: Some(3000), felt: None, session: None };
-    let action = NewAction { tool: "submit-review", summary: "an answer", at: now };
-    let (done, _) = store.change(&action, true, |ledger| review::submit(ledger, &answer, now))?;
+    let action = NewAction { tool: "submit-review", summary: "an answer", at: now, actor: "local" };
+    let (done, _) =
+        store.change(&action, true, |ledger, _| review::submit(ledger, &answer, now))?;
     Ok((done.outcome, done.replayed))
 }
 
@@ -338,8 +345,9 @@ fn what_was_changed_since_is_not_overwritten_by_an_undo() {
     let (_, action) =
         act(&*store, NOON, |ledger| library::hold_card(ledger, card, Hold::Suspended, NOON));
     act(&*store, NOON, |ledger| library::hold_card(ledger, card, Hold::None, NOON));
-    let action_of_undo = NewAction { tool: "undo-action", summary: "undo", at: NOON };
-    let refused = store.change(&action_of_undo, true, |ledger| ledger.undo(action, NOON));
+    let action_of_undo =
+        NewAction { tool: "undo-action", summary: "undo", at: NOON, actor: "local" };
+    let refused = store.change(&action_of_undo, true, |ledger, _| ledger.undo(action, NOON));
     assert_eq!(refused, Err(Problem::ChangedSince { action, what: card.to_string() }));
 }
 
@@ -350,9 +358,9 @@ fn a_dry_run_leaves_no_trace() {
     let before = store
         .read(|records| Ok((records.card(card)?, records.actions(99)?, lanes(records, NOON)?)))
         .unwrap();
-    let action = NewAction { tool: "delete-cards", summary: "try", at: NOON };
+    let action = NewAction { tool: "delete-cards", summary: "try", at: NOON, actor: "local" };
     let (deleted, _) =
-        store.change(&action, false, |ledger| library::delete_card(ledger, card, NOON)).unwrap();
+        store.change(&action, false, |ledger, _| library::delete_card(ledger, card, NOON)).unwrap();
     assert!(deleted);
     let after = store
         .read(|records| Ok((records.card(card)?, records.actions(99)?, lanes(records, NOON)?)))
@@ -370,9 +378,9 @@ fn content_has_a_history_and_a_version_that_guards_it() {
             version,
             ..library::NoteChanges::default()
         };
-        let action = NewAction { tool: "update-card", summary: "edit", at: NOON };
+        let action = NewAction { tool: "update-card", summary: "edit", at: NOON, actor: "local" };
         store
-            .change(&action, true, |ledger| library::update_card(ledger, card, changes, NOON))
+            .change(&action, true, |ledger, _| library::update_card(ledger, card, changes, NOON))
             .map(|((note, _), _)| note)
     };
     let note = edit("a2", Some(1)).unwrap();
@@ -394,8 +402,8 @@ fn deleted_cards_come_back_with_their_note_and_deck() {
     assert_eq!(order(&*store, None, NOON), []);
     act(&*store, NOON, |ledger| library::restore_card(ledger, cards[0], NOON + DAY));
     assert_eq!(order(&*store, Some(deck), NOON), [cards[0]]);
-    let late = NewAction { tool: "restore-cards", summary: "late", at: NOON };
+    let late = NewAction { tool: "restore-cards", summary: "late", at: NOON, actor: "local" };
     let refused = store
-        .change(&late, true, |ledger| library::restore_card(ledger, cards[1], NOON + 31 * DAY));
+        .change(&late, true, |ledger, _| library::restore_card(ledger, cards[1], NOON + 31 * DAY));
     assert_eq!(refused, Err(Problem::NoCard(cards[1])), "after 30 days it is gone");
 }

@@ -148,6 +148,7 @@ impl StoredRow {
                 .ok_or_else(|| bad("an unknown status"))?,
         };
         let entry = AuditEntry {
+            call_id: None,
             at: self.at.parse().map_err(|_| bad("the time is not a time"))?,
             tool: self.tool,
             tool_version: self.tool_version,

@@ -7,6 +7,7 @@ use super::*;
 
 fn entry(tool: &str, mutation: bool) -> AuditEntry {
     AuditEntry {
+        call_id: None,
         at: noon(),
         tool: tool.to_owned(),
         tool_version: "1.0.0".to_owned(),

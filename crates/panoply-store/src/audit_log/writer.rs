@@ -142,11 +142,15 @@ impl Writer {
 /// Appends rows where the chain ends, and moves its head.
 fn append(transaction: &Transaction<'_>, entries: &[AuditEntry]) -> rusqlite::Result<()> {
     let (mut sequence, mut previous) = end_of_chain(transaction)?;
+    let before = sequence;
     let mut insert = transaction.prepare_cached(&format!(
         "INSERT INTO audit ({COLUMNS}) \
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"
     ))?;
     for entry in entries {
+        if is_recorded(transaction, entry)? {
+            continue;
+        }
         sequence += 1;
         let row = StoredRow::new(sequence, entry);
         let hash = row.hash(previous);
@@ -170,6 +174,9 @@ fn append(transaction: &Transaction<'_>, entries: &[AuditEntry]) -> rusqlite::Re
         ])?;
         previous = hash;
     }
+    if sequence == before {
+        return Ok(());
+    }
     transaction
         .prepare_cached(
             "INSERT INTO head (one, sequence, hash) VALUES (1, ?1, ?2) \
@@ -177,6 +184,15 @@ fn append(transaction: &Transaction<'_>, entries: &[AuditEntry]) -> rusqlite::Re
         )?
         .execute(rusqlite::params![sequence, previous.0])?;
     Ok(())
+}
+
+/// Whether the row of this mutation is in the log already; if not, it is from now on.
+fn is_recorded(transaction: &Transaction<'_>, entry: &AuditEntry) -> rusqlite::Result<bool> {
+    let Some(call_id) = entry.call_id else { return Ok(false) };
+    transaction
+        .prepare_cached("INSERT OR IGNORE INTO recorded_call (call_id) VALUES (?1)")?
+        .execute([call_id.as_bytes()])
+        .map(|inserted| inserted == 0)
 }
 
 /// Where the next row goes. The head decides, not the last row: if rows were cut off the end,

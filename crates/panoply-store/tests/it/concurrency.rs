@@ -1,6 +1,7 @@
 //! Several writers on one file, as when an agent's server and a command run at once.
 
-use panoply_contract::audit::AuditLog;
+use panoply_contract::audit::{AuditEntry, AuditFilter, AuditLog};
+use panoply_contract::ids::CallId;
 use panoply_store::SqliteAuditLog;
 use panoply_store::audit_log::verify;
 
@@ -47,4 +48,26 @@ async fn one_can_verify_while_another_writes() {
             assert!(found.is_intact(), "{found:?}");
         }
     }
+}
+
+#[tokio::test]
+async fn the_row_of_a_mutation_is_appended_once_whoever_sends_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("audit.db");
+    let id = CallId::new(uuid::Uuid::from_u128(7), 1);
+    let sent = AuditEntry { call_id: Some(id), ..entry(1, true) };
+    // By the call, by the recovery of another process, and by one that was started later.
+    let (first, second) =
+        (SqliteAuditLog::open(&file).unwrap(), SqliteAuditLog::open(&file).unwrap());
+    first.append(sent.clone()).await.unwrap();
+    second.append(sent.clone()).await.unwrap();
+    drop((first, second));
+    let third = SqliteAuditLog::open(&file).unwrap();
+    third.append(sent).await.unwrap();
+    third.append(entry(2, true)).await.unwrap();
+    let rows = third.read(AuditFilter { limit: 10, ..AuditFilter::default() }).await.unwrap();
+    let sequences: Vec<u64> = rows.iter().map(|row| row.sequence).collect();
+    assert_eq!(sequences, [2, 1]);
+    drop(third);
+    assert!(verify(&file, None).unwrap().fault.is_none());
 }

@@ -10,6 +10,7 @@ use panoply_store::SqliteAuditLog;
 pub(crate) fn entry(number: u64, mutation: bool) -> AuditEntry {
     let failed = number.is_multiple_of(3);
     AuditEntry {
+        call_id: None,
         at: noon() + std::time::Duration::from_nanos(number * 1_000_001),
         tool: format!("tool-{}", number % 5),
         tool_version: "1.2.0".to_owned(),

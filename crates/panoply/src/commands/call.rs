@@ -3,6 +3,7 @@
 use std::io::Read as _;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use panoply_contract::context::{CallContext, ProgressSink};
 use panoply_contract::dialect::{ERROR_KEY, Envelope};
@@ -126,9 +127,13 @@ fn context(call: &Call, kernel: &Kernel) -> CallContext {
     context.lang = call.lang.into();
     context.dry_run = call.dry_run;
     context.idempotency_key.clone_from(&call.idempotency_key);
+    context.deadline = Some(PATIENT);
     context.progress = Some(Arc::new(Progress(Mutex::new(Bar::new("")))));
     context
 }
+
+/// A person at a terminal sees how far a call is and stops it with Ctrl-C.
+const PATIENT: Duration = Duration::from_secs(24 * 3600);
 
 /// Shows a person how far a long call is.
 struct Progress(Mutex<Bar>);

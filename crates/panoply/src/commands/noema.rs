@@ -5,16 +5,17 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::process::ExitCode;
 
-use panoply_noema::anki::{self, Limits};
+use panoply_noema::anki;
 use panoply_noema::deck::DeckName;
 use panoply_noema::fsrs::replay::{Histories, Replayed, replay};
 use panoply_noema::insight;
-use panoply_noema::library::{self, DeckChanges, NewNote};
+use panoply_noema::library;
 use panoply_noema::problem::Problem;
-use panoply_noema::store::{NewAction, SqliteStore, Store};
+use panoply_noema::store::{SqliteStore, Store};
 use panoply_noema::text::{self, TextFormat};
+use serde_json::json;
 
-use super::Session;
+use super::{Session, call};
 use crate::cli::{Noema, NoemaExport, NoemaImport, NoemaReplay};
 use crate::failure::Failure;
 use crate::out::Out;
@@ -24,7 +25,7 @@ use crate::world;
 pub(super) fn run(noema: &Noema, session: &Session) -> Result<ExitCode, Failure> {
     match noema {
         Noema::Replay(arguments) => play(arguments)?,
-        Noema::Import(arguments) => take_in(arguments, session)?,
+        Noema::Import(arguments) => return import(arguments, session),
         Noema::Export(arguments) => put_out(arguments, session)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -62,82 +63,21 @@ fn print(replayed: &Replayed, out: &mut Out) -> Result<(), Failure> {
     Ok(())
 }
 
-fn take_in(arguments: &NoemaImport, session: &Session) -> Result<(), Failure> {
-    let bytes = read(&arguments.file)?;
-    let store = open(session)?;
-    let store: &dyn Store = &store;
-    let now = world::clock().now().as_microsecond();
-    let name = arguments.file.file_name().unwrap_or_default().to_string_lossy();
-    let summary = format!("imported `{name}`");
-    let action = NewAction { tool: "import-package", summary: &summary, at: now };
-    let mut bar = Bar { shown: io::stderr().is_terminal() };
-    let told = match text_format(&arguments.file) {
-        None => {
-            let package = anki::read(&bytes, Limits::default()).map_err(failed)?;
-            let (imported, id) = store
-                .change(&action, true, |ledger| {
-                    anki::import(ledger, &package, now, &mut |done, all| bar.show(done, all))
-                })
-                .map_err(failed)?;
-            for left_out in &package.left_out {
-                crate::out::say(format_args!("left out: {left_out}"));
-            }
-            format!(
-                "{} notes new, {} brought up to date, {} as they were; {} cards, {} reviews, {} media\ntake it back with: panoply call undo-action --arg actionId={id}",
-                imported.notes_added,
-                imported.notes_updated,
-                imported.notes_unchanged,
-                imported.cards,
-                imported.reviews,
-                imported.media
-            )
-        }
+/// Imports through the same tools as an agent: with an audit row, and with one action to undo.
+fn import(arguments: &NoemaImport, session: &Session) -> Result<ExitCode, Failure> {
+    let file = arguments.file.canonicalize().map_err(|error| {
+        Failure::work(format!("`{}` cannot be read: {error}", arguments.file.display()))
+    })?;
+    let path = file.to_string_lossy();
+    let (tool, input) = match text_format(&file) {
+        None => ("import-package", json!({"path": path})),
         Some(format) => {
-            let content = String::from_utf8_lossy(&bytes);
-            let parsed = text::parse(&content, format);
             let deck = arguments.deck.as_deref().unwrap_or("Imported");
-            let deck = DeckName::parse(deck).map_err(|error| Failure::usage(error.to_string()))?;
-            for bad in &parsed.bad {
-                crate::out::say(format_args!("row {}: {}", bad.row, bad.problem));
-            }
-            let (notes, id) = store
-                .change(&action, true, |ledger| {
-                    let deck = match library::deck_named(ledger, &deck)? {
-                        Some(deck) => deck,
-                        None => library::create_deck(ledger, &deck, DeckChanges::default(), now)?,
-                    };
-                    let mut notes = 0;
-                    for (_, note) in parsed.notes {
-                        let form = note.form();
-                        let fields =
-                            library::fields_of(form, note.front, note.back, &[], note.extra);
-                        let (note_type, tags) = (form.note_type().id, note.tags);
-                        library::add_note(
-                            ledger,
-                            NewNote {
-                                note_type,
-                                fields,
-                                tags,
-                                deck: deck.id,
-                                draft: false,
-                                source: None,
-                            },
-                            now,
-                        )?;
-                        notes += 1;
-                    }
-                    Ok(notes)
-                })
-                .map_err(failed)?;
-            format!(
-                "{notes} notes in `{deck}`\ntake it back with: panoply call undo-action --arg actionId={id}"
-            )
+            let format = format.as_str();
+            ("import-cards", json!({"path": path, "format": format, "deckName": deck}))
         }
     };
-    bar.clear();
-    let mut out = Out::new();
-    out.line(told)?;
-    out.finish()
+    call::run_with(session, tool, input, false)
 }
 
 fn put_out(arguments: &NoemaExport, session: &Session) -> Result<(), Failure> {

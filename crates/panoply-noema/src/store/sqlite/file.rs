@@ -4,16 +4,23 @@ use std::path::Path;
 
 use panoply_store::StoreError;
 use panoply_store::migrate::{self, Migration};
+use panoply_store::mutations::{self, HasMutations, MutationTable};
 use panoply_store::sqlite::Durability;
 
-use super::SqliteStore;
+use rusqlite::Connection;
+
+use super::{SqliteStore, Whole};
 use crate::problem::Problem;
 
 /// Never edited once released: a change is a new step.
-const STEPS: &[Migration] = &[Migration {
-    name: "a collection",
-    sql: concat!(include_str!("schema.sql"), include_str!("triggers.sql")),
-}];
+const STEPS: &[Migration] = &[
+    Migration {
+        name: "a collection",
+        sql: concat!(include_str!("schema.sql"), include_str!("triggers.sql")),
+    },
+    Migration { name: "actors", sql: include_str!("actors.sql") },
+    mutations::MIGRATION,
+];
 
 /// Why a collection could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -31,4 +38,37 @@ impl SqliteStore {
     pub fn open(file: &Path) -> Result<Self, NotOpened> {
         Ok(Self::over(migrate::open(file, Durability::Full, STEPS)?)?)
     }
+}
+
+impl HasMutations for SqliteStore {
+    fn mutations(&self) -> &MutationTable {
+        &self.mutations
+    }
+
+    fn read<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        let connection = self.lock();
+        work(&connection).map(Some).map_err(about(&connection))
+    }
+
+    fn write<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let connection = self.lock();
+        let write = || {
+            let whole = Whole::begin(&connection, "BEGIN IMMEDIATE")?;
+            let done = work(&connection)?;
+            whole.end("COMMIT")?;
+            Ok(done)
+        };
+        write().map_err(about(&connection))
+    }
+}
+
+fn about(connection: &Connection) -> impl Fn(rusqlite::Error) -> StoreError {
+    let file = connection.path().unwrap_or_default().to_owned();
+    move |source| StoreError::of(Path::new(&file), source)
 }

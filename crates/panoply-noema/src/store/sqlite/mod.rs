@@ -29,7 +29,7 @@ use crate::note::Form;
 use crate::problem::Problem;
 
 /// The tables.
-pub const SCHEMA: &str = include_str!("schema.sql");
+pub const SCHEMA: &str = concat!(include_str!("schema.sql"), include_str!("actors.sql"));
 /// What keeps the counts; dropped and made again around a large import.
 pub const TRIGGERS: &str = include_str!("triggers.sql");
 
@@ -40,6 +40,8 @@ pub struct SqliteStore {
     texts: texts::Texts,
     /// It never changes while a file is open.
     secret: Vec<u8>,
+    #[cfg(feature = "tools")]
+    mutations: panoply_store::mutations::MutationTable,
 }
 
 /// One look or one action.
@@ -78,6 +80,8 @@ impl SqliteStore {
             own_changes: AtomicU64::new(0),
             texts,
             secret,
+            #[cfg(feature = "tools")]
+            mutations: panoply_store::mutations::MutationTable::default(),
         };
         store.provide_forms()?;
         Ok(store)
@@ -88,6 +92,8 @@ impl SqliteStore {
         let connection = Connection::open_in_memory()?;
         connection.execute_batch(SCHEMA)?;
         connection.execute_batch(TRIGGERS)?;
+        #[cfg(feature = "tools")]
+        connection.execute_batch(panoply_store::mutations::MIGRATION.sql)?;
         Self::over(connection)
     }
 
@@ -180,7 +186,7 @@ impl Store for SqliteStore {
         &self,
         action: &NewAction<'_>,
         keep: bool,
-        act: &mut dyn FnMut(&mut dyn Ledger) -> Result<(), Problem>,
+        act: &mut dyn FnMut(&mut dyn Ledger, ActionId) -> Result<(), Problem>,
     ) -> Result<ActionId, Problem> {
         let connection = self.lock();
         let whole = Whole::begin(&connection, "BEGIN IMMEDIATE")?;
@@ -194,7 +200,7 @@ impl Store for SqliteStore {
             secret: Some(&self.secret),
             ..Transaction::new(&connection, id.0, own_changes)
         };
-        act(&mut transaction)?;
+        act(&mut transaction, id)?;
         transaction.record(action)?;
         let changed_notes = std::mem::take(&mut transaction.changed_notes);
         if keep {

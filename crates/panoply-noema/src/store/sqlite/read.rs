@@ -314,15 +314,14 @@ impl Records for Transaction<'_> {
 
     fn action(&self, id: ActionId) -> Result<Option<Action>, Problem> {
         self.one(
-            "SELECT id, tool, summary, at, undone, changed FROM action WHERE id = ?1",
+            "SELECT id, tool, summary, at, undone, changed, actor FROM action WHERE id = ?1",
             [id.0],
             action,
         )
     }
 
     fn actions(&self, limit: u32) -> Result<Vec<Action>, Problem> {
-        let sql =
-            "SELECT id, tool, summary, at, undone, changed FROM action ORDER BY id DESC LIMIT ?1";
+        let sql = "SELECT id, tool, summary, at, undone, changed, actor FROM action ORDER BY id DESC LIMIT ?1";
         self.many(sql, [limit], action)
     }
 
@@ -447,6 +446,7 @@ fn action(row: &Row<'_>) -> rusqlite::Result<Action> {
         at: row.get(3)?,
         undone: row.get(4)?,
         changes: row.get::<_, i64>(5)?.cast_unsigned(),
+        actor: row.get(6)?,
     })
 }
 

@@ -166,7 +166,8 @@ impl Transaction<'_> {
         }
         let images =
             serde_json::to_string(&images).map_err(|error| Problem::Store(error.to_string()))?;
-        let sql = "INSERT INTO action VALUES (?1, ?2, ?3, ?4, NULL, ?5, ?6, ?7)";
+        let sql = "INSERT INTO action (id, tool, summary, at, changed, bulk, images, actor) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
         let changed = self.changed.cast_signed();
         self.connection.prepare_cached(sql)?.execute((
             self.action,
@@ -176,6 +177,7 @@ impl Transaction<'_> {
             changed,
             self.bulk,
             images,
+            action.actor,
         ))?;
         Ok(())
     }

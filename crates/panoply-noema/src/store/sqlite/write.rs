@@ -15,7 +15,7 @@ use crate::fsrs::Micros;
 use crate::ids::{ActionId, DeckId, NoteId};
 use crate::note::{self, FIELD_SEPARATOR, Note, NoteType, PastContent};
 use crate::problem::Problem;
-use crate::store::{Known, Ledger, Session, Tally};
+use crate::store::{Attachment, Known, Ledger, Session, Tally};
 
 impl Transaction<'_> {
     /// Writes a row, and remembers what was there.
@@ -364,6 +364,10 @@ impl Ledger for Transaction<'_> {
 
     fn undo(&mut self, action: ActionId, now: Micros) -> Result<u64, Problem> {
         self.take_back(action, now)
+    }
+
+    fn attach(&mut self, attachment: &dyn Attachment) -> Result<(), Problem> {
+        Ok(attachment.write(self.connection)?)
     }
 
     fn purge(&mut self, before: Micros) -> Result<u64, Problem> {

@@ -115,6 +115,7 @@ impl Desk {
             status: if done.error_code.is_none() { Status::Ok } else { Status::Error },
         };
         let entry = AuditEntry {
+            call_id: None,
             at: self.clock.now(),
             tool: format!("backtest/runs {}", done.what),
             tool_version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -1,0 +1,162 @@
+//! Runs a mutation exactly once per idempotency key, and never without its audit row.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{CachedReply, Call, Outcome, execute};
+use crate::audit::{Audit, AuditEntry, Fingerprint, Status};
+use crate::error::ToolError;
+use crate::evidence::{Evidence, Source, SourceClass};
+use crate::meters::CacheUse;
+use crate::mutation::{
+    Claim, IdempotencyKey, MAX_KEY_BYTES, Mutation, MutationLog, MutationRecord, StoredReply,
+};
+use crate::reply::Reply;
+
+/// What is needed before a mutation may run: a log that can be written, and the key.
+pub(super) fn admit(call: &mut Call) -> Result<Option<Claim>, ToolError> {
+    call.kernel.world.audit.ready()?;
+    if call.cx.dry_run {
+        return Ok(None);
+    }
+    let key = key_of(call)?;
+    let claim = match &key {
+        None => None,
+        Some(key) => Some(call.kernel.running_keys.claim(key).ok_or_else(|| running(key))?),
+    };
+    let mutation =
+        Mutation::new(key, entry_of(call), call.started, Arc::clone(&call.kernel.world.clock));
+    Arc::make_mut(&mut call.cx).mutation = Some(Arc::new(mutation));
+    Ok(claim)
+}
+
+/// Runs in a lane, and to its end even when the caller has given up: the claim is held until the
+/// handler has ended, and a late effect gets its audit row too.
+pub(super) async fn once(call: &Call, claim: Option<Claim>) -> Result<Outcome, Arc<ToolError>> {
+    let Some(mutation) = call.cx.mutation.clone() else {
+        return Ok(Outcome::computed(execute::handle(call).await?, CacheUse::None));
+    };
+    let log = call.kernel.mutation_log(call.entry());
+    let done = match replayed(call, log, claim.as_ref())? {
+        Some(outcome) => Ok(outcome),
+        None => run(call, log, &mutation, claim.as_ref()).await,
+    };
+    drop(claim);
+    done
+}
+
+async fn run(
+    call: &Call,
+    log: &dyn MutationLog,
+    mutation: &Mutation,
+    claim: Option<&Claim>,
+) -> Result<Outcome, Arc<ToolError>> {
+    let handled = execute::handle(call).await;
+    // After a failure too: the effect may have been committed before it.
+    call.kernel.advance_epochs(call.entry());
+    match handled {
+        Ok(reply) => {
+            let record = match committed(log, mutation, &reply) {
+                Ok(record) => record,
+                // Another process has committed the same key in the meantime.
+                Err(error) => return replayed(call, log, claim)?.ok_or_else(|| error.into()),
+            };
+            let audit = record.entry.audit.clone();
+            audited(call, log, record.entry).await?;
+            Ok(Outcome { recorded: Some(audit), ..Outcome::computed(reply, CacheUse::None) })
+        }
+        Err(error) => {
+            // A commit whose outcome the handler could not learn, or a panic after it.
+            if let Some(record) = call.call_id.map(|id| log.find_call(id)).transpose()?.flatten() {
+                audited(call, log, record.entry).await?;
+            }
+            match replayed(call, log, claim)? {
+                Some(outcome) => Ok(outcome),
+                None => Err(error.into()),
+            }
+        }
+    }
+}
+
+/// The record as it is committed: by the pack in the transaction of its change, or alone when the
+/// change is not in the pack's database.
+fn committed(
+    log: &dyn MutationLog,
+    mutation: &Mutation,
+    reply: &CachedReply,
+) -> Result<MutationRecord, ToolError> {
+    if let Some(record) = mutation.take_committed() {
+        return Ok(record);
+    }
+    let record = mutation.record_of(reply.data.clone(), &reply.notes.text)?;
+    log.commit(&record)?;
+    Ok(record)
+}
+
+/// Appends the entry to the audit log; the reply leaves only afterwards.
+async fn audited(call: &Call, log: &dyn MutationLog, entry: AuditEntry) -> Result<(), ToolError> {
+    let call_id = entry.call_id;
+    call.kernel.world.audit.append(entry).await?;
+    if let Some(call_id) = call_id {
+        log.audited(call_id);
+    }
+    Ok(())
+}
+
+/// The stored reply to the key, if a call with it has been committed.
+fn replayed(
+    call: &Call,
+    log: &dyn MutationLog,
+    claim: Option<&Claim>,
+) -> Result<Option<Outcome>, ToolError> {
+    let Some(key) = claim.map(Claim::key) else { return Ok(None) };
+    let Some(found) = log.find(key, call.now)? else { return Ok(None) };
+    if found.entry.audit.in_hash != call.fingerprint.hex() {
+        return Err(ToolError::conflict(
+            "IDEMPOTENCY_CONFLICT",
+            format!("the idempotency key `{}` was used with another input", key.key),
+        )
+        .hint("use a new key for a new change, or repeat the first input exactly"));
+    }
+    let Some(StoredReply { data, text }) = found.reply else { return Ok(None) };
+    let evidence =
+        Evidence::from(Source::new(SourceClass::Exact, "the stored result of the first call"));
+    let notes = Reply::new((), text, evidence).notes;
+    let (fingerprint, bytes) = Fingerprint::of_json(&data)?;
+    let reply = CachedReply { data, notes, fingerprint, bytes, computed_at: call.started };
+    Ok(Some(Outcome { replayed: true, ..Outcome::computed(reply, CacheUse::None) }))
+}
+
+fn key_of(call: &Call) -> Result<Option<IdempotencyKey>, ToolError> {
+    let Some(key) = &call.cx.idempotency_key else { return Ok(None) };
+    if key.is_empty() || key.len() > MAX_KEY_BYTES {
+        return Err(ToolError::validation(
+            "BAD_IDEMPOTENCY_KEY",
+            format!("the idempotency key has {} bytes", key.len()),
+        )
+        .hint(format!("use 1 to {MAX_KEY_BYTES} bytes, such as a UUID")));
+    }
+    let (partition, tool) = (call.cx.caller.partition.clone(), call.entry().spec.name.to_owned());
+    Ok(Some(IdempotencyKey { partition, tool, key: key.clone() }))
+}
+
+fn running(key: &IdempotencyKey) -> ToolError {
+    ToolError::conflict(
+        "IDEMPOTENCY_RUNNING",
+        format!("the change with the idempotency key `{}` is still being made", key.key),
+    )
+    .hint("wait a moment and send the same call again")
+    .retry_after(Duration::from_secs(1))
+}
+
+/// The audit entry of the call as far as it is known before it ran.
+fn entry_of(call: &Call) -> AuditEntry {
+    let audit = Audit {
+        in_hash: call.fingerprint.hex(),
+        out_hash: String::new(),
+        latency_ms: 0,
+        seed: call.fingerprint.seed(),
+        status: Status::Ok,
+    };
+    call.audit_entry(audit, None, true)
+}

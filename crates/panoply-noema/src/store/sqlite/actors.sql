@@ -1,0 +1,2 @@
+-- Whose action it was: an agent undoes its own changes only.
+ALTER TABLE action ADD COLUMN actor TEXT NOT NULL DEFAULT 'local';

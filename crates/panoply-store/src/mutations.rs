@@ -1,0 +1,217 @@
+//! The mutation log in SQLite: one table that every pack's own database has, so that a change,
+//! its idempotency record and its audit entry are one transaction (a transactional outbox).
+//!
+//! A pack calls [`MutationTable::insert`] before it commits, and hands its store to the kernel as
+//! a [`SqliteMutationLog`]. The unique index on the key keeps a second process out: its
+//! transaction fails, and it replays the reply of the first.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jiff::Timestamp;
+use panoply_contract::error::ToolError;
+use panoply_contract::ids::CallId;
+use panoply_contract::json::Json;
+use panoply_contract::mutation::{
+    IdempotencyKey, KEY_LIFETIME, MutationLog, MutationRecord, StoredReply,
+};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::error::StoreError;
+use crate::migrate::Migration;
+
+/// The step that adds the table to a database.
+pub const MIGRATION: Migration = Migration {
+    name: "mutations",
+    sql: "
+        -- `at` is in microseconds since 1970, `entry` the audit entry as JSON; a record without a
+        -- key goes once its entry is in the audit log.
+        CREATE TABLE mutation (
+            id         INTEGER PRIMARY KEY,
+            call_id    BLOB NOT NULL,
+            at         INTEGER NOT NULL,
+            partition  TEXT NOT NULL,
+            tool       TEXT NOT NULL,
+            key        TEXT,
+            entry      TEXT NOT NULL,
+            reply_data TEXT,
+            reply_text TEXT,
+            audited    INTEGER NOT NULL
+        ) STRICT;
+        CREATE UNIQUE INDEX mutation_by_key ON mutation (partition, tool, key) WHERE key IS NOT NULL;
+        CREATE INDEX mutation_unaudited ON mutation (call_id) WHERE audited = 0;
+    ",
+};
+
+const COLUMNS: &str = "partition, tool, key, entry, reply_data, reply_text";
+
+/// The table of one database, and which of its records are audited but not marked yet.
+#[derive(Debug, Default)]
+pub struct MutationTable {
+    audited: Mutex<Vec<CallId>>,
+}
+
+impl MutationTable {
+    /// Writes a record in the transaction that is open on `connection`. Fails when the key is
+    /// taken; the transaction must then be rolled back.
+    pub fn insert(&self, connection: &Connection, record: &MutationRecord) -> rusqlite::Result<()> {
+        self.mark_audited(connection)?;
+        let MutationRecord { key, entry, reply } = record;
+        let expired = (entry.at - KEY_LIFETIME).as_microsecond();
+        remove_expired(connection, key.as_ref(), expired)?;
+        let json = serde_json::to_string(entry)
+            .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))?;
+        connection
+            .prepare_cached(
+                "INSERT INTO mutation \
+                 (call_id, at, partition, tool, key, entry, reply_data, reply_text, audited) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0)",
+            )?
+            .execute(params![
+                entry.call_id.map(|id| *id.as_bytes()),
+                entry.at.as_microsecond(),
+                entry.partition,
+                entry.tool,
+                key.as_ref().map(|key| &key.key),
+                json,
+                reply.as_ref().map(|reply| reply.data.text()),
+                reply.as_ref().map(|reply| &reply.text),
+            ])
+            .map(drop)
+    }
+
+    /// Ids that are lost with a rolled-back transaction or with the process are found again by
+    /// the next recovery, whose entries the audit log then knows.
+    fn mark_audited(&self, connection: &Connection) -> rusqlite::Result<()> {
+        let audited = std::mem::take(&mut *self.waiting());
+        for call_id in audited {
+            let id = call_id.as_bytes();
+            connection
+                .prepare_cached(
+                    "DELETE FROM mutation WHERE call_id = ?1 AND audited = 0 AND key IS NULL",
+                )?
+                .execute([id])?;
+            connection
+                .prepare_cached(
+                    "UPDATE mutation SET audited = 1 WHERE call_id = ?1 AND audited = 0",
+                )?
+                .execute([id])?;
+        }
+        Ok(())
+    }
+
+    fn waiting(&self) -> std::sync::MutexGuard<'_, Vec<CallId>> {
+        self.audited.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The expired record of this key, and a few of the oldest: the table stays as small as a day.
+fn remove_expired(
+    connection: &Connection,
+    key: Option<&IdempotencyKey>,
+    expired: i64,
+) -> rusqlite::Result<()> {
+    connection
+        .prepare_cached(
+            "DELETE FROM mutation WHERE audited = 1 AND at <= ?1 AND id IN \
+             (SELECT id FROM mutation ORDER BY id LIMIT 8)",
+        )?
+        .execute([expired])?;
+    let Some(key) = key else { return Ok(()) };
+    connection
+        .prepare_cached(
+            "DELETE FROM mutation \
+             WHERE partition = ?1 AND tool = ?2 AND key = ?3 AND audited = 1 AND at <= ?4",
+        )?
+        .execute(params![key.partition, key.tool, key.key, expired])
+        .map(drop)
+}
+
+/// A store whose database has the table.
+pub trait HasMutations: Send + Sync + 'static {
+    /// The table.
+    fn mutations(&self) -> &MutationTable;
+
+    /// Runs `work` on the database; `None` when there is none yet.
+    fn read<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError>;
+
+    /// Runs `work` in a transaction, in the database or a new one.
+    fn write<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError>;
+}
+
+/// The mutation log of a store.
+#[derive(Debug)]
+pub struct SqliteMutationLog<S>(pub Arc<S>);
+
+impl<S: HasMutations> MutationLog for SqliteMutationLog<S> {
+    fn find(
+        &self,
+        key: &IdempotencyKey,
+        now: Timestamp,
+    ) -> Result<Option<MutationRecord>, ToolError> {
+        let oldest = (now - KEY_LIFETIME).as_microsecond();
+        let found = self.0.read(|connection| {
+            let sql = format!(
+                "SELECT {COLUMNS} FROM mutation \
+                 WHERE partition = ?1 AND tool = ?2 AND key = ?3 AND at > ?4"
+            );
+            connection
+                .prepare_cached(&sql)?
+                .query_row(params![key.partition, key.tool, key.key, oldest], record)
+                .optional()
+        })?;
+        Ok(found.flatten())
+    }
+
+    fn find_call(&self, call_id: CallId) -> Result<Option<MutationRecord>, ToolError> {
+        let found = self.0.read(|connection| {
+            let sql = format!("SELECT {COLUMNS} FROM mutation WHERE call_id = ?1 AND audited = 0");
+            connection.prepare_cached(&sql)?.query_row([call_id.as_bytes()], record).optional()
+        })?;
+        Ok(found.flatten())
+    }
+
+    fn commit(&self, record: &MutationRecord) -> Result<(), ToolError> {
+        Ok(self.0.write(|connection| self.0.mutations().insert(connection, record))?)
+    }
+
+    fn unaudited(&self) -> Result<Vec<MutationRecord>, ToolError> {
+        let found = self.0.read(|connection| {
+            let sql = format!("SELECT {COLUMNS} FROM mutation WHERE audited = 0 ORDER BY id");
+            connection.prepare_cached(&sql)?.query_map((), record)?.collect()
+        })?;
+        Ok(found.unwrap_or_default())
+    }
+
+    fn audited(&self, call_id: CallId) {
+        self.0.mutations().waiting().push(call_id);
+    }
+}
+
+fn record(row: &Row<'_>) -> rusqlite::Result<MutationRecord> {
+    let unreadable = |column: usize| {
+        move |error: serde_json::Error| {
+            let text = rusqlite::types::Type::Text;
+            rusqlite::Error::FromSqlConversionFailure(column, text, Box::new(error))
+        }
+    };
+    let (partition, tool) = (row.get(0)?, row.get(1)?);
+    let key: Option<String> = row.get(2)?;
+    let entry: String = row.get(3)?;
+    let data: Option<String> = row.get(4)?;
+    let data = data.map(|text| Json::parse(text).map_err(unreadable(4))).transpose()?;
+    let text: Option<String> = row.get(5)?;
+    Ok(MutationRecord {
+        key: key.map(|key| IdempotencyKey { partition, tool, key }),
+        entry: serde_json::from_str(&entry).map_err(unreadable(3))?,
+        reply: data.map(|data| StoredReply { data, text: text.unwrap_or_default() }),
+    })
+}
+
+#[cfg(test)]
+mod tests;
