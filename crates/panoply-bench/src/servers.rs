@@ -119,7 +119,7 @@ pub(crate) async fn panoply_http(
         allowed_origins: Vec::new(),
         access: Access::LocalOwner,
         limits: HttpLimits::default(),
-        ready: Arc::new(|| Ok(())),
+        ready: Arc::new(panoply_mcp::transport::http::Readiness::default),
         metrics: Arc::new(String::new),
         public: Router::new(),
         protected: Router::new(),

@@ -56,6 +56,9 @@ pub enum ErrorKind {
     Cancelled,
     /// Our fault.
     System,
+    /// The server's storage is damaged, full, read-only or gone: nothing helps until the operator
+    /// acts.
+    Storage,
 }
 
 /// The three classes the contract tells apart.
@@ -112,7 +115,7 @@ impl ErrorKind {
             | Self::RateLimited
             | Self::Removed
             | Self::Cancelled => ErrorClass::Business,
-            Self::Timeout | Self::System => ErrorClass::System,
+            Self::Timeout | Self::System | Self::Storage => ErrorClass::System,
         }
     }
 

@@ -42,6 +42,7 @@ pub mod resource;
 pub mod schema;
 pub mod spec;
 mod spec_checks;
+pub mod supervise;
 pub mod table;
 pub mod testing;
 pub mod tool;

@@ -70,7 +70,7 @@ fn refused(error: &ToolError, cx: &CallContext) -> ErrorData {
     let message = error.message.clone();
     match error.kind {
         ErrorKind::NotFound => ErrorData::resource_not_found(message, data),
-        ErrorKind::System | ErrorKind::Timeout => {
+        ErrorKind::System | ErrorKind::Storage | ErrorKind::Timeout => {
             tracing::error!(trace_id = %cx.trace_id, cause = error.cause_chain(), "a resource could not be read");
             ErrorData::internal_error(message, data)
         }

@@ -99,11 +99,29 @@ pub enum Problem {
     File(String),
     /// The store failed; for the log.
     #[error("the store failed: {0}")]
-    Store(String),
+    Store(StoreFailure),
+}
+
+/// Why the store failed, for the log, and SQLite's code for it where it said one.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct StoreFailure {
+    /// SQLite's extended result code.
+    pub code: Option<i32>,
+    /// What happened.
+    pub message: String,
+}
+
+impl Problem {
+    /// The store holds what this program never writes.
+    pub fn store(message: impl Into<String>) -> Self {
+        Self::Store(StoreFailure { code: None, message: message.into() })
+    }
 }
 
 impl From<rusqlite::Error> for Problem {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Store(error.to_string())
+        let code = error.sqlite_extended_error_code();
+        Self::Store(StoreFailure { code, message: error.to_string() })
     }
 }

@@ -202,7 +202,7 @@ pub fn submit(
 fn repeated(before: &Review, rating: Rating) -> Result<Outcome, Problem> {
     let kept = before.receipt.as_ref().map_or("", |receipt| &receipt.outcome);
     let outcome: Outcome =
-        serde_json::from_str(kept).map_err(|error| Problem::Store(error.to_string()))?;
+        serde_json::from_str(kept).map_err(|error| Problem::store(error.to_string()))?;
     if outcome.rating != rating {
         return Err(Problem::OtherRating {
             first: outcome.rating.as_str(),
@@ -393,7 +393,7 @@ fn log(
         0 => -((outcome.due - now) / 1_000_000),
         days => i64::from(days),
     };
-    let kept = serde_json::to_string(outcome).map_err(|error| Problem::Store(error.to_string()))?;
+    let kept = serde_json::to_string(outcome).map_err(|error| Problem::store(error.to_string()))?;
     ledger.put_review(&Review {
         id: outcome.review,
         card: outcome.card,

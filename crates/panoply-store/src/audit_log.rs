@@ -12,6 +12,7 @@
 //!
 //! [`mod@verify`] walks the chain. What it can and cannot find is said there.
 
+mod late;
 mod queue;
 mod read;
 mod row;
@@ -27,9 +28,10 @@ use panoply_contract::audit::{AuditEntry, AuditFilter, AuditLog, AuditRow};
 use panoply_contract::error::ToolError;
 use rusqlite::Connection;
 
+pub use self::late::LateAuditLog;
 use self::queue::Queue;
 pub use self::row::ChainHash;
-pub use self::verify::{Fault, FaultKind, Head, Verification, verify};
+pub use self::verify::{Fault, FaultKind, Head, Verification, verify, verify_tail};
 pub use self::writer::KEPT_ROWS;
 use crate::error::StoreError;
 use crate::migrate::{self, Migration};
@@ -57,6 +59,7 @@ impl SqliteAuditLog {
     pub fn open(file: &Path) -> Result<Self, StoreError> {
         let connection = migrate::open(file, Durability::Full, MIGRATIONS)?;
         // A file that can be read but not written is better found now than at the first change.
+        sqlite::require_writable(&connection, file)?;
         connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK").map_err(StoreError::about(file))?;
         let reader = sqlite::open_read_only(file)?;
         let queue = Arc::new(Queue::new());
@@ -82,6 +85,13 @@ impl SqliteAuditLog {
     /// Rows of queries that were never written because the disk took nothing for too long.
     pub fn lost_rows(&self) -> u64 {
         self.queue.lost()
+    }
+
+    /// Queues a row that waited for the log to be opened; counts it as lost when there is no room.
+    fn push_held(&self, entry: AuditEntry) {
+        if self.queue.try_push(entry).is_some() {
+            self.queue.lose(1);
+        }
     }
 
     /// Writes what is waiting and ends the writer. Later appends are refused.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use panoply_contract::error::{ErrorKind, ToolError};
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 
 /// A file that could not be opened, read or written.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +37,12 @@ pub enum StoreError {
         /// What SQLite said.
         source: rusqlite::Error,
     },
+    /// The path names another file than the one that was opened, or none.
+    #[error("`{}` was deleted or replaced while it was open: put the file back, or restart this program to open the new one", file.display())]
+    Replaced {
+        /// The file.
+        file: PathBuf,
+    },
     /// The bytes are not SQLite's.
     #[error("`{}` is not a SQLite database: move it away, or set another home", file.display())]
     NotADatabase {
@@ -46,7 +52,7 @@ pub enum StoreError {
         source: rusqlite::Error,
     },
     /// It was a database once.
-    #[error("`{}` is damaged: restore it from a backup (a `.bak` beside it is one)", file.display())]
+    #[error("`{}` is damaged: run `panoply doctor --deep`, then restore it from a backup", file.display())]
     Damaged {
         /// The file.
         file: PathBuf,
@@ -122,6 +128,13 @@ impl StoreError {
     /// Sorts an error of SQLite by what is to be done about it.
     pub fn of(file: &Path, source: rusqlite::Error) -> Self {
         let file = file.to_owned();
+        match source.sqlite_extended_error_code() {
+            Some(ffi::SQLITE_CONSTRAINT_COMMITHOOK) => return Self::Replaced { file },
+            Some(ffi::SQLITE_IOERR_DATA) => return Self::Damaged { file, source },
+            // The index of the write-ahead log could not grow.
+            Some(ffi::SQLITE_IOERR_SHMSIZE) => return Self::DiskFull { file, source },
+            Some(_) | None => {}
+        }
         match source.sqlite_error_code() {
             Some(ErrorCode::DiskFull) => Self::DiskFull { file, source },
             Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
@@ -143,40 +156,101 @@ impl StoreError {
 
     /// The error as a caller sees it.
     pub fn tool_error(&self) -> ToolError {
-        let system = |code, message, hint| {
-            ToolError::new(ErrorKind::System, code, message).hint(hint).cause(self.chain())
+        let told = |kind, (code, message, hint): (&'static str, &str, &str)| {
+            ToolError::new(kind, code, message).hint(hint).cause(self.chain())
         };
-        match self {
-            Self::DiskFull { .. } => system(
-                "DISK_FULL",
-                "the server's disk is full, so nothing can be changed",
-                "ask the operator to free some space, then try again",
+        match self.trouble() {
+            Trouble::Full => told(
+                ErrorKind::Storage,
+                (
+                    "DISK_FULL",
+                    "the server's disk is full, so nothing can be changed",
+                    "ask the operator to free some space, then try again",
+                ),
             ),
-            Self::ReadOnly { .. } => system(
-                "STORE_READ_ONLY",
-                "the server cannot write its data, so nothing can be changed",
-                "ask the operator to run `panoply doctor`, then try again",
+            Trouble::ReadOnly => told(
+                ErrorKind::Storage,
+                (
+                    "STORE_READ_ONLY",
+                    "the server cannot write its data, so nothing can be changed",
+                    "ask the operator to run `panoply doctor`, then try again",
+                ),
             ),
-            Self::Locked { .. } => system(
-                "STORE_BUSY",
-                "the server's data are locked by another program",
-                "try again in a moment",
+            Trouble::Replaced => told(
+                ErrorKind::Storage,
+                (
+                    "STORE_REPLACED",
+                    "a file of the server was deleted or replaced while it was open, so nothing can be changed",
+                    "ask the operator to put the file back or to restart the server",
+                ),
+            ),
+            Trouble::Damaged => told(
+                ErrorKind::Storage,
+                (
+                    "STORE_DAMAGED",
+                    "the server's data are damaged",
+                    "ask the operator to run `panoply doctor --deep` and `panoply restore`",
+                ),
+            ),
+            Trouble::Busy => told(
+                ErrorKind::System,
+                (
+                    "STORE_BUSY",
+                    "the server's data are locked by another program",
+                    "try again in a moment",
+                ),
             )
             .retry_after(Duration::from_secs(1)),
+            Trouble::Other => told(
+                ErrorKind::System,
+                (
+                    "DATABASE_ERROR",
+                    "the server's data cannot be read or written",
+                    "ask the operator to run `panoply doctor`, then try again",
+                ),
+            ),
+        }
+    }
+
+    /// The error as a caller of a pack sees it: damage is told of the pack by name.
+    pub fn pack_error(&self, pack: &str) -> ToolError {
+        let error = self.tool_error();
+        match self.trouble() {
+            Trouble::Damaged => ToolError {
+                code: "PACK_DAMAGED".into(),
+                message: format!("the data of the pack `{pack}` are damaged; other packs serve on"),
+                ..error
+            }
+            .detail("pack", pack),
+            Trouble::Full
+            | Trouble::ReadOnly
+            | Trouble::Replaced
+            | Trouble::Busy
+            | Trouble::Other => error.detail("pack", pack),
+        }
+    }
+
+    /// What is to be done about it decides how it is told.
+    fn trouble(&self) -> Trouble {
+        match self {
+            Self::DiskFull { .. } => Trouble::Full,
+            Self::ReadOnly { .. } => Trouble::ReadOnly,
+            Self::Replaced { .. } => Trouble::Replaced,
+            Self::Locked { .. } => Trouble::Busy,
             Self::NotADatabase { .. }
             | Self::Damaged { .. }
             | Self::BadRow { .. }
             | Self::Foreign { .. }
             | Self::NewerSchema { .. }
-            | Self::Migration { .. }
-            | Self::Unopenable { .. }
-            | Self::NoRandomness(_)
-            | Self::WriterGone { .. }
-            | Self::Sql { .. } => system(
-                "DATABASE_ERROR",
-                "the server's data cannot be read or written",
-                "ask the operator to run `panoply doctor`, then try again",
-            ),
+            | Self::Migration { .. } => Trouble::Damaged,
+            Self::Unopenable { source, .. } => match source.kind() {
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Trouble::Full,
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                    Trouble::ReadOnly
+                }
+                _ => Trouble::Other,
+            },
+            Self::NoRandomness(_) | Self::WriterGone { .. } | Self::Sql { .. } => Trouble::Other,
         }
     }
 
@@ -190,6 +264,22 @@ impl StoreError {
         }
         chain
     }
+}
+
+/// The kinds of trouble with storage that callers tell apart.
+enum Trouble {
+    Full,
+    ReadOnly,
+    Replaced,
+    Damaged,
+    Busy,
+    Other,
+}
+
+/// An error of SQLite that lost its type on the way, by its extended code.
+pub fn pack_error_of_code(pack: &str, extended_code: i32, message: String) -> ToolError {
+    let source = rusqlite::Error::SqliteFailure(ffi::Error::new(extended_code), Some(message));
+    StoreError::of(Path::new(pack), source).pack_error(pack)
 }
 
 impl From<StoreError> for ToolError {
@@ -210,8 +300,10 @@ mod tests {
             (rusqlite::ffi::SQLITE_READONLY, "STORE_READ_ONLY"),
             (rusqlite::ffi::SQLITE_CANTOPEN, "STORE_READ_ONLY"),
             (rusqlite::ffi::SQLITE_BUSY, "STORE_BUSY"),
-            (rusqlite::ffi::SQLITE_NOTADB, "DATABASE_ERROR"),
-            (rusqlite::ffi::SQLITE_CORRUPT, "DATABASE_ERROR"),
+            (rusqlite::ffi::SQLITE_NOTADB, "STORE_DAMAGED"),
+            (rusqlite::ffi::SQLITE_CORRUPT, "STORE_DAMAGED"),
+            (rusqlite::ffi::SQLITE_IOERR_DATA, "STORE_DAMAGED"),
+            (rusqlite::ffi::SQLITE_CONSTRAINT_COMMITHOOK, "STORE_REPLACED"),
             (rusqlite::ffi::SQLITE_IOERR, "DATABASE_ERROR"),
         ];
         for (code, expected) in cases {
@@ -220,6 +312,8 @@ mod tests {
             assert!(error.to_string().contains("audit.db"), "the operator sees the file: {error}");
             let told = error.tool_error();
             assert_eq!(told.code, expected, "code: {code}");
+            let helps = matches!(expected, "STORE_BUSY" | "DATABASE_ERROR");
+            assert_eq!(told.kind.retryable(), helps, "code: {code}");
             assert!(!format!("{} {:?}", told.message, told.hint).contains("/home"), "code: {code}");
         }
     }

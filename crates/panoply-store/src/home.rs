@@ -51,6 +51,31 @@ impl Home {
         self.packs().join(format!("{pack}.db"))
     }
 
+    /// What packs keep, where it is there: what each file is for, and where it is. Runs of the
+    /// backtest pack come one by one, in a fixed order.
+    pub fn pack_files(&self) -> Vec<(String, PathBuf)> {
+        let known = [
+            ("noema: cards", "noema.db"),
+            ("backtest: catalog of runs", "backtest.db"),
+            ("ttm: papers and documents", "ttm.db"),
+            ("ttm: reports of evaluations", "ttm-eval.db"),
+            ("rmf: synced figures", "rmf.tsv"),
+        ];
+        let known = known.map(|(what, name)| (what.to_owned(), self.packs().join(name)));
+        let mut runs: Vec<PathBuf> = std::fs::read_dir(self.packs().join("backtest"))
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.extension().is_some_and(|end| end == "run" || end == "open"))
+            .collect();
+        runs.sort();
+        let runs = runs.into_iter().map(|path| {
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+            (format!("backtest: {}", name.unwrap_or_default()), path)
+        });
+        known.into_iter().filter(|(_, path)| path.exists()).chain(runs).collect()
+    }
+
     /// The kernel's own files, for `panoply doctor`: what each is for, and where it is.
     pub fn kernel_files(&self) -> [(&'static str, PathBuf); 3] {
         [

@@ -8,29 +8,55 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::error::StoreError;
 use crate::migrate;
 use crate::mutations::{HasMutations, MIGRATION, MutationTable, SqliteMutationLog};
-use crate::sqlite::Durability;
+use crate::sqlite::{self, Durability};
 
 /// The kernel's own database.
 #[derive(Debug)]
 pub struct KernelDb {
     file: PathBuf,
-    connection: Mutex<Connection>,
+    /// `None` while the file could not be opened; each use tries again.
+    connection: Mutex<Option<Connection>>,
     mutations: MutationTable,
 }
 
 impl KernelDb {
     /// Opens the file, making it if need be.
     pub fn open(file: &Path) -> Result<SqliteMutationLog<Self>, StoreError> {
-        let connection = migrate::open(file, Durability::Full, &[MIGRATION])?;
-        Ok(SqliteMutationLog(Arc::new(Self {
+        Ok(Self::with(file, Some(connect(file)?)))
+    }
+
+    /// Opens the file when it is first used, and tries again as often as that fails.
+    pub fn late(file: &Path) -> SqliteMutationLog<Self> {
+        Self::with(file, None)
+    }
+
+    fn with(file: &Path, connection: Option<Connection>) -> SqliteMutationLog<Self> {
+        SqliteMutationLog(Arc::new(Self {
             file: file.to_owned(),
             connection: Mutex::new(connection),
             mutations: MutationTable::default(),
-        })))
+        }))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Connection> {
+    fn lock(&self) -> MutexGuard<'_, Option<Connection>> {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn connect(file: &Path) -> Result<Connection, StoreError> {
+    let connection = migrate::open(file, Durability::Full, &[MIGRATION])?;
+    sqlite::require_writable(&connection, file)?;
+    Ok(connection)
+}
+
+/// The connection, opened if it is not open yet.
+fn opened<'a>(
+    connection: &'a mut Option<Connection>,
+    file: &Path,
+) -> Result<&'a mut Connection, StoreError> {
+    match connection {
+        Some(connection) => Ok(connection),
+        None => Ok(connection.insert(connect(file)?)),
     }
 }
 
@@ -43,7 +69,9 @@ impl HasMutations for KernelDb {
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<Option<T>, StoreError> {
-        work(&self.lock()).map(Some).map_err(StoreError::about(&self.file))
+        let mut connection = self.lock();
+        let connection = opened(&mut connection, &self.file)?;
+        work(connection).map(Some).map_err(StoreError::about(&self.file))
     }
 
     fn write<T>(
@@ -51,6 +79,7 @@ impl HasMutations for KernelDb {
         work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, StoreError> {
         let mut connection = self.lock();
+        let connection = opened(&mut connection, &self.file)?;
         let write = || {
             let transaction =
                 connection.transaction_with_behavior(TransactionBehavior::Immediate)?;

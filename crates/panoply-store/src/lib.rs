@@ -5,6 +5,7 @@
 //! files live ([`home`]); nothing here reads the environment.
 
 pub mod audit_log;
+pub mod check;
 pub mod clock;
 pub mod error;
 pub mod home;
@@ -14,7 +15,7 @@ pub mod migrate;
 pub mod mutations;
 pub mod sqlite;
 
-pub use self::audit_log::SqliteAuditLog;
+pub use self::audit_log::{LateAuditLog, SqliteAuditLog};
 pub use self::clock::SystemClock;
 pub use self::error::StoreError;
 pub use self::home::Home;

@@ -3,13 +3,16 @@
 //! Write-ahead log, so that readers never wait for a writer; foreign keys; nothing that a
 //! hostile schema could run; pages checked as they are read. In this mode a commit survives the
 //! death of the process in any case. [`Durability`] says whether it survives loss of power too.
+//!
+//! A file that is deleted or replaced while it is open takes no more commits: they would go to an
+//! inode that nobody finds again. Each commit compares device and inode first ([`FileIdentity`]).
 
 use std::fs;
 use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, OpenFlags, ffi};
 
 use crate::error::StoreError;
 
@@ -40,9 +43,12 @@ pub fn open(file: &Path, durability: Durability) -> Result<Connection, StoreErro
     create_private(file).map_err(unopenable)?;
     let is_empty = fs::metadata(file).map_err(unopenable)?.len() == 0;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let identity = FileIdentity::of(file).map_err(unopenable)?;
     let set_up = || {
-        let connection = Connection::open_with_flags(file, flags)?;
+        let mut connection = Connection::open_with_flags(file, flags)?;
         harden(&connection)?;
+        let place = file.to_owned();
+        connection.commit_hook(Some(move || !identity.is_at(&place)))?;
         if is_empty {
             // There is nothing to lose yet. SQLite would wait for the disk half a dozen times.
             connection.pragma_update(None, "synchronous", "OFF")?;
@@ -71,6 +77,55 @@ pub fn open_read_only(file: &Path) -> Result<Connection, StoreError> {
         Ok(connection)
     };
     set_up().map_err(StoreError::about(file))
+}
+
+/// An error when SQLite could only open the file for reading, which it does without a word where
+/// a disk is mounted so. Such a connection stays so when the disk can be written again.
+pub fn require_writable(connection: &Connection, file: &Path) -> Result<(), StoreError> {
+    match connection.is_readonly("main") {
+        Ok(false) => Ok(()),
+        Ok(true) => {
+            let source = ffi::Error::new(ffi::SQLITE_READONLY);
+            Err(StoreError::of(file, rusqlite::Error::SqliteFailure(source, None)))
+        }
+        Err(source) => Err(StoreError::of(file, source)),
+    }
+}
+
+/// Which file was opened: a path may name another one later.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct FileIdentity {
+    device: u64,
+    inode: u64,
+}
+
+impl FileIdentity {
+    /// The file that is at `path` now.
+    pub fn of(path: &Path) -> io::Result<Self> {
+        let found = fs::metadata(path)?;
+        if !found.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        #[cfg(unix)]
+        let (device, inode) = {
+            use std::os::unix::fs::MetadataExt as _;
+            (found.dev(), found.ino())
+        };
+        // Elsewhere an open file can be neither deleted nor replaced.
+        #[cfg(not(unix))]
+        let (device, inode) = (0, u64::from(found.is_dir()));
+        Ok(Self { device, inode })
+    }
+
+    /// Whether `path` still names this file.
+    pub fn is_at(self, path: &Path) -> bool {
+        Self::of(path).is_ok_and(|found| found == self)
+    }
+
+    /// An error when `path` names another file by now, or none.
+    pub fn verify(self, path: &Path) -> Result<(), StoreError> {
+        if self.is_at(path) { Ok(()) } else { Err(StoreError::Replaced { file: path.to_owned() }) }
+    }
 }
 
 /// Changes what commits from now on survive.
@@ -188,6 +243,30 @@ mod tests {
         let error = open(&file, Durability::Full).unwrap_err();
         assert!(matches!(error, StoreError::NotADatabase { .. }), "{error:?}");
         assert_eq!(fs::read(&file).unwrap(), before);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn no_commit_goes_to_a_file_that_was_deleted_or_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.db");
+        let connection = open(&file, Durability::Full).unwrap();
+        connection.execute_batch("CREATE TABLE t (x INTEGER) STRICT").unwrap();
+        let insert = || {
+            let done = connection.execute("INSERT INTO t VALUES (1)", ());
+            done.map_err(StoreError::about(&file))
+        };
+        insert().unwrap();
+        let away = folder.path().join("away.db");
+        fs::rename(&file, &away).unwrap();
+        assert!(matches!(insert(), Err(StoreError::Replaced { .. })), "deleted");
+        fs::write(&file, "another").unwrap();
+        assert!(matches!(insert(), Err(StoreError::Replaced { .. })), "replaced");
+        fs::rename(&away, &file).unwrap();
+        insert().unwrap();
+        let rows: i64 =
+            connection.query_row("SELECT count(*) FROM t", (), |row| row.get(0)).unwrap();
+        assert_eq!(rows, 2, "what was refused is not there");
     }
 
     #[test]

@@ -219,6 +219,7 @@ async fn the_three_classes_of_errors_are_told_apart() {
         (ErrorKind::RateLimited, ErrorClass::Business),
         (ErrorKind::Timeout, ErrorClass::System),
         (ErrorKind::System, ErrorClass::System),
+        (ErrorKind::Storage, ErrorClass::System),
     ];
     for (kind, class) in cases {
         assert_eq!(kind.class(), class, "kind: {kind:?}");

@@ -441,6 +441,9 @@ pub enum KeyProfile {
 /// `panoply doctor`.
 #[derive(Debug, Args)]
 pub struct Doctor {
+    /// Read every page and row of every file, and the whole audit chain
+    #[arg(long)]
+    pub deep: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

@@ -3,8 +3,10 @@
 use std::fmt;
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use panoply_contract::registry::nearest;
+use panoply_store::StoreError;
 
 /// A command that failed: what is wrong, and what to do about it.
 #[derive(Debug)]
@@ -12,6 +14,7 @@ pub struct Failure {
     kind: Kind,
     message: String,
     hint: Option<String>,
+    store: Option<Arc<StoreError>>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -25,12 +28,12 @@ enum Kind {
 impl Failure {
     /// The command line or the settings are at fault; status 2.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self { kind: Kind::Usage, message: message.into(), hint: None }
+        Self { kind: Kind::Usage, message: message.into(), hint: None, store: None }
     }
 
     /// What was asked for did not work; status 1.
     pub fn work(message: impl Into<String>) -> Self {
-        Self { kind: Kind::Work, message: message.into(), hint: None }
+        Self { kind: Kind::Work, message: message.into(), hint: None, store: None }
     }
 
     /// There is no `what` of this name; says which one is nearest.
@@ -53,6 +56,23 @@ impl Failure {
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// Adds the error of the file that is behind it.
+    #[must_use]
+    pub fn of_store(mut self, error: StoreError) -> Self {
+        self.store = Some(Arc::new(error));
+        self
+    }
+
+    /// The error of the file that is behind it.
+    pub fn store(&self) -> Option<&Arc<StoreError>> {
+        self.store.as_ref()
+    }
+
+    /// Whether the command line or the settings are at fault.
+    pub fn is_usage(&self) -> bool {
+        self.kind == Kind::Usage
     }
 
     /// What is wrong.

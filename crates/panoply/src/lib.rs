@@ -10,10 +10,12 @@ pub mod commands;
 pub mod config;
 pub mod env_vars;
 pub mod failure;
+pub mod health;
 pub mod issuer;
 pub mod out;
 pub mod packs;
 pub mod picture;
+mod supervisor;
 pub mod world;
 
 use std::ffi::OsString;

@@ -3,28 +3,44 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use panoply_contract::error::{ErrorKind, ToolError};
 use panoply_contract::pack::Pack;
+use panoply_contract::supervise::Supervisor;
+use panoply_store::StoreError;
 
 use crate::config::Config;
 use crate::env_vars::Environment;
 use crate::failure::Failure;
+use crate::supervisor::FileSupervisor;
 
 /// Every pack by name. Those without a function are announced and not there yet.
 pub const ALL: &[Known] = &[
-    Known { name: "rmf", about: "Thai Retirement Mutual Funds", make: Some(rmf) },
-    Known { name: "cgt", about: "UK Capital Gains Tax", make: Some(cgt) },
+    Known { name: "rmf", about: "Thai Retirement Mutual Funds", make: Some(rmf), files: &[] },
+    Known { name: "cgt", about: "UK Capital Gains Tax", make: Some(cgt), files: &[] },
     Known {
         name: "backtest",
         about: "debugging trading strategies from event logs",
         make: Some(backtest),
+        files: &["backtest.db"],
     },
-    Known { name: "noema", about: "cards, decks and reviews for learners", make: Some(noema) },
-    Known { name: "ttm", about: "Thai traditional medicine", make: Some(ttm) },
+    Known {
+        name: "noema",
+        about: "cards, decks and reviews for learners",
+        make: Some(noema),
+        files: &["noema.db"],
+    },
+    Known {
+        name: "ttm",
+        about: "Thai traditional medicine",
+        make: Some(ttm),
+        files: &["ttm.db", "ttm-eval.db"],
+    },
     #[cfg(feature = "conformance")]
     Known {
         name: CONFORMANCE,
         about: "fixture of the conformance suites",
         make: Some(conformance),
+        files: &[],
     },
 ];
 
@@ -37,6 +53,8 @@ pub struct Known {
     pub about: &'static str,
     /// Makes it, once it is there.
     pub make: Option<Make>,
+    /// The databases it keeps, which are watched while it serves.
+    pub files: &'static [&'static str],
 }
 
 /// Makes a pack, or says what is wrong with its settings or its data.
@@ -72,13 +90,41 @@ impl PackConfig {
     }
 }
 
-/// The packs that were asked for, or all that there are.
-pub fn make(config: &Config, data: &Data) -> Result<Vec<Pack>, Failure> {
-    let made = choose(&config.packs)?.into_iter().map(|(known, make)| {
+/// Packs that are ready to be served, and who watches the data of each that keeps some.
+#[derive(Default)]
+pub struct Made {
+    /// The packs.
+    pub packs: Vec<Pack>,
+    /// Who watches them, by the name of the pack.
+    pub supervisors: Vec<(&'static str, Arc<dyn Supervisor>)>,
+}
+
+/// The packs that were asked for, or all that there are. One whose data cannot be opened is there
+/// all the same, and answers with an error until they can be.
+pub fn make(config: &Config, data: &Data) -> Result<Made, Failure> {
+    let mut made = Made::default();
+    for (known, make) in choose(&config.packs)? {
         let settings = config.pack_settings.get(known.name).cloned().unwrap_or_default();
-        make(&PackConfig { data: data.clone(), settings })
-    });
-    made.collect()
+        let over = |data: &Data| PackConfig { data: data.clone(), settings: settings.clone() };
+        let (pack, supervisor) = match data {
+            Data::Kept(_) if known.name == "rmf" => {
+                let (pack, supervisor) = watched_rmf(&over(data))?;
+                (pack, Some(supervisor))
+            }
+            Data::Kept(folder) if !known.files.is_empty() => {
+                let files = known.files.iter().map(|name| folder.join(name)).collect();
+                let kept = over(data);
+                let open = Box::new(move || make(&kept));
+                let shape = || make(&over(&Data::Forgotten));
+                let (pack, supervisor) = FileSupervisor::start(known.name, files, open, shape)?;
+                (pack, Some(supervisor))
+            }
+            Data::Kept(_) | Data::Forgotten | Data::Sample => (make(&over(data))?, None),
+        };
+        made.packs.push(pack);
+        made.supervisors.extend(supervisor.map(|supervisor| (known.name, supervisor)));
+    }
+    Ok(made)
 }
 
 /// Says what is wrong with names of packs, if anything is.
@@ -127,10 +173,43 @@ fn conformance(_config: &PackConfig) -> Result<Pack, Failure> {
 }
 
 fn rmf(config: &PackConfig) -> Result<Pack, Failure> {
+    Ok(panoply_rmf::tools::pack(rmf_shelf(config)?))
+}
+
+fn rmf_shelf(config: &PackConfig) -> Result<Arc<panoply_rmf::store::Shelf>, Failure> {
     no_settings("rmf", config)?;
     let shelf = panoply_rmf::store::Shelf::at(config.file("rmf.tsv"))
         .map_err(|error| Failure::work(format!("the bundled figures cannot be read: {error}")))?;
-    Ok(panoply_rmf::tools::pack(Arc::new(shelf)))
+    Ok(Arc::new(shelf))
+}
+
+/// The pack over synced figures, which a sync may replace at any time.
+struct SyncedFigures {
+    shelf: Arc<panoply_rmf::store::Shelf>,
+    pack: Arc<Pack>,
+}
+
+impl Supervisor for SyncedFigures {
+    fn pack(&self) -> Result<Arc<Pack>, ToolError> {
+        let Some(damage) = self.shelf.damage() else { return Ok(Arc::clone(&self.pack)) };
+        let message = "the synced figures of the pack `rmf` are damaged; other packs serve on";
+        Err(ToolError::new(ErrorKind::Storage, "PACK_DAMAGED", message)
+            .hint("ask the operator to run `panoply rmf sync` again, or to delete `packs/rmf.tsv` and serve the bundled figures")
+            .detail("pack", "rmf")
+            .cause(damage))
+    }
+
+    fn examine(&self) -> Result<(), ToolError> {
+        Ok(())
+    }
+}
+
+fn watched_rmf(config: &PackConfig) -> Result<(Pack, Arc<dyn Supervisor>), Failure> {
+    let shelf = rmf_shelf(config)?;
+    let pack = Arc::new(panoply_rmf::tools::pack(Arc::clone(&shelf)));
+    let supervisor: Arc<dyn Supervisor> =
+        Arc::new(SyncedFigures { shelf, pack: Arc::clone(&pack) });
+    Ok((Pack::supervised(&pack, Arc::clone(&supervisor)), supervisor))
 }
 
 fn cgt(config: &PackConfig) -> Result<Pack, Failure> {
@@ -144,8 +223,13 @@ fn noema(config: &PackConfig) -> Result<Pack, Failure> {
     no_settings("noema", config)?;
     let failed = |error: &dyn std::fmt::Display| Failure::work(format!("the cards: {error}"));
     let store = match &config.data {
-        Data::Kept(folder) => SqliteStore::open(&folder.join("noema.db"))
-            .map_err(|error| failed(&error).hint("run `panoply doctor`"))?,
+        Data::Kept(folder) => SqliteStore::open(&folder.join("noema.db")).map_err(|error| {
+            let failure = failed(&error).hint("run `panoply doctor`");
+            match error.into_store_error(&folder.join("noema.db")) {
+                Some(error) => failure.of_store(error),
+                None => failure,
+            }
+        })?,
         Data::Forgotten => SqliteStore::in_memory().map_err(|error| failed(&error))?,
         Data::Sample => tools::sample::store().map_err(|error| failed(&error))?,
     };
@@ -161,10 +245,19 @@ fn backtest(config: &PackConfig) -> Result<Pack, Failure> {
 pub(crate) fn backtest_store(
     catalog: Option<PathBuf>,
 ) -> Result<Arc<dyn panoply_backtest::store::Store>, Failure> {
+    use panoply_backtest::error::LogError;
     use panoply_backtest::store::{memory::MemoryStore, sqlite::SqliteStore};
     let Some(catalog) = catalog else { return Ok(Arc::new(MemoryStore::default())) };
-    let store = SqliteStore::open(&catalog)
-        .map_err(|error| Failure::work(format!("the backtest runs cannot be opened: {error}")))?;
+    let store = SqliteStore::open(&catalog).map_err(|error| {
+        let failure = Failure::work(format!("the backtest runs cannot be opened: {error}"));
+        match error {
+            LogError::Store(cause) => match cause.downcast::<StoreError>() {
+                Ok(error) => failure.of_store(*error),
+                Err(_) => failure,
+            },
+            _ => failure,
+        }
+    })?;
     Ok(Arc::new(store))
 }
 

@@ -1,22 +1,26 @@
 //! Builds the kernel and what it stands on: clock, audit log, mutation log, observers.
 //!
 //! A home that cannot be written must not silence a server whose tools only read: then calls are
-//! recorded in memory, every tool that changes data is hidden, and we say so.
+//! recorded in memory, nothing can be changed, and `/readyz` and the log say so. It is tried again
+//! until it can be written.
 
 use std::sync::Arc;
 
 use panoply_contract::audit::{AuditLog, MemoryAuditLog};
 use panoply_contract::clock::Clock;
 use panoply_contract::kernel::{Kernel, Settings, World};
-use panoply_contract::mutation::{MemoryMutationLog, MutationLog};
+use panoply_contract::mutation::MemoryMutationLog;
 use panoply_contract::observe::Observer;
 use panoply_contract::pack::Pack;
 use panoply_mcp::observe::CallLog;
-use panoply_store::{Home, KernelDb, SqliteAuditLog, StoreError, SystemClock};
+use panoply_store::{
+    Home, KernelDb, LateAuditLog, SqliteAuditLog, StoreError, SystemClock, audit_log,
+};
 use uuid::Uuid;
 
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::health::Health;
 use crate::packs::{self, Data};
 
 /// The kernel, and where its records go.
@@ -25,7 +29,9 @@ pub struct House {
     pub kernel: Arc<Kernel>,
     /// Where its records go.
     pub storage: Storage,
-    audit: Option<Arc<SqliteAuditLog>>,
+    /// What keeps it from its work.
+    pub health: Arc<Health>,
+    audit: Audit,
 }
 
 /// Where records go.
@@ -33,36 +39,64 @@ pub struct House {
 pub enum Storage {
     /// Into the home.
     Home,
+    /// Into the home as soon as it can be written; says why it cannot yet.
+    Waiting(String),
     /// Nowhere that lasts; says why.
     Memory(String),
 }
 
+/// The audit log, to be closed at the end.
+enum Audit {
+    Memory,
+    File(Arc<SqliteAuditLog>),
+    Late(LateAuditLog),
+}
+
 impl House {
-    /// A kernel that keeps its records in the home, or says that it cannot.
+    /// A kernel that keeps its records in the home. What cannot be opened now is tried again; until
+    /// then nothing can be changed, and what only reads goes on.
     pub fn open(config: &Config) -> Result<Self, Failure> {
-        match Stores::open(config) {
-            Ok(stores) => {
-                let packs = packs::make(config, &Data::Kept(stores.home.packs()))?;
-                let settings = settings(config, config.read_only);
-                let world = World {
-                    clock: clock(),
-                    audit: Arc::clone(&stores.audit) as Arc<dyn AuditLog>,
-                    mutations: stores.mutations,
-                    incarnation: Uuid::new_v4(),
-                    observers: vec![Arc::new(CallLog)],
-                };
-                let kernel = kernel(packs, world, settings)?;
-                recover(&kernel);
-                Ok(Self { kernel, storage: Storage::Home, audit: Some(stores.audit) })
+        let Some(folder) = &config.home.folder else {
+            let why = "this system does not say where a user's data go; set PANOPLY_HOME";
+            tracing::warn!(why, "{NOTHING_KEPT}");
+            let observers: Vec<Arc<dyn Observer>> = vec![Arc::new(CallLog)];
+            return Self::without_home(config, why.to_owned(), observers, true, &Data::Forgotten);
+        };
+        let home = Home::at(folder);
+        let (audit, storage) = match open_audit(&home) {
+            Ok(log) => (Audit::File(Arc::new(log)), Storage::Home),
+            Err(error) => {
+                let why = error.chain();
+                tracing::warn!(why, "{NOTHING_KEPT}");
+                (
+                    Audit::Late(LateAuditLog::new(&home.audit_log(), error, clock())),
+                    Storage::Waiting(why),
+                )
             }
-            Err(why) => {
-                tracing::warn!(
-                    why,
-                    "nothing can be kept: calls are recorded in memory only, and tools that change data are off; see `panoply doctor`"
-                );
-                Self::without_home(config, why, vec![Arc::new(CallLog)], true, &Data::Forgotten)
-            }
+        };
+        let log: Arc<dyn AuditLog> = match &audit {
+            Audit::File(log) => Arc::clone(log) as Arc<dyn AuditLog>,
+            Audit::Late(log) => Arc::new(log.clone()),
+            Audit::Memory => Arc::new(MemoryAuditLog::default()),
+        };
+        let mutations =
+            KernelDb::open(&home.kernel()).unwrap_or_else(|_| KernelDb::late(&home.kernel()));
+        let made = packs::make(config, &Data::Kept(home.packs()))?;
+        let chain = broken_chain(&home);
+        if let Some(fault) = &chain {
+            tracing::error!(fault, "the audit chain is broken; run `panoply audit verify`");
         }
+        let health = Health::new(home, Arc::clone(&log), made.supervisors, chain);
+        let world = World {
+            clock: clock(),
+            audit: log,
+            mutations: Arc::new(mutations),
+            incarnation: Uuid::new_v4(),
+            observers: vec![Arc::new(CallLog)],
+        };
+        let kernel = kernel(made.packs, world, settings(config, config.read_only))?;
+        recover(&kernel);
+        Ok(Self { kernel, storage, health: Arc::new(health), audit })
     }
 
     /// A kernel to look at and to try, over the data of the examples. It leaves no trace: not in
@@ -84,22 +118,26 @@ impl House {
         read_only: bool,
         data: &Data,
     ) -> Result<Self, Failure> {
-        let packs = packs::make(config, data)?;
+        let made = packs::make(config, data)?;
+        let audit: Arc<dyn AuditLog> = Arc::new(MemoryAuditLog::default());
         let world = World {
             clock: clock(),
-            audit: Arc::new(MemoryAuditLog::default()),
+            audit: Arc::clone(&audit),
             mutations: Arc::new(MemoryMutationLog::default()),
             incarnation: Uuid::new_v4(),
             observers,
         };
-        let kernel = kernel(packs, world, settings(config, read_only))?;
-        Ok(Self { kernel, storage: Storage::Memory(why), audit: None })
+        let kernel = kernel(made.packs, world, settings(config, read_only))?;
+        let health = Arc::new(Health::without_home(&why));
+        Ok(Self { kernel, storage: Storage::Memory(why), health, audit: Audit::Memory })
     }
 
     /// Writes what is still on its way to the disk. Every command that called a tool ends so.
     pub fn close(self) {
-        if let Some(audit) = self.audit {
-            audit.close();
+        match self.audit {
+            Audit::Memory => {}
+            Audit::File(log) => log.close(),
+            Audit::Late(log) => log.close(),
         }
     }
 }
@@ -116,28 +154,20 @@ fn recover(kernel: &Kernel) {
     }
 }
 
-struct Stores {
-    home: Home,
-    audit: Arc<SqliteAuditLog>,
-    mutations: Arc<dyn MutationLog>,
+const NOTHING_KEPT: &str = "nothing can be kept now: calls are recorded in memory, and nothing can be changed; see `panoply doctor`";
+
+/// Rows at the end of the audit chain that are walked at start: about a millisecond.
+const TAIL: u32 = 64;
+
+/// What is wrong with the end of the audit chain, if anything is.
+fn broken_chain(home: &Home) -> Option<String> {
+    let found = audit_log::verify_tail(&home.audit_log(), TAIL).ok()?;
+    found.fault.map(|fault| fault.to_string())
 }
 
-impl Stores {
-    fn open(config: &Config) -> Result<Self, String> {
-        let Some(folder) = &config.home.folder else {
-            return Err(
-                "this system does not say where a user's data go; set PANOPLY_HOME".to_owned()
-            );
-        };
-        Self::open_at(Home::at(folder)).map_err(|error| error.chain())
-    }
-
-    fn open_at(home: Home) -> Result<Self, StoreError> {
-        home.create()?;
-        let audit = Arc::new(SqliteAuditLog::open(&home.audit_log())?);
-        let mutations = Arc::new(KernelDb::open(&home.kernel())?);
-        Ok(Self { home, audit, mutations })
-    }
+fn open_audit(home: &Home) -> Result<SqliteAuditLog, StoreError> {
+    home.create()?;
+    SqliteAuditLog::open(&home.audit_log())
 }
 
 /// The time of this machine.

@@ -377,10 +377,14 @@ impl SqliteBlobs {
         if idle.len() < MOST_IDLE {
             idle.push(connection);
         }
-        done.map_err(|source| match source.sqlite_error_code() {
-            // Only a batch is inserted where one may be already; see `put`.
-            Some(rusqlite::ErrorCode::ConstraintViolation) => LogError::OtherWriter,
-            _ => LogError::store(StoreError::of(&self.file, source)),
+        done.map_err(|source| {
+            let constraint =
+                source.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation);
+            match StoreError::of(&self.file, source) {
+                // Only a batch is inserted where one may be already; see `put`.
+                StoreError::Sql { .. } if constraint => LogError::OtherWriter,
+                error => LogError::store(error),
+            }
         })
     }
 }

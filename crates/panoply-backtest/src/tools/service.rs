@@ -149,7 +149,20 @@ pub(crate) fn tool_error(error: LogError) -> ToolError {
         LogError::WrongStatus { .. } | LogError::TooManyEvents | LogError::OtherWriter => {
             ToolError::conflict("INVALID_PARAMETER", error.to_string())
         }
-        LogError::Damaged(_) | LogError::Store(_) | LogError::Source(_) => ToolError::new(
+        LogError::Store(cause) if cause.is::<panoply_store::StoreError>() => {
+            match cause.downcast::<panoply_store::StoreError>() {
+                Ok(error) => error.pack_error("backtest"),
+                Err(cause) => ToolError::system(cause.to_string()),
+            }
+        }
+        LogError::Damaged(_) => ToolError::new(
+            panoply_contract::error::ErrorKind::Storage,
+            "PACK_DAMAGED",
+            "the stored run is damaged",
+        )
+        .hint("ask the operator to run `panoply doctor --deep`, or import the run anew")
+        .cause(error),
+        LogError::Store(_) | LogError::Source(_) => ToolError::new(
             panoply_contract::error::ErrorKind::System,
             "DATABASE_ERROR",
             "the stored run could not be read",

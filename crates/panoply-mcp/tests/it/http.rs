@@ -233,11 +233,28 @@ async fn browsers_may_ask_first_if_their_page_is_allowed() {
 
 #[tokio::test]
 async fn operators_see_health_readiness_and_metrics() {
+    use panoply_mcp::transport::http::{Readiness, ReadinessProblem};
+    let problem = |name: &str, blocking| ReadinessProblem {
+        name: name.to_owned(),
+        code: "DISK_FULL".to_owned(),
+        reason: "no disk".to_owned(),
+        blocking,
+    };
+    let degraded = Readiness { problems: vec![problem("noema", false)] };
     let server =
-        http(|options| options.ready = std::sync::Arc::new(|| Err("no disk".to_owned()))).await;
+        http(move |options| options.ready = std::sync::Arc::new(move || degraded.clone())).await;
+    let ready = server.get("/readyz").await;
+    assert_eq!((ready.status, &ready.json()["status"]), (200, &json!("degraded")));
+    let broken = Readiness { problems: vec![problem("noema", false), problem("home", true)] };
+    let server =
+        http(move |options| options.ready = std::sync::Arc::new(move || broken.clone())).await;
     assert_eq!(server.get("/healthz").await.json()["status"], "ok");
     let ready = server.get("/readyz").await;
     assert_eq!((ready.status, &ready.json()["reason"]), (503, &json!("no disk")));
+    assert_eq!(
+        ready.json()["problems"][1],
+        json!({"name": "home", "code": "DISK_FULL", "reason": "no disk"})
+    );
     server.post("/mcp", &[], &call(1, "echo-text", json!({"text": "x"}))).await;
     server.post("/mcp", &[], &call(1, "echo-text", json!({"txt": "x"}))).await;
     let page = server.get("/metrics").await;

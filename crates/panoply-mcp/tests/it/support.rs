@@ -119,7 +119,7 @@ pub(crate) fn options(access: Access) -> HttpOptions {
         allowed_origins: Vec::new(),
         access,
         limits: HttpLimits::default(),
-        ready: Arc::new(|| Ok(())),
+        ready: Arc::new(panoply_mcp::transport::http::Readiness::default),
         metrics: Arc::new(|| "none".to_owned()),
         public: axum::Router::new(),
         protected: axum::Router::new(),

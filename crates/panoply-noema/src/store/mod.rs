@@ -53,7 +53,7 @@ impl dyn Store {
             found = look.take().map(|look| look(records)).transpose()?;
             Ok(())
         })?;
-        found.ok_or(Problem::Store("the store did not call back".to_owned()))
+        found.ok_or(Problem::store("the store did not call back"))
     }
 
     /// Changes the collection; gives back the action that undoes it.
@@ -68,7 +68,7 @@ impl dyn Store {
             done = act.take().map(|act| act(ledger, id)).transpose()?;
             Ok(())
         })?;
-        done.map(|done| (done, id)).ok_or(Problem::Store("the store did not call back".to_owned()))
+        done.map(|done| (done, id)).ok_or(Problem::store("the store did not call back"))
     }
 }
 

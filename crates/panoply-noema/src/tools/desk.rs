@@ -15,7 +15,7 @@ use crate::fsrs::{DAY, Micros, Parameters};
 use crate::insight::Calibration;
 use crate::library;
 use crate::numbers::count;
-use crate::problem::Problem;
+use crate::problem::{Problem, StoreFailure};
 use crate::queue::Warm;
 use crate::store::{Attachment, Ledger, NewAction, Records, SqliteStore, Store};
 
@@ -82,7 +82,7 @@ impl Desk {
             });
             let reply = recorded.map_err(|error| {
                 refused = Some(error);
-                Problem::Store("the reply could not be made".to_owned())
+                Problem::store("the reply could not be made")
             })?;
             if let Some(record) = &record {
                 ledger.attach(&Recorded { table: self.mutations.mutations(), record })?;
@@ -183,7 +183,10 @@ impl From<Problem> for ToolError {
             Problem::Held { .. } => Self::business("CARD_HELD", message).hint("let it go with `unsuspend-cards` or `approve-drafts` first"),
             Problem::TooFewReviews { .. } => Self::business("TOO_FEW_REVIEWS", message).hint("study on, or import a log of reviews with `import-package`"),
             Problem::File(_) => Self::validation("BAD_FILE", message).hint("look at what can be read with `preview-import`"),
-            Problem::Store(cause) => Self::system(cause),
+            Problem::Store(StoreFailure { code: Some(code), message }) => {
+                panoply_store::error::pack_error_of_code("noema", code, message)
+            }
+            Problem::Store(StoreFailure { code: None, message }) => Self::system(message),
         }
     }
 }

@@ -22,6 +22,8 @@ struct Kept {
     stamp: Option<Stamp>,
     book: Arc<Book>,
     origin: Origin,
+    /// What is wrong with the file, when it is there and cannot be read.
+    damage: Option<String>,
 }
 
 /// Tells one version of a file from the next.
@@ -45,7 +47,8 @@ impl Shelf {
     /// The book in `file` where there is one that can be read, else the bundled one.
     pub fn at(file: Option<PathBuf>) -> Result<Self, BadDataset> {
         let bundled = Arc::new(Book::bundled()?);
-        let kept = Kept { stamp: None, book: Arc::clone(&bundled), origin: Origin::Bundled };
+        let kept =
+            Kept { stamp: None, book: Arc::clone(&bundled), origin: Origin::Bundled, damage: None };
         Ok(Self { bundled, file, kept: RwLock::new(kept) })
     }
 
@@ -65,14 +68,23 @@ impl Shelf {
         }
         let mut kept = self.kept.write().unwrap_or_else(PoisonError::into_inner);
         if kept.stamp != stamp {
-            // A file that cannot be read is as good as none; what is bundled is always there.
-            let (book, origin) = match self.synced() {
-                Some(book) => (Arc::new(book), Origin::Synced),
-                None => (Arc::clone(&self.bundled), Origin::Bundled),
+            let bundled = || (Arc::clone(&self.bundled), Origin::Bundled);
+            let ((book, origin), damage) = match self.synced() {
+                Some(Ok(book)) => ((Arc::new(book), Origin::Synced), None),
+                // Whoever serves these figures asks for the damage first: see `damage`.
+                Some(Err(damage)) => (bundled(), Some(damage)),
+                None => (bundled(), None),
             };
-            *kept = Kept { stamp, book, origin };
+            *kept = Kept { stamp, book, origin, damage };
         }
         (Arc::clone(&kept.book), kept.origin)
+    }
+
+    /// What is wrong with the file, when it is there and cannot be read. The bundled figures are
+    /// older than those it held, so they are no answer to who asked for these.
+    pub fn damage(&self) -> Option<String> {
+        self.current();
+        self.kept.read().unwrap_or_else(PoisonError::into_inner).damage.clone()
     }
 
     /// A number that changes with the figures.
@@ -87,9 +99,12 @@ impl Shelf {
         Some((metadata.modified().ok()?, metadata.len()))
     }
 
-    fn synced(&self) -> Option<Book> {
-        let bytes = fs::read(self.file.as_ref()?).ok()?;
-        Book::read(&bytes).ok()
+    fn synced(&self) -> Option<Result<Book, String>> {
+        match fs::read(self.file.as_ref()?) {
+            Ok(bytes) => Some(Book::read(&bytes).map_err(|error| error.to_string())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Err(error) => Some(Err(error.to_string())),
+        }
     }
 }
 
@@ -99,7 +114,7 @@ mod tests {
     use crate::samples;
 
     #[test]
-    fn a_newer_file_is_seen_without_a_restart_and_a_broken_one_is_passed_over() {
+    fn a_newer_file_is_seen_without_a_restart_and_a_damaged_one_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("rmf.tsv");
         let shelf = Shelf::at(Some(file.clone())).unwrap();
@@ -108,7 +123,11 @@ mod tests {
         fs::write(&file, samples::dataset().packed()).unwrap();
         assert_eq!((shelf.book().funds().len(), shelf.current().1), (2, Origin::Synced));
         assert_ne!(shelf.version(), before);
+        assert_eq!(shelf.damage(), None);
         fs::write(&file, "half a fi").unwrap();
+        assert!(shelf.damage().is_some());
+        fs::remove_file(&file).unwrap();
         assert_eq!((shelf.book().funds().len(), shelf.version()), (403, before));
+        assert_eq!(shelf.damage(), None);
     }
 }

@@ -61,7 +61,7 @@ const fn code_of(kind: ErrorKind) -> &'static str {
         | ErrorKind::Forbidden
         | ErrorKind::RateLimited
         | ErrorKind::Cancelled => "BAD_REQUEST",
-        ErrorKind::Timeout | ErrorKind::System => "INTERNAL_ERROR",
+        ErrorKind::Timeout | ErrorKind::System | ErrorKind::Storage => "INTERNAL_ERROR",
     }
 }
 

@@ -84,7 +84,7 @@ pub(super) fn templates() -> [ResourceTemplate; 4] {
 /// The document at what follows `doc://`.
 pub(super) fn read(shelf: &dyn Shelf, path: &str) -> Result<String, ToolError> {
     let (id, number) = path.split_once('/').map_or((path, None), |(id, rest)| (id, Some(rest)));
-    let broken = |error: ShelfError| ToolError::system("the documents").cause(error);
+    let broken = |error: ShelfError| ToolError::from(error);
     let documents = shelf.documents().map_err(broken)?;
     let wanted = format!("D:{id}");
     let found = documents.into_iter().find(|document| document.id == wanted);

@@ -106,7 +106,8 @@ fn code_of(error: &ToolError) -> &str {
         | ErrorKind::Removed
         | ErrorKind::Timeout
         | ErrorKind::Cancelled
-        | ErrorKind::System => &error.code,
+        | ErrorKind::System
+        | ErrorKind::Storage => &error.code,
     }
 }
 

@@ -41,7 +41,21 @@ use crate::search::{Embedder, NotReady, SearchDesk};
 /// What was brought cannot be read.
 impl From<ShelfError> for ToolError {
     fn from(error: ShelfError) -> Self {
-        Self::system(error.to_string()).hint(LOOK_AT_HOME)
+        stored_error(error.0)
+    }
+}
+
+/// An error of the pack's files: what the store calls it, where it has a name for it.
+pub(crate) fn stored_error(cause: Box<dyn std::error::Error + Send + Sync>) -> ToolError {
+    use panoply_store::StoreError;
+    match cause.downcast::<StoreError>() {
+        Ok(error) => error.pack_error(INFO.name),
+        Err(cause) => match cause.downcast::<rusqlite::Error>() {
+            Ok(error) => {
+                StoreError::of(std::path::Path::new("ttm.db"), *error).pack_error(INFO.name)
+            }
+            Err(cause) => ToolError::system(cause.to_string()).hint(LOOK_AT_HOME),
+        },
     }
 }
 

@@ -128,12 +128,12 @@ fn options(
     stop: &CancellationToken,
 ) -> Result<HttpOptions, Failure> {
     let kernel = &house.kernel;
-    let audit = Arc::clone(kernel.audit());
+    let health = Arc::clone(&house.health);
     let measured = Arc::clone(kernel);
     let mut options = HttpOptions::new(config.listen, door.access());
     options.allowed_hosts.clone_from(&config.allowed_hosts);
     options.allowed_origins.clone_from(&config.allowed_origins);
-    options.ready = Arc::new(move || audit.ready().map_err(|error| error.message));
+    options.ready = Arc::new(move || health.readiness());
     let packs = kernel.registry().packs();
     if packs.iter().any(|pack| pack.info.name == panoply_api::PACK) {
         let page = config.listen.ip().is_loopback();
@@ -152,15 +152,21 @@ fn desk(config: &Config, house: &House, stop: &CancellationToken) -> Result<Opti
     if !kernel.registry().packs().iter().any(|pack| pack.info.name == "backtest") {
         return Ok(None);
     }
-    let folder = config.home.folder.as_ref().filter(|_| house.storage == Storage::Home);
+    let folder = config.home.folder.as_ref();
+    let catalog = folder.map(|folder| Home::at(folder).packs().join("backtest.db"));
+    let (store, damaged) = match packs::backtest_store(catalog) {
+        Ok(store) => (store, false),
+        // The pack says what is wrong; engines hear it too.
+        Err(_) => (packs::backtest_store(None)?, true),
+    };
     let shut = match folder {
         None => Some("nothing can be kept on this server"),
+        Some(_) if damaged => Some("the runs of this server cannot be opened; see `/readyz`"),
         Some(_) if config.read_only => Some("this server changes no data"),
         Some(_) => None,
     };
-    let catalog = folder.map(|folder| Home::at(folder).packs().join("backtest.db"));
     Ok(Some(Desk {
-        store: packs::backtest_store(catalog)?,
+        store,
         clock: Arc::clone(kernel.clock()),
         audit: Arc::clone(kernel.audit()),
         stop: stop.clone(),
@@ -206,9 +212,9 @@ fn welcome(address: SocketAddr, house: &House, key_needed: bool) -> String {
             "\n{WARN}A key or token is needed:{WARN:#} see `panoply keys list`.\n"
         ));
     }
-    if let Storage::Memory(why) = &house.storage {
+    if let Storage::Memory(why) | Storage::Waiting(why) = &house.storage {
         text.push_str(&format!(
-            "\n{WARN}Nothing can be kept{WARN:#} ({why}): calls are recorded in memory only, and tools that change data are off.\n"
+            "\n{WARN}Nothing can be kept{WARN:#} ({why}): calls are recorded in memory only, and nothing can be changed.\n"
         ));
     }
     text

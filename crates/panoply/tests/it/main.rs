@@ -14,6 +14,7 @@ mod cgt;
 mod cgt_mcp;
 mod doctor;
 mod documents;
+mod health;
 mod http;
 mod issuer;
 mod look;

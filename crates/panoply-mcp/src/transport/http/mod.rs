@@ -35,6 +35,7 @@ use crate::transport::plain_call::AnswerPlainCalls;
 pub use guard::{BadHostRule, BadOriginRule};
 use mcp_route::MissingScopes;
 pub(crate) use mcp_route::ScopeChallenge;
+pub use status::{Readiness, ReadinessProblem};
 
 /// How an HTTP server is set up.
 pub struct HttpOptions {
@@ -49,8 +50,8 @@ pub struct HttpOptions {
     pub access: Access,
     /// What it takes before it says no.
     pub limits: HttpLimits,
-    /// Whether the server can do its work, for `/readyz`; the error says what is missing.
-    pub ready: Arc<dyn Fn() -> Result<(), String> + Send + Sync>,
+    /// What keeps the server from its work, for `/readyz`.
+    pub ready: Arc<dyn Fn() -> Readiness + Send + Sync>,
     /// The text of `/metrics`.
     pub metrics: Arc<dyn Fn() -> String + Send + Sync>,
     /// More routes for everybody, beside the console and what operators ask.
@@ -71,7 +72,7 @@ impl HttpOptions {
             allowed_origins: Vec::new(),
             access,
             limits: HttpLimits::default(),
-            ready: Arc::new(|| Ok(())),
+            ready: Arc::new(Readiness::default),
             metrics: Arc::new(String::new),
             public: Router::new(),
             protected: Router::new(),

@@ -15,17 +15,53 @@ use tokio_util::sync::CancellationToken;
 use super::{Front, reply};
 use crate::auth::Issuer;
 
-type Ready = Arc<dyn Fn() -> Result<(), String> + Send + Sync>;
+/// What keeps the server from its work, as `/readyz` tells it.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Readiness {
+    /// Everything that is wrong; empty when nothing is.
+    pub problems: Vec<ReadinessProblem>,
+}
+
+/// One thing that is wrong. Everybody may read it, so it names no path.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ReadinessProblem {
+    /// What is affected, such as a pack or the audit log.
+    pub name: String,
+    /// A stable code, such as `DISK_FULL`.
+    pub code: String,
+    /// What is wrong, in a few words.
+    pub reason: String,
+    /// Whether the whole server is affected; otherwise the rest serves on.
+    pub blocking: bool,
+}
+
+impl Readiness {
+    fn answer(&self) -> (StatusCode, serde_json::Value) {
+        let blocking = self.problems.iter().find(|problem| problem.blocking);
+        let (status, word) = match (blocking, self.problems.first()) {
+            (None, None) => return (StatusCode::OK, json!({"status": "ready"})),
+            (None, Some(_)) => (StatusCode::OK, "degraded"),
+            (Some(_), _) => (StatusCode::SERVICE_UNAVAILABLE, "not ready"),
+        };
+        let reason = blocking.or(self.problems.first()).map(|problem| &problem.reason);
+        let list: Vec<_> = self
+            .problems
+            .iter()
+            .map(|one| json!({"name": one.name, "code": one.code, "reason": one.reason}))
+            .collect();
+        (status, json!({"status": word, "reason": reason, "problems": list}))
+    }
+}
+
+type Ready = Arc<dyn Fn() -> Readiness + Send + Sync>;
 
 /// `/healthz`: the process runs. `/readyz`: it can do its work, and is not about to end.
 pub(super) fn health(ready: Ready, stop: CancellationToken) -> Router {
     let readiness = move || {
-        let state = if stop.is_cancelled() { Err("stopping".to_owned()) } else { ready() };
-        let (status, text) = match state {
-            Ok(()) => (StatusCode::OK, json!({"status": "ready"})),
-            Err(reason) => {
-                (StatusCode::SERVICE_UNAVAILABLE, json!({"status": "not ready", "reason": reason}))
-            }
+        let (status, text) = if stop.is_cancelled() {
+            (StatusCode::SERVICE_UNAVAILABLE, json!({"status": "not ready", "reason": "stopping"}))
+        } else {
+            ready().answer()
         };
         std::future::ready(reply::json(status, text.to_string()))
     };

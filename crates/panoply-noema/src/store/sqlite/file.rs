@@ -10,7 +10,7 @@ use panoply_store::sqlite::Durability;
 use rusqlite::Connection;
 
 use super::{SqliteStore, Whole};
-use crate::problem::Problem;
+use crate::problem::{Problem, StoreFailure};
 
 /// Never edited once released: a change is a new step.
 const STEPS: &[Migration] = &[
@@ -31,6 +31,21 @@ pub enum NotOpened {
     /// What is in it.
     #[error(transparent)]
     Content(#[from] Problem),
+}
+
+impl NotOpened {
+    /// The error of the file, where SQLite said one.
+    pub fn into_store_error(self, file: &Path) -> Option<StoreError> {
+        match self {
+            Self::File(error) => Some(error),
+            Self::Content(Problem::Store(StoreFailure { code: Some(code), message })) => {
+                let code = rusqlite::ffi::Error::new(code);
+                let source = rusqlite::Error::SqliteFailure(code, Some(message));
+                Some(StoreError::of(file, source))
+            }
+            Self::Content(_) => None,
+        }
+    }
 }
 
 impl SqliteStore {

@@ -48,7 +48,7 @@ impl Transaction<'_> {
 
     pub(super) fn kept_secret(&self) -> Result<Vec<u8>, Problem> {
         self.one("SELECT value FROM meta WHERE key = 'secret'", (), |row| row.get(0))?
-            .ok_or_else(|| Problem::Store("the collection has no secret".to_owned()))
+            .ok_or_else(|| Problem::store("the collection has no secret"))
     }
 }
 

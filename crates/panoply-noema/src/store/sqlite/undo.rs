@@ -165,7 +165,7 @@ impl Transaction<'_> {
             return Ok(());
         }
         let images =
-            serde_json::to_string(&images).map_err(|error| Problem::Store(error.to_string()))?;
+            serde_json::to_string(&images).map_err(|error| Problem::store(error.to_string()))?;
         let sql = "INSERT INTO action (id, tool, summary, at, changed, bulk, images, actor) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
         let changed = self.changed.cast_signed();
@@ -193,7 +193,7 @@ impl Transaction<'_> {
             })?
             .ok_or(Problem::NoAction(action))?;
         let images: Vec<Image> =
-            serde_json::from_str(&images).map_err(|error| Problem::Store(error.to_string()))?;
+            serde_json::from_str(&images).map_err(|error| Problem::store(error.to_string()))?;
         let mut changed = 0;
         if bulk {
             self.changed_notes = ChangedNotes::Many;

@@ -390,5 +390,5 @@ impl Ledger for Transaction<'_> {
 }
 
 fn json(value: &impl serde::Serialize) -> Result<String, Problem> {
-    serde_json::to_string(value).map_err(|error| Problem::Store(error.to_string()))
+    serde_json::to_string(value).map_err(|error| Problem::store(error.to_string()))
 }

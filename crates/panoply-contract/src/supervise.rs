@@ -1,0 +1,214 @@
+//! A pack whose data may be unusable: its tools stay listed and answer with a typed error while
+//! the other packs serve on.
+//!
+//! A [`Supervisor`] is asked before each call. It may hand out the pack that was made at start, one
+//! that it could only open later, or the reason why there is none.
+
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+use crate::context::CallContext;
+use crate::error::{ErrorKind, ToolError};
+use crate::ids::CallId;
+use crate::mutation::{IdempotencyKey, MutationLog, MutationRecord};
+use crate::pack::Pack;
+use crate::resource::{
+    Completer, CompletionTarget, Resource, ResourceContent, ResourceProvider, ResourceTemplate,
+};
+use crate::spec::ToolSpec;
+use crate::tool::{AnyTool, Handling};
+
+/// Knows whether the data of a pack can be used.
+pub trait Supervisor: Send + Sync + 'static {
+    /// The pack over its data as they are now. Asked before each call, so it must be cheap.
+    fn pack(&self) -> Result<Arc<Pack>, ToolError>;
+
+    /// Looks at the data after a call failed for a reason that is ours. An error says what is
+    /// wrong with them.
+    fn examine(&self) -> Result<(), ToolError>;
+}
+
+impl Pack {
+    /// A pack under supervision. `shape` gives names, schemas and prompts; every call goes to the
+    /// pack that the supervisor hands out, which has the same tools in the same order.
+    #[must_use]
+    pub fn supervised(shape: &Self, supervisor: Arc<dyn Supervisor>) -> Self {
+        let tools = shape.tools.iter().enumerate().map(|(index, shape)| {
+            let (shape, supervisor) = (Arc::clone(shape), Arc::clone(&supervisor));
+            Arc::new(SupervisedTool { shape, index, supervisor }) as Arc<dyn AnyTool>
+        });
+        let resources = shape.resources.iter().enumerate().map(|(index, shape)| {
+            let (shape, supervisor) = (Arc::clone(shape), Arc::clone(&supervisor));
+            Arc::new(SupervisedResources { shape, index, supervisor }) as Arc<dyn ResourceProvider>
+        });
+        let completers = (0..shape.completers.len()).map(|index| {
+            let supervisor = Arc::clone(&supervisor);
+            Arc::new(SupervisedCompleter { index, supervisor }) as Arc<dyn Completer>
+        });
+        let mutation_log = shape.mutation_log.as_ref().map(|_| {
+            let supervisor = Arc::clone(&supervisor);
+            Arc::new(SupervisedMutations { supervisor }) as Arc<dyn MutationLog>
+        });
+        Self {
+            info: shape.info,
+            dialect: Arc::clone(&shape.dialect),
+            tools: tools.collect(),
+            resources: resources.collect(),
+            prompts: shape.prompts.clone(),
+            completers: completers.collect(),
+            // Replies that were cached before the data became unusable must not be served.
+            data_version: Some(Arc::new(move || match supervisor.pack() {
+                Ok(pack) => pack.data_version.as_ref().map_or(0, |version| version()),
+                Err(_) => u64::MAX,
+            })),
+            mutation_log,
+            blocks: shape.blocks,
+        }
+    }
+}
+
+struct SupervisedTool {
+    shape: Arc<dyn AnyTool>,
+    index: usize,
+    supervisor: Arc<dyn Supervisor>,
+}
+
+impl AnyTool for SupervisedTool {
+    fn spec(&self) -> &'static ToolSpec {
+        self.shape.spec()
+    }
+
+    fn input_schema(&self) -> Value {
+        self.shape.input_schema()
+    }
+
+    fn output_schema(&self) -> Value {
+        self.shape.output_schema()
+    }
+
+    fn call(
+        self: Arc<Self>,
+        input: &Value,
+        cx: Arc<CallContext>,
+    ) -> Result<Handling, serde_json::Error> {
+        let pack = match self.supervisor.pack() {
+            Ok(pack) => pack,
+            Err(error) => return Ok(Box::pin(std::future::ready(Err(error)))),
+        };
+        let Some(tool) = pack.tools.get(self.index) else {
+            let error = ToolError::system("a supervised pack has fewer tools than its shape");
+            return Ok(Box::pin(std::future::ready(Err(error))));
+        };
+        let handling = Arc::clone(tool).call(input, cx)?;
+        Ok(Box::pin(async move {
+            let outcome = handling.await;
+            match &outcome {
+                Err(error) if matches!(error.kind, ErrorKind::System | ErrorKind::Storage) => {
+                    let examined = self.supervisor.examine();
+                    examined.map_err(|found| found.cause(error.cause_chain())).and(outcome)
+                }
+                Ok(_) | Err(_) => outcome,
+            }
+        }))
+    }
+}
+
+/// Records of mutations in the store of the pack that is handed out.
+struct SupervisedMutations {
+    supervisor: Arc<dyn Supervisor>,
+}
+
+impl SupervisedMutations {
+    fn log(&self) -> Result<Arc<dyn MutationLog>, ToolError> {
+        let pack = self.supervisor.pack()?;
+        let log = pack.mutation_log.as_ref().map(Arc::clone);
+        log.ok_or_else(|| ToolError::system("a supervised pack lost its mutation log"))
+    }
+}
+
+impl MutationLog for SupervisedMutations {
+    fn find(
+        &self,
+        key: &IdempotencyKey,
+        now: jiff::Timestamp,
+    ) -> Result<Option<MutationRecord>, ToolError> {
+        self.log()?.find(key, now)
+    }
+
+    fn find_call(&self, call_id: CallId) -> Result<Option<MutationRecord>, ToolError> {
+        self.log()?.find_call(call_id)
+    }
+
+    fn commit(&self, record: &MutationRecord) -> Result<(), ToolError> {
+        self.log()?.commit(record)
+    }
+
+    /// A pack that cannot be opened must not keep the others from being recovered: what it holds
+    /// stays unaudited until the next start.
+    fn unaudited(&self) -> Result<Vec<MutationRecord>, ToolError> {
+        self.log().map_or_else(|_| Ok(Vec::new()), |log| log.unaudited())
+    }
+
+    fn audited(&self, call_id: CallId) {
+        if let Ok(log) = self.log() {
+            log.audited(call_id);
+        }
+    }
+}
+
+struct SupervisedResources {
+    shape: Arc<dyn ResourceProvider>,
+    index: usize,
+    supervisor: Arc<dyn Supervisor>,
+}
+
+impl ResourceProvider for SupervisedResources {
+    fn permissions(&self) -> &'static [&'static str] {
+        self.shape.permissions()
+    }
+
+    fn resources(&self) -> Vec<Resource> {
+        self.shape.resources()
+    }
+
+    fn templates(&self) -> Vec<ResourceTemplate> {
+        self.shape.templates()
+    }
+
+    fn recorded_as(&self, uri: &str) -> Option<&'static str> {
+        self.shape.recorded_as(uri)
+    }
+
+    fn read<'a>(
+        &'a self,
+        uri: &'a str,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Option<Result<ResourceContent, ToolError>>> {
+        Box::pin(async move {
+            match self.supervisor.pack() {
+                Ok(pack) => pack.resources.get(self.index)?.read(uri, cx).await,
+                // Whether the address is of this provider only its shape can tell.
+                Err(error) => self.shape.read(uri, cx).await.map(|_| Err(error)),
+            }
+        })
+    }
+}
+
+struct SupervisedCompleter {
+    index: usize,
+    supervisor: Arc<dyn Supervisor>,
+}
+
+impl Completer for SupervisedCompleter {
+    fn complete(
+        &self,
+        of: CompletionTarget<'_>,
+        argument: &str,
+        typed: &str,
+    ) -> Option<Vec<String>> {
+        let pack = self.supervisor.pack().ok()?;
+        pack.completers.get(self.index)?.complete(of, argument, typed)
+    }
+}

@@ -1,0 +1,177 @@
+//! What keeps a server from its work, each thing by its name, for `/readyz`.
+//!
+//! | name | code | status |
+//! |---|---|---|
+//! | `home` | `DISK_FULL`, `STORE_READ_ONLY`, `STORE_REPLACED`, `NO_HOME` | 503 |
+//! | `audit log`, `idempotency keys`, `API keys` | `STORE_REPLACED`, or why it takes nothing | 503 |
+//! | `audit chain` | `AUDIT_CHAIN_BROKEN` | 200, degraded |
+//! | a pack | `PACK_DAMAGED`, `STORE_REPLACED`, … | 200, degraded |
+
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use panoply_contract::audit::AuditLog;
+use panoply_contract::clock::Clock;
+use panoply_contract::supervise::Supervisor;
+use panoply_mcp::transport::http::{Readiness, ReadinessProblem};
+use panoply_store::Home;
+use panoply_store::sqlite::FileIdentity;
+
+use crate::world;
+
+/// How long an answer stands: probes may come as often as they like.
+const FRESH: Duration = Duration::from_millis(500);
+
+/// Knows what keeps the server from its work.
+pub struct Health {
+    home: Option<Watched>,
+    without: Option<String>,
+    /// What was wrong with the audit chain at start.
+    chain: Option<String>,
+    supervisors: Vec<(&'static str, Arc<dyn Supervisor>)>,
+    clock: Arc<dyn Clock>,
+    last: Mutex<Option<(Duration, Readiness)>>,
+}
+
+/// A home and its files.
+struct Watched {
+    home: Home,
+    audit: Arc<dyn AuditLog>,
+    /// The kernel's files; one that is made later is added when it is first seen.
+    files: Mutex<Vec<(&'static str, PathBuf, FileIdentity)>>,
+}
+
+impl Health {
+    /// Watches a home and the packs over it.
+    pub fn new(
+        home: Home,
+        audit: Arc<dyn AuditLog>,
+        supervisors: Vec<(&'static str, Arc<dyn Supervisor>)>,
+        chain: Option<String>,
+    ) -> Self {
+        let watched = Watched { home, audit, files: Mutex::default() };
+        watched.replaced_files();
+        Self {
+            home: Some(watched),
+            without: None,
+            chain,
+            supervisors,
+            clock: world::clock(),
+            last: Mutex::default(),
+        }
+    }
+
+    /// There is no home, for this reason.
+    pub fn without_home(why: &str) -> Self {
+        Self {
+            home: None,
+            without: Some(why.to_owned()),
+            chain: None,
+            supervisors: Vec::new(),
+            clock: world::clock(),
+            last: Mutex::default(),
+        }
+    }
+
+    /// What is wrong now.
+    pub fn readiness(&self) -> Readiness {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = self.clock.monotonic();
+        match &*last {
+            Some((at, readiness)) if now.saturating_sub(*at) < FRESH => readiness.clone(),
+            Some(_) | None => {
+                let readiness = Readiness { problems: self.problems() };
+                *last = Some((now, readiness.clone()));
+                readiness
+            }
+        }
+    }
+
+    fn problems(&self) -> Vec<ReadinessProblem> {
+        let mut problems = Vec::new();
+        if let Some(why) = &self.without {
+            problems.push(blocking("home", "NO_HOME", why));
+        }
+        if let Some(watched) = &self.home {
+            problems.extend(watched.problems());
+        }
+        if let Some(fault) = &self.chain {
+            let chain = ReadinessProblem {
+                blocking: false,
+                ..blocking("audit chain", "AUDIT_CHAIN_BROKEN", fault)
+            };
+            problems.push(chain);
+        }
+        for (name, supervisor) in &self.supervisors {
+            if let Err(error) = supervisor.pack() {
+                let problem = blocking(name, &error.code, &error.message);
+                problems.push(ReadinessProblem { blocking: false, ..problem });
+            }
+        }
+        problems
+    }
+}
+
+impl Watched {
+    fn problems(&self) -> Vec<ReadinessProblem> {
+        let mut problems: Vec<ReadinessProblem> = self.written().err().into_iter().collect();
+        problems.extend(self.replaced_files());
+        if let Err(error) = self.audit.ready()
+            && !problems.iter().any(|problem| *problem.code == *error.code)
+        {
+            problems.push(blocking("audit log", &error.code, &error.message));
+        }
+        problems
+    }
+
+    /// Writes a page into the home and takes it away again: permissions alone would not see a full
+    /// or read-only disk.
+    fn written(&self) -> Result<(), ReadinessProblem> {
+        let trial = self.home.folder().join(format!(".ready-{}", std::process::id()));
+        let write = || {
+            let mut file = std::fs::File::create(&trial)?;
+            file.write_all(&[0; 4096])
+        };
+        let written = write();
+        // It may not be there; then there is nothing to take away.
+        let _ = std::fs::remove_file(&trial);
+        written.map_err(|error| match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                blocking("home", "DISK_FULL", "the disk that holds the home is full")
+            }
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+                blocking("home", "STORE_REPLACED", "the home folder is gone")
+            }
+            _ => blocking("home", "STORE_READ_ONLY", "the home folder cannot be written"),
+        })
+    }
+
+    /// The kernel's files that are not what was opened.
+    fn replaced_files(&self) -> Vec<ReadinessProblem> {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        for (name, file) in self.home.kernel_files() {
+            if !files.iter().any(|(known, _, _)| *known == name)
+                && let Ok(identity) = FileIdentity::of(&file)
+            {
+                files.push((name, file, identity));
+            }
+        }
+        let gone = files.iter().filter(|(_, file, identity)| !identity.is_at(file));
+        gone.map(|(name, _, _)| {
+            let reason = format!("the file of the {name} was deleted or replaced");
+            blocking(name, "STORE_REPLACED", &reason)
+        })
+        .collect()
+    }
+}
+
+fn blocking(name: &str, code: &str, reason: &str) -> ReadinessProblem {
+    ReadinessProblem {
+        name: name.to_owned(),
+        code: code.to_owned(),
+        reason: reason.to_owned(),
+        blocking: true,
+    }
+}

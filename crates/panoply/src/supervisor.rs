@@ -1,0 +1,222 @@
+//! Watches the files of a pack: opens them again after a failure, and refuses calls while a file is
+//! damaged, deleted or replaced. The other packs serve on.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use panoply_contract::clock::Clock;
+use panoply_contract::error::{ErrorKind, ToolError};
+use panoply_contract::pack::Pack;
+use panoply_contract::supervise::Supervisor;
+use panoply_store::StoreError;
+use panoply_store::check::{self, Depth};
+use panoply_store::sqlite::FileIdentity;
+
+use crate::failure::Failure;
+use crate::world;
+
+/// How long a failure to open stands before the next try.
+const RETRY: Duration = Duration::from_secs(1);
+/// How often files are read after calls that failed.
+const EXAMINE: Duration = Duration::from_secs(5);
+
+/// Opens a pack over its files.
+type Open = Box<dyn Fn() -> Result<Pack, Failure> + Send + Sync>;
+
+/// Supervises a pack over files of the home.
+pub(crate) struct FileSupervisor {
+    name: &'static str,
+    files: Vec<PathBuf>,
+    open: Open,
+    clock: Arc<dyn Clock>,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// What calls go to; `None` while a fault stands.
+    pack: Option<Arc<Pack>>,
+    /// Which files were opened; one that is made later is added when it is first seen.
+    opened: Vec<(PathBuf, FileIdentity)>,
+    fault: Option<Fault>,
+    /// When opening was last tried, by the monotonic clock.
+    tried: Duration,
+    /// When the files were last read after a failure.
+    examined: Option<Duration>,
+}
+
+enum Fault {
+    /// Could not be opened: tried again after a while.
+    NotOpened(Option<Arc<StoreError>>, String),
+    /// Damage was found in an open file: opened again once the file is another one.
+    Damaged(Arc<StoreError>, Vec<Option<Stamp>>),
+}
+
+/// Tells one version of a file from the next.
+type Stamp = (FileIdentity, u64, std::time::SystemTime);
+
+impl FileSupervisor {
+    /// Opens the pack. When its files cannot be used the pack has the shape of `shape`.
+    pub(crate) fn start(
+        name: &'static str,
+        files: Vec<PathBuf>,
+        open: Open,
+        shape: impl FnOnce() -> Result<Pack, Failure>,
+    ) -> Result<(Pack, Arc<dyn Supervisor>), Failure> {
+        let clock = world::clock();
+        let opened = open();
+        let (shape, pack, fault) = match opened {
+            Ok(pack) => {
+                let pack = Arc::new(pack);
+                (Arc::clone(&pack), Some(pack), None)
+            }
+            Err(failure) if failure.is_usage() => return Err(failure),
+            Err(failure) => {
+                let cause = failure.store().map_or_else(String::new, |error| error.chain());
+                tracing::error!(
+                    pack = name,
+                    cause,
+                    "a pack cannot be opened and answers with an error: {}; see `panoply doctor`",
+                    failure.message()
+                );
+                let fault =
+                    Fault::NotOpened(failure.store().cloned(), failure.message().to_owned());
+                (Arc::new(shape()?), None, Some(fault))
+            }
+        };
+        let state =
+            State { pack, opened: Vec::new(), fault, tried: clock.monotonic(), examined: None };
+        let supervisor = Arc::new(Self { name, files, open, clock, state: Mutex::new(state) });
+        supervisor.lock().remember(&supervisor.files);
+        let supervisor: Arc<dyn Supervisor> = supervisor;
+        Ok((Pack::supervised(&shape, Arc::clone(&supervisor)), supervisor))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn since(&self, moment: Duration) -> Duration {
+        self.clock.monotonic().saturating_sub(moment)
+    }
+
+    fn stamps(&self) -> Vec<Option<Stamp>> {
+        self.files.iter().map(|file| stamp(file)).collect()
+    }
+
+    /// Whether another try to open may go better than the last one.
+    fn may_retry(&self, state: &State) -> bool {
+        self.since(state.tried) >= RETRY
+            && match &state.fault {
+                Some(Fault::Damaged(_, stamps)) => *stamps != self.stamps(),
+                Some(Fault::NotOpened(..)) | None => true,
+            }
+    }
+
+    fn told(&self, fault: &Fault) -> ToolError {
+        match fault {
+            Fault::NotOpened(Some(error), _) | Fault::Damaged(error, _) => {
+                error.pack_error(self.name)
+            }
+            Fault::NotOpened(None, why) => ToolError::new(
+                ErrorKind::Storage,
+                "PACK_DAMAGED",
+                format!(
+                    "the data of the pack `{}` cannot be opened; other packs serve on",
+                    self.name
+                ),
+            )
+            .hint("ask the operator to run `panoply doctor --deep`")
+            .detail("pack", self.name)
+            .cause(why.clone()),
+        }
+    }
+}
+
+impl State {
+    /// Notes which files are open. One that is not there yet has nothing to be compared with.
+    fn remember(&mut self, files: &[PathBuf]) {
+        for file in files {
+            if !self.opened.iter().any(|(known, _)| known == file)
+                && let Ok(identity) = FileIdentity::of(file)
+            {
+                self.opened.push((file.clone(), identity));
+            }
+        }
+    }
+}
+
+impl Supervisor for FileSupervisor {
+    fn pack(&self) -> Result<Arc<Pack>, ToolError> {
+        let mut state = self.lock();
+        if let Some(pack) = state.pack.clone() {
+            for (file, identity) in &state.opened {
+                identity.verify(file).map_err(|error| error.pack_error(self.name))?;
+            }
+            if state.opened.len() < self.files.len() {
+                state.remember(&self.files);
+            }
+            return Ok(pack);
+        }
+        if self.may_retry(&state) {
+            state.tried = self.clock.monotonic();
+            match (self.open)() {
+                Ok(pack) => {
+                    let pack = Arc::new(pack);
+                    tracing::info!(pack = self.name, "the pack could be opened and serves again");
+                    *state = State {
+                        pack: Some(Arc::clone(&pack)),
+                        opened: Vec::new(),
+                        fault: None,
+                        tried: state.tried,
+                        examined: None,
+                    };
+                    state.remember(&self.files);
+                    return Ok(pack);
+                }
+                Err(failure) => {
+                    let why = failure.message().to_owned();
+                    state.fault = Some(Fault::NotOpened(failure.store().cloned(), why));
+                }
+            }
+        }
+        match &state.fault {
+            Some(fault) => Err(self.told(fault)),
+            None => Err(ToolError::system("a pack is neither open nor faulty")),
+        }
+    }
+
+    fn examine(&self) -> Result<(), ToolError> {
+        let due = |state: &State| state.examined.is_none_or(|last| self.since(last) >= EXAMINE);
+        {
+            let mut state = self.lock();
+            if !due(&state) {
+                return Ok(());
+            }
+            state.examined = Some(self.clock.monotonic());
+        }
+        let found = self
+            .files
+            .iter()
+            .filter(|file| file.exists())
+            .find_map(|file| check::damage(file, Depth::Quick));
+        let Some(error) = found else { return Ok(()) };
+        let error = Arc::new(error);
+        tracing::error!(
+            pack = self.name,
+            cause = error.chain(),
+            "a pack is damaged and answers with an error"
+        );
+        let told = error.pack_error(self.name);
+        let stamps = self.stamps();
+        let mut state = self.lock();
+        state.pack = None;
+        state.fault = Some(Fault::Damaged(error, stamps));
+        Err(told)
+    }
+}
+
+fn stamp(file: &Path) -> Option<Stamp> {
+    let found = std::fs::metadata(file).ok()?;
+    Some((FileIdentity::of(file).ok()?, found.len(), found.modified().ok()?))
+}
