@@ -240,7 +240,7 @@ impl Kernel {
     }
 
     /// The tool of this name or alias, if it is in scope.
-    pub(crate) fn resolve(&self, name: &str, scope: &Scope) -> Option<&ToolEntry> {
+    pub fn resolve(&self, name: &str, scope: &Scope) -> Option<&ToolEntry> {
         self.registry.get(name).filter(|entry| in_scope(entry.pack, scope))
     }
 

@@ -9,6 +9,7 @@ use std::time::Duration;
 use http::request::Parts;
 use panoply_contract::context::{CallContext, Caller, Lang};
 use panoply_contract::ids::TraceId;
+use panoply_contract::mutation::MAX_KEY_BYTES;
 use rmcp::model::{
     ErrorData, Implementation, InitializeRequestParams, JsonObject, ProtocolVersion,
 };
@@ -19,6 +20,7 @@ use uuid::Uuid;
 
 use crate::logging::SessionLevel;
 use crate::server::Inner;
+use crate::transport::tool_call;
 
 /// Where requests come from.
 pub(crate) enum Surface {
@@ -51,8 +53,8 @@ impl Session {
     }
 }
 
-/// What a request says about itself and its sender.
-pub(crate) struct Said<'a> {
+/// Client, protocol version and metadata of one request.
+pub(crate) struct RequestInfo<'a> {
     pub(crate) meta: Option<&'a JsonObject>,
     /// The head of the HTTP request, with what the layers before us left in it.
     pub(crate) parts: Option<&'a Parts>,
@@ -61,7 +63,7 @@ pub(crate) struct Said<'a> {
     pub(crate) cancel: CancellationToken,
 }
 
-impl<'a> Said<'a> {
+impl<'a> RequestInfo<'a> {
     /// What rmcp knows of a request.
     pub(crate) fn of(request: &'a RequestContext<RoleServer>) -> Self {
         let parts = parts(request);
@@ -75,6 +77,24 @@ impl<'a> Said<'a> {
             version: request.protocol_version(),
             cancel: request.ct.child_token(),
         }
+    }
+
+    /// What is known of a call that rmcp does not carry: a session of lines has had its handshake,
+    /// and over HTTP there are only headers.
+    pub(crate) fn of_call(
+        surface: &Surface,
+        meta: Option<&'a JsonObject>,
+        parts: Option<&'a Parts>,
+        cancel: CancellationToken,
+    ) -> Self {
+        let (client, version) = match surface {
+            Surface::Lines(session) => session
+                .handshake()
+                .map(|peer| (peer.client_info.clone(), peer.protocol_version.clone()))
+                .unzip(),
+            Surface::Http => (None, parts.and_then(tool_call::stated_version)),
+        };
+        Self { meta, parts, client, version, cancel }
     }
 
     fn header(&self, name: &str) -> Option<&'a str> {
@@ -92,8 +112,6 @@ impl<'a> Said<'a> {
     }
 }
 
-/// Longer keys are not keys.
-const LONGEST_KEY: usize = 255;
 /// A client's name goes into logs and audit rows.
 const LONGEST_NAME: usize = 100;
 
@@ -112,23 +130,23 @@ pub(crate) fn caller(server: &Inner, parts: Option<&Parts>) -> Result<Caller, Er
 }
 
 /// The context of one call.
-pub(crate) fn of_call(server: &Inner, mut said: Said<'_>) -> Result<CallContext, ErrorData> {
-    let value = |key: &str| said.meta.and_then(|meta| meta.get(key));
+pub(crate) fn of_call(server: &Inner, mut info: RequestInfo<'_>) -> Result<CallContext, ErrorData> {
+    let value = |key: &str| info.meta.and_then(|meta| meta.get(key));
     let meta = |key: &str| value(key).and_then(Value::as_str);
     let trace_id = meta("traceparent")
         .and_then(TraceId::from_traceparent)
-        .or_else(|| said.header("traceparent").and_then(TraceId::from_traceparent))
+        .or_else(|| info.header("traceparent").and_then(TraceId::from_traceparent))
         .unwrap_or_else(|| TraceId::new(Uuid::new_v4()));
     let mut cx = CallContext::local(Arc::clone(server.kernel.clock()), trace_id);
-    cx.caller = caller(server, said.parts)?;
+    cx.caller = caller(server, info.parts)?;
     cx.correlation_id = meta("panoply/correlationId")
-        .or_else(|| said.header("x-correlation-id"))
+        .or_else(|| info.header("x-correlation-id"))
         .and_then(TraceId::parse)
         .unwrap_or(trace_id);
     cx.lang = meta("openai/locale").map_or(server.kernel.settings().lang, Lang::of_locale);
     cx.dry_run = value("panoply/dryRun") == Some(&Value::Bool(true));
     cx.idempotency_key = idempotency_key(value("panoply/idempotencyKey"))?;
-    if let Some((name, version)) = said.agent() {
+    if let Some((name, version)) = info.agent() {
         cx.agent_id = shortened(name);
         cx.agent_version = shortened(version);
     }
@@ -137,10 +155,10 @@ pub(crate) fn of_call(server: &Inner, mut said: Said<'_>) -> Result<CallContext,
         Surface::Http => "http",
     };
     cx.metadata.insert("transport".to_owned(), transport.into());
-    if let Some(version) = said.version {
+    if let Some(version) = info.version {
         cx.metadata.insert("protocolVersion".to_owned(), version.as_str().into());
     }
-    cx.cancel = said.cancel;
+    cx.cancel = info.cancel;
     Ok(cx)
 }
 
@@ -169,10 +187,12 @@ pub(crate) fn parts(request: &RequestContext<RoleServer>) -> Option<&Parts> {
 fn idempotency_key(value: Option<&Value>) -> Result<Option<String>, ErrorData> {
     match value {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::String(key)) if (1..=LONGEST_KEY).contains(&key.len()) => Ok(Some(key.clone())),
+        Some(Value::String(key)) if (1..=MAX_KEY_BYTES).contains(&key.len()) => {
+            Ok(Some(key.clone()))
+        }
         Some(_) => {
             let message = format!(
-                "`_meta[\"panoply/idempotencyKey\"]` must be a string of 1 to {LONGEST_KEY} bytes"
+                "`_meta[\"panoply/idempotencyKey\"]` must be a string of 1 to {MAX_KEY_BYTES} bytes"
             );
             Err(ErrorData::invalid_params(message, None))
         }

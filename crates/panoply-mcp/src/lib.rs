@@ -8,6 +8,7 @@ mod completion;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 mod context;
+mod dispatch;
 mod instructions;
 pub mod lifecycle;
 mod logging;

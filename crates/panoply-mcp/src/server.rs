@@ -26,12 +26,13 @@ use rmcp::service::{RequestContext, RoleServer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
-use crate::context::{Said, Session, Surface};
+use crate::context::{RequestInfo, Session, Surface};
+use crate::dispatch::{Dispatched, dispatch};
 use crate::instructions;
 use crate::tools::Descriptors;
 use crate::transport::http::{HttpError, HttpOptions, HttpServer};
-use crate::transport::plain_call::{self, Answer, AnswerPlainCalls, PlainCall};
 use crate::transport::stdio;
+use crate::transport::tool_call::{self, Answer, AnswerToolCalls, ToolCall};
 use crate::transport::{LineLimits, methods};
 use crate::{completion, context, prompts, resources, tools};
 
@@ -150,25 +151,32 @@ impl Handler {
     }
 }
 
-impl AnswerPlainCalls for Handler {
-    /// In a version of the protocol that has handshakes, after it, for those who want no log
-    /// messages.
-    fn takes(&self, call: &PlainCall, parts: Option<&Parts>) -> bool {
-        let of_old = match &self.0.surface {
+impl AnswerToolCalls for Handler {
+    /// In a version of the protocol that has handshakes, after the handshake, for clients that
+    /// want no log messages.
+    fn takes(&self, call: &ToolCall, parts: Option<&Parts>) -> bool {
+        let has_handshake = match &self.0.surface {
             Surface::Lines(session) => session.handshake().is_some() && session.level.is_silent(),
-            Surface::Http => parts.is_some_and(|parts| plain_call::stated_version(parts).is_some()),
+            Surface::Http => parts.is_some_and(|parts| tool_call::stated_version(parts).is_some()),
         };
-        of_old && call.wants_only_a_reply()
+        has_handshake && call.wants_only_a_reply()
     }
 
-    fn answer(&self, call: PlainCall, parts: Option<Parts>, cancel: CancellationToken) -> Answer {
-        let (server, id) = (Arc::clone(&self.0), call.id.clone());
+    fn answer(&self, call: ToolCall, parts: Option<Parts>, cancel: CancellationToken) -> Answer {
+        let server = Arc::clone(&self.0);
         Box::pin(async move {
-            match answered(tools::call_plainly(&server, call, parts.as_ref(), cancel)).await {
-                Ok((result, structured)) => plain_call::written(&id, &result, structured.as_ref()),
+            let ToolCall { id, name, arguments, meta } = call;
+            let info = RequestInfo::of_call(&server.surface, meta.as_ref(), parts.as_ref(), cancel);
+            match answered(dispatch(&server, &name, arguments, info, None)).await {
+                Ok(dispatched) => dispatched.to_message(&id),
                 Err(error) => serde_json::to_vec(&JsonRpcError::new(Some(id), error)),
             }
         })
+    }
+
+    fn missing_scopes(&self, tool: &str, caller: &Caller) -> Vec<&'static str> {
+        let entry = self.0.kernel.resolve(tool, &self.0.scope);
+        entry.map_or_else(Vec::new, |entry| caller.grants.missing(entry.spec.permissions))
     }
 }
 
@@ -210,7 +218,10 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        answered(tools::call(&self.0, request, context)).await
+        let info = RequestInfo::of(&context);
+        let CallToolRequestParams { name, arguments, .. } = request;
+        let dispatched = dispatch(&self.0, &name, arguments, info, Some(&context));
+        answered(dispatched).await.map(Dispatched::into_response)
     }
 
     async fn list_resources(
@@ -235,8 +246,8 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         answered(async {
-            resources::read(&self.0, &request.uri, context::of_call(&self.0, Said::of(&context))?)
-                .await
+            let cx = context::of_call(&self.0, RequestInfo::of(&context))?;
+            resources::read(&self.0, &request.uri, cx).await
         })
         .await
     }

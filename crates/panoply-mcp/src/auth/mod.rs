@@ -132,9 +132,9 @@ impl Denied {
     /// The `WWW-Authenticate` of RFC 6750 and RFC 9728.
     pub(crate) fn challenge(&self, issuer: Option<&Issuer>, path: &str) -> Option<HeaderValue> {
         let error = match self {
-            Self::Missing => None,
-            Self::Invalid(_) => Some("invalid_token"),
-            Self::Powerless => Some("insufficient_scope"),
+            Self::Missing => "",
+            Self::Invalid(_) => "invalid_token",
+            Self::Powerless => "insufficient_scope",
             Self::Unavailable => return None,
         };
         Some(challenge(error, issuer, None, path))
@@ -142,20 +142,21 @@ impl Denied {
 }
 
 /// A `Bearer` challenge. Clients start their login from the metadata it names; without
-/// `scopes` they are told all that exist.
+/// `scopes` they are told all that exist. Without credentials there is no `error`.
 pub(crate) fn challenge(
-    error: Option<&str>,
+    error: &str,
     issuer: Option<&Issuer>,
-    scopes: Option<&[String]>,
+    scopes: Option<&[&str]>,
     path: &str,
 ) -> HeaderValue {
     let mut parts = Vec::new();
-    if let Some(error) = error {
+    if !error.is_empty() {
         parts.push(format!("error=\"{error}\""));
     }
     if let Some(issuer) = issuer {
         parts.push(format!("resource_metadata=\"{}\"", issuer.metadata_url(path)));
-        parts.push(format!("scope=\"{}\"", scopes.unwrap_or(&issuer.scopes).join(" ")));
+        let scopes = scopes.map_or_else(|| issuer.scopes.join(" "), |scopes| scopes.join(" "));
+        parts.push(format!("scope=\"{scopes}\""));
     }
     let text =
         if parts.is_empty() { "Bearer".to_owned() } else { format!("Bearer {}", parts.join(", ")) };

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use panoply_contract::context::Caller;
 use panoply_contract::dialect::Unified;
 use panoply_contract::kernel::{Kernel, Scope};
 use panoply_contract::pack::{Pack, PackInfo};
@@ -19,7 +20,7 @@ use http::request::Parts;
 use tokio_util::sync::CancellationToken;
 
 use super::PACK;
-use crate::transport::plain_call::{Answer, AnswerPlainCalls, PlainCall};
+use crate::transport::tool_call::{Answer, AnswerToolCalls, ToolCall};
 
 /// An empty pack: its presence turns the fixture on.
 pub fn pack() -> Pack {
@@ -51,13 +52,17 @@ pub(crate) fn over<H>(
 }
 
 /// With the fixture on, all calls take rmcp's way: some are the fixture's.
-impl<H: AnswerPlainCalls> AnswerPlainCalls for WithFixture<H> {
-    fn takes(&self, call: &PlainCall, parts: Option<&Parts>) -> bool {
+impl<H: AnswerToolCalls> AnswerToolCalls for WithFixture<H> {
+    fn takes(&self, call: &ToolCall, parts: Option<&Parts>) -> bool {
         !self.on && self.inner.takes(call, parts)
     }
 
-    fn answer(&self, call: PlainCall, parts: Option<Parts>, cancel: CancellationToken) -> Answer {
+    fn answer(&self, call: ToolCall, parts: Option<Parts>, cancel: CancellationToken) -> Answer {
         self.inner.answer(call, parts, cancel)
+    }
+
+    fn missing_scopes(&self, tool: &str, caller: &Caller) -> Vec<&'static str> {
+        self.inner.missing_scopes(tool, caller)
     }
 }
 

@@ -13,13 +13,13 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value, json};
 
 use super::methods::misfit;
-use super::plain_call::PlainCall;
+use super::tool_call::ToolCall;
 
 /// What a line, or the body of a POST, turned out to be.
 #[derive(Debug)]
 pub(crate) enum Frame {
     /// A call of a tool, which is nearly every message.
-    Call(PlainCall),
+    Call(ToolCall),
     /// Any other message.
     Message(Box<ClientJsonRpcMessage>),
     /// Something that is answered at once, with an error.
@@ -58,7 +58,7 @@ impl MissingId {
 /// Parses one message. Surrounding white space has already been removed.
 pub(crate) fn parse(text: &[u8]) -> Frame {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    if let Some(call) = PlainCall::parse(text) {
+    if let Some(call) = ToolCall::parse(text) {
         return Frame::Call(call);
     }
     match serde_json::from_slice::<ClientJsonRpcMessage>(text) {

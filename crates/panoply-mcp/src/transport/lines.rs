@@ -23,7 +23,7 @@ use tokio_util::task::TaskTracker;
 
 use super::frame::{self, Frame, MissingId};
 use super::in_flight::InFlight;
-use super::plain_call::{self, Answer, AnswerPlainCalls, PlainCall};
+use super::tool_call::{self, Answer, AnswerToolCalls, ToolCall};
 use super::writer::{LAST_WRITE, Output};
 
 /// What the transport accepts.
@@ -55,9 +55,9 @@ pub(crate) struct LineTransport<R, W> {
     output: Output<W>,
     writer: JoinHandle<()>,
     in_flight: Arc<InFlight>,
-    /// Answers plain calls without rmcp.
-    shortcut: Arc<dyn AnswerPlainCalls + Send + Sync>,
-    /// Plain calls that had to wait for something.
+    /// Answers most calls without rmcp.
+    shortcut: Arc<dyn AnswerToolCalls + Send + Sync>,
+    /// Calls answered here whose handlers had to wait.
     running: TaskTracker,
     missing_id: MissingId,
     stop: CancellationToken,
@@ -93,7 +93,7 @@ where
         input: R,
         output: W,
         limits: LineLimits,
-        shortcut: Arc<dyn AnswerPlainCalls + Send + Sync>,
+        shortcut: Arc<dyn AnswerToolCalls + Send + Sync>,
         stop: CancellationToken,
         ending: CancellationToken,
     ) -> Self {
@@ -169,7 +169,7 @@ where
     /// Answers a call where it was read, if that can be done; otherwise it is rmcp's.
     fn take_call(
         &mut self,
-        call: PlainCall,
+        call: ToolCall,
         cancel: CancellationToken,
     ) -> Option<ClientJsonRpcMessage> {
         if !self.shortcut.takes(&call, None) {
@@ -182,7 +182,7 @@ where
         let id = call.id.clone();
         // A child: the work may stop itself, at its deadline, and is answered all the same.
         let mut answer = self.shortcut.answer(call, None, cancel.child_token());
-        match plain_call::at_once(&mut answer) {
+        match tool_call::at_once(&mut answer) {
             Some(reply) => {
                 self.say(&line_or_apology(reply, &id));
                 self.in_flight.end(&id);
@@ -390,7 +390,9 @@ fn line_or_apology(reply: serde_json::Result<Vec<u8>>, id: &RequestId) -> Vec<u8
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dispatch::Dispatched;
     use http::request::Parts;
+    use panoply_contract::context::Caller;
     use rmcp::ServerHandler;
     use rmcp::model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
@@ -429,12 +431,12 @@ mod tests {
         go: Arc<Notify>,
     }
 
-    impl AnswerPlainCalls for Shortcut {
-        fn takes(&self, _call: &PlainCall, _parts: Option<&Parts>) -> bool {
+    impl AnswerToolCalls for Shortcut {
+        fn takes(&self, _call: &ToolCall, _parts: Option<&Parts>) -> bool {
             self.taken
         }
 
-        fn answer(&self, call: PlainCall, _: Option<Parts>, cancel: CancellationToken) -> Answer {
+        fn answer(&self, call: ToolCall, _: Option<Parts>, cancel: CancellationToken) -> Answer {
             let go = Arc::clone(&self.go);
             Box::pin(async move {
                 if call.name == "wait" {
@@ -445,8 +447,13 @@ mod tests {
                 }
                 let text = call.arguments.map(|arguments| Value::Object(arguments).to_string());
                 let content = vec![ContentBlock::text(text.unwrap_or_default())];
-                plain_call::written(&call.id, &CallToolResult::success(content), None)
+                let result = CallToolResult::success(content);
+                Dispatched { result, structured: None }.to_message(&call.id)
             })
+        }
+
+        fn missing_scopes(&self, _tool: &str, _caller: &Caller) -> Vec<&'static str> {
+            Vec::new()
         }
     }
 

@@ -5,8 +5,8 @@ pub mod http;
 mod in_flight;
 pub(crate) mod lines;
 pub(crate) mod methods;
-pub(crate) mod plain_call;
 pub mod stdio;
+pub(crate) mod tool_call;
 mod writer;
 
 pub use lines::LineLimits;

@@ -9,7 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
 use super::lines::{LineLimits, LineTransport};
-use super::plain_call::AnswerPlainCalls;
+use super::tool_call::AnswerToolCalls;
 
 /// How long calls in flight may take to finish once a signal asked us to end. With it and
 /// the last write, the process is gone within half a second.
@@ -28,7 +28,7 @@ pub(crate) async fn serve_session<H, R, W>(
     stop: CancellationToken,
     ending: CancellationToken,
 ) where
-    H: ServerHandler + AnswerPlainCalls + Clone,
+    H: ServerHandler + AnswerToolCalls + Clone,
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {

@@ -19,6 +19,7 @@ mod http;
 mod issuer;
 mod look;
 mod noema;
+mod one_call_path;
 mod place;
 mod rmf;
 mod setup;

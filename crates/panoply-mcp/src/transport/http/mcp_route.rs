@@ -1,11 +1,11 @@
 //! `/mcp` and `/mcp/{pack}`: reads the body within its limits and hands it to rmcp.
 //!
-//! Around rmcp stand three corrections. A body that is not JSON is a 400 with -32700, where
-//! rmcp says 415. `Accept: */*` is taken as what it means. A call that failed for want of a
+//! rmcp's answers are corrected in three places. A body that is not JSON is a 400 with -32700,
+//! where rmcp says 415. `Accept: */*` is taken as what it means. A call that failed for want of a
 //! scope is a 403, so that OAuth clients know to ask for more.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use axum::Router;
 use axum::body::Body;
@@ -13,9 +13,11 @@ use axum::extract::{Path, Request};
 use axum::response::Response;
 use axum::routing::any;
 use bytes::Bytes;
-use http::header::{ACCEPT, CONTENT_TYPE};
+use http::header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE};
+use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use panoply_contract::context::Caller;
 use rmcp::ServerHandler;
 use rmcp::model::ErrorCode;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -23,47 +25,35 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use super::{HttpLimits, reply};
+use super::{Front, HttpLimits, reply};
+use crate::auth::{Proof, challenge};
 use crate::transport::frame::{self, Frame};
-use crate::transport::plain_call::{self, Answer, AnswerPlainCalls, PlainCall};
+use crate::transport::tool_call::{self, Answer, AnswerToolCalls, ToolCall};
 
 type Service<H> = StreamableHttpService<H, NeverSessionManager>;
-
-/// Where a handler notes that the caller's scopes did not suffice.
-#[derive(Clone, Default)]
-pub(crate) struct ScopeChallenge(Arc<OnceLock<Vec<String>>>);
-
-impl ScopeChallenge {
-    /// Notes the scopes that would have been needed.
-    pub(crate) fn require(&self, scopes: Vec<String>) {
-        // The first note stands: one request makes one call.
-        let _already_set = self.0.set(scopes);
-    }
-
-    fn required(&self) -> Option<&[String]> {
-        self.0.get().map(Vec::as_slice)
-    }
-}
 
 struct McpRoute<H> {
     handler: H,
     service: Service<H>,
     limits: HttpLimits,
     room: Arc<Semaphore>,
+    front: Arc<Front>,
 }
 
 pub(super) fn routes<H>(
     all: H,
     packs: BTreeMap<&'static str, H>,
     limits: HttpLimits,
-    room: Arc<Semaphore>,
+    front: &Arc<Front>,
 ) -> Router
 where
-    H: ServerHandler + AnswerPlainCalls + Clone,
+    H: ServerHandler + AnswerToolCalls + Clone,
 {
+    let room = Arc::new(Semaphore::new(limits.requests));
     let route = |handler: H| {
         let service = service(handler.clone(), limits);
-        Arc::new(McpRoute { handler, service, limits, room: Arc::clone(&room) })
+        let (room, front) = (Arc::clone(&room), Arc::clone(front));
+        Arc::new(McpRoute { handler, service, limits, room, front })
     };
     let all = route(all);
     let packs: Arc<BTreeMap<_, _>> =
@@ -97,7 +87,7 @@ fn service<H: ServerHandler + Clone>(handler: H, limits: HttpLimits) -> Service<
     )
 }
 
-impl<H: ServerHandler + AnswerPlainCalls> McpRoute<H> {
+impl<H: ServerHandler + AnswerToolCalls> McpRoute<H> {
     async fn answer(self: Arc<Self>, request: Request) -> Response {
         let Ok(_room) = self.room.try_acquire() else {
             return reply::busy("too many requests at a time; try again in a second");
@@ -119,17 +109,37 @@ impl<H: ServerHandler + AnswerPlainCalls> McpRoute<H> {
             Err(refusal) => return *refusal,
         };
         let takes_json = accept_both(&mut parts.headers);
-        let missing_id = reply::missing_id(&parts.headers);
-        let challenge = ScopeChallenge::default();
-        parts.extensions.insert(challenge.clone());
-        if takes_json
-            && let Some(call) = PlainCall::parse(&body)
-            && self.handler.takes(&call, Some(&parts))
-        {
-            let cancel = CancellationToken::new();
-            let answer = self.handler.answer(call, Some(parts), cancel.clone());
-            return challenged(self.reply_plainly(answer, cancel).await, &challenge);
+        let call = ToolCall::parse(&body);
+        let challenge = call.as_ref().and_then(|call| self.scope_challenge(call, &parts));
+        let mut response = match call {
+            Some(call) if takes_json && self.handler.takes(&call, Some(&parts)) => {
+                let cancel = CancellationToken::new();
+                let answer = self.handler.answer(call, Some(parts), cancel.clone());
+                self.reply_directly(answer, cancel).await
+            }
+            _ => self.reply_by_rmcp(parts, body).await,
+        };
+        if let Some(challenge) = challenge {
+            *response.status_mut() = StatusCode::FORBIDDEN;
+            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         }
+        response
+    }
+
+    /// Tells an OAuth client which scopes to ask for, when its token lacks some that the tool
+    /// needs. The refusal itself is the pipeline's.
+    fn scope_challenge(&self, call: &ToolCall, parts: &Parts) -> Option<HeaderValue> {
+        if parts.extensions.get::<Proof>() != Some(&Proof::Token) {
+            return None;
+        }
+        let missing = self.handler.missing_scopes(&call.name, parts.extensions.get::<Caller>()?);
+        let issuer = self.front.access.issuer();
+        (!missing.is_empty())
+            .then(|| challenge("insufficient_scope", issuer, Some(&missing), parts.uri.path()))
+    }
+
+    async fn reply_by_rmcp(&self, parts: Parts, body: Bytes) -> Response {
+        let missing_id = reply::missing_id(&parts.headers);
         let request = http::Request::from_parts(parts, Full::new(body.clone()));
         let Ok(response) =
             tokio::time::timeout(self.limits.reply_time, self.service.handle(request)).await
@@ -137,25 +147,25 @@ impl<H: ServerHandler + AnswerPlainCalls> McpRoute<H> {
             return too_slow();
         };
         // The media type is fine, so this is rmcp's word for a body that is not a message.
-        if response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
-            return match frame::parse(body.trim_ascii()) {
-                Frame::Rejected(rejection) => {
-                    reply::rejected(StatusCode::BAD_REQUEST, &rejection, missing_id)
-                }
-                Frame::Call(_) | Frame::Message(_) | Frame::Stray => reply::refusal(
-                    StatusCode::BAD_REQUEST,
-                    ErrorCode::INVALID_REQUEST,
-                    "this is a reply, and nothing was asked",
-                ),
-            };
+        if response.status() != StatusCode::UNSUPPORTED_MEDIA_TYPE {
+            return response.map(Body::new);
         }
-        challenged(response.map(Body::new), &challenge)
+        match frame::parse(body.trim_ascii()) {
+            Frame::Rejected(rejection) => {
+                reply::rejected(StatusCode::BAD_REQUEST, &rejection, missing_id)
+            }
+            Frame::Call(_) | Frame::Message(_) | Frame::Stray => reply::refusal(
+                StatusCode::BAD_REQUEST,
+                ErrorCode::INVALID_REQUEST,
+                "this is a reply, and nothing was asked",
+            ),
+        }
     }
 
     /// A call that has to wait runs in a task of its own, so that a client that leaves does not
     /// cut it off in the middle: it is told, and ends where it can.
-    async fn reply_plainly(&self, mut answer: Answer, cancel: CancellationToken) -> Response {
-        let message = match plain_call::at_once(&mut answer) {
+    async fn reply_directly(&self, mut answer: Answer, cancel: CancellationToken) -> Response {
+        let message = match tool_call::at_once(&mut answer) {
             Some(message) => message,
             None => {
                 let gone = cancel.drop_guard();
@@ -213,13 +223,6 @@ impl<H: ServerHandler + AnswerPlainCalls> McpRoute<H> {
     }
 }
 
-fn challenged(mut response: Response, challenge: &ScopeChallenge) -> Response {
-    if let Some(scopes) = challenge.required() {
-        response.extensions_mut().insert(MissingScopes(scopes.to_vec()));
-    }
-    response
-}
-
 fn too_slow() -> Response {
     let message = "the request took too long";
     reply::refusal(StatusCode::GATEWAY_TIMEOUT, ErrorCode::INTERNAL_ERROR, message)
@@ -229,10 +232,6 @@ fn unanswered(status: StatusCode) -> Response {
     let message = "the server failed to answer this request";
     reply::refusal(status, ErrorCode::INTERNAL_ERROR, message)
 }
-
-/// The scopes a call lacked, for the layer that knows the issuer.
-#[derive(Clone)]
-pub(super) struct MissingScopes(pub(super) Vec<String>);
 
 fn is_json(headers: &HeaderMap) -> bool {
     let media_type =

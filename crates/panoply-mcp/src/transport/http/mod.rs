@@ -22,19 +22,14 @@ use axum::Router;
 use axum::extract::{Request, State};
 use axum::middleware::{self, Next};
 use axum::response::Response;
-use http::StatusCode;
-use http::header::WWW_AUTHENTICATE;
 use rmcp::ServerHandler;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::auth::{Access, Proof, challenge};
-use crate::transport::plain_call::AnswerPlainCalls;
+use crate::auth::Access;
+use crate::transport::tool_call::AnswerToolCalls;
 
 pub use guard::{BadHostRule, BadOriginRule};
-use mcp_route::MissingScopes;
-pub(crate) use mcp_route::ScopeChallenge;
 pub use status::{Readiness, ReadinessProblem};
 
 /// How an HTTP server is set up.
@@ -171,7 +166,7 @@ impl HttpServer {
         stop: CancellationToken,
     ) -> Result<Self, HttpError>
     where
-        H: ServerHandler + AnswerPlainCalls + Clone,
+        H: ServerHandler + AnswerToolCalls + Clone,
     {
         if options.access.is_open() && !options.listen.ip().is_loopback() {
             return Err(HttpError::Unprotected(options.listen));
@@ -213,12 +208,11 @@ fn router<H>(
     stop: &CancellationToken,
 ) -> Result<Router, HttpError>
 where
-    H: ServerHandler + AnswerPlainCalls + Clone,
+    H: ServerHandler + AnswerToolCalls + Clone,
 {
     let guard = guard::Guard::new(address, &options.allowed_hosts, &options.allowed_origins)?;
     let front = Arc::new(Front { access: options.access, guard });
-    let room = Arc::new(Semaphore::new(options.limits.requests));
-    let mcp = mcp_route::routes(all, packs, options.limits, room);
+    let mcp = mcp_route::routes(all, packs, options.limits, &front);
     let protected = mcp
         .merge(status::metrics(options.metrics))
         .merge(options.protected)
@@ -248,14 +242,6 @@ async fn authenticate(
         }
     };
     request.extensions_mut().insert(caller);
-    let mut response = next.run(request).await;
-    if proof == Proof::Token
-        && let Some(MissingScopes(scopes)) = response.extensions_mut().remove()
-    {
-        let challenge =
-            challenge(Some("insufficient_scope"), front.access.issuer(), Some(&scopes), &path);
-        *response.status_mut() = StatusCode::FORBIDDEN;
-        response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
-    }
-    response
+    request.extensions_mut().insert(proof);
+    next.run(request).await
 }

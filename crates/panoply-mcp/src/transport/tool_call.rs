@@ -1,17 +1,18 @@
-//! A `tools/call` that wants nothing but its reply: nearly every message there is.
+//! Parsing of `tools/call`, and which of them need no rmcp to carry them.
 //!
 //! rmcp reads a message through untagged enums, which try each of twenty other requests first, and
-//! answers it through three tasks and two queues, which progress, sampling and the like need. A
-//! plain call needs neither: it is read straight into its type and answered where it was read.
-//! Whatever is not plainly such a call is left to rmcp, so that nothing is judged here.
+//! answers it through three tasks and two queues, which notifications and requests to the client
+//! need. A call that needs neither is parsed straight into its type and answered where it was
+//! read. Whatever is not plainly such a call is left to rmcp, so that nothing is judged here.
+//! Both carriers call [`crate::dispatch::dispatch`]; docs/adr/0005 has the measurements.
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::request::Parts;
-use panoply_contract::json::Json;
+use panoply_contract::context::Caller;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, ClientJsonRpcMessage, ClientRequest,
-    JsonObject, JsonRpcMessage, ProtocolVersion, RequestId, RequestMetaObject,
+    CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, JsonObject,
+    JsonRpcMessage, ProtocolVersion, RequestId, RequestMetaObject,
 };
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
@@ -21,23 +22,25 @@ const METHOD: &str = "tools/call";
 /// sender can do. rmcp judges that.
 const PROTOCOL_KEYS: &str = "io.modelcontextprotocol/";
 
-/// A call of a tool, as it was read.
+/// One `tools/call`.
 #[derive(Debug)]
-pub(crate) struct PlainCall {
+pub(crate) struct ToolCall {
     pub(crate) id: RequestId,
     pub(crate) name: String,
     pub(crate) arguments: Option<JsonObject>,
     pub(crate) meta: Option<JsonObject>,
 }
 
-/// Who answers plain calls.
-pub(crate) trait AnswerPlainCalls {
-    /// Whether this one can be answered here; otherwise it has to take rmcp's way. `parts` is the
-    /// head of the HTTP request that brought it.
-    fn takes(&self, call: &PlainCall, parts: Option<&Parts>) -> bool;
+/// Answers calls without rmcp.
+pub(crate) trait AnswerToolCalls {
+    /// Whether this call can be answered here. `parts` is the head of its HTTP request.
+    fn takes(&self, call: &ToolCall, parts: Option<&Parts>) -> bool;
 
     /// The reply to a call that is taken.
-    fn answer(&self, call: PlainCall, parts: Option<Parts>, cancel: CancellationToken) -> Answer;
+    fn answer(&self, call: ToolCall, parts: Option<Parts>, cancel: CancellationToken) -> Answer;
+
+    /// The permissions of the tool that the caller lacks; none for a tool that is not in scope.
+    fn missing_scopes(&self, tool: &str, caller: &Caller) -> Vec<&'static str>;
 }
 
 /// A reply to come, as it is sent.
@@ -46,34 +49,6 @@ pub(crate) type Answer = BoxFuture<'static, serde_json::Result<Vec<u8>>>;
 /// The reply, if it can be had without waiting. Most can: their handlers never wait.
 pub(crate) fn at_once(answer: &mut Answer) -> Option<serde_json::Result<Vec<u8>>> {
     answer.now_or_never()
-}
-
-/// A result with its structured content, which is JSON already, as the versions write it that had
-/// handshakes: without the type that results have since.
-pub(crate) fn written(
-    id: &RequestId,
-    result: &CallToolResult,
-    structured: Option<&Json>,
-) -> serde_json::Result<Vec<u8>> {
-    let mut out = Vec::with_capacity(structured.map_or(0, |json| json.text().len()) + 4096);
-    out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
-    serde_json::to_writer(&mut out, id)?;
-    out.extend_from_slice(br#","result":{"content":"#);
-    serde_json::to_writer(&mut out, &result.content)?;
-    if let Some(structured) = structured {
-        out.extend_from_slice(br#","structuredContent":"#);
-        out.extend_from_slice(structured.text().as_bytes());
-    }
-    if let Some(is_error) = result.is_error {
-        out.extend_from_slice(br#","isError":"#);
-        serde_json::to_writer(&mut out, &is_error)?;
-    }
-    if let Some(meta) = &result.meta {
-        out.extend_from_slice(br#","_meta":"#);
-        serde_json::to_writer(&mut out, meta)?;
-    }
-    out.extend_from_slice(b"}}");
-    Ok(out)
 }
 
 /// The version a request without a handshake of its own is taken to speak, if it is one of those
@@ -105,7 +80,7 @@ struct Params {
     meta: Option<JsonObject>,
 }
 
-impl PlainCall {
+impl ToolCall {
     /// The call, if this is one and nothing else.
     pub(crate) fn parse(text: &[u8]) -> Option<Self> {
         let Call { jsonrpc, id, method, params } = serde_json::from_slice(text).ok()?;
@@ -139,33 +114,7 @@ impl PlainCall {
 
 #[cfg(test)]
 mod tests {
-    use rmcp::model::{ContentBlock, MetaObject, ServerJsonRpcMessage, ServerResult};
-    use serde_json::json;
-
     use super::*;
-
-    #[test]
-    fn a_reply_is_written_exactly_as_rmcp_writes_it() {
-        let meta = json!({"panoply/audit": {"status": "ok"}}).as_object().cloned();
-        let content = || vec![ContentBlock::text("one\n\"two\"")];
-        let mut good = CallToolResult::success(content());
-        good.meta = meta.map(MetaObject);
-        let structured = Json::of(&json!({"b": [1.0, null], "a": "ก"})).unwrap();
-        let cases = [
-            (RequestId::Number(7), good, Some(structured)),
-            (RequestId::String("q".into()), CallToolResult::success(content()), None),
-            (RequestId::Number(-1), CallToolResult::error(content()), None),
-        ];
-        for (id, result, structured) in cases {
-            let ours = written(&id, &result, structured.as_ref()).unwrap();
-            let mut theirs = result;
-            theirs.structured_content = structured.map(|structured| structured.value());
-            let mut theirs = ServerResult::CallToolResult(theirs);
-            theirs.strip_result_type_for_legacy_peer();
-            let theirs: ServerJsonRpcMessage = JsonRpcMessage::response(theirs, id);
-            assert_eq!(String::from_utf8(ours).unwrap(), serde_json::to_string(&theirs).unwrap());
-        }
-    }
 
     /// All there is in a message, the metadata in its extensions included.
     fn content(message: &ClientJsonRpcMessage) -> String {
@@ -187,7 +136,7 @@ mod tests {
         ];
         for text in cases {
             let theirs: ClientJsonRpcMessage = serde_json::from_str(text).unwrap();
-            let ours = PlainCall::parse(text.as_bytes()).unwrap().into_message();
+            let ours = ToolCall::parse(text.as_bytes()).unwrap().into_message();
             assert_eq!(content(&ours), content(&theirs), "{text}");
         }
     }
@@ -208,7 +157,7 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}} x"#,
         ];
         for text in cases {
-            assert!(PlainCall::parse(text.as_bytes()).is_none(), "{text}");
+            assert!(ToolCall::parse(text.as_bytes()).is_none(), "{text}");
         }
     }
 
@@ -218,7 +167,7 @@ mod tests {
             let text = format!(
                 r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"a","_meta":{meta}}}}}"#
             );
-            PlainCall::parse(text.as_bytes()).unwrap().wants_only_a_reply()
+            ToolCall::parse(text.as_bytes()).unwrap().wants_only_a_reply()
         };
         assert!(of("null") && of("{}") && of(r#"{"openai/locale":"th"}"#));
         assert!(!of(r#"{"progressToken":0}"#));

@@ -1,0 +1,172 @@
+//! Dispatch of `tools/call`: the one function behind every transport, protocol version and option.
+//!
+//! Two carriers bring a call here and take its result away. A call that needs nothing but its
+//! reply is answered where it was read ([`crate::transport::tool_call`]). A call that also needs
+//! notifications, or that negotiates 2026-07-28, is carried by rmcp. What a call does, and what
+//! its result says, is decided here for both.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use panoply_contract::dialect::{Envelope, Fault};
+use panoply_contract::json::Json;
+use panoply_contract::pipeline::{self, Request};
+use panoply_contract::reply::Attachment;
+use panoply_contract::spec::Widget;
+use rmcp::model::{
+    AudioContent, CallToolResponse, CallToolResult, ContentBlock, EmbeddedResource, ErrorData,
+    ImageContent, JsonObject, MetaObject, RequestId, ResourceContents,
+};
+use rmcp::service::{RequestContext, RoleServer};
+use serde_json::{Value, json};
+
+use crate::context::{self, RequestInfo};
+use crate::logging;
+use crate::progress::Progress;
+use crate::server::Inner;
+
+/// The result of a call. Structured content stays JSON text until a carrier needs a tree.
+pub(crate) struct Dispatched {
+    /// Without structured content.
+    pub(crate) result: CallToolResult,
+    /// The structured content.
+    pub(crate) structured: Option<Json>,
+}
+
+/// Calls a tool. `notify` is the session to which progress and log messages go, if the carrier
+/// has one.
+pub(crate) async fn dispatch(
+    server: &Inner,
+    tool: &str,
+    arguments: Option<JsonObject>,
+    info: RequestInfo<'_>,
+    notify: Option<&RequestContext<RoleServer>>,
+) -> Result<Dispatched, ErrorData> {
+    let mut cx = context::of_call(server, info)?;
+    let progress = notify.and_then(Progress::wanted);
+    cx.progress = progress.as_ref().map(Progress::sink);
+    let trace_id = cx.trace_id;
+    let input = Value::Object(arguments.unwrap_or_default());
+    let request = Request { tool, input, scope: &server.scope };
+    // Boxed: otherwise it would be part of this future twice, once for each branch below.
+    let call = Box::pin(pipeline::call(&server.kernel, request, cx));
+    let envelope = match progress {
+        Some(progress) => progress.while_running(&server.surface, call).await,
+        None => call.await,
+    };
+    if let Some(session) = notify
+        && let Some(level) = logging::wanted(&server.surface, session)
+    {
+        logging::tell(&server.surface, &session.peer, level, tool, trace_id, &envelope).await;
+    }
+    let widget = server.kernel.resolve(tool, &server.scope).and_then(|entry| entry.spec.widget);
+    result(envelope, widget)
+}
+
+fn result(envelope: Envelope, widget: Option<Widget>) -> Result<Dispatched, ErrorData> {
+    match envelope {
+        Envelope::Result { text, attachments, structured, mut meta, is_error } => {
+            let mut content = vec![ContentBlock::text(text)];
+            content.extend(attachments.into_iter().map(attached));
+            let mut result = if is_error {
+                CallToolResult::error(content)
+            } else {
+                name_page(&mut meta, widget);
+                CallToolResult::success(content)
+            };
+            result.meta = (!meta.is_empty()).then_some(MetaObject(meta));
+            Ok(Dispatched { result, structured })
+        }
+        Envelope::Refusal { fault: Fault::Input, message, data } => {
+            Err(ErrorData::invalid_params(message, Some(data)))
+        }
+        Envelope::Refusal { fault: Fault::Server, message, data } => {
+            Err(ErrorData::internal_error(message, Some(data)))
+        }
+    }
+}
+
+/// Names the page that shows a result (MCP Apps and ChatGPT), unless its pack already did.
+fn name_page(meta: &mut JsonObject, widget: Option<Widget>) {
+    let Some(widget) = widget else { return };
+    meta.entry("ui").or_insert_with(|| json!({"resourceUri": widget.resource_uri}));
+    meta.entry("openai/outputTemplate").or_insert_with(|| widget.resource_uri.into());
+}
+
+fn attached(attachment: Attachment) -> ContentBlock {
+    match attachment {
+        Attachment::Image { bytes, mime_type } => {
+            ContentBlock::Image(ImageContent::new(STANDARD.encode(bytes), mime_type))
+        }
+        Attachment::Audio { bytes, mime_type } => {
+            ContentBlock::Audio(AudioContent::new(STANDARD.encode(bytes), mime_type))
+        }
+        Attachment::Document { uri, mime_type, text } => ContentBlock::Resource(
+            EmbeddedResource::new(ResourceContents::text(text, uri).with_mime_type(mime_type)),
+        ),
+    }
+}
+
+impl Dispatched {
+    /// For rmcp, which writes the message itself.
+    pub(crate) fn into_response(self) -> CallToolResponse {
+        let mut result = self.result;
+        result.structured_content = self.structured.map(|structured| structured.value());
+        CallToolResponse::Complete(result)
+    }
+
+    /// The whole message, as rmcp writes it for versions that have a handshake: without
+    /// `resultType`. Structured content is copied as the text it already is.
+    pub(crate) fn to_message(&self, id: &RequestId) -> serde_json::Result<Vec<u8>> {
+        let size = self.structured.as_ref().map_or(0, |json| json.text().len());
+        let mut out = Vec::with_capacity(size + 4096);
+        out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+        serde_json::to_writer(&mut out, id)?;
+        out.extend_from_slice(br#","result":{"content":"#);
+        serde_json::to_writer(&mut out, &self.result.content)?;
+        if let Some(structured) = &self.structured {
+            out.extend_from_slice(br#","structuredContent":"#);
+            out.extend_from_slice(structured.text().as_bytes());
+        }
+        if let Some(is_error) = self.result.is_error {
+            out.extend_from_slice(br#","isError":"#);
+            serde_json::to_writer(&mut out, &is_error)?;
+        }
+        if let Some(meta) = &self.result.meta {
+            out.extend_from_slice(br#","_meta":"#);
+            serde_json::to_writer(&mut out, meta)?;
+        }
+        out.extend_from_slice(b"}}");
+        Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::{ServerJsonRpcMessage, ServerResult};
+
+    use super::*;
+
+    #[test]
+    fn a_message_is_encoded_as_rmcp_encodes_it_for_versions_with_a_handshake() {
+        let meta = json!({"panoply/audit": {"status": "ok"}}).as_object().cloned();
+        let content = || vec![ContentBlock::text("one\n\"two\"")];
+        let mut good = CallToolResult::success(content());
+        good.meta = meta.map(MetaObject);
+        let structured = Json::of(&json!({"b": [1.0, null], "a": "ก"})).unwrap();
+        let cases = [
+            (RequestId::Number(7), good, Some(structured)),
+            (RequestId::String("q".into()), CallToolResult::success(content()), None),
+            (RequestId::Number(-1), CallToolResult::error(content()), None),
+        ];
+        for (id, result, structured) in cases {
+            let ours = Dispatched { result: result.clone(), structured: structured.clone() };
+            let ours = ours.to_message(&id).unwrap();
+            let mut theirs = result;
+            theirs.structured_content = structured.map(|structured| structured.value());
+            let mut theirs = ServerResult::CallToolResult(theirs);
+            theirs.strip_result_type_for_legacy_peer();
+            let theirs = ServerJsonRpcMessage::response(theirs, id);
+            assert_eq!(String::from_utf8(ours).unwrap(), serde_json::to_string(&theirs).unwrap());
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Every tool that has a page gives the same result whatever carries the call.
+//!
+//! The tools are those of the real program over the data of their published examples. Lines and
+//! HTTP are served in this process, because only an in-memory home has that data.
+
+use std::collections::BTreeMap;
+
+use panoply::config::Config;
+use panoply::env_vars::Environment;
+use panoply::world::House;
+use panoply_contract::kernel::Kernel;
+use panoply_contract::spec::Expect;
+use panoply_mcp::McpServer;
+use panoply_mcp::auth::Access;
+use panoply_mcp::transport::LineLimits;
+use panoply_mcp::transport::http::HttpOptions;
+use panoply_testkit::client::HttpClient;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+
+/// Fixed, because the trace id is part of a reply.
+const TRACE: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+const MODERN: &str = "2026-07-28";
+
+/// A tool with a page, the page, and arguments that succeed.
+struct Sample {
+    tool: &'static str,
+    page: &'static str,
+    arguments: Value,
+}
+
+fn samples(kernel: &Kernel) -> Vec<Sample> {
+    let entries = kernel.registry().get_all().iter();
+    entries
+        .filter_map(|entry| {
+            let page = entry.spec.widget?.resource_uri;
+            let mut examples = entry.spec.examples.iter();
+            let good = examples.find(|example| matches!(example.expect, Expect::Data(_)));
+            let good = good.unwrap_or_else(|| panic!("{} shows no success", entry.spec.name));
+            let arguments = serde_json::from_str(good.params).unwrap();
+            Some(Sample { tool: entry.spec.name, page, arguments })
+        })
+        .collect()
+}
+
+/// How a call is carried: by which transport, and with which metadata.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Carrier {
+    Lines,
+    LinesWithProgress,
+    LinesModern,
+    Http,
+    HttpWithProgress,
+    HttpAsEvents,
+    HttpModern,
+}
+
+const CARRIERS: [Carrier; 7] = [
+    Carrier::Lines,
+    Carrier::LinesWithProgress,
+    Carrier::LinesModern,
+    Carrier::Http,
+    Carrier::HttpWithProgress,
+    Carrier::HttpAsEvents,
+    Carrier::HttpModern,
+];
+
+impl Carrier {
+    fn is_modern(self) -> bool {
+        matches!(self, Self::LinesModern | Self::HttpModern)
+    }
+
+    fn request(self, id: usize, sample: &Sample) -> Value {
+        let mut meta = json!({"traceparent": TRACE});
+        match self {
+            Self::Lines | Self::Http => {}
+            Self::LinesWithProgress | Self::HttpWithProgress => meta["progressToken"] = json!(id),
+            Self::HttpAsEvents => meta["io.modelcontextprotocol/logLevel"] = json!("debug"),
+            Self::LinesModern | Self::HttpModern => {
+                meta["io.modelcontextprotocol/protocolVersion"] = json!(MODERN);
+                meta["io.modelcontextprotocol/clientInfo"] = json!({"name": "t", "version": "1"});
+                meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+            }
+        }
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
+            "name": sample.tool, "arguments": sample.arguments, "_meta": meta,
+        }})
+    }
+
+    /// Calls every sample on a server of its own, so that all of them find the same data.
+    fn results(self) -> BTreeMap<&'static str, Value> {
+        let config = Config::load(&Environment::default(), None).unwrap();
+        let house = House::in_memory(&config).unwrap();
+        let server = McpServer::new(house.kernel.clone(), "panoply");
+        let samples = samples(&house.kernel);
+        let runtime = Runtime::new().unwrap();
+        let messages = match self {
+            Self::Lines | Self::LinesWithProgress | Self::LinesModern => {
+                runtime.block_on(self.over_lines(&server, &samples))
+            }
+            Self::Http | Self::HttpWithProgress | Self::HttpAsEvents | Self::HttpModern => {
+                self.over_http(&runtime, &server, &samples)
+            }
+        };
+        let tools = samples.iter().map(|sample| sample.tool);
+        tools.zip(messages.into_iter().map(|message| self.comparable(message))).collect()
+    }
+
+    async fn over_lines(self, server: &McpServer, samples: &[Sample]) -> Vec<Value> {
+        let (ours, theirs) = tokio::io::duplex(1 << 20);
+        let (input, output) = tokio::io::split(theirs);
+        let server = server.clone();
+        tokio::spawn(async move {
+            let limits = LineLimits::default();
+            server.serve_lines(input, output, limits, CancellationToken::new()).await;
+        });
+        let (read, mut write) = tokio::io::split(ours);
+        let mut lines = BufReader::new(read).lines();
+        if !self.is_modern() {
+            let hello = json!({"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": {
+                "protocolVersion": "2025-11-25", "capabilities": {},
+                "clientInfo": {"name": "t", "version": "1"},
+            }});
+            write.write_all(format!("{hello}\n").as_bytes()).await.unwrap();
+            lines.next_line().await.unwrap().unwrap();
+        }
+        let mut replies = Vec::new();
+        for (id, sample) in samples.iter().enumerate() {
+            let request = format!("{}\n", self.request(id, sample));
+            write.write_all(request.as_bytes()).await.unwrap();
+            replies.push(loop {
+                let line = lines.next_line().await.unwrap().unwrap();
+                let message: Value = serde_json::from_str(&line).unwrap();
+                if message.get("id") == Some(&json!(id)) {
+                    break message;
+                }
+            });
+        }
+        replies
+    }
+
+    fn over_http(self, runtime: &Runtime, server: &McpServer, samples: &[Sample]) -> Vec<Value> {
+        let options = HttpOptions::new("127.0.0.1:0".parse().unwrap(), Access::LocalOwner);
+        let bound = runtime.block_on(server.bind_http(options, CancellationToken::new())).unwrap();
+        let client = HttpClient::new(&bound.address().to_string());
+        runtime.spawn(bound.serve());
+        let version = if self.is_modern() { MODERN } else { "2025-11-25" };
+        let client =
+            client.with_header("mcp-protocol-version", version).with_header("user-agent", "t/1");
+        let reply = |(id, sample): (usize, &Sample)| {
+            let client = client.clone();
+            let client =
+                client.with_header("mcp-method", "tools/call").with_header("mcp-name", sample.tool);
+            let reply = client.post("/mcp", &self.request(id, sample));
+            let is_stream = reply.header("content-type") == Some("text/event-stream");
+            assert_eq!(is_stream, self == Self::HttpAsEvents, "{self:?} {}", sample.tool);
+            let last = reply.messages().pop();
+            last.unwrap_or_else(|| panic!("{self:?} {}: {}", sample.tool, reply.text()))
+        };
+        samples.iter().enumerate().map(reply).collect()
+    }
+
+    /// The result without what differs between two calls, or two versions of the protocol.
+    fn comparable(self, mut message: Value) -> Value {
+        let mut result = message["result"].take();
+        assert_eq!(result["isError"], json!(false), "{self:?}: {message} {result}");
+        if self.is_modern() {
+            let kind = result.as_object_mut().unwrap().shift_remove("resultType");
+            assert_eq!(kind, Some(json!("complete")));
+        }
+        without_times(&mut result);
+        result
+    }
+}
+
+/// Durations, and what is made from the time of the call: tokens, ids of changes, hashes.
+const VOLATILE: [&str; 6] =
+    ["latency_ms", "executionTime", "queryTimeMs", "token", "actionId", "out_hash"];
+
+fn without_times(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                if VOLATILE.contains(&name.as_str()) {
+                    *member = Value::Null;
+                }
+                without_times(member);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(without_times),
+        Value::String(text) => {
+            let is_time = |word: &str| word.trim_matches(['.', ',']).parse::<jiff::Timestamp>();
+            let words = text.split(' ').map(|word| is_time(word).map_or(word, |_| "TIME"));
+            *text = words.collect::<Vec<_>>().join(" ");
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn a_tool_with_a_page_gives_the_same_result_over_every_carrier() {
+    let expected = CARRIERS[0].results();
+    let config = Config::load(&Environment::default(), None).unwrap();
+    let kernel = House::in_memory(&config).unwrap().kernel;
+    for Sample { tool, page, .. } in samples(&kernel) {
+        let meta = &expected[tool]["_meta"];
+        assert_eq!(meta["ui"]["resourceUri"], page, "{tool}");
+        assert!(meta["openai/outputTemplate"].is_string(), "{tool}: {meta}");
+    }
+    let packs: std::collections::BTreeSet<&str> = kernel
+        .registry()
+        .get_all()
+        .iter()
+        .filter(|e| e.spec.widget.is_some())
+        .map(|e| e.pack)
+        .collect();
+    assert_eq!(packs.len(), 5, "every pack has pages: {packs:?}");
+    let mut differences = Vec::new();
+    for carrier in &CARRIERS[1..] {
+        let results = carrier.results();
+        for (tool, expected) in &expected {
+            let text = |value: &Value| serde_json::to_string_pretty(value).unwrap();
+            let (found, expected) = (text(&results[tool]), text(expected));
+            let mut lines = found.lines().zip(expected.lines());
+            if found != expected {
+                let line = lines.find(|(found, expected)| found != expected);
+                differences.push(format!("{tool} over {carrier:?}: {line:?}"));
+            }
+        }
+    }
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
