@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use http::{Extensions, HeaderMap};
+use panoply_contract::audit::{Audit, AuditEntry, Fingerprint, Status};
 use panoply_contract::context::{CallContext, Caller, Lang};
 use panoply_contract::dialect::{AUDIT_KEY, ERROR_KEY, Envelope, Fault, plain_error};
 use panoply_contract::error::{ErrorKind, ToolError};
@@ -66,6 +67,41 @@ impl Asker {
         let agent = header("user-agent").unwrap_or("unknown").chars().take(LONGEST_NAME).collect();
         let lang = header("accept-language").map_or(kernel.settings().lang, Lang::of_locale);
         Ok(Self { kernel: Arc::clone(kernel), caller, trace_id, agent, lang, surface })
+    }
+
+    /// Whose budget a request uses.
+    pub(crate) fn partition(&self) -> &str {
+        &self.caller.partition
+    }
+
+    /// Records a query that was refused before it read anything. What is read is recorded by the
+    /// pipeline, read by read.
+    pub(crate) async fn record_refusal(&self, body: &[u8], code: &str) {
+        let clock = self.kernel.clock();
+        let input = serde_json::from_slice(body).unwrap_or(Value::Null);
+        let fingerprints = (Fingerprint::of(&input), Fingerprint::of(&Value::Null));
+        let (Ok((input, _)), Ok((output, _))) = fingerprints else { return };
+        let audit = Audit {
+            in_hash: input.hex(),
+            out_hash: output.hex(),
+            latency_ms: 0,
+            seed: input.seed(),
+            status: Status::Error,
+        };
+        let entry = AuditEntry {
+            call_id: None,
+            at: clock.now(),
+            tool: self.surface.to_owned(),
+            tool_version: self.kernel.settings().service_version.to_owned(),
+            partition: self.caller.partition.clone(),
+            agent_id: self.agent.clone(),
+            trace_id: self.trace_id.to_string(),
+            audit,
+            error_code: Some(code.to_owned()),
+            mutation: false,
+        };
+        // A log that takes nothing makes the server not ready; it does not make the query good.
+        let _unrecorded = self.kernel.audit().append(entry).await;
     }
 
     fn context(&self) -> CallContext {

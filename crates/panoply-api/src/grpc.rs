@@ -54,13 +54,22 @@ pub(crate) fn routes(kernel: &Arc<Kernel>) -> Router {
     let search = SearchServiceServer::new(reads)
         .max_decoding_message_size(LARGEST_REQUEST)
         .max_encoding_message_size(LARGEST_REPLY);
-    let (_, health) = tonic_health::server::health_reporter();
-    let router = Router::new()
+    Router::new()
         .route_service("/ttm.core.v1.KGService/{*method}", graph)
         .route_service("/ttm.core.v1.SearchService/{*method}", search)
         .route_service("/ttm.core.v1.RagService/{*method}", answers)
         .route_service("/ttm.core.v1.JobService/{*method}", jobs)
-        .route_service("/grpc.health.v1.Health/{*method}", health);
+}
+
+/// Health, which probes ask without a key.
+pub(crate) fn health() -> Router {
+    let (_, health) = tonic_health::server::health_reporter();
+    Router::new().route_service("/grpc.health.v1.Health/{*method}", health)
+}
+
+/// Reflection. Its requests are a stream.
+pub(crate) fn reflection() -> Router {
+    let router = Router::new();
     let reflection = tonic_reflection::server::Builder::configure()
         .register_encoded_file_descriptor_set(DESCRIBED)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)

@@ -25,8 +25,22 @@ pub struct Options {
     pub page: bool,
 }
 
-/// `/graphql` and the gRPC services. Each request must carry its
-/// [`Caller`](panoply_contract::context::Caller) as an extension.
-pub fn router(kernel: &Arc<Kernel>, options: Options) -> Router {
-    graphql::routes(kernel, options).merge(grpc::routes(kernel))
+/// The routes, by what has to stand before them.
+pub struct Routes {
+    /// `/graphql` and the gRPC services. Each request must carry its
+    /// [`Caller`](panoply_contract::context::Caller) as an extension.
+    pub protected: Router,
+    /// Reflection of gRPC, whose requests are a stream. Needs a caller too.
+    pub streaming: Router,
+    /// Health of gRPC, for everybody.
+    pub public: Router,
+}
+
+/// All routes.
+pub fn routes(kernel: &Arc<Kernel>, options: Options) -> Routes {
+    Routes {
+        protected: graphql::routes(kernel, options).merge(grpc::routes(kernel)),
+        streaming: grpc::reflection(),
+        public: grpc::health(),
+    }
 }

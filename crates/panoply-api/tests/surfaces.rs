@@ -15,7 +15,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 use http::StatusCode;
 use http_body_util::BodyExt as _;
 use panoply_api::grpc::proto;
-use panoply_api::{Options, graphql, grpc, router};
+use panoply_api::{Options, graphql, grpc};
 use panoply_contract::context::{CallContext, Caller};
 use panoply_contract::dialect::{AUDIT_KEY, Envelope};
 use panoply_contract::ids::TraceId;
@@ -45,12 +45,17 @@ fn routes(kernel: &Arc<Kernel>, caller: Caller) -> Router {
         request.extensions_mut().insert(caller.clone());
         next.run(request)
     };
-    router(kernel, Options { page: true }).layer(axum::middleware::from_fn(with_caller))
+    let routes = panoply_api::routes(kernel, Options { page: true });
+    let all = routes.protected.merge(routes.streaming).merge(routes.public);
+    all.layer(axum::middleware::from_fn(with_caller))
 }
 
 async fn ask(router: &Router, query: &str) -> Value {
     let body = json!({"query": query}).to_string();
-    let request = Request::post("/graphql").body(Body::from(body)).unwrap();
+    let request = Request::post("/graphql")
+        .header("content-type", "application/json")
+        .body(Body::from(body))
+        .unwrap();
     let reply = router.clone().oneshot(request).await.unwrap();
     assert_eq!(reply.status(), StatusCode::OK);
     serde_json::from_slice(&reply.into_body().collect().await.unwrap().to_bytes()).unwrap()
@@ -313,10 +318,16 @@ async fn queries_that_are_too_deep_too_wide_or_too_large_are_refused() {
     let wide = ask(&routes, &many(20)).await;
     assert!(wide["errors"][0]["message"].as_str().unwrap().contains("complex"), "{wide}");
     let large = json!({"query": "#".repeat(graphql::LARGEST_BODY)}).to_string();
-    let request = Request::post("/graphql").body(Body::from(large)).unwrap();
+    let request = Request::post("/graphql")
+        .header("content-type", "application/json")
+        .body(Body::from(large))
+        .unwrap();
     let reply = routes.clone().oneshot(request).await.unwrap();
     assert_eq!(reply.status(), StatusCode::PAYLOAD_TOO_LARGE);
-    let request = Request::post("/graphql").body(Body::from("not json")).unwrap();
+    let request = Request::post("/graphql")
+        .header("content-type", "application/json")
+        .body(Body::from("not json"))
+        .unwrap();
     assert_eq!(routes.clone().oneshot(request).await.unwrap().status(), StatusCode::BAD_REQUEST);
     let long = id(&"x".repeat(grpc::LARGEST_REQUEST + 1));
     let refused = call::<proto::Herb>(&routes, GET_HERB, &long).await.unwrap_err();
@@ -337,7 +348,11 @@ async fn graphiql_loads_nothing_from_elsewhere_and_is_there_only_when_asked_for(
         assert_eq!(reply.status(), StatusCode::OK, "{path}");
         let policy = reply.headers()["content-security-policy"].to_str().unwrap();
         assert!(policy.contains("default-src 'none'") && !policy.contains("http"), "{policy}");
-        let hidden = router(&kernel, Options::default()).oneshot(request()).await.unwrap();
+        let hidden = panoply_api::routes(&kernel, Options::default())
+            .protected
+            .oneshot(request())
+            .await
+            .unwrap();
         assert_eq!(hidden.status(), without, "{path}");
     }
 }

@@ -4,7 +4,6 @@ use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
-use axum::Router;
 use axum::serve::ListenerExt;
 use futures::future::BoxFuture;
 use panoply_contract::audit::{AuditEntry, AuditFilter, AuditLog, AuditRow};
@@ -14,9 +13,9 @@ use panoply_contract::kernel::{Kernel, Settings, World};
 use panoply_contract::mutation::MemoryMutationLog;
 use panoply_contract::observe::Observer;
 use panoply_mcp::McpServer;
-use panoply_mcp::auth::Access;
+use panoply_mcp::auth::LocalOwner;
 use panoply_mcp::observe::{self, CallLog, LogFormat, LogGuard, LogSettings};
-use panoply_mcp::transport::http::{HttpLimits, HttpOptions};
+use panoply_mcp::transport::http::HttpOptions;
 use panoply_store::{SqliteAuditLog, SystemClock};
 use rmcp::service::serve_directly;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -113,17 +112,8 @@ where
 pub(crate) async fn panoply_http(
     kernel: Arc<Kernel>,
 ) -> Outcome<(SocketAddr, BoxFuture<'static, ()>)> {
-    let options = HttpOptions {
-        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-        allowed_hosts: Vec::new(),
-        allowed_origins: Vec::new(),
-        access: Access::LocalOwner,
-        limits: HttpLimits::default(),
-        ready: Arc::new(panoply_mcp::transport::http::Readiness::default),
-        metrics: Arc::new(String::new),
-        public: Router::new(),
-        protected: Router::new(),
-    };
+    let listen = SocketAddr::from(([127, 0, 0, 1], 0));
+    let options = HttpOptions::new(listen, Arc::new(LocalOwner));
     let server = McpServer::new(kernel, "panoply-bench");
     let bound = server.bind_http(options, CancellationToken::new()).await?;
     Ok((bound.address(), Box::pin(bound.serve())))

@@ -13,15 +13,11 @@ use tokio_util::sync::CancellationToken;
 mod fixture;
 
 fn main() -> ExitCode {
-    let served = run(async {
+    let served = run(async |signals| {
         let stop = CancellationToken::new();
-        stop_on_request(stop.clone(), Parent::Matters)?;
+        stop_on_request(signals, stop.clone(), Parent::Matters);
         let kernel = fixture::kernel(FixedClock::at(noon()));
         McpServer::new(kernel, "fixture").serve_stdio(stop).await;
-        Ok::<_, std::io::Error>(())
     });
-    match served {
-        Ok(Ok(())) => ExitCode::SUCCESS,
-        Ok(Err(_)) | Err(_) => ExitCode::FAILURE,
-    }
+    if served.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

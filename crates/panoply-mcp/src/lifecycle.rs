@@ -5,8 +5,10 @@
 //! complaint people make most about local servers.
 
 use std::io;
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
 /// What asked the server to end.
@@ -37,12 +39,51 @@ pub enum Parent {
 /// started us, not the process, and clients start servers from threads.
 const PARENT_CHECK: Duration = Duration::from_millis(250);
 
-/// Listens for the signals from now on, and cancels `stop` at the first one.
+/// How long requests in flight may take after control-C.
+const INTERACTIVE_GRACE: Duration = Duration::from_secs(5);
+
+/// The runtime and the signal handlers, made before anything else.
+static PREPARED: Mutex<Option<(Runtime, Signals)>> = Mutex::new(None);
+
+/// Makes the runtime and installs the signal handlers now. A server calls this first in `main`:
+/// a signal that comes before it kills the process with a signal status.
+pub fn prepare() -> io::Result<()> {
+    let runtime = new_runtime()?;
+    let signals = {
+        let _context = runtime.enter();
+        Signals::install()?
+    };
+    *PREPARED.lock().unwrap_or_else(PoisonError::into_inner) = Some((runtime, signals));
+    Ok(())
+}
+
+/// Runs the program's future, then leaves without waiting for threads that cannot end.
 ///
-/// Must be called inside the runtime, and before the server says that it is ready:
-/// a signal that comes earlier kills the process with a signal status.
-pub fn stop_on_request(stop: CancellationToken, parent: Parent) -> io::Result<()> {
-    let mut signals = Signals::install()?;
+/// A read of standard input that is not a pipe blocks a thread until a line comes.
+/// Dropping a runtime waits for such threads; this does not.
+pub fn run<F: Future>(future: impl FnOnce(Signals) -> F) -> io::Result<F::Output> {
+    let prepared = PREPARED.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let (runtime, signals) = match prepared {
+        Some(prepared) => prepared,
+        None => {
+            let runtime = new_runtime()?;
+            let context = runtime.enter();
+            let signals = Signals::install()?;
+            drop(context);
+            (runtime, signals)
+        }
+    };
+    let output = runtime.block_on(future(signals));
+    runtime.shutdown_background();
+    Ok(output)
+}
+
+fn new_runtime() -> io::Result<Runtime> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()
+}
+
+/// Cancels `stop` at the first signal, or when the parent dies and matters.
+pub fn stop_on_request(mut signals: Signals, stop: CancellationToken, parent: Parent) {
     tokio::spawn(async move {
         let cause = tokio::select! {
             cause = signals.received() => cause,
@@ -52,22 +93,54 @@ pub fn stop_on_request(stop: CancellationToken, parent: Parent) -> io::Result<()
         tracing::info!(?cause, "stopping");
         stop.cancel();
     });
-    Ok(())
 }
 
-/// Runs the program's future, then leaves without waiting for threads that cannot end.
-///
-/// A read of standard input that is not a pipe blocks a thread until a line comes.
-/// Dropping a runtime waits for such threads; this does not.
-pub fn run<F: Future>(future: F) -> io::Result<F::Output> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let output = runtime.block_on(future);
-    runtime.shutdown_background();
-    Ok(output)
+/// The steps in which a server behind a balancer ends.
+#[derive(Clone, Debug, Default)]
+pub struct Shutdown {
+    /// Asked to end: not ready any more, but still accepting.
+    pub draining: CancellationToken,
+    /// Accepts nothing more, and finishes what is in flight.
+    pub stop: CancellationToken,
+    /// Waits for nothing more.
+    pub hurry: CancellationToken,
 }
 
+impl Shutdown {
+    /// Takes the steps when signals come. After SIGTERM the server goes on accepting for
+    /// `lame_duck`, until the balancer has noticed; control-C skips that, and each further signal
+    /// skips to the next step.
+    pub fn on_request(&self, mut signals: Signals, lame_duck: Duration) {
+        let steps = self.clone();
+        tokio::spawn(async move {
+            let cause = signals.received().await;
+            tracing::info!(?cause, "stopping");
+            steps.draining.cancel();
+            if cause == StopCause::Terminated && !lame_duck.is_zero() {
+                tokio::select! {
+                    () = tokio::time::sleep(lame_duck) => {}
+                    _ = signals.received() => {}
+                }
+            }
+            steps.stop.cancel();
+            let grace = async {
+                match cause {
+                    StopCause::Terminated => std::future::pending().await,
+                    _ => tokio::time::sleep(INTERACTIVE_GRACE).await,
+                }
+            };
+            tokio::select! {
+                () = grace => {}
+                _ = signals.received() => {}
+            }
+            steps.hurry.cancel();
+        });
+    }
+}
+
+/// The signals that end a server.
 #[cfg(unix)]
-struct Signals {
+pub struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
     hang_up: tokio::signal::unix::Signal,
@@ -93,8 +166,9 @@ impl Signals {
     }
 }
 
+/// The signals that end a server.
 #[cfg(not(unix))]
-struct Signals;
+pub struct Signals;
 
 #[cfg(not(unix))]
 impl Signals {

@@ -41,6 +41,11 @@ impl Home {
         self.0.join("keys.db")
     }
 
+    /// Exists once a key was made: from then on a server asks for one, even if `keys.db` is gone.
+    pub fn keys_required(&self) -> PathBuf {
+        self.0.join("keys.required")
+    }
+
     /// The folder with what packs keep.
     pub fn packs(&self) -> PathBuf {
         self.0.join("packs")

@@ -102,6 +102,12 @@ pub struct Http {
     /// Where to listen; port 0 picks a free one [default: 127.0.0.1:8642]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub listen: Option<SocketAddr>,
+    /// A second address for /healthz, /readyz and /metrics, which needs no key
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub admin_addr: Option<SocketAddr>,
+    /// Go on accepting for so long after SIGTERM, while /readyz says no [default: 0]
+    #[arg(long, value_name = "SECONDS")]
+    pub lame_duck: Option<u64>,
     /// A name this server is reached by, such as tools.example.com; may be repeated
     #[arg(long, value_name = "HOST")]
     pub allowed_host: Vec<String>,

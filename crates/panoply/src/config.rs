@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use panoply_contract::context::Lang;
 use panoply_contract::kernel::Offer;
@@ -38,6 +39,12 @@ pub struct Config {
     pub log_format: Option<LogFormat>,
     /// Where HTTP listens.
     pub listen: SocketAddr,
+    /// Where operators ask for health and metrics, if that is an address of its own.
+    pub admin_addr: Option<SocketAddr>,
+    /// How long the server goes on accepting after SIGTERM.
+    pub lame_duck: Duration,
+    /// What the server takes before it says no.
+    pub limits: Limits,
     /// Names the server is reached by.
     pub allowed_hosts: Vec<String>,
     /// Web pages that may use it.
@@ -55,6 +62,22 @@ pub struct Home {
     pub folder: Option<PathBuf>,
     /// Whether a flag or variable named it: then a client's configuration must name it too.
     pub chosen: bool,
+}
+
+/// Limits of the HTTP server that a place may need otherwise; `None` for the default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Connections at a time.
+    pub connections: Option<usize>,
+    /// Connections from one address that is not this machine's.
+    pub connections_per_address: Option<usize>,
+    /// Requests at work at a time.
+    pub requests: Option<usize>,
+    /// Requests of one caller at work at a time.
+    pub requests_per_caller: Option<usize>,
+    /// How long a connection may stay open without a request.
+    pub idle_seconds: Option<u64>,
 }
 
 /// How log lines look.
@@ -110,6 +133,11 @@ impl Config {
         let format = parsed(environment, env_vars::LOG_FORMAT, "json or text", log_format)?;
         let listen =
             parsed(environment, env_vars::LISTEN, "127.0.0.1:8642", |text| text.parse().ok())?;
+        let admin_addr =
+            parsed(environment, env_vars::ADMIN_ADDR, "127.0.0.1:8643", |text| text.parse().ok())?;
+        let lame_duck = parsed(environment, env_vars::LAME_DUCK, "a number of seconds", |text| {
+            text.parse().ok()
+        })?;
         Ok(Self {
             home,
             packs: words(env_vars::PACKS).unwrap_or(file.packs),
@@ -119,6 +147,9 @@ impl Config {
             log: environment.text(env_vars::LOG).or(file.log),
             log_format: format.or(file.log_format),
             listen: listen.or(file.http.listen).unwrap_or(LISTEN),
+            admin_addr: admin_addr.or(file.http.admin_addr),
+            lame_duck: Duration::from_secs(lame_duck.or(file.http.lame_duck_seconds).unwrap_or(0)),
+            limits: file.http.limits,
             allowed_hosts: words(env_vars::ALLOWED_HOSTS).unwrap_or(file.http.allowed_hosts),
             allowed_origins: words(env_vars::ALLOWED_ORIGINS).unwrap_or(file.http.allowed_origins),
             oauth: oauth(environment, file.oauth)?,
@@ -179,6 +210,9 @@ impl From<Language> for Lang {
 #[serde(default, deny_unknown_fields)]
 struct HttpTable {
     listen: Option<SocketAddr>,
+    admin_addr: Option<SocketAddr>,
+    lame_duck_seconds: Option<u64>,
+    limits: Limits,
     allowed_hosts: Vec<String>,
     allowed_origins: Vec<String>,
 }

@@ -67,8 +67,19 @@ pub const OAUTH_RESOURCE: Variable = Variable {
 pub const OAUTH_JWKS_URL: Variable =
     Variable { name: "PANOPLY_OAUTH_JWKS_URL", does: "where the issuer publishes its keys" };
 
+/// Where operators ask.
+pub const ADMIN_ADDR: Variable = Variable {
+    name: "PANOPLY_ADMIN_ADDR",
+    does: "a second address for /healthz, /readyz and /metrics, without keys",
+};
+/// How long SIGTERM is only announced.
+pub const LAME_DUCK: Variable = Variable {
+    name: "PANOPLY_LAME_DUCK",
+    does: "seconds that HTTP goes on accepting after SIGTERM, for balancers",
+};
+
 /// Our own variables, in the order of the help.
-pub const OURS: [Variable; 12] = [
+pub const OURS: [Variable; 14] = [
     HOME,
     PACKS,
     TOOLS,
@@ -76,6 +87,8 @@ pub const OURS: [Variable; 12] = [
     LOG,
     LOG_FORMAT,
     LISTEN,
+    ADMIN_ADDR,
+    LAME_DUCK,
     ALLOWED_HOSTS,
     ALLOWED_ORIGINS,
     OAUTH_ISSUER,

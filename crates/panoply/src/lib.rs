@@ -33,6 +33,10 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Runs the command of these arguments and gives the status of the process.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    if is_server(&arguments) {
+        hear_signals();
+    }
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
@@ -45,8 +49,31 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     commands::run(cli.command, &session).unwrap_or_else(|failure| failure.report())
 }
 
+/// Whether the command is a server. Read without clap, which takes milliseconds.
+fn is_server(arguments: &[OsString]) -> bool {
+    let mut words = arguments.iter().skip(1);
+    while let Some(word) = words.next() {
+        if word == "--home" {
+            words.next();
+        } else if !word.to_string_lossy().starts_with('-') {
+            return word == "http" || word == "stdio";
+        }
+    }
+    false
+}
+
+/// Installs the signal handlers of a server, first of all. Reading the command line alone takes
+/// longer than a supervisor may take to change its mind.
+fn hear_signals() {
+    if let Err(error) = panoply_mcp::lifecycle::prepare() {
+        // The command tries again, and says what is wrong.
+        tracing::debug!(%error, "cannot listen for signals yet");
+    }
+}
+
 /// Serves one pack over standard input and output, whatever the settings say about packs.
 pub fn serve_one_pack(name: &'static str, pack: &str) -> ExitCode {
+    hear_signals();
     let session = Session { environment: Environment::read(), home: None };
     commands::stdio::serve_one(name, pack, &session).unwrap_or_else(|failure| failure.report())
 }

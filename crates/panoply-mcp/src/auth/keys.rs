@@ -13,15 +13,21 @@ use panoply_contract::permission::Grants;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::Denied;
+use super::NotAdmitted;
 
 const PREFIX: &str = "pnp_";
 
 /// Where keys are kept. Asked on every request, so a revoked key stops working at once.
 pub trait KeyStore: Send + Sync + 'static {
-    /// The key of that id, revoked or not.
-    fn key(&self, id: &str) -> Option<ApiKey>;
+    /// The key of that id, revoked or not. A store that cannot be read must say so: a client
+    /// that is told its key is bad throws it away.
+    fn key(&self, id: &str) -> Result<Option<ApiKey>, KeysUnavailable>;
 }
+
+/// The keys cannot be read now; the reason is in the log.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("keys cannot be read")]
+pub struct KeysUnavailable;
 
 /// What is kept of a key.
 #[derive(Clone, Debug)]
@@ -97,20 +103,27 @@ pub(super) fn looks_like_key(token: &str) -> bool {
 }
 
 /// The caller behind a key.
-pub(super) fn check(store: &dyn KeyStore, token: &str, now: Timestamp) -> Result<Caller, Denied> {
+pub(super) fn check(
+    store: &dyn KeyStore,
+    token: &str,
+    now: Timestamp,
+) -> Result<Caller, NotAdmitted> {
     let id = token.strip_prefix(PREFIX).and_then(|rest| rest.split_once('_')).map(|(id, _)| id);
-    let key = id.and_then(|id| store.key(id));
+    let key = match id {
+        Some(id) => store.key(id).map_err(|KeysUnavailable| NotAdmitted::Unavailable)?,
+        None => None,
+    };
     // An unknown id takes as long as a wrong secret, so ids cannot be found by the clock.
     let expected = key.as_ref().map_or(KeyHash([0; 32]), |key| key.hash);
     let matches = bool::from(KeyHash::of(token).0.ct_eq(&expected.0));
     let Some(key) = key.filter(|_| matches) else {
-        return Err(Denied::Invalid("unknown key"));
+        return Err(NotAdmitted::Invalid("unknown key"));
     };
     if key.revoked {
-        return Err(Denied::Invalid("key is revoked"));
+        return Err(NotAdmitted::Invalid("key is revoked"));
     }
     if key.expires.is_some_and(|expires| expires <= now) {
-        return Err(Denied::Invalid("key has expired"));
+        return Err(NotAdmitted::Invalid("key has expired"));
     }
     Ok(Caller {
         user_id: Some(key.user_id),
@@ -127,8 +140,11 @@ mod tests {
     struct OneKey(ApiKey);
 
     impl KeyStore for OneKey {
-        fn key(&self, id: &str) -> Option<ApiKey> {
-            (id == self.0.id).then(|| self.0.clone())
+        fn key(&self, id: &str) -> Result<Option<ApiKey>, KeysUnavailable> {
+            match id {
+                "broken" => Err(KeysUnavailable),
+                _ => Ok((id == self.0.id).then(|| self.0.clone())),
+            }
         }
     }
 
@@ -162,11 +178,16 @@ mod tests {
         let store = OneKey(key.clone());
         for (token, now, expected) in cases {
             let outcome = check(&store, token, now).map(|caller| caller.partition);
-            let expected = expected.map(str::to_owned).map_err(Denied::Invalid);
+            let expected = expected.map(str::to_owned).map_err(NotAdmitted::Invalid);
             assert_eq!(outcome, expected, "token: {token}");
         }
+        let unreadable = check(&store, "pnp_broken_x", at(0)).unwrap_err();
+        assert_eq!(unreadable, NotAdmitted::Unavailable);
         let revoked = OneKey(ApiKey { revoked: true, ..key });
-        assert_eq!(check(&revoked, &good, at(0)).unwrap_err(), Denied::Invalid("key is revoked"));
+        assert_eq!(
+            check(&revoked, &good, at(0)).unwrap_err(),
+            NotAdmitted::Invalid("key is revoked")
+        );
     }
 
     #[test]

@@ -9,24 +9,106 @@ mod tokens;
 
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use http::header::AUTHORIZATION;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use panoply_contract::clock::Clock;
 use panoply_contract::context::Caller;
 
 pub use jwks::{JwksSource, JwksUnavailable};
-pub use keys::{ApiKey, BadKey, KeyHash, KeyStore};
+pub use keys::{ApiKey, BadKey, KeyHash, KeyStore, KeysUnavailable};
 pub use tokens::{Issuer, TokenVerifier};
 
-/// Who may use the server.
-pub enum Access {
-    /// Everyone who reaches it is the local owner. Only allowed on loopback.
-    LocalOwner,
-    /// A valid key or token is needed.
-    Credentials(Credentials),
+/// Decides who a request comes from. Asked once per request, before its body is read.
+pub trait Admission: Send + Sync + 'static {
+    /// The caller behind a credential, in one step: a shared store answers with one round trip.
+    fn admit<'a>(
+        &'a self,
+        credential: Credential<'a>,
+    ) -> BoxFuture<'a, Result<Admitted, NotAdmitted>>;
+
+    /// Whether requests without a credential are admitted at this moment.
+    fn is_open(&self) -> bool;
+
+    /// The issuer of tokens, where there is one.
+    fn issuer(&self) -> Option<&Issuer> {
+        None
+    }
 }
 
-/// The kinds of credential a server accepts. One at least must be there.
+/// What a request brought along to prove who sent it.
+#[derive(Clone, Copy, Debug)]
+pub struct Credential<'a> {
+    bearer: Bearer<'a>,
+    /// The path of the request: a token may be meant for one pack.
+    path: &'a str,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Bearer<'a> {
+    Missing,
+    Token(&'a str),
+    Malformed(&'static str),
+}
+
+/// A caller, and how it was recognised.
+#[derive(Clone, Debug)]
+pub struct Admitted {
+    /// The caller.
+    pub caller: Caller,
+    /// How it was recognised.
+    pub proof: Proof,
+}
+
+/// How a caller was recognised.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Proof {
+    /// By being on this machine.
+    Presence,
+    /// By an API key, whose rights are fixed.
+    Key,
+    /// By a token, which the issuer may give more scopes.
+    Token,
+}
+
+/// Why a request is not admitted.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum NotAdmitted {
+    /// No credential came.
+    Missing,
+    /// One came and was not good; the reason is for the log.
+    Invalid(&'static str),
+    /// It is good, and allows nothing here.
+    Powerless,
+    /// It could not be checked now: the keys cannot be read, or the issuer cannot be reached.
+    Unavailable,
+}
+
+/// Admits everybody as the local owner. Only for loopback.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LocalOwner;
+
+impl LocalOwner {
+    /// The admission of somebody on this machine.
+    pub fn admitted() -> Admitted {
+        Admitted { caller: Caller::local_owner(), proof: Proof::Presence }
+    }
+}
+
+impl Admission for LocalOwner {
+    fn admit<'a>(
+        &'a self,
+        _credential: Credential<'a>,
+    ) -> BoxFuture<'a, Result<Admitted, NotAdmitted>> {
+        Box::pin(std::future::ready(Ok(Self::admitted())))
+    }
+
+    fn is_open(&self) -> bool {
+        true
+    }
+}
+
+/// Admits callers with a valid key or token. One kind at least must be there.
 pub struct Credentials {
     /// API keys.
     pub keys: Option<Arc<dyn KeyStore>>,
@@ -36,82 +118,76 @@ pub struct Credentials {
     pub clock: Arc<dyn Clock>,
 }
 
-/// How a caller was recognised.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Proof {
-    /// By being on this machine.
-    Presence,
-    /// By an API key, whose rights are fixed.
-    Key,
-    /// By a token, which the issuer may give more scopes.
-    Token,
-}
-
-/// Why a request was turned away.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) enum Denied {
-    /// No credential came.
-    Missing,
-    /// One came and was not good; the reason is for the log.
-    Invalid(&'static str),
-    /// It is good, and allows nothing here.
-    Powerless,
-    /// It could not be checked, because the issuer's keys cannot be had.
-    Unavailable,
-}
-
-impl Access {
-    /// Whether anybody is let in without proof.
-    pub(crate) const fn is_open(&self) -> bool {
-        match self {
-            Self::LocalOwner => true,
-            Self::Credentials(credentials) => {
-                credentials.keys.is_none() && credentials.tokens.is_none()
-            }
-        }
+impl Admission for Credentials {
+    fn admit<'a>(
+        &'a self,
+        credential: Credential<'a>,
+    ) -> BoxFuture<'a, Result<Admitted, NotAdmitted>> {
+        Box::pin(self.check(credential))
     }
 
-    /// The issuer of tokens, where there is one.
-    pub(crate) fn issuer(&self) -> Option<&Issuer> {
-        match self {
-            Self::LocalOwner => None,
-            Self::Credentials(credentials) => {
-                credentials.tokens.as_deref().map(TokenVerifier::issuer)
-            }
-        }
+    fn is_open(&self) -> bool {
+        self.keys.is_none() && self.tokens.is_none()
     }
 
-    /// The caller behind a request to the resource at `path`.
-    pub(crate) async fn caller(
-        &self,
-        headers: &HeaderMap,
-        path: &str,
-    ) -> Result<(Caller, Proof), Denied> {
-        match self {
-            Self::LocalOwner => Ok((Caller::local_owner(), Proof::Presence)),
-            Self::Credentials(credentials) => credentials.caller(headers, path).await,
-        }
+    fn issuer(&self) -> Option<&Issuer> {
+        self.tokens.as_deref().map(TokenVerifier::issuer)
     }
 }
 
 impl Credentials {
-    async fn caller(&self, headers: &HeaderMap, path: &str) -> Result<(Caller, Proof), Denied> {
-        let token = bearer_token(headers)?;
+    async fn check(&self, credential: Credential<'_>) -> Result<Admitted, NotAdmitted> {
+        let token = match credential.bearer {
+            Bearer::Missing => return Err(NotAdmitted::Missing),
+            Bearer::Malformed(why) => return Err(NotAdmitted::Invalid(why)),
+            Bearer::Token(token) => token,
+        };
         let (caller, proof) = match (&self.keys, &self.tokens) {
             (Some(keys), _) if keys::looks_like_key(token) => {
                 (keys::check(keys.as_ref(), token, self.clock.now())?, Proof::Key)
             }
             (_, Some(tokens)) => {
+                let path = credential.path;
                 (tokens.check(token, path, self.clock.as_ref()).await?, Proof::Token)
             }
-            (_, None) => return Err(Denied::Invalid("not one of our keys, and no issuer is set")),
+            (_, None) => {
+                return Err(NotAdmitted::Invalid("not one of our keys, and no issuer is set"));
+            }
         };
         let grants_nothing = caller.grants.to_string().is_empty();
-        if grants_nothing { Err(Denied::Powerless) } else { Ok((caller, proof)) }
+        if grants_nothing { Err(NotAdmitted::Powerless) } else { Ok(Admitted { caller, proof }) }
     }
 }
 
-impl Denied {
+impl<'a> Credential<'a> {
+    /// Reads the `Authorization` header of a request to `path`.
+    pub(crate) fn of(headers: &'a HeaderMap, path: &'a str) -> Self {
+        let mut values = headers.get_all(AUTHORIZATION).iter();
+        let bearer = match (values.next(), values.next()) {
+            (None, _) => Bearer::Missing,
+            (Some(_), Some(_)) => Bearer::Malformed("two Authorization headers"),
+            (Some(value), None) => Bearer::of(value),
+        };
+        Self { bearer, path }
+    }
+}
+
+impl<'a> Bearer<'a> {
+    fn of(value: &'a HeaderValue) -> Self {
+        let Ok(text) = value.to_str() else { return Self::Malformed("header is not ASCII") };
+        let Some((scheme, token)) = text.split_once(' ') else {
+            return Self::Malformed("no scheme");
+        };
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return Self::Malformed("scheme is not Bearer");
+        }
+        let token = token.trim();
+        let is_one_word = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
+        if is_one_word { Self::Token(token) } else { Self::Malformed("not one word") }
+    }
+}
+
+impl NotAdmitted {
     pub(crate) const fn status(&self) -> StatusCode {
         match self {
             Self::Missing | Self::Invalid(_) => StatusCode::UNAUTHORIZED,
@@ -125,7 +201,7 @@ impl Denied {
             Self::Missing => "send a key or token in the `Authorization: Bearer` header",
             Self::Invalid(_) => "the key or token is not valid",
             Self::Powerless => "the token carries no scope that this server knows",
-            Self::Unavailable => "tokens cannot be checked at the moment; try again",
+            Self::Unavailable => "keys and tokens cannot be checked at the moment; try again",
         }
     }
 
@@ -161,20 +237,4 @@ pub(crate) fn challenge(
     let text =
         if parts.is_empty() { "Bearer".to_owned() } else { format!("Bearer {}", parts.join(", ")) };
     HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("Bearer"))
-}
-
-fn bearer_token(headers: &HeaderMap) -> Result<&str, Denied> {
-    let mut values = headers.get_all(AUTHORIZATION).iter();
-    let value = values.next().ok_or(Denied::Missing)?;
-    if values.next().is_some() {
-        return Err(Denied::Invalid("two Authorization headers"));
-    }
-    let text = value.to_str().map_err(|_| Denied::Invalid("header is not ASCII"))?;
-    let (scheme, token) = text.split_once(' ').ok_or(Denied::Invalid("no scheme"))?;
-    if !scheme.eq_ignore_ascii_case("bearer") {
-        return Err(Denied::Invalid("scheme is not Bearer"));
-    }
-    let token = token.trim();
-    let is_one_word = !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic());
-    if is_one_word { Ok(token) } else { Err(Denied::Invalid("not one word")) }
 }

@@ -11,13 +11,12 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, Validation};
 use panoply_contract::clock::Clock;
 use panoply_contract::context::Caller;
-use panoply_contract::ids::UserId;
 use panoply_contract::permission::Grants;
 use serde::Deserialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::Denied;
+use super::NotAdmitted;
 use super::jwks::{Found, Jwks, JwksSource};
 
 /// The authorization server whose tokens we accept.
@@ -60,52 +59,52 @@ impl TokenVerifier {
         token: &str,
         path: &str,
         clock: &dyn Clock,
-    ) -> Result<Caller, Denied> {
+    ) -> Result<Caller, NotAdmitted> {
         if token.len() > LONGEST_TOKEN {
-            return Err(Denied::Invalid("token is too long"));
+            return Err(NotAdmitted::Invalid("token is too long"));
         }
         let header = read_header(token)?;
         let algorithm = header.algorithm()?;
-        let key_id = header.kid.ok_or(Denied::Invalid("no key id"))?;
+        let key_id = header.kid.ok_or(NotAdmitted::Invalid("no key id"))?;
         let key = match self.keys.find(&key_id, clock).await {
             Found::Key(key) => key,
-            Found::Unknown => return Err(Denied::Invalid("unknown key id")),
-            Found::Unavailable => return Err(Denied::Unavailable),
+            Found::Unknown => return Err(NotAdmitted::Invalid("unknown key id")),
+            Found::Unavailable => return Err(NotAdmitted::Unavailable),
         };
         if key.algorithm != algorithm {
-            return Err(Denied::Invalid("algorithm is not the key's"));
+            return Err(NotAdmitted::Invalid("algorithm is not the key's"));
         }
         let claims = jsonwebtoken::decode::<Claims>(token, &key.key, &signature_only(algorithm))
-            .map_err(|_| Denied::Invalid("signature or claims are malformed"))?
+            .map_err(|_| NotAdmitted::Invalid("signature or claims are malformed"))?
             .claims;
         self.check_claims(&claims, path, clock.now().as_second())?;
         self.caller(claims)
     }
 
-    fn check_claims(&self, claims: &Claims, path: &str, now: i64) -> Result<(), Denied> {
+    fn check_claims(&self, claims: &Claims, path: &str, now: i64) -> Result<(), NotAdmitted> {
         #[expect(clippy::cast_precision_loss, reason = "seconds since 1970 fit a double")]
         let now = now as f64;
         if claims.iss != self.issuer.issuer {
-            return Err(Denied::Invalid("wrong issuer"));
+            return Err(NotAdmitted::Invalid("wrong issuer"));
         }
         if !claims.aud.names(&self.issuer.resource)
             && !claims.aud.names(&self.issuer.resource_at(path))
         {
-            return Err(Denied::Invalid("wrong audience"));
+            return Err(NotAdmitted::Invalid("wrong audience"));
         }
         if claims.exp + LEEWAY <= now {
-            return Err(Denied::Invalid("expired"));
+            return Err(NotAdmitted::Invalid("expired"));
         }
         let not_yet = |moment: Option<f64>| moment.is_some_and(|moment| moment - LEEWAY > now);
         if not_yet(claims.nbf) || not_yet(claims.iat) {
-            return Err(Denied::Invalid("not valid yet"));
+            return Err(NotAdmitted::Invalid("not valid yet"));
         }
         Ok(())
     }
 
-    fn caller(&self, claims: Claims) -> Result<Caller, Denied> {
+    fn caller(&self, claims: Claims) -> Result<Caller, NotAdmitted> {
         if claims.sub.is_empty() {
-            return Err(Denied::Invalid("no subject"));
+            return Err(NotAdmitted::Invalid("no subject"));
         }
         let scopes = claims.scope.into_iter().chain(claims.scp.map(Words::joined));
         let scopes = scopes.collect::<Vec<_>>().join(" ");
@@ -148,15 +147,15 @@ struct Header {
 }
 
 impl Header {
-    fn algorithm(&self) -> Result<Algorithm, Denied> {
+    fn algorithm(&self) -> Result<Algorithm, NotAdmitted> {
         if self.crit.is_some() {
-            return Err(Denied::Invalid("unknown critical header"));
+            return Err(NotAdmitted::Invalid("unknown critical header"));
         }
         match self.alg.as_str() {
             "RS256" => Ok(Algorithm::RS256),
             "ES256" => Ok(Algorithm::ES256),
             "EdDSA" => Ok(Algorithm::EdDSA),
-            _ => Err(Denied::Invalid("algorithm is not allowed")),
+            _ => Err(NotAdmitted::Invalid("algorithm is not allowed")),
         }
     }
 }
@@ -198,14 +197,15 @@ impl Words {
     }
 }
 
-fn read_header(token: &str) -> Result<Header, Denied> {
+fn read_header(token: &str) -> Result<Header, NotAdmitted> {
     let parts = token.split('.').collect::<Vec<_>>();
     let [header, _claims, _signature] = parts.as_slice() else {
-        return Err(Denied::Invalid("not three parts"));
+        return Err(NotAdmitted::Invalid("not three parts"));
     };
-    let json =
-        URL_SAFE_NO_PAD.decode(header).map_err(|_| Denied::Invalid("header is not base64url"))?;
-    serde_json::from_slice(&json).map_err(|_| Denied::Invalid("header is malformed"))
+    let json = URL_SAFE_NO_PAD
+        .decode(header)
+        .map_err(|_| NotAdmitted::Invalid("header is not base64url"))?;
+    serde_json::from_slice(&json).map_err(|_| NotAdmitted::Invalid("header is malformed"))
 }
 
 /// The claims are checked here, by a clock that tests can hold still.
@@ -218,11 +218,9 @@ fn signature_only(algorithm: Algorithm) -> Validation {
     validation
 }
 
-/// Subjects may be anything, an e-mail address included. Ours are short and say nothing.
+/// Namespaced by the issuer and hashed, always: a subject that looks like one of our own user ids
+/// must not become that user, and an e-mail address must not end up in logs.
 fn user_id(issuer: &str, subject: &str) -> String {
-    if UserId::parse(subject).is_ok() {
-        return subject.to_owned();
-    }
     let digest = Sha256::digest(format!("{issuer}\0{subject}"));
     let short: String = digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect();
     format!("user_{short}")
@@ -230,6 +228,8 @@ fn user_id(issuer: &str, subject: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use panoply_contract::ids::UserId;
+
     use super::*;
 
     #[test]
@@ -261,7 +261,9 @@ mod tests {
 
     #[test]
     fn a_subject_becomes_a_user_id_that_says_nothing_about_it() {
-        assert_eq!(user_id("https://i", "user_7"), "user_7");
+        for ours in ["user_local", "user_7"] {
+            assert_ne!(user_id("https://i", ours), ours);
+        }
         let hashed = user_id("https://i", "ann@example.com");
         assert!(UserId::parse(&hashed).is_ok(), "id: {hashed}");
         assert_ne!(hashed, user_id("https://other", "ann@example.com"));

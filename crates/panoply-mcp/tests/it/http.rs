@@ -183,7 +183,7 @@ async fn hosts_and_origins_that_are_not_ours_are_refused_everywhere() {
         (vec![("Host", "127.0.0.1:9")], 200),
         (vec![("Host", "evil.example")], 403),
         (vec![("Host", "localhost.evil.example")], 403),
-        (vec![("Host", "localhost"), ("Origin", "http://localhost:5173")], 200),
+        (vec![("Host", "localhost"), ("Origin", "http://localhost:5173")], 403),
         (vec![("Host", "localhost"), ("Origin", "https://app.example.com")], 200),
         (vec![("Host", "localhost"), ("Origin", "https://evil.example")], 403),
         (vec![("Host", "localhost"), ("Origin", "null")], 403),
@@ -211,7 +211,8 @@ async fn hosts_and_origins_that_are_not_ours_are_refused_everywhere() {
 
 #[tokio::test]
 async fn browsers_may_ask_first_if_their_page_is_allowed() {
-    let server = http(|_| {}).await;
+    let page = "http://localhost:3000";
+    let server = http(|options| options.allowed_origins = vec![page.to_owned()]).await;
     let ask = |origin: &'static str| {
         [
             ("Origin", origin),
@@ -219,9 +220,9 @@ async fn browsers_may_ask_first_if_their_page_is_allowed() {
             ("Access-Control-Request-Headers", "authorization, mcp-param-fund"),
         ]
     };
-    let allowed = server.send("OPTIONS", "/mcp", &ask("http://localhost:3000"), b"").await;
+    let allowed = server.send("OPTIONS", "/mcp", &ask(page), b"").await;
     assert_eq!(allowed.status, 204);
-    assert_eq!(allowed.headers["access-control-allow-origin"], "http://localhost:3000");
+    assert_eq!(allowed.headers["access-control-allow-origin"], page);
     assert_eq!(allowed.headers["access-control-allow-headers"], "authorization, mcp-param-fund");
     assert_eq!(allowed.headers["vary"], "Origin");
     let refused = server.send("OPTIONS", "/mcp", &ask("https://evil.example"), b"").await;

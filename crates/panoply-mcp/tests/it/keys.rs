@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use panoply_contract::permission::{Grants, Profile};
-use panoply_mcp::auth::{Access, ApiKey, Credentials, KeyHash, KeyStore};
+use panoply_mcp::auth::{ApiKey, Credentials, KeyHash, KeyStore, KeysUnavailable};
 use serde_json::{Value, json};
 
 use crate::support::{Http, call, clock, http, request};
@@ -13,8 +13,8 @@ use crate::support::{Http, call, clock, http, request};
 struct Keys(Arc<Mutex<Vec<ApiKey>>>);
 
 impl KeyStore for Keys {
-    fn key(&self, id: &str) -> Option<ApiKey> {
-        self.0.lock().unwrap().iter().find(|key| key.id == id).cloned()
+    fn key(&self, id: &str) -> Result<Option<ApiKey>, KeysUnavailable> {
+        Ok(self.0.lock().unwrap().iter().find(|key| key.id == id).cloned())
     }
 }
 
@@ -36,7 +36,7 @@ impl Keys {
 async fn server(keys: &Keys) -> Http {
     let store: Arc<dyn KeyStore> = Arc::new(keys.clone());
     let credentials = Credentials { keys: Some(store), tokens: None, clock: clock() };
-    http(|options| options.access = Access::Credentials(credentials)).await
+    http(|options| options.access = Arc::new(credentials)).await
 }
 
 #[tokio::test]
@@ -121,7 +121,7 @@ async fn a_public_address_is_fine_with_keys() {
     let store: Arc<dyn KeyStore> = Arc::new(keys);
     let credentials = Credentials { keys: Some(store), tokens: None, clock: clock() };
     let server = http(|options| {
-        options.access = Access::Credentials(credentials);
+        options.access = Arc::new(credentials);
         options.listen = "0.0.0.0:0".parse().unwrap();
     })
     .await;
@@ -130,4 +130,27 @@ async fn a_public_address_is_fine_with_keys() {
     let reply = server.post("/mcp", &headers, &request(1, "ping", json!({}))).await;
     assert_eq!(reply.json()["result"], json!({}));
     assert_eq!(reply.json().get("error"), None::<&Value>);
+}
+
+struct Unreadable;
+
+impl KeyStore for Unreadable {
+    fn key(&self, _id: &str) -> Result<Option<ApiKey>, KeysUnavailable> {
+        Err(KeysUnavailable)
+    }
+}
+
+#[tokio::test]
+async fn keys_that_cannot_be_read_are_not_called_bad() {
+    let credentials =
+        Credentials { keys: Some(Arc::new(Unreadable)), tokens: None, clock: clock() };
+    let server = http(|options| options.access = Arc::new(credentials)).await;
+    let key = format!("Bearer {}", ApiKey::text("k", [7; 32]).unwrap());
+    let ping = request(1, "ping", json!({}));
+    let reply = server.post("/mcp", &[("Authorization", &key)], &ping).await;
+    assert_eq!(reply.status, 503, "{reply:?}");
+    assert!(
+        reply.headers.contains_key("retry-after")
+            && !reply.headers.contains_key("www-authenticate")
+    );
 }

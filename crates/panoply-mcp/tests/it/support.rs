@@ -8,10 +8,10 @@ use std::time::Duration;
 use panoply_contract::clock::Clock;
 use panoply_contract::testing::{FixedClock, noon};
 use panoply_mcp::McpServer;
-use panoply_mcp::auth::Access;
+use panoply_mcp::auth::LocalOwner;
 use panoply_mcp::observe::metrics;
 use panoply_mcp::transport::LineLimits;
-use panoply_mcp::transport::http::{HttpError, HttpLimits, HttpOptions};
+use panoply_mcp::transport::http::{HttpError, HttpOptions};
 use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf,
@@ -112,20 +112,6 @@ pub(crate) struct Http {
     pub(crate) served: JoinHandle<()>,
 }
 
-pub(crate) fn options(access: Access) -> HttpOptions {
-    HttpOptions {
-        listen: "127.0.0.1:0".parse().unwrap(),
-        allowed_hosts: Vec::new(),
-        allowed_origins: Vec::new(),
-        access,
-        limits: HttpLimits::default(),
-        ready: Arc::new(panoply_mcp::transport::http::Readiness::default),
-        metrics: Arc::new(|| "none".to_owned()),
-        public: axum::Router::new(),
-        protected: axum::Router::new(),
-    }
-}
-
 pub(crate) async fn http(change: impl FnOnce(&mut HttpOptions)) -> Http {
     try_http(change).await.unwrap()
 }
@@ -134,7 +120,7 @@ pub(crate) async fn try_http(change: impl FnOnce(&mut HttpOptions)) -> Result<Ht
     let clock: Arc<dyn Clock> = clock();
     let kernel = fixture::kernel(clock);
     let stop = CancellationToken::new();
-    let mut options = options(Access::LocalOwner);
+    let mut options = HttpOptions::new("127.0.0.1:0".parse().unwrap(), Arc::new(LocalOwner));
     let counted = Arc::clone(&kernel);
     options.metrics = Arc::new(move || metrics::render(&counted));
     change(&mut options);

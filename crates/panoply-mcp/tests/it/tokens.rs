@@ -9,7 +9,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use futures::future::BoxFuture;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use panoply_contract::testing::{FixedClock, noon};
-use panoply_mcp::auth::{Access, Credentials, Issuer, JwksSource, JwksUnavailable, TokenVerifier};
+use panoply_mcp::auth::{Credentials, Issuer, JwksSource, JwksUnavailable, TokenVerifier};
 use serde_json::{Value, json};
 
 use crate::key_pairs::*;
@@ -115,7 +115,12 @@ async fn server(keys: &KeySet, clock: Arc<FixedClock>) -> Http {
     let source: Arc<dyn JwksSource> = Arc::new(keys.clone());
     let tokens = Some(Arc::new(TokenVerifier::new(issuer, source)));
     let credentials = Credentials { keys: None, tokens, clock };
-    http(|options| options.access = Access::Credentials(credentials)).await
+    http(|options| {
+        options.access = Arc::new(credentials);
+        // What is wrong with a token must not depend on how many came before it.
+        options.limits.bad_credentials = 10_000;
+    })
+    .await
 }
 
 async fn knock(server: &Http, path: &str, token: &str) -> crate::support::Reply {

@@ -1,25 +1,30 @@
 //! `panoply http`: serves clients over HTTP and tells how to connect one.
 
-use std::net::SocketAddr;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
-use panoply_contract::clock::Clock;
+use futures::future::BoxFuture;
 use panoply_contract::context::Caller;
 use panoply_contract::kernel::{Kernel, Scope};
 use panoply_mcp::McpServer;
-use panoply_mcp::auth::{Access, Credentials, Issuer, KeyStore, TokenVerifier};
-use panoply_mcp::lifecycle::{self, Parent};
+use panoply_mcp::auth::{
+    Admission, Admitted, Credential, Credentials, Issuer, KeyStore, LocalOwner, NotAdmitted,
+    TokenVerifier,
+};
+use panoply_mcp::lifecycle::{Shutdown, Signals};
 use panoply_mcp::observe;
-use panoply_mcp::transport::http::{HttpError, HttpOptions};
-use panoply_store::{ApiKeys, Home};
+use panoply_mcp::transport::http::{HttpError, HttpLimits, HttpOptions, HttpServer};
+use panoply_store::Home;
 use tokio_util::sync::CancellationToken;
 
 use super::backtest::over_http::{self, Desk};
+use super::keys::{self, StoredKeys};
 use super::setup::clients::http_configuration;
-use super::{LogReader, Session, block_on, keys, start_log};
+use super::{LogReader, Session, start_log};
 use crate::cli::Http;
-use crate::config::{Config, OAuth};
+use crate::config::{Config, Limits, OAuth};
 use crate::failure::Failure;
 use crate::issuer::JwksUrl;
 use crate::out::{BOLD, FAINT, WARN, say};
@@ -30,34 +35,36 @@ use crate::world::{House, Storage};
 pub(super) fn run(http: Http, session: &Session) -> Result<ExitCode, Failure> {
     let mut config = session.config()?.with_flags(&http.serving);
     config.listen = http.listen.unwrap_or(config.listen);
+    config.admin_addr = http.admin_addr.or(config.admin_addr);
+    config.lame_duck = http.lame_duck.map_or(config.lame_duck, Duration::from_secs);
     config.allowed_hosts.extend(http.allowed_host);
     config.allowed_origins.extend(http.allowed_origin);
     let _log = start_log(&config, LogReader::Operator)?;
-    block_on(serve(&config))?
+    super::serve(|signals| serve(&config, signals))?
 }
 
-async fn serve(config: &Config) -> Result<ExitCode, Failure> {
-    let stop = CancellationToken::new();
-    lifecycle::stop_on_request(stop.clone(), Parent::Ignored)
-        .map_err(|error| Failure::work(format!("cannot listen for signals: {error}")))?;
+async fn serve(config: &Config, signals: Signals) -> Result<ExitCode, Failure> {
+    let shutdown = Shutdown::default();
+    shutdown.on_request(signals, config.lame_duck);
+    raise_descriptor_limit();
     let house = House::open(config)?;
-    let door = Door::of(config, &house)?;
+    let door = Arc::new(Door::of(config, &house)?);
     if door.is_shut() && !config.listen.ip().is_loopback() {
         return Err(Failure::usage(format!(
-            "refusing to listen on `{}`: every key is revoked or expired, so nobody could come in",
+            "refusing to listen on `{}`: every key is revoked, expired or gone, so nobody could come in",
             config.listen
         ))
         .hint("make a key with `panoply keys create NAME`"));
     }
-    let (credentials_needed, shut) = (door.needs_credentials(), door.is_shut());
+    let options = options(config, &house, &door, &shutdown)?;
     let server = McpServer::new(Arc::clone(&house.kernel), "panoply")
-        .bind_http(options(config, &house, door, &stop)?, stop)
+        .bind_http(options, shutdown.stop)
         .await
         .map_err(refused)?;
-    say(welcome(server.address(), &house, credentials_needed));
-    if shut {
+    say(welcome(&server, &house, !door.is_open()));
+    if door.is_shut() {
         say(format_args!(
-            "{WARN}every key is revoked or expired: nobody can come in; make one with `panoply keys create NAME`{WARN:#}"
+            "{WARN}every key is revoked, expired or gone: nobody can come in; make one with `panoply keys create NAME`{WARN:#}"
         ));
     }
     server.serve().await;
@@ -65,50 +72,79 @@ async fn serve(config: &Config) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Who may come in.
+/// As many connections as the system lets us have; the usual soft limit is 1,024.
+fn raise_descriptor_limit() {
+    use rustix::process::{Resource, getrlimit, setrlimit};
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    if let Err(error) = setrlimit(Resource::Nofile, limit) {
+        tracing::debug!(%error, "the limit of open files stays as it is");
+    }
+}
+
+/// Who may come in: everybody on this machine until the first key is made, then who has a key or
+/// a token. A key that was revoked, has expired or was deleted with its file still keeps the door
+/// shut: a server that asked for keys must not open to everybody because the last one is gone.
 struct Door {
-    keys: Option<Arc<ApiKeys>>,
+    keys: Arc<StoredKeys>,
     usable_keys: usize,
-    tokens: Option<Arc<TokenVerifier>>,
-    clock: Arc<dyn Clock>,
+    credentials: Credentials,
+    /// Set once, and never taken back while the process runs.
+    closed: AtomicBool,
 }
 
 impl Door {
-    /// Keys that were revoked or have expired still shut the door: a server that asked for keys
-    /// must not open to everybody because the last one ran out.
     fn of(config: &Config, house: &House) -> Result<Self, Failure> {
         let clock = Arc::clone(house.kernel.clock());
-        let store = keys::open_if_there(config)?;
-        let records = match &store {
-            Some(store) => store.list().map_err(|error| Failure::work(error.chain()))?,
-            None => Vec::new(),
-        };
+        let keys = Arc::new(StoredKeys::new(config));
+        let records = keys.list().map_err(|error| Failure::work(error.chain()))?;
+        if !records.is_empty() && !keys.are_required() {
+            // Made by a version that left no note.
+            keys::require_keys(config)?;
+        }
         let now = clock.now();
+        let tokens = config.oauth.as_ref().map(|oauth| Arc::new(verifier(oauth, &house.kernel)));
+        let closed = !records.is_empty() || tokens.is_some();
         Ok(Self {
             usable_keys: records.iter().filter(|key| key.works_at(now)).count(),
-            keys: store.filter(|_| !records.is_empty()),
-            tokens: config.oauth.as_ref().map(|oauth| Arc::new(verifier(oauth, &house.kernel))),
-            clock,
+            credentials: Credentials {
+                keys: Some(Arc::clone(&keys) as Arc<dyn KeyStore>),
+                tokens,
+                clock,
+            },
+            keys,
+            closed: AtomicBool::new(closed),
         })
     }
 
-    fn needs_credentials(&self) -> bool {
-        self.keys.is_some() || self.tokens.is_some()
-    }
-
+    /// Whether nobody can come in until a key is made.
     fn is_shut(&self) -> bool {
-        self.keys.is_some() && self.usable_keys == 0 && self.tokens.is_none()
+        !self.is_open() && self.usable_keys == 0 && self.credentials.tokens.is_none()
+    }
+}
+
+impl Admission for Door {
+    fn admit<'a>(
+        &'a self,
+        credential: Credential<'a>,
+    ) -> BoxFuture<'a, Result<Admitted, NotAdmitted>> {
+        if self.is_open() {
+            return Box::pin(std::future::ready(Ok(LocalOwner::admitted())));
+        }
+        self.credentials.admit(credential)
     }
 
-    fn access(self) -> Access {
-        if !self.needs_credentials() {
-            return Access::LocalOwner;
+    fn is_open(&self) -> bool {
+        if self.closed.load(Ordering::Relaxed) {
+            return false;
         }
-        Access::Credentials(Credentials {
-            keys: self.keys.map(|keys| Arc::new(keys::Stored(keys)) as Arc<dyn KeyStore>),
-            tokens: self.tokens,
-            clock: self.clock,
-        })
+        let closed = self.keys.are_required();
+        self.closed.fetch_or(closed, Ordering::Relaxed);
+        !closed
+    }
+
+    fn issuer(&self) -> Option<&Issuer> {
+        self.credentials.issuer()
     }
 }
 
@@ -124,26 +160,48 @@ fn verifier(oauth: &OAuth, kernel: &Kernel) -> TokenVerifier {
 fn options(
     config: &Config,
     house: &House,
-    door: Door,
-    stop: &CancellationToken,
+    door: &Arc<Door>,
+    shutdown: &Shutdown,
 ) -> Result<HttpOptions, Failure> {
     let kernel = &house.kernel;
     let health = Arc::clone(&house.health);
     let measured = Arc::clone(kernel);
-    let mut options = HttpOptions::new(config.listen, door.access());
+    let mut options = HttpOptions::new(config.listen, Arc::clone(door) as Arc<dyn Admission>);
+    options.admin = config.admin_addr;
     options.allowed_hosts.clone_from(&config.allowed_hosts);
     options.allowed_origins.clone_from(&config.allowed_origins);
+    options.limits = limits(&config.limits);
+    options.draining = shutdown.draining.clone();
+    options.hurry = shutdown.hurry.clone();
     options.ready = Arc::new(move || health.readiness());
+    options.metrics = Arc::new(move || observe::metrics::render(&measured));
     let packs = kernel.registry().packs();
     if packs.iter().any(|pack| pack.info.name == panoply_api::PACK) {
         let page = config.listen.ip().is_loopback();
-        options.protected = panoply_api::router(kernel, panoply_api::Options { page });
+        let routes = panoply_api::routes(kernel, panoply_api::Options { page });
+        options.protected = routes.protected;
+        options.streaming = routes.streaming;
+        options.public = routes.public;
     }
-    options.metrics = Arc::new(move || observe::metrics::render(&measured));
-    if let Some(desk) = desk(config, house, stop)? {
-        options.protected = options.protected.merge(over_http::router(desk));
+    if let Some(desk) = desk(config, house, &shutdown.stop)? {
+        let routes = over_http::routes(desk);
+        options.protected = options.protected.merge(routes.whole);
+        options.streaming = options.streaming.merge(routes.streaming);
     }
     Ok(options)
+}
+
+fn limits(chosen: &Limits) -> HttpLimits {
+    let usual = HttpLimits::default();
+    let per_address = chosen.connections_per_address;
+    HttpLimits {
+        connections: chosen.connections.unwrap_or(usual.connections).max(1),
+        connections_per_address: per_address.unwrap_or(usual.connections_per_address).max(1),
+        requests: chosen.requests.unwrap_or(usual.requests).max(1),
+        requests_per_caller: chosen.requests_per_caller.unwrap_or(usual.requests_per_caller).max(1),
+        idle: chosen.idle_seconds.map_or(usual.idle, Duration::from_secs),
+        ..usual
+    }
 }
 
 /// Where engines hand in runs, when the pack is served.
@@ -181,6 +239,10 @@ fn refused(error: HttpError) -> Failure {
             "refusing to listen on `{address}` without keys or a token issuer: everybody who reaches it would be the owner"
         ))
         .hint("make a key with `panoply keys create NAME`, set an issuer, or listen on 127.0.0.1"),
+        HttpError::UnprotectedName(name) => Failure::usage(format!(
+            "refusing to serve `{name}` without keys or a token issuer: everybody who reaches it by that name would be the owner"
+        ))
+        .hint("make a key with `panoply keys create NAME`, or set an issuer"),
         HttpError::Host(_) | HttpError::Origin(_) => Failure::usage(error.to_string()),
         HttpError::Bind { address, source } => {
             Failure::work(format!("cannot listen on `{address}`: {source}"))
@@ -190,8 +252,8 @@ fn refused(error: HttpError) -> Failure {
 }
 
 /// What the person who started the server needs to know.
-fn welcome(address: SocketAddr, house: &House, key_needed: bool) -> String {
-    let kernel = &house.kernel;
+fn welcome(server: &HttpServer, house: &House, key_needed: bool) -> String {
+    let (kernel, address) = (&house.kernel, server.address());
     let url = format!("http://{address}/mcp");
     let listed = kernel.listed(&Scope::All, &Caller::local_owner()).len();
     let packs: Vec<&str> = kernel.registry().packs().iter().map(|pack| pack.info.name).collect();
@@ -207,6 +269,11 @@ fn welcome(address: SocketAddr, house: &House, key_needed: bool) -> String {
         kernel.settings().service_version,
         packs.join(", "),
     );
+    if let Some(admin) = server.admin_address() {
+        text.push_str(&format!(
+            "\nHealth and metrics for operators, without a key: {BOLD}http://{admin}/healthz{BOLD:#}\n"
+        ));
+    }
     if key_needed {
         text.push_str(&format!(
             "\n{WARN}A key or token is needed:{WARN:#} see `panoply keys list`.\n"

@@ -1,13 +1,14 @@
 //! `panoply keys`: API keys for HTTP. Only a hash is kept, so a key is shown once.
 
+use std::fs;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 use panoply_contract::clock::Clock as _;
 use panoply_contract::permission::{Grants, Profile};
 use panoply_contract::table::Table;
-use panoply_mcp::auth::{ApiKey, KeyHash, KeyStore};
+use panoply_mcp::auth::{ApiKey, KeyHash, KeyStore, KeysUnavailable};
 use panoply_store::keys::{KeyRecord, NewKey};
 use panoply_store::{ApiKeys, Home, StoreError, SystemClock};
 use serde_json::{Value, json};
@@ -31,7 +32,10 @@ pub(super) fn run(keys: &Keys, session: &Session) -> Result<ExitCode, Failure> {
                 expires: expires
                     .map(|days| now + std::time::Duration::from_secs(u64::from(days) * 86_400)),
             };
-            create(open(&config)?.as_ref(), new, now, *json)
+            let store = open(&config)?;
+            // Before the key: a server that runs open closes no later than the key exists.
+            require_keys(&config)?;
+            create(store.as_ref(), new, now, *json)
         }
         Keys::List { json } => list(open_if_there(&config)?.as_deref(), now, *json),
         Keys::Revoke { id } => revoke(open_if_there(&config)?.as_deref(), id, now),
@@ -71,7 +75,7 @@ fn list(store: Option<&ApiKeys>, now: Timestamp, json: bool) -> Result<ExitCode,
         out.json(&records.iter().map(|record| as_json(record, now)).collect::<Vec<_>>())?;
     } else if records.is_empty() {
         out.line(
-            "There are no keys. Over HTTP on loopback everybody on this machine is the owner.",
+            "There are no keys. Over HTTP on loopback everybody on this machine is the owner, until the first key is made.",
         )?;
         out.line(format_args!("{FAINT}Make one with `panoply keys create NAME`.{FAINT:#}"))?;
     } else {
@@ -120,26 +124,73 @@ fn open(config: &Config) -> Result<Arc<ApiKeys>, Failure> {
     ApiKeys::open(&home.keys()).map(Arc::new).map_err(failed)
 }
 
-/// The keys as the server asks for them.
-pub(super) struct Stored(pub(super) Arc<ApiKeys>);
+/// Notes that a key was made, so that servers ask for one from now on.
+pub(super) fn require_keys(config: &Config) -> Result<(), Failure> {
+    let Some(folder) = &config.home.folder else { return Ok(()) };
+    let marker = Home::at(folder).keys_required();
+    let text = "A key was made here. While this file exists, panoply http asks for one.\n";
+    fs::write(&marker, text).map_err(|error| {
+        Failure::work(format!("cannot write `{}`: {error}", marker.display()))
+            .hint("make the home folder writable")
+    })
+}
 
-impl KeyStore for Stored {
-    fn key(&self, id: &str) -> Option<ApiKey> {
-        let record = match self.0.find(id) {
-            Ok(record) => record?,
-            Err(error) => {
-                tracing::error!(error = error.chain(), "keys cannot be read, so none is accepted");
-                return None;
-            }
+/// The keys as the server asks for them. They may be made while it runs.
+pub(super) struct StoredKeys {
+    home: Option<Home>,
+    store: OnceLock<Arc<ApiKeys>>,
+}
+
+impl StoredKeys {
+    pub(super) fn new(config: &Config) -> Self {
+        Self { home: config.home.folder.as_ref().map(Home::at), store: OnceLock::new() }
+    }
+
+    /// Whether a key was ever made here. If the home cannot be looked at, there may be one.
+    pub(super) fn are_required(&self) -> bool {
+        let Some(home) = &self.home else { return false };
+        !matches!(home.keys_required().try_exists(), Ok(false))
+    }
+
+    /// The store, if there is one.
+    fn store(&self) -> Result<Option<&Arc<ApiKeys>>, StoreError> {
+        if let Some(store) = self.store.get() {
+            return Ok(Some(store));
+        }
+        let Some(file) = self.home.as_ref().map(Home::keys) else { return Ok(None) };
+        if matches!(file.try_exists(), Ok(false)) {
+            return Ok(None);
+        }
+        let opened = Arc::new(ApiKeys::open(&file)?);
+        Ok(Some(self.store.get_or_init(|| opened)))
+    }
+
+    /// All keys there are.
+    pub(super) fn list(&self) -> Result<Vec<KeyRecord>, StoreError> {
+        self.store()?.map_or_else(|| Ok(Vec::new()), |store| store.list())
+    }
+}
+
+impl KeyStore for StoredKeys {
+    fn key(&self, id: &str) -> Result<Option<ApiKey>, KeysUnavailable> {
+        let unavailable = |error: StoreError| {
+            tracing::error!(error = error.chain(), "keys cannot be read, so none is accepted");
+            KeysUnavailable
         };
-        Some(ApiKey {
-            hash: KeyHash::parse(&record.hash).ok()?,
+        let Some(store) = self.store().map_err(unavailable)? else { return Ok(None) };
+        let Some(record) = store.find(id).map_err(unavailable)? else { return Ok(None) };
+        let Ok(hash) = KeyHash::parse(&record.hash) else {
+            tracing::error!(id = record.id, "the hash of a key is damaged");
+            return Err(KeysUnavailable);
+        };
+        Ok(Some(ApiKey {
+            hash,
             grants: Grants::of(record.profile),
             revoked: record.revoked.is_some(),
             id: record.id,
             user_id: record.user_id,
             expires: record.expires,
-        })
+        }))
     }
 }
 

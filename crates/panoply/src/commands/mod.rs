@@ -25,6 +25,7 @@ mod ttm;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use panoply_mcp::lifecycle::Signals;
 use panoply_mcp::observe::{self, LogGuard, LogSettings};
 
 use crate::cli::Command;
@@ -108,6 +109,24 @@ fn start_log(config: &Config, reader: LogReader) -> Result<LogGuard, Failure> {
 
 /// Runs async work to its end.
 fn block_on<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
-    panoply_mcp::lifecycle::run(work)
-        .map_err(|error| Failure::work(format!("cannot start the runtime: {error}")))
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map(|runtime| {
+            let output = runtime.block_on(work);
+            // Threads that cannot end are not waited for.
+            runtime.shutdown_background();
+            output
+        })
+        .map_err(no_runtime)
+}
+
+/// Runs a server, which hears the signals that end it.
+fn serve<F: Future>(server: impl FnOnce(Signals) -> F) -> Result<F::Output, Failure> {
+    panoply_mcp::lifecycle::run(server).map_err(no_runtime)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "it is what map_err hands over")]
+fn no_runtime(error: std::io::Error) -> Failure {
+    Failure::work(format!("cannot start the runtime: {error}"))
 }

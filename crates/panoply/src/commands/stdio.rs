@@ -7,7 +7,7 @@ use panoply_mcp::McpServer;
 use panoply_mcp::lifecycle::{self, Parent};
 use tokio_util::sync::CancellationToken;
 
-use super::{LogReader, Session, block_on, start_log};
+use super::{LogReader, Session, start_log};
 use crate::cli::Stdio;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -40,10 +40,8 @@ fn serve(name: &'static str, config: &Config) -> Result<ExitCode, Failure> {
         say("Connect a client with `panoply setup`, or try `panoply call`. Ctrl-C ends it.");
     }
     let stop = CancellationToken::new();
-    block_on(async {
-        // First of all, so that no signal finds us unprepared.
-        lifecycle::stop_on_request(stop.clone(), Parent::Matters)
-            .map_err(|error| Failure::work(format!("cannot listen for signals: {error}")))?;
+    super::serve(async |signals| {
+        lifecycle::stop_on_request(signals, stop.clone(), Parent::Matters);
         let house = House::open(config)?;
         McpServer::new(house.kernel.clone(), name).serve_stdio(stop).await;
         house.close();

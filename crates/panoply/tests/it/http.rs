@@ -90,13 +90,14 @@ fn operators_see_health_readiness_and_metrics() {
 #[test]
 fn strange_hosts_and_origins_are_turned_away_unless_allowed() {
     let place = Place::new();
+    let key = place.run(&["keys", "create", "proxy"]).good();
     let server = place.http(&[
         "--allowed-host",
         "tools.example.com",
         "--allowed-origin",
         "https://app.example.com",
     ]);
-    let client = server.client();
+    let client = server.client().with_header("authorization", &format!("Bearer {}", key.trim()));
     let status = |headers: &[(&str, &str)]| client.request("GET", "/metrics", headers, b"").status;
     assert_eq!(status(&[("host", "evil.example")]), 403);
     assert_eq!(status(&[("host", "tools.example.com")]), 200);

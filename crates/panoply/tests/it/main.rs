@@ -6,6 +6,7 @@
     reason = "helpers of tests may fail the test"
 )]
 
+mod admission;
 mod audit;
 mod backtest;
 mod backtest_http;

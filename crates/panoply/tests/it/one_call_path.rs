@@ -4,6 +4,7 @@
 //! HTTP are served in this process, because only an in-memory home has that data.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use panoply::config::Config;
 use panoply::env_vars::Environment;
@@ -11,7 +12,7 @@ use panoply::world::House;
 use panoply_contract::kernel::Kernel;
 use panoply_contract::spec::Expect;
 use panoply_mcp::McpServer;
-use panoply_mcp::auth::Access;
+use panoply_mcp::auth::LocalOwner;
 use panoply_mcp::transport::LineLimits;
 use panoply_mcp::transport::http::HttpOptions;
 use panoply_testkit::client::HttpClient;
@@ -142,7 +143,7 @@ impl Carrier {
     }
 
     fn over_http(self, runtime: &Runtime, server: &McpServer, samples: &[Sample]) -> Vec<Value> {
-        let options = HttpOptions::new("127.0.0.1:0".parse().unwrap(), Access::LocalOwner);
+        let options = HttpOptions::new("127.0.0.1:0".parse().unwrap(), Arc::new(LocalOwner));
         let bound = runtime.block_on(server.bind_http(options, CancellationToken::new())).unwrap();
         let client = HttpClient::new(&bound.address().to_string());
         runtime.spawn(bound.serve());
@@ -175,9 +176,17 @@ impl Carrier {
     }
 }
 
-/// Durations, and what is made from the time of the call: tokens, ids of changes, hashes.
-const VOLATILE: [&str; 6] =
-    ["latency_ms", "executionTime", "queryTimeMs", "token", "actionId", "out_hash"];
+/// Durations and what is computed from them, and what is made from the time of the call: tokens,
+/// ids of changes, hashes.
+const VOLATILE: [&str; 7] = [
+    "latency_ms",
+    "executionTime",
+    "queryTimeMs",
+    "estimatedImpact",
+    "token",
+    "actionId",
+    "out_hash",
+];
 
 fn without_times(value: &mut Value) {
     match value {

@@ -1,99 +1,130 @@
-//! The loop that accepts connections, and the patience each of them gets.
+//! Accepts connections and serves them within limits.
 //!
-//! `axum::serve` sets no timer, so a client that sends one header a minute keeps its
+//! axum's own server sets no timer, so a client that sends one header a minute keeps its
 //! connection for ever, and it leaves Nagle's algorithm on, which costs streams 40 ms.
 
-use std::io;
+use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
+use http::Request;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::HttpLimits;
+use super::connections::{Connections, Registered, TooMany};
+use super::gate::Gate;
 use super::stall::Watched;
 
 /// How long to wait when the system has no file descriptor left for another connection.
 const OUT_OF_DESCRIPTORS: Duration = Duration::from_millis(100);
+/// How long a connection that was told to close may take.
+const CLOSING: Duration = Duration::from_secs(5);
+/// How long one that has to make room may take.
+const EVICTED: Duration = Duration::from_millis(50);
 const MOST_HEADERS: usize = 100;
 const MOST_STREAMS: u32 = 128;
 
-/// Accepts until `stop`, then waits for what is in flight.
-pub(super) async fn serve(
-    listener: TcpListener,
-    router: Router,
-    limits: HttpLimits,
-    stop: CancellationToken,
-) {
-    let builder = Arc::new(builder(limits));
-    let room = Arc::new(Semaphore::new(limits.connections));
-    let connections = TaskTracker::new();
+/// One address to serve.
+pub(super) struct Listener {
+    pub(super) socket: TcpListener,
+    pub(super) gate: Gate,
+    pub(super) limits: HttpLimits,
+}
+
+/// Accepts until `stop`, then waits for what is in flight, but not once `hurry` is cancelled.
+pub(super) async fn serve(listener: Listener, stop: CancellationToken, hurry: CancellationToken) {
+    let Listener { socket, gate, limits } = listener;
+    let (gate, builder) = (Arc::new(gate), Arc::new(builder(limits)));
+    let connections =
+        Arc::new(Connections::new(limits.connections, limits.connections_per_address));
+    let tasks = TaskTracker::new();
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => break,
-            accepted = accept(&listener, &room) => accepted,
+            accepted = accept(&socket, &connections) => accepted,
         };
-        let (stream, permit) = match accepted {
-            Ok(accepted) => accepted,
-            Err(error) => {
-                // The client that gave up is no matter; a lack of descriptors passes.
-                tracing::warn!(%error, "could not accept a connection");
-                tokio::time::sleep(OUT_OF_DESCRIPTORS).await;
-                continue;
-            }
-        };
-        let (builder, router, stop) = (Arc::clone(&builder), router.clone(), stop.clone());
-        connections.spawn(async move {
-            serve_connection(&builder, stream, router, limits, stop).await;
-            drop(permit);
-        });
+        let Some((stream, place)) = accepted else { continue };
+        let (builder, gate, stop) = (Arc::clone(&builder), Arc::clone(&gate), stop.clone());
+        tasks.spawn(serve_connection(builder, stream, place, gate, limits, stop));
     }
-    drop(listener);
-    connections.close();
-    if tokio::time::timeout(limits.drain, connections.wait()).await.is_err() {
-        tracing::warn!(
-            left = connections.len(),
-            "requests were still running when the server had to end"
-        );
+    drop(socket);
+    tasks.close();
+    tokio::select! {
+        () = tasks.wait() => {}
+        () = tokio::time::sleep(limits.drain) => {
+            tracing::warn!(left = tasks.len(), "requests were still running at the end");
+        }
+        () = hurry.cancelled() => {
+            tracing::warn!(left = tasks.len(), "told to end at once; requests were still running");
+        }
     }
 }
 
 async fn accept(
-    listener: &TcpListener,
-    room: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, tokio::sync::OwnedSemaphorePermit)> {
-    let permit = Arc::clone(room).acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, _peer) = listener.accept().await?;
-    stream.set_nodelay(true)?;
-    Ok((stream, permit))
+    socket: &TcpListener,
+    connections: &Arc<Connections>,
+) -> Option<(TcpStream, Registered)> {
+    let (stream, peer) = match socket.accept().await {
+        Ok(accepted) => accepted,
+        Err(error) => {
+            // The client that gave up is no matter; a lack of descriptors passes sooner when
+            // idle connections give theirs back.
+            tracing::warn!(%error, "could not accept a connection");
+            connections.evict_one();
+            tokio::time::sleep(OUT_OF_DESCRIPTORS).await;
+            return None;
+        }
+    };
+    match connections.register(peer.ip().to_canonical()).await {
+        Ok(place) => {
+            // A socket that its client has closed already takes no options.
+            stream.set_nodelay(true).ok()?;
+            Some((stream, place))
+        }
+        Err(TooMany) => {
+            tracing::info!(address = %peer.ip(), "too many connections from one address");
+            None
+        }
+    }
 }
 
 async fn serve_connection(
-    builder: &auto::Builder<TokioExecutor>,
+    builder: Arc<auto::Builder<TokioExecutor>>,
     stream: TcpStream,
-    router: Router,
+    place: Registered,
+    gate: Arc<Gate>,
     limits: HttpLimits,
     stop: CancellationToken,
 ) {
     let stream = TokioIo::new(Watched::new(stream, limits.header_time, limits.write_stall));
-    let mut connection = pin!(builder.serve_connection(stream, TowerToHyperService::new(router)));
-    let ended = tokio::select! {
-        ended = connection.as_mut() => ended,
-        () = stop.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
+    let state = Arc::clone(&place.connection);
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (gate, state) = (Arc::clone(&gate), Arc::clone(&state));
+        async move { Ok::<_, Infallible>(gate.answer(&state, request).await) }
+    });
+    let mut connection = pin!(builder.serve_connection(stream, service));
+    let time_to_close = tokio::select! {
+        ended = connection.as_mut() => {
+            if let Err(error) = ended {
+                tracing::debug!(error, "connection ended early");
+            }
+            return;
         }
+        () = stop.cancelled() => limits.drain,
+        () = place.connection.idle_for(limits.idle) => CLOSING,
+        () = place.connection.evicted.cancelled() => EVICTED,
     };
-    if let Err(error) = ended {
-        tracing::debug!(error, "connection ended early");
-    }
+    // GOAWAY, or the end after the reply in flight.
+    connection.as_mut().graceful_shutdown();
+    let closed = tokio::time::timeout(time_to_close, connection).await;
+    tracing::debug!(in_time = closed.is_ok(), "connection closed");
 }
 
 fn builder(limits: HttpLimits) -> auto::Builder<TokioExecutor> {

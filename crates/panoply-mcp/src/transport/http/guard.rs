@@ -5,10 +5,7 @@
 //! `Origin`, which name and which page it thinks it is dealing with, so both are checked.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 
-use axum::extract::{Request, State};
-use axum::middleware::Next;
 use axum::response::Response;
 use http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -16,10 +13,10 @@ use http::header::{
     ACCESS_CONTROL_REQUEST_METHOD, HOST, ORIGIN, VARY,
 };
 use http::uri::Authority;
-use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
+use http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use rmcp::model::ErrorCode;
 
-use super::{Front, reply};
+use super::reply;
 
 /// The hosts and origins that are let through.
 pub(super) struct Guard {
@@ -66,17 +63,18 @@ impl Guard {
         hosts: &[String],
         origins: &[String],
     ) -> Result<Self, super::HttpError> {
-        let loopback = || {
-            LOOPBACK.iter().map(|host| HostRule { host: (*host).to_owned(), port: PortRule::Any })
+        let loopback = |port: fn(u16) -> PortRule| {
+            LOOPBACK
+                .iter()
+                .map(move |host| HostRule { host: (*host).to_owned(), port: port(address.port()) })
         };
-        let mut guard =
-            Self { hosts: loopback().collect(), origins: Vec::new(), any_address: false };
+        let hosts_here = loopback(|_| PortRule::Any).collect();
+        let mut guard = Self { hosts: hosts_here, origins: Vec::new(), any_address: false };
         if address.ip().is_loopback() {
-            for scheme in ["http", "https"] {
-                guard
-                    .origins
-                    .extend(loopback().map(|host| OriginRule { scheme: scheme.to_owned(), host }));
-            }
+            // Our own port only: a page of another server on this machine is somebody else's.
+            let own = loopback(PortRule::Only);
+            let scheme = || "http".to_owned();
+            guard.origins.extend(own.map(|host| OriginRule { scheme: scheme(), host }));
         } else if address.ip().is_unspecified() {
             guard.any_address = true;
         } else {
@@ -89,6 +87,29 @@ impl Guard {
             guard.origins.push(OriginRule::parse(text).ok_or_else(|| BadOriginRule(text.clone()))?);
         }
         Ok(guard)
+    }
+
+    /// For the address of operators: any address of numbers will do, and no web page.
+    pub(super) fn for_operators(
+        address: SocketAddr,
+        hosts: &[String],
+    ) -> Result<Self, super::HttpError> {
+        let guard = Self::new(address, hosts, &[])?;
+        Ok(Self { origins: Vec::new(), any_address: true, ..guard })
+    }
+
+    /// The origin of the page that asks, if it is a page; or the refusal.
+    pub(super) fn check<B>(
+        &self,
+        request: &Request<B>,
+    ) -> Result<Option<HeaderValue>, Box<Response>> {
+        if !self.host_is_allowed(request.uri(), request.headers()) && !is_probe(request) {
+            return Err(Box::new(forbidden("Host", request.headers().get(HOST))));
+        }
+        match self.origin(request.headers()) {
+            Ok(origin) => Ok(origin.cloned()),
+            Err(()) => Err(Box::new(forbidden("Origin", request.headers().get(ORIGIN)))),
+        }
     }
 
     fn host_is_allowed(&self, uri: &Uri, headers: &HeaderMap) -> bool {
@@ -145,41 +166,23 @@ fn is_own(origin: &str, host: Option<&HeaderValue>) -> bool {
     }
 }
 
-/// The outermost layer.
-pub(super) async fn check(
-    State(front): State<Arc<Front>>,
-    request: Request,
-    next: Next,
-) -> Response {
-    if !front.guard.host_is_allowed(request.uri(), request.headers()) && !is_probe(&request) {
-        return forbidden("Host", request.headers().get(HOST));
-    }
-    let origin = match front.guard.origin(request.headers()) {
-        Ok(origin) => origin.cloned(),
-        Err(()) => return forbidden("Origin", request.headers().get(ORIGIN)),
-    };
-    let Some(origin) = origin else { return next.run(request).await };
-    let mut response = match preflight(&request) {
-        Some(response) => response,
-        None => next.run(request).await,
-    };
-    let headers = response.headers_mut();
+/// Lets the page that sent the request read the reply.
+pub(super) fn allow_origin(headers: &mut HeaderMap, origin: HeaderValue) {
     headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.append(VARY, HeaderValue::from_static("Origin"));
     let exposed = HeaderValue::from_static(
         "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After",
     );
     headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, exposed);
-    response
 }
 
 /// Orchestrators probe by whatever address they have, and learn nothing from the answer.
-fn is_probe(request: &Request) -> bool {
+fn is_probe<B>(request: &Request<B>) -> bool {
     request.method() == Method::GET && matches!(request.uri().path(), "/healthz" | "/readyz")
 }
 
 /// The answer to a browser that asks before it sends.
-fn preflight(request: &Request) -> Option<Response> {
+pub(super) fn preflight<B>(request: &Request<B>) -> Option<Response> {
     let asks = request.method() == Method::OPTIONS
         && request.headers().contains_key(ACCESS_CONTROL_REQUEST_METHOD);
     if !asks {
@@ -321,9 +324,11 @@ mod tests {
             guard("127.0.0.1:8642", &[], &["https://app.example.com", "http://dev.example.com:*"]);
         let public = guard("0.0.0.0:8642", &[], &["https://app.example.com"]);
         let cases = [
-            ("http://localhost:3000", true, false),
-            ("https://localhost", true, false),
-            ("http://[::1]:1", true, false),
+            ("http://localhost:8642", true, false),
+            ("http://[::1]:8642", true, false),
+            ("http://localhost:3000", false, false),
+            ("https://localhost", false, false),
+            ("http://[::1]:1", false, false),
             ("https://app.example.com", true, true),
             ("https://app.example.com:443", true, true),
             ("https://app.example.com:444", false, false),

@@ -1,4 +1,4 @@
-//! `/mcp` and `/mcp/{pack}`: reads the body within its limits and hands it to rmcp.
+//! `/mcp` and `/mcp/{pack}`: answers a call, or hands the message to rmcp.
 //!
 //! rmcp's answers are corrected in three places. A body that is not JSON is a 400 with -32700,
 //! where rmcp says 415. `Accept: */*` is taken as what it means. A call that failed for want of a
@@ -16,16 +16,16 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, WWW_AUTHENTICATE};
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
-use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use http_body_util::{BodyExt as _, Full};
 use panoply_contract::context::Caller;
 use rmcp::ServerHandler;
 use rmcp::model::ErrorCode;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
-use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use super::{Front, HttpLimits, reply};
+use super::admission::Front;
+use super::reply;
 use crate::auth::{Proof, challenge};
 use crate::transport::frame::{self, Frame};
 use crate::transport::tool_call::{self, Answer, AnswerToolCalls, ToolCall};
@@ -35,25 +35,16 @@ type Service<H> = StreamableHttpService<H, NeverSessionManager>;
 struct McpRoute<H> {
     handler: H,
     service: Service<H>,
-    limits: HttpLimits,
-    room: Arc<Semaphore>,
     front: Arc<Front>,
 }
 
-pub(super) fn routes<H>(
-    all: H,
-    packs: BTreeMap<&'static str, H>,
-    limits: HttpLimits,
-    front: &Arc<Front>,
-) -> Router
+pub(super) fn routes<H>(all: H, packs: BTreeMap<&'static str, H>, front: &Arc<Front>) -> Router
 where
     H: ServerHandler + AnswerToolCalls + Clone,
 {
-    let room = Arc::new(Semaphore::new(limits.requests));
     let route = |handler: H| {
-        let service = service(handler.clone(), limits);
-        let (room, front) = (Arc::clone(&room), Arc::clone(front));
-        Arc::new(McpRoute { handler, service, limits, room, front })
+        let service = service(handler.clone(), front.limits.body);
+        Arc::new(McpRoute { handler, service, front: Arc::clone(front) })
     };
     let all = route(all);
     let packs: Arc<BTreeMap<_, _>> =
@@ -72,13 +63,13 @@ where
         .route("/mcp/{pack}", any(one_pack))
 }
 
-fn service<H: ServerHandler + Clone>(handler: H, limits: HttpLimits) -> Service<H> {
+fn service<H: ServerHandler + Clone>(handler: H, body_limit: usize) -> Service<H> {
     // Host and Origin have been checked by the guard, for all routes alike. No cancellation
     // token either: rmcp answers 500 to what is in flight when it fires.
     let config = StreamableHttpServerConfig::default()
         .with_legacy_session_mode(false)
         .with_json_response(true)
-        .with_max_request_body_bytes(limits.body)
+        .with_max_request_body_bytes(body_limit)
         .disable_allowed_hosts();
     StreamableHttpService::new(
         move || Ok(handler.clone()),
@@ -89,9 +80,6 @@ fn service<H: ServerHandler + Clone>(handler: H, limits: HttpLimits) -> Service<
 
 impl<H: ServerHandler + AnswerToolCalls> McpRoute<H> {
     async fn answer(self: Arc<Self>, request: Request) -> Response {
-        let Ok(_room) = self.room.try_acquire() else {
-            return reply::busy("too many requests at a time; try again in a second");
-        };
         if request.method() != Method::POST {
             return self.service.handle(request).await.map(Body::new);
         }
@@ -104,9 +92,10 @@ impl<H: ServerHandler + AnswerToolCalls> McpRoute<H> {
                 message,
             );
         }
-        let body = match self.read(body).await {
-            Ok(body) => body,
-            Err(refusal) => return *refusal,
+        // Read whole by the admission layer, so this neither waits nor fails.
+        let body = match body.collect().await {
+            Ok(body) => body.to_bytes(),
+            Err(_broken) => return unanswered(StatusCode::BAD_REQUEST),
         };
         let takes_json = accept_both(&mut parts.headers);
         let call = ToolCall::parse(&body);
@@ -142,7 +131,7 @@ impl<H: ServerHandler + AnswerToolCalls> McpRoute<H> {
         let missing_id = reply::missing_id(&parts.headers);
         let request = http::Request::from_parts(parts, Full::new(body.clone()));
         let Ok(response) =
-            tokio::time::timeout(self.limits.reply_time, self.service.handle(request)).await
+            tokio::time::timeout(self.front.limits.reply_time, self.service.handle(request)).await
         else {
             return too_slow();
         };
@@ -169,7 +158,8 @@ impl<H: ServerHandler + AnswerToolCalls> McpRoute<H> {
             Some(message) => message,
             None => {
                 let gone = cancel.drop_guard();
-                match tokio::time::timeout(self.limits.reply_time, tokio::spawn(answer)).await {
+                match tokio::time::timeout(self.front.limits.reply_time, tokio::spawn(answer)).await
+                {
                     Ok(Ok(message)) => {
                         gone.disarm();
                         message
@@ -184,40 +174,6 @@ impl<H: ServerHandler + AnswerToolCalls> McpRoute<H> {
             Err(error) => {
                 tracing::error!(%error, "a reply could not be written as JSON");
                 unanswered(StatusCode::INTERNAL_SERVER_ERROR)
-            }
-        }
-    }
-
-    async fn read(&self, body: Body) -> Result<Bytes, Box<Response>> {
-        let limited = Limited::new(body, self.limits.body);
-        match tokio::time::timeout(self.limits.body_time, limited.collect()).await {
-            Ok(Ok(body)) => Ok(body.to_bytes()),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                let message = format!(
-                    "the body is longer than {} bytes; send less, or in several calls",
-                    self.limits.body
-                );
-                Err(Box::new(reply::refusal(
-                    StatusCode::PAYLOAD_TOO_LARGE,
-                    ErrorCode::INVALID_REQUEST,
-                    message,
-                )))
-            }
-            Ok(Err(_broken)) => {
-                let message = "the body ended early";
-                Err(Box::new(reply::refusal(
-                    StatusCode::BAD_REQUEST,
-                    ErrorCode::PARSE_ERROR,
-                    message,
-                )))
-            }
-            Err(_elapsed) => {
-                let message = "the body took too long to arrive";
-                Err(Box::new(reply::refusal(
-                    StatusCode::REQUEST_TIMEOUT,
-                    ErrorCode::INVALID_REQUEST,
-                    message,
-                )))
             }
         }
     }

@@ -6,7 +6,7 @@ use http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue, StatusCode};
 use rmcp::model::ErrorCode;
 
-use crate::auth::{Denied, Issuer};
+use crate::auth::{Issuer, NotAdmitted};
 use crate::transport::frame::{MissingId, Rejection};
 
 /// A refusal of a request whose id was not read.
@@ -39,8 +39,15 @@ pub(super) fn busy(message: &str) -> Response {
     response
 }
 
+/// A refusal of an address that fails too often.
+pub(super) fn throttled(message: &str) -> Response {
+    let mut response = refusal(StatusCode::TOO_MANY_REQUESTS, ErrorCode::INVALID_REQUEST, message);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+    response
+}
+
 /// A refusal of someone who may not come in.
-pub(super) fn denied(denied: &Denied, issuer: Option<&Issuer>, path: &str) -> Response {
+pub(super) fn denied(denied: &NotAdmitted, issuer: Option<&Issuer>, path: &str) -> Response {
     let mut response = refusal(denied.status(), ErrorCode::INVALID_REQUEST, denied.message());
     match denied.challenge(issuer, path) {
         Some(challenge) => response.headers_mut().insert(WWW_AUTHENTICATE, challenge),

@@ -12,7 +12,8 @@ use rmcp::model::ErrorCode;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::{Front, reply};
+use super::admission::Front;
+use super::reply;
 use crate::auth::Issuer;
 
 /// What keeps the server from its work, as `/readyz` tells it.
@@ -56,9 +57,9 @@ impl Readiness {
 type Ready = Arc<dyn Fn() -> Readiness + Send + Sync>;
 
 /// `/healthz`: the process runs. `/readyz`: it can do its work, and is not about to end.
-pub(super) fn health(ready: Ready, stop: CancellationToken) -> Router {
+pub(super) fn health(ready: Ready, ending: [CancellationToken; 2]) -> Router {
     let readiness = move || {
-        let (status, text) = if stop.is_cancelled() {
+        let (status, text) = if ending.iter().any(CancellationToken::is_cancelled) {
             (StatusCode::SERVICE_UNAVAILABLE, json!({"status": "not ready", "reason": "stopping"}))
         } else {
             ready().answer()

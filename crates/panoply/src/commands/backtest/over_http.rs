@@ -43,12 +43,21 @@ const IMPORT: &str = "backtests:import";
 const READ: &str = "backtests:read";
 
 /// The routes, for callers that proved who they are.
-pub(crate) fn router(desk: Desk) -> Router {
-    Router::new()
+pub(crate) struct Routes {
+    /// Those whose body has arrived whole.
+    pub(crate) whole: Router,
+    /// The one that reads its body as a stream.
+    pub(crate) streaming: Router,
+}
+
+/// All routes.
+pub(crate) fn routes(desk: Desk) -> Routes {
+    let desk = Arc::new(desk);
+    let whole = Router::new()
         .route("/backtest/runs/{id}", put(open).get(look))
-        .route("/backtest/runs/{id}/events", post(events))
-        .route("/backtest/runs/{id}/seal", post(seal))
-        .with_state(Arc::new(desk))
+        .route("/backtest/runs/{id}/seal", post(seal));
+    let streaming = Router::new().route("/backtest/runs/{id}/events", post(events));
+    Routes { whole: whole.with_state(Arc::clone(&desk)), streaming: streaming.with_state(desk) }
 }
 
 async fn open(

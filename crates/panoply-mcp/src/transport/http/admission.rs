@@ -1,0 +1,221 @@
+//! Admission: who asks, the whole body within its limits, and room to work; then the route.
+//!
+//! In this order. Strangers cannot make us buffer bodies, and a slow body holds no place that a
+//! request at work could use: only its connection, its bytes, and `body_time`.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use bytes::{Bytes, BytesMut};
+use futures::FutureExt as _;
+use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
+use http::StatusCode;
+use http::request::Parts;
+use http_body_util::BodyExt as _;
+use hyper::body::Body as _;
+use rmcp::model::ErrorCode;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::caps::{Caps, Full};
+use super::connections::Connection;
+use super::gate::hold;
+use super::{HttpLimits, reply};
+use crate::auth::{Admission, Admitted, Credential, NotAdmitted};
+
+/// What every protected route shares.
+pub(super) struct Front {
+    pub(super) access: Arc<dyn Admission>,
+    pub(super) limits: HttpLimits,
+    caps: Caps,
+    bad_credentials: BadCredentials,
+}
+
+impl Front {
+    pub(super) fn new(access: Arc<dyn Admission>, limits: HttpLimits) -> Self {
+        let caps = Caps::new(limits.requests, limits.requests_per_caller, limits.unread_bodies);
+        Self { access, limits, caps, bad_credentials: BadCredentials::new(limits.bad_credentials) }
+    }
+
+    /// The caller, or the refusal.
+    async fn admit(&self, parts: &Parts) -> Result<Admitted, Response> {
+        let path = parts.uri.path();
+        let credential = Credential::of(&parts.headers, path);
+        let denied = match self.access.admit(credential).await {
+            Ok(admitted) => return Ok(admitted),
+            Err(denied) => denied,
+        };
+        let address = parts.extensions.get::<Arc<Connection>>().map(|one| one.address);
+        if matches!(denied, NotAdmitted::Invalid(_))
+            && let Some(address) = address
+            && self.bad_credentials.is_over_budget(address).await
+        {
+            return Err(reply::throttled("too many bad keys from this address"));
+        }
+        tracing::info!(?denied, path, ?address, "turned away");
+        Err(reply::denied(&denied, self.access.issuer(), path))
+    }
+
+    /// Reads a whole body, within its length, its time, and the memory of all unfinished bodies.
+    async fn read(&self, parts: &Parts, mut body: Body) -> Result<Body, Response> {
+        if body.is_end_stream() {
+            return Ok(body);
+        }
+        if body.size_hint().lower() > to_u64(self.limits.body) {
+            return Err(self.too_long());
+        }
+        let reading = parts.extensions.get::<Arc<Connection>>().map(|one| one.reading());
+        let mut collecting = Box::pin(self.collect(&mut body));
+        let collected = match (&mut collecting).now_or_never() {
+            Some(collected) => collected,
+            None => match tokio::time::timeout(self.limits.body_time, collecting).await {
+                Ok(collected) => collected,
+                Err(_elapsed) => {
+                    let message = "the body took too long to arrive";
+                    Err(refusal(StatusCode::REQUEST_TIMEOUT, message))
+                }
+            },
+        };
+        drop(reading);
+        collected.map(Body::from)
+    }
+
+    async fn collect(&self, body: &mut Body) -> Result<Bytes, Response> {
+        let mut first = Bytes::new();
+        let mut all = BytesMut::new();
+        let mut memory: Option<OwnedSemaphorePermit> = None;
+        while let Some(frame) = body.frame().await {
+            let frame = frame.map_err(|_broken| {
+                refusal_with(
+                    StatusCode::BAD_REQUEST,
+                    ErrorCode::PARSE_ERROR,
+                    "the body ended early",
+                )
+            })?;
+            let Ok(data) = frame.into_data() else { continue };
+            if first.len() + all.len() + data.len() > self.limits.body {
+                return Err(self.too_long());
+            }
+            let is_whole = body.is_end_stream();
+            if first.is_empty() && all.is_empty() && is_whole {
+                return Ok(data);
+            }
+            let piece = self.caps.buffer(data.len()).map_err(full)?;
+            match &mut memory {
+                Some(memory) => memory.merge(piece),
+                None => memory = Some(piece),
+            }
+            if first.is_empty() && all.is_empty() {
+                first = data;
+            } else {
+                if !first.is_empty() {
+                    all.extend_from_slice(&std::mem::take(&mut first));
+                }
+                all.extend_from_slice(&data);
+            }
+        }
+        Ok(if all.is_empty() { first } else { all.freeze() })
+    }
+
+    fn too_long(&self) -> Response {
+        let most = self.limits.body;
+        let message =
+            format!("the body is longer than {most} bytes; send less, or in several calls");
+        refusal(StatusCode::PAYLOAD_TOO_LARGE, message)
+    }
+}
+
+/// Admits a request whose body is read whole before its route sees it.
+pub(super) async fn whole(
+    State(front): State<Arc<Front>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    answer(&front, request, next, true).await.unwrap_or_else(|refusal| refusal)
+}
+
+/// Admits a request whose route reads the body as a stream.
+pub(super) async fn streaming(
+    State(front): State<Arc<Front>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    answer(&front, request, next, false).await.unwrap_or_else(|refusal| refusal)
+}
+
+async fn answer(
+    front: &Front,
+    request: Request,
+    next: Next,
+    is_whole: bool,
+) -> Result<Response, Response> {
+    let (mut parts, mut body) = request.into_parts();
+    let Admitted { caller, proof } = front.admit(&parts).await?;
+    if is_whole {
+        body = front.read(&parts, body).await?;
+    }
+    let working = front.caps.work(&caller.partition).map_err(full)?;
+    parts.extensions.insert(caller);
+    parts.extensions.insert(proof);
+    Ok(hold(next.run(Request::from_parts(parts, body)).await, working))
+}
+
+fn full(full: Full) -> Response {
+    reply::busy(match full {
+        Full::Server => "too many requests at a time; try again in a second",
+        Full::Caller => "too many requests of yours at a time; wait for some of them",
+    })
+}
+
+fn refusal(status: StatusCode, message: impl Into<String>) -> Response {
+    refusal_with(status, ErrorCode::INVALID_REQUEST, message)
+}
+
+fn refusal_with(status: StatusCode, code: ErrorCode, message: impl Into<String>) -> Response {
+    reply::refusal(status, code, message)
+}
+
+/// Throttles addresses that send bad keys or tokens. Good ones of the same address are not
+/// affected: behind a proxy everybody has one address.
+struct BadCredentials {
+    budget: DefaultKeyedRateLimiter<IpAddr>,
+    /// Refusals that are being delayed.
+    delayed: Semaphore,
+}
+
+/// How long a refusal is held back once the budget is used up.
+const DELAY: Duration = Duration::from_secs(1);
+/// So many refusals are held back at a time; more are sent at once.
+const MOST_DELAYED: usize = 256;
+/// Addresses that are remembered before those with a full budget are forgotten.
+const MOST_ADDRESSES: usize = 10_000;
+
+impl BadCredentials {
+    fn new(burst: u32) -> Self {
+        let burst = std::num::NonZeroU32::new(burst).unwrap_or(std::num::NonZeroU32::MIN);
+        let quota = Quota::per_second(std::num::NonZeroU32::MIN).allow_burst(burst);
+        Self { budget: RateLimiter::keyed(quota), delayed: Semaphore::new(MOST_DELAYED) }
+    }
+
+    /// Counts one, and holds the refusal back if there were too many.
+    async fn is_over_budget(&self, address: IpAddr) -> bool {
+        if self.budget.len() > MOST_ADDRESSES {
+            self.budget.retain_recent();
+        }
+        if self.budget.check_key(&address).is_ok() {
+            return false;
+        }
+        if let Ok(_place) = self.delayed.try_acquire() {
+            tokio::time::sleep(DELAY).await;
+        }
+        true
+    }
+}
+
+fn to_u64(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}

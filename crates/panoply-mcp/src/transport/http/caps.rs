@@ -1,0 +1,99 @@
+//! Concurrency caps: requests at work in all and for each caller, and bytes of unfinished bodies.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// What all routes together may use.
+pub(super) struct Caps {
+    requests: Arc<Semaphore>,
+    per_caller: usize,
+    callers: Arc<Mutex<HashMap<String, usize>>>,
+    /// In KiB.
+    bodies: Arc<Semaphore>,
+}
+
+/// A request at work, until dropped.
+pub(super) struct Working {
+    partition: String,
+    callers: Arc<Mutex<HashMap<String, usize>>>,
+    _request: OwnedSemaphorePermit,
+}
+
+/// There is no room; says whose fault that is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Full {
+    Server,
+    Caller,
+}
+
+impl Caps {
+    pub(super) fn new(requests: usize, per_caller: usize, body_bytes: usize) -> Self {
+        Self {
+            requests: Arc::new(Semaphore::new(requests)),
+            per_caller,
+            callers: Arc::default(),
+            bodies: Arc::new(Semaphore::new(body_bytes / 1024)),
+        }
+    }
+
+    /// Starts a request of this caller.
+    pub(super) fn work(&self, partition: &str) -> Result<Working, Full> {
+        let request = Arc::clone(&self.requests).try_acquire_owned().map_err(|_| Full::Server)?;
+        let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
+        match callers.get_mut(partition) {
+            Some(count) if *count >= self.per_caller => return Err(Full::Caller),
+            Some(count) => *count += 1,
+            None => drop(callers.insert(partition.to_owned(), 1)),
+        }
+        drop(callers);
+        let (partition, callers) = (partition.to_owned(), Arc::clone(&self.callers));
+        Ok(Working { partition, callers, _request: request })
+    }
+
+    /// Takes memory for a piece of a body that is not complete.
+    pub(super) fn buffer(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Full> {
+        let kib = u32::try_from(bytes.div_ceil(1024)).map_err(|_| Full::Server)?;
+        Arc::clone(&self.bodies).try_acquire_many_owned(kib).map_err(|_| Full::Server)
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        let mut callers = self.callers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = callers.get_mut(&self.partition) {
+            *count -= 1;
+            if *count == 0 {
+                callers.remove(&self.partition);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caller_cannot_use_more_than_its_share_and_gets_it_back() {
+        let caps = Caps::new(3, 2, 4096);
+        let mine = [caps.work("a").ok().unwrap(), caps.work("a").ok().unwrap()];
+        assert_eq!(caps.work("a").err(), Some(Full::Caller));
+        let other = caps.work("b").ok().unwrap();
+        assert_eq!(caps.work("b").err(), Some(Full::Server));
+        drop(mine);
+        assert!(caps.work("a").is_ok());
+        drop(other);
+        assert!(caps.callers.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn unfinished_bodies_share_one_budget() {
+        let caps = Caps::new(1, 1, 4096);
+        let held = caps.buffer(3000).ok().unwrap();
+        assert!(caps.buffer(2000).is_err());
+        drop(held);
+        assert!(caps.buffer(2000).is_ok());
+    }
+}
