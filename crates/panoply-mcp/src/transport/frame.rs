@@ -13,6 +13,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value, json};
 
 use super::methods::misfit;
+use super::recover;
 use super::tool_call::ToolCall;
 
 /// What a line, or the body of a POST, turned out to be.
@@ -115,7 +116,17 @@ pub(crate) fn duplicate(id: &RequestId) -> Rejection {
     }
 }
 
-/// The word to a caller whose reply came to nothing.
+/// The error that replaces a reply for which there is no memory.
+pub(crate) fn unread(id: &RequestId) -> Rejection {
+    Rejection {
+        id: Some(id_value(id)),
+        code: ErrorCode::INTERNAL_ERROR,
+        message: "reply was dropped: too many replies are unread; read them, then ask again"
+            .to_owned(),
+    }
+}
+
+/// JSON-RPC error sent when a reply cannot be encoded.
 pub(crate) fn unwritable(id: &RequestId) -> Rejection {
     Rejection {
         id: Some(id_value(id)),
@@ -165,10 +176,18 @@ fn diagnose(text: &[u8]) -> Frame {
         }
     };
     match serde_json::from_str::<Value>(text) {
-        Err(error) => {
-            let message = format!("message is not valid JSON: {error}");
-            Frame::Rejected(Rejection::parse_error(message))
-        }
+        Err(error) => match recover::top_level(text) {
+            Some(top) if top.has_result_or_error && !top.has_method => Frame::Stray,
+            Some(top) => Frame::Rejected(Rejection {
+                id: top.id,
+                code: ErrorCode::PARSE_ERROR,
+                message: format!("message cannot be represented: {error}"),
+            }),
+            None => {
+                let message = format!("message is not valid JSON: {error}");
+                Frame::Rejected(Rejection::parse_error(message))
+            }
+        },
         Ok(Value::Object(object)) => diagnose_object(&object),
         Ok(Value::Array(_)) => Frame::Rejected(Rejection {
             id: None,
@@ -292,11 +311,11 @@ mod tests {
             (b"\xff\xfe", -32700, Value::Null),
             (b"{\"jsonrpc\":\"2.0\",\"id\":\"\xc3\x28\",\"method\":\"ping\"}", -32700, Value::Null),
             (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\0", -32700, Value::Null),
-            (br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":1e999}}"#, -32700, Value::Null),
+            (br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":1e999}}"#, -32700, json!(1)),
             (br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":NaN}}"#, -32700, Value::Null),
-            (br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"\ud800"}}"#, -32700, Value::Null),
+            (br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"\ud800"}}"#, -32700, json!(1)),
             (deep.as_bytes(), -32700, Value::Null),
-            (deep_params.as_bytes(), -32700, Value::Null),
+            (deep_params.as_bytes(), -32700, json!(1)),
             (b"[]", -32600, Value::Null),
             (br#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, -32600, Value::Null),
             (b"1", -32600, Value::Null),

@@ -2,8 +2,8 @@
 //!
 //! rmcp's own transport drops what it cannot parse, so a client with a bug hangs.
 //! Here each bad line is answered with the code JSON-RPC gives it, the session goes
-//! on, and memory is bounded whatever arrives: at most one line, one queue of
-//! replies and a fixed number of requests in flight.
+//! on, and memory is bounded whatever arrives: at most one line, a fixed number of requests in
+//! flight, and replies that are not read up to a limit. Past it we stop reading.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, GetMeta, JsonRpcMessage, RequestId,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, GetMeta, JsonRpcMessage, RequestId,
     ServerJsonRpcMessage, ServerResult,
 };
 use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
@@ -75,6 +75,8 @@ pub(crate) enum SendError {
     Encoding(#[from] serde_json::Error),
 }
 
+/// Requests for lists and documents in flight: their replies are large, and ready at once.
+const MOST_LISTS: usize = 16;
 const READ_SIZE: usize = 16 * 1024;
 /// A buffer that grew past this for one long line is given back afterwards.
 const KEPT_BUFFER: usize = 256 * 1024;
@@ -119,8 +121,8 @@ where
     /// The next message for rmcp. Safe to drop at any await: all state is in `self`.
     async fn next_message(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
-            self.output.wait_for_room().await;
-            self.in_flight.wait_below(self.limits.in_flight).await;
+            self.output.wait_until_read().await;
+            self.in_flight.wait_below(self.limits.in_flight, MOST_LISTS).await;
             if std::mem::take(&mut self.answered) {
                 // A client that sends call after call must not keep the others from their turn.
                 tokio::task::consume_budget().await;
@@ -199,9 +201,10 @@ where
             // The id of a call that was cancelled may be another's by now.
             if !cancelled.is_cancelled() {
                 let line = line_or_apology(reply, &id);
-                // Before the reply goes out: who has heard it may use the id again at once.
+                // Before the reply goes out: the client may use the id again once it has read it.
                 in_flight.end(&id);
-                let _closed = output.send(&line).await;
+                let instead = || frame::unread(&id).to_line(MissingId::Null);
+                let _closed = output.send(line, instead).await;
             }
         });
     }
@@ -225,7 +228,12 @@ where
         match message {
             JsonRpcMessage::Request(request) => {
                 self.note_version(request.request.get_meta().protocol_version());
-                self.in_flight.begin(&request.id).map(drop).ok_or_else(|| request.id.clone())
+                if is_list(&request.request) {
+                    self.in_flight.begin_list(&request.id)
+                } else {
+                    self.in_flight.begin(&request.id).map(drop)
+                }
+                .ok_or_else(|| request.id.clone())
             }
             JsonRpcMessage::Notification(notification) => {
                 if let ClientNotification::CancelledNotification(cancelled) =
@@ -323,11 +331,15 @@ where
         let (output, in_flight) = (self.output.clone(), Arc::clone(&self.in_flight));
         async move {
             let encoded = encode(&item);
-            if let Some(id) = answered {
-                in_flight.end(&id);
+            drop(item);
+            if let Some(id) = &answered {
+                in_flight.end(id);
             }
             let line = encoded.map_err(SendError::Encoding)?;
-            output.send(&line).await.map_err(|_closed| SendError::Closed)
+            // A notification is dropped without a word.
+            let unread = |id: &RequestId| frame::unread(id).to_line(MissingId::Null);
+            let instead = || answered.as_ref().map(unread).unwrap_or_default();
+            output.send(line, instead).await.map_err(|_closed| SendError::Closed)
         }
     }
 
@@ -357,6 +369,19 @@ where
         }
         Ok(())
     }
+}
+
+/// Whether the reply is a list or a document.
+fn is_list(request: &ClientRequest) -> bool {
+    matches!(
+        request,
+        ClientRequest::ListToolsRequest(_)
+            | ClientRequest::ListResourcesRequest(_)
+            | ClientRequest::ListResourceTemplatesRequest(_)
+            | ClientRequest::ListPromptsRequest(_)
+            | ClientRequest::ReadResourceRequest(_)
+            | ClientRequest::GetPromptRequest(_)
+    )
 }
 
 fn answered_id(item: &ServerJsonRpcMessage) -> Option<RequestId> {

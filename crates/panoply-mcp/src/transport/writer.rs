@@ -6,11 +6,12 @@
 use std::future::poll_fn;
 use std::io;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 use std::time::Duration;
 
-use bytes::{Buf, BytesMut};
+use bytes::{Buf, Bytes, BytesMut};
 use tokio::io::AsyncWrite;
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
@@ -18,6 +19,11 @@ use tokio_util::sync::CancellationToken;
 
 /// More than this waiting for a client that does not read, and nobody may add to it.
 const MOST_WAITING: usize = 1 << 20;
+/// More than this in replies that wait to be added, and no further request is read.
+const MOST_QUEUED: usize = 8 << 20;
+/// More than this, and a reply is replaced by an error: requests that were read already may still
+/// bring replies of any size.
+const MOST_UNSENT: usize = 32 << 20;
 
 /// The output is closed.
 #[derive(Debug)]
@@ -38,6 +44,8 @@ struct Shared<W> {
     work: Notify,
     /// There is room again.
     room: Notify,
+    /// Bytes of replies that wait for room.
+    queued: AtomicUsize,
     /// Cancelled when the output breaks.
     stop: CancellationToken,
 }
@@ -65,15 +73,24 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Output<W> {
         let state =
             Mutex::new(State { output, waiting: BytesMut::new(), busy: false, ended: Ended::No });
         let (work, room) = (Notify::new(), Notify::new());
-        let output = Self(Arc::new(Shared { state, work, room, stop }));
+        let queued = AtomicUsize::new(0);
+        let output = Self(Arc::new(Shared { state, work, room, queued, stop }));
         let task = tokio::spawn(output.clone().write_what_waits());
         (output, task)
     }
 
-    /// Writes one line as soon as the output takes it.
-    pub(super) async fn send(&self, line: &[u8]) -> Result<(), Closed> {
+    /// Writes one line as soon as the output takes it, or `instead` if too many wait already.
+    pub(super) async fn send(
+        &self,
+        line: Vec<u8>,
+        instead: impl FnOnce() -> Bytes,
+    ) -> Result<(), Closed> {
+        let length = line.len();
+        let queued = self.0.queued.fetch_add(length, Ordering::Relaxed) + length;
+        let _queued = Queued { length, queued: &self.0.queued };
+        let line = if queued > MOST_UNSENT { instead() } else { Bytes::from(line) };
         self.wait_for_room().await;
-        self.send_now(line)
+        self.send_now(&line)
     }
 
     /// Writes one line, or what the output takes of it; the rest waits.
@@ -105,6 +122,20 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Output<W> {
         loop {
             let room = self.0.room.notified();
             if self.state().waiting.len() <= MOST_WAITING {
+                return;
+            }
+            room.await;
+        }
+    }
+
+    /// Waits while a client that does not read has more replies coming than memory for them.
+    pub(super) async fn wait_until_read(&self) {
+        loop {
+            let room = self.0.room.notified();
+            let queued = self.0.queued.load(Ordering::Relaxed);
+            if self.state().ended == Ended::Broken
+                || (queued <= MOST_QUEUED && self.state().waiting.len() <= MOST_WAITING)
+            {
                 return;
             }
             room.await;
@@ -154,6 +185,18 @@ impl<W: AsyncWrite + Send + Unpin + 'static> Output<W> {
 
     fn state(&self) -> MutexGuard<'_, State<W>> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A reply that waits for room.
+struct Queued<'a> {
+    length: usize,
+    queued: &'a AtomicUsize,
+}
+
+impl Drop for Queued<'_> {
+    fn drop(&mut self) {
+        self.queued.fetch_sub(self.length, Ordering::Relaxed);
     }
 }
 
@@ -246,7 +289,7 @@ mod tests {
         let (client, server) = tokio::io::duplex(16);
         let (output, _task) = Output::new(server, CancellationToken::new());
         output.send_now(&vec![b'x'; MOST_WAITING + 100]).unwrap();
-        let mut second = Box::pin(output.send(b"y\n"));
+        let mut second = Box::pin(output.send(b"y\n".to_vec(), Bytes::new));
         assert!(futures::poll!(&mut second).is_pending());
         let reading = tokio::spawn(async move {
             let mut all = Vec::new();
@@ -263,7 +306,7 @@ mod tests {
         let stop = CancellationToken::new();
         let (output, task) = Output::new(server, stop.clone());
         output.send_now(&vec![b'x'; MOST_WAITING + 100]).unwrap();
-        let waiting = output.send(b"y\n");
+        let waiting = output.send(b"y\n".to_vec(), Bytes::new);
         drop(client);
         assert!(waiting.await.is_err());
         assert!(stop.is_cancelled());

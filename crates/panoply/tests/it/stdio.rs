@@ -274,3 +274,71 @@ fn tool_names(listed: &Value) -> Vec<String> {
     let tools = listed["tools"].as_array().unwrap();
     tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
 }
+
+/// What JavaScript clients send for a cut emoji, and what no double holds.
+#[test]
+fn a_message_that_cannot_be_represented_is_answered_by_its_id() {
+    let place = Place::new();
+    let mut client = place.stdio(&["rmf"]);
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    let long = "9".repeat(400);
+    for (id, limit) in [r#""\ud83d""#, "1e999", &deep, &long].iter().enumerate() {
+        let call = format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"get_rmf_funds","arguments":{{"limit":{limit}}}}}}}"#
+        );
+        client.send_raw(format!("{call}\n").as_bytes());
+        let reply = client.next();
+        assert_eq!(
+            (&reply["id"], &reply["error"]["code"]),
+            (&json!(id), &json!(-32700)),
+            "{reply}"
+        );
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_client_that_never_reads_costs_at_most_64_mb() {
+    use std::io::{BufRead as _, BufReader, Write as _};
+    use std::process::Stdio;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    let place = Place::new();
+    let mut command = place.panoply(&["stdio", "--tools", "all"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut server = command.spawn().unwrap();
+    let mut input = server.stdin.take().unwrap();
+    let mut output = BufReader::new(server.stdout.take().unwrap());
+    let list = |id: usize| format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}}"#);
+    writeln!(input, "{}", list(0)).unwrap();
+    output.read_line(&mut String::new()).unwrap();
+    let megabytes = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() / 1024
+    };
+    let before = megabytes();
+    let sent = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&sent);
+    let writing = std::thread::spawn(move || {
+        for id in 1..20_000 {
+            if writeln!(input, "{}", list(id)).is_err() {
+                return;
+            }
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    let mut last = usize::MAX;
+    while last != sent.load(Ordering::Relaxed) {
+        last = sent.load(Ordering::Relaxed);
+        std::thread::sleep(Duration::from_secs(2));
+    }
+    let after = megabytes();
+    server.kill().unwrap();
+    server.wait().unwrap();
+    writing.join().unwrap();
+    assert!(last < 19_999, "reading never stopped");
+    assert!(after - before <= 64, "{before} MB became {after} MB after {last} requests");
+}
