@@ -35,6 +35,18 @@ struct OpenHead {
     batches: u32,
     events: u32,
     rejected: u64,
+    /// The last line of its producer: it and all before it are in the batches.
+    #[serde(default)]
+    sequence: u64,
+}
+
+/// How far an open run is on disk.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct OnDisk {
+    /// Events.
+    pub events: u64,
+    /// The last line of the producer such that it and all lines before it are there.
+    pub sequence: u64,
 }
 
 /// A run that takes events.
@@ -46,6 +58,8 @@ pub struct OpenRun {
     writer: BlockWriter,
     rejections: Vec<Rejection>,
     batch_began: Option<Duration>,
+    /// The last line of the producer that was taken.
+    sequence: u64,
 }
 
 /// What sealing found.
@@ -95,6 +109,7 @@ impl OpenRun {
             store,
             blobs,
             record,
+            sequence: head.sequence,
             head,
             writer: BlockWriter::default(),
             rejections: Vec::new(),
@@ -110,6 +125,23 @@ impl OpenRun {
     /// How many events are acknowledged.
     pub const fn acknowledged(&self) -> u64 {
         self.head.events as u64
+    }
+
+    /// How far an open run is on disk. The head is written with each batch, so this is true after
+    /// a crash as well.
+    pub fn on_disk(store: &dyn Store, id: Guid) -> Result<OnDisk, LogError> {
+        let head = stored_head(store.open_run(id)?.as_ref())?;
+        Ok(OnDisk { events: u64::from(head.events), sequence: head.sequence })
+    }
+
+    /// The last line of the producer that is on disk with all before it.
+    pub const fn sequence(&self) -> u64 {
+        self.head.sequence
+    }
+
+    /// The next line of the producer is taken; it is on disk with the next batch.
+    pub const fn take_line(&mut self, sequence: u64) {
+        self.sequence = sequence;
     }
 
     /// Takes an event. It is acknowledged once [`flush`](Self::flush) has been called or has
@@ -151,7 +183,8 @@ impl OpenRun {
 
     /// Puts what is waiting, all or nothing.
     pub fn flush(&mut self) -> Result<(), LogError> {
-        if self.writer.len() == 0 && self.rejections.is_empty() {
+        let has_lines = self.sequence != self.head.sequence;
+        if self.writer.len() == 0 && self.rejections.is_empty() && !has_lines {
             return Ok(());
         }
         let mut head = self.head.clone();
@@ -159,6 +192,7 @@ impl OpenRun {
         let number = head.batches;
         head.events += codec::count(self.writer.len());
         head.batches += 1;
+        head.sequence = self.sequence;
         blobs.extend(self.writer.finish_batch(number)?);
         if !self.rejections.is_empty() {
             let json = serde_json::to_vec(&self.rejections).map_err(LogError::store)?;

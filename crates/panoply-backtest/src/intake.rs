@@ -21,8 +21,10 @@ pub struct Intake {
     /// The line that has begun.
     line: Vec<u8>,
     too_long: bool,
-    /// Lines so far.
+    /// The sequence number of the last line that came: its place among all lines of the producer.
     number: u64,
+    /// The last line that was on disk when the stream began; lines up to it are skipped.
+    known: u64,
     /// Lines that the last acknowledgement covers.
     covered: u64,
     rejected: u64,
@@ -34,22 +36,30 @@ pub struct Intake {
 pub struct Acknowledged {
     /// Events of the run, of this stream and of all before it.
     pub events: u64,
-    /// Lines of this stream that need not be sent again.
-    pub lines: u64,
+    /// The last line such that it and all before it are on disk; the producer goes on after it.
+    pub sequence: u64,
 }
 
 impl Intake {
-    /// Begins a stream into a run.
-    pub const fn new(run: OpenRun) -> Self {
+    /// Begins a stream into a run. Its first line has the sequence number `first`, from 1, which
+    /// is at most one more than what the run has on disk.
+    pub const fn new(run: OpenRun, first: u64) -> Self {
+        let known = run.sequence();
         Self {
             run,
             line: Vec::new(),
             too_long: false,
-            number: 0,
-            covered: 0,
+            number: first.saturating_sub(1),
+            known,
+            covered: known,
             rejected: 0,
             rejections: Vec::new(),
         }
+    }
+
+    /// What is on disk as far as this stream knows.
+    pub const fn acknowledged(&self) -> Acknowledged {
+        Acknowledged { events: self.run.acknowledged(), sequence: self.run.sequence() }
     }
 
     /// Takes the next piece. Gives what was acknowledged, if a batch became full.
@@ -72,7 +82,7 @@ impl Intake {
             return Ok(None);
         }
         self.run.flush()?;
-        self.covered = self.number;
+        self.covered = self.run.sequence();
         self.settle().map(Some)
     }
 
@@ -83,7 +93,7 @@ impl Intake {
             self.end_of_line(now)?;
         }
         self.run.flush()?;
-        self.covered = self.number;
+        self.covered = self.run.sequence();
         self.settle()
     }
 
@@ -94,7 +104,7 @@ impl Intake {
 
     fn settle(&mut self) -> Result<Acknowledged, LogError> {
         let events = self.run.settle()?;
-        Ok(Acknowledged { events, lines: self.covered })
+        Ok(Acknowledged { events, sequence: self.run.sequence() })
     }
 
     fn gather(&mut self, piece: &[u8]) {
@@ -110,7 +120,14 @@ impl Intake {
     fn end_of_line(&mut self, now: Duration) -> Result<(), LogError> {
         self.number += 1;
         let line = std::mem::take(&mut self.line);
-        let taken = if std::mem::take(&mut self.too_long) {
+        let is_known = self.number <= self.known;
+        if !is_known {
+            self.run.take_line(self.number);
+        }
+        let taken = if is_known {
+            self.too_long = false;
+            Ok(())
+        } else if std::mem::take(&mut self.too_long) {
             Err("the line is longer than 4 MiB".to_owned())
         } else {
             self.one(&line, now)?
@@ -145,11 +162,8 @@ impl Intake {
             let own = self.run.id();
             return Ok(Err(format!("the event is of run `{other}`, not of `{own}`")));
         }
-        let before = self.run.acknowledged();
         self.run.push(self.number, &event, now)?;
-        if self.run.acknowledged() != before {
-            self.covered = self.number;
-        }
+        self.covered = self.run.sequence();
         Ok(Ok(()))
     }
 }

@@ -66,6 +66,10 @@ impl Fingerprint {
         Ok((Self(Sha256::digest(&canonical).into()), canonical.len()))
     }
 
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
     /// 64 hexadecimal digits. Twice in every call, so not through the formatter.
     pub fn hex(&self) -> String {
         let digit = |half: u8| char::from_digit(u32::from(half & 15), 16).unwrap_or_default();

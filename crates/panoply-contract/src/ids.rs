@@ -58,6 +58,12 @@ impl CallId {
     }
 }
 
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Uuid::from_bytes(self.0).fmt(f)
+    }
+}
+
 /// The id that links related requests.
 pub type CorrelationId = TraceId;
 

@@ -118,6 +118,21 @@ impl Mutation {
         Ok(MutationRecord { key: self.key.clone(), entry, reply })
     }
 
+    /// The id of the call, made by the server.
+    pub fn call_id(&self) -> String {
+        self.entry.call_id.map(|id| id.to_string()).unwrap_or_default()
+    }
+
+    /// A name for what the change makes outside of a database: the same whenever the call is
+    /// repeated with its key.
+    pub fn marker(&self) -> String {
+        let named = match &self.key {
+            Some(IdempotencyKey { partition, tool, key }) => format!("{partition}\n{tool}\n{key}"),
+            None => self.call_id(),
+        };
+        Fingerprint::of_bytes(named.as_bytes()).hex().chars().take(24).collect()
+    }
+
     /// To be called once the transaction with the record is committed.
     pub fn committed(&self, record: MutationRecord) {
         *lock(&self.committed) = Some(record);

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::Connection;
 
 use crate::error::StoreError;
 use crate::migrate;
 use crate::mutations::{HasMutations, MIGRATION, MutationTable, SqliteMutationLog};
-use crate::sqlite::{self, Durability};
+use crate::sqlite::{self, Durability, transact};
 
 /// The kernel's own database.
 #[derive(Debug)]
@@ -80,13 +80,6 @@ impl HasMutations for KernelDb {
     ) -> Result<T, StoreError> {
         let mut connection = self.lock();
         let connection = opened(&mut connection, &self.file)?;
-        let write = || {
-            let transaction =
-                connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let done = work(&transaction)?;
-            transaction.commit()?;
-            Ok(done)
-        };
-        write().map_err(StoreError::about(&self.file))
+        transact(connection, work).map_err(StoreError::about(&self.file))
     }
 }

@@ -13,6 +13,7 @@ pub mod kernel_db;
 pub mod keys;
 pub mod migrate;
 pub mod mutations;
+pub mod roots;
 pub mod sqlite;
 
 pub use self::audit_log::{LateAuditLog, SqliteAuditLog};

@@ -12,7 +12,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, ffi};
+use rusqlite::{Connection, OpenFlags, TransactionBehavior, ffi};
 
 use crate::error::StoreError;
 
@@ -126,6 +126,17 @@ impl FileIdentity {
     pub fn verify(self, path: &Path) -> Result<(), StoreError> {
         if self.is_at(path) { Ok(()) } else { Err(StoreError::Replaced { file: path.to_owned() }) }
     }
+}
+
+/// Runs `work` in a transaction that has the write lock from its beginning.
+pub fn transact<T>(
+    connection: &mut Connection,
+    work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+) -> rusqlite::Result<T> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let done = work(&transaction)?;
+    transaction.commit()?;
+    Ok(done)
 }
 
 /// Changes what commits from now on survive.

@@ -16,7 +16,7 @@ pub mod model;
 pub mod names;
 pub mod papers;
 #[cfg(feature = "tools")]
-pub mod roots;
+pub use panoply_store::roots;
 pub mod safety;
 pub mod search;
 #[cfg(feature = "tools")]

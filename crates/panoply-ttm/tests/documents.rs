@@ -122,7 +122,7 @@ async fn a_fact_of_a_document_shows_its_page_and_is_gone_with_its_job() {
     let (first, second) = (job("job-1"), job("job-2"));
     shelf.add_job(&first).unwrap();
     shelf.add_job(&second).unwrap();
-    assert_eq!(shelf.finish_job(&first, std::slice::from_ref(&extract)).unwrap(), 1);
+    assert_eq!(shelf.finish_job(&first, std::slice::from_ref(&extract), None).unwrap(), 1);
     let path = to(&data(&kernel, "query_kg", walk.clone()).await).unwrap();
     let edge = &path[1]["edge"];
     assert_eq!(edge["verified"], false);
@@ -148,10 +148,10 @@ async fn a_fact_of_a_document_shows_its_page_and_is_gone_with_its_job() {
     // The same bytes a second time, under another job, change nothing.
     let mut again = extract.clone();
     again.document.job = "job-2".to_owned();
-    assert_eq!(shelf.finish_job(&second, &[again]).unwrap(), 0);
-    assert_eq!(shelf.undo_job(&second).unwrap(), 0);
+    assert_eq!(shelf.finish_job(&second, &[again], None).unwrap(), 0);
+    assert_eq!(shelf.undo_job(&second, None).unwrap(), 0);
 
-    assert_eq!(shelf.undo_job(&first).unwrap(), 1);
+    assert_eq!(shelf.undo_job(&first, None).unwrap(), 1);
     assert_eq!(to(&data(&kernel, "query_kg", walk).await), None);
     assert_eq!(hit(&data(&kernel, "hybrid_search", search).await), None);
     assert_eq!(read(&kernel, "doc://0123456789ab/1").await, None);

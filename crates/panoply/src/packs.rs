@@ -1,12 +1,14 @@
 //! The packs of this build. A new pack is one line in [`ALL`].
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use panoply_contract::error::{ErrorKind, ToolError};
 use panoply_contract::pack::Pack;
 use panoply_contract::supervise::Supervisor;
 use panoply_store::StoreError;
+use panoply_store::mutations::SqliteMutationLog;
+use panoply_store::roots::Roots;
 
 use crate::config::Config;
 use crate::env_vars::Environment;
@@ -220,7 +222,8 @@ fn cgt(config: &PackConfig) -> Result<Pack, Failure> {
 
 fn noema(config: &PackConfig) -> Result<Pack, Failure> {
     use panoply_noema::{store::SqliteStore, tools};
-    no_settings("noema", config)?;
+    let settings: NoemaSettings =
+        config.settings.clone().try_into().map_err(|error| bad_settings("noema", &error))?;
     let failed = |error: &dyn std::fmt::Display| Failure::work(format!("the cards: {error}"));
     let store = match &config.data {
         Data::Kept(folder) => SqliteStore::open(&folder.join("noema.db")).map_err(|error| {
@@ -233,22 +236,51 @@ fn noema(config: &PackConfig) -> Result<Pack, Failure> {
         Data::Forgotten => SqliteStore::in_memory().map_err(|error| failed(&error))?,
         Data::Sample => tools::sample::store().map_err(|error| failed(&error))?,
     };
-    Ok(tools::pack(Arc::new(store)))
+    let roots = match &config.data {
+        Data::Kept(folder) => noema_roots(&settings, folder)?,
+        Data::Forgotten | Data::Sample => Roots::default(),
+    };
+    Ok(tools::pack_with(Arc::new(store), roots))
+}
+
+/// `[pack.noema]`.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoemaSettings {
+    /// Folders whose files calls may name, beside `noema/files` of the home.
+    #[serde(default)]
+    roots: Vec<PathBuf>,
+}
+
+fn noema_roots(settings: &NoemaSettings, folder: &Path) -> Result<Roots, Failure> {
+    let files = folder.parent().unwrap_or(folder).join("noema").join("files");
+    // A home that cannot be written has no such folder, and needs none.
+    let _ = std::fs::create_dir_all(&files);
+    let own = files.is_dir().then_some(files);
+    let all: Vec<PathBuf> = own.into_iter().chain(settings.roots.iter().cloned()).collect();
+    Roots::of(&all).map_err(|error| {
+        let message = format!("`roots` in `[pack.noema]`: a folder cannot be used: {error}");
+        Failure::usage(message).hint("name folders that are there, with their whole path")
+    })
 }
 
 fn backtest(config: &PackConfig) -> Result<Pack, Failure> {
     no_settings("backtest", config)?;
-    Ok(panoply_backtest::tools::pack(backtest_store(config.file("backtest.db"))?))
+    let Some(catalog) = config.file("backtest.db") else {
+        let store = panoply_backtest::store::memory::MemoryStore::default();
+        return Ok(panoply_backtest::tools::pack(Arc::new(store)));
+    };
+    let store = Arc::new(backtest_store(&catalog)?);
+    let log = SqliteMutationLog(Arc::clone(&store));
+    Ok(panoply_backtest::tools::pack(store).with_mutation_log(Arc::new(log)))
 }
 
-/// Runs in this catalog, or in memory.
+/// The runs in this catalog.
 pub(crate) fn backtest_store(
-    catalog: Option<PathBuf>,
-) -> Result<Arc<dyn panoply_backtest::store::Store>, Failure> {
+    catalog: &Path,
+) -> Result<panoply_backtest::store::sqlite::SqliteStore, Failure> {
     use panoply_backtest::error::LogError;
-    use panoply_backtest::store::{memory::MemoryStore, sqlite::SqliteStore};
-    let Some(catalog) = catalog else { return Ok(Arc::new(MemoryStore::default())) };
-    let store = SqliteStore::open(&catalog).map_err(|error| {
+    panoply_backtest::store::sqlite::SqliteStore::open(catalog).map_err(|error| {
         let failure = Failure::work(format!("the backtest runs cannot be opened: {error}"));
         match error {
             LogError::Store(cause) => match cause.downcast::<StoreError>() {
@@ -257,8 +289,7 @@ pub(crate) fn backtest_store(
             },
             _ => failure,
         }
-    })?;
-    Ok(Arc::new(store))
+    })
 }
 
 fn ttm(config: &PackConfig) -> Result<Pack, Failure> {
@@ -274,7 +305,9 @@ fn ttm(config: &PackConfig) -> Result<Pack, Failure> {
             let shelf = Arc::new(SqliteShelf::at(folder.join("ttm.db")));
             let ingest = ttm_ingest(&settings, folder, &[])?;
             let jobs = JobDesk::new(Arc::clone(&shelf), ingest, crate::world::clock());
+            let log = SqliteMutationLog(Arc::clone(&shelf));
             tools::pack_with_jobs(shelf, reports, &settings, secret, Some(jobs))
+                .map(|pack| pack.with_mutation_log(Arc::new(log)))
         }
         Data::Forgotten | Data::Sample => {
             tools::pack_with(Arc::new(NoPapers), reports, &settings, secret)
@@ -306,7 +339,7 @@ pub(crate) fn ttm_ingest(
         None => Vec::new(),
     };
     allowed.extend_from_slice(more);
-    let roots = panoply_ttm::roots::Roots::of(&allowed).map_err(|error| {
+    let roots = Roots::of(&allowed).map_err(|error| {
         let message = format!("`roots` in `[pack.ttm]`: a folder cannot be used: {error}");
         Failure::usage(message).hint("name folders that are there, with their whole path")
     })?;

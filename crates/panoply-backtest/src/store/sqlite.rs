@@ -14,6 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use panoply_store::error::StoreError;
 use panoply_store::migrate::{self, Migration};
+use panoply_store::mutations::{self, HasMutations, MutationTable};
 use panoply_store::sqlite::{self, Durability};
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -23,16 +24,19 @@ use crate::event::Guid;
 use crate::run::{RunHeader, RunRecord, Status};
 use crate::timestamp::Timestamp;
 
-const CATALOG: &[Migration] = &[Migration {
-    name: "the catalog of runs",
-    sql: "CREATE TABLE run (
+const CATALOG: &[Migration] = &[
+    Migration {
+        name: "the catalog of runs",
+        sql: "CREATE TABLE run (
             id TEXT PRIMARY KEY, status TEXT NOT NULL, header TEXT NOT NULL,
             created_at INTEGER NOT NULL, events INTEGER NOT NULL,
             first INTEGER, last INTEGER
           ) STRICT;
           CREATE TABLE version (number INTEGER NOT NULL) STRICT;
           INSERT INTO version VALUES (0);",
-}];
+    },
+    mutations::MIGRATION,
+];
 const RUN_FILE: &[Migration] = &[Migration {
     name: "blobs",
     sql: "CREATE TABLE blob (key INTEGER PRIMARY KEY, value BLOB NOT NULL) STRICT;",
@@ -45,6 +49,7 @@ pub struct SqliteStore {
     catalog: Mutex<Connection>,
     /// The locks of the runs that are being sealed by us.
     seals: Mutex<HashMap<Guid, fs::File>>,
+    mutations: MutationTable,
 }
 
 impl SqliteStore {
@@ -59,6 +64,7 @@ impl SqliteStore {
             folder,
             catalog: Mutex::new(connection),
             seals: Mutex::default(),
+            mutations: MutationTable::default(),
         };
         store.recover()?;
         Ok(store)
@@ -125,6 +131,27 @@ impl SqliteStore {
     pub fn size_of(&self, id: Guid) -> u64 {
         let size = |ending| fs::metadata(self.file(id, ending)).map_or(0, |file| file.len());
         size("run") + size("open") + size("open-wal")
+    }
+}
+
+impl HasMutations for SqliteStore {
+    fn mutations(&self) -> &MutationTable {
+        &self.mutations
+    }
+
+    fn read<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        work(&self.catalog()).map(Some).map_err(StoreError::about(&self.catalog_file))
+    }
+
+    fn write<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let mut catalog = self.catalog();
+        sqlite::transact(&mut catalog, work).map_err(StoreError::about(&self.catalog_file))
     }
 }
 

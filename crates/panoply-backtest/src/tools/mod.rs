@@ -53,4 +53,5 @@ pub fn pack(store: Arc<dyn Store>) -> Pack {
         .with(reconcile_run::ReconcileRun { backtests: own() })
         .with(get_context::GetContext { backtests: own() })
         .with_data_version(move || versions.version())
+        .with_blocking_store()
 }

@@ -36,24 +36,24 @@ const fn at(seconds: u64) -> Duration {
 
 #[test]
 fn a_batch_is_acknowledged_after_a_thousand_events() {
-    let mut intake = Intake::new(run(&store()));
+    let mut intake = Intake::new(run(&store()), 1);
     assert_eq!(intake.take(events(0..999).as_bytes(), at(0)).unwrap(), None);
     let full = intake.take(events(999..1500).as_bytes(), at(0)).unwrap();
-    assert_eq!(full, Some(Acknowledged { events: 1000, lines: 1000 }));
+    assert_eq!(full, Some(Acknowledged { events: 1000, sequence: 1000 }));
     let end = intake.finish(false, at(0)).unwrap();
-    assert_eq!(end, Acknowledged { events: 1500, lines: 1500 });
+    assert_eq!(end, Acknowledged { events: 1500, sequence: 1500 });
 }
 
 #[test]
 fn a_batch_is_acknowledged_after_thirty_seconds_though_nothing_more_comes() {
     let store = store();
-    let mut intake = Intake::new(run(&store));
+    let mut intake = Intake::new(run(&store), 1);
     intake.take(events(0..3).as_bytes(), at(100)).unwrap();
     for seconds in [100, 115, 129] {
         assert_eq!(intake.tick(at(seconds)).unwrap(), None, "at {seconds} s");
     }
     let due = intake.tick(at(130)).unwrap();
-    assert_eq!(due, Some(Acknowledged { events: 3, lines: 3 }));
+    assert_eq!(due, Some(Acknowledged { events: 3, sequence: 3 }));
     assert_eq!(intake.tick(at(500)).unwrap(), None, "nothing is waiting");
     // What was acknowledged is there for whoever opens the run next.
     drop(intake);
@@ -82,7 +82,7 @@ fn lines_may_come_in_any_pieces() {
     let text = events(0..40);
     for size in [1, 7, 64, 1000, text.len()] {
         let store = store();
-        let mut intake = Intake::new(run(&store));
+        let mut intake = Intake::new(run(&store), 1);
         for piece in text.as_bytes().chunks(size) {
             intake.take(piece, at(0)).unwrap();
         }
@@ -93,7 +93,7 @@ fn lines_may_come_in_any_pieces() {
 #[test]
 fn what_cannot_be_taken_is_told_with_its_line() {
     let store = store();
-    let mut intake = Intake::new(run(&store));
+    let mut intake = Intake::new(run(&store), 1);
     let other = events(7..8).replace(OWN_RUN, "22222222-2222-4222-8222-222222222222");
     intake.take(events(0..1).as_bytes(), at(0)).unwrap();
     intake.take(b"\nnot json\n\xff\n", at(0)).unwrap();
@@ -103,7 +103,7 @@ fn what_cannot_be_taken_is_told_with_its_line() {
     // The last line has no end, and is whole all the same.
     intake.take(events(1..2).trim_end().as_bytes(), at(0)).unwrap();
     let end = intake.finish(false, at(0)).unwrap();
-    assert_eq!(end, Acknowledged { events: 2, lines: 7 });
+    assert_eq!(end, Acknowledged { events: 2, sequence: 7 });
     let (count, told) = intake.rejected();
     assert_eq!(count, 4);
     let lines: Vec<u64> = told.iter().map(|rejection| rejection.line).collect();
@@ -115,15 +115,15 @@ fn what_cannot_be_taken_is_told_with_its_line() {
 #[test]
 fn a_line_that_was_cut_off_is_not_taken_for_a_broken_one() {
     let store = store();
-    let mut intake = Intake::new(run(&store));
+    let mut intake = Intake::new(run(&store), 1);
     let text = events(0..3);
     intake.take(&text.as_bytes()[..text.len() - 20], at(0)).unwrap();
-    assert_eq!(intake.finish(true, at(0)).unwrap(), Acknowledged { events: 2, lines: 2 });
+    assert_eq!(intake.finish(true, at(0)).unwrap(), Acknowledged { events: 2, sequence: 2 });
     assert_eq!(intake.rejected().0, 0);
     // Sent again from the start, the run has each event once.
-    let mut again = Intake::new(run(&store));
+    let mut again = Intake::new(run(&store), 1);
     again.take(text.as_bytes(), at(1)).unwrap();
     again.finish(false, at(1)).unwrap();
     let report = run(&store).seal(&mut |_, _| {}, &|| false).unwrap();
-    assert_eq!((report.events, report.repeated, report.rejected), (3, 2, 0));
+    assert_eq!((report.events, report.repeated, report.rejected), (3, 0, 0));
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures::future::BoxFuture;
 use panoply_contract::audit::{AuditEntry, AuditFilter, AuditLog, AuditRow};
+use panoply_contract::compliance::error_code;
 use panoply_contract::kernel::{Kernel, Settings, World};
 use panoply_contract::mutation::MemoryMutationLog;
 use panoply_contract::prelude::*;
@@ -156,4 +157,57 @@ async fn nothing_is_changed_that_cannot_be_recorded() {
     log.refuses_to_append.store(true, Ordering::SeqCst);
     // It ran, but the caller is not told that all is well.
     assert_eq!(error(&call(&kernel, json!({"text": "x"})).await)["code"], "INTERNAL_ERROR");
+}
+
+/// Holds up the handlers of one test until it is told to let them go.
+static GATE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mutation_that_timed_out_keeps_its_key_and_its_late_effect_is_audited_once() {
+    fn waits(
+        params: &Params,
+        cx: &CallContext,
+        output: Output,
+    ) -> Result<Reply<Output>, ToolError> {
+        drop(GATE.lock());
+        echo(params, cx, output)
+    }
+    const SLOW: ToolSpec = ToolSpec { response_time: ResponseTime::Medium, ..MUTATION };
+    let (kernel, clock) = kernel_with(SLOW, waits);
+    let held = GATE.lock();
+    let calling = tokio::spawn({
+        let kernel = Arc::clone(&kernel);
+        async move { change(&kernel, json!({"text": "x"}), "k").await }
+    });
+    while clock.sleeping() == 0 {
+        tokio::task::yield_now().await;
+    }
+    clock.advance(ResponseTime::Medium.deadline());
+    assert_eq!(error(&calling.await.unwrap())["code"], "TIMEOUT");
+    let early = change(&kernel, json!({"text": "x"}), "k").await;
+    assert_eq!(error(&early)["code"], "IDEMPOTENCY_RUNNING", "its handler has not ended");
+    drop(held);
+    let late = loop {
+        let reply = change(&kernel, json!({"text": "x"}), "k").await;
+        if error_code(&reply).as_deref() != Some("IDEMPOTENCY_RUNNING") {
+            break reply;
+        }
+    };
+    assert_eq!(structured(&late)["runs"], 1, "the first handler made the change");
+    let filter = AuditFilter { limit: 100, ..AuditFilter::default() };
+    let rows = kernel.audit().read(filter).await.unwrap();
+    assert_eq!(rows.iter().filter(|row| row.entry.mutation).count(), 1, "{rows:?}");
+}
+
+#[tokio::test]
+async fn what_was_committed_without_its_audit_row_is_recovered_once() {
+    let (kernel, _) = kernel_with(MUTATION, echo);
+    change(&kernel, json!({"text": "x"}), "k").await;
+    let rows = || async {
+        let filter = AuditFilter { limit: 100, ..AuditFilter::default() };
+        kernel.audit().read(filter).await.unwrap().len()
+    };
+    assert_eq!(rows().await, 1);
+    assert_eq!(kernel.recover_audit().await.unwrap(), 0, "nothing is missing");
+    assert_eq!(rows().await, 1);
 }

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use panoply_contract::error::ErrorKind;
 use panoply_contract::evidence::Sample;
-use panoply_contract::mutation::MutationRecord;
+use panoply_contract::mutation::{MutationLog as _, MutationRecord};
 use panoply_contract::prelude::*;
-use panoply_store::mutations::{HasMutations as _, MutationTable};
+use panoply_store::mutations::{HasMutations as _, MutationTable, SqliteMutationLog};
+use panoply_store::roots::Roots;
 
 use super::wire::ActionId;
 use crate::fsrs::fit::{self, Plan, Simulated};
@@ -24,6 +25,8 @@ use crate::store::{Attachment, Ledger, NewAction, Records, SqliteStore, Store};
 pub(crate) struct Desk {
     pub(crate) store: Arc<dyn Store>,
     mutations: Arc<SqliteStore>,
+    /// Where files that callers name may be.
+    pub(crate) roots: Arc<Roots>,
     /// What is to be studied today, as far as somebody asked.
     pub(crate) warm: Arc<Warm>,
     /// When what was deleted long ago was last purged.
@@ -31,10 +34,11 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    pub(crate) fn over(store: Arc<SqliteStore>) -> Self {
+    pub(crate) fn over(store: Arc<SqliteStore>, roots: Roots) -> Self {
         Self {
             store: Arc::clone(&store) as Arc<dyn Store>,
             mutations: store,
+            roots: Arc::new(roots),
             warm: Arc::default(),
             purged: Arc::new(AtomicI64::new(Micros::MIN)),
         }
@@ -102,6 +106,21 @@ impl Desk {
                 Ok(reply)
             }
         }
+    }
+}
+
+impl Desk {
+    /// Commits the record of a call whose effect is not in the collection: a file that it made.
+    pub(crate) fn record_alone<O: Serialize>(
+        &self,
+        cx: &CallContext,
+        reply: &Reply<O>,
+    ) -> Result<(), ToolError> {
+        let Some(mutation) = &cx.mutation else { return Ok(()) };
+        let record = mutation.record(reply)?;
+        SqliteMutationLog(Arc::clone(&self.mutations)).commit(&record)?;
+        mutation.committed(record);
+        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use panoply_contract::prelude::*;
+use panoply_store::roots::{Refused, Roots};
 
 use crate::anki::{self, Limits, Package};
 use crate::problem::Problem;
@@ -56,14 +57,14 @@ impl From<crate::text::BadRow> for BadRow {
 pub(crate) fn package(
     base64: Option<&str>,
     path: Option<&str>,
-    cx: &CallContext,
+    roots: &Roots,
 ) -> Result<Package, ToolError> {
     let bytes = match (base64, path) {
         (Some(text), None) => STANDARD.decode(text.trim()).map_err(|error| {
             ToolError::validation("BAD_BASE64", format!("`contentBase64` is not base64: {error}"))
                 .hint("encode the bytes of the file with the standard alphabet")
         })?,
-        (None, Some(path)) => read_file(path, cx)?,
+        (None, Some(path)) => read_file(roots, path)?,
         _ => {
             return Err(ToolError::validation(
                 "ONE_SOURCE",
@@ -79,22 +80,38 @@ pub(crate) fn package(
 pub(crate) fn text_of(
     content: Option<String>,
     path: Option<&str>,
-    cx: &CallContext,
+    roots: &Roots,
 ) -> Result<String, ToolError> {
     match (content, path) {
         (Some(text), None) => Ok(text),
-        (None, Some(path)) => Ok(String::from_utf8_lossy(&read_file(path, cx)?).into_owned()),
+        (None, Some(path)) => Ok(String::from_utf8_lossy(&read_file(roots, path)?).into_owned()),
         _ => Err(ToolError::validation("ONE_SOURCE", "expected either `content` or `path`")
             .hint("send the text as `content`, or name its file with `path`")),
     }
 }
 
-fn read_file(path: &str, cx: &CallContext) -> Result<Vec<u8>, ToolError> {
-    refuse_strangers(cx)?;
-    std::fs::read(path).map_err(|error| {
-        ToolError::not_found("FILE_NOT_FOUND", format!("the file cannot be read: {}", error.kind()))
-            .hint("check the path, or send what is in it")
-    })
+fn read_file(roots: &Roots, path: &str) -> Result<Vec<u8>, ToolError> {
+    use std::io::Read as _;
+    let file = roots.open(path, LARGEST_FILE).map_err(|refused| not_allowed(&refused))?;
+    let mut bytes = Vec::new();
+    // One byte more than allowed, so that a file which grows is noticed.
+    let read = file.take(LARGEST_FILE + 1).read_to_end(&mut bytes);
+    match read {
+        Ok(read) if u64::try_from(read).is_ok_and(|read| read <= LARGEST_FILE) => Ok(bytes),
+        Ok(_) => Err(ToolError::validation("NOT_ALLOWED", "the file grows while it is read")
+            .hint("wait until it is complete")),
+        Err(error) => Err(ToolError::system("the file cannot be read").cause(error)),
+    }
+}
+
+/// Files that callers name are at most this large.
+const LARGEST_FILE: u64 = 2 << 30;
+
+/// Why a path is refused, and what would work.
+pub(crate) fn not_allowed(refused: &Refused) -> ToolError {
+    ToolError::validation("NOT_ALLOWED", refused.to_string()).hint(
+        "name a file in `noema/files` of the home or in a folder that `roots` in `[pack.noema]` of config.toml names; or use `panoply noema import` or `export`",
+    )
 }
 
 /// Tells how far it has come, and ends it when nobody waits any more.
@@ -107,13 +124,4 @@ pub(crate) fn report(
     let rows = |count| u64::try_from(count).unwrap_or(u64::MAX);
     cx.report_progress(rows(done), Some(rows(all)), "rows");
     if cx.cancel.is_cancelled() { Err(Problem::File(cancelled.to_owned())) } else { Ok(()) }
-}
-
-/// Only the owner of this machine may name files on it.
-pub(crate) fn refuse_strangers(cx: &CallContext) -> Result<(), ToolError> {
-    if cx.caller.partition == "local" {
-        return Ok(());
-    }
-    Err(ToolError::business("LOCAL_ONLY", "a path can only be named by the owner of this machine")
-        .hint("send or take the file as `contentBase64`"))
 }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use panoply_contract::prelude::*;
 
 use super::desk::{Desk, now, stored};
-use super::exchange::{refuse_strangers, report};
+use super::exchange::{not_allowed, report};
 use super::wire::DeckId;
 use crate::anki;
 use crate::insight;
@@ -134,10 +134,7 @@ impl Tool for ExportPackage {
             }
         })?;
         let path = params.path.filter(|_| !cx.dry_run);
-        if let Some(path) = &path {
-            refuse_strangers(cx)?;
-            write_new(path, &bytes)?;
-        } else if bytes.len() > LARGEST {
+        if path.is_none() && bytes.len() > LARGEST {
             return Err(ToolError::business(
                 "EXPORT_TOO_LARGE",
                 format!("the export has {} bytes, at most {LARGEST} fit into a reply", bytes.len()),
@@ -154,21 +151,19 @@ impl Tool for ExportPackage {
             content_base64: (inline && format.is_none()).then(|| STANDARD.encode(&bytes)),
             text: (inline && format.is_some())
                 .then(|| String::from_utf8_lossy(&bytes).into_owned()),
-            path,
+            path: path.clone(),
         };
         let text = format!("{} notes in {} bytes.", output.notes, output.bytes);
-        Ok(Reply::new(output, text, stored("the exported notes")))
+        let reply = Reply::new(output, text, stored("the exported notes"));
+        if let (Some(path), Some(mutation)) = (&path, &cx.mutation) {
+            let made = self.desk.roots.create(path, &mutation.marker(), &bytes);
+            let file = made.map_err(|refused| not_allowed(&refused))?;
+            self.desk.record_alone(cx, &reply)?;
+            file.settle();
+        }
+        Ok(reply)
     }
 }
 
 /// What fits into a reply as base64.
 const LARGEST: usize = 50_000;
-
-fn write_new(path: &str, bytes: &[u8]) -> Result<(), ToolError> {
-    use std::io::Write as _;
-    let made = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
-    made.and_then(|mut file| file.write_all(bytes)).map_err(|error| {
-        ToolError::business("NOT_WRITTEN", format!("the file cannot be written: {}", error.kind()))
-            .hint("choose a path in a folder that exists, to a file that does not")
-    })
-}

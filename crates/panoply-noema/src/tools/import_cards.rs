@@ -109,7 +109,7 @@ impl Tool for ImportCards {
         }
         let target = target(&self.desk, params.deck_id.as_ref(), params.deck_name.as_deref())?;
         let name = target.name().clone();
-        let content = text_of(params.content, params.path.as_deref(), cx)?;
+        let content = text_of(params.content, params.path.as_deref(), &self.desk.roots)?;
         let parsed = text::parse(&content, params.format.of(&content));
         let whole = parsed.notes.len() + parsed.bad.len();
         let unreadable: Vec<BadRow> = parsed.bad.into_iter().map(BadRow::from).collect();

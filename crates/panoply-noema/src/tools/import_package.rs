@@ -87,7 +87,8 @@ impl Tool for ImportPackage {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         require(cx, APPROVE, "importing cards that are no drafts")?;
-        let package = package(params.content_base64.as_deref(), params.path.as_deref(), cx)?;
+        let package =
+            package(params.content_base64.as_deref(), params.path.as_deref(), &self.desk.roots)?;
         let summary = format!("imported a package with {} notes", package.notes.len());
         self.desk.change(
             cx,

@@ -60,6 +60,7 @@ use panoply_contract::prompt::{Prompt, PromptArgument};
 use self::desk::Desk;
 use crate::store::{SqliteStore, Store as _};
 use panoply_store::mutations::SqliteMutationLog;
+use panoply_store::roots::Roots;
 
 const INFO: PackInfo = PackInfo {
     name: "noema",
@@ -94,11 +95,16 @@ const MAKE_CARDS: Prompt = Prompt {
     template: "Make flash cards of the text below for {deck}: one fact to a card, questions with one right answer, clozes where a sentence says it best. Look for duplicates first. Show me the drafts and approve those I agree to.\n\n{text}",
 };
 
-/// The pack over a collection.
+/// The pack over a collection, whose callers can name no files.
 pub fn pack(store: Arc<SqliteStore>) -> Pack {
+    pack_with(store, Roots::default())
+}
+
+/// The pack over a collection, whose callers can name files under these roots.
+pub fn pack_with(store: Arc<SqliteStore>, roots: Roots) -> Pack {
     let version = Arc::clone(&store);
     let log = SqliteMutationLog(Arc::clone(&store));
-    let desk = Desk::over(store);
+    let desk = Desk::over(store, roots);
     let at = || desk.clone();
     Pack::new(INFO, Unified)
         .with(list_decks::ListDecks { desk: at() })

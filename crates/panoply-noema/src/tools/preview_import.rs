@@ -104,7 +104,7 @@ impl Tool for PreviewImport {
         &SPEC
     }
 
-    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
+    async fn call(&self, params: Params, _: &CallContext) -> Result<Reply<Output>, ToolError> {
         let output = match &params.content {
             Some(content) => {
                 let parsed = text::parse(content, params.format.of(content));
@@ -126,8 +126,11 @@ impl Tool for PreviewImport {
                 }
             }
             None => {
-                let package =
-                    package(params.content_base64.as_deref(), params.path.as_deref(), cx)?;
+                let package = package(
+                    params.content_base64.as_deref(),
+                    params.path.as_deref(),
+                    &self.desk.roots,
+                )?;
                 let first = |fields: &str| {
                     fields.split(FIELD_SEPARATOR).next().unwrap_or_default().to_owned()
                 };

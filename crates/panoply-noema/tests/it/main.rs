@@ -16,5 +16,7 @@ mod keeping;
 #[cfg(feature = "tools")]
 mod lessons;
 #[cfg(feature = "tools")]
+mod permissions;
+#[cfg(feature = "tools")]
 mod queue;
 mod study;

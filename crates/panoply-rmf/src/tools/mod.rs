@@ -54,4 +54,5 @@ pub fn pack(shelf: Arc<Shelf>) -> Pack {
         .with_resources(resources::FundDocuments { shelf: on() })
         .with_completer(resources::FundCodes { shelf: on() })
         .with_data_version(move || version.version())
+        .with_blocking_store()
 }

@@ -1,3 +1,5 @@
+//! Records come back, keys are taken once, and what is audited is not recovered.
+
 use panoply_contract::audit::{Audit, AuditEntry, Status};
 use panoply_contract::testing::noon;
 use serde_json::json;

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use panoply_contract::clock::Clock;
+use panoply_contract::error::ToolError;
+use panoply_contract::mutation::MutationRecord;
 
 use super::lock::Lock;
 use super::{Job, Request, Status, detail};
@@ -58,6 +60,9 @@ pub enum JobError {
     /// It is not at a point where that can be done.
     #[error("{0}")]
     NotNow(String),
+    /// The record of the call could not be made.
+    #[error("{0}")]
+    Record(String),
 }
 
 /// A job that this process will run. Others see that it lives.
@@ -65,6 +70,12 @@ pub enum JobError {
 pub struct Taken {
     pub(super) job: Job,
     pub(super) _alive: Lock,
+}
+
+impl From<ToolError> for JobError {
+    fn from(error: ToolError) -> Self {
+        Self::Record(error.message)
+    }
 }
 
 impl JobDesk {
@@ -120,7 +131,11 @@ impl JobDesk {
     }
 
     /// Tells a job to stop. Whoever runs it sees that soon.
-    pub fn cancel(&self, id: &str) -> Result<Job, JobError> {
+    pub fn cancel(
+        &self,
+        id: &str,
+        record: impl FnOnce(&Job) -> Result<Option<MutationRecord>, ToolError>,
+    ) -> Result<(Job, Option<MutationRecord>), JobError> {
         let job = self.job(id)?;
         if job.status.is_over() {
             return Err(JobError::NotNow(format!(
@@ -129,13 +144,18 @@ impl JobDesk {
                 job.status.as_str()
             )));
         }
-        self.shelf.cancel_job(&job.id)?;
+        let record = record(&job)?;
+        self.shelf.cancel_job(&job.id, record.as_ref())?;
         self.note(&job.id, "told to stop")?;
-        self.job(id)
+        Ok((job, record))
     }
 
     /// Takes away all that a job added.
-    pub fn roll_back(&self, id: &str) -> Result<Job, JobError> {
+    pub fn roll_back(
+        &self,
+        id: &str,
+        record: impl FnOnce(&Job) -> Result<Option<MutationRecord>, ToolError>,
+    ) -> Result<(Job, Option<MutationRecord>), JobError> {
         let mut job = self.job(id)?;
         if job.status != Status::Done || job.request.dry_run || job.detail.is_some() {
             let why = match (job.request.dry_run, job.detail.as_deref()) {
@@ -146,9 +166,10 @@ impl JobDesk {
             return Err(JobError::NotNow(format!("the job `{}` {why}", job.id)));
         }
         job.detail = Some(detail::ROLLED_BACK.to_owned());
-        let removed = self.shelf.undo_job(&job)?;
+        let record = record(&job)?;
+        let removed = self.shelf.undo_job(&job, record.as_ref())?;
         self.note(&job.id, &format!("rolled back: {removed} documents taken away"))?;
-        Ok(job)
+        Ok((job, record))
     }
 
     /// A job whose process is gone says so from now on.

@@ -6,12 +6,14 @@
 
 mod desk;
 mod lock;
+mod record;
 pub mod run;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use self::desk::{HOW_TO_ALLOW, JobDesk, JobError, Settings};
+pub use self::record::PendingRecord;
 use crate::ingest::reader::{FileKind, OcrProvider};
 
 /// How far a job is; the contract's words.

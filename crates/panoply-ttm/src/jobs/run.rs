@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::desk::{HOW_TO_ALLOW, JobDesk, JobError, Taken};
 use super::lock::Lock;
+use super::record::PendingRecord;
 use super::{Item, Job, Status, detail};
 use crate::eval::retrieval;
 use crate::eval::sets::Bundled;
@@ -67,9 +68,14 @@ impl<E: Into<JobError>> From<E> for Stop {
 impl JobDesk {
     /// Runs a job to its end and says how it ended. What is wrong with its files is no error
     /// here: the job says so.
-    pub fn run(&self, taken: Taken, progress: Progress<'_>) -> Result<Job, JobError> {
+    pub fn run(
+        &self,
+        taken: Taken,
+        pending: &PendingRecord,
+        progress: Progress<'_>,
+    ) -> Result<Job, JobError> {
         let Taken { mut job, _alive } = taken;
-        let ended = self.work(&mut job, progress);
+        let ended = self.work(&mut job, pending, progress);
         self.tidy_up(&job.id);
         match ended {
             Ok(()) => {}
@@ -99,7 +105,12 @@ impl JobDesk {
         Ok(job)
     }
 
-    fn work(&self, job: &mut Job, progress: Progress<'_>) -> Result<(), Stop> {
+    fn work(
+        &self,
+        job: &mut Job,
+        pending: &PendingRecord,
+        progress: Progress<'_>,
+    ) -> Result<(), Stop> {
         let _turn = self.wait_for_turn(job, progress)?;
         job.status = Status::Running;
         job.started = Some(self.now());
@@ -137,12 +148,12 @@ impl JobDesk {
             &format!("plan {hash}: {} facts, {} of them known", plan.facts(), plan.known),
         )?;
         if job.request.dry_run {
-            return self.finish(job, &Plan::default());
+            return self.finish(job, &Plan::default(), pending);
         }
         if plan.extracts.is_empty() {
             // A job that is sent twice does the second time what the first left to do: nothing.
             job.detail = Some(detail::UNCHANGED.to_owned());
-            return self.finish(job, &plan);
+            return self.finish(job, &plan, pending);
         }
         Self::same_plan(job, &hash)?;
         progress(job.done_pages, job.all_pages, "seeing that search gets no worse");
@@ -150,7 +161,7 @@ impl JobDesk {
         if self.shelf.is_cancelled(&job.id)? {
             return Err(Stop::cancelled());
         }
-        self.finish(job, &plan)
+        self.finish(job, &plan, pending)
     }
 
     /// One job at a time: OCR takes all there is.
@@ -302,10 +313,16 @@ impl JobDesk {
         })
     }
 
-    fn finish(&self, job: &mut Job, plan: &Plan) -> Result<(), Stop> {
+    fn finish(&self, job: &mut Job, plan: &Plan, pending: &PendingRecord) -> Result<(), Stop> {
         job.status = Status::Done;
         job.ended = Some(self.now());
-        let added = self.shelf.finish_job(job, &plan.extracts)?;
+        let pending = pending.take();
+        let record = pending.as_ref().map(|one| one.record(job)).transpose();
+        let record = record.map_err(JobError::from)?;
+        let added = self.shelf.finish_job(job, &plan.extracts, record.as_ref())?;
+        if let (Some(pending), Some(record)) = (pending, record) {
+            pending.committed(record);
+        }
         self.note(&job.id, &format!("done: {added} documents added"))?;
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! Jobs and their logs: written so that whoever looks, in whatever process, sees how far one is.
 
+use panoply_contract::mutation::MutationRecord;
+use panoply_store::mutations::HasMutations as _;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::documents::{add, remove};
@@ -12,7 +14,7 @@ impl SqliteShelf {
     /// Keeps a new job.
     pub fn add_job(&self, job: &Job) -> Result<(), ShelfError> {
         let request = serde_json::to_string(&job.request).map_err(|e| ShelfError(Box::new(e)))?;
-        self.write(|connection| {
+        self.write_row(|connection| {
             let sql = "INSERT INTO ingest_job (id, status, dry_run, request, created)
                        VALUES (?1, ?2, ?3, ?4, ?5)";
             let row =
@@ -23,12 +25,18 @@ impl SqliteShelf {
 
     /// Keeps what became of a job. Whether it was told to stop is not overwritten.
     pub fn keep_job(&self, job: &Job) -> Result<(), ShelfError> {
-        self.write(|connection| keep(connection, job))
+        self.write_row(|connection| keep(connection, job))
     }
 
     /// Ends a job and adds all that it took out of its documents, or does neither.
-    pub fn finish_job(&self, job: &Job, extracts: &[Extract]) -> Result<usize, ShelfError> {
+    pub fn finish_job(
+        &self,
+        job: &Job,
+        extracts: &[Extract],
+        record: Option<&MutationRecord>,
+    ) -> Result<usize, ShelfError> {
         self.in_transaction(|transaction| {
+            self.attach(transaction, record)?;
             let mut added = 0;
             for extract in extracts {
                 added += usize::from(add(transaction, extract)?);
@@ -42,8 +50,13 @@ impl SqliteShelf {
     }
 
     /// Takes away all that a job added, and says so in the job.
-    pub fn undo_job(&self, job: &Job) -> Result<usize, ShelfError> {
+    pub fn undo_job(
+        &self,
+        job: &Job,
+        record: Option<&MutationRecord>,
+    ) -> Result<usize, ShelfError> {
         self.in_transaction(|transaction| {
+            self.attach(transaction, record)?;
             let removed = remove(transaction, &job.id)?;
             keep(transaction, job).map_err(broken)?;
             if removed > 0 {
@@ -68,10 +81,21 @@ impl SqliteShelf {
     }
 
     /// Tells a job to stop.
-    pub fn cancel_job(&self, id: &str) -> Result<(), ShelfError> {
-        self.write(|connection| {
-            connection.execute("UPDATE ingest_job SET cancel = 1 WHERE id = ?1", [id]).map(|_| ())
+    pub fn cancel_job(&self, id: &str, record: Option<&MutationRecord>) -> Result<(), ShelfError> {
+        self.in_transaction(|transaction| {
+            self.attach(transaction, record)?;
+            let told = transaction.execute("UPDATE ingest_job SET cancel = 1 WHERE id = ?1", [id]);
+            told.map(drop).map_err(broken)
         })
+    }
+
+    /// Commits the record of a call with what it asked for.
+    fn attach(
+        &self,
+        transaction: &Connection,
+        record: Option<&MutationRecord>,
+    ) -> Result<(), ShelfError> {
+        record.map_or(Ok(()), |one| self.mutations().insert(transaction, one)).map_err(broken)
     }
 
     /// Whether a job was told to stop.
@@ -88,7 +112,7 @@ impl SqliteShelf {
 
     /// Adds a line to a job's log.
     pub fn log(&self, job: &str, at: &str, line: &str) -> Result<(), ShelfError> {
-        self.write(|connection| {
+        self.write_row(|connection| {
             let sql = "INSERT INTO ingest_log (job, number, at, line)
                        SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3 FROM ingest_log WHERE job = ?1";
             connection.execute(sql, params![job, at, line]).map(|_| ())
@@ -101,7 +125,7 @@ impl SqliteShelf {
         self.rows(sql, &[&job], |row| Ok((row.get(0)?, row.get(1)?)))
     }
 
-    fn write(
+    fn write_row(
         &self,
         write: impl FnOnce(&Connection) -> rusqlite::Result<()>,
     ) -> Result<(), ShelfError> {

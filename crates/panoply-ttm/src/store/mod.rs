@@ -15,8 +15,10 @@ mod reports;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use panoply_store::StoreError;
 use panoply_store::migrate::{self, Migration};
-use panoply_store::sqlite::Durability;
+use panoply_store::mutations::{self, HasMutations, MutationTable};
+use panoply_store::sqlite::{Durability, transact};
 use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
 
 use self::annex::SqliteAnnex;
@@ -30,6 +32,7 @@ const STEPS: &[Migration] = &[
     Migration { name: "papers", sql: include_str!("schema.sql") },
     Migration { name: "documents", sql: include_str!("documents.sql") },
     Migration { name: "search", sql: include_str!("search.sql") },
+    mutations::MIGRATION,
 ];
 
 /// Papers in a file.
@@ -37,6 +40,7 @@ const STEPS: &[Migration] = &[
 pub struct SqliteShelf {
     file: PathBuf,
     connection: Mutex<Option<Connection>>,
+    mutations: MutationTable,
 }
 
 /// What an import did.
@@ -52,8 +56,8 @@ pub struct Imported {
 
 impl SqliteShelf {
     /// Papers in this file, which need not be there yet.
-    pub const fn at(file: PathBuf) -> Self {
-        Self { file, connection: Mutex::new(None) }
+    pub fn at(file: PathBuf) -> Self {
+        Self { file, connection: Mutex::new(None), mutations: MutationTable::default() }
     }
 
     fn open(&self) -> Result<MutexGuard<'_, Option<Connection>>, ShelfError> {
@@ -126,6 +130,35 @@ impl SqliteShelf {
         }
         // With a connection of its own: this may take long, and others want to read meanwhile.
         indexer::bring_up_to_date(&mut self.connect()?, workings, told)
+    }
+}
+
+impl HasMutations for SqliteShelf {
+    fn mutations(&self) -> &MutationTable {
+        &self.mutations
+    }
+
+    fn read<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        if connection.is_none() && self.file.exists() {
+            *connection = Some(migrate::open(&self.file, Durability::Full, STEPS)?);
+        }
+        connection.as_ref().map(work).transpose().map_err(StoreError::about(&self.file))
+    }
+
+    fn write<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let mut held = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let connection = match &mut *held {
+            Some(connection) => connection,
+            none => none.insert(migrate::open(&self.file, Durability::Full, STEPS)?),
+        };
+        transact(connection, work).map_err(StoreError::about(&self.file))
     }
 }
 

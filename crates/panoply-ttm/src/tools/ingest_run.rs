@@ -1,6 +1,7 @@
 //! `ingest_run`: documents of the user into the graph, guarded: a dry run first, and then the hash
 //! of what it showed.
 
+use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::Instant;
 
@@ -10,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::answer::KEYWORDS;
 use super::job_wire::{JobOut, desk, evidence, sentence};
 use crate::ingest::reader::{FileKind, OcrProvider};
-use crate::jobs::{HOW_TO_ALLOW, Item, Job, JobDesk, Request};
+use crate::jobs::{HOW_TO_ALLOW, Item, Job, JobDesk, PendingRecord, Request};
 use crate::roots::Refused;
 
 const SPEC: ToolSpec = ToolSpec {
@@ -156,7 +157,10 @@ impl Tool for IngestRun {
         let request = request(params, cx.dry_run)?;
         let desk = desk(self.jobs.as_ref())?;
         readable(&request, desk)?;
-        let id = format!("J-{}", cx.trace_id);
+        let id = match &cx.mutation {
+            Some(mutation) => format!("J-{}", mutation.call_id()),
+            None => format!("J-{}", cx.trace_id),
+        };
         let job = start_and_wait(desk, &id, request, wait, cx)?;
         Ok(reply(&job))
     }
@@ -263,9 +267,17 @@ fn start_and_wait(
     let taken = desk.accept(id, request)?;
     let (sender, updates) = channel();
     let runner = desk.clone();
+    let pending = match &cx.mutation {
+        Some(mutation) => PendingRecord::of(
+            Arc::clone(mutation),
+            Box::new(|mutation, job| mutation.record(&reply(job))),
+        ),
+        None => PendingRecord::default(),
+    };
+    let own = pending.clone();
     let started = std::thread::Builder::new().name("ttm-ingest".to_owned()).spawn(move || {
         // The job itself says how it ended; whoever waits may be gone.
-        let _ = runner.run(taken, &mut |done, all, what| {
+        let _ = runner.run(taken, &own, &mut |done, all, what| {
             let _ = sender.send((done, all, what.to_owned()));
         });
     });
@@ -274,6 +286,10 @@ fn start_and_wait(
     // It ends when the time is up or the job is over.
     while let Ok((done, all, what)) = updates.recv_timeout(left()) {
         cx.report_progress(done.into(), (all > 0).then_some(all.into()), &what);
+    }
+    if cx.mutation.is_some() && !pending.withdraw() {
+        // The job is committing the record of this call together with what it adds: wait for it.
+        while updates.recv().is_ok() {}
     }
     Ok(desk.job(id)?)
 }

@@ -4,7 +4,7 @@ use panoply_contract::prelude::*;
 
 use super::answer::KEYWORDS;
 use super::job_wire::{JobOut, desk, evidence, sentence};
-use crate::jobs::JobDesk;
+use crate::jobs::{Job, JobDesk};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "ingest_undo",
@@ -62,11 +62,21 @@ impl Tool for IngestUndo {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<JobOut>, ToolError> {
         let desk = desk(self.jobs.as_ref())?;
         let job = desk.job(&params.job_id)?;
-        let job = match (cx.dry_run, job.status.is_over()) {
-            (true, _) => job,
-            (false, true) => desk.roll_back(&job.id)?,
-            (false, false) => desk.cancel(&job.id)?,
+        let record = |job: &Job| {
+            cx.mutation.as_ref().map(|mutation| mutation.record(&reply(job))).transpose()
         };
-        Ok(Reply::new(JobOut::of(&job, 0), sentence(&job), evidence()))
+        let (job, record) = match (cx.dry_run, job.status.is_over()) {
+            (true, _) => (job, None),
+            (false, true) => desk.roll_back(&job.id, record)?,
+            (false, false) => desk.cancel(&job.id, record)?,
+        };
+        if let (Some(mutation), Some(record)) = (&cx.mutation, record) {
+            mutation.committed(record);
+        }
+        Ok(reply(&job))
     }
+}
+
+fn reply(job: &Job) -> Reply<JobOut> {
+    Reply::new(JobOut::of(job, 0), sentence(job), evidence())
 }

@@ -123,7 +123,7 @@ impl From<JobError> for ToolError {
             JobError::NotNow(_) => {
                 Self::conflict("NOT_NOW", error.to_string()).hint("look at it with `ingest_jobs`")
             }
-            JobError::Shelf(_) | JobError::Folder(_) => {
+            JobError::Shelf(_) | JobError::Folder(_) | JobError::Record(_) => {
                 Self::system("the jobs cannot be read or written").cause(error)
             }
         }

@@ -146,4 +146,5 @@ fn made(
         .with_resources(reports::Reports { reports })
         .with_completer(resources::Ids)
         .with_data_version(move || version.version())
+        .with_blocking_store()
 }

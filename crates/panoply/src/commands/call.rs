@@ -19,6 +19,7 @@ use super::{LogReader, Session, block_on, start_log};
 use crate::arguments::{self, Given, Pair};
 use crate::bar::Bar;
 use crate::cli::{Call, Language};
+use crate::config::Config;
 use crate::failure::Failure;
 use crate::out::{BAD, FAINT, Out, say};
 use crate::world::House;
@@ -55,9 +56,13 @@ pub(super) fn run_with(
 
 /// The answer to a call whose arguments another command has put together.
 pub(super) fn answer(session: &Session, tool: &str, input: Value) -> Result<Envelope, Failure> {
-    let config = session.config()?;
-    let _log = start_log(&config, LogReader::Person)?;
-    let house = House::open(&config)?;
+    answer_with(&session.config()?, tool, input)
+}
+
+/// The same with settings that the command has changed.
+pub(super) fn answer_with(config: &Config, tool: &str, input: Value) -> Result<Envelope, Failure> {
+    let _log = start_log(config, LogReader::Person)?;
+    let house = House::open(config)?;
     let entry = find(&house.kernel, tool)?;
     let call = Call {
         tool: tool.to_owned(),

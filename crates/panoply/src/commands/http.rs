@@ -212,23 +212,19 @@ fn desk(config: &Config, house: &House, stop: &CancellationToken) -> Result<Opti
     }
     let folder = config.home.folder.as_ref();
     let catalog = folder.map(|folder| Home::at(folder).packs().join("backtest.db"));
-    let (store, damaged) = match packs::backtest_store(catalog) {
-        Ok(store) => (store, false),
-        // The pack says what is wrong; engines hear it too.
-        Err(_) => (packs::backtest_store(None)?, true),
-    };
-    let shut = match folder {
-        None => Some("nothing can be kept on this server"),
-        Some(_) if damaged => Some("the runs of this server cannot be opened; see `/readyz`"),
-        Some(_) if config.read_only => Some("this server changes no data"),
-        Some(_) => None,
+    let opened = catalog.map(|catalog| packs::backtest_store(&catalog));
+    // The pack says what is wrong with the runs; engines hear it too.
+    let shut = matches!(opened, Some(Err(_)))
+        .then_some("the runs of this server cannot be opened; see `/readyz`");
+    let store: Arc<dyn panoply_backtest::store::Store> = match opened {
+        Some(Ok(store)) => Arc::new(store),
+        _ => Arc::new(panoply_backtest::store::memory::MemoryStore::default()),
     };
     Ok(Some(Desk {
         store,
-        clock: Arc::clone(kernel.clock()),
-        audit: Arc::clone(kernel.audit()),
-        stop: stop.clone(),
         shut,
+        kernel: Arc::clone(kernel),
+        stop: stop.clone(),
         writing: Arc::default(),
     }))
 }

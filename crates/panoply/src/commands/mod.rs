@@ -15,6 +15,7 @@ mod doctor;
 mod http;
 mod keys;
 mod noema;
+mod operation;
 mod parameters;
 pub(crate) mod rmf;
 mod setup;

@@ -77,7 +77,17 @@ fn import(arguments: &NoemaImport, session: &Session) -> Result<ExitCode, Failur
             ("import-cards", json!({"path": path, "format": format, "deckName": deck}))
         }
     };
-    call::run_with(session, tool, input, false)
+    // Who names a file on the command line allows it.
+    let mut config = session.config()?;
+    let folder = file.parent().unwrap_or(&file).to_string_lossy().into_owned();
+    let settings = config.pack_settings.entry("noema".to_owned()).or_default();
+    match settings.get_mut("roots").and_then(toml::Value::as_array_mut) {
+        Some(roots) => roots.push(folder.into()),
+        None => {
+            settings.insert("roots".to_owned(), vec![folder].into());
+        }
+    }
+    call::show(&call::answer_with(&config, tool, input)?, false, false)
 }
 
 fn put_out(arguments: &NoemaExport, session: &Session) -> Result<(), Failure> {

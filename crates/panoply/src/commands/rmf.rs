@@ -7,11 +7,13 @@ use std::process::ExitCode;
 
 use jiff::civil::Date;
 use jiff::tz::{Offset, TimeZone};
+use panoply_contract::operation::OperationSpec;
 use panoply_rmf::store::{JournalFolder, Shelf, swap_in};
 use panoply_rmf::sync::{self, BASE_URL, Journal as _, LiveHttp, LivePace, Order, Progress};
 use panoply_rmf::{chart, pack_data};
+use serde_json::{Value, json};
 
-use super::Session;
+use super::{Session, operation};
 use crate::cli::{Rmf, RmfChart, RmfPackData, RmfSync};
 use crate::failure::Failure;
 use crate::out::Out;
@@ -22,7 +24,12 @@ use crate::world;
 pub(super) fn run(rmf: &Rmf, session: &Session) -> Result<ExitCode, Failure> {
     match rmf {
         Rmf::PackData(pack_data) => pack(pack_data)?,
-        Rmf::Sync(sync) => bring(sync, session)?,
+        Rmf::Sync(arguments) => {
+            let input = json!({"since": arguments.since.map(|date| date.to_string())});
+            operation::run(session, &SYNC, &input, || {
+                sync_figures(arguments, session).map(|done| ((), done))
+            })?;
+        }
         Rmf::Chart(chart) => draw(chart, session)?,
     }
     Ok(ExitCode::SUCCESS)
@@ -38,7 +45,11 @@ fn pack(arguments: &RmfPackData) -> Result<(), Failure> {
     out.finish()
 }
 
-fn bring(arguments: &RmfSync, session: &Session) -> Result<(), Failure> {
+const SYNC: OperationSpec =
+    OperationSpec { name: "rmf/sync", pack: "rmf", permissions: &["funds:import"], data: &["rmf"] };
+
+/// Fetches newer figures and swaps them in; says what changed.
+fn sync_figures(arguments: &RmfSync, session: &Session) -> Result<Value, Failure> {
     let key = session.environment.secret(&arguments.key_env).ok_or_else(|| {
         Failure::usage(format!("the variable `{}` is not set", arguments.key_env))
             .hint("put your key of the SEC's Open API there; get one at secopendata.sec.or.th")
@@ -79,7 +90,11 @@ fn bring(arguments: &RmfSync, session: &Session) -> Result<(), Failure> {
         }
     }
     out.line(format_args!("written to {}", place.display()))?;
-    out.finish()
+    out.finish()?;
+    Ok(json!({
+        "funds": synced.dataset.funds.len(), "checksum": synced.dataset.checksum,
+        "new": synced.added, "gone": synced.vanished, "skipped": synced.skipped,
+    }))
 }
 
 fn draw(arguments: &RmfChart, session: &Session) -> Result<(), Failure> {

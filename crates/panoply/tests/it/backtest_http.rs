@@ -20,11 +20,19 @@ fn events(range: std::ops::Range<u64>) -> String {
     range.map(|number| event(RUN, number)).collect()
 }
 
-/// Sends events and gives the lines of the reply.
+/// Sends the first events of a run and gives the lines of the reply.
 fn post(client: &HttpClient, run: &str, body: &str) -> (HttpReply, Vec<Value>) {
-    let path = format!("/backtest/runs/{run}/events");
+    send(client, &format!("/backtest/runs/{run}/events"), body)
+}
+
+/// Sends events whose first line is the `sequence`th of the producer.
+fn resume(client: &HttpClient, sequence: u64, body: &str) -> (HttpReply, Vec<Value>) {
+    send(client, &format!("/backtest/runs/{RUN}/events?sequence={sequence}"), body)
+}
+
+fn send(client: &HttpClient, path: &str, body: &str) -> (HttpReply, Vec<Value>) {
     let reply =
-        client.request("POST", &path, &[("content-type", "application/x-ndjson")], body.as_bytes());
+        client.request("POST", path, &[("content-type", "application/x-ndjson")], body.as_bytes());
     let lines = reply.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     (reply, lines)
 }
@@ -69,11 +77,7 @@ fn a_run_is_made_filled_sealed_and_asked_over_http() {
         &(events(0..2500) + "nonsense\n" + &event("22222222-2222-4222-8222-222222222222", 1)),
     );
     assert_eq!(reply.status, 200);
-    assert_eq!(
-        lines[0],
-        json!({"acknowledgedEvents": 1000, "acknowledgedLines": 1000}),
-        "{lines:?}"
-    );
+    assert_eq!(lines[0], json!({"acknowledgedEvents": 1000, "lastSequence": 1000}), "{lines:?}");
     let last = lines.last().unwrap();
     assert_eq!(last["acknowledgedEvents"], 2500);
     assert_eq!((&last["rejected"], &last["complete"]), (&json!(2), &json!(true)));
@@ -81,8 +85,8 @@ fn a_run_is_made_filled_sealed_and_asked_over_http() {
     assert_eq!(last["rejectedLines"][1]["line"], 2502);
     let looked = client.get(&format!("/backtest/runs/{RUN}")).json();
     assert_eq!(
-        (&looked["status"], &looked["acknowledgedEvents"]),
-        (&json!("running"), &json!(2500))
+        (&looked["status"], &looked["acknowledgedEvents"], &looked["lastSequence"]),
+        (&json!("running"), &json!(2500), &json!(2502))
     );
     assert_eq!(total(&client)["details"]["status"], "running");
     let sealed = seal(&client, RUN).json();
@@ -228,7 +232,7 @@ fn while_one_stream_writes_to_a_run_another_is_told_to_wait() {
     first.send(&events(1000..2000));
     let said = first.finish();
     assert!(said.contains("RUN_BUSY") && said.contains("\"acknowledgedEvents\":1000"), "{said}");
-    let (_, lines) = post(&client, RUN, &events(1000..2500));
+    let (_, lines) = resume(&client, 1001, &events(1000..2500));
     assert_eq!(lines.last().unwrap()["complete"], true, "{lines:?}");
     let report = seal(&client, RUN).json()["report"].clone();
     assert_eq!((&report["events"], &report["repeated"]), (&json!(2510), &json!(0)), "{report}");
@@ -248,7 +252,7 @@ fn a_connection_that_breaks_loses_nothing_that_came_whole() {
     drop(stream);
     // The run is free again once the server has noticed.
     let (_, lines) = loop {
-        let (reply, lines) = post(&client, RUN, &events(1000..1500));
+        let (reply, lines) = resume(&client, 1001, &events(1000..1500));
         if reply.status == 200 {
             break (reply, lines);
         }
@@ -275,14 +279,36 @@ fn a_server_that_is_killed_has_every_acknowledged_event_once_when_it_is_back() {
     let server = place.http(&["backtest"]);
     let client = server.client();
     let kept =
-        client.get(&format!("/backtest/runs/{RUN}")).json()["acknowledgedEvents"].as_u64().unwrap();
+        client.get(&format!("/backtest/runs/{RUN}")).json()["lastSequence"].as_u64().unwrap();
     assert!(kept >= 3000, "{kept} of 3000");
-    // The client sends again from what it knows to be safe.
-    let (_, lines) = post(&client, RUN, &events(3000..5000));
+    // The client sends again from what it knows to be safe; what is there is skipped.
+    let (_, lines) = resume(&client, 3001, &events(3000..5000));
     assert_eq!(lines.last().unwrap()["complete"], true, "{lines:?}");
     let report = seal(&client, RUN).json()["report"].clone();
     assert_eq!((&report["events"], &report["rejected"]), (&json!(5000), &json!(0)), "{report}");
     assert_eq!(total(&client), json!(5000));
+}
+
+#[test]
+fn lines_are_counted_once_however_often_they_are_sent() {
+    let place = Place::new();
+    let server = place.http(&["backtest"]);
+    let client = server.client();
+    put(&client, RUN, "");
+    post(&client, RUN, &events(0..1000));
+    let on_disk = || client.get(&format!("/backtest/runs/{RUN}")).json()["lastSequence"].clone();
+    // Sent again without a number, the stream could begin anew or go on: it has to say which.
+    let (unsaid, _) = post(&client, RUN, &events(0..1000));
+    assert_eq!((unsaid.status, &unsaid.json()["error"]["code"]), (409, &json!("OUT_OF_SEQUENCE")));
+    let (gap, _) = resume(&client, 1002, &events(1001..1100));
+    assert_eq!((gap.status, &gap.json()["error"]["code"]), (409, &json!("OUT_OF_SEQUENCE")));
+    assert_eq!(resume(&client, 0, "").0.status, 400);
+    assert_eq!(on_disk(), json!(1000));
+    let (_, lines) = resume(&client, 1, &events(0..1500));
+    assert_eq!(lines.last().unwrap()["lastSequence"], 1500, "{lines:?}");
+    assert_eq!(on_disk(), json!(1500));
+    let report = seal(&client, RUN).json()["report"].clone();
+    assert_eq!((&report["events"], &report["repeated"]), (&json!(1500), &json!(0)), "{report}");
 }
 
 #[cfg(unix)]

@@ -23,7 +23,7 @@ use crate::out::{Out, say};
 use crate::world;
 
 /// Runs it.
-pub(super) fn run(arguments: &BacktestImport, store: Arc<dyn Store>) -> Result<(), Failure> {
+pub(super) fn run(arguments: &BacktestImport, store: Arc<dyn Store>) -> Result<Value, Failure> {
     let (named, header) = described(arguments.run.as_deref())?;
     let mapping = arguments.map.as_deref().map(mapping).transpose()?;
     let readings: Vec<Reading<'_>> = arguments
@@ -147,7 +147,8 @@ fn opened(file: &Path) -> Result<File, Failure> {
     File::open(file).map_err(|error| unread(file, &error))
 }
 
-fn complete(arguments: &BacktestImport, mut import: Import) -> Result<(), Failure> {
+/// Completes the runs, unless they stay open; says what is in them.
+fn complete(arguments: &BacktestImport, mut import: Import) -> Result<Value, Failure> {
     let acknowledged = import.acknowledge().map_err(failed)?;
     for (line, reason) in import.homeless() {
         say(format_args!("line {line}: {reason}"));
@@ -156,10 +157,11 @@ fn complete(arguments: &BacktestImport, mut import: Import) -> Result<(), Failur
         return Err(Failure::work("no line gave an event, so there is no run"));
     }
     if arguments.open {
-        for (id, events) in acknowledged {
+        for (id, events) in &acknowledged {
             say(format_args!("run {id} is open with {events} events"));
         }
-        return Ok(());
+        let runs = acknowledged.iter().map(|(id, events)| json!([id.to_string(), events]));
+        return Ok(json!({"open": runs.collect::<Vec<_>>()}));
     }
     let mut bar = Bar::new("sealing");
     let sealed =
@@ -173,5 +175,7 @@ fn complete(arguments: &BacktestImport, mut import: Import) -> Result<(), Failur
             tell(&mut out, *id, report)?;
         }
     }
-    out.finish()
+    out.finish()?;
+    let runs = sealed.iter().map(|(id, report)| json!({"runId": id.to_string(), "report": report}));
+    Ok(json!({"sealed": runs.collect::<Vec<_>>()}))
 }

@@ -20,16 +20,26 @@ use panoply_backtest::run::{RunHeader, Status};
 use panoply_backtest::sample;
 use panoply_backtest::store::Store;
 use panoply_backtest::timestamp::Timestamp;
+use panoply_contract::operation::OperationSpec;
 use panoply_contract::table::Table;
 use panoply_store::Home;
 use serde_json::{Value, json};
 
-use super::Session;
+use super::{Session, operation};
 use crate::bar::Bar;
 use crate::cli::Backtest;
 use crate::failure::Failure;
 use crate::out::{Out, say};
 use crate::packs;
+
+/// A change of runs by this command.
+const fn change(name: &'static str, permissions: &'static [&'static str]) -> OperationSpec {
+    OperationSpec { name, pack: "backtest", permissions, data: &["backtests"] }
+}
+
+const IMPORT: OperationSpec = change("backtest/import", &["backtests:import"]);
+const SEAL: OperationSpec = change("backtest/seal", &["backtests:import"]);
+const DELETE: OperationSpec = change("backtest/delete", &["backtests:delete"]);
 
 /// Runs it.
 pub(super) fn run(command: &Backtest, session: &Session) -> Result<ExitCode, Failure> {
@@ -37,18 +47,29 @@ pub(super) fn run(command: &Backtest, session: &Session) -> Result<ExitCode, Fai
     match command {
         Backtest::Import(arguments) => {
             behind::the_others();
-            import::run(arguments, store)?;
+            let files: Vec<String> =
+                arguments.files.iter().map(|file| file.display().to_string()).collect();
+            operation::run(session, &IMPORT, &json!({"files": files}), || {
+                import::run(arguments, store).map(|done| ((), done))
+            })?;
         }
         Backtest::Export { run, out } => export(run, out.as_deref(), store.as_ref())?,
         Backtest::Report(arguments) => report::run(arguments, store.as_ref())?,
         Backtest::List { json } => list(store.as_ref(), *json)?,
         Backtest::Seal { run } => {
             behind::the_others();
-            seal(run, store)?;
+            let id = known(run, store.as_ref())?;
+            operation::run(session, &SEAL, &json!({"runId": id.to_string()}), || {
+                seal(id, store).map(|report| ((), json!({"report": report})))
+            })?;
         }
         Backtest::Delete { run } => {
             let id = known(run, store.as_ref())?;
-            store.delete(id).map_err(failed)?;
+            let named = json!({"runId": id.to_string()});
+            operation::run(session, &DELETE, &named, || {
+                store.delete(id).map_err(failed)?;
+                Ok(((), json!({"deleted": true})))
+            })?;
             say(format_args!("deleted run {id}"));
         }
     }
@@ -59,7 +80,7 @@ fn store(session: &Session) -> Result<Arc<dyn Store>, Failure> {
     let folder = session.home().folder.ok_or_else(|| {
         Failure::usage("there is no folder to keep runs in").hint("name one with --home")
     })?;
-    packs::backtest_store(Some(Home::at(folder).packs().join("backtest.db")))
+    Ok(Arc::new(packs::backtest_store(&Home::at(folder).packs().join("backtest.db"))?))
 }
 
 fn tell(out: &mut Out, id: Guid, report: &SealReport) -> Result<(), Failure> {
@@ -131,8 +152,7 @@ fn list(store: &dyn Store, as_json: bool) -> Result<(), Failure> {
     out.finish()
 }
 
-fn seal(run: &str, store: Arc<dyn Store>) -> Result<(), Failure> {
-    let id = known(run, store.as_ref())?;
+fn seal(id: Guid, store: Arc<dyn Store>) -> Result<SealReport, Failure> {
     let open =
         OpenRun::open(store, id, RunHeader::default(), Timestamp::from_nanos(0)).map_err(failed)?;
     let mut bar = Bar::new("sealing");
@@ -140,7 +160,8 @@ fn seal(run: &str, store: Arc<dyn Store>) -> Result<(), Failure> {
     bar.clear();
     let mut out = Out::new();
     tell(&mut out, id, &report)?;
-    out.finish()
+    out.finish()?;
+    Ok(report)
 }
 
 /// The run, when it is complete.

@@ -3,12 +3,13 @@
 //! | request | does | needs |
 //! |---|---|---|
 //! | `PUT /backtest/runs/{id}` | makes an open run, or says more about it | `backtests:import` |
-//! | `POST /backtest/runs/{id}/events` | takes NDJSON, acknowledges batch by batch | `backtests:import` |
+//! | `POST /backtest/runs/{id}/events?sequence=N` | takes NDJSON whose first line is the producer's Nth, acknowledges batch by batch | `backtests:import` |
 //! | `POST /backtest/runs/{id}/seal` | completes the run | `backtests:import` |
 //! | `GET /backtest/runs/{id}` | tells how far it is | `backtests:read` |
 //!
 //! One stream writes to a run at a time. The reply to a stream begins at once and has one line for
-//! each acknowledged batch and one at the end; a client that only reads the last one is fine.
+//! each acknowledged batch and one at the end; a client that only reads the last one is fine. Lines
+//! are numbered by their producer, from 1: what is on disk already is skipped, a gap is refused.
 
 mod desk;
 mod stream;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::{Body, to_bytes};
-use axum::extract::{Extension, Path, State};
+use axum::extract::{Extension, Path, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{post, put};
@@ -25,22 +26,39 @@ use axum::{Json, Router};
 use panoply_backtest::error::LogError;
 use panoply_backtest::event::Guid;
 use panoply_backtest::ingest::{OpenRun, SealReport};
+use panoply_backtest::intake::Intake;
 use panoply_backtest::query::cache::Cache;
 use panoply_backtest::query::reader::SealedRun;
 use panoply_backtest::run::{RunHeader, RunRecord, Status};
+use panoply_backtest::store::Store;
 use panoply_backtest::timestamp::Timestamp;
 use panoply_contract::context::Caller;
+use panoply_contract::operation::OperationSpec;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 pub(crate) use self::desk::Desk;
-use self::desk::{Done, Refusal};
+use self::desk::Refusal;
 
 /// A description of a run is at most so long.
 const LARGEST_HEADER: usize = 1 << 20;
 /// And is sent within this time.
 const HEADER_TIME: Duration = Duration::from_secs(12);
-const IMPORT: &str = "backtests:import";
 const READ: &str = "backtests:read";
+
+/// A change of a run by this request.
+const fn change(name: &'static str) -> OperationSpec {
+    OperationSpec {
+        name,
+        pack: "backtest",
+        permissions: &["backtests:import"],
+        data: &["backtests"],
+    }
+}
+
+static PUT: OperationSpec = change("backtest/runs PUT");
+static EVENTS: OperationSpec = change("backtest/runs events");
+static SEAL: OperationSpec = change("backtest/runs seal");
 
 /// The routes, for callers that proved who they are.
 pub(crate) struct Routes {
@@ -67,30 +85,48 @@ async fn open(
     body: Body,
 ) -> Response {
     desk::to_the_end(async move {
-        let started = desk.clock.monotonic();
-        let id = desk.admit(&caller, IMPORT, &id)?;
+        let id = parsed(&id)?;
         let body = tokio::time::timeout(HEADER_TIME, to_bytes(body, LARGEST_HEADER)).await;
         let body = body.ok().and_then(Result::ok).ok_or_else(|| {
             Refusal::invalid("the description of a run is at most 1 MiB, sent within 12 seconds")
         })?;
         let (input, header) = described(&body, id)?;
-        let turn = desk.turn(id)?;
-        let (own, moment) = (Arc::clone(&desk), desk.now());
-        let (record, is_new) = desk::blocking(move || {
-            let _turn = turn;
-            let is_new = own.store.run(id)?.is_none();
-            OpenRun::open(Arc::clone(&own.store), id, header, moment)?;
-            Ok((own.store.run(id)?, is_new))
-        })
-        .await?;
-        let output = shown(id, record.as_ref());
-        let done =
-            Done { what: "PUT", id, input: &input, output: &output, started, error_code: None };
-        desk.record(&caller, done).await?;
+        let operation = desk.begin(&PUT, caller, input_of(id, &input)).await?;
+        let opened = opened(&desk, id, header).await;
+        let output = match &opened {
+            Ok((shown, _)) => shown.clone(),
+            Err(refusal) => refusal.json(json!({})),
+        };
+        desk::finish(operation, &output, opened.as_ref().err().map(Refusal::code)).await?;
+        let (output, is_new) = opened?;
         let status = if is_new { StatusCode::CREATED } else { StatusCode::OK };
         Ok((status, Json(output)).into_response())
     })
     .await
+}
+
+async fn opened(desk: &Arc<Desk>, id: Guid, header: RunHeader) -> Result<(Value, bool), Refusal> {
+    let turn = desk.turn(id)?;
+    let (own, moment) = (Arc::clone(desk), desk.now());
+    desk::blocking(move || {
+        let _turn = turn;
+        let is_new = own.store.run(id)?.is_none();
+        OpenRun::open(Arc::clone(&own.store), id, header, moment)?;
+        Ok((shown(own.store.as_ref(), id, own.store.run(id)?.as_ref())?, is_new))
+    })
+    .await
+}
+
+/// What the audit log gets as the input of a request.
+fn input_of(id: Guid, input: &Value) -> Value {
+    json!({"runId": id.to_string(), "input": input})
+}
+
+fn parsed(id: &str) -> Result<Guid, Refusal> {
+    Guid::parse(id).ok_or_else(|| {
+        let shown: String = id.chars().take(60).collect();
+        Refusal::invalid(format!("`{shown}` is not a GUID"))
+    })
 }
 
 /// The description as it came, and what we understand of it.
@@ -119,10 +155,13 @@ async fn look(
     let work = async {
         let id = desk.allow(&caller, READ, &id)?;
         let own = Arc::clone(&desk);
-        let record = desk::blocking(move || own.store.run(id)).await?;
-        match record {
+        let found = desk::blocking(move || match own.store.run(id)? {
+            None => Ok(None),
+            Some(record) => shown(own.store.as_ref(), id, Some(&record)).map(Some),
+        });
+        match found.await? {
             None => Err(Refusal::not_found(id)),
-            Some(record) => Ok(Json(shown(id, Some(&record))).into_response()),
+            Some(shown) => Ok(Json(shown).into_response()),
         }
     };
     work.await.unwrap_or_else(Refusal::into_response)
@@ -132,22 +171,64 @@ async fn events(
     State(desk): State<Arc<Desk>>,
     Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
+    Query(from): Query<From>,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
     let work = async {
-        let id = desk.admit(&caller, IMPORT, &id)?;
+        let id = parsed(&id)?;
         if let Some(coding) = headers.get(header::CONTENT_ENCODING) {
             let coding = coding.to_str().unwrap_or("?");
             if coding != "identity" {
                 return Err(Refusal::coding(coding));
             }
         }
-        let turn = desk.turn(id)?;
-        let run = reopened(&desk, id).await?;
-        Ok(stream::reply(Arc::clone(&desk), caller, run, body, turn))
+        let input = input_of(id, &json!({"sequence": from.sequence}));
+        let operation = desk.begin(&EVENTS, caller, input).await?;
+        let begun = async {
+            let turn = desk.turn(id)?;
+            let run = reopened(&desk, id).await?;
+            let first = from.first(run.sequence())?;
+            Ok((run, first, turn))
+        };
+        match begun.await {
+            Ok((run, first, turn)) => {
+                Ok(stream::reply(Arc::clone(&desk), operation, Intake::new(run, first), body, turn))
+            }
+            Err(refusal) => {
+                let refusal: Refusal = refusal;
+                desk::finish(operation, &refusal.json(json!({})), Some(refusal.code())).await?;
+                Err(refusal)
+            }
+        }
     };
     work.await.unwrap_or_else(Refusal::into_response)
+}
+
+/// Where a stream begins among the lines of its producer.
+#[derive(Debug, Deserialize)]
+struct From {
+    /// The number of its first line, from 1.
+    sequence: Option<u64>,
+}
+
+impl From {
+    /// The number of the first line, when nothing is left out. Only the first stream of a run need
+    /// not say it: a second one could as well begin anew as go on.
+    fn first(&self, on_disk: u64) -> Result<u64, Refusal> {
+        let next = on_disk + 1;
+        match self.sequence {
+            None if on_disk == 0 => Ok(1),
+            None => Err(Refusal::out_of_sequence(format!(
+                "the run has {on_disk} lines already, and the request does not say where it goes on"
+            ))),
+            Some(0) => Err(Refusal::invalid("`sequence` counts lines from 1")),
+            Some(first) if first > next => Err(Refusal::out_of_sequence(format!(
+                "the stream begins at line {first}, but the run has only {on_disk} lines"
+            ))),
+            Some(first) => Ok(first),
+        }
+    }
 }
 
 /// The run, when it is there and open.
@@ -168,25 +249,29 @@ async fn seal(
     Path(id): Path<String>,
 ) -> Response {
     desk::to_the_end(async move {
-        let started = desk.clock.monotonic();
-        let id = desk.admit(&caller, IMPORT, &id)?;
-        let turn = desk.turn(id)?;
-        let own = Arc::clone(&desk);
-        let moment = desk.now();
-        let report = desk::behind_answers(move || {
-            let _turn = turn;
-            sealed(&own, id, moment)
-        });
-        let report = report.await?.ok_or_else(|| Refusal::not_found(id))?;
-        let status = Status::Completed.as_str();
-        let output = json!({"runId": id.to_string(), "status": status, "report": report});
-        let input = json!({});
-        let done =
-            Done { what: "seal", id, input: &input, output: &output, started, error_code: None };
-        desk.record(&caller, done).await?;
-        Ok(Json(output).into_response())
+        let id = parsed(&id)?;
+        let operation = desk.begin(&SEAL, caller, input_of(id, &json!({}))).await?;
+        let sealed = seal_now(&desk, id).await;
+        let output = match &sealed {
+            Ok(output) => output.clone(),
+            Err(refusal) => refusal.json(json!({})),
+        };
+        desk::finish(operation, &output, sealed.as_ref().err().map(Refusal::code)).await?;
+        Ok(Json(sealed?).into_response())
     })
     .await
+}
+
+async fn seal_now(desk: &Arc<Desk>, id: Guid) -> Result<Value, Refusal> {
+    let turn = desk.turn(id)?;
+    let (own, moment) = (Arc::clone(desk), desk.now());
+    let report = desk::behind_answers(move || {
+        let _turn = turn;
+        sealed(&own, id, moment)
+    });
+    let report = report.await?.ok_or_else(|| Refusal::not_found(id))?;
+    let status = Status::Completed.as_str();
+    Ok(json!({"runId": id.to_string(), "status": status, "report": report}))
 }
 
 fn sealed(desk: &Desk, id: Guid, moment: Timestamp) -> Result<Option<SealReport>, LogError> {
@@ -200,12 +285,21 @@ fn sealed(desk: &Desk, id: Guid, moment: Timestamp) -> Result<Option<SealReport>
     open.seal(&mut |_, _| {}, &|| desk.stop.is_cancelled()).map(Some)
 }
 
-fn shown(id: Guid, record: Option<&RunRecord>) -> Value {
-    let Some(record) = record else { return json!({"runId": id.to_string()}) };
-    json!({
+fn shown(store: &dyn Store, id: Guid, record: Option<&RunRecord>) -> Result<Value, LogError> {
+    let Some(record) = record else { return Ok(json!({"runId": id.to_string()})) };
+    let mut shown = json!({
         "runId": id.to_string(),
         "status": record.status.as_str(),
         "acknowledgedEvents": record.events,
         "header": record.header,
-    })
+    });
+    // The catalog may be a batch behind after a crash; the open run itself never is.
+    if record.status == Status::Running
+        && let Some(shown) = shown.as_object_mut()
+    {
+        let on_disk = OpenRun::on_disk(store, id)?;
+        shown.insert("acknowledgedEvents".to_owned(), on_disk.events.into());
+        shown.insert("lastSequence".to_owned(), on_disk.sequence.into());
+    }
+    Ok(shown)
 }

@@ -4,20 +4,28 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+use panoply_contract::operation::OperationSpec;
 use panoply_store::Home;
 use panoply_ttm::ingest::reader::{FileKind, OcrProvider, Options, worker};
-use panoply_ttm::jobs::{Item, Job, JobDesk, JobError, Request, Status};
+use panoply_ttm::jobs::{Item, Job, JobDesk, JobError, PendingRecord, Request, Status};
 use panoply_ttm::roots::file_uri;
 use panoply_ttm::store::SqliteShelf;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::super::Session;
+use super::super::{Session, operation};
 use crate::bar::Bar;
 use crate::cli::{TtmIngest, TtmJobs, TtmLang, TtmOcr, TtmRead};
 use crate::failure::Failure;
 use crate::out::{BAD, BOLD, FAINT, GOOD, Out, WARN};
 use crate::packs;
+
+const fn change(name: &'static str) -> OperationSpec {
+    OperationSpec { name, pack: "ttm", permissions: &["kg:write"], data: &["ttm"] }
+}
+
+const INGEST: OperationSpec = change("ttm/ingest");
+const UNDO: OperationSpec = change("ttm/ingest-undo");
 
 /// Facts that are printed; `--json` has all.
 const SHOWN: usize = 25;
@@ -46,11 +54,18 @@ pub(super) fn ingest(arguments: &TtmIngest, session: &Session) -> Result<ExitCod
         dpi: None,
         plan_hash: arguments.apply.clone(),
     };
-    let taken = desk.accept(&format!("J-{}", Uuid::new_v4()), request).map_err(failed)?;
-    let mut bar = Bar::new("");
-    let job = desk.run(taken, &mut |done, all, what| bar.show_as(what, done.into(), all.into()));
-    bar.clear();
-    let job = job.map_err(failed)?;
+    let input = json!({"request": request});
+    let job = operation::run(session, &INGEST, &input, || {
+        let taken = desk.accept(&format!("J-{}", Uuid::new_v4()), request).map_err(failed)?;
+        let mut bar = Bar::new("");
+        let job = desk.run(taken, &PendingRecord::default(), &mut |done, all, what| {
+            bar.show_as(what, done.into(), all.into());
+        });
+        bar.clear();
+        let job = job.map_err(failed)?;
+        let told = job_json(&job);
+        Ok((job, told))
+    })?;
     let mut out = Out::new();
     if arguments.json {
         out.json(&job_json(&job))?;
@@ -74,9 +89,21 @@ pub(super) fn jobs(arguments: &TtmJobs, session: &Session) -> Result<ExitCode, F
     let desk = desk(session, std::iter::empty())?;
     let mut out = Out::new();
     match (&arguments.id, arguments.cancel, arguments.roll_back, arguments.log) {
-        (Some(id), true, ..) => show(&desk.cancel(id).map_err(failed)?, arguments.json, &mut out)?,
+        (Some(id), true, ..) => {
+            let job = operation::run(session, &UNDO, &json!({"cancel": id}), || {
+                let (job, _) = desk.cancel(id, |_| Ok(None)).map_err(failed)?;
+                let told = job_json(&job);
+                Ok((job, told))
+            })?;
+            show(&job, arguments.json, &mut out)?;
+        }
         (Some(id), _, true, _) => {
-            show(&desk.roll_back(id).map_err(failed)?, arguments.json, &mut out)?;
+            let job = operation::run(session, &UNDO, &json!({"rollBack": id}), || {
+                let (job, _) = desk.roll_back(id, |_| Ok(None)).map_err(failed)?;
+                let told = job_json(&job);
+                Ok((job, told))
+            })?;
+            show(&job, arguments.json, &mut out)?;
         }
         (Some(id), _, _, true) => out.write(desk.log(id).map_err(failed)?)?,
         (Some(id), ..) => show(&desk.job(id).map_err(failed)?, arguments.json, &mut out)?,
@@ -249,7 +276,7 @@ fn failed(error: JobError) -> Failure {
     let hint = match &error {
         JobError::Unknown(_) => "list them with `panoply ttm jobs`",
         JobError::NotNow(_) => "look at it with `panoply ttm jobs ID`",
-        JobError::Shelf(_) | JobError::Folder(_) => "run `panoply doctor`",
+        JobError::Shelf(_) | JobError::Folder(_) | JobError::Record(_) => "run `panoply doctor`",
     };
     Failure::work(error.to_string()).hint(hint)
 }

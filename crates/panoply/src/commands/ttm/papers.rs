@@ -6,19 +6,36 @@ use std::io::{self, Read};
 use std::path::Path;
 use std::process::ExitCode;
 
+use panoply_contract::operation::OperationSpec;
 use panoply_ttm::papers::ShelfError;
 use panoply_ttm::papers::import::{self as read, ImportError, Refused};
 use panoply_ttm::search::Engine;
 use panoply_ttm::store::{Imported, SqliteShelf};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::super::Session;
+use super::super::{Session, operation};
 use crate::bar::Bar;
 use crate::cli::TtmImportPapers;
 use crate::failure::Failure;
 use crate::out::{Out, WARN, say};
 
+const IMPORT: OperationSpec = OperationSpec {
+    name: "ttm/import-papers",
+    pack: "ttm",
+    permissions: &["kg:write"],
+    data: &["ttm"],
+};
+
 pub(super) fn import(arguments: &TtmImportPapers, session: &Session) -> Result<ExitCode, Failure> {
+    let files: Vec<String> =
+        arguments.files.iter().map(|file| file.display().to_string()).collect();
+    operation::run(session, &IMPORT, &json!({"files": files}), || {
+        import_files(arguments, session).map(|told| (ExitCode::SUCCESS, json!(told)))
+    })
+}
+
+/// Imports file by file; says what each brought.
+fn import_files(arguments: &TtmImportPapers, session: &Session) -> Result<Vec<Value>, Failure> {
     let shelf = super::shelf(session)?;
     let mut out = Out::new();
     let mut told = Vec::new();
@@ -26,15 +43,15 @@ pub(super) fn import(arguments: &TtmImportPapers, session: &Session) -> Result<E
     let outcome = arguments.files.iter().try_for_each(|file| {
         let (Imported { added, changed, unchanged }, refused) = import_file(&shelf, file)?;
         let (name, left_out) = (file.display(), refused.len());
+        let named = |Refused { place, pmid, why }: &Refused| {
+            json!({"record": place, "pmid": pmid, "why": why})
+        };
+        told.push(json!({
+            "file": name.to_string(), "added": added, "changed": changed,
+            "unchanged": unchanged, "refused": left_out,
+            "left_out": refused.iter().map(named).collect::<Vec<_>>(),
+        }));
         if arguments.json {
-            let named = |Refused { place, pmid, why }: Refused| {
-                json!({"record": place, "pmid": pmid, "why": why})
-            };
-            told.push(json!({
-                "file": name.to_string(), "added": added, "changed": changed,
-                "unchanged": unchanged, "refused": left_out,
-                "left_out": refused.into_iter().map(named).collect::<Vec<_>>(),
-            }));
             return Ok(());
         }
         for Refused { place, pmid, why } in refused {
@@ -49,7 +66,7 @@ pub(super) fn import(arguments: &TtmImportPapers, session: &Session) -> Result<E
         out.json(&told)?;
     }
     out.finish()?;
-    outcome.map(|()| ExitCode::SUCCESS)
+    outcome.map(|()| told)
 }
 
 /// Now rather than at the next search, because whoever imports expects to wait.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -11,9 +10,11 @@ use panoply_backtest::error::LogError;
 use panoply_backtest::event::Guid;
 use panoply_backtest::store::Store;
 use panoply_backtest::timestamp::Timestamp;
-use panoply_contract::audit::{Audit, AuditEntry, AuditLog, Fingerprint, Status};
-use panoply_contract::clock::Clock;
-use panoply_contract::context::Caller;
+use panoply_contract::context::{CallContext, Caller};
+use panoply_contract::error::{ErrorKind, ToolError};
+use panoply_contract::ids::TraceId;
+use panoply_contract::kernel::Kernel;
+use panoply_contract::operation::{Operation, OperationSpec};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -25,8 +26,7 @@ const MOST_STREAMS: usize = 32;
 /// Where runs are taken in.
 pub(crate) struct Desk {
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) audit: Arc<dyn AuditLog>,
+    pub(crate) kernel: Arc<Kernel>,
     pub(crate) stop: CancellationToken,
     /// Why nothing is taken, if nothing is.
     pub(crate) shut: Option<&'static str>,
@@ -46,21 +46,33 @@ impl Drop for Turn {
 }
 
 impl Desk {
-    /// The run that a caller may change.
-    pub(super) fn admit(
-        &self,
-        caller: &Caller,
-        permission: &str,
-        id: &str,
-    ) -> Result<Guid, Refusal> {
-        let id = self.allow(caller, permission, id)?;
+    /// Begins a change of the caller: with permission, on a server that takes changes, and with
+    /// an intent that the audit log gets even if the server dies.
+    pub(super) async fn begin(
+        self: &Arc<Self>,
+        spec: &'static OperationSpec,
+        caller: Caller,
+        input: Value,
+    ) -> Result<Operation, Refusal> {
         if let Some(why) = self.shut {
-            return Err(Refusal::new(StatusCode::FORBIDDEN, "READ_ONLY", why.to_owned()));
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            return Err(Refusal::new(status, "PACK_DAMAGED", why.to_owned()));
         }
-        self.audit.ready().map_err(|error| {
-            Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_READY", error.message).later()
-        })?;
-        Ok(id)
+        let own = Arc::clone(self);
+        let begun = tokio::task::spawn_blocking(move || {
+            let trace = TraceId::new(uuid::Uuid::new_v4());
+            let mut cx = CallContext::local(Arc::clone(own.kernel.clock()), trace);
+            cx.caller = caller;
+            cx.agent_id = "http".to_owned();
+            own.kernel.begin(spec, &cx, &input)
+        });
+        match begun.await {
+            Ok(begun) => begun.map_err(Refusal::of_gate),
+            Err(error) => {
+                tracing::error!(%error, "an operation could not begin");
+                Err(Refusal::broken())
+            }
+        }
     }
 
     /// The run that a caller may look at.
@@ -94,50 +106,20 @@ impl Desk {
     }
 
     pub(super) fn now(&self) -> Timestamp {
-        let nanos = self.clock.now().as_nanosecond();
+        let nanos = self.kernel.clock().now().as_nanosecond();
         Timestamp::from_nanos(i64::try_from(nanos).unwrap_or(i64::MAX))
-    }
-
-    /// Writes a request that changed data into the audit log. It is answered only afterwards.
-    pub(super) async fn record(&self, caller: &Caller, done: Done<'_>) -> Result<(), Refusal> {
-        let failed = |error: panoply_contract::error::ToolError| {
-            Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "AUDIT_FAILED", error.message)
-        };
-        let input = json!({"runId": done.id.to_string(), "input": done.input});
-        let (input, _) = Fingerprint::of(&input).map_err(failed)?;
-        let (output, _) = Fingerprint::of(done.output).map_err(failed)?;
-        let elapsed = self.clock.monotonic().saturating_sub(done.started);
-        let audit = Audit {
-            in_hash: input.hex(),
-            out_hash: output.hex(),
-            latency_ms: u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
-            seed: input.seed(),
-            status: if done.error_code.is_none() { Status::Ok } else { Status::Error },
-        };
-        let entry = AuditEntry {
-            call_id: None,
-            at: self.clock.now(),
-            tool: format!("backtest/runs {}", done.what),
-            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-            partition: caller.partition.clone(),
-            agent_id: "http".to_owned(),
-            trace_id: uuid::Uuid::new_v4().to_string(),
-            audit,
-            error_code: done.error_code.map(str::to_owned),
-            mutation: true,
-        };
-        self.audit.append(entry).await.map_err(failed)
     }
 }
 
-/// A request that changed data.
-pub(super) struct Done<'a> {
-    pub(super) what: &'a str,
-    pub(super) id: Guid,
-    pub(super) input: &'a Value,
-    pub(super) output: &'a Value,
-    pub(super) started: Duration,
-    pub(super) error_code: Option<&'a str>,
+/// Ends an operation. The request is answered only afterwards.
+pub(super) async fn finish(
+    operation: Operation,
+    output: &Value,
+    error_code: Option<&str>,
+) -> Result<(), Refusal> {
+    operation.finish(output, error_code).await.map_err(|error| {
+        Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "AUDIT_FAILED", error.message)
+    })
 }
 
 /// Goes on to its end even when the client does not wait: what is begun is also recorded.
@@ -191,6 +173,22 @@ pub(super) struct Refusal {
 impl Refusal {
     pub(super) const fn new(status: StatusCode, code: &'static str, message: String) -> Self {
         Self { status, code, message, hint: None, later: false }
+    }
+
+    /// Why the kernel lets an operation not begin.
+    fn of_gate(error: ToolError) -> Self {
+        if error.kind == ErrorKind::Forbidden {
+            let code = if error.code == "READ_ONLY" { "READ_ONLY" } else { "FORBIDDEN" };
+            return Self::new(StatusCode::FORBIDDEN, code, error.message);
+        }
+        tracing::error!(cause = error.cause_chain(), "an operation could not begin");
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "NOT_READY", error.message).later()
+    }
+
+    /// A stream that does not say where it goes on, or leaves lines out.
+    pub(super) fn out_of_sequence(message: String) -> Self {
+        Self::new(StatusCode::CONFLICT, "OUT_OF_SEQUENCE", message)
+            .hint("GET the run and send from the line after `lastSequence`, with ?sequence=LINE")
     }
 
     pub(super) fn invalid(message: impl Into<String>) -> Self {

@@ -9,13 +9,12 @@ use axum::http::header;
 use axum::response::Response;
 use futures::StreamExt as _;
 use panoply_backtest::error::LogError;
-use panoply_backtest::ingest::OpenRun;
 use panoply_backtest::intake::{Acknowledged, Intake};
-use panoply_contract::context::Caller;
+use panoply_contract::operation::Operation;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::desk::{Desk, Done, Refusal, Turn, blocking};
+use super::desk::{Desk, Refusal, Turn, blocking, finish};
 
 /// How often a batch that waits is looked at.
 const TICK: Duration = Duration::from_secs(1);
@@ -43,13 +42,13 @@ enum End {
 /// Takes the stream in, and replies while it does.
 pub(super) fn reply(
     desk: Arc<Desk>,
-    caller: Caller,
-    run: OpenRun,
+    operation: Operation,
+    intake: Intake,
     body: Body,
     turn: Turn,
 ) -> Response {
     let (lines, replies) = mpsc::channel::<Bytes>(MOST_WAITING);
-    tokio::spawn(take_in(desk, caller, run, body, turn, lines));
+    tokio::spawn(take_in(desk, operation, intake, body, turn, lines));
     let replies = futures::stream::unfold(replies, |mut replies| async {
         let line = replies.recv().await?;
         Some((Ok::<_, Infallible>(line), replies))
@@ -62,17 +61,16 @@ pub(super) fn reply(
 
 async fn take_in(
     desk: Arc<Desk>,
-    caller: Caller,
-    run: OpenRun,
+    operation: Operation,
+    intake: Intake,
     body: Body,
     turn: Turn,
     lines: mpsc::Sender<Bytes>,
 ) {
-    let (id, started) = (run.id(), desk.clock.monotonic());
-    let mut told = Acknowledged { events: run.acknowledged(), lines: 0 };
-    let (end, intake) = pump(&desk, Intake::new(run), body, &lines, &mut told).await;
+    let mut told = intake.acknowledged();
+    let (end, intake) = pump(&desk, intake, body, &lines, &mut told).await;
     let was_cut = !matches!(end, End::Whole);
-    let now = desk.clock.monotonic();
+    let now = desk.kernel.clock().monotonic();
     let mut rejected = (0, Value::Array(Vec::new()));
     let mut refusal = match end {
         End::Whole | End::Cut => None,
@@ -92,17 +90,15 @@ async fn take_in(
         }
     }
     drop(turn);
-    let summary = json!({"acknowledgedEvents": told.events, "acknowledgedLines": told.lines});
+    let acknowledged = summary(told);
     let code = refusal.as_ref().map(Refusal::code);
-    let done =
-        Done { what: "events", id, input: &summary, output: &summary, started, error_code: code };
-    if let Err(unrecorded) = desk.record(&caller, done).await {
+    if let Err(unrecorded) = finish(operation, &acknowledged, code).await {
         refusal = refusal.or(Some(unrecorded));
     }
     let last = match refusal {
-        Some(refusal) => refusal.json(summary),
+        Some(refusal) => refusal.json(acknowledged),
         None => json!({
-            "acknowledgedEvents": told.events, "acknowledgedLines": told.lines,
+            "acknowledgedEvents": told.events, "lastSequence": told.sequence,
             "rejected": rejected.0, "rejectedLines": rejected.1, "complete": true,
         }),
     };
@@ -119,14 +115,14 @@ async fn pump(
     told: &mut Acknowledged,
 ) -> (End, Option<Intake>) {
     let mut pieces = body.into_data_stream();
-    let mut heard = desk.clock.monotonic();
+    let mut heard = desk.kernel.clock().monotonic();
     let mut batches = 0_u64;
     loop {
         let next = tokio::select! {
             () = desk.stop.cancelled() => return (End::Stopping, Some(intake)),
             next = tokio::time::timeout(TICK, pieces.next()) => next,
         };
-        let now = desk.clock.monotonic();
+        let now = desk.kernel.clock().monotonic();
         let piece = match next {
             Ok(None) => return (End::Whole, Some(intake)),
             Ok(Some(Err(_))) => return (End::Cut, Some(intake)),
@@ -158,16 +154,17 @@ async fn pump(
                 *told = acknowledged;
                 batches += 1;
                 if batches <= MOST_LINES || batches.is_multiple_of(16) {
-                    let said = json!({
-                        "acknowledgedEvents": told.events, "acknowledgedLines": told.lines,
-                    });
                     // A client that does not read misses some; the last line says it all.
-                    let _ = lines.try_send(line(&said));
+                    let _ = lines.try_send(line(&summary(*told)));
                 }
             }
             Err(error) => return (End::Failed(error.into()), None),
         }
     }
+}
+
+fn summary(told: Acknowledged) -> Value {
+    json!({"acknowledgedEvents": told.events, "lastSequence": told.sequence})
 }
 
 fn line(value: &Value) -> Bytes {

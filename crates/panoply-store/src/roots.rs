@@ -1,10 +1,12 @@
 //! Files of this machine that a call may name: regular ones, under folders that the operator
-//! allowed.
+//! allowed. Every path from a caller goes through here, to be read or to be made.
 //!
 //! The way to a file is walked folder by folder, and a link on it is refused, not followed. Each
 //! step starts from the folder that the last one opened, so that nobody can swap a folder for a
 //! link between the check and the opening.
 
+#[cfg(unix)]
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
@@ -19,7 +21,9 @@ pub struct Roots(Vec<PathBuf>);
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
     /// No folder is allowed.
-    #[error("no folder is allowed for files; the operator lists them as `roots` in `[pack.ttm]`")]
+    #[error(
+        "no folder is allowed for files; the operator lists them as `roots` of the pack in config.toml"
+    )]
     NoRoots,
     /// Not a whole path.
     #[error("`{0}` is not an absolute path or a `file://` address of this machine")]
@@ -41,9 +45,15 @@ pub enum Refused {
     /// Too much.
     #[error("`{0}` has {1} bytes; at most {2} are read")]
     TooLarge(String, u64, u64),
+    /// Nothing is ever written over a file.
+    #[error("`{0}` is there already; choose another name")]
+    Exists(String),
     /// Anything else.
     #[error("`{0}` cannot be read: {1}")]
     Unreadable(String, #[source] io::Error),
+    /// Anything else on the way out.
+    #[error("`{0}` cannot be written: {1}")]
+    Unwritable(String, #[source] io::Error),
 }
 
 impl Roots {
@@ -55,16 +65,8 @@ impl Roots {
     /// Opens a file by its path or `file://` address. It has at most `largest` bytes.
     pub fn open(&self, named: &str, largest: u64) -> Result<File, Refused> {
         let shown: String = named.chars().take(200).collect();
-        if self.0.is_empty() {
-            return Err(Refused::NoRoots);
-        }
-        let path = path_of(named).ok_or_else(|| Refused::NotAbsolute(shown.clone()))?;
-        if path.components().any(|part| part == Component::ParentDir) {
-            return Err(Refused::Climbs(shown));
-        }
-        let under = self.0.iter().find_map(|root| Some((root, path.strip_prefix(root).ok()?)));
-        let Some((root, rest)) = under else { return Err(Refused::Outside(shown)) };
-        let file = walk(root, rest).map_err(|error| match error.kind() {
+        let (root, rest) = self.allowed(named)?;
+        let file = walk(root, &rest).map_err(|error| match error.kind() {
             io::ErrorKind::NotADirectory => Refused::Link(shown.clone()),
             _ => Refused::Unreadable(shown.clone(), error),
         })?;
@@ -76,6 +78,49 @@ impl Roots {
             return Err(Refused::TooLarge(shown, about.len(), largest));
         }
         Ok(file)
+    }
+
+    /// The root that a name is under, and the rest of its path.
+    fn allowed(&self, named: &str) -> Result<(&Path, PathBuf), Refused> {
+        let shown: String = named.chars().take(200).collect();
+        if self.0.is_empty() {
+            return Err(Refused::NoRoots);
+        }
+        let path = path_of(named).ok_or_else(|| Refused::NotAbsolute(shown.clone()))?;
+        if path.components().any(|part| part == Component::ParentDir) {
+            return Err(Refused::Climbs(shown));
+        }
+        let under = |root: &PathBuf| path.strip_prefix(root).ok().map(Path::to_owned);
+        let found = self.0.iter().find_map(|root| Some((root.as_path(), under(root)?)));
+        found.ok_or(Refused::Outside(shown))
+    }
+
+    /// Makes a file that only its owner may read, whole or not at all, and never over another.
+    /// `marker` names the change: repeated with the same one, a file that it made before is taken
+    /// for its own. [`NewFile::settle`] once the change is recorded.
+    #[cfg(unix)]
+    pub fn create(&self, named: &str, marker: &str, bytes: &[u8]) -> Result<NewFile, Refused> {
+        let shown: String = named.chars().take(200).collect();
+        let (root, rest) = self.allowed(named)?;
+        let name = rest.file_name().ok_or_else(|| Refused::NotAFile(shown.clone()))?;
+        let folder =
+            walk(root, rest.parent().unwrap_or(Path::new(""))).map_err(|error| {
+                match error.kind() {
+                    io::ErrorKind::NotADirectory => Refused::Link(shown.clone()),
+                    _ => Refused::Unwritable(shown.clone(), error),
+                }
+            })?;
+        NewFile::make(folder, name, marker, bytes).map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Refused::Exists(shown),
+            _ => Refused::Unwritable(shown, error),
+        })
+    }
+
+    /// Files are made on Unix only.
+    #[cfg(not(unix))]
+    pub fn create(&self, named: &str, _: &str, _: &[u8]) -> Result<NewFile, Refused> {
+        let shown = named.chars().take(200).collect();
+        Err(Refused::Unwritable(shown, io::Error::other("files are made by path on Unix only")))
     }
 
     /// The text of such a file. It may grow while it is read, and is refused then.
@@ -91,6 +136,57 @@ impl Roots {
             _ => Err(Refused::TooLarge(shown(), largest + 1, largest)),
         }
     }
+}
+
+/// A file that was made, and beside it the link that proves who made it.
+#[derive(Debug)]
+pub struct NewFile {
+    #[cfg(unix)]
+    folder: File,
+    #[cfg(unix)]
+    link: OsString,
+}
+
+#[cfg(unix)]
+impl NewFile {
+    fn make(folder: File, name: &OsStr, marker: &str, bytes: &[u8]) -> io::Result<Self> {
+        use rustix::fs::{AtFlags, Mode, OFlags, linkat, openat, statat, unlinkat};
+        use std::io::Write as _;
+        let link = OsString::from(format!(".panoply-{marker}.part"));
+        let own = Self { folder, link };
+        let at = |name: &OsStr| statat(&own.folder, name, AtFlags::SYMLINK_NOFOLLOW);
+        if let (Ok(made), Ok(there)) = (at(&own.link), at(name))
+            && (made.st_dev, made.st_ino) == (there.st_dev, there.st_ino)
+        {
+            return Ok(own);
+        }
+        // What a crash left is written anew.
+        let _ = unlinkat(&own.folder, &own.link, AtFlags::empty());
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+        let mode = Mode::RUSR | Mode::WUSR;
+        let mut file = File::from(openat(&own.folder, &own.link, flags | OFlags::CLOEXEC, mode)?);
+        let written = file.write_all(bytes).and_then(|()| file.sync_all()).and_then(|()| {
+            linkat(&own.folder, &own.link, &own.folder, name, AtFlags::empty())?;
+            own.folder.sync_all()
+        });
+        if let Err(error) = written {
+            let _ = unlinkat(&own.folder, &own.link, AtFlags::empty());
+            return Err(error);
+        }
+        Ok(own)
+    }
+
+    /// The change is recorded, so the proof may go.
+    pub fn settle(self) {
+        // What stays is in nobody's way: it is hidden, and a second name of the same file.
+        let _ = rustix::fs::unlinkat(&self.folder, &self.link, rustix::fs::AtFlags::empty());
+    }
+}
+
+#[cfg(not(unix))]
+impl NewFile {
+    /// The change is recorded.
+    pub fn settle(self) {}
 }
 
 /// What a path may not show of itself in an address; letters beyond ASCII never may.
@@ -198,5 +294,36 @@ mod tests {
         assert!(large.to_string().contains("has 4 bytes; at most 3"), "{large}");
         let none = Roots::default().text(&at("allowed/deep/a"), 4).unwrap_err();
         assert!(matches!(none, Refused::NoRoots), "{none}");
+    }
+
+    #[test]
+    fn a_file_is_made_once_and_never_over_another() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let roots = Roots::of(std::slice::from_ref(&base)).unwrap();
+        let named = base.join("deck.csv").display().to_string();
+        let made = roots.create(&named, "one", b"cards").unwrap();
+        let mode = std::fs::metadata(&named).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        // A crash before the change was recorded: the same change finds its own file.
+        drop(made);
+        roots.create(&named, "one", b"cards").unwrap().settle();
+        assert_eq!(std::fs::read(&named).unwrap(), b"cards");
+        assert_eq!(std::fs::read_dir(&base).unwrap().count(), 1);
+        let other = roots.create(&named, "two", b"others").unwrap_err();
+        assert!(matches!(other, Refused::Exists(_)), "{other}");
+        symlink("/tmp", base.join("way")).unwrap();
+        let cases = [
+            (format!("{}/way/x", base.display()), "links are not followed"),
+            ("/tmp/.bash_aliases".to_owned(), "not under a folder"),
+            (format!("{}/gone/x", base.display()), "cannot be written"),
+            (base.display().to_string(), "not a regular file"),
+        ];
+        for (named, expected) in cases {
+            let refused = roots.create(&named, "three", b"x").unwrap_err().to_string();
+            assert!(refused.contains(expected), "{named}: {refused}");
+        }
+        assert_eq!(std::fs::read_dir(&base).unwrap().count(), 2);
     }
 }

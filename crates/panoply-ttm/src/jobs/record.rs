@@ -1,0 +1,49 @@
+//! The record of the call that asked for a job. It is committed with what the job adds, unless the
+//! call has been answered before: then the call's own reply is the record.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use panoply_contract::error::ToolError;
+use panoply_contract::mutation::{Mutation, MutationRecord};
+
+use super::Job;
+
+/// A record that is still to be made: by the job when it ends, or by the call when it stops
+/// waiting, whichever comes first.
+#[derive(Clone, Default)]
+pub struct PendingRecord(Arc<Mutex<Option<Pending>>>);
+
+/// Makes the record of a call from the job as it ended.
+pub(super) type MakeRecord =
+    Box<dyn Fn(&Mutation, &Job) -> Result<MutationRecord, ToolError> + Send>;
+
+pub(super) struct Pending {
+    mutation: Arc<Mutation>,
+    make: MakeRecord,
+}
+
+impl PendingRecord {
+    /// The record of this mutation.
+    pub(crate) fn of(mutation: Arc<Mutation>, make: MakeRecord) -> Self {
+        Self(Arc::new(Mutex::new(Some(Pending { mutation, make }))))
+    }
+
+    /// Leaves the record to the call; false when the job is committing it right now.
+    pub(crate) fn withdraw(&self) -> bool {
+        self.take().is_some()
+    }
+
+    pub(super) fn take(&self) -> Option<Pending> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Pending {
+    pub(super) fn record(&self, job: &Job) -> Result<MutationRecord, ToolError> {
+        (self.make)(&self.mutation, job)
+    }
+
+    pub(super) fn committed(self, record: MutationRecord) {
+        self.mutation.committed(record);
+    }
+}
