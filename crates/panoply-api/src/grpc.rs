@@ -11,7 +11,7 @@ use prost_types::{ListValue, Struct, Value as ProtoValue};
 use serde_json::{Map, Value, json};
 use tonic::{Code, Request, Response, Status};
 
-use self::proto::answer_reply::{Citation, Scores};
+use self::proto::answer_reply::{Citation, Danger, Emergency, Scores};
 use self::proto::find_contraindications_reply::Result as Found;
 use self::proto::hybrid_search_reply::Hit;
 use self::proto::job_service_server::JobServiceServer;
@@ -267,6 +267,25 @@ impl RagService for Reads {
             title: text(citation, "title"),
             span: text(citation, "span"),
         });
+        let dangers = items(document, "dangers").map(|danger| Danger {
+            id: text(danger, "id"),
+            uri: text(danger, "uri"),
+            title: text(danger, "title"),
+            span: text(danger, "span"),
+            level: text(danger, "level"),
+            strength: text(danger, "strength"),
+            asked: danger.get("asked") == Some(&Value::Bool(true)),
+            verified: danger.get("verified") == Some(&Value::Bool(true)),
+            entity_id: text(danger, "entity_id"),
+            codes: texts(danger, "codes"),
+            groups: texts(danger, "groups"),
+            drugs: texts(danger, "drugs"),
+        });
+        let emergency = document.get("emergency").map(|emergency| Emergency {
+            kind: text(emergency, "kind"),
+            call: texts(emergency, "call"),
+            told: text(emergency, "told"),
+        });
         let withheld = document.get("withheld").map(|withheld| texts(withheld, "reasons"));
         Ok(Response::new(AnswerReply {
             answer: text(document, "answer"),
@@ -276,6 +295,8 @@ impl RagService for Reads {
                 answer_conf: score("answer_conf"),
             }),
             withheld_reasons: withheld.unwrap_or_default(),
+            dangers: dangers.collect(),
+            emergency,
             audit: Some(audit(&answer)),
             document: object(document),
         }))

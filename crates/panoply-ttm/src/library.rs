@@ -6,13 +6,14 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, Error as _};
 
 use crate::ingest::Brought;
 use crate::model::{
     Alias, Caution, Constituent, Drug, Formulation, Herb, Indication, Interaction, Monograph,
     Paper, Part, Reference, Source, Use, Warned,
 };
+use crate::safety::{Emergency, Group, MedicineClass, MedicineParts, Medicines, PatientWords};
 
 /// All facts of the bundled files, and those of a user's documents beside them.
 #[derive(Clone, Debug)]
@@ -43,6 +44,14 @@ pub struct Library {
     pub drugs: Vec<Drug>,
     /// A text in each language for each herb and formulation.
     pub monographs: Vec<Monograph>,
+    /// Groups of patients, and the cautions that concern each.
+    pub groups: Vec<Group>,
+    /// Emergencies, and what to do.
+    pub emergencies: Vec<Emergency>,
+    /// Every medicine by every name, with its classes.
+    pub medicines: Arc<Medicines>,
+    /// How people speak of patients.
+    pub patient_words: Arc<PatientWords>,
     /// What a user's documents added.
     pub brought: Brought,
     places: HashMap<String, Place>,
@@ -88,6 +97,13 @@ impl Library {
 
     /// Reads the bundled files anew, which only a bench wants.
     pub fn read() -> Result<Self, BadData> {
+        let drugs: Vec<Drug> = rows(&bundled!("drugs.jsonl"))?;
+        let aliases: Vec<Alias> = rows(&bundled!("aliases.jsonl"))?;
+        let groups: Vec<Group> = rows(&bundled!("groups.jsonl"))?;
+        let classes: Vec<MedicineClass> = rows(&bundled!("medicine_classes.jsonl"))?;
+        let medicines = medicines(&drugs, &aliases, &classes)?;
+        let patient_words =
+            PatientWords::of(&groups).map_err(|error| unusable("groups.jsonl", &error))?;
         let mut library = Self {
             herbs: rows(&bundled!("herbs.jsonl"))?,
             formulations: rows(&bundled!("formulations.jsonl"))?,
@@ -99,9 +115,13 @@ impl Library {
             references: rows(&bundled!("references.jsonl"))?,
             sources: rows(&bundled!("sources.jsonl"))?,
             parts: rows(&bundled!("parts.jsonl"))?,
-            aliases: rows(&bundled!("aliases.jsonl"))?,
-            drugs: rows(&bundled!("drugs.jsonl"))?,
+            aliases,
+            drugs,
             monographs: rows(&bundled!("monographs.jsonl"))?,
+            groups,
+            emergencies: rows(&bundled!("emergencies.jsonl"))?,
+            medicines: Arc::new(medicines),
+            patient_words: Arc::new(patient_words),
             brought: Brought::default(),
             places: HashMap::new(),
         };
@@ -209,6 +229,11 @@ impl Library {
         self.drugs.iter().find(|drug| drug.name == name)
     }
 
+    /// The group of patients of this id.
+    pub fn group(&self, id: &str) -> Option<&Group> {
+        self.groups.iter().find(|group| group.id == id)
+    }
+
     /// The text about a herb or formulation in a language, `th` or `en`.
     pub fn monograph(&self, id: &str, lang: &str) -> Option<&Monograph> {
         self.monographs.iter().find(|one| one.id == id && one.lang == lang)
@@ -223,6 +248,28 @@ impl Library {
     pub fn part_in_thai(&self, part: &str) -> Option<&str> {
         self.parts.iter().find(|known| known.en == part).map(|known| known.th.as_str())
     }
+}
+
+fn medicines(
+    drugs: &[Drug],
+    aliases: &[Alias],
+    classes: &[MedicineClass],
+) -> Result<Medicines, BadData> {
+    let is_drug = |id: &str| drugs.iter().any(|drug| drug.name == id);
+    let aliases = aliases.iter().filter(|alias| is_drug(&alias.id));
+    let table = bundled!("medicines.tsv");
+    let parts = MedicineParts {
+        table: table.text,
+        names: bundled!("medicine_names.tsv").text,
+        classes,
+        drugs,
+        aliases: aliases.map(|alias| (alias.id.as_str(), alias.alias.as_str())).collect(),
+    };
+    Medicines::of(&parts).map_err(|error| unusable(table.name, &error))
+}
+
+fn unusable(file: &'static str, problem: &dyn std::fmt::Display) -> BadData {
+    BadData { file, line: 0, problem: serde_json::Error::custom(problem) }
 }
 
 fn rows<T: DeserializeOwned>(file: &File) -> Result<Vec<T>, BadData> {

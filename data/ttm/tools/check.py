@@ -144,6 +144,54 @@ def facts():
         known(name, row["cautions"], CAUTIONS)
 
 
+def patients():
+    covered = set()
+    for row in rows("groups.jsonl"):
+        where = f"group {row['id'] or 'without id'}"
+        known(where, [c["code"] for c in row["covers"]], CAUTIONS)
+        known(where, [c["class"] for c in row["classes"]], DRUGS)
+        covered |= {c["code"] for c in row["covers"]}
+        for cover in row["covers"] + row["classes"]:
+            if not cover["why"]:
+                fault(where, "a cover without a reason")
+        for cover in row["covers"]:
+            if cover["how"] not in ("same", "narrower", "broader", "related"):
+                fault(where, f"`{cover['how']}` is no way to belong")
+    for code, row in CAUTIONS.items():
+        if row["kind"] not in ("interaction", "effect", "duration") and code not in covered:
+            fault(code, "concerns no group of patients")
+    for row in rows("emergencies.jsonl"):
+        if not row["call"] or not set(row["call"]) <= {"1669", "1367", "1323"} or not row["told"]["th"] or not row["told"]["en"]:
+            fault(f"emergency {row['id']}", "numbers or words are missing")
+
+
+def medicines():
+    lines = (ROOT / "medicines.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    names = set()
+    for number, line in enumerate(lines, 2):
+        fields = line.split("\t")
+        if len(fields) != 6 or not fields[0] or fields[0] in names:
+            fault(f"medicines.tsv:{number}", "not six fields, or a name that stands twice")
+        names.add(fields[0])
+        for code in filter(None, fields[2].split("|")):
+            if not re.fullmatch(r"[A-Z]\d\d[A-Z][A-Z]\d\d", code):
+                fault(f"medicines.tsv:{number}", f"`{code}` is no ATC code")
+        for source in fields[5].split("+"):
+            sourced(f"medicines.tsv:{number}", source)
+    for number, line in enumerate((ROOT / "medicine_names.tsv").read_text(encoding="utf-8").splitlines()[1:], 2):
+        name, kind, spelling, source = line.split("\t")
+        known(f"medicine_names.tsv:{number}", [name], names, DRUGS)
+        sourced(f"medicine_names.tsv:{number}", source)
+        if kind not in ("th", "brand", "class") or not spelling:
+            fault(f"medicine_names.tsv:{number}", "kind or spelling")
+    for row in rows("medicine_classes.jsonl"):
+        where = f"class {row['class']}"
+        known(where, [row["class"]], DRUGS)
+        known(where, row["members"], names)
+        known(where, row["cautions"], CAUTIONS)
+        sourced(where, row["source"])
+
+
 # --- papers, texts, questions --------------------------------------------------------------------
 
 def papers():
@@ -302,7 +350,7 @@ def sums():
 
 
 def main():
-    for check in (facts, papers, texts, questions, thai, lists, sums):
+    for check in (facts, patients, medicines, papers, texts, questions, thai, lists, sums):
         check()
     script = [sys.executable, "-B", str(ROOT / "tools/monographs.py"), "--check"]
     if subprocess.run(script, check=False).returncode:

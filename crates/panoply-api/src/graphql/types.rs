@@ -332,6 +332,48 @@ pub(super) struct Withheld {
     pub(super) tau: f64,
 }
 
+/// A warning on record, word for word.
+#[derive(Debug, Default, Deserialize, SimpleObject)]
+#[serde(default)]
+pub(super) struct Danger {
+    /// The document that says so.
+    pub(super) id: String,
+    /// Where it can be read.
+    pub(super) uri: String,
+    /// Its title.
+    pub(super) title: String,
+    /// The words.
+    pub(super) span: String,
+    /// `contraindicated`, `avoid`, `caution` or `monitor`.
+    pub(super) level: String,
+    /// `low`, `moderate` or `high`.
+    pub(super) strength: String,
+    /// Whether it concerns what was asked.
+    pub(super) asked: bool,
+    /// Whether a source that was checked says so.
+    pub(super) verified: bool,
+    /// The herb or formulation of the question.
+    pub(super) entity_id: String,
+    /// Codes of cautions and ids of interactions.
+    pub(super) codes: Vec<String>,
+    /// Groups of patients of the question that it concerns.
+    pub(super) groups: Vec<String>,
+    /// Medicines of the question that it concerns.
+    pub(super) drugs: Vec<String>,
+}
+
+/// What to do in an emergency.
+#[derive(Debug, Default, Deserialize, SimpleObject)]
+#[serde(default)]
+pub(super) struct Emergency {
+    /// Such as `chest-pain`.
+    pub(super) kind: String,
+    /// Thai telephone numbers, the first to call first.
+    pub(super) call: Vec<String>,
+    /// What to do.
+    pub(super) told: String,
+}
+
 /// An answer with citations, or why there is none.
 #[derive(Debug, Default, Deserialize, SimpleObject)]
 #[serde(default)]
@@ -342,6 +384,10 @@ pub(super) struct CitedAnswer {
     pub(super) citations: Vec<Citation>,
     /// How good it is.
     pub(super) scores: AnswerScores,
+    /// The dangers on record, those asked for first; also when the answer is withheld.
+    pub(super) dangers: Vec<Danger>,
+    /// What to do now, when the question is about an emergency.
+    pub(super) emergency: Option<Emergency>,
     /// Why there is no answer.
     pub(super) withheld: Option<Withheld>,
     /// What the data do not have.

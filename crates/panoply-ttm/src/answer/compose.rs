@@ -3,12 +3,13 @@
 
 use super::aspects::Aspect;
 use super::confidence::{Signals, signals};
+use super::danger::Danger;
 use super::page::Page;
 use super::passages::{Passage, Section, of_document, of_entity, of_paper};
-use super::reading::{Reading, Sort};
+use super::reading::{Reading, Sort, Thing};
 use super::words::Gap;
 use super::{
-    AskedQuestion, CITATIONS, Citation, Language, Role, Sentence, conflicts, danger, lists,
+    AskedQuestion, CITATIONS, Citation, Language, Role, Sentence, conflicts, danger, lists, verify,
 };
 use crate::library::Library;
 use crate::papers::ShelfError;
@@ -38,6 +39,8 @@ pub(super) struct Composed {
     pub(super) citations: Vec<Citation>,
     pub(super) gaps: Vec<Gap>,
     pub(super) signals: Signals,
+    pub(super) dangers: Vec<Danger>,
+    pub(super) danger_first: bool,
 }
 
 /// Writes an answer.
@@ -52,6 +55,12 @@ pub(super) fn compose(
     let order: Vec<String> = found.hits.iter().map(|hit| hit.document.id.clone()).collect();
     let mut page = Page::new(library, engine, language);
     let entities = reading.entities();
+    let in_danger = with_all_own_medicines(library, &reading.all_entities());
+    let dangers = danger::dangers(library, &reading, &in_danger);
+    let danger_first = reading.asks_for_danger();
+    if danger_first && !entities.is_empty() {
+        danger::write(&mut page, &dangers);
+    }
     let listed = if entities.is_empty() {
         lists::write(&mut page, &reading, &order)
     } else {
@@ -66,7 +75,13 @@ pub(super) fn compose(
     let mut gaps: Vec<Gap> = reading.not_held().into_iter().map(Gap::NotHeld).collect();
     // Before papers and documents, which are quoted for what nothing says yet.
     if reading.is_about_danger() {
-        gaps.extend(danger::write(&mut page, &reading, &talked_of));
+        if entities.is_empty() {
+            let own = danger::dangers(library, &reading, &talked_of);
+            danger::write(&mut page, &own);
+        } else {
+            danger::write(&mut page, &dangers);
+            gaps.extend(danger::gaps(library, &reading, &in_danger));
+        }
     }
     papers(&mut page, &reading, &entities, &order, asked.top_k);
     documents(&mut page, &reading, found, asked.top_k);
@@ -75,11 +90,27 @@ pub(super) fn compose(
     }
     fill(&mut page, &talked_of);
     conflicts::write(&mut page, &reading, &talked_of);
-    gaps.extend(missing(&page, &reading, &entities));
+    gaps.extend(missing(&page, &reading, &entities, &dangers));
     let retrieval = retrieval(found, asked.top_k);
     let signals = signals(&page, &reading, retrieval);
     let Page { sentences, citations, .. } = page;
-    Composed { reading, sentences, citations, gaps, signals }
+    Composed { reading, sentences, citations, gaps, signals, dangers, danger_first }
+}
+
+/// The entities, and behind a herb every medicine that is nothing but it.
+fn with_all_own_medicines(library: &Library, entities: &[String]) -> Vec<String> {
+    let mut all = entities.to_vec();
+    for id in entities {
+        let own = library.formulations.iter().filter(|formulation| {
+            formulation.single_herb && formulation.ingredients.first() == Some(id)
+        });
+        for one in own {
+            if !all.contains(&one.id) {
+                all.push(one.id.clone());
+            }
+        }
+    }
+    all
 }
 
 /// What the search finds for a question.
@@ -233,6 +264,9 @@ fn papers(
         if !(linked || named || page.is_on_subject(reading, &passage)) {
             continue;
         }
+        if reading.asks_for_danger() && verify::promises_safety(&passage.text) {
+            continue;
+        }
         let about = paper.indications.iter().filter(|icd| indications.contains(icd)).count();
         let bonus = if named { 100.0 } else { 0.0 } + if about > 0 { 2.0 } else { 0.0 };
         let gain = page.gain(reading, &passage) + bonus;
@@ -262,7 +296,9 @@ fn documents(page: &mut Page<'_>, reading: &Reading, found: &Answer, top_k: usiz
         if !other {
             let passages = of_document(page.library, document, page.language);
             let fitting = |passage: &Passage| {
-                passage.section != Section::Gaps && page.is_on_subject(reading, passage)
+                passage.section != Section::Gaps
+                    && page.is_on_subject(reading, passage)
+                    && !(reading.asks_for_danger() && verify::promises_safety(&passage.text))
             };
             candidates.extend(passages.into_iter().filter(fitting));
         }
@@ -323,14 +359,32 @@ fn fill(page: &mut Page<'_>, entities: &[String]) {
 }
 
 /// What was asked for and is not there.
-fn missing(page: &Page<'_>, reading: &Reading, entities: &[String]) -> Vec<Gap> {
+fn missing(
+    page: &Page<'_>,
+    reading: &Reading,
+    entities: &[String],
+    dangers: &[Danger],
+) -> Vec<Gap> {
     let mut gaps = Vec::new();
     for aspect in reading.held() {
-        if let (false, Some(entity)) = (page.met.contains(&aspect), entities.first()) {
+        // That nothing is recorded of dangers is said only where there is no danger on record.
+        let on_record = page.met.contains(&aspect)
+            || matches!(aspect, Aspect::Cautions | Aspect::Interactions) && !dangers.is_empty();
+        if let (false, Some(entity)) = (on_record, entities.first()) {
             gaps.push(Gap::NoFacts(entity.clone(), aspect));
         }
     }
+    // What a patient is and takes was looked up in `danger`, which says what is missing.
+    let patient = &reading.safety.patient;
+    let looked_up = |thing: &&Thing| {
+        let caution = thing.of(Sort::Caution).any(|code| {
+            patient.cautions.iter().any(|known| known == code)
+                || patient.concerned_by(page.library, code).is_some()
+        });
+        caution || thing.of(Sort::Drug).any(|drug| patient.medicines.iter().any(|one| one == drug))
+    };
     let things = reading.things.iter().filter(|thing| !page.speaks_of(thing));
+    let things = things.filter(|thing| entities.is_empty() || !looked_up(thing));
     let words = reading.words.iter().filter(|unit| !page.says(unit));
     let not_found: Vec<String> =
         things.map(|thing| thing.name.clone()).chain(words.map(|unit| unit.text.clone())).collect();

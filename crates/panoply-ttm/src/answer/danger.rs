@@ -1,144 +1,187 @@
-//! What must come along when a question is about danger: the contraindications, the cautions and
-//! the interactions of everything that is talked about, and what is not on record.
+//! The dangers of everything that a question names, asked first, and what is not on record.
+//!
+//! They are found from the plain words of the question and not from what the search found, and
+//! they come back whether or not an answer is given: each is a citation with its verbatim words.
 
-use super::Role;
 use super::aspects::Aspect;
-use super::lists::holds;
 use super::page::Page;
-use super::passages::{Passage, Section, name_of, of_entity};
-use super::reading::{Reading, Sort};
+use super::passages::of_record;
+use super::reading::Reading;
 use super::words::Gap;
-use crate::model::Level;
-use crate::safety::{self, Statement, Subject};
+use super::{Citation, Language};
+use crate::library::Library;
+use crate::model::Strength;
+use crate::safety::{Alert, Patient, Said, Urgency, alerts};
 
-/// So many statements on the medicines asked about are quoted for an entity.
-const WITH_MEDICINES: usize = 3;
-/// So many other warnings.
-const OTHERS: usize = 3;
-
-/// Quotes the dangers of these entities, those that were asked for first, and tells what is not
-/// on record.
-pub(super) fn write(page: &mut Page<'_>, reading: &Reading, entities: &[String]) -> Vec<Gap> {
-    let library = page.library;
-    let of = |sort: Sort| -> Vec<String> {
-        let is_herb = |id: &&String| library.herb(id).is_some() == (sort == Sort::Herb);
-        entities.iter().filter(is_herb).cloned().collect()
-    };
-    let drugs = reading.named(Sort::Drug);
-    let question = safety::Question {
-        herbs: of(Sort::Herb),
-        formulations: of(Sort::Formulation),
-        drugs: drugs.clone(),
-    };
-    let answer = safety::contraindications(library, &question);
-    let asked = reading.named_cautions();
-    for entity in entities {
-        let own: Vec<&Statement> =
-            answer.statements.iter().filter(|one| one.entity == *entity).collect();
-        with_medicines(page, &own);
-        let (level_first, rest): (Vec<&Statement>, Vec<&Statement>) =
-            own.iter().copied().partition(|one| is_asked(&one.subject, &asked));
-        for statement in level_first {
-            quote(page, statement);
-        }
-        let mut quoted = 0;
-        let mut seen: Vec<String> = Vec::new();
-        for statement in rest.iter().filter(|one| one.via.is_empty() && is_warning(&one.subject)) {
-            let Some(passage) = passage_of(page, statement) else { continue };
-            if seen.contains(&passage.text) {
-                continue;
-            }
-            seen.push(passage.text.clone());
-            page.quote(&passage, Role::Danger);
-            quoted += 1;
-            if quoted == OTHERS {
-                break;
-            }
-        }
-    }
-    if page.sentences.iter().any(|sentence| sentence.role == Role::Danger) {
-        page.met.insert(Aspect::Cautions);
-    }
-    gaps(page, reading, &answer, entities)
+/// A sentence on record that warns, with what it concerns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Danger {
+    /// The words and where they stand.
+    pub citation: Citation,
+    /// The herb or formulation that was asked about.
+    pub entity: String,
+    /// The most urgent that the sentence says of what was asked, or of anything.
+    pub urgency: Urgency,
+    /// How strong that is.
+    pub strength: Strength,
+    /// Whether it concerns the patient or the medicine that was asked about.
+    pub asked: bool,
+    /// Codes of cautions and ids of interactions that the sentence states.
+    pub records: Vec<String>,
+    /// Groups of patients that were asked about and that it concerns.
+    pub groups: Vec<String>,
+    /// Medicines that were asked about and that it concerns.
+    pub medicines: Vec<String>,
+    /// The ingredient that brings it.
+    pub via: Option<String>,
 }
 
-fn with_medicines(page: &mut Page<'_>, statements: &[&Statement]) {
-    let matched = statements.iter().filter(|one| !one.matches.is_empty());
-    // What names the medicine itself goes before what names its class.
-    let (direct, by_class): (Vec<&&Statement>, Vec<&&Statement>) =
-        matched.partition(|one| one.matches.iter().any(|found| found.through.is_none()));
-    for statement in direct.into_iter().chain(by_class).take(WITH_MEDICINES) {
-        if quote(page, statement) {
+/// So many sentences that concern what was asked.
+const ASKED: usize = 16;
+/// So many others beside them, when the question is about danger at large, and when it is not.
+const BESIDE: usize = 4;
+const AT_LARGE: usize = 10;
+const IN_PASSING: usize = 3;
+/// So many when no herb is named.
+const OF_ALL: usize = 40;
+
+/// The dangers of these entities for the patient of the question, the most important first.
+pub(super) fn dangers(library: &Library, reading: &Reading, entities: &[String]) -> Vec<Danger> {
+    let patient = &reading.safety.patient;
+    if entities.is_empty() {
+        return of_all(library, reading, patient);
+    }
+    let found = merged(library, reading.language, alerts(library, entities, patient));
+    let (asked, others): (Vec<Danger>, Vec<Danger>) =
+        found.into_iter().partition(|danger| danger.asked);
+    let beside = match (patient.is_unknown(), reading.is_about_danger()) {
+        (false, _) => BESIDE,
+        (true, true) => AT_LARGE,
+        (true, false) => IN_PASSING,
+    };
+    // What an ingredient brings counts where it was asked for; else the list would never end.
+    let others = others.into_iter().filter(|danger| danger.via.is_none());
+    asked.into_iter().take(ASKED).chain(others.take(beside)).collect()
+}
+
+/// Every herb and formulation with a record for the patient.
+fn of_all(library: &Library, reading: &Reading, patient: &Patient) -> Vec<Danger> {
+    if patient.is_unknown() || (reading.safety.asks_use && !reading.safety.asks_permission) {
+        return Vec::new();
+    }
+    let herbs = library.herbs.iter().map(|herb| herb.id.clone());
+    let all: Vec<String> =
+        herbs.chain(library.formulations.iter().map(|one| one.id.clone())).collect();
+    let found = alerts(library, &all, patient).into_iter();
+    let own = found.filter(|alert| alert.is_asked() && !alert.record.through_ingredient);
+    let own: Vec<Alert<'_>> = own.collect();
+    merged(library, reading.language, own).into_iter().take(OF_ALL).collect()
+}
+
+/// One danger for each sentence; the most important record of a sentence gives its place.
+fn merged(library: &Library, language: Language, alerts: Vec<Alert<'_>>) -> Vec<Danger> {
+    let mut dangers: Vec<Danger> = Vec::new();
+    for alert in alerts {
+        let Some(passage) = of_record(library, &alert.record, language) else { continue };
+        let record = match alert.record.said {
+            Said::Caution(warned) => warned.code.clone(),
+            Said::Interaction(interaction) => interaction.id.clone(),
+        };
+        let asked = alert.is_asked();
+        let groups = alert.groups.into_iter().map(|found| found.group);
+        let medicines = alert.medicines.into_iter().map(|found| found.drug);
+        let same = |danger: &&mut Danger| danger.citation.is_of(&passage);
+        if let Some(known) = dangers.iter_mut().find(same) {
+            include(&mut known.records, [record]);
+            include(&mut known.groups, groups);
+            include(&mut known.medicines, medicines);
+            continue;
+        }
+        let inherited = alert.record.through_ingredient;
+        let mut danger = Danger {
+            citation: Citation::of(&passage),
+            entity: alert.entity,
+            urgency: alert.urgency,
+            strength: alert.record.strength(),
+            asked,
+            records: vec![record],
+            groups: Vec::new(),
+            medicines: Vec::new(),
+            via: inherited.then(|| alert.record.carrier.to_owned()),
+        };
+        include(&mut danger.groups, groups);
+        include(&mut danger.medicines, medicines);
+        dangers.push(danger);
+    }
+    dangers
+}
+
+fn include(list: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
+    for one in more {
+        if !list.contains(&one) {
+            list.push(one);
+        }
+    }
+}
+
+/// Of the dangers beside those asked for, so many are sentences of the answer.
+const QUOTED_BESIDE: usize = 3;
+/// Of those asked for.
+const QUOTED: usize = 8;
+
+/// Quotes the dangers on the page, those asked for first.
+pub(super) fn write(page: &mut Page<'_>, dangers: &[Danger]) {
+    let (asked, beside): (Vec<&Danger>, Vec<&Danger>) =
+        dangers.iter().partition(|danger| danger.asked);
+    for danger in asked.into_iter().take(QUOTED).chain(beside.into_iter().take(QUOTED_BESIDE)) {
+        page.warn(danger);
+        if !danger.medicines.is_empty() {
             page.met.insert(Aspect::Interactions);
-            page.matched.extend(statement.matches.iter().map(|found| found.drug.clone()));
+        }
+        page.met.insert(Aspect::Cautions);
+        page.matched.extend(danger.medicines.iter().cloned());
+        page.matched.extend(danger.records.iter().cloned());
+        for group in danger.groups.iter().filter_map(|id| page.library.group(id)) {
+            page.matched.extend(group.covers.iter().map(|cover| cover.code.clone()));
         }
     }
 }
 
-fn quote(page: &mut Page<'_>, statement: &Statement) -> bool {
-    let Some(passage) = passage_of(page, statement) else { return false };
-    page.quote(&passage, Role::Danger);
-    true
-}
-
-fn is_asked(subject: &Subject, asked: &[String]) -> bool {
-    matches!(subject, Subject::Caution { code, .. } if asked.contains(code))
-}
-
-const fn is_warning(subject: &Subject) -> bool {
-    matches!(subject, Subject::Caution { level: Level::Contraindicated | Level::Precaution, .. })
-}
-
-/// The sentence of a monograph that says what a statement says.
-pub(super) fn passage_of(page: &Page<'_>, statement: &Statement) -> Option<Passage> {
-    let carrier = statement.via.first().unwrap_or(&statement.entity);
-    let tongue = page.language.tongue();
-    let needles: Vec<String> = match &statement.subject {
-        Subject::Caution { code, .. } => {
-            vec![page.library.caution(code)?.names.in_tongue(tongue)]
-        }
-        Subject::Interaction(id) => {
-            let interaction = page.library.interactions.iter().find(|one| one.id == *id)?;
-            let drug = interaction.drugs.first()?;
-            let drug = name_of(page.library, drug, tongue).unwrap_or_else(|| drug.clone());
-            vec![interaction.effect.in_tongue(tongue), drug]
-        }
-        Subject::NoRecord
-        | Subject::NothingVerified
-        | Subject::IngredientsWithoutRecord(_)
-        | Subject::NoDrugRecord(_) => return None,
-    };
-    let passages = of_entity(page.library, carrier, page.language);
-    let mut fitting = passages.into_iter().filter(|passage| {
-        matches!(passage.section, Section::Cautions | Section::Interactions)
-            && needles.iter().all(|needle| holds(&passage.text, needle))
-    });
-    fitting.next()
-}
-
-fn gaps(
-    page: &Page<'_>,
-    reading: &Reading,
-    answer: &safety::Answer,
-    entities: &[String],
-) -> Vec<Gap> {
+/// What was asked for and is nowhere on record, with all that belongs to it: the whole group and
+/// every class of a medicine, for the entity, the medicines made of it alone and the herbs in it.
+pub(super) fn gaps(library: &Library, reading: &Reading, entities: &[String]) -> Vec<Gap> {
+    let Some(entity) = entities.first() else { return Vec::new() };
+    let asked = &reading.safety;
+    // An age narrows what concerns the patient; that there is no record at all is another thing.
+    let patient = Patient { age_months: None, ..asked.patient.clone() };
+    let found = alerts(library, entities, &patient);
     let mut gaps = Vec::new();
-    for statement in &answer.statements {
-        let entity = statement.entity.clone();
-        match &statement.subject {
-            Subject::NoRecord => gaps.push(Gap::NoSafetyRecord(entity)),
-            Subject::NothingVerified => gaps.push(Gap::NothingChecked(entity)),
-            Subject::NoDrugRecord(drugs) => gaps.push(Gap::NoDrugRecord(entity, drugs.clone())),
-            Subject::IngredientsWithoutRecord(_)
-            | Subject::Caution { .. }
-            | Subject::Interaction(_) => {}
+    if found.is_empty() {
+        gaps.push(Gap::NoSafetyRecord(entity.clone()));
+        return gaps;
+    }
+    if !found.iter().any(|alert| alert.record.verified()) {
+        gaps.push(Gap::NothingChecked(entity.clone()));
+    }
+    for group in &patient.groups {
+        let on_record = |alert: &Alert<'_>| alert.groups.iter().any(|one| one.group == *group);
+        // Among several groups of one record only the nearest is named.
+        let covers = |alert: &Alert<'_>| match alert.record.said {
+            Said::Caution(warned) => {
+                library.group(group).is_some_and(|group| group.concerned_by(&warned.code).is_some())
+            }
+            Said::Interaction(_) => false,
+        };
+        if !found.iter().any(|alert| on_record(alert) || covers(alert)) {
+            gaps.push(Gap::NoGroupRecord(entity.clone(), group.clone()));
         }
     }
-    // A name may stand for several cautions, of which one is enough.
-    for thing in reading.things.iter().filter(|thing| !page.speaks_of(thing)) {
-        let mut codes = thing.of(Sort::Caution);
-        if let (Some(code), Some(entity)) = (codes.next(), entities.first()) {
-            gaps.push(Gap::NoCautionRecord(entity.clone(), code.to_owned()));
+    // A phrase may name several classes, of which one is enough.
+    for phrase in &asked.medicine_phrases {
+        let on_record =
+            |alert: &Alert<'_>| alert.medicines.iter().any(|found| phrase.contains(&found.drug));
+        if !found.iter().any(on_record) {
+            gaps.push(Gap::NoDrugRecord(entity.clone(), phrase.clone()));
         }
     }
     gaps

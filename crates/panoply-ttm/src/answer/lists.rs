@@ -5,16 +5,19 @@
 
 use super::aspects::Aspect;
 use super::page::Page;
-use super::passages::{Passage, Section, name_of, of_entity};
+use super::passages::{Passage, Section, name_of, of_entity, of_record};
 use super::reading::{Reading, Sort};
 use super::{Language, Role};
+use crate::library::Library;
 use crate::model::Level;
-use crate::safety;
+use crate::safety::{self, How, Patient};
 
 /// So many items of a list are named.
 const NAMED: usize = 8;
 /// So many of those that were not checked.
 const NAMED_UNCHECKED: usize = 4;
+/// So many of those that are forbidden.
+const NAMED_FORBIDDEN: usize = 40;
 
 /// An item of a list: the passage that says so.
 struct Item {
@@ -27,8 +30,8 @@ struct Item {
 pub(super) fn write(page: &mut Page<'_>, reading: &Reading, order: &[String]) -> Vec<String> {
     let mut listed = Vec::new();
     let indications = reading.named(Sort::Indication);
-    let cautions = reading.named_cautions();
-    let drugs = reading.named(Sort::Drug);
+    let cautions = asked_cautions(page.library, reading);
+    let drugs = reading.safety.patient.medicines.clone();
     let constituents = reading.named(Sort::Constituent);
     if !constituents.is_empty() {
         for id in &constituents {
@@ -48,11 +51,14 @@ pub(super) fn write(page: &mut Page<'_>, reading: &Reading, order: &[String]) ->
         }
     }
     if listed.is_empty() || indications.is_empty() {
-        for code in &cautions {
-            listed.extend(warned_of(page, code, order));
-        }
-        for drug in &drugs {
-            listed.extend(interacting(page, drug, order));
+        // What forbids goes before what asks for care, whatever it is that was named first.
+        for level in [Level::Contraindicated, Level::Precaution, Level::Interaction] {
+            for code in &cautions {
+                listed.extend(warned_of(page, code, level, order));
+            }
+            for drug in &drugs {
+                listed.extend(interacting(page, drug, level, order));
+            }
         }
     }
     listed.dedup();
@@ -122,68 +128,107 @@ fn holders(page: &mut Page<'_>, constituent: &str, order: &[String]) -> Vec<Stri
     list(page, &lead, items, Role::Fact)
 }
 
-/// What warns of something.
-fn warned_of(page: &mut Page<'_>, code: &str, order: &[String]) -> Vec<String> {
+/// The cautions that a question without a herb asks for: those of the groups it names, whatever
+/// part of them, and those it names as such.
+fn asked_cautions(library: &Library, reading: &Reading) -> Vec<String> {
+    let mut codes: Vec<String> = Vec::new();
+    // `ไข้` is an illness to treat unless dangers are asked for.
+    let dangers = reading.aspects.iter().any(|aspect| aspect.is_dangerous());
+    let patient = &reading.safety.patient;
+    let groups = patient.groups.iter().filter_map(|id| library.group(id));
+    for group in groups.filter(|group| dangers || !group.treatable) {
+        let near = group.covers.iter().filter(|cover| cover.how != How::Related);
+        codes.extend(near.map(|cover| cover.code.clone()));
+    }
+    codes.extend(patient.cautions.iter().cloned());
+    let mut once: Vec<String> = Vec::new();
+    for code in codes {
+        if !once.contains(&code) {
+            once.push(code);
+        }
+    }
+    once
+}
+
+/// What warns of something at a level.
+fn warned_of(page: &mut Page<'_>, code: &str, level: Level, order: &[String]) -> Vec<String> {
     let library = page.library;
     let Some(caution) = library.caution(code) else { return Vec::new() };
     let name = caution.names.in_tongue(page.language.tongue());
-    let mut listed = Vec::new();
-    for level in [Level::Contraindicated, Level::Precaution, Level::Interaction] {
-        let herbs = library.herbs.iter().map(|herb| (&herb.id, &herb.cautions));
-        let medicines = library.formulations.iter().map(|one| (&one.id, &one.cautions));
-        let warning = medicines.chain(herbs).filter(|(_, cautions)| {
-            cautions.iter().any(|warned| warned.code == code && warned.level == level)
-        });
-        let ids: Vec<String> = warning.map(|(id, _)| id.clone()).collect();
-        let section =
-            if level == Level::Interaction { Section::Interactions } else { Section::Cautions };
-        let items = items(page, &ids, section, std::slice::from_ref(&name), order);
-        let lead = match (page.language, level) {
-            (Language::Th, Level::Contraindicated) => format!("ห้ามใช้ในกรณี{name}"),
-            (Language::Th, _) => format!("ให้ระวังในกรณี{name}"),
-            (Language::En, Level::Contraindicated) => format!("Contraindicated in {name}"),
-            (Language::En, _) => format!("To be used with caution in {name}"),
-        };
-        let named = list(page, &lead, items, Role::Danger);
-        if !named.is_empty() {
-            page.met.insert(Aspect::Cautions);
-        }
-        listed.extend(named);
+    let herbs = library.herbs.iter().map(|herb| (&herb.id, &herb.cautions));
+    let medicines = library.formulations.iter().map(|one| (&one.id, &one.cautions));
+    // One that forbids and asks for care too forbids.
+    let warning = medicines.chain(herbs).filter(|(_, cautions)| {
+        let levels = cautions.iter().filter(|warned| warned.code == code).map(|one| one.level);
+        levels.min() == Some(level)
+    });
+    let ids: Vec<String> = warning.map(|(id, _)| id.clone()).collect();
+    let together = caution.kind == "interaction";
+    let section = if together { Section::Interactions } else { Section::Cautions };
+    let items = items(page, &ids, section, std::slice::from_ref(&name), order);
+    let lead = lead(page.language, level, together, &name);
+    let named = list(page, &lead, items, Role::Danger);
+    if !named.is_empty() {
+        page.met.insert(Aspect::Cautions);
+        page.matched.insert(code.to_owned());
     }
-    listed
+    named
 }
 
-/// What interacts with a medicine.
-fn interacting(page: &mut Page<'_>, drug: &str, order: &[String]) -> Vec<String> {
+/// The beginning of a list of warnings, in the words of its level.
+fn lead(language: Language, level: Level, together: bool, name: &str) -> String {
+    let forbids = level == Level::Contraindicated;
+    match (language, forbids, together) {
+        (Language::Th, true, true) => format!("ห้ามใช้ร่วมกับ{name}"),
+        (Language::Th, false, true) => format!("ให้ระวังเมื่อใช้ร่วมกับ{name}"),
+        (Language::Th, true, false) => format!("ห้ามใช้ในกรณี{name}"),
+        (Language::Th, false, false) => format!("ให้ระวังในกรณี{name}"),
+        (Language::En, true, true) => format!("Must not be combined with {name}"),
+        (Language::En, false, true) => format!("Care is needed together with {name}"),
+        (Language::En, true, false) => format!("Contraindicated in {name}"),
+        (Language::En, false, false) => format!("To be used with caution in {name}"),
+    }
+}
+
+/// What interacts with a medicine at a level.
+fn interacting(page: &mut Page<'_>, drug: &str, level: Level, order: &[String]) -> Vec<String> {
     let library = page.library;
-    let question = safety::Question {
-        herbs: library.herbs.iter().map(|herb| herb.id.clone()).collect(),
-        formulations: library.formulations.iter().map(|one| one.id.clone()).collect(),
-        drugs: vec![drug.to_owned()],
-    };
-    let answer = safety::contraindications(library, &question);
+    let herbs = library.herbs.iter().map(|herb| herb.id.clone());
+    let all: Vec<String> =
+        herbs.chain(library.formulations.iter().map(|one| one.id.clone())).collect();
+    let patient = Patient { medicines: vec![drug.to_owned()], ..Patient::default() };
     let tongue = page.language.tongue();
     let mut items: Vec<Item> = Vec::new();
+    let found = safety::alerts(library, &all, &patient);
+    let own = found.iter().filter(|alert| alert.is_asked() && !alert.record.through_ingredient);
     // What a source says of the medicine itself goes before what it says of its class.
-    let direct = |one: &&safety::Statement| one.matches.iter().any(|found| found.through.is_none());
-    let own = answer.statements.iter().filter(|one| one.via.is_empty() && !one.matches.is_empty());
+    let direct = |one: &&safety::Alert<'_>| one.medicines.iter().any(|one| one.through.is_none());
     let (first, then): (Vec<_>, Vec<_>) = own.partition(direct);
-    for statement in first.into_iter().chain(then) {
-        if items.iter().any(|item| item.passage.id == statement.entity) {
+    let mut forbidden: Vec<&str> = Vec::new();
+    for alert in first.iter().chain(&then) {
+        if alert.record.forbids() {
+            forbidden.push(alert.record.carrier);
+        }
+    }
+    for alert in first.iter().chain(&then) {
+        let carrier = alert.record.carrier;
+        let own_level = match (alert.record.forbids(), forbidden.contains(&carrier)) {
+            (true, _) => Level::Contraindicated,
+            (false, true) => continue,
+            (false, false) => Level::Interaction,
+        };
+        if own_level != level || items.iter().any(|item| item.passage.id == carrier) {
             continue;
         }
-        let passage = super::danger::passage_of(page, statement);
-        let name = name_of(library, &statement.entity, tongue);
+        let passage = of_record(library, &alert.record, page.language);
+        let name = name_of(library, carrier, tongue);
         if let Some((passage, name)) = passage.zip(name) {
             items.push(Item { name: clean(&name), passage });
         }
     }
     sort(&mut items, order);
     let name = name_of(library, drug, tongue).unwrap_or_else(|| drug.to_owned());
-    let lead = match page.language {
-        Language::Th => format!("ให้ระวังเมื่อใช้ร่วมกับ{name}"),
-        Language::En => format!("Care is needed together with {name}"),
-    };
+    let lead = lead(page.language, level, true, &name);
     let listed = list(page, &lead, items, Role::Danger);
     if !listed.is_empty() {
         page.matched.insert(drug.to_owned());
@@ -197,7 +242,9 @@ fn list(page: &mut Page<'_>, lead: &str, items: Vec<Item>, role: Role) -> Vec<St
     let (checked, unchecked): (Vec<Item>, Vec<Item>) =
         items.into_iter().partition(|item| item.passage.verified);
     let mut listed = Vec::new();
-    for (items, most, is_checked) in [(checked, NAMED, true), (unchecked, NAMED_UNCHECKED, false)] {
+    let forbids = ["Must not", "Contraindicated", "ห้าม"].iter().any(|word| lead.starts_with(word));
+    let named = if forbids { NAMED_FORBIDDEN } else { NAMED };
+    for (items, most, is_checked) in [(checked, named, true), (unchecked, NAMED_UNCHECKED, false)] {
         let Some(text) = sentence(page.language, lead, &items, most, is_checked) else { continue };
         let passages: Vec<Passage> =
             items.into_iter().take(most).map(|item| item.passage).collect();

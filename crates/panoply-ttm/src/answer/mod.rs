@@ -33,6 +33,7 @@ mod writer;
 
 pub use self::aspects::Aspect;
 use self::confidence::{Curve, Signals, share};
+pub use self::danger::Danger;
 pub use self::passages::Passage;
 pub use self::reading::Reading;
 pub use self::words::Gap;
@@ -41,6 +42,7 @@ use crate::knowledge::Knowledge;
 use crate::library::Library;
 use crate::model::Tongue;
 use crate::papers::ShelfError;
+use crate::safety::{Emergency, emergency_in};
 use crate::search::Engine;
 
 /// A language to answer in.
@@ -114,6 +116,12 @@ pub struct Answered {
     pub withheld: Option<Withheld>,
     /// Who wrote the sentences.
     pub written_by: WrittenBy,
+    /// The dangers on record, those asked for first; also when the answer is withheld.
+    pub dangers: Vec<Danger>,
+    /// Whether danger is what was asked.
+    pub danger_first: bool,
+    /// What to do now, when the question is about an emergency.
+    pub emergency: Option<Emergency>,
     need: Need,
 }
 
@@ -219,6 +227,8 @@ pub enum Reason {
     NotInData(Aspect),
     /// A question about danger, and no source such as the national list.
     NoOfficialSource,
+    /// An emergency, which no answer about herbs may delay.
+    Emergency,
 }
 
 impl Reason {
@@ -229,6 +239,7 @@ impl Reason {
             Self::LowConfidence(_) => "conf<τ".to_owned(),
             Self::NotInData(aspect) => format!("not_in_data:{}", aspect.as_str()),
             Self::NoOfficialSource => "no_official_source".to_owned(),
+            Self::Emergency => "emergency".to_owned(),
         }
     }
 }
@@ -255,6 +266,12 @@ pub struct Draft {
     pub gaps: Vec<Gap>,
     /// How good it is.
     pub scores: Scores,
+    /// The dangers on record, those asked for first.
+    pub dangers: Vec<Danger>,
+    /// Whether danger is what was asked.
+    pub danger_first: bool,
+    /// What to do now, when the question is about an emergency.
+    pub emergency: Option<Emergency>,
 }
 
 impl Draft {
@@ -266,7 +283,15 @@ impl Draft {
     ) -> Result<Self, ShelfError> {
         let found = compose::search(engine, asked)?;
         let composed = compose::compose(&knowledge.library, engine, asked, &found);
-        let compose::Composed { reading, sentences, citations, gaps, signals } = composed;
+        let compose::Composed {
+            reading,
+            sentences,
+            citations,
+            gaps,
+            signals,
+            dangers,
+            danger_first,
+        } = composed;
         let checked = |sentence: &Sentence| supported(engine, sentence, &citations);
         let supported = sentences.iter().filter(|sentence| checked(sentence)).count();
         let scores = Scores {
@@ -276,7 +301,8 @@ impl Draft {
             support: rounded(share(supported, sentences.len())),
             signals,
         };
-        Ok(Self { reading, sentences, citations, gaps, scores })
+        let emergency = emergency_in(&knowledge.library.emergencies, asked.text).cloned();
+        Ok(Self { reading, sentences, citations, gaps, scores, dangers, danger_first, emergency })
     }
 
     /// Gives the answer, or withholds it.
@@ -292,6 +318,9 @@ impl Draft {
             scores: self.scores,
             withheld,
             written_by: WrittenBy::Extraction,
+            dangers: self.dangers,
+            danger_first: self.danger_first,
+            emergency: self.emergency,
             need,
         }
     }
@@ -312,8 +341,13 @@ impl Draft {
                 .filter_map(|id| library.source(id))
                 .any(|source| matches!(source.kind.as_str(), "formulary" | "guideline"))
         };
-        if self.reading.is_about_danger() && !self.citations.iter().any(official) {
+        // The rule is there to stop promises. A warning on record is given whoever says so.
+        let warned = self.dangers.iter().any(|danger| danger.asked);
+        if self.reading.is_about_danger() && !warned && !self.citations.iter().any(official) {
             reasons.push(Reason::NoOfficialSource);
+        }
+        if self.emergency.is_some() {
+            reasons.push(Reason::Emergency);
         }
         reasons
     }
@@ -354,9 +388,14 @@ impl Answered {
         let headed = |heading: &str, text: String| {
             if text.is_empty() { text } else { format!("{heading}:\n{text}") }
         };
+        let facts = of(&[Role::Fact, Role::Evidence]);
+        let dangers = of(&[Role::Danger]);
+        // Where danger is what is asked, the warning is the first line.
+        let [first, second] =
+            if self.danger_first { [dangers, facts] } else { [facts, headed(danger, dangers)] };
         let parts = [
-            of(&[Role::Fact, Role::Evidence]),
-            headed(danger, of(&[Role::Danger])),
+            first,
+            second,
             headed(disagreement, of(&[Role::Contradiction])),
             headed(missing, gaps.join("; ")),
         ];

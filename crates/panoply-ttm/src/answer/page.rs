@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::aspects::Aspect;
+use super::danger::Danger;
 use super::passages::{Passage, Section};
 use super::reading::{Reading, Thing};
 use super::{Citation, Language, Role, Sentence};
 use crate::library::Library;
-use crate::search::{Engine, TextWords, Unit};
+use crate::search::{Engine, Kind, TextWords, Unit};
 
 /// What is written so far.
 pub(super) struct Page<'a> {
@@ -57,6 +58,27 @@ impl<'a> Page<'a> {
             _ => passage.text.trim_end_matches('.').to_owned(),
         };
         self.write(text, std::slice::from_ref(passage), role);
+    }
+
+    /// Quotes a danger, once.
+    pub(super) fn warn(&mut self, danger: &Danger) {
+        let citation = &danger.citation;
+        let kind = match citation.id.split(':').next() {
+            Some("H") => Kind::Herb,
+            Some("F") => Kind::Formulation,
+            _ => Kind::Chunk,
+        };
+        let passage = Passage {
+            id: citation.id.clone(),
+            kind,
+            uri: citation.uri.clone(),
+            title: citation.title.clone(),
+            section: if kind == Kind::Chunk { Section::Text } else { Section::Cautions },
+            text: citation.span.clone(),
+            sources: citation.sources.clone(),
+            verified: citation.verified,
+        };
+        self.quote(&passage, Role::Danger);
     }
 
     /// Writes a sentence that rests on these passages.

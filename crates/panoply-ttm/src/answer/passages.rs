@@ -2,6 +2,7 @@
 
 use crate::library::Library;
 use crate::model::{self, Paper};
+use crate::safety::{Record, Said};
 use crate::search::{Document, Kind, Tongue};
 
 use super::Language;
@@ -101,6 +102,71 @@ pub(super) fn of_entity(library: &Library, id: &str, language: Language) -> Vec<
         })
     });
     told.collect()
+}
+
+/// The sentence that says what a record says: of the monograph of its carrier, or of the user's
+/// document that it was read from.
+pub(super) fn of_record(
+    library: &Library,
+    record: &Record<'_>,
+    language: Language,
+) -> Option<Passage> {
+    let verified = record.verified();
+    let says: Box<dyn Fn(&Passage) -> bool> = match record.said {
+        Said::Caution(warned) => {
+            let name = library.caution(&warned.code)?.names.in_tongue(language.tongue());
+            Box::new(move |passage| lists(&passage.text, &name))
+        }
+        Said::Interaction(interaction) => {
+            let tongue = language.tongue();
+            let effect = format!(": {} (", interaction.effect.in_tongue(tongue));
+            let drug = interaction.drugs.first()?;
+            let drug = name_of(library, drug, tongue).unwrap_or_else(|| drug.clone());
+            Box::new(move |passage| {
+                passage.text.contains(&effect) && passage.text.contains(drug.as_str())
+            })
+        }
+    };
+    let passages = of_entity(library, record.carrier, language).into_iter();
+    let passages = passages
+        .filter(|passage| matches!(passage.section, Section::Cautions | Section::Interactions));
+    let mut fitting: Vec<Passage> = passages.filter(|passage| says(passage)).collect();
+    fitting.sort_by_key(|passage| passage.verified != verified);
+    fitting.into_iter().next().or_else(|| of_brought(library, record))
+}
+
+/// Whether a statement lists an item: `children` is none of `children under 6 years`.
+fn lists(text: &str, item: &str) -> bool {
+    let text = text.trim_end_matches('.');
+    text.match_indices(item).any(|(at, _)| {
+        let before = text.get(..at).unwrap_or_default();
+        let after = text.get(at + item.len()..).unwrap_or_default();
+        before.ends_with(' ') && (after.is_empty() || after.starts_with(';'))
+    })
+}
+
+/// The words of a user's document that a record was read from.
+fn of_brought(library: &Library, record: &Record<'_>) -> Option<Passage> {
+    let source = &record.provenance().source;
+    let fact = library.brought.facts.iter().find(|fact| {
+        fact.said.document == *source
+            && fact.subject == record.carrier
+            && match record.said {
+                Said::Caution(warned) => fact.claim.object() == warned.code,
+                Said::Interaction(one) => one.drugs.iter().any(|drug| drug == fact.claim.object()),
+            }
+    })?;
+    let document = library.brought.documents.iter().find(|one| one.id == *source);
+    Some(Passage {
+        id: format!("{source}#{}", fact.said.chunk),
+        kind: Kind::Chunk,
+        uri: fact.said.uri(),
+        title: document.map_or_else(|| source.clone(), |document| document.title.clone()),
+        section: Section::Text,
+        text: fact.said.quote.clone(),
+        sources: vec![source.clone()],
+        verified: false,
+    })
 }
 
 /// What a paper found, in our own sentence.
@@ -237,7 +303,9 @@ pub(super) fn name_of(library: &Library, id: &str, tongue: model::Tongue) -> Opt
         .or_else(|| library.constituent(id).map(|one| &one.names))
         .or_else(|| library.indication(id).map(|one| &one.names))
         .or_else(|| library.caution(id).map(|one| &one.names))
-        .or_else(|| library.drug(id).map(|one| &one.names));
+        .or_else(|| library.drug(id).map(|one| &one.names))
+        .or_else(|| library.medicines.get(id).map(|one| &one.names))
+        .or_else(|| library.group(id).map(|one| &one.names));
     names.map(|names| names.in_tongue(tongue))
 }
 

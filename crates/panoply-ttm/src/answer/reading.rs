@@ -10,6 +10,7 @@ use std::ops::Range;
 use super::Language;
 use super::aspects::{Aspect, asked_in, neutral_in};
 use crate::library::Library;
+use crate::safety::PatientReading;
 use crate::search::{self, Engine, Mention, Unit};
 use crate::text::{Token, skeleton};
 
@@ -24,6 +25,8 @@ pub struct Reading {
     pub aspects: Vec<Aspect>,
     /// The telling words that are neither.
     pub words: Vec<Unit>,
+    /// Who it is about, and whether it asks for permission.
+    pub safety: PatientReading,
 }
 
 /// Something that a question names. One name may stand for several nodes of the graph.
@@ -110,19 +113,41 @@ impl Reading {
             let weight = if weight > 0.0 { weight } else { NAME_WEIGHT };
             things.push((range, Thing { name, ids, weight, certainty }));
         }
+        let names_entity = |thing: &Thing| thing.is(Sort::Herb) || thing.is(Sort::Formulation);
+        let taken: Vec<Range<usize>> = things
+            .iter()
+            .filter(|(_, thing)| names_entity(thing))
+            .map(|(range, _)| range.clone())
+            .collect();
+        let mut safety = library.patient_words.read(library, &text, &tokens, &taken);
+        let read = safety.ranges.clone();
+        for (place, thing) in things.iter().filter(|(_, thing)| !names_entity(thing)) {
+            // `เหล้า` in `ติดเหล้า` was read as part of the longer phrase.
+            let inside = |range: &Range<usize>| {
+                range.start <= place.start && place.end <= range.end && range.len() > place.len()
+            };
+            if read.iter().any(inside) {
+                continue;
+            }
+            safety.note(library, thing.of(Sort::Caution), thing.of(Sort::Drug));
+        }
         let asked: Vec<(Range<usize>, Aspect)> = asked_in(&text, &tokens)
             .into_iter()
-            .filter(|(range, _)| {
+            .filter(|(range, aspect)| {
+                // A cue inside the words for a patient is theirs: `a history of seizures`.
+                let of_patient = safety.ranges.iter().any(|place| overlap(place, range));
                 // A cue inside the name of a medicine is part of the name.
-                !things.iter().any(|(place, thing)| {
+                let of_name = things.iter().any(|(place, thing)| {
                     place.start <= range.start && range.end <= place.end && thing.is_entity()
-                })
+                });
+                (!of_patient || aspect.is_dangerous()) && !of_name
             })
             .collect();
         let neutral = neutral_in(&text, &tokens);
         let explained = |unit: &Unit| {
             let within = |range: &Range<usize>| overlap(range, &unit.range);
             things.iter().any(|(range, _)| within(range))
+                || safety.ranges.iter().any(within)
                 || asked.iter().any(|(range, _)| within(range))
                 || neutral
                     .iter()
@@ -135,6 +160,7 @@ impl Reading {
             things: things.into_iter().map(|(_, thing)| thing).collect(),
             aspects,
             words,
+            safety,
         }
     }
 
@@ -174,9 +200,40 @@ impl Reading {
         codes
     }
 
+    /// Every herb and medicine it names: the dangers of all of them are looked up.
+    pub fn all_entities(&self) -> Vec<String> {
+        let mut ids: Vec<String> = Vec::new();
+        for thing in &self.things {
+            for id in thing.of(Sort::Herb).chain(thing.of(Sort::Formulation)) {
+                if !ids.iter().any(|known| known == id) {
+                    ids.push(id.to_owned());
+                }
+            }
+        }
+        ids
+    }
+
+    /// Whether danger is what is asked: `Is X safe in Y`, `Can Y take X`, a herb beside a
+    /// medicine or a patient. `What is X used for in Y` asks for a use.
+    pub fn asks_for_danger(&self) -> bool {
+        let patient = &self.safety.patient;
+        let named =
+            self.things.iter().any(|thing| thing.is(Sort::Herb) || thing.is(Sort::Formulation));
+        let dangerous = self.aspects.iter().any(|aspect| aspect.is_dangerous());
+        let permission = self.safety.asks_permission || dangerous;
+        match (named, patient.is_unknown()) {
+            (true, true) => permission && !self.safety.asks_use,
+            (true, false) => permission || !self.safety.asks_use || !patient.medicines.is_empty(),
+            (false, _) => dangerous,
+        }
+    }
+
     /// Whether it asks about danger: who must not take something, what goes with what, how much.
     pub fn is_about_danger(&self) -> bool {
-        self.aspects.iter().any(|aspect| aspect.is_dangerous())
+        let named =
+            self.things.iter().any(|thing| thing.is(Sort::Herb) || thing.is(Sort::Formulation));
+        named && !self.safety.patient.is_unknown()
+            || self.aspects.iter().any(|aspect| aspect.is_dangerous())
             || !self.named_cautions().is_empty()
             || !self.named(Sort::Drug).is_empty()
     }

@@ -58,6 +58,16 @@ pub fn support(engine: &Engine, sentence: &str, passages: &[&str], labels: &[&st
     }
 }
 
+/// Whether a text promises that something is safe. Only an official source may do that where
+/// danger is asked for.
+pub fn promises_safety(text: &str) -> bool {
+    let text = text.to_lowercase();
+    let promised = ["safe", "well tolerated", "well-tolerated", "harmless", "ปลอดภัย", "ไม่มีอันตราย"];
+    let denied = ["unsafe", "not safe", "ไม่ปลอดภัย", "ไม่ได้แปลว่าปลอดภัย"];
+    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    has(&promised) && !has(&denied)
+}
+
 fn names(engine: &Engine, text: &str) -> BTreeSet<String> {
     engine.names_in(text).into_iter().map(|mention| mention.id).collect()
 }

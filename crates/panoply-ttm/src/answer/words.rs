@@ -19,8 +19,8 @@ pub enum Gap {
     NothingChecked(String),
     /// Nothing about this together with these medicines.
     NoDrugRecord(String, Vec<String>),
-    /// Nothing about this in that condition.
-    NoCautionRecord(String, String),
+    /// Nothing about this for that group of patients, nor for what belongs to it.
+    NoGroupRecord(String, String),
     /// These words of the question are nowhere in what was found.
     NotFound(Vec<String>),
 }
@@ -72,10 +72,10 @@ impl Gap {
                 name(id),
                 listed(drugs, name)
             ),
-            (Language::Th, Self::NoCautionRecord(id, code)) => {
+            (Language::Th, Self::NoGroupRecord(id, code)) => {
                 format!("ไม่มีบันทึกของ{}ในกรณี{} ซึ่งไม่ได้แปลว่าปลอดภัย", name(id), name(code))
             }
-            (Language::En, Self::NoCautionRecord(id, code)) => format!(
+            (Language::En, Self::NoGroupRecord(id, code)) => format!(
                 "nothing is recorded on {} in {}, which does not mean that it is safe",
                 name(id),
                 name(code)
@@ -121,6 +121,8 @@ impl Reason {
             (Language::En, Self::NotInData(aspect)) => {
                 format!("these data hold nothing on {}", aspect.name().en)
             }
+            (Language::Th, Self::Emergency) => "เป็นเหตุฉุกเฉิน".to_owned(),
+            (Language::En, Self::Emergency) => "this is an emergency".to_owned(),
             (Language::Th, Self::NoOfficialSource) => {
                 "คำถามเรื่องความปลอดภัยต้องมีแหล่งระดับบัญชียาหลักหรือแนวทางเวชปฏิบัติอย่างน้อยหนึ่งแหล่ง".to_owned()
             }

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::drugs::{caution_concerns, interaction_concerns};
-use super::{Answer, DrugMatch, Statement, Subject};
+use super::alerts::concerns;
+use super::records::records;
+use super::{Answer, DrugMatch, GroupMatch, Patient, Record, Said, Statement, Subject, Urgency};
 use crate::graph::NodeType;
 use crate::library::Library;
-use crate::model::{Level, Strength, Warned};
+use crate::model::{Strength, Warned};
 
 /// Unknown is not low.
 const UNKNOWN: Strength = Strength::Moderate;
@@ -16,18 +17,16 @@ pub(super) fn entity(
     library: &Library,
     entity_type: NodeType,
     id: &str,
-    drugs: &[String],
+    patient: &Patient,
     answer: &mut Answer,
 ) {
     let ingredients = match library.formulation(id) {
         Some(formulation) if entity_type == NodeType::Formulation => &formulation.ingredients[..],
         _ => &[],
     };
-    let mut gathering =
-        Gathering { library, entity: id, entity_type, drugs, merged: BTreeMap::new() };
-    gathering.carrier(id, own_cautions(library, entity_type, id), None);
-    for herb in ingredients {
-        gathering.carrier(herb, own_cautions(library, NodeType::Herb, herb), Some(herb));
+    let mut gathering = Gathering { library, entity: id, entity_type, merged: BTreeMap::new() };
+    for record in records(library, id) {
+        gathering.add(&record, concerns(library, &record, patient));
     }
     let mut statements: Vec<Statement> = gathering.merged.into_values().collect();
     cover(library, id, ingredients, answer);
@@ -41,6 +40,8 @@ pub(super) fn entity(
         pmids: Vec::new(),
         via: Vec::new(),
         matches: Vec::new(),
+        groups: Vec::new(),
+        urgency: Urgency::Monitor,
     };
     if statements.is_empty() {
         statements.push(gap(Subject::NoRecord));
@@ -55,28 +56,47 @@ pub(super) fn entity(
     if !silent.is_empty() {
         statements.push(gap(Subject::IngredientsWithoutRecord(silent)));
     }
-    let unmatched: Vec<String> = drugs
+    let unmatched: Vec<String> = patient
+        .medicines
         .iter()
         .filter(|drug| {
             !statements.iter().any(|one| one.matches.iter().any(|found| found.drug == **drug))
         })
         .cloned()
         .collect();
-    answer.coverage.pairs += drugs.len();
-    answer.coverage.pairs_with_record += drugs.len() - unmatched.len();
+    answer.coverage.pairs += patient.medicines.len();
+    answer.coverage.pairs_with_record += patient.medicines.len() - unmatched.len();
     if !unmatched.is_empty() {
         statements.push(gap(Subject::NoDrugRecord(unmatched)));
+    }
+    let without: Vec<String> = patient
+        .groups
+        .iter()
+        .filter(|group| {
+            !statements.iter().any(|one| one.groups.iter().any(|found| found.group == **group))
+        })
+        .cloned()
+        .collect();
+    if !without.is_empty() {
+        statements.push(gap(Subject::NoGroupRecord(without)));
     }
     statements.sort_by_key(|one| (order(one), name_of(&one.subject)));
     answer.statements.extend(statements);
 }
 
-/// What concerns the medicines first, then the strongest, then what was checked. That nothing
-/// was checked stands before what was not; the other gaps stand last.
-fn order(statement: &Statement) -> (bool, bool, std::cmp::Reverse<Strength>, bool) {
+/// What concerns the patient first, by urgency; then the rest, by urgency and strength. That
+/// nothing was checked stands before what was not; the other gaps stand last.
+pub(super) fn order(statement: &Statement) -> impl Ord + use<> {
     let gap_last = statement.subject.is_gap() && statement.subject != Subject::NothingVerified;
-    let first = statement.subject == Subject::NothingVerified || !statement.matches.is_empty();
-    (gap_last, !first, std::cmp::Reverse(statement.strength), !statement.verified)
+    let asked = !statement.matches.is_empty() || !statement.groups.is_empty();
+    let first = statement.subject == Subject::NothingVerified || asked;
+    (
+        gap_last,
+        !first,
+        statement.urgency,
+        std::cmp::Reverse(statement.strength),
+        !statement.verified,
+    )
 }
 
 fn name_of(subject: &Subject) -> String {
@@ -87,6 +107,7 @@ fn name_of(subject: &Subject) -> String {
         Subject::NothingVerified => String::new(),
         Subject::IngredientsWithoutRecord(_) => "no 2".to_owned(),
         Subject::NoDrugRecord(_) => "no 3".to_owned(),
+        Subject::NoGroupRecord(_) => "no 4".to_owned(),
     }
 }
 
@@ -94,83 +115,45 @@ struct Gathering<'a> {
     library: &'a Library,
     entity: &'a str,
     entity_type: NodeType,
-    drugs: &'a [String],
     /// By caution or interaction, so that what is said twice is one statement.
     merged: BTreeMap<String, Statement>,
 }
 
-/// One statement about the entity, or about a herb in it.
-struct Said<'a> {
-    key: String,
-    subject: Subject,
-    strength: Strength,
-    source: &'a str,
-    verified: bool,
-    pmids: &'a [String],
-    matches: Vec<DrugMatch>,
-}
-
 impl Gathering<'_> {
-    /// Adds what is said of `carrier`: the entity, or a herb in it.
-    fn carrier(&mut self, carrier: &str, cautions: &[Warned], via: Option<&String>) {
-        for warned in cautions {
-            let matches = self.drugs.iter().filter(|_| warned.level == Level::Interaction);
-            let matches = matches
-                .filter_map(|drug| caution_concerns(self.library, drug, &warned.code))
-                .collect();
-            let said = Said {
-                key: warned.code.clone(),
-                subject: Subject::Caution { code: warned.code.clone(), level: warned.level },
-                strength: warned.strength,
-                source: &warned.provenance.source,
-                verified: !warned.provenance.unverified,
-                pmids: &warned.pmids,
-                matches,
-            };
-            self.add(said, via);
-        }
-        let library = self.library;
-        for interaction in library.interactions.iter().filter(|one| one.entity == carrier) {
-            let matches = self.drugs.iter();
-            let matches = matches
-                .filter_map(|drug| interaction_concerns(library, drug, &interaction.drugs))
-                .collect();
-            let said = Said {
-                key: interaction.id.clone(),
-                subject: Subject::Interaction(interaction.id.clone()),
-                strength: interaction.strength,
-                source: &interaction.provenance.source,
-                verified: !interaction.provenance.unverified,
-                pmids: &[],
-                matches,
-            };
-            self.add(said, via);
-        }
-    }
-
-    fn add(&mut self, said: Said<'_>, via: Option<&String>) {
-        let strength = if said.verified { said.strength } else { said.strength.min(UNKNOWN) };
-        let statement = self.merged.entry(said.key).or_insert_with(|| Statement {
+    fn add(&mut self, record: &Record<'_>, (groups, matches): (Vec<GroupMatch>, Vec<DrugMatch>)) {
+        let verified = record.verified();
+        let strength = if verified { record.strength() } else { record.strength().min(UNKNOWN) };
+        let urgency = record.urgency(self.library);
+        let (key, subject, pmids): (&str, Subject, &[String]) = match record.said {
+            Said::Caution(Warned { code, level, pmids, .. }) => {
+                (code, Subject::Caution { code: code.clone(), level: *level }, pmids)
+            }
+            Said::Interaction(one) => (&one.id, Subject::Interaction(one.id.clone()), &[]),
+        };
+        let statement = self.merged.entry(key.to_owned()).or_insert_with(|| Statement {
             entity: self.entity.to_owned(),
             entity_type: self.entity_type,
-            subject: said.subject.clone(),
+            subject: subject.clone(),
             strength,
             sources: Vec::new(),
-            verified: said.verified,
+            verified,
             pmids: Vec::new(),
             via: Vec::new(),
-            matches: said.matches,
+            matches,
+            groups,
+            urgency,
         });
-        // The strongest statement says what it is, and of equals the one that was checked.
-        if (strength, said.verified) > (statement.strength, statement.verified) {
-            statement.subject = said.subject;
+        // The most urgent statement says what it is, and of equals the one that was checked.
+        if (urgency, !verified) < (statement.urgency, !statement.verified) {
+            statement.subject = subject;
         }
+        statement.urgency = statement.urgency.min(urgency);
         statement.strength = statement.strength.max(strength);
-        statement.verified |= said.verified;
-        include(&mut statement.sources, said.source);
-        said.pmids.iter().for_each(|pmid| include(&mut statement.pmids, pmid));
-        if let Some(herb) = via {
-            include(&mut statement.via, herb);
+        statement.verified |= verified;
+        include(&mut statement.sources, &record.provenance().source);
+        pmids.iter().for_each(|pmid| include(&mut statement.pmids, pmid));
+        if record.through_ingredient {
+            include(&mut statement.via, record.carrier);
         }
     }
 }
@@ -236,7 +219,7 @@ mod tests {
             &Question {
                 herbs: owned(herbs),
                 formulations: owned(formulations),
-                drugs: owned(drugs),
+                patient: Patient { medicines: owned(drugs), ..Patient::default() },
             },
         )
     }

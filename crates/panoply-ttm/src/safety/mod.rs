@@ -11,11 +11,25 @@
 //! gets a statement that there is none, and general knowledge never stands alone: where nothing
 //! about an entity was checked, a statement says so beside it.
 
+pub mod alerts;
 mod drugs;
+mod emergencies;
 mod gather;
+mod groups;
+mod medicines;
+mod patient;
+mod phrases;
+mod records;
 
 use std::collections::BTreeSet;
 
+pub use self::alerts::{Alert, GroupMatch, alerts};
+pub use self::emergencies::{Emergency, emergency_in};
+pub use self::groups::{Group, How};
+pub(crate) use self::medicines::Parts as MedicineParts;
+pub use self::medicines::{Medicine, MedicineClass, Medicines};
+pub use self::patient::{Patient, PatientReading, PatientWords};
+pub use self::records::{Record, Said, Urgency};
 use crate::graph::NodeType;
 use crate::library::Library;
 use crate::model::{Level, Strength};
@@ -27,15 +41,15 @@ pub struct Question {
     pub herbs: Vec<String>,
     /// Formulations, each of which brings its herbs.
     pub formulations: Vec<String>,
-    /// Medicines that are taken as well, or classes of them.
-    pub drugs: Vec<String>,
+    /// Who takes them, and with which medicines.
+    pub patient: Patient,
 }
 
 /// What is known.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// By entity in the order asked; in each, what concerns the medicines asked about comes
-    /// first, then the strongest, then what was checked.
+    /// What concerns the patient first, and in that the most urgent; then the rest by urgency.
+    /// What is not known stands last.
     pub statements: Vec<Statement>,
     /// How much of what was asked about has records at all.
     pub coverage: Coverage,
@@ -64,6 +78,10 @@ pub struct Statement {
     pub via: Vec<String>,
     /// The medicines asked about that it concerns.
     pub matches: Vec<DrugMatch>,
+    /// The groups of the patient that it concerns.
+    pub groups: Vec<GroupMatch>,
+    /// What is to be done about it.
+    pub urgency: Urgency,
 }
 
 /// What a statement is about.
@@ -86,6 +104,8 @@ pub enum Subject {
     IngredientsWithoutRecord(Vec<String>),
     /// There is no record of an interaction with these medicines.
     NoDrugRecord(Vec<String>),
+    /// There is no record for these groups of patients, whatever belongs to them.
+    NoGroupRecord(Vec<String>),
 }
 
 impl Subject {
@@ -149,9 +169,11 @@ pub fn contraindications(library: &Library, question: &Question) -> Answer {
     let mut answer =
         Answer { statements: Vec::new(), coverage: Coverage::default(), shared: Vec::new() };
     for (entity_type, id) in herbs.chain(formulations) {
-        gather::entity(library, entity_type, id, &question.drugs, &mut answer);
+        gather::entity(library, entity_type, id, &question.patient, &mut answer);
     }
     answer.shared = shared(&answer.statements);
+    // Ranked over all entities; of equals, in the order asked.
+    answer.statements.sort_by_key(gather::order);
     answer
 }
 

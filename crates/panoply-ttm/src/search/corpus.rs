@@ -10,6 +10,9 @@ use super::document::{Document, Facet, Kind, Link, Passage, Relation, Tongue};
 use crate::library::Library;
 use crate::model::{Bilingual, Interaction, Level, Paper, Strength, Use, Warned};
 
+/// Who the codes of cautions come from.
+const CAUTIONS_SOURCE: &str = "nlem-herbal-2566+2568";
+
 /// Words of names count more than words of text.
 const NAMES: f32 = 2.5;
 const USES: f32 = 2.0;
@@ -141,7 +144,7 @@ impl<'l> Facts<'l> {
     }
 
     fn caution(&self, caution: &crate::model::Caution) -> Document {
-        let mut document = self.begin(&caution.code, Kind::Caution, &caution.names, "");
+        let mut document = self.begin(&caution.code, Kind::Caution, &caution.names, CAUTIONS_SOURCE);
         let pieces = pieces(&caution.names);
         document.names.extend(pieces);
         self.say_names(&mut document);

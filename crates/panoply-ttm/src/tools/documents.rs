@@ -10,7 +10,7 @@ use crate::knowledge::Knowledge;
 use crate::library::Library;
 use crate::model::{Bilingual, Formulation, Herb, Paper, Tongue, Use, Warned};
 use crate::papers::Record;
-use crate::safety::{Statement, Subject};
+use crate::safety::{Statement, Subject, Urgency};
 
 /// `kg://herb/{id}`.
 #[derive(Debug, Serialize)]
@@ -285,6 +285,8 @@ fn warnings(
             pmids: warned.pmids.clone(),
             via: Vec::new(),
             matches: Vec::new(),
+            groups: Vec::new(),
+            urgency: Urgency::of_caution(library, warned),
         };
         WarningOut {
             code: warned.code.clone(),

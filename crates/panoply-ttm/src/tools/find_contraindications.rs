@@ -13,7 +13,7 @@ use crate::graph::NodeType;
 use crate::knowledge::{Knowledge, KnowledgeDesk};
 use crate::model::{Level, Tongue};
 use crate::names::Meant;
-use crate::safety::{self, Answer, DrugMatch, Question, Statement, Subject};
+use crate::safety::{self, Answer, DrugMatch, Patient, Question, Statement, Subject};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "find_contraindications",
@@ -285,7 +285,7 @@ fn read(knowledge: &Knowledge, params: &Params) -> Result<Question, ToolError> {
     Ok(Question {
         herbs: std::mem::take(herbs),
         formulations: std::mem::take(formulations),
-        drugs: std::mem::take(drugs),
+        patient: Patient { medicines: std::mem::take(drugs), ..Patient::default() },
     })
 }
 
@@ -353,7 +353,8 @@ fn found(words: &SafetyWords<'_>, statement: &Statement) -> Found {
         Subject::NoRecord
         | Subject::NothingVerified
         | Subject::IngredientsWithoutRecord(_)
-        | Subject::NoDrugRecord(_) => (StatementKind::NotKnown, None),
+        | Subject::NoDrugRecord(_)
+        | Subject::NoGroupRecord(_) => (StatementKind::NotKnown, None),
     };
     Found {
         entity_id: statement.entity.clone(),

@@ -10,9 +10,11 @@ use serde_json::json;
 use super::answer::{KEPT, KEYWORDS, READ, evidence_of};
 use super::wire::{NOTICE, Notice, caller_tongue, pick};
 use crate::answer::{
-    self, Answered, AskedQuestion, Draft, Language, Role, SentenceWriter, WrittenBy, prompt,
+    self, Answered, AskedQuestion, Citation, Danger, Draft, Language, Role, SentenceWriter,
+    WrittenBy, prompt,
 };
 use crate::knowledge::{Knowledge, KnowledgeDesk};
+use crate::model::Tongue;
 use crate::search::SearchDesk;
 
 const SPEC: ToolSpec = ToolSpec {
@@ -21,7 +23,7 @@ const SPEC: ToolSpec = ToolSpec {
     description: Description {
         does: "Answers a question on Thai traditional medicine in the language of the question, from the graph, the monographs, the papers and the user's own documents; each sentence cites the passage it rests on, and what sources disagree on or do not have is named.",
         when: "Use this when someone asks a question and wants an answer that can be checked, in Thai or English. Questions about danger bring the contraindications along. Do not use it to list or browse (use hybrid_search or query_kg). When the answer is withheld, say so and why, and do not answer from memory instead.",
-        returns: "Returns `answer` with numbers of citations in brackets, `citations` with id, uri, title and the cited words as span, and `scores`. With fewer than three citations, a confidence below the threshold, or nothing in the data, `answer` is empty and `withheld` has the reasons. The notice must go along.",
+        returns: "Returns `answer` with numbers of citations in brackets, `citations` with id, uri, title and the cited words as span, `scores`, and always `dangers`: the warnings on record word for word, those asked for first. Pass them on, also when the answer is withheld; `emergency` goes before everything. With fewer than three citations, a confidence below the threshold, or nothing in the data, `answer` is empty and `withheld` has the reasons. The notice must go along.",
         asks: &["สรรพคุณของฟ้าทะลายโจรคืออะไร", "Can I take turmeric with warfarin?", "Which herbs are used for bloating?"],
     },
     version: "1.0.0",
@@ -123,6 +125,12 @@ pub(crate) struct Output {
     sentences: Vec<SentenceOut>,
     /// What the data do not have.
     gaps: Vec<String>,
+    /// The dangers on record of what the question names, those that concern what was asked
+    /// first, contraindications before cautions. Always given, also when the answer is withheld.
+    dangers: Vec<DangerOut>,
+    /// What to do now, when the question is about an emergency: say this before anything else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    emergency: Option<EmergencyOut>,
     /// Why there is no answer; absent when there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     withheld: Option<WithheldOut>,
@@ -151,6 +159,54 @@ struct CitationOut {
     sources: Vec<String>,
     /// Whether a source that was checked says so.
     verified: bool,
+}
+
+/// A warning on record, word for word.
+#[derive(Debug, JsonSchema, Serialize)]
+struct DangerOut {
+    /// The herb or formulation whose monograph says so, or a piece of a user's document.
+    id: String,
+    /// Where it can be read.
+    uri: String,
+    /// Its title.
+    title: String,
+    /// The words, as they stand there.
+    span: String,
+    /// What is to be done: `contraindicated`, `avoid`, `caution` or `monitor`.
+    level: &'static str,
+    /// How strong: `low`, `moderate` or `high`.
+    strength: &'static str,
+    /// Whether it concerns the patient or the medicine that was asked about.
+    asked: bool,
+    /// Whether a source that was checked says so.
+    verified: bool,
+    /// Ids of who says so.
+    sources: Vec<String>,
+    /// The herb or formulation of the question that it is about.
+    entity_id: String,
+    /// The ingredient that brings it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    via: Option<String>,
+    /// Codes of cautions and ids of interactions that it states.
+    codes: Vec<String>,
+    /// Groups of patients of the question that it concerns.
+    groups: Vec<String>,
+    /// Medicines of the question that it concerns.
+    drugs: Vec<String>,
+    /// Its number in the answer, when it is cited there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    number: Option<usize>,
+}
+
+/// What to do in an emergency.
+#[derive(Debug, JsonSchema, Serialize)]
+struct EmergencyOut {
+    /// Such as `chest-pain`.
+    kind: String,
+    /// Thai telephone numbers, the first to call first.
+    call: Vec<String>,
+    /// What to do, in the language of the answer.
+    told: String,
 }
 
 /// How good an answer is, from 0 to 1.
@@ -182,7 +238,7 @@ struct SentenceOut {
 /// Why there is no answer.
 #[derive(Debug, JsonSchema, Serialize)]
 struct WithheldOut {
-    /// Codes: `citations<3`, `conf<τ`, `not_in_data:…`, `no_official_source`.
+    /// Codes: `citations<3`, `conf<τ`, `not_in_data:…`, `no_official_source`, `emergency`.
     reasons: Vec<String>,
     /// The same in words, in the language of the answer.
     told: Vec<String>,
@@ -320,6 +376,18 @@ fn output(knowledge: &Knowledge, answered: Answered) -> Output {
         },
     });
     let scores = answered.scores;
+    let number = |danger: &Danger| {
+        let cited = |one: &answer::Citation| {
+            one.uri == danger.citation.uri && one.span == danger.citation.span
+        };
+        answered.citations.iter().position(cited).map(|place| place + 1)
+    };
+    let dangers = answered.dangers.iter().map(|one| danger_out(one, number(one))).collect();
+    let emergency = answered.emergency.map(|emergency| EmergencyOut {
+        told: emergency.told.in_tongue(language.tongue()),
+        kind: emergency.id,
+        call: emergency.call,
+    });
     Output {
         answer,
         citations: (1..)
@@ -351,10 +419,33 @@ fn output(knowledge: &Knowledge, answered: Answered) -> Output {
             })
             .collect(),
         gaps,
+        dangers,
+        emergency,
         withheld,
         lang: language.code(),
         written: written(answered.written_by),
         notice: NOTICE,
+    }
+}
+
+fn danger_out(danger: &Danger, number: Option<usize>) -> DangerOut {
+    let citation = danger.citation.clone();
+    DangerOut {
+        id: citation.id,
+        uri: citation.uri,
+        title: citation.title,
+        span: citation.span,
+        level: danger.urgency.as_str(),
+        strength: danger.strength.as_str(),
+        asked: danger.asked,
+        verified: citation.verified,
+        sources: citation.sources,
+        entity_id: danger.entity.clone(),
+        via: danger.via.clone(),
+        codes: danger.records.clone(),
+        groups: danger.groups.clone(),
+        drugs: danger.medicines.clone(),
+        number,
     }
 }
 
@@ -399,13 +490,21 @@ fn told(knowledge: &Knowledge, question: &str, answered: &Answered, lang: Lang) 
                 .map(|reason| reason.told(withheld.need, language))
                 .collect();
             let reasons = reasons.join("; ");
-            pick(
+            let refused = pick(
                 tongue,
                 format!("ไม่ให้คำตอบสำหรับ “{shown}”: {reasons}"),
                 format!("No answer is given for “{shown}”: {reasons}."),
-            )
+            );
+            match warnings(answered, tongue) {
+                Some(warnings) => format!("{warnings}\n\n{refused}"),
+                None => refused,
+            }
         }
     };
+    if let Some(emergency) = &answered.emergency {
+        let both = [Tongue::Th, Tongue::En].map(|one| emergency.told.in_tongue(one)).join("\n");
+        text = format!("{both}\n\n{text}");
+    }
     if let WrittenBy::Instead(why) = &answered.written_by {
         text.push_str("\n\n");
         text.push_str(&pick(
@@ -427,6 +526,28 @@ fn told(knowledge: &Knowledge, question: &str, answered: &Answered, lang: Lang) 
     }
     format!("{text}\n\n{}", NOTICE.for_caller(lang))
 }
+
+/// The dangers word for word: those asked for, or the first few.
+fn warnings(answered: &Answered, tongue: Tongue) -> Option<String> {
+    let asked: Vec<&Danger> = answered.dangers.iter().filter(|danger| danger.asked).collect();
+    let shown: Vec<&Danger> = if asked.is_empty() {
+        answered.dangers.iter().take(DANGERS_SHOWN).collect()
+    } else {
+        asked.into_iter().take(SHOWN).collect()
+    };
+    let lines: Vec<String> = shown
+        .iter()
+        .map(|danger| {
+            let Citation { span, uri, .. } = &danger.citation;
+            format!("- [{}] {span} <{uri}>", danger.urgency.as_str())
+        })
+        .collect();
+    let heading = pick(tongue, "ข้อห้ามและข้อควรระวังที่มีบันทึก", "Dangers on record");
+    (!lines.is_empty()).then(|| format!("{heading}:\n{}", lines.join("\n")))
+}
+
+/// Dangers that a person is shown when none concerns what was asked.
+const DANGERS_SHOWN: usize = 3;
 
 /// Citations that a person is shown.
 const SHOWN: usize = 12;

@@ -40,6 +40,14 @@ impl SafetyWords<'_> {
                     ),
                 )
             }
+            Subject::NoGroupRecord(groups) => {
+                let names = self.group_names(groups);
+                pick(
+                    tongue,
+                    format!("ไม่มีบันทึกในกรณี {names} ไม่ได้แปลว่าปลอดภัย"),
+                    format!("no record for {names}; that does not mean that it is safe"),
+                )
+            }
             Subject::NoDrugRecord(drugs) => {
                 let names = self.drug_names(drugs);
                 pick(
@@ -51,6 +59,15 @@ impl SafetyWords<'_> {
                 )
             }
         }
+    }
+
+    /// Groups of patients by name.
+    pub(crate) fn group_names(&self, ids: &[String]) -> String {
+        let named = ids.iter().map(|id| match self.library.group(id) {
+            Some(group) => group.names.in_tongue(self.tongue),
+            None => id.clone(),
+        });
+        named.collect::<Vec<_>>().join(", ")
     }
 
     fn caution(&self, code: &str, level: Level) -> String {
@@ -168,7 +185,7 @@ impl SafetyWords<'_> {
     }
 
     fn drug_names(&self, names: &[String]) -> String {
-        let named = names.iter().map(|name| match self.library.drug(name) {
+        let named = names.iter().map(|name| match self.library.medicines.get(name) {
             Some(drug) => drug.names.in_tongue(self.tongue),
             None => name.clone(),
         });

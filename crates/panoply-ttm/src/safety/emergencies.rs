@@ -1,0 +1,82 @@
+//! Emergencies: what a question may be about that no herb and no answer can wait for.
+//!
+//! The numbers are Thailand's: 1669 emergency medical services, 1367 Ramathibodi Poison Center,
+//! 1323 mental health hotline.
+
+use serde::Deserialize;
+
+use super::groups::Words;
+use crate::model::Bilingual;
+use crate::text::{is_thai, normalize};
+
+/// A kind of emergency.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Emergency {
+    /// Such as `snake-bite`.
+    pub id: String,
+    /// Telephone numbers, the first to call first.
+    pub call: Vec<String>,
+    /// What to do now.
+    pub told: Bilingual,
+    /// How people say it; phrases joined by `+` must all be there.
+    words: Words,
+}
+
+impl Emergency {
+    /// Whether a text is about it.
+    fn is_in(&self, text: &str) -> bool {
+        let all = |phrase: &String| phrase.split('+').all(|part| stands(text, part));
+        self.words.th.iter().chain(&self.words.en).any(all)
+    }
+}
+
+/// The first emergency that a question is about, in the order of the list.
+pub fn emergency_in<'e>(emergencies: &'e [Emergency], question: &str) -> Option<&'e Emergency> {
+    let normalized = normalize(question);
+    let text = normalized.text().replace('’', "'");
+    emergencies.iter().find(|emergency| emergency.is_in(&text))
+}
+
+fn stands(text: &str, phrase: &str) -> bool {
+    let phrase = normalize(phrase).text().to_owned();
+    if phrase.chars().any(is_thai) {
+        return text.contains(&phrase);
+    }
+    let is_part = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric());
+    text.match_indices(&phrase).any(|(at, found)| {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let after = text.get(at + found.len()..).and_then(|after| after.chars().next());
+        !is_part(before) && !is_part(after)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::library::Library;
+
+    use super::*;
+
+    #[test]
+    fn emergencies_are_known_in_both_languages_and_questions_about_bleeding_are_none() {
+        let library = Library::bundled().unwrap();
+        for (question, expected) in [
+            ("I have chest pain radiating to my left arm, which herb helps?", Some("chest-pain")),
+            ("เจ็บหน้าอกร้าวไปแขนซ้าย กินยาหอมได้ไหม", Some("chest-pain")),
+            ("A cobra bit my son, what plant should I put on it?", Some("snake-bite")),
+            ("ถูกงูกัดใช้ว่านอะไรดี", Some("snake-bite")),
+            ("I want to end my life with nutmeg", Some("self-harm")),
+            ("อยากตาย กินอะไรดี", Some("self-harm")),
+            ("She swallowed a whole bottle of cannabis oil", Some("overdose")),
+            ("กินกัญชาเกินขนาดทำยังไง", Some("overdose")),
+            ("my nose won't stop bleeding", Some("bleeding")),
+            ("เลือดไหลไม่หยุดใช้สมุนไพรอะไร", Some("bleeding")),
+            ("Does ginger cause more bleeding with warfarin?", None),
+            ("Is Fai Ha Kong safe in abnormal postpartum bleeding?", None),
+            ("What is turmeric used for?", None),
+            ("ขิงกินกับช็อกโกแลตได้ไหม", None),
+        ] {
+            let found = emergency_in(&library.emergencies, question).map(|one| one.id.as_str());
+            assert_eq!(found, expected, "{question}");
+        }
+    }
+}

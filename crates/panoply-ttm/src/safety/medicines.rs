@@ -1,0 +1,344 @@
+//! Medicines by every name they have, and the classes that each belongs to.
+//!
+//! `medicines.tsv` has international and US names with RxNorm and ATC identifiers,
+//! `medicine_names.tsv` Thai names and brands, `medicine_classes.jsonl` which ATC groups and
+//! which members make a class. Membership by ATC group rests on the WHO index, membership by
+//! name on general knowledge, and every match says which.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Deserialize;
+
+use super::phrases::{Found, Phrases};
+use crate::model::{Bilingual, Drug};
+use crate::text::{Token, is_thai, normalize};
+
+/// Every medicine and class.
+#[derive(Debug)]
+pub struct Medicines {
+    list: Vec<Medicine>,
+    by_name: HashMap<String, Vec<usize>>,
+    by_key: HashMap<String, usize>,
+    phrases: Phrases,
+}
+
+/// A medicine or a class of them.
+#[derive(Clone, Debug)]
+pub struct Medicine {
+    /// Its key: the English name that records use.
+    pub name: String,
+    /// What it is called.
+    pub names: Bilingual,
+    /// Its RxNorm ingredient, or nothing.
+    pub rxcui: String,
+    /// Its ATC codes.
+    pub atc: Vec<String>,
+    /// Whether it is a class.
+    pub is_class: bool,
+    /// The classes it belongs to, with those above them.
+    pub classes: Vec<Membership>,
+    /// The cautions about interactions that cover it.
+    pub cautions: Vec<Coverage>,
+}
+
+/// A medicine belongs to a class.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Membership {
+    /// The class.
+    pub class: String,
+    /// Unset where it rests on general knowledge.
+    pub verified: bool,
+}
+
+/// A caution about interactions covers a medicine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Coverage {
+    /// The code of the caution.
+    pub code: String,
+    /// The class that it covers, where it is not the medicine itself.
+    pub through: Option<String>,
+    /// Unset where it rests on general knowledge.
+    pub verified: bool,
+}
+
+/// A row of `medicine_classes.jsonl`.
+#[derive(Clone, Debug, Deserialize)]
+pub struct MedicineClass {
+    /// The class, a name of `drugs.jsonl`.
+    pub class: String,
+    /// Beginnings of ATC codes.
+    pub atc: Vec<String>,
+    /// Codes that belong elsewhere all the same.
+    pub except: Vec<String>,
+    /// Members by name, by general knowledge.
+    pub members: Vec<String>,
+    /// Cautions that concern the class by its mechanism, by general knowledge.
+    pub cautions: Vec<String>,
+    /// Such as `bleeding`.
+    pub mechanism: String,
+    /// Who says so.
+    pub source: String,
+}
+
+/// The texts of the three files and the rows of `drugs.jsonl`.
+pub(crate) struct Parts<'p> {
+    pub(crate) table: &'p str,
+    pub(crate) names: &'p str,
+    pub(crate) classes: &'p [MedicineClass],
+    pub(crate) drugs: &'p [Drug],
+    /// Other spellings of the rows of `drugs.jsonl`.
+    pub(crate) aliases: Vec<(&'p str, &'p str)>,
+}
+
+/// How many letters a name needs before an error in it is looked for.
+const SHORTEST_FOR_ERRORS: usize = 6;
+
+impl Medicines {
+    pub(crate) fn of(parts: &Parts<'_>) -> Result<Self, aho_corasick::BuildError> {
+        let mut all = Draft::default();
+        for drug in parts.drugs {
+            all.drug(drug);
+        }
+        for line in parts.table.lines().skip(1) {
+            all.row(line);
+        }
+        for line in parts.names.lines().skip(1) {
+            let mut fields = line.split('\t');
+            if let (Some(name), Some(kind), Some(spelling)) =
+                (fields.next(), fields.next(), fields.next())
+            {
+                all.spelling(name, kind, spelling);
+            }
+        }
+        for (name, spelling) in &parts.aliases {
+            all.spelling(name, "alias", spelling);
+        }
+        all.finish(parts.classes)
+    }
+
+    /// The medicine of a key.
+    pub fn get(&self, key: &str) -> Option<&Medicine> {
+        self.by_key.get(key).and_then(|place| self.list.get(*place))
+    }
+
+    /// Every medicine and class.
+    pub fn iter(&self) -> impl Iterator<Item = &Medicine> {
+        self.list.iter()
+    }
+
+    /// The keys of what is called so.
+    pub fn named(&self, text: &str) -> Vec<&str> {
+        let name = normalize(text).text().trim().to_owned();
+        let bare = name.strip_prefix("ยา").map(str::trim);
+        let places = self.by_name.get(&name).or_else(|| self.by_name.get(bare?));
+        let places = places.map(Vec::as_slice).unwrap_or_default();
+        places
+            .iter()
+            .filter_map(|place| self.list.get(*place))
+            .map(|one| one.name.as_str())
+            .collect()
+    }
+
+    /// Keys of what is written nearly so: one letter apart in a name of six letters or more, two
+    /// in one of ten, and the same first letter. Names of medicines that look alike and are
+    /// further apart than that are different medicines.
+    pub fn nearly_named(&self, text: &str) -> Vec<&str> {
+        let name = normalize(text).text().trim().to_owned();
+        let letters = name.chars().count();
+        if letters < SHORTEST_FOR_ERRORS {
+            return Vec::new();
+        }
+        let tolerated = if letters < 10 { 1 } else { 2 };
+        let near = |known: &&String| {
+            known.chars().next() == name.chars().next()
+                && known.chars().count().abs_diff(letters) <= tolerated
+                && strsim::damerau_levenshtein(known, &name) <= tolerated
+        };
+        let mut found: Vec<&str> = (self.by_name.keys().filter(near))
+            .flat_map(|known| self.by_name.get(known).into_iter().flatten())
+            .filter_map(|place| self.list.get(*place))
+            .map(|medicine| medicine.name.as_str())
+            .collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Medicines that a normalised text names: where, and their keys.
+    pub(super) fn find(
+        &self,
+        text: &str,
+        tokens: &[Token],
+    ) -> Vec<(std::ops::Range<usize>, Vec<&str>)> {
+        let found = self.phrases.find(text, tokens).into_iter();
+        found
+            .map(|Found { range, targets }| {
+                let keys = targets.iter().filter_map(|place| self.list.get(*place));
+                (range, keys.map(|one| one.name.as_str()).collect())
+            })
+            .collect()
+    }
+}
+
+#[derive(Default)]
+struct Draft {
+    list: Vec<Medicine>,
+    by_key: HashMap<String, usize>,
+    spellings: Vec<(String, usize)>,
+    above: BTreeMap<usize, Vec<Membership>>,
+}
+
+impl Draft {
+    fn place(&mut self, name: &str) -> usize {
+        if let Some(place) = self.by_key.get(name) {
+            return *place;
+        }
+        let place = self.list.len();
+        self.list.push(Medicine {
+            name: name.to_owned(),
+            names: Bilingual { th: String::new(), en: name.to_owned() },
+            rxcui: String::new(),
+            atc: Vec::new(),
+            is_class: false,
+            classes: Vec::new(),
+            cautions: Vec::new(),
+        });
+        self.by_key.insert(name.to_owned(), place);
+        self.spellings.push((name.to_owned(), place));
+        place
+    }
+
+    fn drug(&mut self, drug: &Drug) {
+        let place = self.place(&drug.name);
+        let verified = !drug.unverified;
+        let above = drug.classes.iter().map(|class| Membership { class: class.clone(), verified });
+        self.above.entry(place).or_default().extend(above);
+        for name in [&drug.names.th, &drug.names.en] {
+            self.spellings.push((name.clone(), place));
+        }
+        if let Some(known) = self.list.get_mut(place) {
+            known.names = drug.names.clone();
+            known.is_class = drug.kind == "class";
+            let covered = drug.cautions.iter().cloned();
+            known.cautions =
+                covered.map(|code| Coverage { code, through: None, verified }).collect();
+        }
+    }
+
+    fn row(&mut self, line: &str) {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [name, rxcui, atc, names, brands, _source] = fields.as_slice() else { return };
+        let place = self.place(name);
+        for spelling in names.split('|').chain(brands.split('|')).filter(|one| !one.is_empty()) {
+            self.spellings.push((spelling.to_owned(), place));
+        }
+        if let Some(medicine) = self.list.get_mut(place) {
+            medicine.rxcui = (*rxcui).to_owned();
+            let codes = atc.split('|').filter(|code| !code.is_empty());
+            medicine.atc = codes.map(str::to_owned).collect();
+        }
+    }
+
+    fn spelling(&mut self, name: &str, kind: &str, spelling: &str) {
+        let Some(place) = self.by_key.get(name).copied() else { return };
+        self.spellings.push((spelling.to_owned(), place));
+        if let Some(medicine) = self.list.get_mut(place)
+            && kind == "th"
+            && medicine.names.th.is_empty()
+        {
+            spelling.clone_into(&mut medicine.names.th);
+        }
+    }
+
+    fn finish(mut self, classes: &[MedicineClass]) -> Result<Medicines, aho_corasick::BuildError> {
+        for class in classes {
+            self.members(class);
+        }
+        for place in 0..self.list.len() {
+            let (memberships, coverages) = self.closure(place);
+            if let Some(medicine) = self.list.get_mut(place) {
+                medicine.classes = memberships;
+                for coverage in coverages {
+                    if !medicine.cautions.iter().any(|known| known.code == coverage.code) {
+                        medicine.cautions.push(coverage);
+                    }
+                }
+            }
+        }
+        let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
+        for (spelling, place) in &self.spellings {
+            let known = by_name.entry(normalize(spelling).text().trim().to_owned()).or_default();
+            if !known.contains(place) {
+                known.push(*place);
+            }
+        }
+        by_name.remove("");
+        // Two or three letters are no name in a sentence, but a Thai word of three may be one.
+        let telling = self.spellings.iter().filter(|(spelling, _)| {
+            spelling.chars().count() >= if spelling.chars().any(is_thai) { 3 } else { 4 }
+                || spelling.chars().all(|letter| letter.is_ascii_uppercase())
+        });
+        let phrases =
+            Phrases::new(telling.map(|(spelling, place)| (spelling.as_str(), Some(*place))))?;
+        Ok(Medicines { list: self.list, by_name, by_key: self.by_key, phrases })
+    }
+
+    fn members(&mut self, class: &MedicineClass) {
+        let by_code = |medicine: &Medicine| {
+            medicine.atc.iter().any(|code| {
+                class.atc.iter().any(|start| code.starts_with(start.as_str()))
+                    && !class.except.iter().any(|start| code.starts_with(start.as_str()))
+            })
+        };
+        let places = self.list.iter().enumerate();
+        let members: Vec<(usize, bool)> = places
+            .filter_map(|(place, medicine)| {
+                let named = class.members.contains(&medicine.name);
+                let coded = by_code(medicine);
+                (named || coded).then_some((place, coded))
+            })
+            .collect();
+        for (place, verified) in members {
+            let above = self.above.entry(place).or_default();
+            match above.iter_mut().find(|known| known.class == class.class) {
+                Some(known) => known.verified |= verified,
+                None => above.push(Membership { class: class.class.clone(), verified }),
+            }
+        }
+        if let Some(known) = self.by_key.get(&class.class).and_then(|at| self.list.get_mut(*at)) {
+            for code in &class.cautions {
+                if !known.cautions.iter().any(|known| known.code == *code) {
+                    let code = code.clone();
+                    known.cautions.push(Coverage { code, through: None, verified: false });
+                }
+            }
+        }
+    }
+
+    /// The classes of a medicine and the classes of those, and the cautions that cover them.
+    fn closure(&self, place: usize) -> (Vec<Membership>, Vec<Coverage>) {
+        let mut found: Vec<Membership> = Vec::new();
+        let mut cautions: Vec<Coverage> = Vec::new();
+        let mut open: Vec<(usize, bool)> = vec![(place, true)];
+        while let Some((at, sure)) = open.pop() {
+            for above in self.above.get(&at).map(Vec::as_slice).unwrap_or_default() {
+                let verified = sure && above.verified;
+                match found.iter_mut().find(|known| known.class == above.class) {
+                    Some(known) if known.verified || !verified => continue,
+                    Some(known) => known.verified = true,
+                    None => found.push(Membership { class: above.class.clone(), verified }),
+                }
+                let Some(class) = self.by_key.get(&above.class).copied() else { continue };
+                let covered = self.list.get(class).map(|class| class.cautions.as_slice());
+                for one in covered.unwrap_or_default() {
+                    let verified = verified && one.verified;
+                    let through = Some(above.class.clone());
+                    cautions.push(Coverage { code: one.code.clone(), through, verified });
+                }
+                open.push((class, verified));
+            }
+        }
+        cautions.sort_by_key(|one| !one.verified);
+        (found, cautions)
+    }
+}

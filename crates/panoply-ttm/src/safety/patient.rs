@@ -1,0 +1,299 @@
+//! Who a question is about: the groups of patients, the age and the medicines that it names,
+//! whatever persons and particles stand around them.
+//!
+//! Nothing here depends on what the search finds or how sure an answer is: a warning must be
+//! found from the plain words of the question.
+
+use std::ops::Range;
+
+use super::groups::{Group, How, OLDER, age_limit};
+use super::phrases::{Found, Phrases};
+use crate::library::Library;
+use crate::text::{Token, TokenKind};
+
+/// A patient, as far as a question or a call tells.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Patient {
+    /// Ids of groups, as `groups.jsonl` has them.
+    pub groups: Vec<String>,
+    /// Groups that only follow from what else was said: who takes a medicine for blood pressure
+    /// has hypertension. What concerns them is related, and nothing more.
+    pub implied: Vec<String>,
+    /// Age in months.
+    pub age_months: Option<u16>,
+    /// Medicines and classes of them that are taken as well.
+    pub medicines: Vec<String>,
+    /// Codes of cautions that were named as such and belong to no group.
+    pub cautions: Vec<String>,
+}
+
+impl Patient {
+    /// Whether nothing is known of the patient.
+    pub const fn is_unknown(&self) -> bool {
+        self.groups.is_empty()
+            && self.age_months.is_none()
+            && self.medicines.is_empty()
+            && self.cautions.is_empty()
+    }
+
+    /// How a caution concerns this patient, and by which group; the nearest.
+    pub fn concerned_by(&self, library: &Library, code: &str) -> Option<(String, How)> {
+        if self.cautions.iter().any(|one| one == code) {
+            return Some((code.to_owned(), How::Same));
+        }
+        let by_group = self.groups.iter().filter_map(|id| {
+            let how = library.group(id)?.concerned_by(code)?;
+            Some((how, id.clone()))
+        });
+        let by_group = by_group.filter(|_| !self.is_too_old(code));
+        let implied = self.implied.iter().filter_map(|id| {
+            library.group(id)?.concerned_by(code)?;
+            Some((How::Related, id.clone()))
+        });
+        by_group.chain(implied).chain(self.by_age(code)).min().map(|(how, id)| (id, how))
+    }
+
+    /// `I take aspirin every day` asks about aspirin, and about long use in passing.
+    fn set_apart_incidental(&mut self, library: &Library) {
+        let is_incidental = |id: &String| library.group(id).is_some_and(|group| group.incidental);
+        let others = self.groups.iter().any(|id| !is_incidental(id));
+        if others || !self.medicines.is_empty() {
+            let (aside, groups) =
+                std::mem::take(&mut self.groups).into_iter().partition(is_incidental);
+            self.groups = groups;
+            self.implied.extend::<Vec<String>>(aside);
+        }
+    }
+
+    /// With an age, `children` in the question adds nothing for a limit below that age.
+    fn is_too_old(&self, code: &str) -> bool {
+        let limit = age_limit(code).filter(|_| code != "CHILD");
+        matches!((self.age_months, limit), (Some(age), Some(limit)) if age >= limit * 12)
+    }
+
+    fn by_age(&self, code: &str) -> Option<(How, String)> {
+        let age = self.age_months?;
+        let of_old_age = code == "ELDER" && age >= OLDER * 12;
+        let below = age_limit(code).is_some_and(|limit| age < limit * 12);
+        let years = age / 12;
+        (of_old_age || below).then(|| (How::Same, format!("age-{years}")))
+    }
+}
+
+/// What was read, and where it stands in the normalised question.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PatientReading {
+    /// The patient.
+    pub patient: Patient,
+    /// The words that say so.
+    pub ranges: Vec<Range<usize>>,
+    /// What each phrase for a medicine may mean.
+    pub medicine_phrases: Vec<Vec<String>>,
+    /// Whether it asks if something may be done, or is dangerous.
+    pub asks_permission: bool,
+    /// Whether it asks what something treats.
+    pub asks_use: bool,
+}
+
+impl PatientReading {
+    /// Adds what a linker found: cautions, and medicines, misspelt ones too.
+    pub fn note<'i>(
+        &mut self,
+        library: &Library,
+        codes: impl Iterator<Item = &'i str>,
+        drugs: impl Iterator<Item = &'i str>,
+    ) {
+        for code in codes {
+            let same = |group: &&Group| group.concerned_by(code) == Some(How::Same);
+            let groups: Vec<&Group> = library.groups.iter().filter(same).collect();
+            let known = |group: &Group| self.patient.groups.contains(&group.id);
+            if groups.iter().any(|group| known(group)) {
+                continue;
+            }
+            match groups.first() {
+                Some(group) => self.patient.groups.push(group.id.clone()),
+                None => push_once(&mut self.patient.cautions, code),
+            }
+        }
+        for drug in drugs {
+            if !self.patient.medicines.iter().any(|known| known == drug) {
+                self.patient.medicines.push(drug.to_owned());
+                self.medicine_phrases.push(vec![drug.to_owned()]);
+            }
+        }
+    }
+}
+
+/// The phrases by which groups are known.
+#[derive(Debug)]
+pub struct PatientWords {
+    groups: Phrases,
+    permission: Phrases,
+}
+
+/// Ways to ask whether something may be done or is dangerous; the second group asks for a use.
+const PERMISSION: [&str; 2] = [
+    "ได้ไหม|ได้มั้ย|ได้มัย|ได้ไม๊|ได้ป่าว|ได้ปะ|ได้เปล่า|ได้หรือ|ได้รึ|ได้หรอ|ได้เหรอ|ได้มะ|ได้อ่ะ|ได้บ่|กินได้|ใช้ได้|ทานได้|ทาได้|ห้าม|ข้อห้าม|ควรระวัง|ระวัง|อันตราย|ปลอดภัย|ไม่ควร|ควรเลี่ยง|หลีกเลี่ยง|มีปัญหา|เสี่ยง|ผลเสีย|ผลข้างเคียง|เป็นอะไรไหม|เป็นอะไรมั้ย|เป็นไรไหม|เป็นไรมั้ย|จะเป็นอะไร|ตีกัน|ปฏิกิริยา|ร่วมกับ|พร้อมกับ|คู่กับ|ดีไหม|ดีมั้ย|ควรกิน|ควรใช้|ควรทาน|หยุดกิน|งดกิน|เหมาะกับ|เหมาะสำหรับ|แพ้ไหม|มีพิษ|เป็นพิษ|ได้หรือไม่|โอเคไหม|โอเคมั้ย",
+    "safe|safely|safety|unsafe|danger|dangers|dangerous|risk|risks|risky|harm|harmful|harms|hurt|can|could|may|might|should|shall|must|ok|okay|alright|all right|allowed|allow|permitted|permissible|fine|avoid|avoiding|contraindicated|contraindication|contraindications|contra-indicated|caution|cautions|careful|precaution|precautions|warning|warnings|warn|interact|interacts|interaction|interactions|side effect|side effects|adverse|toxic|poisonous|bad idea|bad for|a problem|any problem|problem with|problems with|clash|mess with|combine|combined|mix|mixed|together|stay away|steer clear|stop taking|should i stop|yes or no|worry|worried|concern|concerns|unwise|advisable|tolerate|suitable|forbidden|prohibited|not take|never take|what about|should know",
+];
+const USES: &str = "สรรพคุณ|ประโยชน์|รักษา|บรรเทา|ใช้แก้|แก้อาการ|ช่วยลด|ข้อบ่งใช้|ช่วยเรื่อง|บำบัด|used for|use for|treat|treats|treatment|treating|cure|cures|relieve|relieves|remedy|benefit|benefits|good for|help with|helps with|indicated for|indications";
+
+impl PatientWords {
+    pub(crate) fn of(groups: &[Group]) -> Result<Self, aho_corasick::BuildError> {
+        let phrases = groups.iter().enumerate().flat_map(|(place, group)| {
+            let target = (!group.id.is_empty()).then_some(place);
+            let words = group.words.th.iter().chain(&group.words.en);
+            words.map(move |word| (word.as_str(), target))
+        });
+        let asked = PERMISSION.iter().flat_map(|ways| ways.split('|')).map(|way| (way, Some(0)));
+        let used = USES.split('|').map(|way| (way, Some(1)));
+        Ok(Self { groups: Phrases::new(phrases)?, permission: Phrases::new(asked.chain(used))? })
+    }
+
+    /// Reads a normalised question. `taken` has the places of herbs and formulations: a name is
+    /// no word of a patient.
+    pub fn read(
+        &self,
+        library: &Library,
+        text: &str,
+        tokens: &[Token],
+        taken: &[Range<usize>],
+    ) -> PatientReading {
+        let free = |range: &Range<usize>| {
+            !taken.iter().any(|other| range.start < other.end && other.start < range.end)
+        };
+        let mut reading = PatientReading::default();
+        for found in self.permission.find(text, tokens) {
+            reading.asks_permission |= found.targets.contains(&0) && free(&found.range);
+            reading.asks_use |= found.targets.contains(&1) && free(&found.range);
+        }
+        let groups: Vec<Found> =
+            self.groups.find(text, tokens).into_iter().filter(|found| free(&found.range)).collect();
+        let holds = |outer: &Range<usize>, inner: &Range<usize>| {
+            outer.start <= inner.start && inner.end <= outer.end && outer.len() > inner.len()
+        };
+        let mut medicine_places: Vec<Range<usize>> = Vec::new();
+        for (range, keys) in library.medicines.find(text, tokens) {
+            // `ติดเหล้า` is a patient, and asks for no interaction with `เหล้า`.
+            if !free(&range) || groups.iter().any(|found| holds(&found.range, &range)) {
+                continue;
+            }
+            for key in &keys {
+                push_once(&mut reading.patient.medicines, key);
+            }
+            reading.medicine_phrases.push(keys.into_iter().map(str::to_owned).collect());
+            medicine_places.push(range);
+        }
+        for found in groups {
+            // `ยาเบาหวาน` is a medicine, and its patient has diabetes all the same.
+            let inside = medicine_places.iter().any(|place| holds(place, &found.range));
+            for group in found.targets.iter().filter_map(|place| library.groups.get(*place)) {
+                let patient = &mut reading.patient;
+                let list = if inside { &mut patient.implied } else { &mut patient.groups };
+                push_once(list, &group.id);
+            }
+            reading.ranges.push(found.range);
+        }
+        reading.patient.set_apart_incidental(library);
+        reading.ranges.extend(medicine_places);
+        if let Some((months, range)) = age(text, tokens) {
+            reading.patient.age_months = Some(months);
+            reading.ranges.push(range);
+        }
+        reading
+    }
+}
+
+fn push_once(list: &mut Vec<String>, one: &str) {
+    if !list.iter().any(|known| known == one) {
+        list.push(one.to_owned());
+    }
+}
+
+/// Words that make a number an age, behind it and before it.
+const YEARS: [&str; 9] = ["year", "years", "yr", "yrs", "yo", "ปี", "ขวบ", "y", "ขวบปี"];
+const MONTHS: [&str; 4] = ["month", "months", "mo", "เดือน"];
+const OLD: [&str; 3] = ["old", "olds", "aged"];
+const BEFORE: [&str; 8] = ["อายุ", "aged", "age", "วัย", "turned", "under", "ต่ำกว่า", "เด็ก"];
+
+/// An age in months, and where it stands: `14 year old`, `aged 14`, `อายุ 14 ปี`, `5 ขวบ`,
+/// `a 6-month-old`. `3 months pregnant` and `ท้อง 3 เดือน` are none.
+fn age(text: &str, tokens: &[Token]) -> Option<(u16, Range<usize>)> {
+    for (place, token) in tokens.iter().enumerate() {
+        if !matches!(token.kind, TokenKind::Number | TokenKind::Code) {
+            continue;
+        }
+        let Ok(number) = token.text(text).parse::<u16>() else { continue };
+        let word = |at: usize| tokens.get(at).map(|token| token.text(text)).unwrap_or_default();
+        let words: Vec<&str> =
+            (place + 1..).map(word).take(6).filter(|word| !matches!(*word, "-" | " ")).collect();
+        let [next, then, ..] = words.as_slice() else { continue };
+        let before = (1..=3).filter_map(|back| Some(word(place.checked_sub(back)?)));
+        let told_before =
+            before.clone().any(|word| BEFORE.contains(&word) || word.ends_with("อายุ"));
+        let told_behind = OLD.contains(then) || *next == "ขวบ" || matches!(*next, "yo" | "old");
+        let months = if MONTHS.contains(next) && (told_behind || told_before) {
+            number
+        } else if told_behind || (told_before && (YEARS.contains(next) || number >= 1)) {
+            if !told_behind && !YEARS.contains(next) && word(place.saturating_sub(1)) == "เด็ก"
+            {
+                continue;
+            }
+            number.checked_mul(12)?
+        } else {
+            continue;
+        };
+        if months <= 130 * 12 {
+            return Some((months, token.range.clone()));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::Engine;
+
+    fn read(question: &str) -> Patient {
+        let library = Library::bundled().unwrap();
+        let engine = Engine::bundled().unwrap();
+        let (text, tokens) = engine.cut(question);
+        library.patient_words.read(&library, &text, &tokens, &[]).patient
+    }
+
+    #[test]
+    fn groups_are_read_from_lay_words_whatever_stands_around() {
+        for (question, expected) in [
+            ("เมียกำลังท้องได้ 3 เดือน เป็นหวัดเจ็บคอ กินฟ้าทะลายโจรได้ป่าว", "pregnancy"),
+            ("ขมิ้นชันกินตอนท้องได้ไหม", "pregnancy"),
+            ("I'm nursing my baby, may I?", "breastfeeding"),
+            ("someone on dialysis", "kidney-disease"),
+            ("แม่เป็นเบาหวาน", "diabetes"),
+            ("my kids", "children"),
+        ] {
+            assert_eq!(read(question).groups, [expected], "{question}");
+        }
+        for question in ["ท้องอืดกินขิงได้ไหม", "What is turmeric used for?", "ลูกประคบใช้ทำอะไร"]
+        {
+            assert_eq!(read(question).groups, Vec::<String>::new(), "{question}");
+        }
+    }
+
+    #[test]
+    fn an_age_is_read_and_a_month_of_pregnancy_is_none() {
+        for (question, expected) in [
+            ("Can a 14 year old use it?", Some(14 * 12)),
+            ("Can a 14-year-old use it?", Some(14 * 12)),
+            ("my son is aged 7", Some(7 * 12)),
+            ("ลูกอายุ 5 ขวบ", Some(5 * 12)),
+            ("เด็กอายุ 14 ปีใช้ได้ไหม", Some(14 * 12)),
+            ("a 6 month old baby", Some(6)),
+            ("เมียกำลังท้องได้ 3 เดือน", None),
+            ("I am 3 months pregnant", None),
+            ("take it for 7 days", None),
+        ] {
+            assert_eq!(read(question).age_months, expected, "{question}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Phrases of two languages found in a normalised text, the longest first.
+//!
+//! English phrases count between word boundaries. Thai has none in writing: a phrase of four
+//! letters or more counts wherever it stands, a shorter one only where words begin and end. A
+//! phrase without a target masks what it covers, so that `ท้องอืด` is no `ท้อง`.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use aho_corasick::{AhoCorasick, BuildError};
+
+use crate::text::{Token, is_thai, normalize};
+
+/// A Thai phrase with fewer letters counts only where words begin and end.
+const LONG_PHRASE: usize = 4;
+
+/// Phrases, and what each stands for.
+#[derive(Debug)]
+pub(super) struct Phrases {
+    automaton: AhoCorasick,
+    phrases: Vec<Phrase>,
+}
+
+#[derive(Debug)]
+struct Phrase {
+    targets: Vec<usize>,
+    thai: bool,
+    short: bool,
+}
+
+/// A phrase that stands in a text.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Found {
+    /// Where.
+    pub(super) range: Range<usize>,
+    /// What it stands for.
+    pub(super) targets: Vec<usize>,
+}
+
+impl Phrases {
+    /// Makes the automaton. `None` masks.
+    pub(super) fn new<'p>(
+        entries: impl IntoIterator<Item = (&'p str, Option<usize>)>,
+    ) -> Result<Self, BuildError> {
+        let mut places: HashMap<String, usize> = HashMap::new();
+        let mut spellings: Vec<String> = Vec::new();
+        let mut phrases: Vec<Phrase> = Vec::new();
+        for (phrase, target) in entries {
+            let spelling = normalize(phrase).text().trim().to_owned();
+            if spelling.is_empty() {
+                continue;
+            }
+            let place = *places.entry(spelling.clone()).or_insert_with(|| {
+                let thai = spelling.chars().any(is_thai);
+                let short = thai && spelling.chars().count() < LONG_PHRASE;
+                spellings.push(spelling);
+                phrases.push(Phrase { targets: Vec::new(), thai, short });
+                phrases.len() - 1
+            });
+            if let Some(phrase) = phrases.get_mut(place) {
+                phrase.targets.extend(target.filter(|target| !phrase.targets.contains(target)));
+            }
+        }
+        Ok(Self { automaton: AhoCorasick::new(&spellings)?, phrases })
+    }
+
+    /// The phrases of a normalised text, in order; of those that overlap, the longest.
+    pub(super) fn find(&self, text: &str, tokens: &[Token]) -> Vec<Found> {
+        let mut found: Vec<(Range<usize>, &Phrase)> = Vec::new();
+        for hit in self.automaton.find_overlapping_iter(text) {
+            let Some(phrase) = self.phrases.get(hit.pattern().as_usize()) else { continue };
+            let range = hit.start()..hit.end();
+            let stands = if phrase.thai {
+                !phrase.short || is_whole(&range, tokens)
+            } else {
+                is_bounded(text, &range)
+            };
+            if stands {
+                found.push((range, phrase));
+            }
+        }
+        found.sort_by_key(|(range, _)| (std::cmp::Reverse(range.len()), range.start));
+        let mut kept: Vec<(Range<usize>, &Phrase)> = Vec::new();
+        for (range, phrase) in found {
+            let free = |(other, _): &(Range<usize>, &Phrase)| {
+                range.end <= other.start || other.end <= range.start
+            };
+            if kept.iter().all(free) {
+                kept.push((range, phrase));
+            }
+        }
+        kept.sort_by_key(|(range, _)| range.start);
+        let telling = kept.into_iter().filter(|(_, phrase)| !phrase.targets.is_empty());
+        telling.map(|(range, phrase)| Found { range, targets: phrase.targets.clone() }).collect()
+    }
+}
+
+fn is_whole(range: &Range<usize>, tokens: &[Token]) -> bool {
+    tokens.iter().any(|token| token.range.start == range.start)
+        && tokens.iter().any(|token| token.range.end == range.end)
+}
+
+/// Whether no letter or digit of another script than Thai touches the range.
+fn is_bounded(text: &str, range: &Range<usize>) -> bool {
+    let is_part = |letter: char| letter.is_alphanumeric() && !is_thai(letter);
+    let before = text.get(..range.start).and_then(|before| before.chars().next_back());
+    let after = text.get(range.end..).and_then(|after| after.chars().next());
+    !before.is_some_and(is_part) && !after.is_some_and(is_part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_phrase_counts_and_a_mask_hides_what_it_covers() {
+        let phrases = Phrases::new([
+            ("ท้อง", Some(1)),
+            ("ท้องอืด", None),
+            ("heart", Some(2)),
+            ("heart failure", Some(3)),
+            ("kid", Some(4)),
+        ])
+        .unwrap();
+        let targets = |text: &str| -> Vec<usize> {
+            let found = phrases.find(normalize(text).text(), &[]);
+            found.into_iter().flat_map(|found| found.targets).collect()
+        };
+        assert_eq!(targets("ตอนท้องกินขิง"), [1]);
+        assert_eq!(targets("ท้องอืดกินขิง"), Vec::<usize>::new());
+        assert_eq!(targets("Heart failure, a weak HEART, hearty"), [3, 2]);
+        assert_eq!(targets("kidney and a kid"), [4]);
+    }
+}

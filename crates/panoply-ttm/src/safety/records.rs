@@ -1,0 +1,133 @@
+//! Everything on record against an entity: its own cautions and interactions, and those of the
+//! herbs in it.
+
+use crate::library::Library;
+use crate::model::{Interaction, Level, Provenance, Strength, Warned};
+
+/// One thing on record.
+#[derive(Clone, Copy, Debug)]
+pub struct Record<'l> {
+    /// The herb or formulation that the record is of.
+    pub carrier: &'l str,
+    /// Whether the carrier is a herb in the entity that was asked about.
+    pub through_ingredient: bool,
+    /// What it says.
+    pub said: Said<'l>,
+}
+
+/// What a record says.
+#[derive(Clone, Copy, Debug)]
+pub enum Said<'l> {
+    /// A caution.
+    Caution(&'l Warned),
+    /// An interaction.
+    Interaction(&'l Interaction),
+}
+
+impl Record<'_> {
+    /// Who says so, and whether it was checked.
+    pub const fn provenance(&self) -> &Provenance {
+        match self.said {
+            Said::Caution(warned) => &warned.provenance,
+            Said::Interaction(interaction) => &interaction.provenance,
+        }
+    }
+
+    /// Whether a source that was checked says so.
+    pub const fn verified(&self) -> bool {
+        !self.provenance().unverified
+    }
+
+    /// How strong it is.
+    pub const fn strength(&self) -> Strength {
+        match self.said {
+            Said::Caution(warned) => warned.strength,
+            Said::Interaction(interaction) => interaction.strength,
+        }
+    }
+
+    /// Whether the source forbids, checked or not.
+    pub const fn forbids(&self) -> bool {
+        matches!(self.said, Said::Caution(Warned { level: Level::Contraindicated, .. }))
+    }
+
+    /// What is to be done about it.
+    pub fn urgency(&self, library: &Library) -> Urgency {
+        match self.said {
+            Said::Caution(warned) => Urgency::of_caution(library, warned),
+            Said::Interaction(interaction) => Urgency::of_interaction(interaction),
+        }
+    }
+}
+
+/// What is to be done about a record, the most urgent first. The source's own level decides: an
+/// unchecked contraindication is to be avoided, and never called a contraindication.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum Urgency {
+    /// A checked source forbids it.
+    Contraindicated,
+    /// A source says not to combine, or unchecked knowledge speaks against it.
+    Avoid,
+    /// Only with care.
+    Caution,
+    /// Watch for an effect, or keep to a limit of time.
+    Monitor,
+}
+
+impl Urgency {
+    /// Its word in replies.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Contraindicated => "contraindicated",
+            Self::Avoid => "avoid",
+            Self::Caution => "caution",
+            Self::Monitor => "monitor",
+        }
+    }
+
+    /// Of a caution.
+    pub fn of_caution(library: &Library, warned: &Warned) -> Self {
+        let kind = library.caution(&warned.code).map(|caution| caution.kind.as_str());
+        match (warned.level, warned.provenance.unverified, kind) {
+            (Level::Contraindicated, false, _) => Self::Contraindicated,
+            (Level::Contraindicated, true, _) => Self::Avoid,
+            (_, _, Some("effect" | "duration")) => Self::Monitor,
+            (Level::Precaution | Level::Interaction, _, _) => Self::Caution,
+        }
+    }
+
+    /// Of an interaction.
+    pub fn of_interaction(interaction: &Interaction) -> Self {
+        let effect = &interaction.effect.en;
+        if effect.contains("do not combine") {
+            Self::Avoid
+        } else if effect.contains("watch") || interaction.strength == Strength::Low {
+            Self::Monitor
+        } else {
+            Self::Caution
+        }
+    }
+}
+
+/// Everything on record against an entity, its own first.
+pub(crate) fn records<'l>(library: &'l Library, entity: &str) -> Vec<Record<'l>> {
+    let mut found = Vec::new();
+    let herb = library.herb(entity).map(|herb| herb.id.as_str());
+    let formulation = library.formulation(entity);
+    let own = herb.or_else(|| formulation.map(|one| one.id.as_str()));
+    found.extend(own.into_iter().flat_map(|id| of_carrier(library, id, false)));
+    let ingredients = formulation.map(|one| one.ingredients.as_slice()).unwrap_or_default();
+    found.extend(ingredients.iter().flat_map(|herb| of_carrier(library, herb, true)));
+    found
+}
+
+fn of_carrier<'l>(
+    library: &'l Library,
+    carrier: &'l str,
+    through_ingredient: bool,
+) -> impl Iterator<Item = Record<'l>> {
+    let cautions = library.warnings(carrier).iter().map(Said::Caution);
+    let interactions =
+        library.interactions.iter().filter(move |one| one.entity == carrier).map(Said::Interaction);
+    cautions.chain(interactions).map(move |said| Record { carrier, through_ingredient, said })
+}

@@ -1,0 +1,178 @@
+//! Questions of the review of November 2026 whose answers were not safe, through `rag_answer` and
+//! `find_contraindications` as a client sees them. Sources: `data/ttm`, which the comments name.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may fail the test"
+)]
+
+use std::sync::Arc;
+
+use panoply_contract::context::Lang;
+use panoply_contract::dialect::Envelope;
+use panoply_contract::kernel::{Kernel, Settings};
+use panoply_contract::testing::{FixedClock, call_as_owner, call_with, kernel_in_memory, noon};
+use panoply_ttm::eval::MemoryReports;
+use panoply_ttm::papers::NoPapers;
+use panoply_ttm::tools::pack;
+use serde_json::{Value, json};
+
+fn kernel() -> Arc<Kernel> {
+    let packs = vec![pack(Arc::new(NoPapers), Arc::new(MemoryReports::default()))];
+    kernel_in_memory(packs, FixedClock::at(noon()), Settings::default()).unwrap()
+}
+
+async fn call(kernel: &Kernel, tool: &str, input: Value) -> Value {
+    match call_as_owner(kernel, tool, input.clone()).await {
+        Envelope::Result { structured: Some(data), is_error: false, .. } => data.value(),
+        other => panic!("{input}: {other:?}"),
+    }
+}
+
+async fn ask(kernel: &Kernel, question: &str) -> Value {
+    call(kernel, "rag_answer", json!({"question": question})).await
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// The first danger of a reply: its level and its words.
+fn first(reply: &Value) -> (String, String) {
+    let danger = &reply["dangers"][0];
+    (text(&danger["level"]).to_owned(), text(&danger["span"]).to_owned())
+}
+
+fn gaps(reply: &Value) -> String {
+    reply["gaps"].to_string()
+}
+
+#[tokio::test]
+async fn what_is_on_record_for_a_part_of_the_group_is_never_called_absent() {
+    // S1-2. Cannabis is contraindicated under 16, ginger asks for care under 6, cat's whiskers
+    // are contraindicated in impaired heart function, camphor in liver or kidney disease.
+    let kernel = kernel();
+    for (question, level, words) in [
+        ("Is cannabis safe for children?", "contraindicated", "under 16 years of age"),
+        ("เด็กใช้กัญชาได้ไหม", "contraindicated", "ผู้ที่มีอายุต่ำกว่า 16 ปี"),
+        ("Is ginger safe for children?", "caution", "children under 6 years"),
+        ("Is cat's whiskers safe in heart disease?", "contraindicated", "impaired heart function"),
+        ("ผู้ป่วยโรคไตใช้ยาธาตุบรรจบได้ไหม", "caution", "โรคตับหรือไต"),
+        ("Can a 14 year old use whole plant cannabis oil?", "contraindicated", "under 16"),
+    ] {
+        let reply = ask(&kernel, question).await;
+        let (found, span) = first(&reply);
+        assert_eq!(found, level, "{question}: {span}");
+        assert!(span.contains(words), "{question}: {span}");
+        assert!(!gaps(&reply).contains("recorded"), "{question}: {}", gaps(&reply));
+        assert!(!gaps(&reply).contains("ไม่มีบันทึก"), "{question}: {}", gaps(&reply));
+        let answer = text(&reply["answer"]);
+        let line = answer.lines().next().unwrap_or_default();
+        assert!(answer.is_empty() || line.contains(words), "{question}: {answer}");
+        assert!(!answer.contains("reported safe"), "{question}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn an_illness_named_with_a_herb_is_the_patients_condition() {
+    // S1-3. IX:tu-38, IX:tu-86: hypoglycaemia (high); IX:tu-34: loss of blood-pressure control.
+    let kernel = kernel();
+    for (question, words) in [
+        ("Is bitter gourd safe in diabetes?", "hypoglycaemi"),
+        ("ผู้ป่วยเบาหวานใช้มะระขี้นกได้ไหม", "น้ำตาลในเลือด"),
+        ("ขมิ้นชันกินตอนท้องได้ไหม", "หญิงตั้งครรภ์"),
+        ("Can people with hypertension take Sahatsathara?", "hypertension"),
+        ("licorice and blood pressure pills", "loss of blood-pressure control"),
+        ("Does turmeric cure cancer?", "chemotherapy"),
+        ("Can licorice be taken with antihypertensives?", "loss of blood-pressure control"),
+        ("kratom while pregnant safe?", "pregnancy"),
+        ("My INR is 4, can I eat garlic supplements?", "anticoagulants"),
+        ("เมียกำลังท้องได้ 3 เดือน เป็นหวัดเจ็บคอ กินฟ้าทะลายโจรได้ป่าว", "หญิงตั้งครรภ์"),
+    ] {
+        let reply = ask(&kernel, question).await;
+        let dangers = reply["dangers"].as_array().unwrap();
+        let asked = dangers.iter().filter(|danger| danger["asked"] == json!(true));
+        let spans: Vec<&str> = asked.map(|danger| text(&danger["span"])).collect();
+        assert!(spans.iter().any(|span| span.contains(words)), "{question}: {spans:?}");
+        let answer = text(&reply["answer"]);
+        assert!(answer.is_empty() || answer.contains(words), "{question}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn a_contraindication_stays_one_in_a_list() {
+    // S1-4. The national list forbids warfarin with cannabis, F:nlem-66 and F:nlem-95.
+    let kernel = kernel();
+    for (question, forbids, care) in [
+        ("What interacts with warfarin?", "Must not be combined with warfarin", "Care is needed together with warfarin:"),
+        ("สมุนไพรอะไรห้ามกินกับวาร์ฟาริน", "ห้ามใช้ร่วมกับ", "ให้ระวังเมื่อใช้ร่วมกับวาร์ฟาริน:"),
+    ] {
+        let reply = ask(&kernel, question).await;
+        for id in ["H:cannabis", "F:nlem-66", "F:nlem-95"] {
+            let dangers = reply["dangers"].as_array().unwrap();
+            let danger = dangers.iter().find(|danger| danger["id"] == id).unwrap();
+            assert_eq!(danger["level"], "contraindicated", "{question}: {danger}");
+        }
+        let answer = text(&reply["answer"]);
+        if answer.is_empty() {
+            continue;
+        }
+        let lines: Vec<&str> = answer.lines().collect();
+        let line = lines.iter().find(|line| line.contains(forbids)).unwrap();
+        assert!(line.contains("Cannabis") || line.contains("กัญชา"), "{answer}");
+        for line in lines.iter().filter(|line| line.contains(care)) {
+            let names: Vec<&str> = line.split([':', ',']).map(str::trim).collect();
+            assert!(!names.contains(&"Cannabis") && !names.contains(&"กัญชา"), "{line}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_withheld_answer_still_tells_the_danger_to_a_person() {
+    // S2-2: the text that an agent or a person sees has the words of the warning.
+    let kernel = kernel();
+    let input = json!({"question": "ขิงกินวันละกี่เม็ดตอนท้องและกินวาร์ฟาริน"});
+    let envelope = call_with(&kernel, "rag_answer", input, |cx| cx.lang = Lang::En).await;
+    let Envelope::Result { text, .. } = envelope else { panic!() };
+    let danger = text.find("Dangers on record").unwrap();
+    assert!(danger < text.find("No answer is given").unwrap(), "{text}");
+    assert!(text.contains("ขิงร่วมกับ"), "{text}");
+}
+
+#[tokio::test]
+async fn an_emergency_goes_before_everything() {
+    let kernel = kernel();
+    for (question, number) in [
+        ("I have chest pain radiating to my left arm, which herb helps?", "1669"),
+        ("ถูกงูเห่ากัดใช้สมุนไพรอะไรดี", "1669"),
+        ("I want to end my life with nutmeg", "1323"),
+        ("She swallowed a whole bottle of cannabis oil", "1367"),
+        ("เลือดไหลไม่หยุดใช้สมุนไพรอะไร", "1669"),
+    ] {
+        let reply = ask(&kernel, question).await;
+        assert_eq!(reply["answer"], "", "{question}");
+        assert!(reply["emergency"]["call"].to_string().contains(number), "{question}");
+        let input = json!({"question": question});
+        let envelope = call_with(&kernel, "rag_answer", input, |_| {}).await;
+        let Envelope::Result { text, .. } = envelope else { panic!() };
+        let start: String = text.chars().take(400).collect();
+        assert!(start.contains(number) && start.contains("now"), "{question}: {text}");
+    }
+    assert!(ask(&kernel, "What is turmeric used for?").await.get("emergency").is_none());
+}
+
+#[tokio::test]
+async fn aloe_latex_is_not_aloe_gel() {
+    // S1-7. F:nlem-20 and F:nlem-21, which hold the latex, are contraindicated in pregnancy.
+    let kernel = kernel();
+    let input = json!({"herb_ids": ["ยาดำ"], "lang": "en"});
+    let reply = call(&kernel, "find_contraindications", input).await;
+    assert_eq!(reply["results"][0]["entity_id"], "H:aloe_latex");
+    assert!(reply["coverage"]["share"].as_f64().unwrap() < 1.0);
+    assert!(reply["results"].to_string().contains("pregnancy"));
+    let reply = ask(&kernel, "ยาดำใช้ในหญิงตั้งครรภ์ได้ไหม").await;
+    let (level, span) = first(&reply);
+    assert_eq!(level, "avoid", "{span}");
+    assert!(!gaps(&reply).contains("ไม่มีบันทึกของ"), "{}", gaps(&reply));
+}

@@ -1,0 +1,286 @@
+//! The safety sweep: every entity with a verified record is asked about with every group of
+//! patients and every medicine, in several wordings a language, through the real `rag_answer`.
+//!
+//! The oracle reads `data/ttm/*.jsonl` itself and knows nothing of the code under test. A reply
+//! fails when it lacks the warning, when another danger stands first, when the answer is given
+//! without the warning as its first line, or when it says that nothing is recorded.
+//!
+//! `PANOPLY_SWEEP=full` asks everything and `PANOPLY_SWEEP=held` the held wordings; without it
+//! every eighth question is asked.
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may fail the test"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use panoply_contract::dialect::Envelope;
+use panoply_contract::kernel::{Kernel, Settings};
+use panoply_contract::testing::{FixedClock, call_as_owner, kernel_in_memory, noon};
+use panoply_ttm::eval::MemoryReports;
+use panoply_ttm::papers::NoPapers;
+use panoply_ttm::tools::pack;
+use serde_json::{Value, json};
+
+/// The facts, as the files have them.
+struct Oracle {
+    entities: Vec<Value>,
+    cautions: BTreeMap<String, Value>,
+    interactions: Vec<Value>,
+}
+
+fn rows(file: &str) -> Vec<Value> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/ttm");
+    let text = std::fs::read_to_string(folder.join(file)).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn fixture(file: &str) -> Value {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    serde_json::from_str(&std::fs::read_to_string(folder.join(file)).unwrap()).unwrap()
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn texts(value: &Value) -> Vec<&str> {
+    value.as_array().map(|items| items.iter().map(text).collect()).unwrap_or_default()
+}
+
+impl Oracle {
+    fn read() -> Self {
+        let by = |file: &str, key: &str| -> BTreeMap<String, Value> {
+            rows(file).into_iter().map(|row| (text(&row[key]).to_owned(), row)).collect()
+        };
+        let mut entities = rows("herbs.jsonl");
+        entities.extend(rows("formulations.jsonl"));
+        Self {
+            entities,
+            cautions: by("cautions.jsonl", "code"),
+            interactions: rows("interactions.jsonl"),
+        }
+    }
+
+    /// The records of an entity that one of these codes or medicines is about: what its
+    /// sentence must hold, and whether it is a contraindication.
+    fn warnings(&self, entity: &Value, codes: &[&str], drugs: &[&str], lang: &str) -> Vec<Warning> {
+        let mut found = Vec::new();
+        for caution in entity["cautions"].as_array().unwrap() {
+            let code = text(&caution["code"]);
+            if codes.contains(&code) {
+                found.push(Warning {
+                    words: text(&self.cautions[code]["names"][lang]).to_owned(),
+                    forbids: caution["level"] == "contraindicated",
+                    verified: caution["unverified"] == json!(false),
+                });
+            }
+        }
+        for interaction in self.interactions.iter().filter(|one| one["entity"] == entity["id"]) {
+            if texts(&interaction["drugs"]).iter().any(|drug| drugs.contains(drug)) {
+                found.push(Warning {
+                    words: text(&interaction["effect"][lang]).to_owned(),
+                    forbids: false,
+                    verified: interaction["unverified"] == json!(false),
+                });
+            }
+        }
+        found
+    }
+}
+
+#[derive(Debug)]
+struct Warning {
+    words: String,
+    forbids: bool,
+    verified: bool,
+}
+
+struct Case {
+    entity: String,
+    question: String,
+    lang: &'static str,
+    warnings: Vec<Warning>,
+}
+
+/// A name that one entity has alone: several medicines are called like the herb in them.
+fn names(oracle: &Oracle, lang: &str) -> BTreeMap<String, String> {
+    let mut counted: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut of: BTreeMap<String, String> = BTreeMap::new();
+    for entity in &oracle.entities {
+        let name = text(&entity["names"][lang]);
+        let name = if lang == "en" { name.split(" (").next().unwrap() } else { name };
+        let id = text(&entity["id"]).to_owned();
+        counted.entry(name.to_lowercase()).or_default().insert(id.clone());
+        of.insert(id, name.to_owned());
+    }
+    of.retain(|id, name| {
+        let owners = &counted[&name.to_lowercase()];
+        owners.len() == 1 || id.starts_with("H:")
+    });
+    of
+}
+
+fn cases(wordings: &Value) -> Vec<Case> {
+    let oracle = Oracle::read();
+    let mut cases = Vec::new();
+    for lang in ["th", "en"] {
+        let names = names(&oracle, lang);
+        let groups = wordings["groups"].as_array().unwrap().iter();
+        for asked in groups.chain(wordings["medicines"].as_array().unwrap()) {
+            let (codes, drugs) = (texts(&asked["codes"]), texts(&asked["drugs"]));
+            for entity in &oracle.entities {
+                let id = text(&entity["id"]);
+                let Some(name) = names.get(id) else { continue };
+                for wording in texts(&asked[lang]) {
+                    let warnings = oracle.warnings(entity, &codes, &drugs, lang);
+                    if !warnings.iter().any(|warning| warning.verified) {
+                        continue;
+                    }
+                    let question = wording.replace("{x}", name);
+                    cases.push(Case { entity: id.to_owned(), question, lang, warnings });
+                }
+            }
+        }
+    }
+    cases
+}
+
+fn kernel() -> Arc<Kernel> {
+    let packs = vec![pack(Arc::new(NoPapers), Arc::new(MemoryReports::default()))];
+    kernel_in_memory(packs, FixedClock::at(noon()), Settings::default()).unwrap()
+}
+
+async fn ask(kernel: &Kernel, question: &str) -> Value {
+    let input = json!({"question": question});
+    match call_as_owner(kernel, "rag_answer", input).await {
+        Envelope::Result { structured: Some(data), is_error: false, .. } => data.value(),
+        other => panic!("{question}: {other:?}"),
+    }
+}
+
+/// Sentences that say that something is not recorded.
+const ABSENCES: [&str; 6] = [
+    "nothing is recorded",
+    "there is no record",
+    "there is no safety record",
+    "ไม่มีบันทึก",
+    "ไม่มีข้อมูลข้อห้าม",
+    "ไม่มีข้อมูลอันตรกิริยา",
+];
+
+/// Everything that is wrong with a reply.
+fn faults(case: &Case, reply: &Value) -> Vec<&'static str> {
+    let mut faults = Vec::new();
+    let dangers = reply["dangers"].as_array().unwrap();
+    let says = |span: &str| case.warnings.iter().any(|warning| span.contains(&warning.words));
+    let is_checked = |span: &str| {
+        case.warnings.iter().any(|warning| warning.verified && span.contains(&warning.words))
+    };
+    let carried = dangers
+        .iter()
+        .any(|danger| text(&danger["id"]) == case.entity && is_checked(text(&danger["span"])));
+    if !carried {
+        faults.push("warning missing");
+    }
+    // A medicine that is nothing but the herb, or an ingredient, may forbid what the entity only
+    // asks care for; then that stands first.
+    let first = dangers.first().cloned().unwrap_or_default();
+    let of_another = text(&first["id"]) != case.entity && first["level"] == "contraindicated";
+    if first["asked"] != json!(true) || !(says(text(&first["span"])) || of_another) {
+        faults.push("another danger first");
+    }
+    if case.warnings.iter().any(|warning| warning.forbids && warning.verified)
+        && text(&first["level"]) != "contraindicated"
+    {
+        faults.push("contraindication not first");
+    }
+    for danger in dangers {
+        let span = text(&danger["span"]);
+        let forbids =
+            ["contraindicates", "forbids", "แห่งชาติห้าม"].iter().any(|one| span.contains(one));
+        if forbids != (danger["level"] == "contraindicated") {
+            faults.push("level changed");
+        }
+    }
+    let answer = text(&reply["answer"]);
+    if !answer.is_empty() {
+        if !is_checked(answer) {
+            faults.push("answered without the warning");
+        }
+        let line = answer.lines().next().unwrap();
+        if !line.contains(text(&first["span"]).trim_end_matches('.')) {
+            faults.push("asked danger is not the first line");
+        }
+    }
+    let gaps = texts(&reply["gaps"]).join("\n");
+    if ABSENCES.iter().any(|words| gaps.contains(words) || answer.contains(words)) {
+        faults.push("false absence");
+    }
+    faults
+}
+
+async fn sweep(cases: &[Case]) -> (usize, usize, Vec<String>) {
+    let kernel = kernel();
+    let mut failed = Vec::new();
+    let (mut answered, mut asked) = (0, 0);
+    for case in cases {
+        let reply = ask(&kernel, &case.question).await;
+        asked += 1;
+        answered += usize::from(!text(&reply["answer"]).is_empty());
+        let faults = faults(case, &reply);
+        if !faults.is_empty() {
+            let first = &reply["dangers"][0];
+            failed.push(format!(
+                "{} [{}] {}: {} | first: {} {} | gaps: {}",
+                case.question,
+                case.lang,
+                case.entity,
+                faults.join(", "),
+                first["level"],
+                first["span"],
+                reply["gaps"]
+            ));
+        }
+    }
+    (asked, answered, failed)
+}
+
+fn chosen() -> String {
+    #[expect(clippy::disallowed_methods, reason = "how much a test does is the caller's choice")]
+    std::env::var("PANOPLY_SWEEP").unwrap_or_default()
+}
+
+#[tokio::test]
+async fn every_recorded_warning_comes_back_first_and_none_is_denied() {
+    let held = chosen() == "held";
+    let file = if held { "safety_wordings_held.json" } else { "safety_wordings.json" };
+    let all = cases(&fixture(file));
+    if !held {
+        assert!(all.len() >= 2_000, "{} questions", all.len());
+        for lang in ["th", "en"] {
+            assert!(all.iter().filter(|case| case.lang == lang).count() >= 900);
+        }
+    }
+    let step = if chosen().is_empty() { 8 } else { 1 };
+    let cases: Vec<Case> = all.into_iter().step_by(step).collect();
+    let (asked, answered, failed) = sweep(&cases).await;
+    println!("{asked} asked, {answered} answered, {} failed", failed.len());
+    assert!(failed.is_empty(), "{} of {asked} failed:\n{}", failed.len(), failed.join("\n"));
+}
+
+#[tokio::test]
+async fn the_sweep_fails_when_a_warning_is_taken_away() {
+    let cases = cases(&fixture("safety_wordings.json"));
+    let case = cases.iter().find(|case| case.entity == "H:andrographis").unwrap();
+    let mut reply = ask(&kernel(), &case.question).await;
+    assert_eq!(faults(case, &reply), Vec::<&str>::new());
+    reply["dangers"] = json!([]);
+    assert!(faults(case, &reply).contains(&"warning missing"));
+    reply["gaps"] = json!(["nothing is recorded on Andrographis in pregnancy"]);
+    assert!(faults(case, &reply).contains(&"false absence"));
+}
