@@ -5,6 +5,7 @@
 //! What agents can call is in `tools/`, behind the feature of that name.
 
 pub mod answer;
+pub mod claims;
 pub mod eval;
 pub mod graph;
 pub mod ingest;

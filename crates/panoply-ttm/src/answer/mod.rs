@@ -292,7 +292,8 @@ impl Draft {
             dangers,
             danger_first,
         } = composed;
-        let checked = |sentence: &Sentence| supported(engine, sentence, &citations);
+        let checked =
+            |sentence: &Sentence| supported(&knowledge.library, engine, sentence, &citations);
         let supported = sentences.iter().filter(|sentence| checked(sentence)).count();
         let scores = Scores {
             retrieval: signals.retrieval,
@@ -404,13 +405,18 @@ impl Answered {
 }
 
 /// Whether what a sentence cites supports it.
-pub fn supported(engine: &Engine, sentence: &Sentence, citations: &[Citation]) -> bool {
+pub fn supported(
+    library: &Library,
+    engine: &Engine,
+    sentence: &Sentence,
+    citations: &[Citation],
+) -> bool {
     let cited: Vec<&Citation> =
         sentence.citations.iter().filter_map(|place| citations.get(*place)).collect();
     let passages: Vec<&str> = cited.iter().map(|citation| citation.span.as_str()).collect();
     let labels: Vec<&str> =
         cited.iter().flat_map(|citation| [citation.title.as_str(), citation.id.as_str()]).collect();
-    verify::support(engine, &sentence.text, &passages, &labels).holds()
+    verify::support(library, engine, &sentence.text, &passages, &labels).holds()
 }
 
 fn agreement(sentences: &[Sentence], citations: &[Citation]) -> f64 {

@@ -1,13 +1,18 @@
-//! Whether what a sentence cites supports it.
+//! Whether what a sentence cites entails it.
 //!
-//! Four rules, none of which needs a model: three fifths of its telling words stand in what it
-//! cites; so does every number, with its unit; it negates where they negate and not otherwise; it
-//! names nothing that they do not name.
+//! A sentence that stands word for word in what it cites is supported. Any other must keep words,
+//! numbers and names, and its typed claim: every clause that forbids, asks for care or permits
+//! needs a clause of one cited passage with the same stance about the same populations and
+//! medicines; more and less, exceptions, generalisations, certainty and what treats, causes or
+//! prevents must be there as they are in the passage ([`crate::claims`]). So `is safe` never
+//! passes over a warning, and a contraindication never becomes a caution.
 
 use std::collections::BTreeSet;
 
+use crate::claims::{Clause, Mark, Stance, clauses};
+use crate::library::Library;
 use crate::search::{Engine, TextWords};
-use crate::text::{Token, TokenKind};
+use crate::text::{TokenKind, normalize};
 
 /// How much of a sentence must stand in what it cites.
 pub const COVERAGE: f64 = 0.6;
@@ -15,26 +20,63 @@ pub const COVERAGE: f64 = 0.6;
 /// What was found about a sentence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Support {
+    /// Whether it stands there word for word.
+    pub verbatim: bool,
     /// The share of its telling words that what it cites has too.
     pub coverage: f64,
     /// Whether every number stands there, with the same unit.
     pub same_numbers: bool,
-    /// Whether both negate or neither does.
-    pub same_negation: bool,
     /// Whether everything it names is named there.
     pub same_names: bool,
+    /// Whether its claim follows from one of the passages.
+    pub entailed: bool,
 }
 
 impl Support {
     /// Whether the sentence may stand.
     pub fn holds(&self) -> bool {
-        self.coverage >= COVERAGE && self.same_numbers && self.same_negation && self.same_names
+        self.verbatim
+            || self.coverage >= COVERAGE && self.same_numbers && self.same_names && self.entailed
     }
+}
+
+/// Judges whether a claim follows from passages. The grammar of this crate is the default; a
+/// local model of natural-language inference can stand behind the same trait.
+pub trait Entailment: std::fmt::Debug + Send + Sync {
+    /// Whether `sentence` follows from the passages together.
+    fn entails(&self, sentence: &str, passages: &[&str]) -> bool;
+}
+
+/// The grammar of [`crate::claims`].
+#[derive(Debug)]
+pub struct Grammar<'l> {
+    /// Populations and medicines are known by it.
+    pub library: &'l Library,
+    /// Words are cut by it.
+    pub engine: &'l Engine,
 }
 
 /// Checks a sentence against the passages it cites. `labels` are the titles and ids of their
 /// documents: a sentence may name what it cites.
-pub fn support(engine: &Engine, sentence: &str, passages: &[&str], labels: &[&str]) -> Support {
+pub fn support(
+    library: &Library,
+    engine: &Engine,
+    sentence: &str,
+    passages: &[&str],
+    labels: &[&str],
+) -> Support {
+    let grammar = Grammar { library, engine };
+    support_by(&grammar, engine, sentence, passages, labels)
+}
+
+/// The same, with another judge of entailment.
+pub fn support_by(
+    judge: &dyn Entailment,
+    engine: &Engine,
+    sentence: &str,
+    passages: &[&str],
+    labels: &[&str],
+) -> Support {
     let mut cited = TextWords::default();
     passages.iter().chain(labels).for_each(|text| cited.join(&engine.words_of(text)));
     let telling = engine.telling_terms(sentence);
@@ -48,24 +90,152 @@ pub fn support(engine: &Engine, sentence: &str, passages: &[&str], labels: &[&st
         known_numbers.extend(numbers(engine, text));
         known_names.extend(names(engine, text));
     }
-    let own_numbers = numbers(engine, sentence);
-    let negated = negates(engine, sentence);
     Support {
+        verbatim: is_verbatim(sentence, passages),
         coverage,
-        same_numbers: own_numbers.is_subset(&known_numbers),
-        same_negation: passages.iter().any(|passage| negates(engine, passage) == negated),
+        same_numbers: numbers(engine, sentence).is_subset(&known_numbers),
         same_names: names(engine, sentence).is_subset(&known_names),
+        entailed: judge.entails(sentence, passages),
     }
+}
+
+impl Entailment for Grammar<'_> {
+    fn entails(&self, sentence: &str, passages: &[&str]) -> bool {
+        let own = self.claims(sentence);
+        let cited: Vec<Vec<Typed>> = passages.iter().map(|text| self.claims(text)).collect();
+        let all = || cited.iter().flatten();
+        let same_marks = own.iter().flat_map(|claim| &claim.clause.marks).all(|mark| match mark {
+            // `causes` may stand for an effect that the passage merely states; never the denial.
+            Mark::Causes => !all().any(|claim| claim.clause.marks.contains(&Mark::CausesNot)),
+            Mark::Interacts => !all().any(|claim| claim.clause.marks.contains(&Mark::InteractsNot)),
+            // A use may be stated without a word for it, and never in a warning.
+            Mark::Treats => all().any(|claim| {
+                let marks = &claim.clause.marks;
+                claim.clause.stances.is_empty()
+                    && !marks.contains(&Mark::TreatsNot)
+                    && !marks.contains(&Mark::Causes)
+            }),
+            mark => all().any(|claim| claim.clause.marks.contains(mark)),
+        });
+        // What is said to be more may not be less in a passage.
+        let turned = |(mark, what): &(Mark, String)| {
+            let mut cited = all().flat_map(|claim| &claim.clause.directions);
+            cited.any(|(other, of)| other != mark && of == what)
+        };
+        let directions = || own.iter().flat_map(|claim| &claim.clause.directions);
+        same_marks
+            && !directions().any(turned)
+            && !own.is_empty()
+            && own.iter().all(|claim| {
+                let fits = |passage: &Vec<Typed>| claim.follows_from(passage);
+                // A list rests on one passage an item: each must take the same stance, and what
+                // it is about must stand in one of them.
+                cited.iter().any(fits)
+            })
+            && self.no_passage_disagrees(&own, &cited)
+    }
+}
+
+/// A clause with the populations, medicines and illnesses it is about.
+struct Typed {
+    clause: Clause,
+    about: BTreeSet<String>,
+}
+
+impl Typed {
+    fn follows_from(&self, passage: &[Self]) -> bool {
+        let own = &self.clause.stances;
+        let fitting = passage.iter().filter(|other| {
+            if own.is_empty() {
+                // What takes no stance rests on what takes none: a warning keeps its level.
+                let reports = other.clause.stances.is_empty();
+                return (reports || self.about.is_empty())
+                    && other.clause.denied == self.clause.denied;
+            }
+            own.is_subset(&other.clause.stances)
+        });
+        let fitting: Vec<&Self> = fitting.collect();
+        let about: BTreeSet<&String> = fitting.iter().flat_map(|other| &other.about).collect();
+        !fitting.is_empty() && self.about.iter().all(|one| about.contains(one))
+    }
+}
+
+impl Grammar<'_> {
+    fn claims(&self, text: &str) -> Vec<Typed> {
+        let normalized = normalize(text).text().to_owned();
+        let typed = clauses(&normalized).into_iter().map(|clause| {
+            let piece = normalized.get(clause.range.clone()).unwrap_or_default();
+            let about = self.about(piece);
+            Typed { clause, about }
+        });
+        typed.collect()
+    }
+
+    /// The groups of patients and the medicines that a piece of text names.
+    fn about(&self, piece: &str) -> BTreeSet<String> {
+        let (text, tokens) = self.engine.cut(piece);
+        let named = self.engine.names_in(piece);
+        let entity = |id: &str| id.starts_with("H:") || id.starts_with("F:");
+        let taken: Vec<std::ops::Range<usize>> =
+            named.iter().filter(|one| entity(&one.id)).map(|one| one.range.clone()).collect();
+        let library = self.library;
+        let patient = library.patient_words.read(library, &text, &tokens, &taken).patient;
+        // Long use and high doses are said in many ways that mean nothing here.
+        let groups = patient.groups.into_iter().chain(patient.implied);
+        let groups = groups.filter(|id| library.group(id).is_some_and(|group| !group.incidental));
+        groups.chain(patient.medicines).collect()
+    }
+
+    /// A sentence that takes one stance may not also rest on a passage that takes another about
+    /// the same: one of the two is not what it says.
+    fn no_passage_disagrees(&self, own: &[Typed], cited: &[Vec<Typed>]) -> bool {
+        own.iter().all(|claim| {
+            let own = &claim.clause.stances;
+            cited.iter().flatten().all(|other| {
+                let found = &other.clause.stances;
+                if own.is_empty() || found.is_empty() || own.is_subset(found) {
+                    return true;
+                }
+                let apart = claim.about.is_empty() || claim.about.is_disjoint(&other.about);
+                !own.contains(&Stance::Permits) && (apart || cited.len() > 1)
+            })
+        })
+    }
+}
+
+/// Whether a sentence is one of the passages, or a piece of one that starts and ends where
+/// clauses do, or quotes of them.
+fn is_verbatim(sentence: &str, passages: &[&str]) -> bool {
+    let bare = |text: &str| {
+        let text = normalize(text).text().trim().trim_end_matches('.').to_owned();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let own = bare(sentence);
+    if own.is_empty() {
+        return false;
+    }
+    let passages: Vec<String> = passages.iter().map(|text| bare(text)).collect();
+    let mut rest = own.clone();
+    for passage in passages.iter().filter(|passage| !passage.is_empty()) {
+        rest = rest.replace(passage.as_str(), "");
+    }
+    if rest == own {
+        return false;
+    }
+    // What is left beside the quotes: marks, `but`, who says so, a PMID.
+    let rest = rest.replace("says:", "").replace("the document", "").replace("เอกสาร", "");
+    let rest = rest.replace("เขียนว่า", "").replace("แต่", "").replace(", but ", "");
+    let quoted: String = rest.split(['“', '”', '"']).step_by(2).collect();
+    clauses(&quoted).iter().all(|clause| clause.stances.is_empty() && clause.marks.is_empty())
+        && quoted.split_whitespace().filter(|word| word.chars().any(char::is_alphabetic)).count()
+            <= 4
 }
 
 /// Whether a text promises that something is safe. Only an official source may do that where
 /// danger is asked for.
 pub fn promises_safety(text: &str) -> bool {
-    let text = text.to_lowercase();
-    let promised = ["safe", "well tolerated", "well-tolerated", "harmless", "ปลอดภัย", "ไม่มีอันตราย"];
-    let denied = ["unsafe", "not safe", "ไม่ปลอดภัย", "ไม่ได้แปลว่าปลอดภัย"];
-    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    has(&promised) && !has(&denied)
+    let normalized = normalize(text).text().to_owned();
+    clauses(&normalized).iter().any(|clause| clause.stances.contains(&Stance::Permits))
 }
 
 fn names(engine: &Engine, text: &str) -> BTreeSet<String> {
@@ -106,34 +276,14 @@ const UNITS: &[(&str, &[&str])] = &[
     ("times", &["times", "ครั้ง"]),
 ];
 
-/// Whether a text forbids or denies something.
-fn negates(engine: &Engine, text: &str) -> bool {
-    let (text, tokens) = engine.cut(text);
-    let thai = NEGATIONS_TH.iter().any(|word| text.contains(word));
-    thai || tokens.iter().any(|token| is_negation(token, &text))
-}
-
-fn is_negation(token: &Token, text: &str) -> bool {
-    let word = token.text(text);
-    token.kind == TokenKind::Foreign
-        && (NEGATIONS_EN.contains(&word)
-            || word.ends_with("n't")
-            || word.starts_with("contraindicat"))
-}
-
-const NEGATIONS_TH: &[&str] = &["ไม่", "ห้าม", "มิได้", "ปราศจาก", "งดใช้"];
-const NEGATIONS_EN: &[&str] =
-    &["not", "no", "never", "without", "avoid", "cannot", "neither", "nor", "none", "unable"];
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::library::Library;
     use crate::search::corpus;
-
     #[test]
     fn a_sentence_must_keep_words_numbers_negation_and_names() {
-        let engine = Engine::new(corpus(&Library::bundled().unwrap())).unwrap();
+        let library = Library::bundled().unwrap();
+        let engine = Engine::new(corpus(&library)).unwrap();
         let english =
             "In rats, 200 mg of ginger extract for 7 days did not change the level of warfarin.";
         let thai = "บัญชียาหลักแห่งชาติห้ามใช้ฟ้าทะลายโจรในกรณี: หญิงตั้งครรภ์; หญิงให้นมบุตร";
@@ -174,7 +324,7 @@ mod tests {
             (english, "", false),
         ];
         for (passage, sentence, expected) in cases {
-            let found = support(&engine, sentence, &[passage], &[]);
+            let found = support(&library, &engine, sentence, &[passage], &[]);
             assert_eq!(found.holds(), expected, "{sentence}: {found:?}");
         }
     }

@@ -126,6 +126,7 @@ struct WrittenSentence {
 /// The draft in the words of a model: those of its sentences that are supported, and the dangers
 /// that it left out. The error says why the draft stays as it was.
 fn rewritten(
+    library: &Library,
     engine: &Engine,
     draft: &Draft,
     reply: &str,
@@ -140,7 +141,7 @@ fn rewritten(
         let good = |sentence: &Sentence| {
             !sentence.citations.is_empty()
                 && sentence.text.chars().count() <= LONGEST_SENTENCE
-                && supported(engine, sentence, &draft.citations)
+                && supported(library, engine, sentence, &draft.citations)
         };
         match sentence.filter(good) {
             Some(sentence) => kept.push(sentence),
@@ -150,10 +151,15 @@ fn rewritten(
     if kept.is_empty() {
         return Err(NotWritten::Unsupported);
     }
-    let said = |place: &usize| kept.iter().any(|sentence| sentence.citations.contains(place));
+    // A danger is left out only where its own sentence stands, word for word.
+    let stands = |own: &Sentence| {
+        kept.iter().any(|one| {
+            one.text.contains(own.text.as_str())
+                && own.citations.iter().all(|place| one.citations.contains(place))
+        })
+    };
     let left_out = draft.sentences.iter().filter(|sentence| {
-        matches!(sentence.role, Role::Danger | Role::Contradiction)
-            && !sentence.citations.iter().all(said)
+        matches!(sentence.role, Role::Danger | Role::Contradiction) && !stands(sentence)
     });
     let left_out: Vec<Sentence> = left_out.cloned().collect();
     kept.extend(left_out);
@@ -190,7 +196,8 @@ impl Draft {
         prompt: &Prompt,
     ) -> Answered {
         let reply = writer.write(prompt);
-        let written = reply.and_then(|reply| rewritten(engine, &self, &reply, writer.model()));
+        let written =
+            reply.and_then(|reply| rewritten(library, engine, &self, &reply, writer.model()));
         match written {
             Ok((sentences, by)) => {
                 self.sentences = sentences;

@@ -51,7 +51,8 @@ impl Extractive<'_> {
             };
             let cited = sentence.citations.iter().filter_map(cited);
             let citations = cited.collect::<Result<Vec<Cited>, ShelfError>>()?;
-            let supported = !citations.is_empty() && supported(self.engine, sentence, all);
+            let supported = !citations.is_empty()
+                && supported(&self.knowledge.library, self.engine, sentence, all);
             Ok(Stated { text: sentence.text.clone(), supported, citations })
         };
         answered.sentences.iter().map(stated).collect()
@@ -60,7 +61,8 @@ impl Extractive<'_> {
     /// Whether a statement needs the citation at a place.
     fn needs(&self, sentence: &Sentence, place: usize, all: &[Citation]) -> bool {
         let with = |citations: Vec<usize>| {
-            supported(self.engine, &Sentence { citations, ..sentence.clone() }, all)
+            let library = &self.knowledge.library;
+            supported(library, self.engine, &Sentence { citations, ..sentence.clone() }, all)
         };
         let others: Vec<usize> =
             sentence.citations.iter().copied().filter(|other| *other != place).collect();

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use super::gazetteer::{Gazetteer, Named};
 use super::{Claim, Fact, Said};
+use crate::claims::{Clause, Mark, Stance, clauses};
 use crate::graph::NodeType;
 use crate::model::Level;
 use crate::text::{Normalized, is_thai, normalize};
@@ -230,17 +231,29 @@ impl Page<'_> {
         before: &[&Named],
         reading: &mut Reading,
     ) {
+        let text = self.normalized.text().get(sentence.clone()).unwrap_or_default();
+        let claimed = clauses(text);
         for object in here.iter().filter(|one| !is_subject(one.kind)) {
             let Some(subjects) = subjects_of(object, here, before) else { continue };
             let from =
                 subjects.named.iter().map(|one| one.range.end).min().unwrap_or(sentence.start);
-            let from = from.max(sentence.start).min(object.range.start);
-            let between = self.normalized.text().get(from..object.range.start).unwrap_or_default();
+            let from = from.max(sentence.start);
+            // `Pregnant women should avoid neem`: what joins the two stands behind the object.
+            let first = subjects.named.iter().map(|one| one.range.start).min().unwrap_or(from);
+            let (start, end) = if first >= object.range.end && first >= sentence.start {
+                (object.range.end, first)
+            } else {
+                (from.min(object.range.start), object.range.start)
+            };
+            let between = self.normalized.text().get(start..end).unwrap_or_default();
             let Some((claim, rule, at)) = claim(object, between) else { continue };
-            // A prohibition is itself a denial; what is denied before it is something else.
             let window = between.get(floor(between, at.saturating_sub(DENIAL_WINDOW))..);
-            let denied = !matches!(claim, Claim::Warns { .. } | Claim::InteractsWith { .. })
+            let warns = matches!(claim, Claim::Warns { .. } | Claim::InteractsWith { .. });
+            // A prohibition is itself a denial; what is denied before it is something else.
+            let near = !warns
                 && window.is_some_and(|window| DENIALS.iter().any(|word| window.contains(word)));
+            let place = object.range.start.saturating_sub(sentence.start);
+            let denied = near || is_denied(&claimed, place, &claim);
             for subject in &subjects.named {
                 if matches!(claim, Claim::Holds { .. }) && subject.kind != NodeType::Herb {
                     continue;
@@ -300,6 +313,21 @@ impl Page<'_> {
     }
 }
 
+/// Whether the clause around an object denies the claim: `is not contraindicated`, `it is a myth
+/// that`, `no evidence that`, `can safely be combined`.
+fn is_denied(clauses: &[Clause], place: usize, claim: &Claim) -> bool {
+    let around = clauses.iter().find(|clause| clause.range.contains(&place));
+    let Some(clause) = around else { return false };
+    let has = |mark| clause.marks.contains(&mark);
+    match claim {
+        Claim::Warns { .. } | Claim::InteractsWith { .. } => {
+            clause.stances.contains(&Stance::Permits) || has(Mark::InteractsNot)
+        }
+        Claim::UsedFor { .. } => has(Mark::TreatsNot),
+        Claim::Holds { .. } => false,
+    }
+}
+
 /// The nearest subjects before an object: those of a list count together.
 fn subjects_of<'n>(
     object: &Named,
@@ -324,6 +352,15 @@ fn subjects_of<'n>(
         }
         let less = if named.len() > 1 { 10 } else { 0 };
         return Some(Subjects { named, less });
+    }
+    // A warning may name the patient first and the herb behind.
+    let later = here.iter().copied().find(|one| {
+        is_subject(one.kind)
+            && one.range.start >= object.range.end
+            && matches!(object.kind, NodeType::Caution | NodeType::Drug)
+    });
+    if let Some(later) = later {
+        return Some(Subjects { named: vec![later], less: 10 });
     }
     // A sentence without a subject goes on about that of the one before, when it had only one.
     let mut ids: Vec<&str> = before.iter().map(|one| one.id.as_str()).collect();
@@ -491,6 +528,38 @@ mod tests {
             assert_eq!(said(text), Vec::<String>::new(), "{text}");
         }
         assert_eq!(reading("Ginger does not contain curcumin.").denied, 1);
+    }
+
+    #[test]
+    fn a_denied_warning_is_never_turned_round() {
+        // S1-6 of the review: each was added as its opposite.
+        for text in [
+            "psyllium is not contraindicated in pregnancy",
+            "Pandan and lemongrass are common and do not interact with insulin.",
+            "There is no evidence that garlic treats malaria.",
+            "It is a myth that garlic must not be taken with warfarin.",
+            "เตยหอม ตะไคร้ และขิง ทั้งสามชนิดไม่มีข้อห้ามใช้ในเด็ก",
+            "ขมิ้นชันใช้ร่วมกับวาร์ฟารินได้อย่างปลอดภัย",
+            "Andrographis is not contraindicated in breastfeeding.",
+        ] {
+            assert_eq!(said(text), Vec::<String>::new(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_warning_may_name_the_patient_before_the_herb() {
+        for (text, expected) in [
+            (
+                "Turmeric is a root. It is contraindicated in pregnancy.",
+                "H:turmeric contraindicated PREG",
+            ),
+            ("ผู้ป่วยโรคไตไม่ควรใช้หญ้าหนวดแมว", "H:catswhisker contraindicated KIDNEY"),
+            ("Pregnant women should avoid neem.", "H:neem contraindicated PREG"),
+            ("ผู้ที่กินยาละลายลิ่มเลือดควรหลีกเลี่ยงกระเทียม", "H:garlic contraindicated AC"),
+        ] {
+            let found = said(text);
+            assert!(found.iter().any(|one| one == expected), "{text}: {found:?}");
+        }
     }
 
     #[test]

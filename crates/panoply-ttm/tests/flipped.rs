@@ -1,0 +1,286 @@
+//! The verifier against sentences that say the opposite of what they cite.
+//!
+//! Flipped sentences and true paraphrases are made from the real spans of `data/ttm` by rules of
+//! this file, which know nothing of the verifier's grammar. Of the flipped ones 99 % must be
+//! refused, of the paraphrases 90 % accepted, in each language.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "helpers of tests may fail the test"
+)]
+
+use std::path::Path;
+
+use panoply_ttm::answer::verify::support;
+use panoply_ttm::library::Library;
+use panoply_ttm::search::Engine;
+use serde_json::Value;
+
+struct Span {
+    lang: String,
+    title: String,
+    name: String,
+    text: String,
+    kind: Kind,
+    items: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Forbids,
+    ForbidsWith,
+    Cautions,
+    CautionsWith,
+    Effect,
+}
+
+/// The checked sentences on safety, taken apart by their fixed beginnings.
+fn spans() -> Vec<Span> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/ttm/monographs.jsonl");
+    let text = std::fs::read_to_string(file).unwrap();
+    let mut found = Vec::new();
+    for line in text.lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        for statement in row["statements"].as_array().unwrap() {
+            let said = statement["text"].as_str().unwrap();
+            if statement["unverified"] == true {
+                continue;
+            }
+            let leads: [(&str, &str, Kind); 9] = [
+                ("The national list contraindicates ", " in: ", Kind::Forbids),
+                ("The national list forbids combining ", " with: ", Kind::ForbidsWith),
+                ("The national list asks for caution with ", " in: ", Kind::Cautions),
+                (
+                    "The national list asks for caution when ",
+                    " is taken with: ",
+                    Kind::CautionsWith,
+                ),
+                ("บัญชียาหลักแห่งชาติห้ามใช้", "ร่วมกับ: ", Kind::ForbidsWith),
+                ("บัญชียาหลักแห่งชาติห้ามใช้", "ในกรณี: ", Kind::Forbids),
+                ("บัญชียาหลักแห่งชาติให้ระวังการใช้", "ในกรณี: ", Kind::Cautions),
+                ("บัญชียาหลักแห่งชาติให้ระวังเมื่อใช้", "ร่วมกับ: ", Kind::CautionsWith),
+                ("ใช้", "ร่วมกับ", Kind::Effect),
+            ];
+            let span = |name: &str, kind, items: Vec<String>| Span {
+                lang: row["lang"].as_str().unwrap().to_owned(),
+                title: row["title"].as_str().unwrap().to_owned(),
+                name: name.trim().to_owned(),
+                text: said.to_owned(),
+                kind,
+                items,
+            };
+            let lead = leads.iter().find_map(|(start, middle, kind)| {
+                let (name, rest) = said.strip_prefix(start)?.split_once(middle)?;
+                Some((name, rest, *kind))
+            });
+            if let Some((name, rest, kind)) = lead {
+                if kind == Kind::Effect {
+                    found.push(span(name, kind, vec![rest.to_owned()]));
+                } else {
+                    let items = rest.trim_end_matches('.').split("; ").map(str::to_owned);
+                    found.push(span(name, kind, items.collect()));
+                }
+            } else if statement["section"] == "interactions"
+                && let Some((name, rest)) = said.split_once(" with ")
+            {
+                found.push(span(name, Kind::Effect, vec![rest.to_owned()]));
+            }
+        }
+    }
+    found
+}
+
+fn push(list: &mut Vec<(String, usize)>, place: usize, text: String) {
+    list.push((text, place));
+}
+
+/// Sentences that a span does not support.
+fn flipped(spans: &[Span], lang: &str) -> Vec<(String, usize)> {
+    let mut all = Vec::new();
+    for (place, span) in spans.iter().enumerate().filter(|(_, span)| span.lang == lang) {
+        let (name, item) = (&span.name, &span.items[0]);
+        let mut say = |text: String| push(&mut all, place, text);
+        match (lang, span.kind) {
+            ("en", Kind::Forbids) => {
+                say(format!("{name} is safe in {item}."));
+                say(format!("{name} is recommended in {item}."));
+                say(format!("The national list does not contraindicate {name} in {item}."));
+                say(format!("The national list asks for caution with {name} in {item}."));
+                say(format!(
+                    "The national list contraindicates {name} in everything except {item}."
+                ));
+                say(format!("It is a myth that {name} is contraindicated in {item}."));
+            }
+            ("en", Kind::ForbidsWith) => {
+                say(format!("{name} can be combined with {item}."));
+                say(format!(
+                    "The national list asks for caution when {name} is taken with {item}."
+                ));
+            }
+            ("en", Kind::Cautions) => {
+                say(format!("{name} is safe in {item}."));
+                say(format!("The national list recommends {name} in {item}."));
+                say(format!("The national list contraindicates {name} in {item}."));
+                say(format!("No caution is needed with {name} in {item}."));
+            }
+            ("en", Kind::CautionsWith) => {
+                say(format!("{name} is safe when taken with {item}."));
+                say(format!("{name} does not interact with {item}."));
+                say(format!("The national list forbids combining {name} with {item}."));
+            }
+            ("th", Kind::Forbids) => {
+                say(format!("{name}ปลอดภัยในกรณี{item}"));
+                say(format!("บัญชียาหลักแห่งชาติแนะนำให้ใช้{name}ในกรณี{item}"));
+                say(format!("บัญชียาหลักแห่งชาติไม่ได้ห้ามใช้{name}ในกรณี{item}"));
+                say(format!("บัญชียาหลักแห่งชาติให้ระวังการใช้{name}ในกรณี{item}"));
+                say(format!("ห้ามใช้{name}ในทุกกรณียกเว้น{item}"));
+                say(format!("ไม่มีข้อห้ามใช้{name}ในกรณี{item}"));
+            }
+            ("th", Kind::ForbidsWith) => {
+                say(format!("ใช้{name}ร่วมกับ{item}ได้อย่างปลอดภัย"));
+                say(format!("ให้ระวังเมื่อใช้{name}ร่วมกับ{item}"));
+            }
+            ("th", Kind::Cautions) => {
+                say(format!("{name}ปลอดภัยในกรณี{item}"));
+                say(format!("บัญชียาหลักแห่งชาติแนะนำให้ใช้{name}ในกรณี{item}"));
+                say(format!("บัญชียาหลักแห่งชาติห้ามใช้{name}ในกรณี{item}"));
+                say(format!("ไม่ต้องระวังการใช้{name}ในกรณี{item}"));
+            }
+            ("th", Kind::CautionsWith) => {
+                say(format!("ใช้{name}ร่วมกับ{item}ได้อย่างปลอดภัย"));
+                say(format!("{name}ไม่มีอันตรกิริยากับ{item}"));
+                say(format!("ห้ามใช้{name}ร่วมกับ{item}"));
+            }
+            (_, Kind::Effect) => {
+                let pairs = [
+                    ("more bleeding", "less bleeding"),
+                    ("higher drug level", "lower drug level"),
+                    ("lower drug level", "higher drug level"),
+                    ("hypoglycaemia", "hyperglycaemia"),
+                    ("low blood pressure", "high blood pressure"),
+                    ("weaker", "stronger"),
+                    ("เลือดออกง่ายขึ้น", "เลือดออกน้อยลง"),
+                    ("ระดับยาสูงขึ้น", "ระดับยาลดลง"),
+                    ("ระดับยาลดลง", "ระดับยาสูงขึ้น"),
+                    ("น้ำตาลในเลือดต่ำ", "น้ำตาลในเลือดสูง"),
+                    ("ความดันเลือดต่ำ", "ความดันเลือดสูง"),
+                ];
+                let short = span.text.split(" (").next().unwrap();
+                for (from, to) in pairs {
+                    if short.contains(from) && !short.contains(to) {
+                        say(short.replace(from, to));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+/// Sentences that say what a span says in other words.
+fn paraphrased(spans: &[Span], lang: &str) -> Vec<(String, usize)> {
+    let mut all = Vec::new();
+    for (place, span) in spans.iter().enumerate().filter(|(_, span)| span.lang == lang) {
+        let (name, item) = (&span.name, &span.items[0]);
+        let mut say = |text: String| push(&mut all, place, text);
+        match (lang, span.kind) {
+            ("en", Kind::Forbids) => {
+                say(format!("{name} is contraindicated in {item}."));
+                say(format!("{name} must not be used in {item}."));
+            }
+            ("en", Kind::ForbidsWith) => say(format!("{name} must not be combined with {item}.")),
+            ("en", Kind::Cautions) => {
+                say(format!("{name} should be used with caution in {item}."));
+                say(format!("Caution is needed with {name} in {item}."));
+            }
+            ("en", Kind::CautionsWith) => {
+                say(format!("{name} should be taken with caution together with {item}."));
+            }
+            ("th", Kind::Forbids) => {
+                say(format!("ห้ามใช้{name}ใน{item}"));
+                say(format!("{name}มีข้อห้ามใช้ในกรณี{item}"));
+            }
+            ("th", Kind::ForbidsWith) => say(format!("ห้ามใช้{name}ร่วมกับ{item}")),
+            ("th", Kind::Cautions) => {
+                say(format!("ควรระวังการใช้{name}ใน{item}"));
+                say(format!("ใช้{name}ด้วยความระมัดระวังในกรณี{item}"));
+            }
+            ("th", Kind::CautionsWith) => say(format!("ควรระวังเมื่อใช้{name}ร่วมกับ{item}")),
+            (_, Kind::Effect) => {
+                say(span.text.split(" (").next().unwrap().to_owned());
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+#[test]
+fn flipped_sentences_are_refused_and_true_paraphrases_accepted() {
+    let library = Library::bundled().unwrap();
+    let engine = Engine::bundled().unwrap();
+    let spans = spans();
+    let holds = |(sentence, place): &(String, usize)| {
+        let span = &spans[*place];
+        support(&library, &engine, sentence, &[&span.text], &[&span.title]).holds()
+    };
+    for lang in ["th", "en"] {
+        let flipped = flipped(&spans, lang);
+        assert!(flipped.len() >= 400, "{lang}: {} flipped sentences", flipped.len());
+        let passed: Vec<&str> =
+            flipped.iter().filter(|one| holds(one)).map(|(text, _)| text.as_str()).collect();
+        let true_ones = paraphrased(&spans, lang);
+        let refused: Vec<&str> =
+            true_ones.iter().filter(|one| !holds(one)).map(|(text, _)| text.as_str()).collect();
+        println!(
+            "{lang}: {} of {} flipped passed, {} of {} paraphrases refused",
+            passed.len(),
+            flipped.len(),
+            refused.len(),
+            true_ones.len()
+        );
+        assert!(passed.len() * 100 <= flipped.len(), "{lang} passed:\n{}", passed.join("\n"));
+        assert!(refused.len() * 10 <= true_ones.len(), "{lang} refused:\n{}", refused.join("\n"));
+    }
+}
+
+#[test]
+fn the_reversed_sentences_of_the_review_are_refused() {
+    // S1-1: printed with a citation, and the warning removed, before the verifier had polarity.
+    let library = Library::bundled().unwrap();
+    let engine = Engine::bundled().unwrap();
+    let turmeric =
+        "The national list asks for caution with Turmeric in: gallstones; pregnancy; children.";
+    let thai = "บัญชียาหลักแห่งชาติให้ระวังการใช้ขมิ้นชันในกรณี: นิ่วในถุงน้ำดี; หญิงตั้งครรภ์; เด็ก";
+    let ginger = "Ginger with warfarin, aspirin, anticoagulants and antiplatelets: more bleeding (strength moderate; mechanism: antiplatelet action).";
+    let andrographis =
+        "The national list contraindicates Andrographis in: pregnancy; breastfeeding.";
+    for (passage, sentence) in [
+        (turmeric, "Turmeric is recommended in pregnancy."),
+        (turmeric, "Turmeric is safe for children and in pregnancy."),
+        (turmeric, "The national list contraindicates Turmeric in pregnancy."),
+        (ginger, "Ginger is safe when taken with warfarin."),
+        (ginger, "Ginger with warfarin: less bleeding."),
+        (thai, "ขมิ้นชันปลอดภัยในหญิงตั้งครรภ์"),
+        (thai, "บัญชียาหลักแห่งชาติแนะนำให้ใช้ขมิ้นชันในหญิงตั้งครรภ์และเด็ก"),
+        (
+            andrographis,
+            "The national list contraindicates Andrographis in everything except pregnancy and breastfeeding.",
+        ),
+        (andrographis, "The national list asks for caution with Andrographis in pregnancy."),
+        (andrographis, "Andrographis is contraindicated in pregnancy but safe in breastfeeding."),
+    ] {
+        let found = support(&library, &engine, sentence, &[passage], &[]);
+        assert!(!found.holds(), "{sentence}: {found:?}");
+    }
+    for (passage, sentence) in [
+        (turmeric, "Turmeric should be used with caution in pregnancy."),
+        (ginger, "Ginger with warfarin increases bleeding."),
+        (thai, "ควรระวังการใช้ขมิ้นชันในหญิงตั้งครรภ์"),
+        (andrographis, "Andrographis must not be used in pregnancy."),
+    ] {
+        let found = support(&library, &engine, sentence, &[passage], &[]);
+        assert!(found.holds(), "{sentence}: {found:?}");
+    }
+}
