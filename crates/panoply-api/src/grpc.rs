@@ -189,6 +189,13 @@ impl KgService for Reads {
         insert(&mut input, "herb_ids", given(asked.herb_ids));
         insert(&mut input, "formulation_ids", given(asked.formulation_ids));
         insert(&mut input, "drugs", given(asked.drugs));
+        insert(&mut input, "conditions", given(asked.conditions));
+        insert(&mut input, "age", asked.age);
+        insert(&mut input, "pregnancy", asked.pregnancy);
+        insert(&mut input, "offset", asked.offset);
+        insert(&mut input, "limit", asked.limit);
+        insert(&mut input, "lang", asked.lang);
+        insert(&mut input, "min_strength", asked.min_strength);
         let answer = asker.tool("find_contraindications", input.into()).await.map_err(refused)?;
         let document = &answer.document;
         let results = items(document, "results").map(|one| Found {
@@ -199,6 +206,8 @@ impl KgService for Reads {
             strength: text(one, "strength"),
             verified: one.get("verified") == Some(&Value::Bool(true)),
             via: texts(one, "via"),
+            level: text(one, "level"),
+            asked: one.get("asked") == Some(&Value::Bool(true)),
         });
         Ok(Response::new(FindContraindicationsReply {
             results: results.collect(),

@@ -105,7 +105,11 @@ async fn a_contraindication_stays_one_in_a_list() {
     // S1-4. The national list forbids warfarin with cannabis, F:nlem-66 and F:nlem-95.
     let kernel = kernel();
     for (question, forbids, care) in [
-        ("What interacts with warfarin?", "Must not be combined with warfarin", "Care is needed together with warfarin:"),
+        (
+            "What interacts with warfarin?",
+            "Must not be combined with warfarin",
+            "Care is needed together with warfarin:",
+        ),
         ("สมุนไพรอะไรห้ามกินกับวาร์ฟาริน", "ห้ามใช้ร่วมกับ", "ให้ระวังเมื่อใช้ร่วมกับวาร์ฟาริน:"),
     ] {
         let reply = ask(&kernel, question).await;
@@ -175,4 +179,140 @@ async fn aloe_latex_is_not_aloe_gel() {
     let (level, span) = first(&reply);
     assert_eq!(level, "avoid", "{span}");
     assert!(!gaps(&reply).contains("ไม่มีบันทึกของ"), "{}", gaps(&reply));
+}
+
+#[tokio::test]
+async fn contraindicated_pairs_are_matched_and_stand_first() {
+    // S1-5. F:nlem-96 is contraindicated with alcohol and CNS depressants, cannabis with warfarin.
+    let kernel = kernel();
+    for (input, words) in [
+        (json!({"formulation_ids": ["F:nlem-96"], "drugs": ["alcohol"], "lang": "en"}), "alcohol"),
+        (json!({"formulation_ids": ["F:nlem-96"], "drugs": ["diazepam"], "lang": "en"}), "CNS"),
+        (json!({"formulation_ids": ["F:nlem-96"], "drugs": ["morphine"], "lang": "en"}), "CNS"),
+        (json!({"herb_ids": ["H:cannabis"], "drugs": ["warfarin"], "lang": "en"}), "warfarin"),
+        (json!({"herb_ids": ["H:cannabis"], "drugs": ["Orfarin"], "lang": "en"}), "warfarin"),
+    ] {
+        let reply = call(&kernel, "find_contraindications", input.clone()).await;
+        let first = &reply["results"][0];
+        assert_eq!(first["level"], "contraindicated", "{input}: {first}");
+        assert!(text(&first["contraindication"]).contains(words), "{input}: {first}");
+        assert_eq!(reply["coverage"]["pairs_with_record"], 1, "{input}");
+        assert!(!reply["results"].to_string().contains("no record of an interaction"), "{input}");
+    }
+}
+
+#[tokio::test]
+async fn an_unknown_medicine_is_named_and_the_rest_is_checked() {
+    let kernel = kernel();
+    let input = json!({"herb_ids": ["H:cannabis"], "drugs": ["zzyzxamab", "warfarin"]});
+    let reply = call(&kernel, "find_contraindications", input).await;
+    assert_eq!(reply["results"][0]["level"], "contraindicated");
+    assert_eq!(reply["unknown"][0]["given"], "zzyzxamab");
+    assert_eq!(reply["unknown"][0]["nearest"], json!([]));
+    // A letter apart is suggested; codeine is not warfarin.
+    let input = json!({"herb_ids": ["H:cannabis"], "drugs": ["metformine"]});
+    let reply = call(&kernel, "find_contraindications", input).await;
+    assert_eq!(reply["unknown"][0]["nearest"], json!(["metformin"]));
+}
+
+#[tokio::test]
+async fn a_record_of_a_class_concerns_its_members() {
+    // IX:tu-38 names oral hypoglycaemics, IX:tu-36 CYP3A4 substrates, AC anticoagulants, IX:tu-40
+    // antihypertensives, DRUGCLEAR long-term medicines, DIGOXIN diuretics.
+    let kernel = kernel();
+    for (herb, drug) in [
+        ("H:bittergourd", "metformin"),
+        ("H:bittergourd", "เมตฟอร์มิน"),
+        ("H:nigella", "simvastatin"),
+        ("H:nigella", "tacrolimus"),
+        ("H:ginger", "enoxaparin"),
+        ("H:ginger", "Plavix"),
+        ("H:thunbergia", "losartan"),
+        ("H:thunbergia", "warfarin"),
+        ("H:senna", "prednisolone"),
+        ("H:licorice", "enalapril"),
+        ("H:garlic", "ibuprofen"),
+    ] {
+        let input = json!({"herb_ids": [herb], "drugs": [drug], "lang": "en"});
+        let reply = call(&kernel, "find_contraindications", input).await;
+        assert_eq!(reply["coverage"]["pairs_with_record"], 1, "{herb} {drug}: {reply}");
+        assert_eq!(reply["results"][0]["asked"], true, "{herb} {drug}");
+    }
+}
+
+#[tokio::test]
+async fn the_alerts_of_a_patient_come_first_and_pages_follow() {
+    let kernel = kernel();
+    let input = json!({
+        "herb_ids": ["H:andrographis", "H:turmeric", "H:catswhisker"],
+        "conditions": ["on dialysis", "glorp"],
+        "age": 30,
+        "pregnancy": true,
+        "drugs": ["metformin"],
+        "lang": "en",
+    });
+    let reply = call(&kernel, "find_contraindications", input.clone()).await;
+    let results = reply["results"].as_array().unwrap();
+    let order = |level: &Value| {
+        ["contraindicated", "avoid", "caution", "monitor"].iter().position(|one| level == one)
+    };
+    let asked: Vec<&Value> = results.iter().filter(|one| one["asked"] == true).collect();
+    assert!(asked.len() >= 4, "{reply}");
+    assert!(results.iter().take(asked.len()).all(|one| one["asked"] == true));
+    assert!(asked.windows(2).all(|pair| order(&pair[0]["level"]) <= order(&pair[1]["level"])));
+    assert_eq!(asked[0]["level"], "contraindicated");
+    assert_eq!(reply["unknown"][0]["given"], "glorp");
+    assert_eq!(reply["patient"]["groups"], json!(["kidney-disease", "pregnancy"]));
+    let mut paged: Vec<Value> = Vec::new();
+    let mut offset = 0;
+    loop {
+        let mut page = input.clone();
+        page["offset"] = json!(offset);
+        page["limit"] = json!(7);
+        let reply = call(&kernel, "find_contraindications", page).await;
+        paged.extend(reply["results"].as_array().unwrap().iter().cloned());
+        match reply["next_offset"].as_u64() {
+            Some(next) => offset = next,
+            None => break,
+        }
+    }
+    assert_eq!(&paged, results);
+}
+
+#[tokio::test]
+async fn every_herb_with_a_record_for_warfarin_is_beside_it_in_the_graph() {
+    // S2-8: the records that name anticoagulants are records for warfarin.
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/ttm");
+    let rows = |file: &str| -> Vec<Value> {
+        let text = std::fs::read_to_string(folder.join(file)).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let codes = ["AC", "AC2", "WARFARIN", "CYPC"];
+    let mut expected: Vec<String> = Vec::new();
+    for herb in rows("herbs.jsonl") {
+        let cautions = herb["cautions"].as_array().unwrap();
+        if cautions.iter().any(|one| codes.contains(&text(&one["code"]))) {
+            expected.push(text(&herb["id"]).to_owned());
+        }
+    }
+    for row in rows("interactions.jsonl") {
+        let drugs = row["drugs"].to_string();
+        let herb = text(&row["entity"]).to_owned();
+        let named = drugs.contains("\"warfarin\"") || drugs.contains("\"anticoagulants\"");
+        if herb.starts_with("H:") && named && !expected.contains(&herb) {
+            expected.push(herb);
+        }
+    }
+    let input = json!({
+        "start": {"type": "drug", "id": "warfarin"},
+        "pattern": "drug--herb",
+        "filters": {"limit": 200},
+    });
+    let reply = call(&kernel(), "query_kg", input).await;
+    let paths = reply["paths"].as_array().unwrap();
+    let found: Vec<&str> = paths.iter().map(|path| text(&path[1]["id"])).collect();
+    assert!(expected.len() >= 24, "{}", expected.len());
+    for herb in expected {
+        assert!(found.contains(&herb.as_str()), "{herb}: {found:?}");
+    }
 }

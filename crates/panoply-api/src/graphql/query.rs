@@ -5,7 +5,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::types::{
-    Audit, CitedAnswer, Contraindications, Formulation, Herb, Hits, IngestJob, Paper, Paths, Start,
+    Audit, CitedAnswer, ContraindicationOptions, Contraindications, Formulation, Herb, Hits,
+    IngestJob, Paper, Paths, Start,
 };
 use crate::calls::{Answer, Asker, Failure};
 
@@ -75,11 +76,20 @@ impl Query {
         herb_ids: Option<Vec<String>>,
         formulation_ids: Option<Vec<String>>,
         drugs: Option<Vec<String>>,
+        options: Option<ContraindicationOptions>,
     ) -> Result<Contraindications, Error> {
         let mut input = Map::new();
         insert(&mut input, "herb_ids", herb_ids);
         insert(&mut input, "formulation_ids", formulation_ids);
         insert(&mut input, "drugs", drugs);
+        let options = options.unwrap_or_default();
+        insert(&mut input, "conditions", options.conditions);
+        insert(&mut input, "age", options.age);
+        insert(&mut input, "pregnancy", options.pregnancy);
+        insert(&mut input, "offset", options.offset);
+        insert(&mut input, "limit", options.limit);
+        insert(&mut input, "lang", options.lang);
+        insert(&mut input, "min_strength", options.min_strength);
         let answer =
             asker(cx)?.tool("find_contraindications", input.into()).await.map_err(refused)?;
         let (audit, json) = parts(&answer);

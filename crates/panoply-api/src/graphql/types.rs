@@ -238,6 +238,10 @@ pub(super) struct Contraindication {
     pub(super) verified: bool,
     /// The ingredients that bring it.
     pub(super) via: Vec<String>,
+    /// `contraindicated`, `avoid`, `caution` or `monitor`; empty for what is not known.
+    pub(super) level: String,
+    /// Whether it concerns the patient or a medicine that was asked about.
+    pub(super) asked: bool,
 }
 
 /// What is known against it.
@@ -256,6 +260,25 @@ pub(super) struct Contraindications {
     /// The whole document.
     #[serde(skip)]
     pub(super) json: Json<Value>,
+}
+
+/// Who takes the herbs, and which results are wanted.
+#[derive(Debug, Default, InputObject)]
+pub(super) struct ContraindicationOptions {
+    /// Conditions and populations of the patient, in everyday words or by code.
+    pub(super) conditions: Option<Vec<String>>,
+    /// Age of the patient in years.
+    pub(super) age: Option<f64>,
+    /// Whether the patient is pregnant.
+    pub(super) pregnancy: Option<bool>,
+    /// How many results are passed over.
+    pub(super) offset: Option<i32>,
+    /// How many results at most.
+    pub(super) limit: Option<i32>,
+    /// `th`, `en` or `both`.
+    pub(super) lang: Option<String>,
+    /// `low`, `moderate` or `high`.
+    pub(super) min_strength: Option<String>,
 }
 
 /// One hit of a search.

@@ -6,6 +6,7 @@ use super::{Edge, Fields, Graph, Node, NodeAt, NodeType, Relation, Step};
 use crate::ingest::Claim;
 use crate::library::Library;
 use crate::model::{Bilingual, Level, Provenance, Strength, Use, Warned};
+use crate::safety::{Patient, alerts};
 
 /// The graph of these facts.
 pub(super) fn graph(library: &Library) -> Graph {
@@ -178,6 +179,7 @@ impl Builder {
                 self.say(from, to, &said);
             }
         }
+        self.records_of_medicines(library);
         // Which medicine is of which class is common knowledge that nobody looked up for us.
         let ours = ["panoply".to_owned()];
         for drug in &library.drugs {
@@ -190,6 +192,34 @@ impl Builder {
                 let Some(from) = self.at(NodeType::Caution, code) else { continue };
                 let said = Said::plainly(Relation::Covers, &ours, !drug.unverified);
                 self.say(from, Some(at), &said);
+            }
+        }
+    }
+
+    /// A record that names a class or a group of medicines is an edge to each medicine of the
+    /// list that it concerns, so that whoever asks for a medicine finds every record.
+    fn records_of_medicines(&mut self, library: &Library) {
+        let drugs = library.drugs.iter().filter(|drug| drug.kind == "drug");
+        let medicines: Vec<String> = drugs.map(|drug| drug.name.clone()).collect();
+        let patient = Patient { medicines, ..Patient::default() };
+        let herbs = library.herbs.iter().map(|herb| herb.id.clone());
+        let all: Vec<String> =
+            herbs.chain(library.formulations.iter().map(|one| one.id.clone())).collect();
+        for alert in alerts(library, &all, &patient) {
+            if alert.record.through_ingredient {
+                continue;
+            }
+            let herb = self.at(NodeType::Herb, alert.record.carrier);
+            let entity = herb.or_else(|| self.at(NodeType::Formulation, alert.record.carrier));
+            let Some(from) = entity else { continue };
+            let (sources, verified) = source_of(alert.record.provenance());
+            for found in &alert.medicines {
+                let to = self.at(NodeType::Drug, &found.drug);
+                let said = Said {
+                    strength: Some(alert.record.strength()),
+                    ..Said::plainly(Relation::InteractsWith, &sources, verified && found.verified)
+                };
+                self.say(from, to, &said);
             }
         }
     }

@@ -203,17 +203,24 @@ impl Edge {
     /// How much a path over this edge is worth, from 0 to 1: a checked statement 0.95, an
     /// unchecked one 0.6, an inference 0.3; a moderate warning counts 0.9 of that, a low one 0.8.
     pub fn weight(&self) -> f64 {
-        let trust = match (self.inferred(), self.verified) {
-            (true, _) => 0.3,
-            (false, true) => 0.95,
-            (false, false) => 0.6,
+        let [trust, force] = self.factors();
+        trust * force
+    }
+
+    /// What the weight is the product of. Costs are rounded factor by factor, so that paths of
+    /// the same worth cost the same in whatever order their factors come.
+    pub(super) const fn factors(&self) -> [f64; 2] {
+        let trust = match (self.via.is_empty(), self.verified) {
+            (false, _) => 0.3,
+            (true, true) => 0.95,
+            (true, false) => 0.6,
         };
-        trust
-            * match self.strength {
-                None | Some(Strength::High) => 1.0,
-                Some(Strength::Moderate) => 0.9,
-                Some(Strength::Low) => 0.8,
-            }
+        let force = match self.strength {
+            None | Some(Strength::High) => 1.0,
+            Some(Strength::Moderate) => 0.9,
+            Some(Strength::Low) => 0.8,
+        };
+        [trust, force]
     }
 }
 

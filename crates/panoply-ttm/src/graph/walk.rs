@@ -154,8 +154,8 @@ fn cost_of(edge: &Edge) -> Cost {
         clippy::cast_sign_loss,
         reason = "weights lie between 0.2 and 1, so this lies between 0 and two million"
     )]
-    let cost = (-edge.weight().ln() * 1e6).round() as Cost;
-    cost
+    let cost = edge.factors().map(|factor| (-factor.ln() * 1e6).round() as Cost);
+    cost.iter().sum()
 }
 
 /// For each state and node the least that it costs to get to an end with at least one more hop.

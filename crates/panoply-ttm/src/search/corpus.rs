@@ -144,7 +144,8 @@ impl<'l> Facts<'l> {
     }
 
     fn caution(&self, caution: &crate::model::Caution) -> Document {
-        let mut document = self.begin(&caution.code, Kind::Caution, &caution.names, CAUTIONS_SOURCE);
+        let mut document =
+            self.begin(&caution.code, Kind::Caution, &caution.names, CAUTIONS_SOURCE);
         let pieces = pieces(&caution.names);
         document.names.extend(pieces);
         self.say_names(&mut document);

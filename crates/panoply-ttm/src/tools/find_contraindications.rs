@@ -7,20 +7,21 @@ use panoply_contract::hints::{Level as Urgency, Warning, WarningKind};
 use panoply_contract::prelude::*;
 
 use super::answer::{KEPT, KEYWORDS, LONGEST_ID, READ, evidence_of, what_is_wrong};
+use super::patient::{self, PatientOut, Told, UnknownName};
 use super::safety_words::SafetyWords;
 use super::wire::{HowStrong, NOTICE, Notice, ReplyLang, caller_tongue, pick, tongue_of};
 use crate::graph::NodeType;
 use crate::knowledge::{Knowledge, KnowledgeDesk};
 use crate::model::{Level, Tongue};
 use crate::names::Meant;
-use crate::safety::{self, Answer, DrugMatch, Patient, Question, Statement, Subject};
+use crate::safety::{self, Answer, DrugMatch, Question, Statement, Subject};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "find_contraindications",
     title: "Contraindications and interactions",
     description: Description {
         does: "Lists what is known against using herbs and Thai formulations: contraindications, cautions and interactions with medicines, each with its strength, its source and the ingredient that brings it.",
-        when: "Use this when someone asks whether a herb or formulation may be taken in pregnancy, with an illness, or together with a medicine or another herb. Give the medicines as `drugs` to have each pair checked. Never read an empty or short list as safe: an entity without a record gets a result that says so.",
+        when: "Use this when someone asks whether a herb or formulation may be taken in pregnancy, with an illness, or together with a medicine or another herb. Give the medicines as `drugs`, illnesses and populations as `conditions`, and `age` and `pregnancy` to have the alerts of that patient first; medicines go by international, US or Thai names and brands, and one that is unknown is named in `unknown` while the rest is checked. Never read an empty or short list as safe: an entity without a record gets a result that says so.",
         returns: "Returns results with strength low, moderate or high, evidence that names the source, `verified` (general knowledge is marked and never stands alone), and `coverage`: how much of what was asked about has records at all.",
         asks: &["Can I take turmeric with warfarin?", "ยาหอมเทพจิตรห้ามใช้ในใคร", "Is andrographis safe in pregnancy?"],
     },
@@ -83,6 +84,23 @@ pub(crate) struct Params {
     #[serde(default)]
     #[schemars(length(max = 20), inner(length(min = 1, max = LONGEST_ID)))]
     drugs: Vec<String>,
+    /// Conditions and populations of the patient, in everyday words or by code: `kidney failure`,
+    /// `เบาหวาน`, `breastfeeding`, `PREG`. What belongs to them counts too: dialysis is kidney disease.
+    #[serde(default)]
+    #[schemars(length(max = 20), inner(length(min = 1, max = LONGEST_ID)))]
+    conditions: Vec<String>,
+    /// Age of the patient in years; `0.5` is six months.
+    #[schemars(range(min = 0.0, max = 130.0))]
+    age: Option<f32>,
+    /// Whether the patient is pregnant.
+    pregnancy: Option<bool>,
+    /// How many results are passed over, for the next page.
+    #[serde(default)]
+    #[schemars(range(max = 10_000))]
+    offset: usize,
+    /// How many results at most; as many as fit when left out.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<usize>,
     /// Leave out what is weaker; what is not known is never left out.
     min_strength: Option<HowStrong>,
     /// Language of the sentences: Thai with English beside it when left out.
@@ -92,14 +110,23 @@ pub(crate) struct Params {
 /// What is known against it.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Output {
-    /// By entity in the order asked; what concerns the medicines asked about comes first, then
-    /// the strongest.
+    /// What concerns the patient and the medicines first, contraindicated before avoid, caution
+    /// and monitor; then the rest in the same order. What is not known stands last.
     results: Vec<Found>,
     /// How much of what was asked about has records at all. No record is not safety.
     coverage: Coverage,
     /// Cautions that more than one of the entities carries.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     shared: Vec<Shared>,
+    /// Names that nobody here knows; the rest was checked all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    unknown: Vec<UnknownName>,
+    /// The patient, as understood: groups of `data/ttm/groups.jsonl` and medicines by their names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    patient: Option<PatientOut>,
+    /// Pass this as `offset` for the results that were left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    next_offset: Option<usize>,
     /// How many results were left out because the reply would be too long.
     #[serde(default, skip_serializing_if = "is_zero")]
     left_out: usize,
@@ -124,6 +151,15 @@ struct Found {
     contraindication: String,
     /// Who says so.
     evidence: String,
+    /// What is to be done: `contraindicated`, `avoid`, `caution` or `monitor`; absent for what is
+    /// not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    level: Option<&'static str>,
+    /// Whether it concerns the patient or a medicine that was asked about.
+    asked: bool,
+    /// The groups of the patient that it concerns.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    groups: Vec<String>,
     /// How strong: as the source says, general knowledge one step less; what is not known counts
     /// as moderate.
     strength: HowStrong,
@@ -234,18 +270,29 @@ impl Tool for FindContraindications {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let knowledge = self.knowledge.now()?;
-        let question = read(&knowledge, &params)?;
+        let (question, unknown) = read(&knowledge, &params)?;
         let mut answer = safety::contraindications(&knowledge.library, &question);
         if let Some(least) = params.min_strength {
             let least = least.into();
             answer.statements.retain(|one| one.strength >= least || one.subject.is_gap());
         }
-        Ok(reply(&knowledge, &question, &answer, tongue_of(params.lang), cx.lang))
+        let page = Page { offset: params.offset, limit: params.limit };
+        let mut reply =
+            reply(&knowledge, &question, &answer, (tongue_of(params.lang), cx.lang), page);
+        reply.data.unknown = unknown;
+        Ok(reply)
     }
 }
 
+/// Which results are given.
+#[derive(Clone, Copy)]
+struct Page {
+    offset: usize,
+    limit: Option<usize>,
+}
+
 /// Ids that exist, each once, or everything that is wrong with those given.
-fn read(knowledge: &Knowledge, params: &Params) -> Result<Question, ToolError> {
+fn read(knowledge: &Knowledge, params: &Params) -> Result<(Question, Vec<UnknownName>), ToolError> {
     if params.herb_ids.is_empty() && params.formulation_ids.is_empty() {
         return Err(ToolError::validation(
             "NOTHING_ASKED",
@@ -257,7 +304,6 @@ fn read(knowledge: &Knowledge, params: &Params) -> Result<Question, ToolError> {
     let lists = [
         ("herb_ids", &params.herb_ids, NodeType::Herb),
         ("formulation_ids", &params.formulation_ids, NodeType::Formulation),
-        ("drugs", &params.drugs, NodeType::Drug),
     ];
     let mut read = lists.map(|(argument, given, wanted)| {
         let mut ids = Vec::new();
@@ -281,33 +327,45 @@ fn read(knowledge: &Knowledge, params: &Params) -> Result<Question, ToolError> {
             .hint("correct these; find ids with `hybrid_search`")
             .detail("unknown", wrong));
     }
-    let [herbs, formulations, drugs] = &mut read;
-    Ok(Question {
+    let [herbs, formulations] = &mut read;
+    let told = Told {
+        drugs: &params.drugs,
+        conditions: &params.conditions,
+        age: params.age,
+        pregnancy: params.pregnancy,
+    };
+    let (patient, unknown) = patient::read(knowledge, &told);
+    let question = Question {
         herbs: std::mem::take(herbs),
         formulations: std::mem::take(formulations),
-        patient: Patient { medicines: std::mem::take(drugs), ..Patient::default() },
-    })
+        patient,
+    };
+    Ok((question, unknown))
 }
 
 fn reply(
     knowledge: &Knowledge,
     question: &Question,
     answer: &Answer,
-    tongue: Tongue,
-    lang: Lang,
+    (tongue, lang): (Tongue, Lang),
+    page: Page,
 ) -> Reply<Output> {
     let words = SafetyWords { library: &knowledge.library, tongue };
     let mut size = 0;
     let mut results: Vec<Found> = Vec::new();
-    for statement in &answer.statements {
-        let one = found(&words, statement);
+    let rest = answer.statements.iter().skip(page.offset);
+    for statement in rest.take(page.limit.unwrap_or(usize::MAX)) {
+        let asked = !statement.matches.is_empty() || !statement.groups.is_empty();
+        let briefly = !question.patient.is_unknown() && !asked && !statement.subject.is_gap();
+        let one = found(&words, statement, briefly);
         size += serde_json::to_string(&one).map_or(0, |text| text.len());
         if size > LONGEST_REPLY {
             break;
         }
         results.push(one);
     }
-    let left_out = answer.statements.len() - results.len();
+    let given = page.offset.min(answer.statements.len()) + results.len();
+    let left_out = answer.statements.len() - given;
     let (part, whole) = answer.coverage.share();
     let used = answer
         .statements
@@ -318,6 +376,9 @@ fn reply(
         results,
         coverage: coverage(&words, answer),
         shared: shared(&words, answer),
+        unknown: Vec::new(),
+        patient: PatientOut::of(&question.patient),
+        next_offset: (left_out > 0).then_some(given),
         left_out,
         notice: NOTICE,
     };
@@ -339,7 +400,7 @@ fn reply(
     reply
 }
 
-fn found(words: &SafetyWords<'_>, statement: &Statement) -> Found {
+fn found(words: &SafetyWords<'_>, statement: &Statement, briefly: bool) -> Found {
     let (kind, code) = match &statement.subject {
         Subject::Caution { code, level } => (
             match level {
@@ -363,7 +424,11 @@ fn found(words: &SafetyWords<'_>, statement: &Statement) -> Found {
             _ => EntityType::Herb,
         },
         contraindication: words.contraindication(statement),
-        evidence: words.evidence(statement),
+        // Only what was asked is told at length.
+        evidence: if briefly { statement.sources.join("; ") } else { words.evidence(statement) },
+        level: (!statement.subject.is_gap()).then(|| statement.urgency.as_str()),
+        asked: !statement.matches.is_empty() || !statement.groups.is_empty(),
+        groups: statement.groups.iter().map(|found| found.group.clone()).collect(),
         strength: statement.strength.into(),
         verified: statement.verified,
         kind,

@@ -13,6 +13,7 @@ mod ingest_jobs;
 mod ingest_run;
 mod ingest_undo;
 mod job_wire;
+mod patient;
 mod prompts;
 mod query_kg;
 mod rag_answer;

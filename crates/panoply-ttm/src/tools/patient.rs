@@ -1,0 +1,113 @@
+//! The patient of a call: conditions in everyday words, an age, medicines by any name.
+//!
+//! What nobody knows is named in the reply and never fails the call: the rest is checked.
+
+use panoply_contract::prelude::*;
+
+use crate::graph::NodeType;
+use crate::knowledge::Knowledge;
+use crate::names::Meant;
+use crate::safety::Patient;
+use crate::text::{Token, TokenKind, normalize};
+
+/// A name that nobody here knows.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct UnknownName {
+    /// Which argument.
+    argument: &'static str,
+    /// The name as given.
+    given: String,
+    /// Names one or two letters away; often none, because names of medicines that look alike are
+    /// different medicines.
+    nearest: Vec<String>,
+}
+
+/// The patient, as understood.
+#[derive(Debug, JsonSchema, Serialize)]
+pub(crate) struct PatientOut {
+    /// Groups of patients, by their ids in `data/ttm/groups.jsonl`.
+    groups: Vec<String>,
+    /// Medicines and classes of them.
+    drugs: Vec<String>,
+}
+
+impl PatientOut {
+    pub(crate) fn of(patient: &Patient) -> Option<Self> {
+        (!patient.is_unknown())
+            .then(|| Self { groups: patient.groups.clone(), drugs: patient.medicines.clone() })
+    }
+}
+
+/// What a call says of its patient.
+pub(crate) struct Told<'t> {
+    pub(crate) drugs: &'t [String],
+    pub(crate) conditions: &'t [String],
+    pub(crate) age: Option<f32>,
+    pub(crate) pregnancy: Option<bool>,
+}
+
+/// Reads the patient, and what of it nobody knows.
+pub(crate) fn read(knowledge: &Knowledge, told: &Told<'_>) -> (Patient, Vec<UnknownName>) {
+    let mut patient = Patient::default();
+    let mut unknown = Vec::new();
+    let put = |list: &mut Vec<String>, one: &str| {
+        if !list.iter().any(|known| known == one) {
+            list.push(one.to_owned());
+        }
+    };
+    let medicines = &knowledge.library.medicines;
+    for given in told.drugs {
+        let named = medicines.named(given);
+        if named.is_empty() {
+            match knowledge.names.meant(&knowledge.graph, given, &[NodeType::Drug]) {
+                Meant::One(at) => {
+                    let id = knowledge.graph.node(at).map(|node| node.id.clone());
+                    id.into_iter().for_each(|id| put(&mut patient.medicines, &id));
+                }
+                _ => {
+                    let nearest = medicines.nearly_named(given);
+                    let nearest = nearest.into_iter().map(str::to_owned).collect();
+                    unknown.push(UnknownName { argument: "drugs", given: given.clone(), nearest });
+                }
+            }
+        }
+        named.into_iter().for_each(|key| put(&mut patient.medicines, key));
+    }
+    for given in told.conditions {
+        let found = conditions(knowledge, given);
+        if found.is_unknown() {
+            let given = given.clone();
+            unknown.push(UnknownName { argument: "conditions", given, nearest: Vec::new() });
+        }
+        found.groups.iter().for_each(|group| put(&mut patient.groups, group));
+        found.cautions.iter().for_each(|code| put(&mut patient.cautions, code));
+        found.medicines.iter().for_each(|key| put(&mut patient.medicines, key));
+        patient.age_months = patient.age_months.or(found.age_months);
+    }
+    if told.pregnancy == Some(true) {
+        put(&mut patient.groups, "pregnancy");
+    }
+    if let Some(age) = told.age {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 130")]
+        let months = (age.clamp(0.0, 130.0) * 12.0).round() as u16;
+        patient.age_months = Some(months);
+    }
+    (patient, unknown)
+}
+
+/// A condition by the id of a group, the code of a caution, or everyday words.
+fn conditions(knowledge: &Knowledge, given: &str) -> Patient {
+    let library = &knowledge.library;
+    let mut found = Patient::default();
+    if library.group(given).is_some_and(|group| !group.id.is_empty()) {
+        found.groups.push(given.to_owned());
+        return found;
+    }
+    if library.caution(&given.to_uppercase()).is_some() {
+        found.cautions.push(given.to_uppercase());
+        return found;
+    }
+    let text = normalize(given).text().to_owned();
+    let whole = Token { range: 0..text.len(), kind: TokenKind::Thai };
+    library.patient_words.read(library, &text, &[whole], &[]).patient
+}
