@@ -163,7 +163,7 @@ const CUES: &[(Cue, &str)] = &[
     ),
     (
         Cue::Nothing,
-        "which does not mean|does not mean that|ไม่ได้แปลว่า|ไม่ได้หมายความว่า|health care|skin care|not only|no longer than|not longer than|ไม่ควรใช้ติดต่อกัน|ไม่เกิน|ลดไขมัน|ยาลดความดัน|ยาลดน้ำตาล|ยาลดกรด|เพิ่มเติม|no improvement|อาการไม่พึงประสงค์|side effects|not checked against a source|ยังไม่ได้ตรวจสอบ|กรดไหลย้อน",
+        "which does not mean|does not mean that|ไม่ได้แปลว่า|ไม่ได้หมายความว่า|health care|skin care|not only|no longer than|not longer than|ไม่ควรใช้ติดต่อกัน|ไม่เกิน|ลดไขมัน|ยาลดความดัน|ยาลดน้ำตาล|ยาลดกรด|เพิ่มเติม|no improvement|อาการไม่พึงประสงค์|side effects|not checked against a source|was not checked|not checked|ยังไม่ได้ตรวจสอบ|กรดไหลย้อน",
     ),
 ];
 
