@@ -163,7 +163,17 @@ impl Typed {
 impl Grammar<'_> {
     fn claims(&self, text: &str) -> Vec<Typed> {
         let normalized = normalize(text).text().to_owned();
-        let typed = clauses(&normalized).into_iter().map(|clause| {
+        // A name is no claim: `ยาบรรเทาริดสีดวง` relieves nothing in a list of warnings.
+        let mut unnamed = normalized.clone().into_bytes();
+        for mention in self.engine.names_in(text) {
+            if (mention.id.starts_with("H:") || mention.id.starts_with("F:"))
+                && let Some(name) = unnamed.get_mut(mention.range)
+            {
+                name.fill(b' ');
+            }
+        }
+        let unnamed = String::from_utf8(unnamed).unwrap_or_else(|_| normalized.clone());
+        let typed = clauses(&unnamed).into_iter().map(|clause| {
             let piece = normalized.get(clause.range.clone()).unwrap_or_default();
             let about = self.about(piece);
             Typed { clause, about }
