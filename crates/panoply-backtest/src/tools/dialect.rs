@@ -87,6 +87,8 @@ fn code_of(error: &ToolError) -> &str {
         "INVALID_INPUT" | "INPUT_TOO_LARGE" => "INVALID_PARAMETER",
         "TIMEOUT" => "QUERY_TIMEOUT",
         "REPLY_TOO_LARGE" => "RESULT_TOO_LARGE",
+        // The contract has one code for all that is wrong with stored runs; the message says what.
+        "PACK_DAMAGED" => "DATABASE_ERROR",
         _ if error.kind == ErrorKind::System => "DATABASE_ERROR",
         code => code,
     }
