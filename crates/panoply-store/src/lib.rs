@@ -5,6 +5,7 @@
 //! files live ([`home`]); nothing here reads the environment.
 
 pub mod audit_log;
+pub mod backup;
 pub mod check;
 pub mod clock;
 pub mod error;
@@ -13,6 +14,7 @@ pub mod kernel_db;
 pub mod keys;
 pub mod migrate;
 pub mod mutations;
+pub mod pages;
 pub mod roots;
 pub mod sqlite;
 

@@ -15,6 +15,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, ffi};
 
 use crate::error::StoreError;
+use crate::pages;
 
 /// How long a writer waits for another process.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -44,8 +45,9 @@ pub fn open(file: &Path, durability: Durability) -> Result<Connection, StoreErro
     let is_empty = fs::metadata(file).map_err(unopenable)?.len() == 0;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let identity = FileIdentity::of(file).map_err(unopenable)?;
+    pages::require(file)?;
     let set_up = || {
-        let mut connection = Connection::open_with_flags(file, flags)?;
+        let mut connection = Connection::open_with_flags_and_vfs(file, flags, pages::VFS)?;
         harden(&connection)?;
         let place = file.to_owned();
         connection.commit_hook(Some(move || !identity.is_at(&place)))?;
@@ -71,12 +73,43 @@ pub fn open_read_only(file: &Path) -> Result<Connection, StoreError> {
     fs::metadata(file)
         .map_err(|source| StoreError::Unopenable { file: file.to_owned(), source })?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    pages::refuse_damaged_header(file)?;
+    let set_up = || {
+        let connection = Connection::open_with_flags_and_vfs(file, flags, pages::VFS)?;
+        harden(&connection)?;
+        Ok(connection)
+    };
+    set_up().map_err(StoreError::about(file))
+}
+
+/// Opens an existing file to look at whatever is in it, page checksums aside: for evidence of
+/// what was done to it.
+pub fn open_unverified(file: &Path) -> Result<Connection, StoreError> {
+    fs::metadata(file)
+        .map_err(|source| StoreError::Unopenable { file: file.to_owned(), source })?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let set_up = || {
         let connection = Connection::open_with_flags(file, flags)?;
         harden(&connection)?;
         Ok(connection)
     };
     set_up().map_err(StoreError::about(file))
+}
+
+/// Whether another connection has the file open. A file that cannot be asked is said to be free.
+pub fn is_in_use(file: &Path) -> bool {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let ask = || {
+        let connection = Connection::open_with_flags_and_vfs(file, flags, pages::VFS)?;
+        connection.busy_timeout(Duration::ZERO)?;
+        // With a write-ahead log every connection shares a lock on the file as long as it is open.
+        connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
+        connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK")
+    };
+    ask().is_err_and(|error: rusqlite::Error| {
+        let busy = [rusqlite::ErrorCode::DatabaseBusy, rusqlite::ErrorCode::DatabaseLocked];
+        error.sqlite_error_code().is_some_and(|code| busy.contains(&code))
+    })
 }
 
 /// An error when SQLite could only open the file for reading, which it does without a word where

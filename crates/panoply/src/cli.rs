@@ -53,6 +53,10 @@ pub enum Command {
     Cgt(Cgt),
     /// Say what is installed, where data are kept, and what is missing
     Doctor(Doctor),
+    /// Copy the home into a new folder, also while servers use it
+    Backup(Backup),
+    /// Put a backup into the home, once every file of it agrees with its manifest
+    Restore(Restore),
     /// Connect a client: print or write its configuration
     Setup(Setup),
     /// Thai Retirement Mutual Funds: newer figures, and pictures of them
@@ -450,6 +454,32 @@ pub struct Doctor {
     /// Read every page and row of every file, and the whole audit chain
     #[arg(long)]
     pub deep: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `panoply backup`.
+#[derive(Debug, Args)]
+pub struct Backup {
+    /// A folder that does not exist yet
+    pub folder: PathBuf,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `panoply restore`.
+#[derive(Debug, Args)]
+pub struct Restore {
+    /// A folder that `panoply backup` made
+    pub folder: PathBuf,
+    /// Replace data that are in the home; they are moved aside into a folder of it
+    #[arg(long)]
+    pub replace: bool,
+    /// Only compare every file with the manifest
+    #[arg(long, conflicts_with = "replace")]
+    pub check: bool,
     /// Print JSON
     #[arg(long)]
     pub json: bool,

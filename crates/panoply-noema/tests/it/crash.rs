@@ -146,7 +146,10 @@ fn files_that_are_no_collection_of_ours_are_refused() {
     assert!(matches!(SqliteStore::open(&foreign), Err(NotOpened::File(_))));
     let newer = folder.path().join("newer.db");
     drop(open(&newer));
-    rusqlite::Connection::open(&newer).unwrap().pragma_update(None, "user_version", 99).unwrap();
+    let durability = panoply_store::sqlite::Durability::Full;
+    let connection = panoply_store::sqlite::open(&newer, durability).unwrap();
+    connection.pragma_update(None, "user_version", 99).unwrap();
+    drop(connection);
     let told = SqliteStore::open(&newer).err().unwrap().to_string();
     assert!(told.contains("newer version"), "{told}");
     let damaged = folder.path().join("damaged.db");

@@ -7,7 +7,7 @@ use panoply_contract::audit::AuditLog;
 use panoply_store::SqliteAuditLog;
 use panoply_store::audit_log::{Fault, FaultKind, Head, Verification, verify};
 use proptest::prelude::*;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OpenFlags, params};
 
 use crate::entries::{entry, log_with};
 
@@ -54,10 +54,16 @@ fn attacks() -> impl Strategy<Value = Attack> {
     ]
 }
 
+/// Someone who knows of the page checksums and keeps them right.
+fn intruder(file: &Path) -> Connection {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_URI;
+    Connection::open_with_flags_and_vfs(file, flags, panoply_store::pages::VFS).unwrap()
+}
+
 impl Attack {
     /// Does it, and says which row is the first that is wrong now.
     fn run(&self, file: &Path) -> u64 {
-        let connection = Connection::open(file).unwrap();
+        let connection = intruder(file);
         disarm(&connection);
         let sql = |sql: &str, row: u64| {
             connection.execute(sql, params![i64::try_from(row).unwrap()]).unwrap()
@@ -151,7 +157,7 @@ fn replace_with_whole_row(file: &Path, row: u64) {
         log.append(entry(row + 500, false)).await.unwrap();
         log.close();
     });
-    let connection = Connection::open(file).unwrap();
+    let connection = intruder(file);
     let sequence = i64::try_from(row).unwrap();
     connection.execute("DELETE FROM audit WHERE sequence = ?1", params![sequence]).unwrap();
     connection.execute("ATTACH ?1 AS forged", params![other.to_str().unwrap()]).unwrap();
@@ -210,7 +216,7 @@ fn each_kind_of_fault_is_told_apart() {
 #[test]
 fn rows_cannot_be_changed_by_accident() {
     let folder = tempfile::tempdir().unwrap();
-    let connection = Connection::open(intact_log(&folder)).unwrap();
+    let connection = intruder(&intact_log(&folder));
     for sql in [
         "UPDATE audit SET tool = 'x' WHERE sequence = 1",
         "DELETE FROM audit WHERE sequence = 12",

@@ -250,6 +250,7 @@ fn a_file_that_cannot_be_read_is_an_error() {
 }
 
 fn write(folder: &Path, sql: &str) {
-    let connection = Connection::open(folder.join("ttm.db")).unwrap();
+    let file = folder.join("ttm.db");
+    let connection = panoply_store::sqlite::open(&file, Durability::Normal).unwrap();
     connection.execute_batch(sql).unwrap();
 }

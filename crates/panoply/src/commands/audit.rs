@@ -40,6 +40,18 @@ pub(super) fn run(audit: &Audit, session: &Session) -> Result<ExitCode, Failure>
 fn verify(config: &Config, noted: Option<Head>, json: bool) -> Result<ExitCode, Failure> {
     let mut out = Out::new();
     let Some(file) = log_file(config) else {
+        if let Some(noted) = noted {
+            // A head was noted, so there was a log: its removal is what the note is for.
+            let what = format!("row {} was removed: the whole log is gone", noted.sequence);
+            if json {
+                let fault = json!({"row": 1, "kind": "missing", "message": what});
+                out.json(&json!({"intact": false, "rows": 0, "head": null, "fault": fault}))?;
+            } else {
+                out.line(format_args!("{BAD}broken{BAD:#}  {what}"))?;
+            }
+            out.finish()?;
+            return Ok(ExitCode::FAILURE);
+        }
         if json {
             out.json(&json!({"intact": true, "rows": 0, "head": null, "fault": null}))?;
         } else {

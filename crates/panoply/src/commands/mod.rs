@@ -5,6 +5,7 @@
 
 mod audit;
 mod backtest;
+mod backup;
 mod call;
 mod cgt;
 mod completions;
@@ -57,6 +58,8 @@ pub fn run(command: Command, session: &Session) -> Result<ExitCode, Failure> {
         Command::Audit(audit) => audit::run(&audit, session),
         Command::Keys(keys) => keys::run(&keys, session),
         Command::Cgt(cgt) => cgt::run(&cgt, session),
+        Command::Backup(command) => backup::run(&command, session),
+        Command::Restore(command) => backup::restore(&command, session),
         Command::Doctor(doctor) => doctor::run(&doctor, session),
         Command::Setup(setup) => setup::run(&setup, session),
         Command::Rmf(rmf) => rmf::run(&rmf, session),

@@ -45,6 +45,22 @@ fn a_byte_that_was_changed_is_found() {
 }
 
 #[test]
+fn a_log_that_was_removed_is_found_by_a_noted_head() {
+    let place = Place::new();
+    place.run(&["call", "search-tools", "--arg", "query=x"]).good();
+    let head =
+        place.run(&["audit", "verify", "--json"]).json()["head"].as_str().unwrap().to_owned();
+    for name in ["audit.db", "audit.db-wal", "audit.db-shm"] {
+        let _ = std::fs::remove_file(place.home().join(name));
+    }
+    assert_eq!(place.run(&["audit", "verify"]).status, Some(0), "nobody noted anything");
+    let found = place.run(&["audit", "verify", "--noted", &head, "--json"]);
+    assert_eq!((found.status, &found.json()["intact"]), (Some(1), &json!(false)), "{found:?}");
+    let told = place.run(&["audit", "verify", "--noted", &head]);
+    assert!(told.out.contains("the whole log is gone"), "{told:?}");
+}
+
+#[test]
 fn a_head_that_was_noted_must_look_like_one() {
     let place = Place::new();
     let said = place.run(&["audit", "verify", "--noted", "12"]);

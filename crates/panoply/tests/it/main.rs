@@ -10,6 +10,8 @@ mod admission;
 mod audit;
 mod backtest;
 mod backtest_http;
+mod backup;
+mod bit_flips;
 mod call;
 mod cgt;
 mod cgt_mcp;
