@@ -1,0 +1,118 @@
+//! `panoply backup` and `panoply restore`: a copy of the home while servers run, and back.
+
+use std::process::ExitCode;
+
+use panoply_contract::audit::{Audit, AuditEntry, AuditLog as _, Fingerprint, Status};
+use panoply_contract::clock::Clock as _;
+use panoply_store::backup::{self, BackupError, Existing, Manifest};
+use panoply_store::{Home, SqliteAuditLog, SystemClock};
+use serde_json::json;
+
+use super::{Session, block_on};
+use crate::cli::{Backup, Restore};
+use crate::failure::Failure;
+use crate::out::{BOLD, FAINT, Out};
+
+/// Runs `panoply backup`.
+pub(super) fn run(command: &Backup, session: &Session) -> Result<ExitCode, Failure> {
+    let home = home(session)?;
+    if !home.folder().is_dir() {
+        return Err(Failure::work(format!("there is no home at `{}`", home.folder().display()))
+            .hint("name it with --home or PANOPLY_HOME"));
+    }
+    let now = SystemClock::new().now();
+    let program = concat!("panoply ", env!("CARGO_PKG_VERSION"));
+    let manifest =
+        backup::back_up(&home, &command.folder, program, now).map_err(|error| told(&error))?;
+    record(&home, "panoply backup", &manifest)?;
+    print(&manifest, "Copied", &command.folder.display().to_string(), command.json)
+}
+
+/// Runs `panoply restore`.
+pub(super) fn restore(command: &Restore, session: &Session) -> Result<ExitCode, Failure> {
+    let home = home(session)?;
+    if command.check {
+        let manifest = backup::verify(&command.folder).map_err(|error| told(&error))?;
+        return print(&manifest, "Checked", &command.folder.display().to_string(), command.json);
+    }
+    let existing = if command.replace { Existing::MoveAside } else { Existing::Keep };
+    let manifest =
+        backup::restore(&command.folder, &home, existing).map_err(|error| told(&error))?;
+    record(&home, "panoply restore", &manifest)?;
+    print(&manifest, "Restored", &home.folder().display().to_string(), command.json)
+}
+
+fn home(session: &Session) -> Result<Home, Failure> {
+    let folder = session.home().folder.ok_or_else(|| {
+        Failure::usage("this system does not say where a user's data go")
+            .hint("set PANOPLY_HOME to a folder")
+    })?;
+    Ok(Home::at(folder))
+}
+
+fn told(error: &BackupError) -> Failure {
+    let hint = match error {
+        BackupError::NotEmpty(_) => "name a new folder",
+        BackupError::NoBackup { .. } => "name a folder that `panoply backup` made",
+        BackupError::Damaged(_) => "take another backup; do not use this one",
+        BackupError::InUse(_) => "stop the servers, then restore again",
+        BackupError::HasData(_) => "add --replace: what is there is moved aside, not deleted",
+        BackupError::Store(_) | BackupError::Io { .. } => {
+            "see that the disk has room and `panoply doctor`"
+        }
+    };
+    let mut message = error.to_string();
+    if let BackupError::Store(error) = error {
+        message = error.chain();
+    }
+    Failure::work(message).hint(hint)
+}
+
+/// Writes a row for what was done into the audit log of the home.
+fn record(home: &Home, tool: &str, manifest: &Manifest) -> Result<(), Failure> {
+    let failed = |error: panoply_contract::error::ToolError| Failure::work(error.message);
+    let about = json!({"made": manifest.made, "files": manifest.files});
+    let (hash, _) = Fingerprint::of(&about).map_err(failed)?;
+    let entry = AuditEntry {
+        call_id: None,
+        at: SystemClock::new().now(),
+        tool: tool.to_owned(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        partition: "local".to_owned(),
+        agent_id: "panoply".to_owned(),
+        trace_id: uuid::Uuid::new_v4().to_string(),
+        audit: Audit {
+            in_hash: hash.hex(),
+            out_hash: hash.hex(),
+            latency_ms: 0,
+            seed: hash.seed(),
+            status: Status::Ok,
+        },
+        error_code: None,
+        mutation: true,
+    };
+    let log =
+        SqliteAuditLog::open(&home.audit_log()).map_err(|error| Failure::work(error.chain()))?;
+    block_on(log.append(entry))?.map_err(failed)?;
+    log.close();
+    Ok(())
+}
+
+fn print(manifest: &Manifest, done: &str, place: &str, json: bool) -> Result<ExitCode, Failure> {
+    let mut out = Out::new();
+    let bytes: u64 = manifest.files.iter().map(|file| file.bytes).sum();
+    if json {
+        out.json(&json!({"done": done, "place": place, "bytes": bytes, "manifest": manifest}))?;
+    } else {
+        for file in &manifest.files {
+            out.line(format_args!(
+                "{FAINT}{}  {:>12}  {}{FAINT:#}",
+                file.sha256, file.bytes, file.path
+            ))?;
+        }
+        let count = manifest.files.len();
+        out.line(format_args!("{BOLD}{done}{BOLD:#} {count} files, {bytes} bytes: {place}"))?;
+    }
+    out.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
