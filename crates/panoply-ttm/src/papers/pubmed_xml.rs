@@ -5,8 +5,9 @@
 
 use std::io::{self, BufRead};
 
-use quick_xml::Reader;
+use quick_xml::escape::resolve_predefined_entity;
 use quick_xml::events::{BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
 
 use super::Record;
 use super::import::{Bounded, Checked, ImportError, is_generation, one_line, year_in};
@@ -50,11 +51,18 @@ pub(super) fn read(
                     return Err(broken(format!("more than {DEEPEST} elements in one another")));
                 }
             }
-            Event::Text(text) => {
-                let text = text.unescape().map_err(|error| broken(error.to_string()))?;
-                state.text(&text);
+            Event::Text(text) => state.text(&text.xml10_content()),
+            Event::CData(text) => state.text(&text.xml10_content()),
+            Event::GeneralRef(reference) => {
+                let character =
+                    reference.resolve_char_ref().map_err(|error| broken(error.to_string()))?;
+                let name = reference.xml10_content();
+                match (character, resolve_predefined_entity(&name)) {
+                    (Some(character), _) => state.text(character.encode_utf8(&mut [0; 4])),
+                    (None, Some(text)) => state.text(text),
+                    (None, None) => return Err(broken(format!("unknown entity `{name}`"))),
+                }
             }
-            Event::CData(text) => state.text(&String::from_utf8_lossy(&text)),
             Event::End(_) => {
                 if let Some(record) = state.close() {
                     checked.record(record, state.version, None)?;
@@ -79,12 +87,14 @@ pub(super) fn read(
 }
 
 fn name_of(element: &BytesStart<'_>) -> String {
-    String::from_utf8_lossy(element.local_name().as_ref()).into_owned()
+    element.local_name().as_ref().to_owned()
 }
 
 fn attribute(element: &BytesStart<'_>, wanted: &str) -> String {
     let found = element.try_get_attribute(wanted).ok().flatten();
-    let value = found.and_then(|found| found.unescape_value().ok().map(|value| value.into_owned()));
+    let value = found.and_then(|found| {
+        found.normalized_value(XmlVersion::Implicit1_0).ok().map(|value| value.into_owned())
+    });
     value.unwrap_or_default()
 }
 
