@@ -113,7 +113,7 @@ def main() -> None:
     idle, slow, count = (2048, 300, 2000) if given.long else (256, 30, 400)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    settings = "" if given.long else "[http.limits]\nconnections = 128\n"
+    settings = "" if given.long else "[http.limits]\nconnections = 256\n"
 
     def prepare(environment):
         with open(f"{environment['PANOPLY_HOME']}/config.toml", "w") as file:

@@ -38,17 +38,43 @@ pub(crate) struct Session {
     /// Cancelled when the session ends. rmcp then sends replies and nothing else.
     pub(crate) ending: CancellationToken,
     /// What the client said in its handshake, which only versions before 2026-07-28 have.
-    handshake: Arc<Mutex<Option<Arc<InitializeRequestParams>>>>,
+    handshake: Arc<Mutex<Option<Arc<Handshake>>>>,
+}
+
+/// What later calls need of a handshake.
+pub(crate) struct Handshake {
+    agent: Agent,
+    version: ProtocolVersion,
+}
+
+/// Name and version of the program that calls.
+#[derive(Clone)]
+pub(crate) struct Agent {
+    name: String,
+    version: String,
+}
+
+impl From<Implementation> for Agent {
+    fn from(client: Implementation) -> Self {
+        Self { name: shortened(client.name), version: shortened(client.version) }
+    }
 }
 
 impl Session {
     /// Notes a handshake, by the version that was agreed.
     pub(crate) fn shook_hands(&self, params: InitializeRequestParams) {
-        *self.handshake.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(params));
+        let (agent, version) = (params.client_info.into(), params.protocol_version);
+        *self.handshake.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(Arc::new(Handshake { agent, version }));
+    }
+
+    /// Whether there was a handshake.
+    pub(crate) fn has_handshake(&self) -> bool {
+        self.handshake.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
     /// The handshake, if there was one.
-    pub(crate) fn handshake(&self) -> Option<Arc<InitializeRequestParams>> {
+    fn handshake(&self) -> Option<Arc<Handshake>> {
         self.handshake.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -58,7 +84,7 @@ pub(crate) struct RequestInfo<'a> {
     pub(crate) meta: Option<&'a JsonObject>,
     /// The head of the HTTP request, with what the layers before us left in it.
     pub(crate) parts: Option<&'a Parts>,
-    pub(crate) client: Option<Implementation>,
+    pub(crate) client: Option<Agent>,
     pub(crate) version: Option<ProtocolVersion>,
     pub(crate) cancel: CancellationToken,
 }
@@ -73,7 +99,7 @@ impl<'a> RequestInfo<'a> {
         Self {
             meta: Some(&request.meta),
             parts,
-            client,
+            client: client.map(Agent::from),
             version: request.protocol_version(),
             cancel: request.ct.child_token(),
         }
@@ -88,10 +114,9 @@ impl<'a> RequestInfo<'a> {
         cancel: CancellationToken,
     ) -> Self {
         let (client, version) = match surface {
-            Surface::Lines(session) => session
-                .handshake()
-                .map(|peer| (peer.client_info.clone(), peer.protocol_version.clone()))
-                .unzip(),
+            Surface::Lines(session) => {
+                session.handshake().map(|peer| (peer.agent.clone(), peer.version.clone())).unzip()
+            }
             Surface::Http => (None, parts.and_then(tool_call::stated_version)),
         };
         Self { meta, parts, client, version, cancel }
@@ -102,13 +127,13 @@ impl<'a> RequestInfo<'a> {
     }
 
     /// Name and version of the program that calls: what it says, or what its HTTP library does.
-    fn agent(&mut self) -> Option<(String, String)> {
+    fn agent(&mut self) -> Option<Agent> {
         if let Some(client) = self.client.take() {
-            return Some((client.name, client.version));
+            return Some(client);
         }
         let product = self.header("user-agent")?.split_whitespace().next()?;
         let (name, version) = product.split_once('/').unwrap_or((product, ""));
-        Some((name.to_owned(), version.to_owned()))
+        Some(Agent { name: shortened(name.to_owned()), version: shortened(version.to_owned()) })
     }
 }
 
@@ -146,9 +171,9 @@ pub(crate) fn of_call(server: &Inner, mut info: RequestInfo<'_>) -> Result<CallC
     cx.lang = meta("openai/locale").map_or(server.kernel.settings().lang, Lang::of_locale);
     cx.dry_run = value("panoply/dryRun") == Some(&Value::Bool(true));
     cx.idempotency_key = idempotency_key(value("panoply/idempotencyKey"))?;
-    if let Some((name, version)) = info.agent() {
-        cx.agent_id = shortened(name);
-        cx.agent_version = shortened(version);
+    if let Some(Agent { name, version }) = info.agent() {
+        cx.agent_id = name;
+        cx.agent_version = version;
     }
     let transport = match server.surface {
         Surface::Lines(_) => "stdio",

@@ -156,7 +156,7 @@ impl AnswerToolCalls for Handler {
     /// want no log messages.
     fn takes(&self, call: &ToolCall, parts: Option<&Parts>) -> bool {
         let has_handshake = match &self.0.surface {
-            Surface::Lines(session) => session.handshake().is_some() && session.level.is_silent(),
+            Surface::Lines(session) => session.has_handshake() && session.level.is_silent(),
             Surface::Http => parts.is_some_and(|parts| tool_call::stated_version(parts).is_some()),
         };
         has_handshake && call.wants_only_a_reply()

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 /// about to send. Older ones go first anyway, so this matters only under a flood.
 const MIN_IDLE: Duration = Duration::from_millis(50);
 /// Nor is one whose body has been arriving for no longer than this.
-const MIN_READING: Duration = Duration::from_secs(1);
+const MIN_READING: Duration = Duration::from_millis(250);
 /// While all connections work, we look this often for one that has become idle.
 const RETRY: Duration = Duration::from_millis(10);
 
