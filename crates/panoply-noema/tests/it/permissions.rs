@@ -30,7 +30,7 @@ async fn call_as(
     let reply = reply.await;
     match &reply {
         Envelope::Result { structured: Some(json), is_error: false, .. } => {
-            Ok(json.value()["data"].clone())
+            Ok(json.value().get("data").cloned().unwrap_or_default())
         }
         _ => Err(error_code(&reply).unwrap_or_default()),
     }
