@@ -6,7 +6,7 @@
 //! MCP, the command line, GraphQL and gRPC all take it.
 //!
 //! Nothing here does I/O or reads a clock; both are handed in as traits ([`clock::Clock`],
-//! [`audit::AuditLog`], [`pipeline::IdempotencyStore`]). Nothing here knows MCP.
+//! [`audit::AuditLog`], [`mutation::MutationLog`]). Nothing here knows MCP.
 
 #[doc(hidden)]
 pub use {schemars, serde};
