@@ -38,7 +38,35 @@ pub enum Migrated {
 }
 
 /// Opens a file and brings it to the newest of `migrations`.
+///
+/// While another process makes the same file, SQLite answers BUSY in a few moments without asking
+/// the busy handler: when it turns to WAL, and when a last connection removes the log. So a file
+/// that is being made is tried again, with backoff.
 pub fn open(
+    file: &Path,
+    durability: Durability,
+    migrations: &[Migration],
+) -> Result<Connection, StoreError> {
+    for attempt in 1..=BUSY_RETRIES {
+        match open_once(file, durability, migrations) {
+            Err(StoreError::Locked { .. }) if is_being_made(file) => {
+                std::thread::sleep(BUSY_DELAY * attempt);
+            }
+            done => return done,
+        }
+    }
+    open_once(file, durability, migrations)
+}
+
+const BUSY_RETRIES: u32 = 6;
+const BUSY_DELAY: Duration = Duration::from_millis(20);
+
+/// Whether a file has hardly more than a schema.
+fn is_being_made(file: &Path) -> bool {
+    std::fs::metadata(file).is_ok_and(|found| found.len() < 256 << 10)
+}
+
+fn open_once(
     file: &Path,
     durability: Durability,
     migrations: &[Migration],

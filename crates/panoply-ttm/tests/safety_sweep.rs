@@ -5,7 +5,7 @@
 //! fails when it lacks the warning, when another danger stands first, when the answer is given
 //! without the warning as its first line, or when it says that nothing is recorded.
 //!
-//! `PANOPLY_SWEEP=full` asks everything and `PANOPLY_SWEEP=held` the held wordings; without it
+//! `SAFETY_SWEEP=full` asks everything and `SAFETY_SWEEP=held` the held wordings; without it
 //! every eighth question is asked.
 #![expect(
     clippy::unwrap_used,
@@ -252,7 +252,7 @@ async fn sweep(cases: &[Case]) -> (usize, usize, Vec<String>) {
 
 fn chosen() -> String {
     #[expect(clippy::disallowed_methods, reason = "how much a test does is the caller's choice")]
-    std::env::var("PANOPLY_SWEEP").unwrap_or_default()
+    std::env::var("SAFETY_SWEEP").unwrap_or_default()
 }
 
 #[tokio::test]

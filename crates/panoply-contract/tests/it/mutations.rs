@@ -161,6 +161,7 @@ async fn nothing_is_changed_that_cannot_be_recorded() {
 
 /// Holds up the handlers of one test until it is told to let them go.
 static GATE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+static AT_THE_GATE: AtomicBool = AtomicBool::new(false);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_mutation_that_timed_out_keeps_its_key_and_its_late_effect_is_audited_once() {
@@ -169,6 +170,7 @@ async fn a_mutation_that_timed_out_keeps_its_key_and_its_late_effect_is_audited_
         cx: &CallContext,
         output: Output,
     ) -> Result<Reply<Output>, ToolError> {
+        AT_THE_GATE.store(true, Ordering::SeqCst);
         drop(GATE.lock());
         echo(params, cx, output)
     }
@@ -179,7 +181,8 @@ async fn a_mutation_that_timed_out_keeps_its_key_and_its_late_effect_is_audited_
         let kernel = Arc::clone(&kernel);
         async move { change(&kernel, json!({"text": "x"}), "k").await }
     });
-    while clock.sleeping() == 0 {
+    // From here on the handler cannot be dropped: it blocks its thread.
+    while clock.sleeping() == 0 || !AT_THE_GATE.load(Ordering::SeqCst) {
         tokio::task::yield_now().await;
     }
     clock.advance(ResponseTime::Medium.deadline());
