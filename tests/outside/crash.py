@@ -18,6 +18,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
 import sqlite3
@@ -117,13 +118,14 @@ def every_write(panoply, folder, whole):
     points = []
     for tool, (pack, arguments) in sorted(calls.items()):
         expected, writes = undisturbed(panoply, folder, template, tool, pack, arguments)
-        points += [(tool, pack, arguments, expected, number) for number in range(1, writes + 1)]
+        points += [(tool, pack, arguments, expected, point) for point in writes]
     chosen = points if whole else random.sample(points, min(SAMPLE, len(points)))
-    committed = 0
-    for tool, pack, arguments, expected, number in chosen:
-        committed += killed_at(panoply, folder, template, tool, pack, arguments, expected, number)
-    print(f"{len(chosen)} of {len(points)} kill points, {committed} of them after the commit")
-    server.expect(not whole or 0 < committed < len(chosen), "kills before and after the commit")
+    ends = [killed_at(panoply, folder, template, *point) for point in chosen]
+    killed, committed = sum(died for died, _ in ends), sum(died and done for died, done in ends)
+    print(f"{len(chosen)} of {len(points)} kill points: {killed} killed, {committed} of them after the commit")
+    # A thread may take another way the second time, and not come to its point.
+    server.expect(killed >= 0.8 * len(chosen), f"{killed} of {len(chosen)} points were reached")
+    server.expect(0 < committed < killed, "kills before and after the commit")
 
 
 def prepare(panoply, home):
@@ -202,11 +204,11 @@ def undisturbed(panoply, folder, template, tool, pack, arguments):
     """What one call makes of the home, and how many kill points it has."""
     home, log = folder / "home", folder / "strace.log"
     fresh(template, home)
-    wrap = ["strace", "-f", "-qq", "-e", f"trace={SYSCALLS}", "-o", str(log)]
+    wrap = ["strace", "-f", "-qq", "-y", "-e", f"trace={SYSCALLS}", "-o", str(log)]
     process = Stdio(panoply, home, [pack], wrap)
     first = process.call(tool, arguments, "key")
     process.end()
-    writes = sum(line.count("(") > 0 and "resumed" not in line for line in log.read_text().splitlines())
+    writes = kill_points(log, home)
     again = Stdio(panoply, home, [pack])
     replay = again.call(tool, arguments, "key")
     again.end()
@@ -214,27 +216,45 @@ def undisturbed(panoply, folder, template, tool, pack, arguments):
     return state(home, tool), writes
 
 
-def killed_at(panoply, folder, template, tool, pack, arguments, expected, number):
+def kill_points(log, home):
+    """(file, system call, how often) of everything that was done to a file of the home. strace counts
+    for each thread and each call, so the file is named too: it has one writer."""
+    counts = {}
+    for line in log.read_text().splitlines():
+        found = re.match(rf"(\d+) +(\w+)\(.*?({re.escape(str(home))}/[^\">]+)", line)
+        if found:
+            thread, syscall, file = found.groups()
+            counts[file, syscall, thread] = counts.get((file, syscall, thread), 0) + 1
+    most = {}
+    for (file, syscall, _), count in counts.items():
+        most[file, syscall] = max(count, most.get((file, syscall), 0))
+    return [(file, syscall, number + 1) for (file, syscall), count in sorted(most.items()) for number in range(count)]
+
+
+def killed_at(panoply, folder, template, tool, pack, arguments, expected, point):
     home = folder / "home"
     fresh(template, home)
-    wrap = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={SYSCALLS}", "-e", f"inject={SYSCALLS}:signal=SIGKILL:when={number}"]
+    file, syscall, number = point
+    wrap = ["strace", "-f", "-qq", "-o", "/dev/null", "-P", file, "-e", f"trace={syscall}", "-e", f"inject={syscall}:signal=SIGKILL:when={number}"]
+    died = False
     try:
         process = Stdio(panoply, home, [pack], wrap)
         process.call(tool, arguments, "key")
         process.end()
+        died = process.process.returncode != 0
     except Died:
-        process = None
+        died = True
     committed = has_record(home, pack)
     again = Stdio(panoply, home, [pack])
     again.call(tool, arguments, "key")
     again.end()
     seen = state(home, tool)
     if seen != expected:
-        raise SystemExit(f"FAILED: {tool} killed at write {number}: {seen} instead of {expected}")
+        raise SystemExit(f"FAILED: {tool} killed at {point}: {seen} instead of {expected}")
     verified = subprocess.run([str(panoply), "audit", "verify"], env={**os.environ, "PANOPLY_HOME": str(home)}, capture_output=True)
     if verified.returncode != 0:
-        raise SystemExit(f"FAILED: {tool} killed at write {number}: {verified.stdout.decode()}")
-    return int(committed)
+        raise SystemExit(f"FAILED: {tool} killed at {point}: {verified.stdout.decode()}")
+    return died, committed
 
 
 def fresh(template, home):
@@ -390,7 +410,7 @@ def storm_backtest(panoply, home, kills):
 
     process = start()
     ask("PUT", body=b"{}")
-    requests, sent = 1, 0
+    answered = 0
     for _ in range(kills):
         timer = threading.Timer(random.uniform(0.02, 0.3), process.send_signal, [signal.SIGKILL])
         timer.start()
@@ -398,9 +418,8 @@ def storm_backtest(panoply, home, kills):
             while True:
                 next_line = json.loads(ask("GET"))["lastSequence"] + 1
                 lines = "".join(event(number) + "\n" for number in range(next_line, next_line + 1500))
-                sent = max(sent, next_line + 1499)
-                requests += 1
                 ask("POST", f"/events?sequence={next_line}", lines.encode())
+                answered += 1
         except (urllib.error.URLError, http.client.HTTPException, OSError, json.JSONDecodeError):
             pass
         timer.join()
@@ -417,7 +436,7 @@ def storm_backtest(panoply, home, kills):
     server.expect(seen == wanted, f"backtest: no hole among {on_disk} events")
     left = rows(home / "packs/backtest.db", "SELECT count(*) FROM mutation WHERE audited = 0")[0][0]
     audited = rows(home / "audit.db", "SELECT count(*) FROM audit WHERE tool = 'backtest/runs events' AND mutation = 1")[0][0]
-    server.expect(left <= 1 and audited > 0, f"backtest: {audited} audit rows of streams, {left} waiting")
+    server.expect(left <= 1 and audited >= max(answered, 1), f"backtest: {audited} audit rows of streams, {answered} of them answered, {left} waiting")
     return on_disk
 
 
