@@ -203,7 +203,7 @@ async fn a_mutation_that_timed_out_keeps_its_key_and_its_late_effect_is_audited_
 }
 
 #[tokio::test]
-async fn what_was_committed_without_its_audit_row_is_recovered_once() {
+async fn recovery_appends_nothing_when_nothing_is_missing() {
     let (kernel, _) = kernel_with(MUTATION, echo);
     change(&kernel, json!({"text": "x"}), "k").await;
     let rows = || async {
