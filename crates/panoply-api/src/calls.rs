@@ -96,6 +96,8 @@ impl Asker {
             partition: self.caller.partition.clone(),
             agent_id: self.agent.clone(),
             trace_id: self.trace_id.to_string(),
+            provenance: self.caller.provenance.clone(),
+            count: 1,
             audit,
             error_code: Some(code.to_owned()),
             mutation: false,

@@ -16,7 +16,7 @@ use http::StatusCode;
 use http_body_util::BodyExt as _;
 use panoply_api::grpc::proto;
 use panoply_api::{Options, graphql, grpc};
-use panoply_contract::context::{CallContext, Caller};
+use panoply_contract::context::{CallContext, Caller, Provenance};
 use panoply_contract::dialect::{AUDIT_KEY, Envelope};
 use panoply_contract::ids::TraceId;
 use panoply_contract::kernel::{Kernel, Scope, Settings};
@@ -283,6 +283,7 @@ async fn who_may_not_read_gets_nothing() {
         user_id: None,
         partition: "stranger".to_owned(),
         grants: Grants::from_patterns(["cards:read"]),
+        provenance: Provenance::default(),
     };
     let routes = routes(&kernel, stranger);
     let reply = ask(&routes, r#"{ findContraindications(herbIds: ["H:ginger"]) { json } }"#).await;

@@ -11,6 +11,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::canonical;
+use crate::context::Provenance;
 use crate::error::ToolError;
 use crate::ids::CallId;
 use crate::json::Json;
@@ -114,12 +115,22 @@ pub struct AuditEntry {
     pub agent_id: String,
     /// The trace.
     pub trace_id: String,
+    /// Where the call came from.
+    #[serde(default)]
+    pub provenance: Provenance,
+    /// How many events this row stands for: refused logins of one address are one row.
+    #[serde(default = "one")]
+    pub count: u64,
     /// The audit that the reply carried.
     pub audit: Audit,
     /// The code of the error, if there was one.
     pub error_code: Option<String>,
     /// Whether the call changed data: then the row is on disk before the reply leaves.
     pub mutation: bool,
+}
+
+const fn one() -> u64 {
+    1
 }
 
 /// A row read back from the log.

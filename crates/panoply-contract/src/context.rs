@@ -1,10 +1,12 @@
 //! Who is calling, when, under which ids, and how to reach them while they wait.
 
 use std::fmt;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
@@ -116,6 +118,40 @@ pub struct Caller {
     pub partition: String,
     /// What they may do.
     pub grants: Grants,
+    /// Where they call from and what proved who they are, for the audit log.
+    pub provenance: Provenance,
+}
+
+/// Where a call came from: the address of the client and the credential it showed. Both are made
+/// once, for a connection and for a key, so that a call copies no text.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Provenance {
+    /// The peer address of the HTTP connection; `None` for stdio and the command line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<IpAddr>,
+    /// `key NAME (ID)` or `issuer URL`; never the secret. `None` for the local owner.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "shared_text")]
+    pub credential: Option<Arc<str>>,
+}
+
+/// Reads and writes shared text as a string.
+mod shared_text {
+    use std::sync::Arc;
+
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(
+        text: &Option<Arc<str>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        text.as_deref().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Arc<str>>, D::Error> {
+        Ok(Option::<String>::deserialize(deserializer)?.map(Arc::from))
+    }
 }
 
 impl Caller {
@@ -125,6 +161,7 @@ impl Caller {
             user_id: Some("user_local".to_owned()),
             partition: "local".to_owned(),
             grants: Grants::of(Profile::Owner),
+            provenance: Provenance::default(),
         }
     }
 }

@@ -26,6 +26,7 @@ pub mod ids;
 pub mod json;
 pub mod kernel;
 pub mod kernel_tools;
+pub mod login;
 pub mod meters;
 pub mod mutation;
 pub mod observe;

@@ -63,6 +63,8 @@ impl Kernel {
             partition: cx.caller.partition.clone(),
             agent_id: cx.agent_id.clone(),
             trace_id: cx.trace_id.to_string(),
+            provenance: cx.caller.provenance.clone(),
+            count: 1,
             audit: Audit {
                 in_hash: input.hex(),
                 out_hash: input.hex(),

@@ -168,6 +168,8 @@ impl Call {
             partition: self.cx.caller.partition.clone(),
             agent_id: self.cx.agent_id.clone(),
             trace_id: self.cx.trace_id.to_string(),
+            provenance: self.cx.caller.provenance.clone(),
+            count: 1,
             audit,
             error_code: error.map(|error| error.code.to_string()),
             mutation,

@@ -90,7 +90,7 @@ impl McpServer {
             .collect();
         #[cfg(feature = "conformance")]
         let (all, packs) = crate::conformance::over(all, packs, &self.kernel);
-        HttpServer::bind(all, packs, options, stop).await
+        HttpServer::bind(all, packs, options, Arc::clone(&self.kernel), stop).await
     }
 
     fn handler(&self, scope: Scope, surface: Surface) -> Handler {

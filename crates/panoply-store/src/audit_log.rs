@@ -12,10 +12,14 @@
 //!
 //! [`mod@verify`] walks the chain. What it can and cannot find is said there.
 
+mod checkpoint;
+mod export;
 mod late;
 mod queue;
 mod read;
 mod row;
+mod seal;
+mod segment;
 mod verify;
 mod writer;
 
@@ -28,10 +32,19 @@ use panoply_contract::audit::{AuditEntry, AuditFilter, AuditLog, AuditRow};
 use panoply_contract::error::ToolError;
 use rusqlite::Connection;
 
+pub use self::checkpoint::{
+    BadCheckpoint, BadKey, Checkpoint, PublicKey, SigningKey, append as append_checkpoint, head,
+    read_checkpoints,
+};
+pub use self::export::export;
 pub use self::late::LateAuditLog;
 use self::queue::Queue;
 pub use self::row::ChainHash;
-pub use self::verify::{Fault, FaultKind, Head, Verification, verify, verify_tail};
+pub use self::seal::{ROWS_PER_SEGMENT, SealError, prune, seal};
+pub use self::segment::{
+    Segment, SegmentLock, files_of as segment_files, folder_of as segment_folder,
+};
+pub use self::verify::{Fault, FaultKind, Head, Verification, verify, verify_against, verify_tail};
 pub use self::writer::KEPT_ROWS;
 use crate::error::StoreError;
 use crate::migrate::{self, Migration};
@@ -43,6 +56,14 @@ const MIGRATIONS: &[Migration] = &[
         name: "calls that are recorded",
         sql: "CREATE TABLE recorded_call (call_id BLOB PRIMARY KEY) STRICT, WITHOUT ROWID;",
     },
+    Migration {
+        name: "address, credential and count; format of the hash",
+        sql: "ALTER TABLE audit ADD COLUMN address TEXT;
+              ALTER TABLE audit ADD COLUMN credential TEXT;
+              ALTER TABLE audit ADD COLUMN count INTEGER NOT NULL DEFAULT 1;
+              ALTER TABLE audit ADD COLUMN format INTEGER NOT NULL DEFAULT 1;",
+    },
+    Migration { name: "sealed segments", sql: include_str!("audit_log/segments.sql") },
 ];
 
 /// The audit log in a SQLite file. Dropping it writes what is waiting; so does

@@ -15,6 +15,7 @@ use rusqlite::backup::Backup;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::audit_log::{self, SegmentLock};
 use crate::error::StoreError;
 use crate::home::Home;
 use crate::sqlite::{self, Durability};
@@ -113,7 +114,18 @@ pub fn back_up(
             files.extend(copy(home, &file, to)?);
         }
     }
-    files.extend(copy(home, &home.audit_log(), to)?);
+    // Nothing is sealed or pruned between the log and its segments.
+    let log = home.audit_log();
+    let segments = audit_log::segment_folder(&log);
+    let _lock = segments
+        .is_dir()
+        .then(|| SegmentLock::take(&segments))
+        .transpose()
+        .map_err(at(&segments))?;
+    files.extend(copy(home, &log, to)?);
+    for file in audit_log::segment_files(&log) {
+        files.extend(copy(home, &file, to)?);
+    }
     let manifest = Manifest { format: FORMAT, program: program.to_owned(), made: now, files };
     let path = to.join(MANIFEST);
     let text = serde_json::to_vec_pretty(&manifest)
@@ -229,6 +241,7 @@ pub fn restore(folder: &Path, home: &Home, existing: Existing) -> Result<Manifes
         .into_iter()
         .map(|(_, file)| file)
         .chain(home.pack_files().into_iter().map(|(_, file)| file))
+        .chain(audit_log::segment_files(&home.audit_log()))
         .filter(|file| file.exists())
         .collect();
     for file in there.iter().filter(|file| file.extension().is_some_and(|end| end == "db")) {

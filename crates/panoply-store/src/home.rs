@@ -31,6 +31,16 @@ impl Home {
         self.0.join("audit.db")
     }
 
+    /// The key that signs checkpoints of the audit log.
+    pub fn audit_signing_key(&self) -> PathBuf {
+        self.0.join("audit-signing.key")
+    }
+
+    /// What became of the last checkpoint, for `panoply doctor`.
+    pub fn checkpoint_state(&self) -> PathBuf {
+        self.0.join("audit-checkpoint.json")
+    }
+
     /// What the kernel itself remembers: idempotency keys.
     pub fn kernel(&self) -> PathBuf {
         self.0.join("kernel.db")

@@ -1,5 +1,7 @@
 //! The command line: every command, flag and word of help.
 
+mod audit;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -8,6 +10,7 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use panoply_contract::context::Lang;
 use panoply_contract::kernel::Offer;
 
+pub use self::audit::Audit;
 use crate::env_vars;
 
 /// Expert tools for AI agents, in packs, over the Model Context Protocol.
@@ -228,38 +231,6 @@ pub struct Docs {
 pub enum Contract {
     /// Call each tool with its own examples and check all lines of the contract
     Check {
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-}
-
-/// `panoply audit`.
-#[derive(Debug, Subcommand)]
-pub enum Audit {
-    /// Find the first row that was altered, removed or reordered
-    Verify {
-        /// The last line of an earlier run, kept elsewhere: nothing before it can be rewritten
-        #[arg(long, value_name = "ROW:HASH")]
-        noted: Option<String>,
-        /// Print JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Show the last calls, newest first
-    Show {
-        /// Only calls of this tool
-        #[arg(long)]
-        tool: Option<String>,
-        /// Only calls that failed
-        #[arg(long)]
-        errors: bool,
-        /// Only calls of this trace
-        #[arg(long, value_name = "ID")]
-        trace: Option<String>,
-        /// How many at most
-        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=10_000))]
-        limit: u16,
         /// Print JSON
         #[arg(long)]
         json: bool,

@@ -1,5 +1,7 @@
 //! What the operator chose: `config.toml` in the home folder, then the environment, then flags.
 
+mod audit;
+
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -10,6 +12,7 @@ use panoply_contract::context::Lang;
 use panoply_contract::kernel::Offer;
 use serde::Deserialize;
 
+pub use self::audit::{AuditSettings, Every, Span};
 use crate::cli::{Serving, ToolsOffer};
 use crate::env_vars::{self, Environment, Variable};
 use crate::failure::Failure;
@@ -51,6 +54,8 @@ pub struct Config {
     pub allowed_origins: Vec<String>,
     /// Whose tokens are accepted.
     pub oauth: Option<OAuth>,
+    /// Checkpoints and retention of the audit log.
+    pub audit: AuditSettings,
     /// Each pack's own settings.
     pub pack_settings: BTreeMap<String, toml::Table>,
 }
@@ -153,6 +158,7 @@ impl Config {
             allowed_hosts: words(env_vars::ALLOWED_HOSTS).unwrap_or(file.http.allowed_hosts),
             allowed_origins: words(env_vars::ALLOWED_ORIGINS).unwrap_or(file.http.allowed_origins),
             oauth: oauth(environment, file.oauth)?,
+            audit: file.audit,
             pack_settings: file.pack,
         })
     }
@@ -186,6 +192,7 @@ struct File {
     log_format: Option<LogFormat>,
     http: HttpTable,
     oauth: Option<OAuth>,
+    audit: AuditSettings,
     pack: BTreeMap<String, toml::Table>,
 }
 

@@ -5,6 +5,8 @@
 //! | `home` | `DISK_FULL`, `STORE_READ_ONLY`, `STORE_REPLACED`, `NO_HOME` | 503 |
 //! | `audit log`, `idempotency keys`, `API keys` | `STORE_REPLACED`, or why it takes nothing | 503 |
 //! | `audit chain` | `AUDIT_CHAIN_BROKEN` | 200, degraded |
+//! | `audit checkpoints` | `CHECKPOINT_FAILED` | 200, degraded |
+//! | `audit retention` | `RETENTION_FAILED` | 200, degraded |
 //! | a pack | `PACK_DAMAGED`, `STORE_REPLACED`, … | 200, degraded |
 
 use std::io::{self, Write as _};
@@ -19,6 +21,7 @@ use panoply_mcp::transport::http::{Readiness, ReadinessProblem};
 use panoply_store::Home;
 use panoply_store::sqlite::FileIdentity;
 
+use crate::audit_keeper::AuditHealth;
 use crate::world;
 
 /// How long an answer stands: probes may come as often as they like.
@@ -28,8 +31,7 @@ const FRESH: Duration = Duration::from_millis(500);
 pub struct Health {
     home: Option<Watched>,
     without: Option<String>,
-    /// What was wrong with the audit chain at start.
-    chain: Option<String>,
+    audit: Arc<AuditHealth>,
     supervisors: Vec<(&'static str, Arc<dyn Supervisor>)>,
     clock: Arc<dyn Clock>,
     last: Mutex<Option<(Duration, Readiness)>>,
@@ -49,14 +51,14 @@ impl Health {
         home: Home,
         audit: Arc<dyn AuditLog>,
         supervisors: Vec<(&'static str, Arc<dyn Supervisor>)>,
-        chain: Option<String>,
+        audit_health: Arc<AuditHealth>,
     ) -> Self {
         let watched = Watched { home, audit, files: Mutex::default() };
         watched.replaced_files();
         Self {
             home: Some(watched),
             without: None,
-            chain,
+            audit: audit_health,
             supervisors,
             clock: world::clock(),
             last: Mutex::default(),
@@ -68,11 +70,16 @@ impl Health {
         Self {
             home: None,
             without: Some(why.to_owned()),
-            chain: None,
+            audit: Arc::default(),
             supervisors: Vec::new(),
             clock: world::clock(),
             last: Mutex::default(),
         }
+    }
+
+    /// What is wrong with the audit log, told by its keeper.
+    pub const fn audit(&self) -> &Arc<AuditHealth> {
+        &self.audit
     }
 
     /// What is wrong now.
@@ -97,12 +104,15 @@ impl Health {
         if let Some(watched) = &self.home {
             problems.extend(watched.problems());
         }
-        if let Some(fault) = &self.chain {
-            let chain = ReadinessProblem {
-                blocking: false,
-                ..blocking("audit chain", "AUDIT_CHAIN_BROKEN", fault)
-            };
-            problems.push(chain);
+        let audit = self.audit.problems();
+        let degraded = [
+            ("audit chain", "AUDIT_CHAIN_BROKEN", audit.chain),
+            ("audit checkpoints", "CHECKPOINT_FAILED", audit.checkpoints),
+            ("audit retention", "RETENTION_FAILED", audit.retention),
+        ];
+        for (name, code, reason) in degraded {
+            let problem = reason.map(|reason| blocking(name, code, &reason));
+            problems.extend(problem.map(|it| ReadinessProblem { blocking: false, ..it }));
         }
         for (name, supervisor) in &self.supervisors {
             if let Err(error) = supervisor.pack() {

@@ -4,7 +4,9 @@
 //! crate reads arguments, the environment and files of configuration, and chooses the stores.
 
 pub mod arguments;
+pub mod audit_keeper;
 mod bar;
+pub mod checkpoints;
 pub mod cli;
 pub mod commands;
 pub mod config;

@@ -13,11 +13,10 @@ use panoply_contract::mutation::MemoryMutationLog;
 use panoply_contract::observe::Observer;
 use panoply_contract::pack::Pack;
 use panoply_mcp::observe::CallLog;
-use panoply_store::{
-    Home, KernelDb, LateAuditLog, SqliteAuditLog, StoreError, SystemClock, audit_log,
-};
+use panoply_store::{Home, KernelDb, LateAuditLog, SqliteAuditLog, StoreError, SystemClock};
 use uuid::Uuid;
 
+use crate::audit_keeper::{AuditHealth, AuditKeeper};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::health::Health;
@@ -32,6 +31,7 @@ pub struct House {
     /// What keeps it from its work.
     pub health: Arc<Health>,
     audit: Audit,
+    keeper: Option<AuditKeeper>,
 }
 
 /// Where records go.
@@ -82,11 +82,9 @@ impl House {
         let mutations =
             KernelDb::open(&home.kernel()).unwrap_or_else(|_| KernelDb::late(&home.kernel()));
         let made = packs::make(config, &Data::Kept(home.packs()))?;
-        let chain = broken_chain(&home);
-        if let Some(fault) = &chain {
-            tracing::error!(fault, "the audit chain is broken; run `panoply audit verify`");
-        }
-        let health = Health::new(home, Arc::clone(&log), made.supervisors, chain);
+        let audit_health = Arc::new(AuditHealth::default());
+        audit_health.check_chain(&home);
+        let health = Health::new(home, Arc::clone(&log), made.supervisors, audit_health);
         let world = World {
             clock: clock(),
             audit: log,
@@ -96,7 +94,7 @@ impl House {
         };
         let kernel = kernel(made.packs, world, settings(config, config.read_only))?;
         recover(&kernel);
-        Ok(Self { kernel, storage, health: Arc::new(health), audit })
+        Ok(Self { kernel, storage, health: Arc::new(health), audit, keeper: None })
     }
 
     /// A kernel to look at and to try, over the data of the examples. It leaves no trace: not in
@@ -129,7 +127,17 @@ impl House {
         };
         let kernel = kernel(made.packs, world, settings(config, read_only))?;
         let health = Arc::new(Health::without_home(&why));
-        Ok(Self { kernel, storage: Storage::Memory(why), health, audit: Audit::Memory })
+        let (storage, audit) = (Storage::Memory(why), Audit::Memory);
+        Ok(Self { kernel, storage, health, audit, keeper: None })
+    }
+
+    /// Starts what a server does for its audit log while it runs.
+    pub fn keep_audit(&mut self, config: &Config) {
+        let folder = config.home.folder.as_ref().filter(|_| !matches!(self.audit, Audit::Memory));
+        if let Some(folder) = folder {
+            let health = Arc::clone(self.health.audit());
+            self.keeper = AuditKeeper::start(config, &Home::at(folder), health);
+        }
     }
 
     /// Writes what is still on its way to the disk. Every command that called a tool ends so.
@@ -139,6 +147,7 @@ impl House {
             Audit::File(log) => log.close(),
             Audit::Late(log) => log.close(),
         }
+        self.keeper.into_iter().for_each(AuditKeeper::end);
     }
 }
 
@@ -155,15 +164,6 @@ fn recover(kernel: &Kernel) {
 }
 
 const NOTHING_KEPT: &str = "nothing can be kept now: calls are recorded in memory, and nothing can be changed; see `panoply doctor`";
-
-/// Rows at the end of the audit chain that are walked at start: about a millisecond.
-const TAIL: u32 = 64;
-
-/// What is wrong with the end of the audit chain, if anything is.
-fn broken_chain(home: &Home) -> Option<String> {
-    let found = audit_log::verify_tail(&home.audit_log(), TAIL).ok()?;
-    found.fault.map(|fault| fault.to_string())
-}
 
 fn open_audit(home: &Home) -> Result<SqliteAuditLog, StoreError> {
     home.create()?;

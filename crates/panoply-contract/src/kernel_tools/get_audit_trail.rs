@@ -88,6 +88,12 @@ struct Row {
     agent_id: String,
     /// The trace.
     trace_id: String,
+    /// The client's address; null for stdio and the command line.
+    address: Option<String>,
+    /// The key (name and id) or the token issuer that the caller showed; null for the local owner.
+    credential: Option<String>,
+    /// How many events the row stands for; more than 1 for refused logins of one address.
+    count: u64,
     /// The error's code; null when it was answered.
     error_code: Option<String>,
     /// Hashes, duration, status.
@@ -171,6 +177,9 @@ fn row(AuditRow { sequence, entry }: AuditRow) -> Row {
         caller: entry.partition,
         agent_id: entry.agent_id,
         trace_id: entry.trace_id,
+        address: entry.provenance.address.map(|address| address.to_string()),
+        credential: entry.provenance.credential.map(|credential| credential.to_string()),
+        count: entry.count,
         error_code: entry.error_code,
         audit: entry.audit,
     }

@@ -53,6 +53,8 @@ pub(crate) async fn recorded(
         partition: reading.cx.caller.partition.clone(),
         agent_id: reading.cx.agent_id.clone(),
         trace_id: reading.cx.trace_id.to_string(),
+        provenance: reading.cx.caller.provenance.clone(),
+        count: 1,
         audit: audit.clone(),
         error_code: found.as_ref().err().map(|error| error.code.to_string()),
         mutation: false,

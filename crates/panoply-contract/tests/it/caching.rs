@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use panoply_contract::context::{Caller, Lang};
+use panoply_contract::context::{Caller, Lang, Provenance};
 use panoply_contract::permission::{Grants, Profile};
 use panoply_contract::prelude::*;
 use panoply_contract::testing::{SAMPLE_SPEC, call_as_owner, call_with};
@@ -60,6 +60,7 @@ async fn one_callers_reply_never_reaches_another_unless_it_is_shared() {
         user_id: None,
         partition: "other".to_owned(),
         grants: Grants::of(Profile::Reader),
+        provenance: Provenance::default(),
     };
     for (cache, runs) in [(CachePolicy::For(MINUTE), 2), (CachePolicy::Shared(MINUTE), 1)] {
         let (kernel, _) = kernel_with(ToolSpec { cache, ..CACHED }, echo);

@@ -1,6 +1,6 @@
 //! The gates in front of a handler: size, removal, permission, rate, schema; and their order.
 
-use panoply_contract::context::Caller;
+use panoply_contract::context::{Caller, Provenance};
 use panoply_contract::kernel::{Scope, Settings};
 use panoply_contract::permission::{Grants, Profile};
 use panoply_contract::prelude::*;
@@ -11,7 +11,12 @@ use serde_json::{Value, json};
 use crate::tools::*;
 
 fn reader() -> Caller {
-    Caller { user_id: None, partition: "reader".to_owned(), grants: Grants::of(Profile::Reader) }
+    Caller {
+        user_id: None,
+        partition: "reader".to_owned(),
+        grants: Grants::of(Profile::Reader),
+        provenance: Provenance::default(),
+    }
 }
 
 #[tokio::test]

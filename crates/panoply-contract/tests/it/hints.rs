@@ -1,6 +1,6 @@
 //! Hints as callers get them: complete, computed, and never a suggestion that cannot be followed.
 
-use panoply_contract::context::Caller;
+use panoply_contract::context::{Caller, Provenance};
 use panoply_contract::hints::AgentHints;
 use panoply_contract::permission::Grants;
 use panoply_contract::prelude::*;
@@ -75,6 +75,7 @@ async fn a_suggestion_the_caller_could_not_follow_is_not_made() {
         user_id: None,
         partition: "r".to_owned(),
         grants: Grants::from_patterns(["samples:read"]),
+        provenance: Provenance::default(),
     };
     let reply =
         call_with(&kernel(), "get-sample", json!({"text": "x"}), |cx| cx.caller = reader).await;

@@ -1,6 +1,6 @@
 //! The tools that every server has.
 
-use panoply_contract::context::Caller;
+use panoply_contract::context::{Caller, Provenance};
 use panoply_contract::permission::{Grants, Profile};
 use panoply_contract::prelude::*;
 use panoply_contract::testing::{SAMPLE_SPEC, call_as_owner, call_with};
@@ -19,8 +19,12 @@ async fn search_finds_tools_that_are_not_listed_and_only_those_the_caller_may_ca
     let (kernel, _) = kernel_of(published().with(Sample::new(spec(hidden), echo)));
     let found = call_as_owner(&kernel, "search-tools", json!({"query": "zebra"})).await;
     assert_eq!(structured(&found)["data"]["matches"][0]["name"], "get-zebra");
-    let reader =
-        Caller { user_id: None, partition: "r".to_owned(), grants: Grants::of(Profile::Reader) };
+    let reader = Caller {
+        user_id: None,
+        partition: "r".to_owned(),
+        grants: Grants::of(Profile::Reader),
+        provenance: Provenance::default(),
+    };
     let found =
         call_with(&kernel, "search-tools", json!({"query": "zebra"}), |cx| cx.caller = reader)
             .await;
@@ -65,8 +69,12 @@ async fn the_audit_trail_pages_back_and_shows_others_only_to_administrators() {
     let next = &structured(&trail)["agentHints"]["suggestedNextActions"][0];
     let page = call_as_owner(&kernel, "get-audit-trail", next["data"].clone()).await;
     assert_eq!(structured(&page)["data"]["rows"][0]["sequence"], 1);
-    let reader =
-        Caller { user_id: None, partition: "r".to_owned(), grants: Grants::of(Profile::Reader) };
+    let reader = Caller {
+        user_id: None,
+        partition: "r".to_owned(),
+        grants: Grants::of(Profile::Reader),
+        provenance: Provenance::default(),
+    };
     let own = call_with(&kernel, "get-audit-trail", json!({}), |cx| cx.caller = reader).await;
     assert_eq!(structured(&own)["data"]["rows"], json!([]));
 }

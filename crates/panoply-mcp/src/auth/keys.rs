@@ -4,11 +4,12 @@
 //! and a slow hash would let strangers burn our time.
 
 use std::fmt;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
-use panoply_contract::context::Caller;
+use panoply_contract::context::{Caller, Provenance};
 use panoply_contract::permission::Grants;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
@@ -16,6 +17,13 @@ use subtle::ConstantTimeEq;
 use super::NotAdmitted;
 
 const PREFIX: &str = "pnp_";
+
+/// No key has this id, or its secret is another.
+pub(super) const UNKNOWN: &str = "unknown key";
+/// The key was taken back.
+pub(super) const REVOKED: &str = "key is revoked";
+/// The key's time is over.
+pub(super) const EXPIRED: &str = "key has expired";
 
 /// Where keys are kept. Asked on every request, so a revoked key stops working at once.
 pub trait KeyStore: Send + Sync + 'static {
@@ -34,6 +42,8 @@ pub struct KeysUnavailable;
 pub struct ApiKey {
     /// The part that may be shown and logged.
     pub id: String,
+    /// What a person calls it.
+    pub name: String,
     /// The hash of the whole key.
     pub hash: KeyHash,
     /// The user it acts for, as `user_…`.
@@ -102,14 +112,27 @@ pub(super) fn looks_like_key(token: &str) -> bool {
     token.starts_with(PREFIX)
 }
 
+/// The id in the text of a key.
+pub(super) fn id_of(token: &str) -> Option<&str> {
+    token.strip_prefix(PREFIX)?.split_once('_').map(|(id, _)| id)
+}
+
+/// A key as the audit log names it.
+fn label(id: &str, name: &str) -> Arc<str> {
+    let name: String = name.chars().take(LONGEST_NAME).collect();
+    format!("key {name} ({id})").into()
+}
+
+/// A longer name is cut in the audit log.
+const LONGEST_NAME: usize = 80;
+
 /// The caller behind a key.
 pub(super) fn check(
     store: &dyn KeyStore,
     token: &str,
     now: Timestamp,
 ) -> Result<Caller, NotAdmitted> {
-    let id = token.strip_prefix(PREFIX).and_then(|rest| rest.split_once('_')).map(|(id, _)| id);
-    let key = match id {
+    let key = match id_of(token) {
         Some(id) => store.key(id).map_err(|KeysUnavailable| NotAdmitted::Unavailable)?,
         None => None,
     };
@@ -117,17 +140,18 @@ pub(super) fn check(
     let expected = key.as_ref().map_or(KeyHash([0; 32]), |key| key.hash);
     let matches = bool::from(KeyHash::of(token).0.ct_eq(&expected.0));
     let Some(key) = key.filter(|_| matches) else {
-        return Err(NotAdmitted::Invalid("unknown key"));
+        return Err(NotAdmitted::Invalid(UNKNOWN));
     };
     if key.revoked {
-        return Err(NotAdmitted::Invalid("key is revoked"));
+        return Err(NotAdmitted::Invalid(REVOKED));
     }
     if key.expires.is_some_and(|expires| expires <= now) {
-        return Err(NotAdmitted::Invalid("key has expired"));
+        return Err(NotAdmitted::Invalid(EXPIRED));
     }
     Ok(Caller {
         user_id: Some(key.user_id),
         partition: format!("key:{}", key.id),
+        provenance: Provenance { address: None, credential: Some(label(&key.id, &key.name)) },
         grants: key.grants,
     })
 }
@@ -157,6 +181,7 @@ mod tests {
         let good = ApiKey::text("ab12", [7; 32]).unwrap();
         let key = ApiKey {
             id: "ab12".to_owned(),
+            name: "laptop".to_owned(),
             hash: KeyHash::of(&good),
             user_id: "user_1".to_owned(),
             grants: Grants::of(Profile::Agent),

@@ -160,6 +160,16 @@ impl Credentials {
 }
 
 impl<'a> Credential<'a> {
+    /// The id of the key that was shown, when `denied` says that it is one of ours. The id of an
+    /// unknown key is not given: it may be part of a secret that was pasted in the wrong place.
+    pub(crate) fn known_key_id(&self, denied: &NotAdmitted) -> Option<&'a str> {
+        let is_ours = matches!(denied, NotAdmitted::Invalid(keys::REVOKED | keys::EXPIRED));
+        match self.bearer {
+            Bearer::Token(token) if is_ours => keys::id_of(token),
+            Bearer::Token(_) | Bearer::Missing | Bearer::Malformed(_) => None,
+        }
+    }
+
     /// Reads the `Authorization` header of a request to `path`.
     pub(crate) fn of(headers: &'a HeaderMap, path: &'a str) -> Self {
         let mut values = headers.get_all(AUTHORIZATION).iter();
@@ -188,6 +198,19 @@ impl<'a> Bearer<'a> {
 }
 
 impl NotAdmitted {
+    /// The reason as the audit log names it; `None` when the fault is the server's.
+    pub(crate) fn audit_code(&self) -> Option<&'static str> {
+        match self {
+            Self::Missing => Some("CREDENTIAL_MISSING"),
+            Self::Invalid(keys::UNKNOWN) => Some("KEY_UNKNOWN"),
+            Self::Invalid(keys::REVOKED) => Some("KEY_REVOKED"),
+            Self::Invalid(keys::EXPIRED) => Some("KEY_EXPIRED"),
+            Self::Invalid(_) => Some("TOKEN_INVALID"),
+            Self::Powerless => Some("SCOPE_MISSING"),
+            Self::Unavailable => None,
+        }
+    }
+
     pub(crate) const fn status(&self) -> StatusCode {
         match self {
             Self::Missing | Self::Invalid(_) => StatusCode::UNAUTHORIZED,

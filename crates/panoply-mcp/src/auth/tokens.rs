@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, Validation};
 use panoply_contract::clock::Clock;
-use panoply_contract::context::Caller;
+use panoply_contract::context::{Caller, Provenance};
 use panoply_contract::permission::Grants;
 use serde::Deserialize;
 use serde_json::Value;
@@ -34,6 +34,8 @@ pub struct Issuer {
 /// Checks tokens of one issuer.
 pub struct TokenVerifier {
     issuer: Issuer,
+    /// The issuer as the audit log names it.
+    label: Arc<str>,
     keys: Jwks,
 }
 
@@ -45,7 +47,8 @@ const LEEWAY: f64 = 60.0;
 impl TokenVerifier {
     /// A verifier that gets the issuer's keys from `source` when the first token comes.
     pub fn new(issuer: Issuer, source: Arc<dyn JwksSource>) -> Self {
-        Self { issuer, keys: Jwks::new(source) }
+        let label = format!("issuer {}", issuer.issuer).into();
+        Self { issuer, label, keys: Jwks::new(source) }
     }
 
     /// Whose tokens these are.
@@ -113,6 +116,7 @@ impl TokenVerifier {
             partition: format!("sub:{user_id}"),
             user_id: Some(user_id),
             grants: Grants::from_patterns(scopes.split_ascii_whitespace()),
+            provenance: Provenance { address: None, credential: Some(Arc::clone(&self.label)) },
         })
     }
 }

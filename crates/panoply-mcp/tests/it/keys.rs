@@ -22,6 +22,7 @@ impl Keys {
     fn add(&self, id: &str, grants: Grants) -> String {
         let text = ApiKey::text(id, [7; 32]).unwrap();
         self.0.lock().unwrap().push(ApiKey {
+            name: "test".to_owned(),
             id: id.to_owned(),
             hash: KeyHash::of(&text),
             user_id: format!("user_{id}"),

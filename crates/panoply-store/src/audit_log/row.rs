@@ -1,24 +1,38 @@
 //! A row as it is stored, and the hash that ties it to the one before.
 //!
-//! The hash is the SHA-256 of `panoply-audit-1` and a line feed, then every column in the order
-//! of [`StoredRow`] as a netstring (`<bytes>:<content>,`), integers in decimal, an absent error
-//! code as a single `-`, and last the previous hash as 32 raw bytes in a netstring. No two rows
-//! have the same encoding, and any language can compute it.
+//! The hash is the SHA-256 of `panoply-audit-2` and a line feed, then every column from `sequence`
+//! to `count` as a netstring (`<bytes>:<content>,`), integers in decimal, an absent text as a single
+//! `-`, and last the previous hash as 32 raw bytes in a netstring. No two rows have the same
+//! encoding, and any language can compute it.
+//!
+//! Rows of format 1 (`panoply-audit-1`) end with `mutation` and have neither address nor
+//! credential. The column `format` says which it is; a row whose `format` was changed does not
+//! match its hash.
 
 use std::fmt;
 use std::path::Path;
+use std::sync::Arc;
 
 use panoply_contract::audit::{Audit, AuditEntry, AuditRow, Status};
+use panoply_contract::context::Provenance;
 use rusqlite::Row;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
 use crate::error::StoreError;
 
 /// The columns in the order of [`StoredRow`], for `SELECT` and `INSERT`.
 pub(super) const COLUMNS: &str = "sequence, at, tool, tool_version, partition, agent_id, trace_id, \
-     in_hash, out_hash, latency_ms, seed, status, error_code, mutation, previous, hash";
+     in_hash, out_hash, latency_ms, seed, status, error_code, mutation, address, credential, \
+     count, format, previous, hash";
 
-const FORMAT: &[u8] = b"panoply-audit-1\n";
+/// The same of a file that no program since format 2 has opened for writing.
+pub(super) const COLUMNS_BEFORE_FORMAT_2: &str = "sequence, at, tool, tool_version, partition, \
+     agent_id, trace_id, in_hash, out_hash, latency_ms, seed, status, error_code, mutation, NULL, \
+     NULL, 1, 1, previous, hash";
+
+/// The format of new rows.
+const FORMAT: i64 = 2;
 
 /// The hash of a row; all zeros before the first.
 #[derive(Clone, Copy, Default, Eq, PartialEq)]
@@ -53,9 +67,23 @@ impl fmt::Debug for ChainHash {
     }
 }
 
+/// 64 hexadecimal digits.
+impl Serialize for ChainHash {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for ChainHash {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("expected 64 hex digits"))
+    }
+}
+
 /// A row exactly as the file has it: texts are kept as texts, so that a change which means the
 /// same is still seen.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(super) struct StoredRow {
     pub(super) sequence: i64,
     pub(super) at: String,
@@ -71,6 +99,32 @@ pub(super) struct StoredRow {
     pub(super) status: String,
     pub(super) error_code: Option<String>,
     pub(super) mutation: i64,
+    pub(super) address: Option<String>,
+    pub(super) credential: Option<String>,
+    pub(super) count: i64,
+    pub(super) format: i64,
+}
+
+/// A row with its place in the chain: one line of a sealed segment and of an export.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub(super) struct ChainedRow {
+    #[serde(flatten)]
+    pub(super) row: StoredRow,
+    /// The hash of the row before.
+    pub(super) previous: ChainHash,
+    /// The hash of this one.
+    pub(super) hash: ChainHash,
+}
+
+impl ChainedRow {
+    /// Reads the columns of [`COLUMNS`].
+    pub(super) fn of(row: &Row<'_>) -> rusqlite::Result<Self> {
+        Ok(Self {
+            row: StoredRow::of(row)?,
+            previous: ChainHash(row.get(18)?),
+            hash: ChainHash(row.get(19)?),
+        })
+    }
 }
 
 impl StoredRow {
@@ -90,6 +144,10 @@ impl StoredRow {
             status: entry.audit.status.as_str().to_owned(),
             error_code: entry.error_code.clone(),
             mutation: i64::from(entry.mutation),
+            address: entry.provenance.address.map(|address| address.to_string()),
+            credential: entry.provenance.credential.as_deref().map(str::to_owned),
+            count: i64::try_from(entry.count).unwrap_or(i64::MAX),
+            format: FORMAT,
         }
     }
 
@@ -110,11 +168,21 @@ impl StoredRow {
             status: row.get(11)?,
             error_code: row.get(12)?,
             mutation: row.get(13)?,
+            address: row.get(14)?,
+            credential: row.get(15)?,
+            count: row.get(16)?,
+            format: row.get(17)?,
         })
     }
 
-    pub(super) fn hash(&self, previous: ChainHash) -> ChainHash {
-        let mut encoded = Encoded(FORMAT.to_vec());
+    /// The hash by the row's own format; `None` for a row that no format has.
+    pub(super) fn hash(&self, previous: ChainHash) -> Option<ChainHash> {
+        let is_plain = self.address.is_none() && self.credential.is_none() && self.count == 1;
+        let mut encoded = match self.format {
+            1 if is_plain => Encoded(b"panoply-audit-1\n".to_vec()),
+            FORMAT => Encoded(b"panoply-audit-2\n".to_vec()),
+            _ => return None,
+        };
         encoded.integer(self.sequence);
         for text in [&self.at, &self.tool, &self.tool_version, &self.partition, &self.agent_id] {
             encoded.bytes(text.as_bytes());
@@ -125,13 +193,15 @@ impl StoredRow {
         encoded.integer(self.latency_ms);
         encoded.bytes(self.seed.as_bytes());
         encoded.bytes(self.status.as_bytes());
-        match &self.error_code {
-            Some(code) => encoded.bytes(code.as_bytes()),
-            None => encoded.0.push(b'-'),
-        }
+        encoded.optional(self.error_code.as_deref());
         encoded.integer(self.mutation);
+        if self.format >= FORMAT {
+            encoded.optional(self.address.as_deref());
+            encoded.optional(self.credential.as_deref());
+            encoded.integer(self.count);
+        }
         encoded.bytes(&previous.0);
-        ChainHash(Sha256::digest(&encoded.0).into())
+        Some(ChainHash(Sha256::digest(&encoded.0).into()))
     }
 
     pub(super) fn into_row(self, file: &Path) -> Result<AuditRow, StoreError> {
@@ -147,6 +217,11 @@ impl StoredRow {
                 .find(|status| status.as_str() == self.status)
                 .ok_or_else(|| bad("an unknown status"))?,
         };
+        let address = self.address.map(|text| text.parse()).transpose();
+        let provenance = Provenance {
+            address: address.map_err(|_| bad("the address is not an address"))?,
+            credential: self.credential.map(Arc::from),
+        };
         let entry = AuditEntry {
             call_id: None,
             at: self.at.parse().map_err(|_| bad("the time is not a time"))?,
@@ -155,6 +230,8 @@ impl StoredRow {
             partition: self.partition,
             agent_id: self.agent_id,
             trace_id: self.trace_id,
+            provenance,
+            count: u64::try_from(self.count).map_err(|_| bad("a negative count"))?,
             audit,
             error_code: self.error_code,
             mutation: self.mutation != 0,
@@ -172,6 +249,13 @@ impl Encoded {
         self.0.push(b':');
         self.0.extend_from_slice(content);
         self.0.push(b',');
+    }
+
+    fn optional(&mut self, text: Option<&str>) {
+        match text {
+            Some(text) => self.bytes(text.as_bytes()),
+            None => self.0.push(b'-'),
+        }
     }
 
     fn integer(&mut self, number: i64) {

@@ -1,8 +1,10 @@
 //! The log from inside: what callers see while the disk takes nothing. The rest is in `tests/`.
 
 use panoply_contract::audit::{Audit, Status};
+use panoply_contract::context::Provenance;
 use panoply_contract::testing::noon;
 
+use super::row::StoredRow;
 use super::*;
 
 fn entry(tool: &str, mutation: bool) -> AuditEntry {
@@ -14,6 +16,8 @@ fn entry(tool: &str, mutation: bool) -> AuditEntry {
         partition: "local".to_owned(),
         agent_id: "test".to_owned(),
         trace_id: "t".to_owned(),
+        provenance: Provenance::default(),
+        count: 1,
         audit: Audit {
             in_hash: "a".repeat(64),
             out_hash: "b".repeat(64),
@@ -141,4 +145,61 @@ async fn after_closing_a_change_is_refused() {
     log.close();
     assert!(log.ready().is_err());
     assert!(log.append(entry("late", true)).await.is_err());
+}
+
+#[tokio::test]
+async fn rows_of_the_first_format_stay_verifiable_beside_new_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("audit.db");
+    // The schema and the row of a program before format 2.
+    let old = StoredRow { format: 1, ..StoredRow::new(1, &entry("old", false)) };
+    let hash = old.hash(ChainHash::BEFORE_ALL).unwrap();
+    let connection = migrate::open(&file, Durability::Full, &MIGRATIONS[..2]).unwrap();
+    connection
+        .execute(
+            "INSERT INTO audit VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, \
+             ?14, ?15, ?16)",
+            rusqlite::params![
+                old.sequence,
+                old.at,
+                old.tool,
+                old.tool_version,
+                old.partition,
+                old.agent_id,
+                old.trace_id,
+                old.in_hash,
+                old.out_hash,
+                old.latency_ms,
+                old.seed,
+                old.status,
+                old.error_code,
+                old.mutation,
+                ChainHash::BEFORE_ALL.0,
+                hash.0,
+            ],
+        )
+        .unwrap();
+    connection.execute("INSERT INTO head VALUES (1, 1, ?1)", [hash.0]).unwrap();
+    drop(connection);
+    // Verification only reads, so it has to understand the old schema too.
+    let found = verify(&file, None).unwrap();
+    assert!(found.is_intact() && found.rows == 1, "{found:?}");
+    let log = SqliteAuditLog::open(&file).unwrap();
+    log.append(entry("new", true)).await.unwrap();
+    assert_eq!(tools(&log).await, ["old", "new"]);
+    log.close();
+    let found = verify(&file, None).unwrap();
+    assert!(found.is_intact() && found.rows == 2, "{found:?}");
+    // The old format does not cover the new columns, so nothing may be in them.
+    for forgery in ["address = '192.0.2.9'", "credential = 'key x (y)'", "count = 2", "format = 2"]
+    {
+        let copy = folder.path().join("copy.db");
+        std::fs::copy(&file, &copy).unwrap();
+        let connection = sqlite::open(&copy, Durability::Full).unwrap();
+        connection.execute_batch("DROP TRIGGER audit_rows_are_never_changed").unwrap();
+        connection.execute(&format!("UPDATE audit SET {forgery} WHERE sequence = 1"), ()).unwrap();
+        drop(connection);
+        let fault = verify(&copy, None).unwrap().fault;
+        assert_eq!(fault, Some(Fault { sequence: 1, kind: FaultKind::Altered }), "{forgery}");
+    }
 }

@@ -8,13 +8,22 @@
 //! secret that would stop them. Against that, note the head that a verification prints somewhere
 //! else, and give it to the next one as an anchor: then nothing up to it can be rewritten unseen.
 //! What came after the last noted head, someone with the file can always rewrite or cut off.
+//! Signed checkpoints are such notes, made by the server itself ([`Checkpoint`]).
+//!
+//! Rows that were sealed are read from their segments. A segment that was pruned has left its
+//! header, which must fit the chain on both sides, and an audit row that records the pruning.
+//!
+//! [`Checkpoint`]: super::Checkpoint
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 
-use super::row::{COLUMNS, ChainHash, StoredRow};
+use super::row::{COLUMNS, COLUMNS_BEFORE_FORMAT_2, ChainHash, ChainedRow};
+use super::seal::PRUNE;
+use super::segment::{self, Segment, SegmentLock, Unreadable};
 use crate::error::StoreError;
 use crate::sqlite;
 
@@ -36,6 +45,12 @@ pub struct Verification {
     pub head: Option<Head>,
     /// The first thing that is wrong.
     pub fault: Option<Fault>,
+    /// The segments that were sealed, the pruned ones among them.
+    pub segments: Vec<Segment>,
+    /// The file of the segment that the fault is in, if it is in one.
+    pub fault_file: Option<String>,
+    /// Noted heads that lie in pruned segments and could not be compared.
+    pub unchecked: usize,
 }
 
 impl Verification {
@@ -71,6 +86,12 @@ pub enum FaultKind {
     HeadMissing,
     /// Its hash is not the one noted earlier.
     NotAsNoted,
+    /// It is the first of a sealed segment whose file is not there and was not pruned.
+    SegmentMissing,
+    /// It is the first of a sealed segment that is not what was sealed.
+    SegmentAltered,
+    /// It is the first of a segment whose pruning no audit row records.
+    PruningUnrecorded,
 }
 
 impl FaultKind {
@@ -84,6 +105,9 @@ impl FaultKind {
             Self::Unrecorded => "unrecorded",
             Self::HeadMissing => "head_missing",
             Self::NotAsNoted => "not_as_noted",
+            Self::SegmentMissing => "segment_missing",
+            Self::SegmentAltered => "segment_altered",
+            Self::PruningUnrecorded => "pruning_unrecorded",
         }
     }
 }
@@ -101,6 +125,16 @@ impl fmt::Display for Fault {
                 write!(f, "the record of the end was removed; the last row is {row}")
             }
             FaultKind::NotAsNoted => write!(f, "row {row} or one before it was rewritten"),
+            FaultKind::SegmentMissing => {
+                write!(f, "the sealed segment that begins with row {row} was removed")
+            }
+            FaultKind::SegmentAltered => {
+                write!(f, "the sealed segment that begins with row {row} was altered or exchanged")
+            }
+            FaultKind::PruningUnrecorded => write!(
+                f,
+                "the segment that begins with row {row} is gone, and no audit row says who pruned it"
+            ),
         }
     }
 }
@@ -108,19 +142,48 @@ impl fmt::Display for Fault {
 /// Walks the log in `file`. `anchor` is a head that an earlier walk printed and that was kept
 /// where the file's owner cannot change it. Others may go on writing meanwhile.
 pub fn verify(file: &Path, anchor: Option<Head>) -> Result<Verification, StoreError> {
-    // What an intruder wrote is to be named row by row, so page checksums do not stop the walk.
-    let mut connection = sqlite::open_unverified(file)?;
-    // One transaction: rows and head belong together.
-    let walked =
-        connection.transaction().and_then(|snapshot| walk(&snapshot, Chain { last: None, anchor }));
-    walked.map_err(StoreError::about(file))
+    verify_against(file, anchor.as_slice())
 }
 
-/// Walks the last `rows` of the log only, taking the row before them for good: cheap enough for
-/// every start of a server.
+/// The same against many noted heads.
+pub fn verify_against(file: &Path, noted: &[Head]) -> Result<Verification, StoreError> {
+    // What an intruder wrote is to be named row by row, so page checksums do not stop the walk.
+    let mut connection = sqlite::open_unverified(file)?;
+    // A segment that is sealed meanwhile has its file before its rows go, and in one snapshot
+    // rows, headers and head belong together. Only pruning takes files away, so it is kept out.
+    let folder = segment::folder_of(file);
+    let _lock = folder.is_dir().then(|| SegmentLock::take(&folder).ok());
+    let mut chain = Chain::after(None);
+    for head in noted {
+        chain.note(*head);
+    }
+    connection.transaction().map_err(StoreError::about(file)).and_then(|snapshot| {
+        let segments = segment::headers(&snapshot).map_err(StoreError::about(file))?;
+        let (fault, fault_file) = chain.take_segments(&segments, &folder)?;
+        finish(&snapshot, chain, fault, i64::MIN)
+            .map(|found| Verification { segments, fault_file, ..found })
+            .map_err(StoreError::about(file))
+    })
+}
+
+/// Walks the last `rows` of the log only, taking the row before them for good, and sees that the
+/// sealed segments are there: cheap enough for every start of a server.
 pub fn verify_tail(file: &Path, rows: u32) -> Result<Verification, StoreError> {
     let mut connection = sqlite::open_unverified(file)?;
+    let folder = segment::folder_of(file);
     let walked = connection.transaction().and_then(|snapshot| {
+        let segments = segment::headers(&snapshot)?;
+        let mut chain = Chain::after(None);
+        let missing = segments.iter().find_map(|segment| {
+            let is_there = segment.pruned_at.is_some() || folder.join(&segment.file).is_file();
+            let fault = if is_there {
+                chain.take_header(segment)
+            } else {
+                Some(Fault { sequence: segment.first, kind: FaultKind::SegmentMissing })
+            };
+            fault.map(|fault| (fault, segment.file.clone()))
+        });
+        let (fault, fault_file) = missing.unzip();
         let before = snapshot
             .query_row(
                 "SELECT sequence, hash FROM audit \
@@ -130,22 +193,24 @@ pub fn verify_tail(file: &Path, rows: u32) -> Result<Verification, StoreError> {
                 head,
             )
             .optional()?;
-        walk(&snapshot, Chain { last: before, anchor: None })
+        // Rows about pruning may lie before the tail.
+        let last = before.or_else(|| segments.last().map(Segment::head));
+        let after = last.map_or(i64::MIN, |last| last.sequence.cast_signed());
+        let found = finish(&snapshot, Chain::after(last), fault, after)?;
+        Ok(Verification { segments, fault_file, ..found })
     });
     walked.map_err(StoreError::about(file))
 }
 
-fn walk(connection: &Connection, mut chain: Chain) -> rusqlite::Result<Verification> {
-    let after = chain.last.map_or(i64::MIN, |last| last.sequence.cast_signed());
-    let mut statement = connection
-        .prepare(&format!("SELECT {COLUMNS} FROM audit WHERE sequence > ?1 ORDER BY sequence"))?;
-    let mut rows = statement.query([after])?;
-    let mut fault = None;
-    while let Some(row) = rows.next()? {
-        fault = chain.take(row)?;
-        if fault.is_some() {
-            break;
-        }
+/// Walks the rows of the log after a sequence, unless something is wrong already.
+fn finish(
+    connection: &Connection,
+    mut chain: Chain,
+    mut fault: Option<Fault>,
+    after: i64,
+) -> rusqlite::Result<Verification> {
+    if fault.is_none() {
+        fault = chain.take_rows(connection, after)?;
     }
     if fault.is_none() {
         fault = chain.end(recorded_head(connection)?);
@@ -154,36 +219,164 @@ fn walk(connection: &Connection, mut chain: Chain) -> rusqlite::Result<Verificat
     let bad = fault.map_or(u64::MAX, |fault| fault.sequence);
     let head = chain.last.filter(|last| last.sequence < bad);
     let rows = chain.last.map_or(0, |last| last.sequence.min(bad.saturating_sub(1)));
-    Ok(Verification { rows, head, fault })
+    let (segments, fault_file, unchecked) = (Vec::new(), None, chain.unchecked);
+    Ok(Verification { rows, head, fault, segments, fault_file, unchecked })
 }
 
-struct Chain {
-    last: Option<Head>,
-    anchor: Option<Head>,
+/// The rows of the log after a sequence, whatever version of this program wrote last.
+pub(super) fn select(connection: &Connection) -> rusqlite::Result<String> {
+    let sql = "SELECT count(*) FROM pragma_table_info('audit') WHERE name = 'format'";
+    let has_format = connection.query_row(sql, (), |row| row.get::<_, i64>(0))? > 0;
+    let columns = if has_format { COLUMNS } else { COLUMNS_BEFORE_FORMAT_2 };
+    Ok(format!("SELECT {columns} FROM audit WHERE sequence > ?1 ORDER BY sequence"))
+}
+
+/// The chain as far as it was walked.
+pub(super) struct Chain {
+    pub(super) last: Option<Head>,
+    /// Heads that were noted elsewhere.
+    noted: BTreeMap<u64, ChainHash>,
+    /// One of two notes about one row that disagree.
+    contradiction: Option<u64>,
+    /// Noted heads that lie in pruned segments.
+    unchecked: usize,
+    /// Rows that must record a pruning: the hash of the header, and the segment's first row.
+    prunings: BTreeMap<u64, (String, u64)>,
 }
 
 impl Chain {
+    /// A walk that begins after a row that is taken for good.
+    pub(super) const fn after(last: Option<Head>) -> Self {
+        Self {
+            last,
+            noted: BTreeMap::new(),
+            contradiction: None,
+            unchecked: 0,
+            prunings: BTreeMap::new(),
+        }
+    }
+
+    fn note(&mut self, head: Head) {
+        let known = self.noted.insert(head.sequence, head.hash);
+        if known.is_some_and(|known| known != head.hash) {
+            self.contradiction.get_or_insert(head.sequence);
+        }
+    }
+
+    /// Where the next row has to be, and what it has to follow.
+    fn next(&self) -> (u64, ChainHash) {
+        self.last.map_or((1, ChainHash::BEFORE_ALL), |last| (last.sequence + 1, last.hash))
+    }
+
+    /// Takes the segments, or says what is wrong and in which file.
+    fn take_segments(
+        &mut self,
+        segments: &[Segment],
+        folder: &Path,
+    ) -> Result<(Option<Fault>, Option<String>), StoreError> {
+        for segment in segments {
+            let fault = if segment.pruned_at.is_some() {
+                self.take_pruned(segment)
+            } else {
+                self.take_segment(segment, folder)?
+            };
+            if fault.is_some() {
+                return Ok((fault, Some(segment.file.clone())));
+            }
+        }
+        Ok((None, None))
+    }
+
+    /// Takes a header without its rows.
+    fn take_header(&mut self, segment: &Segment) -> Option<Fault> {
+        let fits = self.next() == (segment.first, segment.previous);
+        let whole = segment.last.checked_sub(segment.first) == segment.rows.checked_sub(1);
+        if !fits || !whole {
+            return Some(Fault { sequence: segment.first, kind: FaultKind::SegmentAltered });
+        }
+        self.last = Some(segment.head());
+        self.compare(segment.head())
+    }
+
+    fn take_pruned(&mut self, segment: &Segment) -> Option<Fault> {
+        let fault = |kind| Some(Fault { sequence: segment.first, kind });
+        let (Some(by), Ok(header)) = (segment.pruned_by, segment.fingerprint()) else {
+            return fault(FaultKind::PruningUnrecorded);
+        };
+        self.prunings.insert(by, (header.hex(), segment.first));
+        self.unchecked += self.noted.range(segment.first..segment.last).count();
+        self.take_header(segment)
+    }
+
+    fn take_segment(
+        &mut self,
+        segment: &Segment,
+        folder: &Path,
+    ) -> Result<Option<Fault>, StoreError> {
+        let fault = |kind| Ok(Some(Fault { sequence: segment.first, kind }));
+        if self.next() != (segment.first, segment.previous) {
+            return fault(FaultKind::SegmentAltered);
+        }
+        let bytes = match segment::read(folder, segment) {
+            Ok(bytes) => bytes,
+            Err(Unreadable::Missing) => return fault(FaultKind::SegmentMissing),
+            Err(Unreadable::Altered) => return fault(FaultKind::SegmentAltered),
+            Err(Unreadable::Io(source)) => {
+                return Err(StoreError::Unopenable { file: folder.join(&segment.file), source });
+            }
+        };
+        for row in segment::rows(&bytes) {
+            let Some(row) = row else { return fault(FaultKind::SegmentAltered) };
+            if let Some(found) = self.take(&row) {
+                return Ok(Some(found));
+            }
+        }
+        if self.last == Some(segment.head()) { Ok(None) } else { fault(FaultKind::SegmentAltered) }
+    }
+
+    /// Takes the rows of the log after a sequence. One that a sealed segment should have, or that
+    /// is before the first, was added by somebody else.
+    fn take_rows(
+        &mut self,
+        connection: &Connection,
+        after: i64,
+    ) -> rusqlite::Result<Option<Fault>> {
+        let mut statement = connection.prepare(&select(connection)?)?;
+        let mut rows = statement.query([after])?;
+        while let Some(row) = rows.next()? {
+            let fault = match ChainedRow::of(row) {
+                Ok(row) => self.take(&row),
+                // A type or a length that this program never writes.
+                Err(_) => {
+                    let sequence = u64::try_from(row.get::<_, i64>(0)?).unwrap_or_default();
+                    let (expected, _) = self.next();
+                    Some(match sequence > expected {
+                        true => Fault { sequence: expected, kind: FaultKind::Missing },
+                        false => Fault { sequence, kind: FaultKind::Altered },
+                    })
+                }
+            };
+            if fault.is_some() {
+                return Ok(fault);
+            }
+        }
+        Ok(None)
+    }
+
     /// Takes the next row, or says what is wrong.
-    fn take(&mut self, row: &Row<'_>) -> rusqlite::Result<Option<Fault>> {
-        let found = u64::try_from(row.get::<_, i64>(0)?).unwrap_or_default();
-        let (expected, before) =
-            self.last.map_or((1, ChainHash::BEFORE_ALL), |last| (last.sequence + 1, last.hash));
-        let fault = |sequence, kind| Ok(Some(Fault { sequence, kind }));
+    pub(super) fn take(&mut self, row: &ChainedRow) -> Option<Fault> {
+        let ChainedRow { row: stored, previous, hash } = row;
+        let found = u64::try_from(stored.sequence).unwrap_or_default();
+        let (expected, before) = self.next();
+        let fault = |sequence, kind| Some(Fault { sequence, kind });
         if found < expected {
-            // Only before the first: zero or a negative number.
             return fault(found, FaultKind::Unrecorded);
         }
         if found > expected {
             return fault(expected, FaultKind::Missing);
         }
-        let (Ok(stored), Ok(previous), Ok(hash)) =
-            (StoredRow::of(row), row.get(14).map(ChainHash), row.get(15).map(ChainHash))
-        else {
-            // A type or a length that this program never writes.
-            return fault(found, FaultKind::Altered);
-        };
-        let whole = stored.hash(previous) == hash;
-        let linked = previous == before;
+        let whole = stored.hash(*previous) == Some(*hash);
+        let linked = *previous == before;
         match (whole, linked) {
             (true, true) => {}
             (false, true) => return fault(found, FaultKind::Altered),
@@ -192,18 +385,29 @@ impl Chain {
             (true, false) if found > 1 => return fault(found - 1, FaultKind::Replaced),
             (true, false) => return fault(found, FaultKind::Moved),
         }
-        self.last = Some(Head { sequence: found, hash });
-        if self.anchor.is_some_and(|noted| noted.sequence == found && noted.hash != hash) {
-            return fault(found, FaultKind::NotAsNoted);
+        let head = Head { sequence: found, hash: *hash };
+        self.last = Some(head);
+        if let Some((header, first)) = self.prunings.remove(&found)
+            && (stored.tool != PRUNE || stored.in_hash != header)
+        {
+            return fault(first, FaultKind::PruningUnrecorded);
         }
-        Ok(None)
+        self.compare(head)
+    }
+
+    /// Compares a row with what was noted of it.
+    fn compare(&self, head: Head) -> Option<Fault> {
+        let is_noted = self.noted.get(&head.sequence).is_none_or(|noted| *noted == head.hash)
+            && self.contradiction != Some(head.sequence);
+        (!is_noted).then_some(Fault { sequence: head.sequence, kind: FaultKind::NotAsNoted })
     }
 
     /// Compares the last row with where the writers say it is.
     fn end(&self, recorded: Option<Head>) -> Option<Fault> {
         let last = self.last.map_or(0, |last| last.sequence);
         let fault = |sequence, kind| Some(Fault { sequence, kind });
-        let noted = self.anchor.map_or(0, |noted| noted.sequence);
+        let noted = self.noted.keys().next_back().copied().unwrap_or_default();
+        let unrecorded = self.prunings.range(last + 1..).next();
         match (recorded, self.last) {
             (Some(head), _) if head.sequence > last => fault(last + 1, FaultKind::Missing),
             (Some(head), Some(_)) if head.sequence < last => {
@@ -212,7 +416,9 @@ impl Chain {
             (Some(head), Some(row)) if head.hash != row.hash => fault(last, FaultKind::Replaced),
             (None, Some(_)) => fault(last, FaultKind::HeadMissing),
             (Some(_) | None, _) if noted > last => fault(last + 1, FaultKind::Missing),
-            (Some(_), Some(_)) | (Some(_) | None, None) => None,
+            (Some(_), Some(_)) | (Some(_) | None, None) => {
+                unrecorded.and_then(|(_, (_, first))| fault(*first, FaultKind::PruningUnrecorded))
+            }
         }
     }
 }
@@ -221,7 +427,7 @@ fn recorded_head(connection: &Connection) -> rusqlite::Result<Option<Head>> {
     connection.query_row("SELECT sequence, hash FROM head", (), head).optional()
 }
 
-fn head(row: &Row<'_>) -> rusqlite::Result<Head> {
+pub(super) fn head(row: &Row<'_>) -> rusqlite::Result<Head> {
     let sequence = u64::try_from(row.get::<_, i64>(0)?).unwrap_or_default();
     Ok(Head { sequence, hash: ChainHash(row.get(1)?) })
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use panoply_contract::audit::AuditEntry;
-use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
 use super::queue::{Job, Queue, Work, Written};
 use super::row::{COLUMNS, ChainHash, StoredRow};
@@ -140,12 +140,13 @@ impl Writer {
 }
 
 /// Appends rows where the chain ends, and moves its head.
-fn append(transaction: &Transaction<'_>, entries: &[AuditEntry]) -> rusqlite::Result<()> {
+pub(super) fn append(transaction: &Connection, entries: &[AuditEntry]) -> rusqlite::Result<()> {
     let (mut sequence, mut previous) = end_of_chain(transaction)?;
     let before = sequence;
     let mut insert = transaction.prepare_cached(&format!(
         "INSERT INTO audit ({COLUMNS}) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)"
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
+         ?19, ?20)"
     ))?;
     for entry in entries {
         if is_recorded(transaction, entry)? {
@@ -153,7 +154,9 @@ fn append(transaction: &Transaction<'_>, entries: &[AuditEntry]) -> rusqlite::Re
         }
         sequence += 1;
         let row = StoredRow::new(sequence, entry);
-        let hash = row.hash(previous);
+        let Some(hash) = row.hash(previous) else {
+            return Err(rusqlite::Error::InvalidQuery);
+        };
         insert.execute(rusqlite::params![
             row.sequence,
             row.at,
@@ -169,6 +172,10 @@ fn append(transaction: &Transaction<'_>, entries: &[AuditEntry]) -> rusqlite::Re
             row.status,
             row.error_code,
             row.mutation,
+            row.address,
+            row.credential,
+            row.count,
+            row.format,
             previous.0,
             hash.0,
         ])?;
@@ -187,7 +194,7 @@ fn append(transaction: &Transaction<'_>, entries: &[AuditEntry]) -> rusqlite::Re
 }
 
 /// Whether the row of this mutation is in the log already; if not, it is from now on.
-fn is_recorded(transaction: &Transaction<'_>, entry: &AuditEntry) -> rusqlite::Result<bool> {
+fn is_recorded(transaction: &Connection, entry: &AuditEntry) -> rusqlite::Result<bool> {
     let Some(call_id) = entry.call_id else { return Ok(false) };
     transaction
         .prepare_cached("INSERT OR IGNORE INTO recorded_call (call_id) VALUES (?1)")?
@@ -198,7 +205,7 @@ fn is_recorded(transaction: &Transaction<'_>, entry: &AuditEntry) -> rusqlite::R
 /// Where the next row goes. The head decides, not the last row: if rows were cut off the end,
 /// the gap stays for [`verify`](super::verify()) to find; if rows were added or the head was
 /// removed, the link stays broken.
-fn end_of_chain(transaction: &Transaction<'_>) -> rusqlite::Result<(i64, ChainHash)> {
+fn end_of_chain(transaction: &Connection) -> rusqlite::Result<(i64, ChainHash)> {
     let head = transaction
         .prepare_cached("SELECT sequence, hash FROM head")?
         .query_row((), |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)))

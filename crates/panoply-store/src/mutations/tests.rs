@@ -1,6 +1,7 @@
 //! Records come back, keys are taken once, and what is audited is not recovered.
 
 use panoply_contract::audit::{Audit, AuditEntry, Status};
+use panoply_contract::context::Provenance;
 use panoply_contract::testing::noon;
 use serde_json::json;
 
@@ -21,6 +22,11 @@ fn sample(number: u64, key: Option<&str>) -> MutationRecord {
         partition: "local".to_owned(),
         agent_id: "tests".to_owned(),
         trace_id: format!("trace-{number}"),
+        provenance: Provenance {
+            address: Some("192.0.2.7".parse().unwrap()),
+            credential: Some("key laptop (ab12)".into()),
+        },
+        count: 1,
         audit: Audit {
             in_hash: "in".to_owned(),
             out_hash: "out".to_owned(),

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use panoply_contract::audit::{Audit, AuditEntry, AuditLog, Status};
+use panoply_contract::context::Provenance;
 use panoply_contract::testing::noon;
 use panoply_store::SqliteAuditLog;
 
@@ -17,6 +18,11 @@ pub(crate) fn entry(number: u64, mutation: bool) -> AuditEntry {
         partition: if number.is_multiple_of(2) { "local" } else { "key:ก" }.to_owned(),
         agent_id: "agent, \"quoted\"\n".to_owned(),
         trace_id: format!("trace-{number}"),
+        provenance: Provenance {
+            address: number.is_multiple_of(2).then(|| "192.0.2.7".parse().unwrap()),
+            credential: number.is_multiple_of(4).then(|| "key laptop (ab12)".into()),
+        },
+        count: 1 + number % 3,
         audit: Audit {
             in_hash: format!("{number:064x}"),
             out_hash: format!("{:064x}", number * 7),

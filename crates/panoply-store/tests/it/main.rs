@@ -3,6 +3,8 @@
 //! `cfg(test)` tells the lints that helpers may unwrap too.
 
 #[cfg(test)]
+mod checkpoints;
+#[cfg(test)]
 mod concurrency;
 #[cfg(test)]
 mod crash;
@@ -11,6 +13,10 @@ mod entries;
 #[cfg(test)]
 mod recompute;
 #[cfg(test)]
+mod recovery;
+#[cfg(test)]
 mod roundtrip;
+#[cfg(test)]
+mod segments;
 #[cfg(test)]
 mod tampering;

@@ -10,8 +10,9 @@ const SCRIPT: &str = r#"
 import hashlib, sqlite3, sys
 previous, count = bytes(32), 0
 for row in sqlite3.connect(sys.argv[1]).execute("SELECT * FROM audit ORDER BY sequence"):
-    text = b"panoply-audit-1\n"
-    for field in row[:14] + (previous,):
+    # Address, credential, count and format were added after the two hashes.
+    text = b"panoply-audit-%d\n" % row[19]
+    for field in row[:14] + row[16:19] + (previous,):
         if field is None:
             text += b"-"
             continue

@@ -12,7 +12,7 @@ use rusqlite::{Connection, OpenFlags, params};
 use crate::entries::{entry, log_with};
 
 const ROWS: u64 = 12;
-const TEXTS: [&str; 11] = [
+const TEXTS: [&str; 13] = [
     "at",
     "tool",
     "tool_version",
@@ -24,8 +24,10 @@ const TEXTS: [&str; 11] = [
     "seed",
     "status",
     "error_code",
+    "address",
+    "credential",
 ];
-const NUMBERS: [&str; 2] = ["latency_ms", "mutation"];
+const NUMBERS: [&str; 4] = ["latency_ms", "mutation", "count", "format"];
 const BLOBS: [&str; 2] = ["previous", "hash"];
 
 /// Something done to the file.
@@ -114,7 +116,7 @@ impl Attack {
 fn disarm(connection: &Connection) {
     for trigger in [
         "audit_rows_are_never_changed",
-        "audit_rows_are_never_removed",
+        "audit_rows_are_removed_when_sealed",
         "head_only_moves_on",
         "head_is_never_removed",
     ] {
@@ -139,8 +141,8 @@ fn copy_row(connection: &Connection, from: u64, to: u64) {
     connection
         .execute(
             "INSERT INTO audit SELECT ?2, at, tool, tool_version, partition, agent_id, trace_id, \
-             in_hash, out_hash, latency_ms, seed, status, error_code, mutation, previous, hash \
-             FROM audit WHERE sequence = ?1",
+             in_hash, out_hash, latency_ms, seed, status, error_code, mutation, previous, hash, \
+             address, credential, count, format FROM audit WHERE sequence = ?1",
             params![i64::try_from(from).unwrap(), i64::try_from(to).unwrap()],
         )
         .unwrap();

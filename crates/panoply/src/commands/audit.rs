@@ -1,11 +1,14 @@
-//! `panoply audit`: looks at the log of all calls and proves that nobody has changed it.
+//! `panoply audit`: looks at the log of all calls, proves that nobody has changed it, and keeps it
+//! from growing without end.
+
+mod evidence;
+mod retention;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use panoply_contract::audit::{AuditFilter, AuditLog as _, AuditRow};
+use panoply_contract::audit::{AuditEntry, AuditFilter, AuditLog as _, AuditRow};
 use panoply_contract::table::Table;
-use panoply_store::audit_log::{self, ChainHash, Head};
 use panoply_store::{Home, SqliteAuditLog};
 use serde_json::{Value, json};
 
@@ -13,14 +16,19 @@ use super::{LogReader, Session, block_on, start_log};
 use crate::cli::Audit;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::out::{BAD, FAINT, GOOD, Out};
+use crate::out::Out;
 
 /// Runs it.
 pub(super) fn run(audit: &Audit, session: &Session) -> Result<ExitCode, Failure> {
     let config = session.config()?;
     match audit {
-        Audit::Verify { noted, json } => {
-            verify(&config, noted.as_deref().map(head).transpose()?, *json)
+        Audit::Verify { noted, checkpoints, public_key, json } => {
+            let claims = evidence::Claims::read(
+                noted.as_deref(),
+                checkpoints.as_deref(),
+                public_key.as_deref(),
+            )?;
+            evidence::verify(&config, &claims, *json)
         }
         Audit::Show { tool, errors, trace, limit, json } => {
             let filter = AuditFilter {
@@ -34,59 +42,12 @@ pub(super) fn run(audit: &Audit, session: &Session) -> Result<ExitCode, Failure>
             let _log = start_log(&config, LogReader::Person)?;
             show(&config, filter, *json)
         }
+        Audit::Seal { before, json } => retention::seal(&config, *before, *json),
+        Audit::Prune { keep, before, json } => retention::prune(&config, *keep, *before, *json),
+        Audit::Export => retention::export(&config),
+        Audit::Checkpoint { to, json } => evidence::checkpoint(&config, to.as_deref(), *json),
+        Audit::PublicKey => evidence::public_key(&config),
     }
-}
-
-fn verify(config: &Config, noted: Option<Head>, json: bool) -> Result<ExitCode, Failure> {
-    let mut out = Out::new();
-    let Some(file) = log_file(config) else {
-        if let Some(noted) = noted {
-            // A head was noted, so there was a log: its removal is what the note is for.
-            let what = format!("row {} was removed: the whole log is gone", noted.sequence);
-            if json {
-                let fault = json!({"row": 1, "kind": "missing", "message": what});
-                out.json(&json!({"intact": false, "rows": 0, "head": null, "fault": fault}))?;
-            } else {
-                out.line(format_args!("{BAD}broken{BAD:#}  {what}"))?;
-            }
-            out.finish()?;
-            return Ok(ExitCode::FAILURE);
-        }
-        if json {
-            out.json(&json!({"intact": true, "rows": 0, "head": null, "fault": null}))?;
-        } else {
-            out.line("There is no audit log yet: no call was recorded here.")?;
-        }
-        out.finish()?;
-        return Ok(ExitCode::SUCCESS);
-    };
-    let found = audit_log::verify(&file, noted).map_err(|error| Failure::work(error.chain()))?;
-    let head = found.head.map(|head| format!("{}:{}", head.sequence, head.hash));
-    if json {
-        let fault = found.fault.map(|fault| {
-            json!({"row": fault.sequence, "kind": fault.kind.as_str(), "message": fault.to_string()})
-        });
-        out.json(
-            &json!({"intact": found.is_intact(), "rows": found.rows, "head": head, "fault": fault}),
-        )?;
-    } else if let Some(fault) = found.fault {
-        out.line(format_args!("{BAD}broken{BAD:#}  {fault}"))?;
-        out.line(format_args!("        {} rows before it are as they were written", found.rows))?;
-    } else {
-        out.line(format_args!(
-            "{GOOD}intact{GOOD:#}  {} rows are as they were written",
-            found.rows
-        ))?;
-        if let Some(head) = head {
-            out.line(format_args!("        {head}"))?;
-            out.line(format_args!(
-                "{FAINT}Note this line somewhere else, and give it to the next `audit verify --noted`: then\n\
-                 nobody who can write the file can rewrite what came before it unseen.{FAINT:#}"
-            ))?;
-        }
-    }
-    out.finish()?;
-    Ok(if found.is_intact() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn show(config: &Config, filter: AuditFilter, json: bool) -> Result<ExitCode, Failure> {
@@ -103,15 +64,18 @@ fn show(config: &Config, filter: AuditFilter, json: bool) -> Result<ExitCode, Fa
     } else if rows.is_empty() {
         out.line("No call like that was recorded.")?;
     } else {
-        let headings = Table::new(["#", "at", "tool", "status", "ms", "caller", "agent"]);
+        let headings =
+            Table::new(["#", "at", "tool", "status", "n", "ms", "caller", "address", "agent"]);
         let table = rows.iter().fold(headings, |table, AuditRow { sequence, entry }| {
             table.row([
                 sequence.to_string(),
                 entry.at.strftime("%Y-%m-%d %H:%M:%S").to_string(),
                 entry.tool.clone(),
                 entry.error_code.clone().unwrap_or_else(|| "ok".to_owned()),
+                entry.count.to_string(),
                 entry.audit.latency_ms.to_string(),
-                entry.partition.clone(),
+                caller(entry),
+                entry.provenance.address.map(|address| address.to_string()).unwrap_or_default(),
                 entry.agent_id.clone(),
             ])
         });
@@ -128,15 +92,17 @@ fn log_file(config: &Config) -> Option<PathBuf> {
     (!matches!(file.try_exists(), Ok(false))).then_some(file)
 }
 
-/// Reads `12:0a1b…` back, as `verify` prints it.
-fn head(text: &str) -> Result<Head, Failure> {
-    let parsed = text.trim().split_once(':').and_then(|(sequence, hash)| {
-        Some(Head { sequence: sequence.parse().ok()?, hash: ChainHash::parse(hash)? })
-    });
-    parsed.ok_or_else(|| {
-        Failure::usage(format!("`{text}` is not a noted head"))
-            .hint("give the line that `panoply audit verify` printed, such as 12:9f86d081…")
+/// The log, for a command that needs one.
+fn required_log(config: &Config) -> Result<PathBuf, Failure> {
+    log_file(config).ok_or_else(|| {
+        Failure::work("there is no audit log yet: no call was recorded here")
+            .hint("name another home with --home")
     })
+}
+
+/// Who called, by the name of the key where there is one.
+fn caller(entry: &AuditEntry) -> String {
+    entry.provenance.credential.as_deref().unwrap_or(&entry.partition).to_owned()
 }
 
 fn as_json(AuditRow { sequence, entry }: &AuditRow) -> Value {
@@ -148,6 +114,9 @@ fn as_json(AuditRow { sequence, entry }: &AuditRow) -> Value {
         "caller": entry.partition,
         "agentId": entry.agent_id,
         "traceId": entry.trace_id,
+        "address": entry.provenance.address,
+        "credential": entry.provenance.credential.as_deref(),
+        "count": entry.count,
         "errorCode": entry.error_code,
         "mutation": entry.mutation,
         "audit": entry.audit,

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use panoply_contract::audit::{Audit, AuditEntry, AuditLog as _, Fingerprint, Status};
 use panoply_contract::clock::Clock as _;
+use panoply_contract::context::Provenance;
 use panoply_store::backup::{self, BackupError, Existing, Manifest};
 use panoply_store::{Home, SqliteAuditLog, SystemClock};
 use serde_json::json;
@@ -81,6 +82,8 @@ fn record(home: &Home, tool: &str, manifest: &Manifest) -> Result<(), Failure> {
         partition: "local".to_owned(),
         agent_id: "panoply".to_owned(),
         trace_id: uuid::Uuid::new_v4().to_string(),
+        provenance: Provenance::default(),
+        count: 1,
         audit: Audit {
             in_hash: hash.hex(),
             out_hash: hash.hex(),

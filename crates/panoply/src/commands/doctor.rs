@@ -16,6 +16,7 @@ use serde_json::json;
 use super::Session;
 use super::setup::clients::{ClientFile, WITH_FILE};
 use super::setup::existing_entry;
+use crate::checkpoints::CheckpointState;
 use crate::cli::Doctor;
 use crate::config::{Config, FILE};
 use crate::failure::Failure;
@@ -99,6 +100,7 @@ fn examine(session: &Session, depth: Depth) -> Vec<Finding> {
         let home = Home::at(folder);
         findings.extend(files(&home, depth));
         findings.push(audit_chain(&home, depth));
+        findings.extend(config.as_ref().ok().and_then(|config| checkpoints(&home, config)));
         findings.push(keys(&home));
     }
     if let Ok(config) = &config {
@@ -322,7 +324,10 @@ fn audit_chain(home: &Home, depth: Depth) -> Finding {
                 "audit chain",
                 format!("{} rows, the last {TAIL} are intact; `--deep` walks all", found.rows),
             ),
-            None => Finding::well("audit chain", format!("{} rows, intact", found.rows)),
+            None => {
+                let (rows, segments) = (found.rows, found.segments.len());
+                Finding::well("audit chain", format!("{rows} rows, {segments} segments, intact"))
+            }
             Some(fault) => Finding::ill(
                 "audit chain",
                 fault.to_string(),
@@ -331,6 +336,24 @@ fn audit_chain(home: &Home, depth: Depth) -> Finding {
         },
         Err(error) => Finding::ill("audit chain", error.chain(), RESTORE),
     }
+}
+
+/// What became of the last checkpoint, where checkpoints are made.
+fn checkpoints(home: &Home, config: &Config) -> Option<Finding> {
+    config.audit.checkpoint_to.as_ref()?;
+    let about = "audit checkpoints";
+    let state = CheckpointState::read(home);
+    Some(match (state.at, state.error) {
+        (_, Some(error)) => Finding::note(
+            about,
+            format!("{error}; the last one that was sent names row {}", state.sequence),
+            "see that the file or server of `checkpoint_to` can be written, then run `panoply audit checkpoint`",
+        ),
+        (Some(at), None) => {
+            Finding::well(about, format!("the last one names row {}, on {at}", state.sequence))
+        }
+        (None, None) => Finding::well(about, "none was made yet"),
+    })
 }
 
 fn keys(home: &Home) -> Finding {

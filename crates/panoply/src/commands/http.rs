@@ -47,7 +47,8 @@ async fn serve(config: &Config, signals: Signals) -> Result<ExitCode, Failure> {
     let shutdown = Shutdown::default();
     shutdown.on_request(signals, config.lame_duck);
     raise_descriptor_limit();
-    let house = House::open(config)?;
+    let mut house = House::open(config)?;
+    house.keep_audit(config);
     let door = Arc::new(Door::of(config, &house)?);
     if door.is_shut() && !config.listen.ip().is_loopback() {
         return Err(Failure::usage(format!(

@@ -188,6 +188,7 @@ impl KeyStore for StoredKeys {
             grants: Grants::of(record.profile),
             revoked: record.revoked.is_some(),
             id: record.id,
+            name: record.label,
             user_id: record.user_id,
             expires: record.expires,
         }))

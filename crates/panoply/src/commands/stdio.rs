@@ -42,7 +42,8 @@ fn serve(name: &'static str, config: &Config) -> Result<ExitCode, Failure> {
     let stop = CancellationToken::new();
     super::serve(async |signals| {
         lifecycle::stop_on_request(signals, stop.clone(), Parent::Matters);
-        let house = House::open(config)?;
+        let mut house = House::open(config)?;
+        house.keep_audit(config);
         McpServer::new(house.kernel.clone(), name).serve_stdio(stop).await;
         house.close();
         Ok(ExitCode::SUCCESS)

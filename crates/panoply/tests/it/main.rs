@@ -8,6 +8,7 @@
 
 mod admission;
 mod audit;
+mod audit_evidence;
 mod backtest;
 mod backtest_http;
 mod backup;

@@ -18,12 +18,14 @@ use http::StatusCode;
 use http::request::Parts;
 use http_body_util::BodyExt as _;
 use hyper::body::Body as _;
+use panoply_contract::context::Provenance;
 use rmcp::model::ErrorCode;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::caps::{Caps, Full};
 use super::connections::Connection;
 use super::gate::hold;
+use super::refused_logins::RefusedLogins;
 use super::{HttpLimits, reply};
 use crate::auth::{Admission, Admitted, Credential, NotAdmitted};
 
@@ -33,12 +35,18 @@ pub(super) struct Front {
     pub(super) limits: HttpLimits,
     caps: Caps,
     bad_credentials: BadCredentials,
+    refused: Arc<RefusedLogins>,
 }
 
 impl Front {
-    pub(super) fn new(access: Arc<dyn Admission>, limits: HttpLimits) -> Self {
+    pub(super) fn new(
+        access: Arc<dyn Admission>,
+        limits: HttpLimits,
+        refused: Arc<RefusedLogins>,
+    ) -> Self {
         let caps = Caps::new(limits.requests, limits.requests_per_caller, limits.unread_bodies);
-        Self { access, limits, caps, bad_credentials: BadCredentials::new(limits.bad_credentials) }
+        let bad_credentials = BadCredentials::new(limits.bad_credentials);
+        Self { access, limits, caps, bad_credentials, refused }
     }
 
     /// The caller, or the refusal.
@@ -46,10 +54,17 @@ impl Front {
         let path = parts.uri.path();
         let credential = Credential::of(&parts.headers, path);
         let denied = match self.access.admit(credential).await {
-            Ok(admitted) => return Ok(admitted),
+            Ok(mut admitted) => {
+                admitted.caller.provenance.address = address(parts);
+                return Ok(admitted);
+            }
             Err(denied) => denied,
         };
-        let address = parts.extensions.get::<Arc<Connection>>().map(|one| one.address);
+        let address = address(parts);
+        if let Some(reason) = denied.audit_code() {
+            let key = credential.known_key_id(&denied).map(|id| format!("key {id}").into());
+            self.refused.record(reason, Provenance { address, credential: key }).await;
+        }
         if matches!(denied, NotAdmitted::Invalid(_))
             && let Some(address) = address
             && self.bad_credentials.is_over_budget(address).await
@@ -127,6 +142,11 @@ impl Front {
             format!("the body is longer than {most} bytes; send less, or in several calls");
         refusal(StatusCode::PAYLOAD_TOO_LARGE, message)
     }
+}
+
+/// The peer address of the connection that carries the request.
+fn address(parts: &Parts) -> Option<IpAddr> {
+    parts.extensions.get::<Arc<Connection>>().map(|one| one.address)
 }
 
 /// Admits a request whose body is read whole before its route sees it.

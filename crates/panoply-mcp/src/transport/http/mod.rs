@@ -12,6 +12,7 @@ mod console;
 mod gate;
 mod guard;
 mod mcp_route;
+mod refused_logins;
 mod reply;
 mod stall;
 mod status;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::{Router, middleware};
+use panoply_contract::kernel::Kernel;
 use rmcp::ServerHandler;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -32,6 +34,7 @@ use crate::transport::tool_call::AnswerToolCalls;
 
 use admission::Front;
 pub use guard::{BadHostRule, BadOriginRule};
+use refused_logins::RefusedLogins;
 pub use status::{Readiness, ReadinessProblem};
 
 /// How an HTTP server is set up.
@@ -192,6 +195,7 @@ pub struct HttpServer {
     address: SocketAddr,
     admin_address: Option<SocketAddr>,
     listeners: Vec<accept::Listener>,
+    refused: Arc<RefusedLogins>,
     stop: CancellationToken,
     hurry: CancellationToken,
 }
@@ -205,6 +209,7 @@ impl HttpServer {
         all: H,
         packs: BTreeMap<&'static str, H>,
         options: HttpOptions,
+        kernel: Arc<Kernel>,
         stop: CancellationToken,
     ) -> Result<Self, HttpError>
     where
@@ -233,10 +238,11 @@ impl HttpServer {
         let (socket, address) = bind(options.listen).await?;
         let limits = options.limits;
         let guard = guard::Guard::new(address, &options.allowed_hosts, &options.allowed_origins)?;
-        let router = router(all, packs, options, &stop);
+        let refused = Arc::new(RefusedLogins::new(kernel));
+        let router = router(all, packs, options, &refused, &stop);
         let gate = gate::Gate { router, guard, draining };
         listeners.push(accept::Listener { socket, gate, limits });
-        Ok(Self { address, admin_address, listeners, stop, hurry })
+        Ok(Self { address, admin_address, listeners, refused, stop, hurry })
     }
 
     /// Where it listens.
@@ -254,7 +260,11 @@ impl HttpServer {
         let (stop, hurry) = (self.stop, self.hurry);
         let serving = self.listeners.into_iter();
         let serving = serving.map(|listener| accept::serve(listener, stop.clone(), hurry.clone()));
-        futures::future::join_all(serving).await;
+        tokio::select! {
+            _ended = futures::future::join_all(serving) => {}
+            () = self.refused.close_windows() => {}
+        }
+        self.refused.close_window().await;
     }
 }
 
@@ -274,12 +284,13 @@ fn router<H>(
     all: H,
     packs: BTreeMap<&'static str, H>,
     options: HttpOptions,
+    refused: &Arc<RefusedLogins>,
     stop: &CancellationToken,
 ) -> Router
 where
     H: ServerHandler + AnswerToolCalls + Clone,
 {
-    let front = Arc::new(Front::new(options.access, options.limits));
+    let front = Arc::new(Front::new(options.access, options.limits, Arc::clone(refused)));
     let whole = mcp_route::routes(all, packs, &front)
         .merge(status::metrics(options.metrics))
         .merge(options.protected)

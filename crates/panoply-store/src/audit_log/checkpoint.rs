@@ -1,0 +1,303 @@
+//! Signed checkpoints: statements of where the chain ended, which can be kept elsewhere.
+//!
+//! A checkpoint is a C2SP signed note (<https://c2sp.org/signed-note>) with the lines of a
+//! C2SP tlog-checkpoint: the origin, the last sequence, its hash in base64, and `time` as an
+//! extension line. The hash is that of a chain, not the root of a Merkle tree. Keys are written as
+//! Go's `sumdb/note` does: `<name>+<id>+<base64>`, private ones after `PRIVATE+KEY+`.
+//!
+//! Whoever has the private key and the log can sign another history. A checkpoint convinces only
+//! when it left the machine before, or when the key is kept elsewhere.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use ed25519_dalek::{Signature, Signer as _, VerifyingKey};
+use jiff::Timestamp;
+use rusqlite::OptionalExtension as _;
+use sha2::{Digest as _, Sha256};
+
+use super::row::ChainHash;
+use super::verify::{self, Head};
+use crate::error::StoreError;
+use crate::sqlite;
+
+/// The algorithm byte of Ed25519 in the specification of signed notes.
+const ED25519: u8 = 1;
+const PRIVATE: &str = "PRIVATE+KEY+";
+/// A key file is a hundred bytes.
+const LARGEST_KEY: u64 = 4096;
+
+/// Where the chain ended at a time.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Checkpoint {
+    /// The name of the log, which is the name of its key.
+    pub origin: String,
+    /// The last row and its hash.
+    pub head: Head,
+    /// When it was signed.
+    pub at: Timestamp,
+}
+
+/// Signs checkpoints.
+pub struct SigningKey {
+    name: String,
+    key: ed25519_dalek::SigningKey,
+}
+
+/// Verifies checkpoints.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct PublicKey {
+    name: String,
+    key: VerifyingKey,
+}
+
+/// Why a text is no key.
+#[derive(Debug, thiserror::Error)]
+pub enum BadKey {
+    /// It does not look like one, or its id is not its own.
+    #[error("this is no {0}")]
+    Malformed(&'static str),
+    /// The file cannot be read or written.
+    #[error("the key file cannot be used: {0}")]
+    Io(#[from] io::Error),
+    /// The operating system gave no random bytes.
+    #[error("the operating system gave no random bytes: {0}")]
+    NoRandomness(getrandom::Error),
+}
+
+/// The first checkpoint of a file that is not good.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("checkpoint {number}: {what}")]
+pub struct BadCheckpoint {
+    /// Its place in the file, from 1.
+    pub number: usize,
+    /// What is wrong with it.
+    pub what: &'static str,
+}
+
+/// Where the chain of a log ends by its own record; `None` for an empty log.
+pub fn head(log: &Path) -> Result<Option<Head>, StoreError> {
+    let connection = sqlite::open_read_only(log)?;
+    connection
+        .query_row("SELECT sequence, hash FROM head", (), verify::head)
+        .optional()
+        .map_err(StoreError::about(log))
+}
+
+impl SigningKey {
+    /// Reads the key, or makes one, for this user alone.
+    pub fn open_or_create(file: &Path) -> Result<Self, BadKey> {
+        if file.try_exists()? {
+            return Self::open(file);
+        }
+        let mut seed = [0; 32];
+        getrandom::fill(&mut seed).map_err(BadKey::NoRandomness)?;
+        let key = ed25519_dalek::SigningKey::from_bytes(&seed);
+        let name = default_name(&key.verifying_key());
+        let made = Self { name, key };
+        if let Some(folder) = file.parent() {
+            sqlite::create_private_folder(folder)?;
+        }
+        let mut options = File::options();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        match options.open(file) {
+            Ok(mut new) => {
+                new.write_all(made.private_text().as_bytes())?;
+                new.sync_all()?;
+                Ok(made)
+            }
+            // Another process was faster; it may still be writing.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Self::open(file),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Reads a key that is there.
+    pub fn open(file: &Path) -> Result<Self, BadKey> {
+        let mut text = String::new();
+        File::open(file)?.take(LARGEST_KEY).read_to_string(&mut text)?;
+        let malformed = BadKey::Malformed("signing key of an audit log");
+        let parsed = text.trim().strip_prefix(PRIVATE).and_then(parse_key);
+        let Some((name, id, seed)) = parsed else { return Err(malformed) };
+        let key = ed25519_dalek::SigningKey::from_bytes(&seed);
+        if key_id(&name, &key.verifying_key()) != id {
+            return Err(malformed);
+        }
+        Ok(Self { name, key })
+    }
+
+    /// The key that verifies what this one signs.
+    pub fn public(&self) -> PublicKey {
+        PublicKey { name: self.name.clone(), key: self.key.verifying_key() }
+    }
+
+    /// A signed note.
+    pub fn sign(&self, head: Head, at: Timestamp) -> String {
+        let checkpoint = Checkpoint { origin: self.name.clone(), head, at };
+        let text = checkpoint.to_string();
+        let signature = self.key.sign(text.as_bytes()).to_bytes();
+        let mut blob = key_id(&self.name, &self.key.verifying_key()).to_vec();
+        blob.extend_from_slice(&signature);
+        format!("{text}\n{SIGNATURE}{} {}\n", self.name, STANDARD.encode(blob))
+    }
+
+    fn private_text(&self) -> String {
+        let id = hex(key_id(&self.name, &self.key.verifying_key()));
+        let mut data = vec![ED25519];
+        data.extend_from_slice(&self.key.to_bytes());
+        format!("{PRIVATE}{}+{id}+{}\n", self.name, STANDARD.encode(data))
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SigningKey").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl PublicKey {
+    /// Reads `<name>+<id>+<base64>`, as `panoply audit public-key` prints it.
+    pub fn parse(text: &str) -> Result<Self, BadKey> {
+        let malformed = BadKey::Malformed("public key of an audit log");
+        let Some((name, id, bytes)) = parse_key(text.trim()) else { return Err(malformed) };
+        match VerifyingKey::from_bytes(&bytes) {
+            Ok(key) if key_id(&name, &key) == id => Ok(Self { name, key }),
+            Ok(_) | Err(_) => Err(malformed),
+        }
+    }
+
+    /// The checkpoint in a note, or what is wrong with it.
+    fn verify(&self, text: &str, signatures: &[&str]) -> Result<Checkpoint, &'static str> {
+        let id = key_id(&self.name, &self.key);
+        let ours = signatures.iter().filter_map(|line| {
+            let (name, blob) = line.strip_prefix(SIGNATURE)?.split_once(' ')?;
+            let blob = STANDARD.decode(blob).ok().filter(|_| name == self.name)?;
+            let (key, signature) = blob.split_first_chunk::<4>()?;
+            (*key == id).then(|| Signature::from_slice(signature).ok()).flatten()
+        });
+        let signatures: Vec<Signature> = ours.collect();
+        if signatures.is_empty() {
+            return Err("it is not signed by this key");
+        }
+        let is_signed = |signature| self.key.verify_strict(text.as_bytes(), signature).is_ok();
+        if !signatures.iter().any(is_signed) {
+            return Err("its signature is forged, or it was changed after it was signed");
+        }
+        Checkpoint::parse(text)
+            .filter(|checkpoint| checkpoint.origin == self.name)
+            .ok_or("it is signed, but it is no checkpoint of this log")
+    }
+}
+
+impl fmt::Display for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let id = hex(key_id(&self.name, &self.key));
+        let mut data = vec![ED25519];
+        data.extend_from_slice(self.key.as_bytes());
+        write!(f, "{}+{id}+{}", self.name, STANDARD.encode(data))
+    }
+}
+
+impl fmt::Display for Checkpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { origin, head, at } = self;
+        let hash = STANDARD.encode(head.hash.0);
+        write!(f, "{origin}\n{}\n{hash}\ntime {at}\n", head.sequence)
+    }
+}
+
+impl Checkpoint {
+    fn parse(text: &str) -> Option<Self> {
+        let mut lines = text.lines();
+        let (origin, sequence, hash) = (lines.next()?, lines.next()?, lines.next()?);
+        let hash = STANDARD.decode(hash).ok()?.try_into().ok()?;
+        let at = lines.find_map(|line| line.strip_prefix("time "))?;
+        let head = Head { sequence: sequence.parse().ok()?, hash: ChainHash(hash) };
+        Some(Self { origin: origin.to_owned(), head, at: at.parse().ok()? })
+    }
+}
+
+/// How a signature line begins: an em dash and a space.
+const SIGNATURE: &str = "\u{2014} ";
+
+/// Reads notes, one after the other, and verifies each.
+pub fn read_checkpoints(notes: &str, key: &PublicKey) -> Result<Vec<Checkpoint>, BadCheckpoint> {
+    let mut checkpoints = Vec::new();
+    let mut lines = notes.lines().peekable();
+    loop {
+        while lines.next_if(|line| line.is_empty()).is_some() {}
+        if lines.peek().is_none() {
+            return Ok(checkpoints);
+        }
+        let mut text = String::new();
+        while let Some(line) = lines.next_if(|line| !line.is_empty()) {
+            text.push_str(line);
+            text.push('\n');
+        }
+        let _blank = lines.next();
+        let mut signatures = Vec::new();
+        while let Some(line) = lines.next_if(|line| line.starts_with(SIGNATURE)) {
+            signatures.push(line);
+        }
+        let number = checkpoints.len() + 1;
+        let checkpoint =
+            key.verify(&text, &signatures).map_err(|what| BadCheckpoint { number, what })?;
+        checkpoints.push(checkpoint);
+    }
+}
+
+/// Appends a note to a file, which is made for this user alone, and syncs it.
+pub fn append(file: &Path, note: &str) -> io::Result<()> {
+    let is_new = !file.try_exists()?;
+    let mut options = fs::OpenOptions::new();
+    options.append(true).create(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut open = options.open(file)?;
+    // One write, so that notes of two processes do not mix.
+    open.write_all(format!("{note}\n").as_bytes())?;
+    open.sync_all()?;
+    let folder = file.parent().filter(|folder| is_new && !folder.as_os_str().is_empty());
+    match folder {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
+/// The name and the first bytes of a public key, so that no two logs have one origin.
+fn default_name(key: &VerifyingKey) -> String {
+    let hash = Sha256::digest(key.as_bytes());
+    let start: [u8; 4] = std::array::from_fn(|index| hash.get(index).copied().unwrap_or_default());
+    format!("panoply-audit/{}", hex(start))
+}
+
+/// The id of a key: four bytes of SHA-256 over name, line feed, algorithm and key.
+fn key_id(name: &str, key: &VerifyingKey) -> [u8; 4] {
+    let mut hash = Sha256::new();
+    hash.update(name.as_bytes());
+    hash.update([b'\n', ED25519]);
+    hash.update(key.as_bytes());
+    let hash = hash.finalize();
+    std::array::from_fn(|index| hash.get(index).copied().unwrap_or_default())
+}
+
+fn parse_key(text: &str) -> Option<(String, [u8; 4], [u8; 32])> {
+    let mut parts = text.splitn(3, '+');
+    let (name, id, data) = (parts.next()?, parts.next()?, parts.next()?);
+    let is_name = !name.is_empty() && !name.contains(char::is_whitespace);
+    let id = u32::from_str_radix(id, 16).ok().filter(|_| id.len() == 8 && is_name)?;
+    let data = STANDARD.decode(data).ok()?;
+    let (algorithm, key) = data.split_first()?;
+    (*algorithm == ED25519)
+        .then(|| Some((name.to_owned(), id.to_be_bytes(), key.try_into().ok()?)))?
+}
+
+fn hex(bytes: [u8; 4]) -> String {
+    format!("{:08x}", u32::from_be_bytes(bytes))
+}

@@ -1,0 +1,52 @@
+//! Writes the whole log as JSON lines, sealed segments first.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use super::row::ChainedRow;
+use super::seal::SealError;
+use super::segment::{self, Segment, Unreadable};
+use super::verify;
+use crate::error::StoreError;
+use crate::sqlite;
+
+/// Writes every row that is there to `output`; gives the segments that were pruned.
+pub fn export(log: &Path, output: &mut dyn Write) -> Result<Vec<Segment>, SealError> {
+    let folder = segment::folder_of(log);
+    let failed = |source| SealError::Io { path: log.to_owned(), source };
+    let about = StoreError::about(log);
+    let mut connection = sqlite::open_read_only(log)?;
+    // One transaction: what is sealed meanwhile is read from the log.
+    let snapshot = connection.transaction().map_err(&about)?;
+    let mut pruned = Vec::new();
+    for segment in segment::headers(&snapshot).map_err(&about)? {
+        if segment.pruned_at.is_some() {
+            pruned.push(segment);
+            continue;
+        }
+        let path = folder.join(&segment.file);
+        let unreadable = |source| SealError::Io { path: path.clone(), source };
+        let altered =
+            || unreadable(io::Error::new(io::ErrorKind::InvalidData, "is not what was sealed"));
+        let bytes = segment::read(&folder, &segment).map_err(|error| match error {
+            Unreadable::Missing => unreadable(io::ErrorKind::NotFound.into()),
+            Unreadable::Altered => altered(),
+            Unreadable::Io(source) => unreadable(source),
+        })?;
+        for row in segment::rows(&bytes) {
+            line(output, &row.ok_or_else(altered)?).map_err(failed)?;
+        }
+    }
+    let sql = verify::select(&snapshot).map_err(&about)?;
+    let mut statement = snapshot.prepare(&sql).map_err(&about)?;
+    let mut rows = statement.query([i64::MIN]).map_err(&about)?;
+    while let Some(row) = rows.next().map_err(&about)? {
+        line(output, &ChainedRow::of(row).map_err(&about)?).map_err(failed)?;
+    }
+    Ok(pruned)
+}
+
+fn line(output: &mut dyn Write, row: &ChainedRow) -> io::Result<()> {
+    serde_json::to_writer(&mut *output, row)?;
+    output.write_all(b"\n")
+}
