@@ -85,7 +85,7 @@ impl AuditKeeper {
             work.retain();
             loop {
                 work.tick();
-                match stopped.recv_timeout(TICK) {
+                match stopped.recv_timeout(work.pause()) {
                     Err(RecvTimeoutError::Timeout) => {}
                     Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
                 }
@@ -139,6 +139,11 @@ impl Work {
             next_retention: now + RETENTION,
             retry: RETRY,
         }
+    }
+
+    /// A server without checkpoints has nothing to look at every second.
+    fn pause(&self) -> Duration {
+        if self.settings.checkpoint_to.is_some() { TICK } else { CHAIN_CHECK }
     }
 
     fn tick(&mut self) {

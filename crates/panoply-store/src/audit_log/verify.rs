@@ -169,6 +169,16 @@ pub fn verify_against(file: &Path, noted: &[Head]) -> Result<Verification, Store
 /// Walks the last `rows` of the log only, taking the row before them for good, and sees that the
 /// sealed segments are there: cheap enough for every start of a server.
 pub fn verify_tail(file: &Path, rows: u32) -> Result<Verification, StoreError> {
+    let found = walk_tail(file, rows)?;
+    if found.fault.is_none_or(|fault| fault.kind != FaultKind::SegmentMissing) {
+        return Ok(found);
+    }
+    // It may have been pruned between our look at its header and our look at its file.
+    let _lock = SegmentLock::take(&segment::folder_of(file));
+    walk_tail(file, rows)
+}
+
+fn walk_tail(file: &Path, rows: u32) -> Result<Verification, StoreError> {
     let mut connection = sqlite::open_unverified(file)?;
     let folder = segment::folder_of(file);
     let walked = connection.transaction().and_then(|snapshot| {

@@ -74,6 +74,10 @@ const TABLE: &[(&str, &[&str])] = &[
         &[
             "base64",
             "cc",
+            // Signs checkpoints of the audit log; jsonwebtoken brings it along.
+            "ed25519-dalek",
+            // Packs sealed segments of the audit log; zip brings it along.
+            "flate2",
             "futures",
             "getrandom",
             "jiff",

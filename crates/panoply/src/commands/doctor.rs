@@ -324,10 +324,7 @@ fn audit_chain(home: &Home, depth: Depth) -> Finding {
                 "audit chain",
                 format!("{} rows, the last {TAIL} are intact; `--deep` walks all", found.rows),
             ),
-            None => {
-                let (rows, segments) = (found.rows, found.segments.len());
-                Finding::well("audit chain", format!("{rows} rows, {segments} segments, intact"))
-            }
+            None => Finding::well("audit chain", format!("{}, intact", extent(&found))),
             Some(fault) => Finding::ill(
                 "audit chain",
                 fault.to_string(),
@@ -335,6 +332,14 @@ fn audit_chain(home: &Home, depth: Depth) -> Finding {
             ),
         },
         Err(error) => Finding::ill("audit chain", error.chain(), RESTORE),
+    }
+}
+
+/// How much of a log there is.
+fn extent(found: &audit_log::Verification) -> String {
+    match found.segments.len() {
+        0 => format!("{} rows", found.rows),
+        segments => format!("{} rows, {segments} sealed segments among them", found.rows),
     }
 }
 

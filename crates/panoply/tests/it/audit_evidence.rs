@@ -89,7 +89,7 @@ fn rows_say_from_where_and_with_which_key_and_refused_logins_are_counted() {
     assert_eq!(told, expected);
     let everything = place.run(&["audit", "export"]).good();
     for key in [&owner, &revoked, &wrong] {
-        let secret = key.trim().rsplit('_').next().unwrap();
+        let secret = key.trim().splitn(3, '_').nth(2).unwrap();
         assert!(!everything.contains(secret), "a secret is in the log");
     }
     place.run(&["audit", "verify"]).good();

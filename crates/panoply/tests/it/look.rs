@@ -5,7 +5,7 @@ use crate::place::Place;
 #[test]
 fn help_is_what_we_mean_to_say() {
     let place = Place::new();
-    let commands: [&[&str]; 15] = [
+    let commands: [&[&str]; 18] = [
         &[],
         &["stdio"],
         &["http"],
@@ -16,6 +16,9 @@ fn help_is_what_we_mean_to_say() {
         &["contract", "check"],
         &["audit", "verify"],
         &["audit", "show"],
+        &["audit", "seal"],
+        &["audit", "prune"],
+        &["audit", "checkpoint"],
         &["keys", "create"],
         &["keys", "list"],
         &["doctor"],
