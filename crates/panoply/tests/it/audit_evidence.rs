@@ -102,8 +102,14 @@ fn a_caller_without_a_permission_is_a_row_of_the_tool() {
     let server = place.http(&[]);
     let call = json!({"name": "create-deck", "arguments": {"name": "x"}});
     with_key(&server, &reader).rpc("/mcp", "tools/call", call);
+    // It sees its own row and nobody else's.
+    assert_eq!(server.client().post("/mcp", &json!({})).status, 401);
+    let trail = json!({"name": "get-audit-trail", "arguments": {}});
+    let seen = with_key(&server, &reader).rpc("/mcp", "tools/call", trail).to_string();
+    assert!(seen.contains("create-deck") && seen.contains("127.0.0.1"), "{seen}");
+    assert!(!seen.contains("login_refused"), "{seen}");
     let rows = rows_after(server, &place);
-    assert_eq!(rows.len(), 1, "{rows:?}");
+    assert_eq!(rows.len(), 3, "{rows:?}");
     assert_eq!(
         (&rows[0]["tool"], &rows[0]["errorCode"]),
         (&json!("create-deck"), &json!("FORBIDDEN"))
@@ -168,6 +174,38 @@ fn rows_are_sealed_pruned_and_backed_up_beside_a_running_server() {
         "{tools:?}"
     );
     place.run(&["audit", "verify"]).good();
+}
+
+#[test]
+fn a_server_seals_and_prunes_by_itself_as_its_settings_say() {
+    let place = Place::new();
+    for query in ["query=one", "query=two"] {
+        place.run(&["call", "search-tools", "--arg", query]).good();
+    }
+    place.file("home/config.toml", "[audit]\nseal_after = \"0s\"\n");
+    let segments = || {
+        let found = place.run(&["audit", "verify", "--json"]).json();
+        assert_eq!(found["intact"], json!(true), "{found}");
+        found["segments"].as_array().unwrap().clone()
+    };
+    let server = place.http(&[]);
+    wait_for("rows are sealed at start", || !segments().is_empty());
+    rows_after(server, &place);
+    assert_eq!((&segments()[0]["last"], &segments()[0]["prunedAt"]), (&json!(2), &json!(null)));
+    place.file("home/config.toml", "[audit]\nretain = \"0s\"\n");
+    let server = place.http(&["--read-only"]);
+    std::thread::sleep(Duration::from_millis(500));
+    rows_after(server, &place);
+    assert_eq!(segments()[0]["prunedAt"], json!(null), "a read-only server keeps everything");
+    let server = place.http(&[]);
+    wait_for("segments are pruned at start", || {
+        segments().iter().all(|one| one["prunedAt"].is_string())
+    });
+    rows_after(server, &place);
+    assert!(segment_files(&place).is_empty());
+    let bad = place.file("home/config.toml", "[audit]\nretain = \"forever\"\n");
+    let said = place.run(&["audit", "verify"]);
+    assert_eq!(said.status, Some(2), "{said:?} {}", bad.display());
 }
 
 #[test]

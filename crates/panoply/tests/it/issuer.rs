@@ -74,6 +74,23 @@ fn the_keys_of_an_issuer_are_fetched_by_url_and_kept() {
     assert_eq!((ask(&server, "ed"), ask(&server, "ed")), (200, 200), "{}", server.log());
     assert_eq!(asked.load(Ordering::SeqCst), 1, "fetched once");
     assert_eq!(ask(&server, "stranger"), 401);
+    audit_names_the_issuer(server, &place);
+}
+
+/// A call of a token's bearer names the issuer in the audit log, and a bad token is a row.
+fn audit_names_the_issuer(mut server: HttpServer, place: &Place) {
+    let client = server.client().with_header("authorization", &format!("Bearer {}", token("ed")));
+    let call = json!({"name": "search-tools", "arguments": {"query": "gain"}});
+    client.rpc("/mcp", "tools/call", call);
+    server.signal("TERM");
+    server.wait();
+    let rows = place.run(&["audit", "show", "--json"]).json();
+    let told = |row: usize| (rows[row]["tool"].clone(), rows[row]["credential"].clone());
+    assert_eq!(told(0), (json!("search-tools"), json!(format!("issuer {ISSUER}"))), "{rows}");
+    assert_eq!(told(1), (json!("login_refused"), json!(null)), "{rows}");
+    assert_eq!(rows[1]["errorCode"], json!("TOKEN_INVALID"));
+    let signature = token("stranger").rsplit('.').next().unwrap().to_owned();
+    assert!(!place.run(&["audit", "export"]).good().contains(&signature));
 }
 
 #[test]
