@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use crate::error::StoreError;
 use crate::migrate;
 use crate::mutations::{HasMutations, MIGRATION, MutationTable, SqliteMutationLog};
-use crate::sqlite::{self, Durability, transact};
+use crate::sqlite::{self, Durability};
 
 /// The kernel's own database.
 #[derive(Debug)]
@@ -65,21 +65,10 @@ impl HasMutations for KernelDb {
         &self.mutations
     }
 
-    fn read<T>(
+    fn with_connection<T>(
         &self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<Option<T>, StoreError> {
-        let mut connection = self.lock();
-        let connection = opened(&mut connection, &self.file)?;
-        work(connection).map(Some).map_err(StoreError::about(&self.file))
-    }
-
-    fn write<T>(
-        &self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        work: impl FnOnce(&mut Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let mut connection = self.lock();
-        let connection = opened(&mut connection, &self.file)?;
-        transact(connection, work).map_err(StoreError::about(&self.file))
+        work(opened(&mut self.lock(), &self.file)?)
     }
 }

@@ -5,6 +5,7 @@
 //! a [`SqliteMutationLog`]. The unique index on the key keeps a second process out: its
 //! transaction fails, and it replays the reply of the first.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use jiff::Timestamp;
@@ -18,6 +19,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::StoreError;
 use crate::migrate::Migration;
+use crate::sqlite::transact;
 
 /// The step that adds the table to a database.
 pub const MIGRATION: Migration = Migration {
@@ -131,17 +133,41 @@ pub trait HasMutations: Send + Sync + 'static {
     /// The table.
     fn mutations(&self) -> &MutationTable;
 
-    /// Runs `work` on the database; `None` when there is none yet.
-    fn read<T>(
+    /// Holds the connection for `work`, opening the database or making it if need be.
+    fn with_connection<T>(
         &self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<Option<T>, StoreError>;
-
-    /// Runs `work` in a transaction, in the database or a new one.
-    fn write<T>(
-        &self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        work: impl FnOnce(&mut Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError>;
+
+    /// Whether there is a database to read. A store that makes its file with the first change
+    /// says no before.
+    fn has_database(&self) -> bool {
+        true
+    }
+}
+
+/// Runs `work` on the database of a store; `None` when there is none yet.
+fn read<S: HasMutations, T>(
+    store: &S,
+    work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+) -> Result<Option<T>, StoreError> {
+    if !store.has_database() {
+        return Ok(None);
+    }
+    store.with_connection(|connection| work(connection).map_err(about(connection)).map(Some))
+}
+
+/// Runs `work` in a transaction, in the database of a store or a new one.
+fn write<S: HasMutations, T>(
+    store: &S,
+    work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+) -> Result<T, StoreError> {
+    store.with_connection(|connection| transact(connection, work).map_err(about(connection)))
+}
+
+fn about(connection: &Connection) -> impl Fn(rusqlite::Error) -> StoreError {
+    let file = connection.path().unwrap_or_default().to_owned();
+    move |source| StoreError::of(Path::new(&file), source)
 }
 
 /// The mutation log of a store.
@@ -155,7 +181,7 @@ impl<S: HasMutations> MutationLog for SqliteMutationLog<S> {
         now: Timestamp,
     ) -> Result<Option<MutationRecord>, ToolError> {
         let oldest = (now - KEY_LIFETIME).as_microsecond();
-        let found = self.0.read(|connection| {
+        let found = read(self.0.as_ref(), |connection| {
             let sql = format!(
                 "SELECT {COLUMNS} FROM mutation \
                  WHERE partition = ?1 AND tool = ?2 AND key = ?3 AND at > ?4"
@@ -169,7 +195,7 @@ impl<S: HasMutations> MutationLog for SqliteMutationLog<S> {
     }
 
     fn find_call(&self, call_id: CallId) -> Result<Option<MutationRecord>, ToolError> {
-        let found = self.0.read(|connection| {
+        let found = read(self.0.as_ref(), |connection| {
             let sql = format!("SELECT {COLUMNS} FROM mutation WHERE call_id = ?1 AND audited = 0");
             connection.prepare_cached(&sql)?.query_row([call_id.as_bytes()], record).optional()
         })?;
@@ -177,11 +203,12 @@ impl<S: HasMutations> MutationLog for SqliteMutationLog<S> {
     }
 
     fn commit(&self, record: &MutationRecord) -> Result<(), ToolError> {
-        Ok(self.0.write(|connection| self.0.mutations().insert(connection, record))?)
+        let table = self.0.mutations();
+        Ok(write(self.0.as_ref(), |connection| table.insert(connection, record))?)
     }
 
     fn unaudited(&self) -> Result<Vec<MutationRecord>, ToolError> {
-        let found = self.0.read(|connection| {
+        let found = read(self.0.as_ref(), |connection| {
             let sql = format!("SELECT {COLUMNS} FROM mutation WHERE audited = 0 ORDER BY id");
             connection.prepare_cached(&sql)?.query_map((), record)?.collect()
         })?;

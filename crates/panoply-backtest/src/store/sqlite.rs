@@ -139,19 +139,11 @@ impl HasMutations for SqliteStore {
         &self.mutations
     }
 
-    fn read<T>(
+    fn with_connection<T>(
         &self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<Option<T>, StoreError> {
-        work(&self.catalog()).map(Some).map_err(StoreError::about(&self.catalog_file))
-    }
-
-    fn write<T>(
-        &self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        work: impl FnOnce(&mut Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let mut catalog = self.catalog();
-        sqlite::transact(&mut catalog, work).map_err(StoreError::about(&self.catalog_file))
+        work(&mut self.catalog())
     }
 }
 

@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use panoply_store::StoreError;
 use panoply_store::migrate::{self, Migration};
 use panoply_store::mutations::{self, HasMutations, MutationTable};
-use panoply_store::sqlite::{Durability, transact};
+use panoply_store::sqlite::Durability;
 use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
 
 use self::annex::SqliteAnnex;
@@ -138,27 +138,21 @@ impl HasMutations for SqliteShelf {
         &self.mutations
     }
 
-    fn read<T>(
+    fn with_connection<T>(
         &self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<Option<T>, StoreError> {
-        let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-        if connection.is_none() && self.file.exists() {
-            *connection = Some(migrate::open(&self.file, Durability::Full, STEPS)?);
-        }
-        connection.as_ref().map(work).transpose().map_err(StoreError::about(&self.file))
-    }
-
-    fn write<T>(
-        &self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        work: impl FnOnce(&mut Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let mut held = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         let connection = match &mut *held {
             Some(connection) => connection,
             none => none.insert(migrate::open(&self.file, Durability::Full, STEPS)?),
         };
-        transact(connection, work).map_err(StoreError::about(&self.file))
+        work(connection)
+    }
+
+    fn has_database(&self) -> bool {
+        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        connection.is_some() || self.file.exists()
     }
 }
 

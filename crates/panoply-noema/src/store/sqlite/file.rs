@@ -9,7 +9,7 @@ use panoply_store::sqlite::Durability;
 
 use rusqlite::Connection;
 
-use super::{SqliteStore, Whole};
+use super::SqliteStore;
 use crate::problem::{Problem, StoreFailure};
 
 /// Never edited once released: a change is a new step.
@@ -60,30 +60,10 @@ impl HasMutations for SqliteStore {
         &self.mutations
     }
 
-    fn read<T>(
+    fn with_connection<T>(
         &self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<Option<T>, StoreError> {
-        let connection = self.lock();
-        work(&connection).map(Some).map_err(about(&connection))
-    }
-
-    fn write<T>(
-        &self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        work: impl FnOnce(&mut Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let connection = self.lock();
-        let write = || {
-            let whole = Whole::begin(&connection, "BEGIN IMMEDIATE")?;
-            let done = work(&connection)?;
-            whole.end("COMMIT")?;
-            Ok(done)
-        };
-        write().map_err(about(&connection))
+        work(&mut self.lock())
     }
-}
-
-fn about(connection: &Connection) -> impl Fn(rusqlite::Error) -> StoreError {
-    let file = connection.path().unwrap_or_default().to_owned();
-    move |source| StoreError::of(Path::new(&file), source)
 }
