@@ -48,6 +48,8 @@ const TABLE: &[(&str, &[&str])] = &[
             "bytes",
             "futures",
             "governor",
+            // MACs of states that a client carries; jsonwebtoken brings it along already.
+            "hmac",
             "http",
             "http-body-util",
             "hyper",
@@ -130,6 +132,8 @@ const TABLE: &[(&str, &[&str])] = &[
             "axum",
             "governor",
             "http",
+            // A body with a time limit that keeps its trailers; axum brings it along already.
+            "http-body",
             "panoply-contract",
             "prost",
             "prost-types",

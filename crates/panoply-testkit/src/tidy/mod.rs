@@ -8,7 +8,6 @@ pub mod data;
 pub mod dependencies;
 pub mod env_vars;
 pub mod forbidden_text;
-pub mod licences;
 pub mod links;
 pub mod modules;
 pub mod shape;
