@@ -36,6 +36,8 @@ pub mod proto {
 const DESCRIBED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ttm.fds"));
 /// The largest request, in bytes.
 pub const LARGEST_REQUEST: usize = 64 * 1024;
+/// The largest question about health, which is the name of a service.
+const LARGEST_PROBE: usize = 1024;
 /// The largest reply, in bytes.
 const LARGEST_REPLY: usize = 1024 * 1024;
 
@@ -64,6 +66,7 @@ pub(crate) fn routes(kernel: &Arc<Kernel>) -> Router {
 /// Health, which probes ask without a key.
 pub(crate) fn health() -> Router {
     let (_, health) = tonic_health::server::health_reporter();
+    let health = health.max_decoding_message_size(LARGEST_PROBE);
     Router::new().route_service("/grpc.health.v1.Health/{*method}", health)
 }
 

@@ -9,10 +9,11 @@
 mod calls;
 pub mod graphql;
 pub mod grpc;
+mod time_limit;
 
 use std::sync::Arc;
 
-use axum::Router;
+use axum::{Router, middleware};
 use panoply_contract::kernel::Kernel;
 
 /// The pack whose reads these are.
@@ -40,7 +41,7 @@ pub struct Routes {
 pub fn routes(kernel: &Arc<Kernel>, options: Options) -> Routes {
     Routes {
         protected: graphql::routes(kernel, options).merge(grpc::routes(kernel)),
-        streaming: grpc::reflection(),
-        public: grpc::health(),
+        streaming: grpc::reflection().layer(middleware::from_fn(time_limit::limit)),
+        public: grpc::health().layer(middleware::from_fn(time_limit::limit)),
     }
 }
