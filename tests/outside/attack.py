@@ -1,8 +1,11 @@
-"""Good clients are answered while others hold connections and send nothing.
+"""Good clients are answered as fast as before while others hold connections and send nothing.
 
-Idle HTTP/2 connections, and bodies that never arrive on every route, from this machine, without
-keys. Meanwhile a good client calls a tool and asks for health, on new connections each time.
-Short by default; `--long` is the whole attack: 2,048 idle connections and 300 slow bodies a route.
+2,048 idle HTTP/2 connections, and 300 slow bodies on every route, from this machine, without keys.
+Meanwhile a good client calls a tool and asks for health, on new connections each time. Its 99th
+percentile may be twice that of before, measured in the same run.
+
+By default each route has its turn beside the idle connections; with `--long` all routes are
+attacked at once as well, and every measurement has more samples.
 """
 
 import http.client
@@ -23,6 +26,8 @@ ROUTES = [
     ("POST", "/mcp/rmf", "application/json"),
     ("POST", "/graphql", "application/json"),
     ("POST", "/ttm.core.v1.KGService/GetHerb", "application/grpc"),
+    ("POST", "/grpc.health.v1.Health/Check", "application/grpc"),
+    ("POST", "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo", "application/grpc"),
     ("PUT", RUN, "application/json"),
     ("POST", "/", "application/json"),
 ]
@@ -35,10 +40,11 @@ CALL = {
 class Attack(threading.Thread):
     """Keeps so many idle and slow connections open, and makes new ones for those that are closed."""
 
-    def __init__(self, port: int, idle: int, slow: int):
+    def __init__(self, port: int, idle: int, slow: int, routes: list):
         super().__init__(daemon=True)
-        self.port, self.idle, self.slow = port, idle, slow
+        self.port, self.idle, self.slow, self.routes = port, idle, slow, routes
         self.stopped = threading.Event()
+        self.built = threading.Event()
         self.opened = 0
 
     def connect(self, hello: bytes) -> socket.socket | None:
@@ -53,7 +59,7 @@ class Attack(threading.Thread):
 
     def run(self):
         hellos = [PREFACE + SETTINGS_ACK] * self.idle
-        for method, path, kind in ROUTES:
+        for method, path, kind in self.routes:
             head = f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: {kind}\r\nContent-Length: 999\r\n\r\n{{"
             hellos += [head.encode()] * self.slow
         held: list[socket.socket | None] = [None] * len(hellos)
@@ -78,6 +84,7 @@ class Attack(threading.Thread):
                 except OSError:
                     held[at].close()
                     held[at] = None
+            self.built.set()
             time.sleep(0.2)
         for one in held:
             if one is not None:
@@ -108,33 +115,53 @@ def good_client(port: int, count: int) -> tuple[list[float], list[str]]:
     return sorted(times), wrong
 
 
-def main() -> None:
-    given = server.arguments()
-    idle, slow, count = (2048, 300, 2000) if given.long else (256, 30, 400)
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    settings = "" if given.long else "[http.limits]\nconnections = 256\n"
+# The attacker and the good client are one Python process: while the attacker holds the interpreter
+# the good client cannot read its reply. CPython hands over after 5 ms at most, and a request needs
+# the interpreter about twice; the server is not to blame for that.
+INTERPRETER_MS = 10
+ROUNDS = 3
 
-    def prepare(environment):
-        with open(f"{environment['PANOPLY_HOME']}/config.toml", "w") as file:
-            file.write(settings)
 
-    with server.http(given.panoply, prepare=prepare) as base:
-        port = int(base.rsplit(":", 1)[1])
+def p99(times: list[float]) -> float:
+    return times[int(len(times) * 0.99) - 1]
+
+
+def withstand(port: int, name: str, routes: list, idle: int, slow: int, count: int) -> None:
+    """One attack, measured up to three times: other programs on this machine delay requests too,
+    and a server that cannot keep the limit fails every round."""
+    verdicts = []
+    for _ in range(ROUNDS):
         before, wrong = good_client(port, count)
-        server.expect(not wrong, f"{count} requests are answered before the attack {wrong[:3]}")
-        attack = Attack(port, idle, slow)
+        server.expect(not wrong, f"{name}: {count} requests are answered before the attack {wrong[:3]}")
+        attack = Attack(port, idle, slow, routes)
         attack.start()
-        time.sleep(5 if given.long else 2)
+        if not attack.built.wait(timeout=120):
+            raise SystemExit("the attack could not be built up")
         during, wrong = good_client(port, count)
         attack.stopped.set()
         attack.join()
-        p99 = [times[int(len(times) * 0.99) - 1] for times in (before, during)]
-        print(f"{attack.opened} connections were opened; p50 {before[count // 2]:.1f} -> {during[count // 2]:.1f} ms, "
-              f"p99 {p99[0]:.1f} -> {p99[1]:.1f} ms, worst {before[-1]:.0f} -> {during[-1]:.0f} ms")
-        server.expect(not wrong, f"{count} requests are answered during it {wrong[:3]}")
-        # The attacker is Python on the same two cores, so there is room for its own work.
-        server.expect(p99[1] <= 2 * p99[0] + 50, f"p99 stays within twice that of before and 50 ms")
+        server.expect(not wrong, f"{name}: {count} requests are answered during it {wrong[:3]}")
+        verdicts.append(f"p50 {before[count // 2]:.1f} -> {during[count // 2]:.1f} ms, "
+                        f"p99 {p99(before):.1f} -> {p99(during):.1f} ms, {attack.opened} connections")
+        print(f"{name}: {verdicts[-1]}")
+        if p99(during) <= 2 * p99(before) + INTERPRETER_MS:
+            break
+    else:
+        raise SystemExit(f"FAILED: {name}: p99 is more than twice that of before: {verdicts}")
+    print(f"ok: {name}: p99 stays within twice that of before")
+
+
+def main() -> None:
+    given = server.arguments()
+    count = 2000 if given.long else 500
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    with server.http(given.panoply) as base:
+        port = int(base.rsplit(":", 1)[1])
+        for route in ROUTES:
+            withstand(port, f"{route[0]} {route[1]}", [route], 2048, 300, count)
+        if given.long:
+            withstand(port, "every route at once", ROUTES, 2048, 300, count)
 
 
 if __name__ == "__main__":
