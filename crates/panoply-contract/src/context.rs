@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Clock;
+use crate::consent::{Consent, Elicitor};
 use crate::error::{ErrorKind, ToolError};
 use crate::ids::{CorrelationId, TraceId};
 use crate::mutation::Mutation;
@@ -50,6 +51,10 @@ pub struct CallContext {
     pub deadline: Option<Duration>,
     /// Where progress goes, when the caller asked for it.
     pub progress: Option<Arc<dyn ProgressSink>>,
+    /// How to ask the person at the client, where the client can be asked.
+    pub elicitor: Option<Arc<dyn Elicitor>>,
+    /// What that person agreed to, for a caller without the permission of the tool.
+    pub consent: Option<Consent>,
     /// The time.
     pub clock: Arc<dyn Clock>,
 }
@@ -73,6 +78,8 @@ impl CallContext {
             cancel: CancellationToken::new(),
             deadline: None,
             progress: None,
+            elicitor: None,
+            consent: None,
             clock,
         }
     }
@@ -157,12 +164,18 @@ mod shared_text {
 impl Caller {
     /// Whoever started the program on this machine.
     pub fn local_owner() -> Self {
-        Self {
-            user_id: Some("user_local".to_owned()),
-            partition: "local".to_owned(),
-            grants: Grants::of(Profile::Owner),
-            provenance: Provenance::default(),
-        }
+        Self::local(Profile::Owner)
+    }
+
+    /// A program on this machine that acts for the owner, with the rights of a profile. Only the
+    /// owner shares a partition with the command line.
+    pub fn local(profile: Profile) -> Self {
+        let partition = match profile {
+            Profile::Owner => "local".to_owned(),
+            Profile::Agent | Profile::Reader => format!("local:{}", profile.as_str()),
+        };
+        let (user_id, grants) = (Some("user_local".to_owned()), Grants::of(profile));
+        Self { user_id, partition, grants, provenance: Provenance::default() }
     }
 }
 

@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
+use std::time::Duration;
 
 use uuid::Uuid;
 
 use crate::audit::AuditLog;
 use crate::clock::Clock;
 use crate::compliance::{Line, Violation};
+use crate::consent::OpenQuestions;
 use crate::context::{CallContext, Caller, Lang};
 use crate::error::{ErrorKind, ToolError};
 use crate::ids::CallId;
@@ -20,7 +22,7 @@ use crate::permission::{Grants, Profile};
 use crate::pipeline::{Lane, ReplyCache, Throttle, guarded, within};
 use crate::registry::{PackEntry, Registry, ToolEntry};
 use crate::resource::{
-    CompletionTarget, Resource, ResourceContent, ResourceProvider, ResourceTemplate,
+    Completer, Completion, Resource, ResourceContent, ResourceProvider, ResourceTemplate,
 };
 use crate::spec::{Listing, ResponseTime};
 
@@ -53,6 +55,9 @@ pub struct Settings {
     pub cache_bytes: u64,
     /// The language of replies to calls that ask for none.
     pub lang: Lang,
+    /// How long a person may take to answer a question; zero to ask nobody. No deadline of a tool
+    /// runs meanwhile.
+    pub consent_time: Duration,
 }
 
 impl Default for Settings {
@@ -64,6 +69,7 @@ impl Default for Settings {
             largest_input: 4 << 20,
             cache_bytes: 64 << 20,
             lang: Lang::En,
+            consent_time: Duration::from_secs(300),
         }
     }
 }
@@ -99,6 +105,7 @@ pub struct Kernel {
     pub(crate) throttle: Throttle,
     pub(crate) cache: ReplyCache,
     pub(crate) running_keys: RunningKeys,
+    pub(crate) open_questions: OpenQuestions,
     /// This kernel: a call outlives its caller when it runs in a lane.
     own: Weak<Self>,
     mutations_begun: AtomicU64,
@@ -124,6 +131,7 @@ impl Kernel {
             throttle: Throttle::new(&registry, &world.clock),
             cache: ReplyCache::new(settings.cache_bytes),
             running_keys: RunningKeys::default(),
+            open_questions: OpenQuestions::default(),
             own: Weak::clone(own),
             mutations_begun: AtomicU64::new(0),
             epochs: registry
@@ -229,7 +237,7 @@ impl Kernel {
         let today = self.world.clock.now().to_string();
         self.registry.get_all().iter().filter(move |entry| {
             in_scope(entry.pack, scope)
-                && caller.grants.allow_all(entry.spec.permissions)
+                && self.is_open_to(entry, &caller.grants)
                 && !(self.settings.read_only && entry.spec.category.mutates())
                 && entry
                     .spec
@@ -237,6 +245,17 @@ impl Kernel {
                     .as_ref()
                     .is_none_or(|deprecation| *today < *deprecation.removal_date)
         })
+    }
+
+    /// Whether these grants suffice for the tool, with the consent of a person if need be.
+    pub(crate) fn is_open_to(&self, entry: &ToolEntry, grants: &Grants) -> bool {
+        grants.allow_all(entry.spec.permissions) || self.takes_consent(entry, grants)
+    }
+
+    /// Whether the consent of a person is all that these grants lack for the tool.
+    pub fn takes_consent(&self, entry: &ToolEntry, grants: &Grants) -> bool {
+        let rule = entry.handler.consent_rule().filter(|_| !self.settings.consent_time.is_zero());
+        rule.is_some_and(|rule| rule.covers(grants, entry.spec.permissions))
     }
 
     /// The tool of this name or alias, if it is in scope.
@@ -292,16 +311,22 @@ impl Kernel {
             .hint("list what there is with `resources/list` and `resources/templates/list`"))
     }
 
-    /// Suggestions for an argument that a person is typing.
-    pub fn complete(
+    /// Suggestions for an argument that a person is typing: of the first completer that knows it.
+    pub async fn complete(
         &self,
         scope: &Scope,
-        of: CompletionTarget<'_>,
-        argument: &str,
-        typed: &str,
-    ) -> Vec<String> {
-        let mut completers = self.packs(scope).flat_map(|pack| &pack.completers);
-        completers.find_map(|completer| completer.complete(of, argument, typed)).unwrap_or_default()
+        asked: &Completion,
+        cx: &CallContext,
+    ) -> Result<Vec<String>, ToolError> {
+        let packs: Vec<&PackEntry> = self.packs(scope).collect();
+        for pack in packs {
+            for completer in &pack.completers {
+                if let Some(found) = complete(pack, completer, asked, cx).await? {
+                    return Ok(found);
+                }
+            }
+        }
+        Ok(Vec::new())
     }
 
     /// A number that changes whenever data that this tool reads may have changed.
@@ -339,6 +364,25 @@ async fn read(
     let lane = pack.lanes.of(ResponseTime::Medium);
     let deadline = ResponseTime::Medium.deadline();
     within(cx, "reading a resource", deadline, async { lane.run(work).await? }).await
+}
+
+/// Completes in the lane of the pack, if its store may block.
+async fn complete(
+    pack: &PackEntry,
+    completer: &Arc<dyn Completer>,
+    asked: &Completion,
+    cx: &CallContext,
+) -> Result<Option<Vec<String>>, ToolError> {
+    let (completer, own) = (Arc::clone(completer), asked.clone());
+    let work = async move {
+        guarded(async { completer.complete(own.of.target(), &own.argument, &own.typed) }).await
+    };
+    if !pack.blocks {
+        return work.await;
+    }
+    let lane = pack.lanes.of(ResponseTime::Fast);
+    let deadline = ResponseTime::Fast.deadline();
+    within(cx, "completing an argument", deadline, async { lane.run(work).await? }).await
 }
 
 fn in_scope(pack: &str, scope: &Scope) -> bool {

@@ -17,6 +17,7 @@ mod canonical;
 pub mod clock;
 mod compiled;
 pub mod compliance;
+pub mod consent;
 pub mod context;
 pub mod dialect;
 pub mod error;

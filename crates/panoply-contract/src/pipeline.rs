@@ -3,6 +3,7 @@
 //! not see it.
 
 mod cache;
+mod consent;
 mod execute;
 mod finish;
 mod lanes;
@@ -21,6 +22,7 @@ use serde_json::Value;
 pub use self::cache::ReplyCache;
 pub(crate) use self::execute::{guarded, within};
 pub(crate) use self::lanes::{Lane, Lanes};
+use self::limits::Authority;
 pub use self::limits::Throttle;
 pub(crate) use self::reading::{Reading, recorded};
 use crate::audit::{Audit, AuditEntry, Fingerprint};
@@ -74,6 +76,7 @@ pub async fn call(kernel: &Kernel, request: Request<'_>, cx: CallContext) -> Env
         started,
         now,
         now_text: to_the_millisecond(now).to_string(),
+        needs_consent: false,
     };
     call.observe_start();
     let admitted = admit(&mut call);
@@ -94,7 +97,7 @@ fn to_the_millisecond(now: Timestamp) -> Timestamp {
 fn admit(call: &mut Call) -> Result<Option<Claim>, ToolError> {
     limits::size_cap(call)?;
     limits::not_removed(call)?;
-    limits::authorise(call)?;
+    call.needs_consent = limits::authorise(call)? == Authority::NeedsConsent;
     limits::rate_limit(call)?;
     if let Cow::Owned(corrected) = validate::validate(call)? {
         call.corrected_input = Some(corrected);
@@ -104,11 +107,19 @@ fn admit(call: &mut Call) -> Result<Option<Claim>, ToolError> {
 
 /// The verified answer: where the handler may block, in a lane; always within its deadline.
 async fn answer(call: &Arc<Call>, claim: Option<Claim>) -> Result<Outcome, Arc<ToolError>> {
+    let (call, claim) = if call.needs_consent {
+        match consent::obtain(call, claim).await? {
+            consent::Obtained::Replay(outcome) => return Ok(outcome),
+            consent::Obtained::Consent(call, claim) => (call, claim),
+        }
+    } else {
+        (Arc::clone(call), claim)
+    };
     let spec = call.entry().spec;
     let Some(lane) = call.kernel.lane(call.entry()) else {
-        return within(&call.cx, spec.name, spec.deadline(), cache::remembered(call)).await;
+        return within(&call.cx, spec.name, spec.deadline(), cache::remembered(&call)).await;
     };
-    let own = Arc::clone(call);
+    let own = Arc::clone(&call);
     let work = async move {
         if own.entry().spec.category.mutates() {
             mutate::once(&own, claim).await
@@ -120,6 +131,7 @@ async fn answer(call: &Arc<Call>, claim: Option<Claim>) -> Result<Outcome, Arc<T
 }
 
 /// One call on its way. It is shared with the thread of its handler, which may outlive the caller.
+#[derive(Clone)]
 struct Call {
     kernel: Arc<Kernel>,
     tool: ToolIndex,
@@ -136,6 +148,8 @@ struct Call {
     now: Timestamp,
     /// Written in several places of a reply, and not cheap to write.
     now_text: String,
+    /// The caller lacks a permission that a person's consent can stand in for.
+    needs_consent: bool,
 }
 
 impl Call {

@@ -102,6 +102,36 @@ pub trait Completer: Send + Sync + 'static {
     ) -> Option<Vec<String>>;
 }
 
+/// What a person is typing.
+#[derive(Clone, Debug)]
+pub struct Completion {
+    /// What the argument belongs to.
+    pub of: CompletionSubject,
+    /// The argument.
+    pub argument: String,
+    /// The text so far.
+    pub typed: String,
+}
+
+/// What an argument belongs to, kept while it waits for its turn.
+#[derive(Clone, Debug)]
+pub enum CompletionSubject {
+    /// A prompt, by name.
+    Prompt(String),
+    /// A resource template, by its template.
+    Template(String),
+}
+
+impl CompletionSubject {
+    /// The same for a completer.
+    pub fn target(&self) -> CompletionTarget<'_> {
+        match self {
+            Self::Prompt(name) => CompletionTarget::Prompt(name),
+            Self::Template(template) => CompletionTarget::Template(template),
+        }
+    }
+}
+
 /// What an argument belongs to.
 #[derive(Clone, Copy, Debug)]
 pub enum CompletionTarget<'a> {

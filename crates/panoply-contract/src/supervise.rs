@@ -9,6 +9,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
+use crate::consent::{ConsentRule, Question};
 use crate::context::CallContext;
 use crate::error::{ErrorKind, ToolError};
 use crate::ids::CallId;
@@ -88,30 +89,52 @@ impl AnyTool for SupervisedTool {
         self.shape.output_schema()
     }
 
+    fn consent_rule(&self) -> Option<&'static ConsentRule> {
+        self.shape.consent_rule()
+    }
+
+    fn question(
+        &self,
+        input: &Value,
+        cx: &CallContext,
+    ) -> Result<Result<Question, ToolError>, serde_json::Error> {
+        let tool = match self.tool() {
+            Ok(tool) => tool,
+            Err(error) => return Ok(Err(error)),
+        };
+        Ok(tool.question(input, cx)?.map_err(|error| self.examined(error)))
+    }
+
     fn call(
         self: Arc<Self>,
         input: &Value,
         cx: Arc<CallContext>,
     ) -> Result<Handling, serde_json::Error> {
-        let pack = match self.supervisor.pack() {
-            Ok(pack) => pack,
+        let tool = match self.tool() {
+            Ok(tool) => tool,
             Err(error) => return Ok(Box::pin(std::future::ready(Err(error)))),
         };
-        let Some(tool) = pack.tools.get(self.index) else {
-            let error = ToolError::system("a supervised pack has fewer tools than its shape");
-            return Ok(Box::pin(std::future::ready(Err(error))));
-        };
-        let handling = Arc::clone(tool).call(input, cx)?;
-        Ok(Box::pin(async move {
-            let outcome = handling.await;
-            match &outcome {
-                Err(error) if matches!(error.kind, ErrorKind::System | ErrorKind::Storage) => {
-                    let examined = self.supervisor.examine();
-                    examined.map_err(|found| found.cause(error.cause_chain())).and(outcome)
-                }
-                Ok(_) | Err(_) => outcome,
-            }
-        }))
+        let handling = tool.call(input, cx)?;
+        Ok(Box::pin(async move { handling.await.map_err(|error| self.examined(error)) }))
+    }
+}
+
+impl SupervisedTool {
+    fn tool(&self) -> Result<Arc<dyn AnyTool>, ToolError> {
+        let pack = self.supervisor.pack()?;
+        let tool = pack.tools.get(self.index).map(Arc::clone);
+        tool.ok_or_else(|| ToolError::system("a supervised pack has fewer tools than its shape"))
+    }
+
+    /// After a failure that is ours: what is wrong with the data, if something is.
+    fn examined(&self, error: ToolError) -> ToolError {
+        if !matches!(error.kind, ErrorKind::System | ErrorKind::Storage) {
+            return error;
+        }
+        match self.supervisor.examine() {
+            Err(found) => found.cause(error.cause_chain()),
+            Ok(()) => error,
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::consent::{ConsentRule, Question};
 use crate::context::CallContext;
 use crate::error::ToolError;
 use crate::json::Json;
@@ -24,8 +25,17 @@ pub trait Tool: Send + Sync + 'static {
     /// What comes out, as the agent sees it.
     type Output: Serialize + JsonSchema + Send + 'static;
 
+    /// Which of its permissions a person's consent can stand in for.
+    const CONSENT: Option<&'static ConsentRule> = None;
+
     /// The tool's `SPEC`.
     fn spec(&self) -> &'static ToolSpec;
+
+    /// What a person is asked, for a tool with [`CONSENT`](Self::CONSENT). Runs in the lane of the
+    /// tool, before anything is changed.
+    fn question(&self, _params: &Self::Params, _cx: &CallContext) -> Result<Question, ToolError> {
+        Err(ToolError::system("this tool asks nobody"))
+    }
 
     /// Does the work. The pipeline has checked permissions, limits and the schema, and catches
     /// panics and overruns; the handler parses, asks the domain, and shapes the reply.
@@ -41,6 +51,12 @@ pub(crate) trait AnyTool: Send + Sync {
     fn spec(&self) -> &'static ToolSpec;
     fn input_schema(&self) -> Value;
     fn output_schema(&self) -> Value;
+    fn consent_rule(&self) -> Option<&'static ConsentRule>;
+    fn question(
+        &self,
+        input: &Value,
+        cx: &CallContext,
+    ) -> Result<Result<Question, ToolError>, serde_json::Error>;
     fn call(
         self: Arc<Self>,
         input: &Value,
@@ -62,6 +78,19 @@ impl<T: Tool> AnyTool for T {
 
     fn output_schema(&self) -> Value {
         schema::of::<T::Output>()
+    }
+
+    fn consent_rule(&self) -> Option<&'static ConsentRule> {
+        T::CONSENT
+    }
+
+    fn question(
+        &self,
+        input: &Value,
+        cx: &CallContext,
+    ) -> Result<Result<Question, ToolError>, serde_json::Error> {
+        let params = <T::Params as serde::Deserialize>::deserialize(input)?;
+        Ok(Tool::question(self, &params, cx))
     }
 
     fn call(

@@ -1,24 +1,31 @@
 //! `completion/complete`: values for an argument that a person is typing.
 
-use panoply_contract::resource::CompletionTarget;
-use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, Reference};
+use panoply_contract::context::CallContext;
+use panoply_contract::resource::{Completion, CompletionSubject};
+use rmcp::model::{CompleteRequestParams, CompleteResult, CompletionInfo, ErrorData, Reference};
 
+use crate::resources;
 use crate::server::Inner;
 
 /// The values that fit, best first; none when nobody knows the argument.
-pub(crate) fn complete(server: &Inner, request: &CompleteRequestParams) -> CompleteResult {
-    let target = match &request.r#ref {
-        Reference::Prompt(prompt) => CompletionTarget::Prompt(&prompt.name),
-        Reference::Resource(template) => CompletionTarget::Template(&template.uri),
+pub(crate) async fn complete(
+    server: &Inner,
+    request: CompleteRequestParams,
+    cx: CallContext,
+) -> Result<CompleteResult, ErrorData> {
+    let of = match request.r#ref {
+        Reference::Prompt(prompt) => CompletionSubject::Prompt(prompt.name),
+        Reference::Resource(template) => CompletionSubject::Template(template.uri),
         // rmcp may learn of more kinds; none of ours has completions for them.
-        _ => return CompleteResult::default(),
+        _ => return Ok(CompleteResult::default()),
     };
-    let argument = &request.argument;
-    let mut values = server.kernel.complete(&server.scope, target, &argument.name, &argument.value);
+    let asked = Completion { of, argument: request.argument.name, typed: request.argument.value };
+    let found = server.kernel.complete(&server.scope, &asked, &cx).await;
+    let mut values = found.map_err(|error| resources::refused(&error, &cx))?;
     let mut info = CompletionInfo::default();
     info.total = u32::try_from(values.len()).ok();
     info.has_more = Some(values.len() > CompletionInfo::MAX_VALUES);
     values.truncate(CompletionInfo::MAX_VALUES);
     info.values = values;
-    CompleteResult::new(info)
+    Ok(CompleteResult::new(info))
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use http::request::Parts;
+use panoply_contract::consent::Elicitor;
 use panoply_contract::context::{CallContext, Caller, Lang};
 use panoply_contract::ids::TraceId;
 use panoply_contract::mutation::MAX_KEY_BYTES;
@@ -18,13 +19,15 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
+use crate::elicit;
+use crate::elicit::rounds::Rounds;
 use crate::logging::SessionLevel;
 use crate::server::Inner;
 use crate::transport::tool_call;
 
 /// Where requests come from.
 pub(crate) enum Surface {
-    /// Lines from the process that started us, which acts as the local owner.
+    /// Lines from the process that started us, which acts as the local caller.
     Lines(Session),
     /// HTTP, where each request brings its caller along.
     Http,
@@ -45,6 +48,7 @@ pub(crate) struct Session {
 pub(crate) struct Handshake {
     agent: Agent,
     version: ProtocolVersion,
+    takes_forms: bool,
 }
 
 /// Name and version of the program that calls.
@@ -63,14 +67,21 @@ impl From<Implementation> for Agent {
 impl Session {
     /// Notes a handshake, by the version that was agreed.
     pub(crate) fn shook_hands(&self, params: InitializeRequestParams) {
+        let takes_forms = elicit::takes_forms(&params.capabilities);
         let (agent, version) = (params.client_info.into(), params.protocol_version);
         *self.handshake.lock().unwrap_or_else(PoisonError::into_inner) =
-            Some(Arc::new(Handshake { agent, version }));
+            Some(Arc::new(Handshake { agent, version, takes_forms }));
     }
 
     /// Whether there was a handshake.
     pub(crate) fn has_handshake(&self) -> bool {
         self.handshake.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// Whether the client announced that it can ask the person in front of it.
+    pub(crate) fn takes_forms(&self) -> bool {
+        let handshake = self.handshake.lock().unwrap_or_else(PoisonError::into_inner);
+        handshake.as_ref().is_some_and(|handshake| handshake.takes_forms)
     }
 
     /// The handshake, if there was one.
@@ -87,6 +98,10 @@ pub(crate) struct RequestInfo<'a> {
     pub(crate) client: Option<Agent>,
     pub(crate) version: Option<ProtocolVersion>,
     pub(crate) cancel: CancellationToken,
+    /// How to ask the person at the client.
+    pub(crate) elicitor: Option<Arc<dyn Elicitor>>,
+    /// The same, for versions in which the reply to the call asks.
+    pub(crate) rounds: Option<Arc<Rounds>>,
 }
 
 impl<'a> RequestInfo<'a> {
@@ -102,6 +117,8 @@ impl<'a> RequestInfo<'a> {
             client: client.map(Agent::from),
             version: request.protocol_version(),
             cancel: request.ct.child_token(),
+            elicitor: None,
+            rounds: None,
         }
     }
 
@@ -112,6 +129,7 @@ impl<'a> RequestInfo<'a> {
         meta: Option<&'a JsonObject>,
         parts: Option<&'a Parts>,
         cancel: CancellationToken,
+        elicitor: Option<Arc<dyn Elicitor>>,
     ) -> Self {
         let (client, version) = match surface {
             Surface::Lines(session) => {
@@ -119,7 +137,7 @@ impl<'a> RequestInfo<'a> {
             }
             Surface::Http => (None, parts.and_then(tool_call::stated_version)),
         };
-        Self { meta, parts, client, version, cancel }
+        Self { meta, parts, client, version, cancel, elicitor, rounds: None }
     }
 
     fn header(&self, name: &str) -> Option<&'a str> {
@@ -143,7 +161,7 @@ const LONGEST_NAME: usize = 100;
 /// Who sent a request.
 pub(crate) fn caller(server: &Inner, parts: Option<&Parts>) -> Result<Caller, ErrorData> {
     match &server.surface {
-        Surface::Lines(_) => Ok(Caller::local_owner()),
+        Surface::Lines(_) => Ok(server.local.clone()),
         Surface::Http => {
             parts.and_then(|parts| parts.extensions.get::<Caller>()).cloned().ok_or_else(|| {
                 // The authentication layer stands before every route, so this cannot happen.
@@ -184,6 +202,7 @@ pub(crate) fn of_call(server: &Inner, mut info: RequestInfo<'_>) -> Result<CallC
         cx.metadata.insert("protocolVersion".to_owned(), version.as_str().into());
     }
     cx.cancel = info.cancel;
+    cx.elicitor = info.elicitor;
     Ok(cx)
 }
 
@@ -201,6 +220,11 @@ impl Surface {
             () = tokio::time::sleep(patience) => {}
         }
     }
+}
+
+/// Whose limits, keys and questions those of an HTTP request are.
+pub(crate) fn partition(parts: &Parts) -> Option<String> {
+    parts.extensions.get::<Caller>().map(|caller| caller.partition.clone())
 }
 
 /// The head of the HTTP request, with what the layers before us left in it.

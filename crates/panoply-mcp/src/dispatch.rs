@@ -14,7 +14,7 @@ use panoply_contract::reply::Attachment;
 use panoply_contract::spec::Widget;
 use rmcp::model::{
     AudioContent, CallToolResponse, CallToolResult, ContentBlock, EmbeddedResource, ErrorData,
-    ImageContent, JsonObject, MetaObject, RequestId, ResourceContents,
+    ImageContent, InputRequiredResult, JsonObject, MetaObject, RequestId, ResourceContents,
 };
 use rmcp::service::{RequestContext, RoleServer};
 use serde_json::{Value, json};
@@ -24,8 +24,16 @@ use crate::logging;
 use crate::progress::Progress;
 use crate::server::Inner;
 
+/// How a call was answered.
+pub(crate) enum Dispatched {
+    /// With its result.
+    Complete(Completed),
+    /// With a question to the person at the client. Only rmcp carries calls that can be.
+    InputRequired(InputRequiredResult),
+}
+
 /// The result of a call. Structured content stays JSON text until a carrier needs a tree.
-pub(crate) struct Dispatched {
+pub(crate) struct Completed {
     /// Without structured content.
     pub(crate) result: CallToolResult,
     /// The structured content.
@@ -41,6 +49,7 @@ pub(crate) async fn dispatch(
     info: RequestInfo<'_>,
     notify: Option<&RequestContext<RoleServer>>,
 ) -> Result<Dispatched, ErrorData> {
+    let rounds = info.rounds.clone();
     let mut cx = context::of_call(server, info)?;
     let progress = notify.and_then(Progress::wanted);
     cx.progress = progress.as_ref().map(Progress::sink);
@@ -58,11 +67,14 @@ pub(crate) async fn dispatch(
     {
         logging::tell(&server.surface, &session.peer, level, tool, trace_id, &envelope).await;
     }
+    if let Some(required) = rounds.and_then(|rounds| rounds.take_required()) {
+        return Ok(Dispatched::InputRequired(required));
+    }
     let widget = server.kernel.resolve(tool, &server.scope).and_then(|entry| entry.spec.widget);
-    result(envelope, widget)
+    result(envelope, widget).map(Dispatched::Complete)
 }
 
-fn result(envelope: Envelope, widget: Option<Widget>) -> Result<Dispatched, ErrorData> {
+fn result(envelope: Envelope, widget: Option<Widget>) -> Result<Completed, ErrorData> {
     match envelope {
         Envelope::Result { text, attachments, structured, mut meta, is_error } => {
             let mut content = vec![ContentBlock::text(text)];
@@ -74,7 +86,7 @@ fn result(envelope: Envelope, widget: Option<Widget>) -> Result<Dispatched, Erro
                 CallToolResult::success(content)
             };
             result.meta = (!meta.is_empty()).then_some(MetaObject(meta));
-            Ok(Dispatched { result, structured })
+            Ok(Completed { result, structured })
         }
         Envelope::Refusal { fault: Fault::Input, message, data } => {
             Err(ErrorData::invalid_params(message, Some(data)))
@@ -109,14 +121,30 @@ fn attached(attachment: Attachment) -> ContentBlock {
 impl Dispatched {
     /// For rmcp, which writes the message itself.
     pub(crate) fn into_response(self) -> CallToolResponse {
-        let mut result = self.result;
-        result.structured_content = self.structured.map(|structured| structured.value());
-        CallToolResponse::Complete(result)
+        match self {
+            Self::Complete(Completed { mut result, structured }) => {
+                result.structured_content = structured.map(|structured| structured.value());
+                CallToolResponse::Complete(result)
+            }
+            Self::InputRequired(required) => CallToolResponse::InputRequired(required),
+        }
     }
 
+    /// The whole message, for a carrier that writes it itself.
+    pub(crate) fn to_message(&self, id: &RequestId) -> serde_json::Result<Vec<u8>> {
+        match self {
+            Self::Complete(completed) => completed.to_message(id),
+            Self::InputRequired(required) => {
+                serde_json::to_vec(&json!({"jsonrpc": "2.0", "id": id, "result": required}))
+            }
+        }
+    }
+}
+
+impl Completed {
     /// The whole message, as rmcp writes it for versions that have a handshake: without
     /// `resultType`. Structured content is copied as the text it already is.
-    pub(crate) fn to_message(&self, id: &RequestId) -> serde_json::Result<Vec<u8>> {
+    fn to_message(&self, id: &RequestId) -> serde_json::Result<Vec<u8>> {
         let size = self.structured.as_ref().map_or(0, |json| json.text().len());
         let mut out = Vec::with_capacity(size + 4096);
         out.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
@@ -159,7 +187,7 @@ mod tests {
             (RequestId::Number(-1), CallToolResult::error(content()), None),
         ];
         for (id, result, structured) in cases {
-            let ours = Dispatched { result: result.clone(), structured: structured.clone() };
+            let ours = Completed { result: result.clone(), structured: structured.clone() };
             let ours = ours.to_message(&id).unwrap();
             let mut theirs = result;
             theirs.structured_content = structured.map(|structured| structured.value());

@@ -9,6 +9,7 @@ mod completion;
 pub mod conformance;
 mod context;
 mod dispatch;
+mod elicit;
 mod instructions;
 pub mod lifecycle;
 mod logging;

@@ -64,14 +64,15 @@ pub(crate) async fn read(
     }
 }
 
-/// Reading has no result that could carry an error, so all of them are the protocol's.
-fn refused(error: &ToolError, cx: &CallContext) -> ErrorData {
+/// Reading and completing have no result that could carry an error, so all of them are the
+/// protocol's.
+pub(crate) fn refused(error: &ToolError, cx: &CallContext) -> ErrorData {
     let data = Some(plain_error(error));
     let message = error.message.clone();
     match error.kind {
         ErrorKind::NotFound => ErrorData::resource_not_found(message, data),
         ErrorKind::System | ErrorKind::Storage | ErrorKind::Timeout => {
-            tracing::error!(trace_id = %cx.trace_id, cause = error.cause_chain(), "a resource could not be read");
+            tracing::error!(trace_id = %cx.trace_id, cause = error.cause_chain(), "a resource or a completion could not be read");
             ErrorData::internal_error(message, data)
         }
         ErrorKind::Validation

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::request::Parts;
+use panoply_contract::consent::Elicitor;
 use panoply_contract::context::Caller;
 use panoply_contract::kernel::{Kernel, Scope};
 use rmcp::ServerHandler;
@@ -28,6 +29,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::context::{RequestInfo, Session, Surface};
 use crate::dispatch::{Dispatched, dispatch};
+use crate::elicit::seal::Seal;
+use crate::elicit::{self, session_id};
 use crate::instructions;
 use crate::tools::Descriptors;
 use crate::transport::http::{HttpError, HttpOptions, HttpServer};
@@ -42,13 +45,28 @@ pub struct McpServer {
     kernel: Arc<Kernel>,
     name: &'static str,
     descriptors: Arc<Descriptors>,
+    local: Caller,
+    seal: Arc<Seal>,
 }
 
 impl McpServer {
     /// A server that introduces itself by `name`.
     pub fn new(kernel: Arc<Kernel>, name: &'static str) -> Self {
         let descriptors = Arc::new(Descriptors::of(&kernel));
-        Self { kernel, name, descriptors }
+        Self {
+            kernel,
+            name,
+            descriptors,
+            local: Caller::local_owner(),
+            seal: Arc::new(Seal::random()),
+        }
+    }
+
+    /// Who the process that started us is, in a session of lines; the owner unless said otherwise.
+    #[must_use]
+    pub fn with_local_caller(mut self, caller: Caller) -> Self {
+        self.local = caller;
+        self
     }
 
     /// Serves the process's own standard input and output until either ends or `stop` is
@@ -96,7 +114,8 @@ impl McpServer {
     fn handler(&self, scope: Scope, surface: Surface) -> Handler {
         let info = server_info(&self.kernel, &scope, self.name);
         let (kernel, descriptors) = (Arc::clone(&self.kernel), Arc::clone(&self.descriptors));
-        Handler(Arc::new(Inner { kernel, scope, surface, descriptors, info }))
+        let (local, seal) = (self.local.clone(), Arc::clone(&self.seal));
+        Handler(Arc::new(Inner { kernel, scope, surface, descriptors, info, local, seal }))
     }
 }
 
@@ -109,7 +128,20 @@ pub(crate) struct Inner {
     pub(crate) scope: Scope,
     pub(crate) surface: Surface,
     pub(crate) descriptors: Arc<Descriptors>,
+    /// The caller of a session of lines.
+    pub(crate) local: Caller,
+    /// For questions that a client carries.
+    pub(crate) seal: Arc<Seal>,
     info: ServerConfig,
+}
+
+impl Inner {
+    /// Whether a call of this tool by this caller needs the consent of a person.
+    pub(crate) fn needs_consent(&self, tool: &str, parts: Option<&Parts>) -> bool {
+        let Some(entry) = self.kernel.resolve(tool, &self.scope) else { return false };
+        context::caller(self, parts)
+            .is_ok_and(|caller| self.kernel.takes_consent(entry, &caller.grants))
+    }
 }
 
 #[expect(deprecated, reason = "2026-07-28 retires logging, older clients still use it")]
@@ -159,14 +191,45 @@ impl AnswerToolCalls for Handler {
             Surface::Lines(session) => session.has_handshake() && session.level.is_silent(),
             Surface::Http => parts.is_some_and(|parts| tool_call::stated_version(parts).is_some()),
         };
-        has_handshake && call.wants_only_a_reply()
+        if !has_handshake {
+            return false;
+        }
+        match &self.0.surface {
+            // rmcp carries requests to the client.
+            Surface::Lines(_) => call.wants_only_a_reply() && !self.asks(call, parts),
+            // We do: rmcp drops the responses. Such a call reports no progress.
+            Surface::Http => {
+                call.wants_only_a_reply() || (!call.is_stateless() && self.asks(call, parts))
+            }
+        }
     }
 
-    fn answer(&self, call: ToolCall, parts: Option<Parts>, cancel: CancellationToken) -> Answer {
+    fn asks(&self, call: &ToolCall, parts: Option<&Parts>) -> bool {
+        let can_ask = match &self.0.surface {
+            Surface::Lines(session) => session.takes_forms(),
+            Surface::Http => {
+                parts.is_some_and(|parts| session_id::says_elicitation(&parts.headers))
+            }
+        };
+        (can_ask || call.announces_forms()) && self.0.needs_consent(&call.name, parts)
+    }
+
+    fn can_ask(&self) -> bool {
+        !self.0.kernel.settings().consent_time.is_zero()
+    }
+
+    fn answer(
+        &self,
+        call: ToolCall,
+        parts: Option<Parts>,
+        cancel: CancellationToken,
+        elicitor: Option<Arc<dyn Elicitor>>,
+    ) -> Answer {
         let server = Arc::clone(&self.0);
         Box::pin(async move {
             let ToolCall { id, name, arguments, meta } = call;
-            let info = RequestInfo::of_call(&server.surface, meta.as_ref(), parts.as_ref(), cancel);
+            let (surface, meta, parts) = (&server.surface, meta.as_ref(), parts.as_ref());
+            let info = RequestInfo::of_call(surface, meta, parts, cancel, elicitor);
             match answered(dispatch(&server, &name, arguments, info, None)).await {
                 Ok(dispatched) => dispatched.to_message(&id),
                 Err(error) => serde_json::to_vec(&JsonRpcError::new(Some(id), error)),
@@ -215,10 +278,11 @@ impl ServerHandler for Handler {
 
     async fn call_tool(
         &self,
-        request: CallToolRequestParams,
+        mut request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let info = RequestInfo::of(&context);
+        let mut info = RequestInfo::of(&context);
+        elicit::attach(&self.0, &mut info, &mut request, &context);
         let CallToolRequestParams { name, arguments, .. } = request;
         let dispatched = dispatch(&self.0, &name, arguments, info, Some(&context));
         answered(dispatched).await.map(Dispatched::into_response)
@@ -289,9 +353,13 @@ impl ServerHandler for Handler {
     async fn complete(
         &self,
         request: CompleteRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        answered(async { Ok(completion::complete(&self.0, &request)) }).await
+        answered(async {
+            let cx = context::of_call(&self.0, RequestInfo::of(&context))?;
+            completion::complete(&self.0, request, cx).await
+        })
+        .await
     }
 
     #[expect(

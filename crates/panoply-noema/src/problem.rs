@@ -94,6 +94,9 @@ pub enum Problem {
         /// How many are needed.
         need: usize,
     },
+    /// A person agreed to something else.
+    #[error("the cards have changed since a person was shown them")]
+    NotAsShown,
     /// A file that cannot be read.
     #[error("{0}")]
     File(String),

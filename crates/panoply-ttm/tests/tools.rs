@@ -13,7 +13,7 @@ use panoply_contract::context::{CallContext, Lang};
 use panoply_contract::dialect::{AUDIT_KEY, ERROR_KEY, Envelope, HINTS_KEY};
 use panoply_contract::ids::TraceId;
 use panoply_contract::kernel::{Kernel, Scope, Settings};
-use panoply_contract::resource::{CompletionTarget, ResourceBody};
+use panoply_contract::resource::{Completion, CompletionSubject, ResourceBody};
 use panoply_contract::testing::{
     FixedClock, call_as_owner, call_with, check_pack, kernel_in_memory, noon,
 };
@@ -364,14 +364,17 @@ async fn every_herb_formulation_and_paper_can_be_read() {
     }
 }
 
-#[test]
-fn ids_are_completed_by_id_and_by_name() {
+#[tokio::test]
+async fn ids_are_completed_by_id_and_by_name() {
     let kernel = kernel();
-    let complete = |template: &str, typed: &str| {
-        kernel.complete(&Scope::All, CompletionTarget::Template(template), "id", typed)
+    let cx = CallContext::local(Arc::clone(kernel.clock()), TraceId::new(uuid::Uuid::from_u128(7)));
+    let complete = async |template: &str, typed: &str| {
+        let of = CompletionSubject::Template(template.to_owned());
+        let asked = Completion { of, argument: "id".to_owned(), typed: typed.to_owned() };
+        kernel.complete(&Scope::All, &asked, &cx).await.unwrap()
     };
-    assert_eq!(complete("kg://herb/{id}", "H:turm"), ["H:turmeric"]);
-    assert!(complete("kg://herb/{id}", "ขมิ้น").contains(&"H:turmeric".to_owned()));
-    assert!(complete("kg://formulation/{id}", "ยาหอม").contains(&"F:nlem-01".to_owned()));
-    assert!(complete("paper://pmid/{id}", "313779").contains(&"31377923".to_owned()));
+    assert_eq!(complete("kg://herb/{id}", "H:turm").await, ["H:turmeric"]);
+    assert!(complete("kg://herb/{id}", "ขมิ้น").await.contains(&"H:turmeric".to_owned()));
+    assert!(complete("kg://formulation/{id}", "ยาหอม").await.contains(&"F:nlem-01".to_owned()));
+    assert!(complete("paper://pmid/{id}", "313779").await.contains(&"31377923".to_owned()));
 }

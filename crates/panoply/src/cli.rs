@@ -84,6 +84,9 @@ pub struct Stdio {
     /// Packs, listing and mode.
     #[command(flatten)]
     pub serving: Serving,
+    /// What the client that starts this program may do
+    #[arg(long, value_enum, default_value = "owner")]
+    pub profile: KeyProfile,
 }
 
 /// What both servers can be told.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use panoply_contract::context::Lang;
-use panoply_contract::kernel::Offer;
+use panoply_contract::kernel::{Offer, Settings};
 use serde::Deserialize;
 
 pub use self::audit::{AuditSettings, Every, Span};
@@ -48,6 +48,8 @@ pub struct Config {
     pub lame_duck: Duration,
     /// What the server takes before it says no.
     pub limits: Limits,
+    /// How long a person may take to answer a question; zero to ask nobody.
+    pub consent_time: Duration,
     /// Names the server is reached by.
     pub allowed_hosts: Vec<String>,
     /// Web pages that may use it.
@@ -155,6 +157,7 @@ impl Config {
             admin_addr: admin_addr.or(file.http.admin_addr),
             lame_duck: Duration::from_secs(lame_duck.or(file.http.lame_duck_seconds).unwrap_or(0)),
             limits: file.http.limits,
+            consent_time: Duration::from_secs(file.elicitation.seconds),
             allowed_hosts: words(env_vars::ALLOWED_HOSTS).unwrap_or(file.http.allowed_hosts),
             allowed_origins: words(env_vars::ALLOWED_ORIGINS).unwrap_or(file.http.allowed_origins),
             oauth: oauth(environment, file.oauth)?,
@@ -190,6 +193,7 @@ struct File {
     lang: Option<Language>,
     log: Option<String>,
     log_format: Option<LogFormat>,
+    elicitation: ElicitationTable,
     http: HttpTable,
     oauth: Option<OAuth>,
     audit: AuditSettings,
@@ -210,6 +214,19 @@ impl From<Language> for Lang {
             Language::En => Self::En,
             Language::Th => Self::Th,
         }
+    }
+}
+
+/// Questions to the person at a client.
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct ElicitationTable {
+    seconds: u64,
+}
+
+impl Default for ElicitationTable {
+    fn default() -> Self {
+        Self { seconds: Settings::default().consent_time.as_secs() }
     }
 }
 

@@ -181,6 +181,7 @@ fn settings(config: &Config, read_only: bool) -> Settings {
         offer: config.offer,
         read_only,
         lang: config.lang,
+        consent_time: config.consent_time,
         ..Settings::default()
     }
 }

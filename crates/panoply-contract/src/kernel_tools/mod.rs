@@ -59,7 +59,7 @@ impl Catalog {
         look: impl FnOnce(&ToolEntry) -> T,
     ) -> Result<T, ToolError> {
         let kernel = self.kernel()?;
-        let visible = |entry: &&ToolEntry| cx.caller.grants.allow_all(entry.spec.permissions);
+        let visible = |entry: &&ToolEntry| kernel.is_open_to(entry, &cx.caller.grants);
         kernel.registry().get(name).filter(visible).map(look).ok_or_else(|| {
             let shown: String = name.chars().take(100).collect();
             let nearest = kernel.registry().nearest(name, &cx.caller);

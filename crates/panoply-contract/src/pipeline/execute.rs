@@ -12,6 +12,7 @@ use futures::FutureExt;
 
 use super::{CachedReply, Call, validate};
 use crate::audit::Fingerprint;
+use crate::consent::Question;
 use crate::context::CallContext;
 use crate::error::{ErrorKind, ToolError};
 use crate::json::Json;
@@ -53,6 +54,13 @@ pub(super) async fn handle(call: &Call) -> Result<CachedReply, ToolError> {
     Ok(CachedReply { data, notes, fingerprint, bytes, computed_at })
 }
 
+/// What a person is asked before the handler runs.
+pub(super) fn question(call: &Call) -> Result<Question, ToolError> {
+    let entry = call.entry();
+    guard_sync(|| entry.handler.question(call.arguments(), &call.cx))?
+        .map_err(|error| validate::unparsed(entry, &error))?
+}
+
 /// Gives up at the deadline, or when the caller does. What runs in a lane goes on.
 pub(crate) async fn within<T, E: From<ToolError>>(
     cx: &CallContext,
@@ -77,7 +85,7 @@ pub(crate) async fn within<T, E: From<ToolError>>(
     }
 }
 
-fn cancelled() -> ToolError {
+pub(super) fn cancelled() -> ToolError {
     ToolError::new(ErrorKind::Cancelled, "CANCELLED", "the call was cancelled")
 }
 

@@ -45,16 +45,32 @@ pub(super) fn not_removed(call: &Call) -> Result<(), ToolError> {
         .detail("replacement", deprecation.replacement))
 }
 
-pub(super) fn authorise(call: &Call) -> Result<(), ToolError> {
-    let spec = call.entry().spec;
+/// On what ground a call may go on.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Authority {
+    /// The caller's permissions.
+    Granted,
+    /// The consent of a person, who can be asked.
+    NeedsConsent,
+}
+
+pub(super) fn authorise(call: &Call) -> Result<Authority, ToolError> {
+    let (spec, caller) = (call.entry().spec, &call.cx.caller);
     if call.kernel.settings.read_only && spec.category.mutates() {
         return Err(read_only(spec.name));
     }
-    if call.cx.caller.grants.allow_all(spec.permissions) {
-        Ok(())
-    } else {
-        Err(forbidden(&call.cx.caller, spec.permissions))
+    if caller.grants.allow_all(spec.permissions) {
+        return Ok(Authority::Granted);
     }
+    let can_ask = call.cx.elicitor.is_some() && !call.cx.dry_run;
+    if can_ask && call.kernel.takes_consent(call.entry(), &caller.grants) {
+        return Ok(Authority::NeedsConsent);
+    }
+    let refused = forbidden(caller, spec.permissions);
+    Err(match call.entry().handler.consent_rule() {
+        Some(rule) => refused.hint(rule.other_ways),
+        None => refused,
+    })
 }
 
 pub(super) fn rate_limit(call: &Call) -> Result<(), ToolError> {

@@ -103,6 +103,11 @@ async fn audited(call: &Call, log: &dyn MutationLog, entry: AuditEntry) -> Resul
     Ok(())
 }
 
+/// The stored reply to the key of this call, without running anything.
+pub(super) fn replay(call: &Call, claim: Option<&Claim>) -> Result<Option<Outcome>, ToolError> {
+    replayed(call, call.kernel.mutation_log(call.entry()), claim)
+}
+
 /// The stored reply to the key, if a call with it has been committed.
 fn replayed(
     call: &Call,

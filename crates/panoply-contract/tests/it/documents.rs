@@ -1,5 +1,7 @@
 //! Resources and completions: found, refused, and safe when a provider panics.
 
+use std::sync::{Arc, Mutex, mpsc};
+
 use futures::future::BoxFuture;
 use panoply_contract::context::Caller;
 use panoply_contract::ids::TraceId;
@@ -7,8 +9,8 @@ use panoply_contract::kernel::{Kernel, Scope};
 use panoply_contract::permission::Grants;
 use panoply_contract::prelude::*;
 use panoply_contract::resource::{
-    Completer, CompletionTarget, Resource, ResourceBody, ResourceContent, ResourceProvider,
-    ResourceTemplate,
+    Completer, Completion, CompletionSubject, CompletionTarget, Resource, ResourceBody,
+    ResourceContent, ResourceProvider, ResourceTemplate,
 };
 use serde_json::Map;
 
@@ -112,12 +114,63 @@ async fn a_provider_that_panics_is_a_system_error() {
     assert!(!error.message.contains("secret"));
 }
 
-#[test]
-fn completions_come_from_whoever_knows_the_argument() {
+async fn complete(kernel: &Kernel, argument: &str, typed: &str) -> Result<Vec<String>, ToolError> {
+    let trace = TraceId::parse("4bf92f3577b34da6a3ce929d0e0e4736").unwrap();
+    let cx = CallContext::local(Arc::clone(kernel.clock()), trace);
+    let of = CompletionSubject::Prompt("p".to_owned());
+    let asked = Completion { of, argument: argument.to_owned(), typed: typed.to_owned() };
+    kernel.complete(&Scope::All, &asked, &cx).await
+}
+
+#[tokio::test]
+async fn completions_come_from_whoever_knows_the_argument() {
     let kernel = kernel();
-    let complete = |argument: &str, typed: &str| {
-        kernel.complete(&Scope::All, CompletionTarget::Prompt("p"), argument, typed)
-    };
-    assert_eq!(complete("colour", "r"), ["red", "rose"]);
-    assert_eq!(complete("size", "r"), Vec::<String>::new());
+    assert_eq!(complete(&kernel, "colour", "r").await.unwrap(), ["red", "rose"]);
+    assert_eq!(complete(&kernel, "size", "r").await.unwrap(), Vec::<String>::new());
+}
+
+/// Needs its store, and panics for an argument of its own.
+struct Stored(Arc<Mutex<()>>);
+
+impl Completer for Stored {
+    fn complete(&self, _: CompletionTarget<'_>, argument: &str, _: &str) -> Option<Vec<String>> {
+        assert_ne!(argument, "bad", "a secret path");
+        let _store = self.0.lock().unwrap();
+        Some(vec!["found".to_owned()])
+    }
+}
+
+/// On one worker: a completer that blocked it would stop this test altogether.
+#[tokio::test]
+async fn completions_end_at_their_deadline_while_the_store_is_locked() {
+    let store = Arc::new(Mutex::new(()));
+    let pack = published().with_completer(Stored(Arc::clone(&store))).with_blocking_store();
+    let (kernel, clock) = kernel_of(pack);
+    let (release, released) = mpsc::channel::<()>();
+    let (locked, is_locked) = mpsc::channel();
+    let holder = std::thread::spawn(move || {
+        let _lock = store.lock().unwrap();
+        locked.send(()).unwrap();
+        // Ends when the sender is dropped.
+        released.recv().unwrap_err();
+    });
+    is_locked.recv().unwrap();
+    let asking: Vec<_> = (0..8)
+        .map(|_| {
+            let kernel = Arc::clone(&kernel);
+            tokio::spawn(async move { complete(&kernel, "name", "f").await })
+        })
+        .collect();
+    while clock.sleeping() < 8 {
+        tokio::task::yield_now().await;
+    }
+    clock.advance(MINUTE);
+    for one in asking {
+        assert_eq!(one.await.unwrap().unwrap_err().code, "TIMEOUT");
+    }
+    drop(release);
+    holder.join().unwrap();
+    assert_eq!(complete(&kernel, "name", "f").await.unwrap(), ["found"]);
+    let error = complete(&kernel, "bad", "f").await.unwrap_err();
+    assert!(error.code == "INTERNAL_ERROR" && !error.message.contains("secret"));
 }

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -13,6 +14,7 @@ use panoply_contract::context::{Caller, Provenance};
 use panoply_contract::permission::Grants;
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
+use tokio::sync::Semaphore;
 
 use super::NotAdmitted;
 
@@ -126,12 +128,32 @@ fn label(id: &str, name: &str) -> Arc<str> {
 /// A longer name is cut in the audit log.
 const LONGEST_NAME: usize = 80;
 
-/// The caller behind a key.
-pub(super) fn check(
-    store: &dyn KeyStore,
+/// Look-ups at a time. They take microseconds; more than these wait for a file that hangs.
+static LOOKUPS: Semaphore = Semaphore::const_new(32);
+/// How long a look-up may take before keys count as unavailable.
+const LOOKUP_TIME: Duration = Duration::from_secs(5);
+
+/// The caller behind a key. The store is read off the runtime's workers, where no time limit
+/// could fire.
+pub(super) async fn check(
+    store: &Arc<dyn KeyStore>,
     token: &str,
     now: Timestamp,
 ) -> Result<Caller, NotAdmitted> {
+    let (store, token) = (Arc::clone(store), token.to_owned());
+    let lookup = async {
+        let turn = LOOKUPS.acquire().await.map_err(|_closed| NotAdmitted::Unavailable)?;
+        let looked = tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            caller_of(store.as_ref(), &token, now)
+        });
+        looked.await.unwrap_or(Err(NotAdmitted::Unavailable))
+    };
+    let looked = tokio::time::timeout(LOOKUP_TIME, lookup).await;
+    looked.unwrap_or(Err(NotAdmitted::Unavailable))
+}
+
+fn caller_of(store: &dyn KeyStore, token: &str, now: Timestamp) -> Result<Caller, NotAdmitted> {
     let key = match id_of(token) {
         Some(id) => store.key(id).map_err(|KeysUnavailable| NotAdmitted::Unavailable)?,
         None => None,
@@ -202,15 +224,15 @@ mod tests {
         ];
         let store = OneKey(key.clone());
         for (token, now, expected) in cases {
-            let outcome = check(&store, token, now).map(|caller| caller.partition);
+            let outcome = caller_of(&store, token, now).map(|caller| caller.partition);
             let expected = expected.map(str::to_owned).map_err(NotAdmitted::Invalid);
             assert_eq!(outcome, expected, "token: {token}");
         }
-        let unreadable = check(&store, "pnp_broken_x", at(0)).unwrap_err();
+        let unreadable = caller_of(&store, "pnp_broken_x", at(0)).unwrap_err();
         assert_eq!(unreadable, NotAdmitted::Unavailable);
         let revoked = OneKey(ApiKey { revoked: true, ..key });
         assert_eq!(
-            check(&revoked, &good, at(0)).unwrap_err(),
+            caller_of(&revoked, &good, at(0)).unwrap_err(),
             NotAdmitted::Invalid("key is revoked")
         );
     }

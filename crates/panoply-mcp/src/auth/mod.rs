@@ -144,7 +144,7 @@ impl Credentials {
         };
         let (caller, proof) = match (&self.keys, &self.tokens) {
             (Some(keys), _) if keys::looks_like_key(token) => {
-                (keys::check(keys.as_ref(), token, self.clock.now())?, Proof::Key)
+                (keys::check(keys, token, self.clock.now()).await?, Proof::Key)
             }
             (_, Some(tokens)) => {
                 let path = credential.path;

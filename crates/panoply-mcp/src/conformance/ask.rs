@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ClientCapabilities, ErrorData, ServerRequest,
-};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, ClientCapabilities, ErrorData};
 use serde_json::{Value, json};
-use tokio::time::timeout;
 
 use super::data::{Data, broken, from_json};
 use super::{Context, done};
+use crate::elicit;
 
 /// Without a session the answer cannot find its way back, and the suite should not wait a minute.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -68,17 +66,9 @@ pub(super) async fn elicitation(
 }
 
 async fn ask(context: &Context, request: Value) -> Result<Value, ErrorData> {
-    let request: ServerRequest = from_json(request)?;
-    let answer = timeout(PATIENCE, context.peer.send_request(request)).await;
-    match answer {
-        Ok(Ok(answer)) => to_json(&answer),
-        Ok(Err(error)) => Err(unanswered(&error.to_string())),
-        Err(_) => Err(unanswered("it took too long")),
-    }
-}
-
-fn unanswered(why: &str) -> ErrorData {
-    ErrorData::internal_error(format!("the client did not answer: {why}"), None)
+    elicit::request(&context.peer, request, PATIENCE)
+        .await
+        .map_err(|why| ErrorData::internal_error(format!("the client did not answer: {why}"), None))
 }
 
 fn to_json(value: &impl serde::Serialize) -> Result<Value, ErrorData> {

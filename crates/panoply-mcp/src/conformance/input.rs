@@ -2,18 +2,20 @@
 //!
 //! Between rounds the server keeps nothing: what it must remember travels in a sealed state.
 
+use std::sync::LazyLock;
+
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ErrorData, GetPromptRequestParams, GetPromptResponse,
     InputRequiredResult, InputResponses,
 };
 use serde_json::{Map, Value, json};
-use sha2::{Digest, Sha256};
 
-use super::data::{Data, complete, from_json};
+use super::data::{Data, broken, complete};
 use super::{Context, done};
+use crate::elicit::rounds;
+use crate::elicit::seal::Seal;
 
-/// Known to nobody but this process in earnest; a fixture may write it down.
-const SEAL: &str = "panoply-conformance";
+static SEAL: LazyLock<Seal> = LazyLock::new(Seal::random);
 /// Tools whose first round carries a state.
 const STATEFUL: [&str; 4] = [
     "test_input_required_result_request_state",
@@ -88,13 +90,8 @@ fn required(
     step: usize,
     wanted: Map<String, Value>,
 ) -> Result<InputRequiredResult, ErrorData> {
-    let mut result = json!({"resultType": "input_required", "inputRequests": wanted});
-    if STATEFUL.contains(&name)
-        && let Some(result) = result.as_object_mut()
-    {
-        result.insert("requestState".to_owned(), json!(sealed(step)));
-    }
-    from_json(result)
+    let state = STATEFUL.contains(&name).then(|| sealed(step)).flatten();
+    rounds::required(wanted, state).map_err(broken)
 }
 
 /// What the answers said, for the final text.
@@ -110,17 +107,12 @@ fn told(name: &str, answers: Option<&InputResponses>) -> String {
 /// The round that a sealed state stands for; the first when there is none.
 fn round(state: Option<&str>) -> Result<usize, ErrorData> {
     let Some(state) = state else { return Ok(0) };
-    let step = state.split('.').next().and_then(|step| step.parse().ok());
-    match step {
-        Some(step) if sealed(step) == state => Ok(step),
-        Some(_) | None => Err(ErrorData::invalid_params("requestState was altered", None)),
-    }
+    let step = SEAL.open(state, "").and_then(|step| step.parse().ok());
+    step.ok_or_else(|| ErrorData::invalid_params("requestState was altered", None))
 }
 
-fn sealed(step: usize) -> String {
-    let digest = Sha256::digest(format!("{SEAL}:{step}:{SEAL}"));
-    let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{step}.{hex}")
+fn sealed(step: usize) -> Option<String> {
+    SEAL.seal(&step.to_string(), "")
 }
 
 #[cfg(test)]
@@ -130,8 +122,9 @@ mod tests {
     #[test]
     fn a_state_is_trusted_only_as_it_was_sealed() {
         assert_eq!(round(None).unwrap(), 0);
-        assert_eq!(round(Some(&sealed(1))).unwrap(), 1);
-        let altered = sealed(1).replacen('1', "2", 1);
+        let state = sealed(1).unwrap();
+        assert_eq!(round(Some(&state)).unwrap(), 1);
+        let altered = state.replacen('1', "2", 1);
         for state in ["", "1", "1.", altered.as_str()] {
             assert!(round(Some(state)).is_err(), "state: {state:?}");
         }

@@ -1,7 +1,9 @@
 //! The fixture laid over the real handler, so that the suites judge our transports and limits.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use panoply_contract::consent::Elicitor;
 use panoply_contract::context::Caller;
 use panoply_contract::dialect::Unified;
 use panoply_contract::kernel::{Kernel, Scope};
@@ -57,8 +59,22 @@ impl<H: AnswerToolCalls> AnswerToolCalls for WithFixture<H> {
         !self.on && self.inner.takes(call, parts)
     }
 
-    fn answer(&self, call: ToolCall, parts: Option<Parts>, cancel: CancellationToken) -> Answer {
-        self.inner.answer(call, parts, cancel)
+    fn asks(&self, call: &ToolCall, parts: Option<&Parts>) -> bool {
+        self.inner.asks(call, parts)
+    }
+
+    fn can_ask(&self) -> bool {
+        self.inner.can_ask()
+    }
+
+    fn answer(
+        &self,
+        call: ToolCall,
+        parts: Option<Parts>,
+        cancel: CancellationToken,
+        elicitor: Option<Arc<dyn Elicitor>>,
+    ) -> Answer {
+        self.inner.answer(call, parts, cancel, elicitor)
     }
 
     fn missing_scopes(&self, tool: &str, caller: &Caller) -> Vec<&'static str> {

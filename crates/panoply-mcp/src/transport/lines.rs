@@ -183,7 +183,7 @@ where
         }
         let id = call.id.clone();
         // A child: the work may stop itself, at its deadline, and is answered all the same.
-        let mut answer = self.shortcut.answer(call, None, cancel.child_token());
+        let mut answer = self.shortcut.answer(call, None, cancel.child_token(), None);
         match tool_call::at_once(&mut answer) {
             Some(reply) => {
                 self.say(&line_or_apology(reply, &id));
@@ -415,8 +415,9 @@ fn line_or_apology(reply: serde_json::Result<Vec<u8>>, id: &RequestId) -> Vec<u8
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dispatch::Dispatched;
+    use crate::dispatch::{Completed, Dispatched};
     use http::request::Parts;
+    use panoply_contract::consent::Elicitor;
     use panoply_contract::context::Caller;
     use rmcp::ServerHandler;
     use rmcp::model::{
@@ -461,7 +462,13 @@ mod tests {
             self.taken
         }
 
-        fn answer(&self, call: ToolCall, _: Option<Parts>, cancel: CancellationToken) -> Answer {
+        fn answer(
+            &self,
+            call: ToolCall,
+            _: Option<Parts>,
+            cancel: CancellationToken,
+            _: Option<Arc<dyn Elicitor>>,
+        ) -> Answer {
             let go = Arc::clone(&self.go);
             Box::pin(async move {
                 if call.name == "wait" {
@@ -473,7 +480,7 @@ mod tests {
                 let text = call.arguments.map(|arguments| Value::Object(arguments).to_string());
                 let content = vec![ContentBlock::text(text.unwrap_or_default())];
                 let result = CallToolResult::success(content);
-                Dispatched { result, structured: None }.to_message(&call.id)
+                Dispatched::Complete(Completed { result, structured: None }).to_message(&call.id)
             })
         }
 

@@ -6,9 +6,12 @@
 //! read. Whatever is not plainly such a call is left to rmcp, so that nothing is judged here.
 //! Both carriers call [`crate::dispatch::dispatch`]; docs/adr/0005 has the measurements.
 
+use std::sync::Arc;
+
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::request::Parts;
+use panoply_contract::consent::Elicitor;
 use panoply_contract::context::Caller;
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientJsonRpcMessage, ClientRequest, JsonObject,
@@ -16,6 +19,8 @@ use rmcp::model::{
 };
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
+
+use crate::elicit;
 
 const METHOD: &str = "tools/call";
 /// Since 2026-07-28 a request says under keys of this prefix which version it speaks and what its
@@ -36,8 +41,24 @@ pub(crate) trait AnswerToolCalls {
     /// Whether this call can be answered here. `parts` is the head of its HTTP request.
     fn takes(&self, call: &ToolCall, parts: Option<&Parts>) -> bool;
 
-    /// The reply to a call that is taken.
-    fn answer(&self, call: ToolCall, parts: Option<Parts>, cancel: CancellationToken) -> Answer;
+    /// Whether this call may lead to a question to the person at the client, who can be asked.
+    fn asks(&self, _call: &ToolCall, _parts: Option<&Parts>) -> bool {
+        false
+    }
+
+    /// Whether people are asked at all.
+    fn can_ask(&self) -> bool {
+        false
+    }
+
+    /// The reply to a call that is taken. `elicitor` is the carrier's way to ask.
+    fn answer(
+        &self,
+        call: ToolCall,
+        parts: Option<Parts>,
+        cancel: CancellationToken,
+        elicitor: Option<Arc<dyn Elicitor>>,
+    ) -> Answer;
 
     /// The permissions of the tool that the caller lacks; none for a tool that is not in scope.
     fn missing_scopes(&self, tool: &str, caller: &Caller) -> Vec<&'static str>;
@@ -98,6 +119,19 @@ impl ToolCall {
             .iter()
             .flat_map(JsonObject::keys)
             .all(|key| key != "progressToken" && !key.starts_with(PROTOCOL_KEYS))
+    }
+
+    /// Whether the request speaks a version without handshakes.
+    pub(crate) fn is_stateless(&self) -> bool {
+        self.meta.iter().flat_map(JsonObject::keys).any(|key| key.starts_with(PROTOCOL_KEYS))
+    }
+
+    /// Whether the request itself says that its client shows forms.
+    pub(crate) fn announces_forms(&self) -> bool {
+        let meta = self.meta.as_ref().filter(|_| self.is_stateless());
+        let capabilities = meta.cloned().map(RequestMetaObject::from);
+        let capabilities = capabilities.and_then(|meta| meta.client_capabilities());
+        capabilities.as_ref().is_some_and(elicit::takes_forms)
     }
 
     /// The same call for rmcp.

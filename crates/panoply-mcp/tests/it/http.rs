@@ -114,6 +114,32 @@ async fn bodies_that_are_no_messages_are_told_why() {
     }
 }
 
+/// serde_json can represent none of these, and still the caller must not wait for ever.
+#[tokio::test]
+async fn a_body_that_cannot_be_represented_is_answered_by_its_id() {
+    let server = http(|_| {}).await;
+    let headers =
+        [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
+    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+    let long = "9".repeat(400);
+    let odd = [r#""\ud83d""#, "1e999", "-1e999", deep.as_str(), long.as_str()];
+    for (number, odd) in odd.iter().enumerate() {
+        for id in [json!(number), json!(format!("q-{number}"))] {
+            let body = format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"echo-text","arguments":{{"text":{odd}}}}}}}"#
+            );
+            let reply = server.send("POST", "/mcp", &headers, body.as_bytes()).await;
+            assert_eq!(reply.status, 400, "{body}: {reply:?}");
+            let answered = reply.json();
+            assert_eq!(
+                (&answered["id"], &answered["error"]["code"]),
+                (&id, &json!(-32700)),
+                "{body}"
+            );
+        }
+    }
+}
+
 #[tokio::test]
 async fn what_a_client_accepts_is_read_generously() {
     let server = http(|_| {}).await;

@@ -116,15 +116,29 @@ pub(crate) fn change_each(
     cx: &CallContext,
     doing: &Doing,
     ids: &CardIds,
+    act: impl FnMut(&mut dyn Ledger, ids::CardId, Micros) -> Result<bool, Problem>,
+) -> Result<Reply<Output>, ToolError> {
+    change_each_if(desk, cx, doing, ids, |_| Ok(()), act)
+}
+
+/// The same, unless `condition` fails inside the transaction.
+pub(crate) fn change_each_if(
+    desk: &Desk,
+    cx: &CallContext,
+    doing: &Doing,
+    ids: &CardIds,
+    condition: impl FnOnce(&dyn Ledger) -> Result<(), Problem>,
     mut act: impl FnMut(&mut dyn Ledger, ids::CardId, Micros) -> Result<bool, Problem>,
 ) -> Result<Reply<Output>, ToolError> {
     let Doing { tool, done } = doing;
-    let summary = format!("{done} {} cards", ids.0.len());
+    let by = if cx.consent.is_some() { ", confirmed by a person through elicitation" } else { "" };
+    let summary = format!("{done} {} cards{by}", ids.0.len());
     desk.change(
         cx,
         tool,
         &summary,
         |ledger, now| {
+            condition(ledger)?;
             let mut items = Vec::with_capacity(ids.0.len());
             for id in &ids.0 {
                 let (outcome, message) = match act(ledger, id.domain(), now) {

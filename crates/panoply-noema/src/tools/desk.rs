@@ -201,6 +201,7 @@ impl From<Problem> for ToolError {
             Problem::OtherRating { .. } => Self::conflict("ALREADY_RATED", message).hint("take the first rating back with `undo-review` if it was wrong"),
             Problem::Held { .. } => Self::business("CARD_HELD", message).hint("let it go with `unsuspend-cards` or `approve-drafts` first"),
             Problem::TooFewReviews { .. } => Self::business("TOO_FEW_REVIEWS", message).hint("study on, or import a log of reviews with `import-package`"),
+            Problem::NotAsShown => Self::conflict("APPROVAL_STALE", message).hint("call again: the person is asked about the cards as they are now"),
             Problem::File(_) => Self::validation("BAD_FILE", message).hint("look at what can be read with `preview-import`"),
             Problem::Store(StoreFailure { code: Some(code), message }) => {
                 panoply_store::error::pack_error_of_code("noema", code, message)

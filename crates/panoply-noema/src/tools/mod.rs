@@ -1,5 +1,6 @@
 //! What agents can call. One file a tool; [`pack`] is the list of them.
 
+mod approval;
 mod approve_drafts;
 mod batch;
 mod bury_cards;

@@ -1,9 +1,11 @@
 //! Tests of the whole pack against what others say.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail tests")]
 
 #[cfg(feature = "tools")]
 mod anki;
+#[cfg(feature = "tools")]
+mod consent;
 #[cfg(feature = "tools")]
 mod crash;
 #[cfg(feature = "tools")]

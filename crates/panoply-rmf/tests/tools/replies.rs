@@ -2,7 +2,7 @@
 
 use panoply_contract::context::Lang;
 use panoply_contract::kernel::Scope;
-use panoply_contract::resource::{CompletionTarget, ResourceBody};
+use panoply_contract::resource::{Completion, CompletionSubject, ResourceBody};
 use panoply_rmf::book::Book;
 use serde_json::{Value, json};
 
@@ -349,14 +349,12 @@ async fn funds_can_be_read_by_address_and_codes_completed() {
     assert!(kernel.read_resource(&Scope::All, "rmf://about", &cx).await.is_ok());
     let unknown = kernel.read_resource(&Scope::All, "rmf://fund/NOBODY", &cx).await.unwrap_err();
     assert_eq!(unknown.code, "NOT_FOUND");
-    let codes =
-        kernel.complete(&Scope::All, CompletionTarget::Prompt("review-rmf"), "fundCode", "kt25");
-    assert_eq!(codes, ["KT25/75RMF"]);
-    let all = kernel.complete(
-        &Scope::All,
-        CompletionTarget::Template("rmf://fund/{fundCode}"),
-        "fundCode",
-        "",
-    );
-    assert_eq!(all.len(), 100);
+    let complete = async |of, typed: &str| {
+        let (argument, typed) = ("fundCode".to_owned(), typed.to_owned());
+        kernel.complete(&Scope::All, &Completion { of, argument, typed }, &cx).await.unwrap()
+    };
+    let prompt = CompletionSubject::Prompt("review-rmf".to_owned());
+    assert_eq!(complete(prompt, "kt25").await, ["KT25/75RMF"]);
+    let template = CompletionSubject::Template("rmf://fund/{fundCode}".to_owned());
+    assert_eq!(complete(template, "").await.len(), 100);
 }

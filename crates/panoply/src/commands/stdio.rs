@@ -3,6 +3,8 @@
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
+use panoply_contract::context::Caller;
+use panoply_contract::permission::Profile;
 use panoply_mcp::McpServer;
 use panoply_mcp::lifecycle::{self, Parent};
 use tokio_util::sync::CancellationToken;
@@ -17,7 +19,7 @@ use crate::world::House;
 /// Runs it.
 pub(super) fn run(stdio: &Stdio, session: &Session) -> Result<ExitCode, Failure> {
     let config = session.config()?.with_flags(&stdio.serving);
-    serve("panoply", &config)
+    serve("panoply", &config, stdio.profile.into())
 }
 
 /// Serves one pack alone, as `cgt-mcp` does.
@@ -28,10 +30,10 @@ pub(crate) fn serve_one(
 ) -> Result<ExitCode, Failure> {
     let mut config = session.config()?;
     config.packs = vec![pack.to_owned()];
-    serve(name, &config)
+    serve(name, &config, Profile::Owner)
 }
 
-fn serve(name: &'static str, config: &Config) -> Result<ExitCode, Failure> {
+fn serve(name: &'static str, config: &Config, profile: Profile) -> Result<ExitCode, Failure> {
     let _log = start_log(config, LogReader::Operator)?;
     if std::io::stdin().is_terminal() {
         say(
@@ -44,7 +46,8 @@ fn serve(name: &'static str, config: &Config) -> Result<ExitCode, Failure> {
         lifecycle::stop_on_request(signals, stop.clone(), Parent::Matters);
         let mut house = House::open(config)?;
         house.keep_audit(config);
-        McpServer::new(house.kernel.clone(), name).serve_stdio(stop).await;
+        let server = McpServer::new(house.kernel.clone(), name);
+        server.with_local_caller(Caller::local(profile)).serve_stdio(stop).await;
         house.close();
         Ok(ExitCode::SUCCESS)
     })?

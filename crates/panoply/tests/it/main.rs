@@ -18,6 +18,7 @@ mod cgt;
 mod cgt_mcp;
 mod doctor;
 mod documents;
+mod elicitation;
 mod health;
 mod http;
 mod issuer;

@@ -25,8 +25,12 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
 use super::admission::Front;
+use super::events::{self, Asking};
 use super::reply;
 use crate::auth::{Proof, challenge};
+use crate::context::partition;
+use crate::elicit::pending::Pending;
+use crate::elicit::session_id;
 use crate::transport::frame::{self, Frame};
 use crate::transport::tool_call::{self, Answer, AnswerToolCalls, ToolCall};
 
@@ -36,15 +40,19 @@ struct McpRoute<H> {
     handler: H,
     service: Service<H>,
     front: Arc<Front>,
+    /// Questions of calls to any endpoint.
+    pending: Arc<Pending>,
 }
 
 pub(super) fn routes<H>(all: H, packs: BTreeMap<&'static str, H>, front: &Arc<Front>) -> Router
 where
     H: ServerHandler + AnswerToolCalls + Clone,
 {
+    let pending = Arc::new(Pending::default());
     let route = |handler: H| {
         let service = service(handler.clone(), front.limits.body);
-        Arc::new(McpRoute { handler, service, front: Arc::clone(front) })
+        let (front, pending) = (Arc::clone(front), Arc::clone(&pending));
+        Arc::new(McpRoute { handler, service, front, pending })
     };
     let all = route(all);
     let packs: Arc<BTreeMap<_, _>> =
@@ -97,17 +105,33 @@ impl<H: ServerHandler + AnswerToolCalls> McpRoute<H> {
             Ok(body) => body.to_bytes(),
             Err(_broken) => return unanswered(StatusCode::BAD_REQUEST),
         };
+        let takes_events = accepts(&parts.headers, &["*/*", "text/*", "text/event-stream"]);
         let takes_json = accept_both(&mut parts.headers);
         let call = ToolCall::parse(&body);
+        if call.is_none() && self.is_response(&body, &parts) {
+            return accepted();
+        }
+        let session_id = if call.is_none() && self.handler.can_ask() {
+            session_id::for_handshake(&body)
+        } else {
+            None
+        };
         let challenge = call.as_ref().and_then(|call| self.scope_challenge(call, &parts));
         let mut response = match call {
             Some(call) if takes_json && self.handler.takes(&call, Some(&parts)) => {
-                let cancel = CancellationToken::new();
-                let answer = self.handler.answer(call, Some(parts), cancel.clone());
-                self.reply_directly(answer, cancel).await
+                if takes_events && self.handler.asks(&call, Some(&parts)) {
+                    self.reply_with_questions(call, parts).await
+                } else {
+                    let cancel = CancellationToken::new();
+                    let answer = self.handler.answer(call, Some(parts), cancel.clone(), None);
+                    self.reply_directly(answer, cancel).await
+                }
             }
             _ => self.reply_by_rmcp(parts, body).await,
         };
+        if let Some(id) = session_id.filter(|_| response.status().is_success()) {
+            response.headers_mut().insert(session_id::HEADER, id);
+        }
         if let Some(challenge) = challenge {
             *response.status_mut() = StatusCode::FORBIDDEN;
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
@@ -118,13 +142,43 @@ impl<H: ServerHandler + AnswerToolCalls> McpRoute<H> {
     /// Tells an OAuth client which scopes to ask for, when its token lacks some that the tool
     /// needs. The refusal itself is the pipeline's.
     fn scope_challenge(&self, call: &ToolCall, parts: &Parts) -> Option<HeaderValue> {
-        if parts.extensions.get::<Proof>() != Some(&Proof::Token) {
+        if parts.extensions.get::<Proof>() != Some(&Proof::Token)
+            || self.handler.asks(call, Some(parts))
+        {
             return None;
         }
         let missing = self.handler.missing_scopes(&call.name, parts.extensions.get::<Caller>()?);
         let issuer = self.front.access.issuer();
         (!missing.is_empty())
             .then(|| challenge("insufficient_scope", issuer, Some(&missing), parts.uri.path()))
+    }
+
+    /// Takes the response to a question, which is a request of its own.
+    fn is_response(&self, body: &[u8], parts: &Parts) -> bool {
+        partition(parts).is_some_and(|partition| self.pending.take_response(body, &partition))
+    }
+
+    /// A call that may ask its client something: the reply is an event stream if it does.
+    async fn reply_with_questions(&self, call: ToolCall, parts: Parts) -> Response {
+        let cancel = CancellationToken::new();
+        let (elicitor, mut messages) = self.pending.elicitor(partition(&parts).unwrap_or_default());
+        let answer = self.handler.answer(call, Some(parts), cancel.clone(), Some(elicitor));
+        let gone = cancel.drop_guard();
+        let mut reply = tokio::spawn(answer);
+        tokio::select! {
+            biased;
+            Some(first) = messages.recv() => {
+                events::stream_of(first, Asking { reply, messages, gone })
+            }
+            message = &mut reply => {
+                gone.disarm();
+                message.map_or_else(
+                    |_panic| unanswered(StatusCode::INTERNAL_SERVER_ERROR),
+                    to_reply,
+                )
+            }
+            () = tokio::time::sleep(self.front.limits.reply_time) => too_slow(),
+        }
     }
 
     async fn reply_by_rmcp(&self, parts: Parts, body: Bytes) -> Response {
@@ -169,14 +223,25 @@ impl<H: ServerHandler + AnswerToolCalls> McpRoute<H> {
                 }
             }
         };
-        match message {
-            Ok(body) => reply::json(StatusCode::OK, body),
-            Err(error) => {
-                tracing::error!(%error, "a reply could not be written as JSON");
-                unanswered(StatusCode::INTERNAL_SERVER_ERROR)
-            }
+        to_reply(message)
+    }
+}
+
+fn to_reply(message: serde_json::Result<Vec<u8>>) -> Response {
+    match message {
+        Ok(body) => reply::json(StatusCode::OK, body),
+        Err(error) => {
+            tracing::error!(%error, "a reply could not be written as JSON");
+            unanswered(StatusCode::INTERNAL_SERVER_ERROR)
         }
     }
+}
+
+/// The answer to a message that needs none.
+fn accepted() -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::ACCEPTED;
+    response
 }
 
 fn too_slow() -> Response {
@@ -198,17 +263,20 @@ fn is_json(headers: &HeaderMap) -> bool {
 
 /// rmcp wants both types named, and the media type in lower case. Says whether JSON is taken.
 fn accept_both(headers: &mut HeaderMap) -> bool {
-    let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("*/*");
-    let takes_json = ["*/*", "application/*", "application/json"].iter().any(|wanted| {
-        accepted
-            .split(',')
-            .any(|range| range.split(';').next().unwrap_or_default().trim() == *wanted)
-    });
+    let takes_json = accepts(headers, &["*/*", "application/*", "application/json"]);
     if takes_json {
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
     }
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     takes_json
+}
+
+/// Whether one of these media ranges is accepted; no header at all accepts everything.
+fn accepts(headers: &HeaderMap, wanted: &[&str]) -> bool {
+    let accepted = headers.get(ACCEPT).and_then(|value| value.to_str().ok()).unwrap_or("*/*");
+    accepted
+        .split(',')
+        .any(|range| wanted.contains(&range.split(';').next().unwrap_or_default().trim()))
 }
 
 fn unknown_pack(name: &str, known: impl Iterator<Item = &'static str>) -> Response {

@@ -9,6 +9,7 @@ mod admission;
 mod caps;
 mod connections;
 mod console;
+mod events;
 mod gate;
 mod guard;
 mod mcp_route;

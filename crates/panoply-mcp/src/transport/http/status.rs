@@ -1,6 +1,7 @@
 //! What operators and clients ask before they use the server.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Path;
@@ -9,7 +10,8 @@ use axum::routing::get;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode, Uri};
 use rmcp::model::ErrorCode;
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::admission::Front;
@@ -37,7 +39,7 @@ pub struct ReadinessProblem {
 }
 
 impl Readiness {
-    fn answer(&self) -> (StatusCode, serde_json::Value) {
+    fn answer(&self) -> (StatusCode, Value) {
         let blocking = self.problems.iter().find(|problem| problem.blocking);
         let (status, word) = match (blocking, self.problems.first()) {
             (None, None) => return (StatusCode::OK, json!({"status": "ready"})),
@@ -56,15 +58,52 @@ impl Readiness {
 
 type Ready = Arc<dyn Fn() -> Readiness + Send + Sync>;
 
+/// How long the files may take to be looked at.
+const PROBE_TIME: Duration = Duration::from_secs(3);
+
+/// Looks at the files behind the server, off the runtime's workers: a disk that hangs must not
+/// stop them. One look at a time, so that probes do not pile up threads behind it.
+struct Probe {
+    ready: Ready,
+    looking: Arc<Semaphore>,
+}
+
+impl Probe {
+    async fn answer(&self) -> (StatusCode, Value) {
+        let look = async {
+            let turn = Arc::clone(&self.looking).acquire_owned().await.ok()?;
+            let ready = Arc::clone(&self.ready);
+            let look = tokio::task::spawn_blocking(move || {
+                let _turn = turn;
+                ready()
+            });
+            look.await.ok()
+        };
+        match tokio::time::timeout(PROBE_TIME, look).await {
+            Ok(Some(readiness)) => readiness.answer(),
+            Ok(None) | Err(_) => {
+                let reason = "the files of the server do not answer";
+                (StatusCode::SERVICE_UNAVAILABLE, json!({"status": "not ready", "reason": reason}))
+            }
+        }
+    }
+}
+
 /// `/healthz`: the process runs. `/readyz`: it can do its work, and is not about to end.
 pub(super) fn health(ready: Ready, ending: [CancellationToken; 2]) -> Router {
+    let probe = Arc::new(Probe { ready, looking: Arc::new(Semaphore::new(1)) });
     let readiness = move || {
-        let (status, text) = if ending.iter().any(CancellationToken::is_cancelled) {
-            (StatusCode::SERVICE_UNAVAILABLE, json!({"status": "not ready", "reason": "stopping"}))
-        } else {
-            ready().answer()
-        };
-        std::future::ready(reply::json(status, text.to_string()))
+        let (probe, is_ending) =
+            (Arc::clone(&probe), ending.iter().any(CancellationToken::is_cancelled));
+        async move {
+            let stopping = json!({"status": "not ready", "reason": "stopping"});
+            let (status, text) = if is_ending {
+                (StatusCode::SERVICE_UNAVAILABLE, stopping)
+            } else {
+                probe.answer().await
+            };
+            reply::json(status, text.to_string())
+        }
     };
     Router::new()
         .route(

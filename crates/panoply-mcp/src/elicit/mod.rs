@@ -1,0 +1,179 @@
+//! Elicitation: questions to the person at the client, in every way the protocol has.
+//!
+//! - In a session of lines the server sends `elicitation/create` and waits for the response.
+//! - Over HTTP before 2026-07-28 the request goes out on the event stream of the call, and the
+//!   response comes back as a request of its own ([`pending`]).
+//! - Since 2026-07-28 the result of the call asks for input, and the client calls again with the
+//!   answer ([`rounds`]).
+//!
+//! The contract sees none of this: it has a [`Question`] and gets an [`Answer`].
+
+pub(crate) mod pending;
+pub(crate) mod rounds;
+pub(crate) mod seal;
+pub(crate) mod session_id;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use panoply_contract::consent::{Answer, Elicitor, Question};
+use rmcp::model::{CallToolRequestParams, ClientCapabilities, ServerRequest};
+use rmcp::service::{Peer, PeerRequestOptions, RequestContext, RoleServer, ServiceError};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::context::{RequestInfo, Surface};
+use crate::server::Inner;
+
+use rounds::Rounds;
+
+/// Gives a call that rmcp carries its way to the person, if it may need one and there is one.
+pub(crate) fn attach(
+    server: &Inner,
+    info: &mut RequestInfo<'_>,
+    request: &mut CallToolRequestParams,
+    context: &RequestContext<RoleServer>,
+) {
+    if !server.needs_consent(&request.name, info.parts)
+        || !context.client_capabilities().as_ref().is_some_and(takes_forms)
+    {
+        return;
+    }
+    let is_stateless = info.version.as_ref().is_some_and(|version| !version.has_initialize());
+    if is_stateless {
+        let partition = info.parts.and_then(crate::context::partition).unwrap_or_default();
+        let rounds = Arc::new(Rounds::new(
+            Arc::clone(&server.seal),
+            Arc::clone(server.kernel.clock()),
+            partition,
+            request.input_responses.take(),
+            request.request_state.take(),
+        ));
+        info.elicitor = Some(Arc::clone(&rounds) as Arc<dyn Elicitor>);
+        info.rounds = Some(rounds);
+    } else if let Surface::Lines(session) = &server.surface {
+        let (peer, ending) = (context.peer.clone(), session.ending.clone());
+        info.elicitor = Some(Arc::new(SessionElicitor { peer, ending }));
+    }
+}
+
+/// Whether a client shows forms. An empty object means forms: 2025-06-18 knew nothing else.
+pub(crate) fn takes_forms(capabilities: &ClientCapabilities) -> bool {
+    capabilities
+        .elicitation
+        .as_ref()
+        .is_some_and(|elicitation| elicitation.form.is_some() || elicitation.url.is_none())
+}
+
+/// `elicitation/create` for a question that is answered with yes or no: a form without fields.
+fn form(question: &Question) -> Value {
+    let schema = json!({"type": "object", "properties": {}});
+    let params = json!({"mode": "form", "message": question.message, "requestedSchema": schema});
+    json!({"method": "elicitation/create", "params": params})
+}
+
+/// What the result of `elicitation/create` says.
+fn answer_in(result: &Value) -> Answer {
+    match result.get("action").and_then(Value::as_str) {
+        Some("accept") => Answer::Accepted,
+        Some("decline") => Answer::Declined,
+        Some("cancel") => Answer::Cancelled,
+        Some(_) | None => Answer::Undelivered,
+    }
+}
+
+/// Asks within a session that carries requests in both directions.
+struct SessionElicitor {
+    peer: Peer<RoleServer>,
+    /// The input has ended, so no answer can come.
+    ending: CancellationToken,
+}
+
+impl Elicitor for SessionElicitor {
+    fn ask(&self, question: Question, limit: Duration) -> BoxFuture<'_, Answer> {
+        Box::pin(async move {
+            let asked = request(&self.peer, form(&question), limit);
+            let asked = tokio::select! {
+                biased;
+                asked = asked => asked,
+                () = self.ending.cancelled() => return Answer::Undelivered,
+            };
+            match asked {
+                Ok(result) => answer_in(&result),
+                Err(Unanswered::InTime) => Answer::Unanswered,
+                Err(Unanswered::Failed(reason)) => {
+                    tracing::warn!(reason, "the client did not show a question");
+                    Answer::Undelivered
+                }
+            }
+        })
+    }
+}
+
+/// Why a request to a client has no result.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unanswered {
+    /// It took too long; the client was told that nobody waits any more.
+    #[error("it took too long")]
+    InTime,
+    /// The client refused, or is gone.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// Sends a request to the client of a session and waits for its result.
+pub(crate) async fn request(
+    peer: &Peer<RoleServer>,
+    request: Value,
+    limit: Duration,
+) -> Result<Value, Unanswered> {
+    let failed = |error: &dyn std::fmt::Display| Unanswered::Failed(error.to_string());
+    let request: ServerRequest = serde_json::from_value(request).map_err(|error| failed(&error))?;
+    let options = PeerRequestOptions::with_timeout(limit);
+    let sent = peer.send_cancellable_request(request, options).await;
+    let sent = sent.map_err(|error| failed(&error))?;
+    match sent.await_response().await {
+        Ok(result) => serde_json::to_value(result).map_err(|error| failed(&error)),
+        Err(ServiceError::Timeout { .. }) => Err(Unanswered::InTime),
+        Err(error) => Err(failed(&error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_takes_forms_unless_it_takes_only_addresses() {
+        let cases = [
+            (json!({}), false),
+            (json!({"sampling": {}}), false),
+            (json!({"elicitation": {}}), true),
+            (json!({"elicitation": {"form": {}}}), true),
+            (json!({"elicitation": {"form": {}, "url": {}}}), true),
+            (json!({"elicitation": {"url": {}}}), false),
+        ];
+        for (capabilities, expected) in cases {
+            let parsed: ClientCapabilities = serde_json::from_value(capabilities.clone()).unwrap();
+            assert_eq!(takes_forms(&parsed), expected, "{capabilities}");
+        }
+    }
+
+    #[test]
+    fn only_a_plain_accept_is_consent() {
+        let cases = [
+            (json!({"action": "accept"}), Answer::Accepted),
+            (json!({"action": "accept", "content": {}}), Answer::Accepted),
+            (json!({"action": "decline"}), Answer::Declined),
+            (json!({"action": "cancel"}), Answer::Cancelled),
+            (json!({"action": "ACCEPT"}), Answer::Undelivered),
+            (json!({"action": true}), Answer::Undelivered),
+            (json!({}), Answer::Undelivered),
+            (json!(null), Answer::Undelivered),
+        ];
+        for (result, expected) in cases {
+            assert_eq!(answer_in(&result), expected, "{result}");
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! State that a client carries for the server: HMAC-SHA-256 with a key that only this process has.
+//!
+//! A state is `payload.mac`. The MAC covers the payload and what it is bound to, which is not
+//! sent: the server computes it anew from the call that brings the state back.
+
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
+use uuid::Uuid;
+
+/// Seals states and opens them.
+pub(crate) struct Seal {
+    key: [u8; 32],
+}
+
+impl Seal {
+    /// With a random key: two UUIDs of version 4 have 244 random bits.
+    pub(crate) fn random() -> Self {
+        let mut key = [0; 32];
+        let halves = [Uuid::new_v4(), Uuid::new_v4()];
+        for (byte, random) in key.iter_mut().zip(halves.iter().flat_map(Uuid::as_bytes)) {
+            *byte = *random;
+        }
+        Self { key }
+    }
+
+    /// A state of a payload without a point, bound to something.
+    pub(crate) fn seal(&self, payload: &str, bound: &str) -> Option<String> {
+        let mac = self.mac(payload, bound)?.finalize().into_bytes();
+        let hex: String = mac.iter().map(|byte| format!("{byte:02x}")).collect();
+        Some(format!("{payload}.{hex}"))
+    }
+
+    /// The payload, if the state was sealed here for the same thing. In constant time.
+    pub(crate) fn open<'a>(&self, state: &'a str, bound: &str) -> Option<&'a str> {
+        let (payload, hex) = state.split_once('.')?;
+        let mac = from_hex(hex)?;
+        self.mac(payload, bound)?.verify_slice(&mac).ok()?;
+        Some(payload)
+    }
+
+    fn mac(&self, payload: &str, bound: &str) -> Option<Hmac<Sha256>> {
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.key).ok()?;
+        mac.update(payload.as_bytes());
+        // No payload has a point, so no two pairs give the same bytes.
+        mac.update(b".");
+        mac.update(bound.as_bytes());
+        Some(mac)
+    }
+}
+
+fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let digits = |at: usize| text.get(at..at + 2).filter(|two| !two.starts_with('+'));
+    if !text.len().is_multiple_of(2) {
+        return None;
+    }
+    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(digits(at)?, 16).ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_opens_only_as_it_was_sealed_and_for_what_it_was_sealed() {
+        let seal = Seal::random();
+        let state = seal.seal("1", "these cards").unwrap();
+        assert_eq!(seal.open(&state, "these cards"), Some("1"));
+        assert_eq!(seal.open(&state, "other cards"), None);
+        assert_eq!(Seal::random().open(&state, "these cards"), None);
+        let altered = state.replacen('1', "2", 1);
+        let shortened = state.get(..state.len() - 2).unwrap();
+        for wrong in ["", "1", "1.", "1.+1", "1.ก", altered.as_str(), shortened] {
+            assert_eq!(seal.open(wrong, "these cards"), None, "state: {wrong:?}");
+        }
+    }
+}

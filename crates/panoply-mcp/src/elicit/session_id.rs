@@ -1,0 +1,66 @@
+//! `Mcp-Session-Id` over HTTP before 2026-07-28: says that the client can be asked.
+//!
+//! The server keeps no sessions. A client that announces elicitation in its handshake is given an
+//! id that says so, and sends it with every request. Whoever makes such an id up only claims that
+//! there is a person to ask.
+
+use http::{HeaderMap, HeaderValue};
+use rmcp::model::ClientCapabilities;
+use serde::Deserialize;
+use uuid::Uuid;
+
+pub(crate) const HEADER: &str = "mcp-session-id";
+const PREFIX: &str = "elicitation-";
+
+/// Whether the request belongs to a client that announced elicitation.
+pub(crate) fn says_elicitation(headers: &HeaderMap) -> bool {
+    headers
+        .get(HEADER)
+        .and_then(|id| id.to_str().ok()?.strip_prefix(PREFIX))
+        .is_some_and(|id| Uuid::try_parse(id).is_ok())
+}
+
+/// The id for the sender of this message, if it is a handshake that announces elicitation.
+pub(crate) fn for_handshake(body: &[u8]) -> Option<HeaderValue> {
+    #[derive(Deserialize)]
+    struct Message {
+        method: String,
+        params: Params,
+    }
+    #[derive(Deserialize)]
+    struct Params {
+        capabilities: ClientCapabilities,
+    }
+    let text = std::str::from_utf8(body).ok()?;
+    if !text.contains("\"initialize\"") || !text.contains("\"elicitation\"") {
+        return None;
+    }
+    let message: Message = serde_json::from_str(text).ok()?;
+    if message.method != "initialize" || !super::takes_forms(&message.params.capabilities) {
+        return None;
+    }
+    HeaderValue::try_from(format!("{PREFIX}{}", Uuid::new_v4())).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_handshake_that_announces_forms_gets_an_id() {
+        let handshake = |method: &str, capabilities: &str| {
+            let body = format!(
+                r#"{{"jsonrpc":"2.0","id":0,"method":"{method}","params":{{"capabilities":{capabilities}}}}}"#
+            );
+            for_handshake(body.as_bytes())
+        };
+        let id = handshake("initialize", r#"{"elicitation":{}}"#).unwrap();
+        assert!(says_elicitation(&HeaderMap::from_iter([(HEADER.parse().unwrap(), id)])));
+        assert!(handshake("initialize", "{}").is_none());
+        assert!(handshake("initialize", r#"{"elicitation":{"url":{}}}"#).is_none());
+        assert!(handshake("tools/list", r#"{"elicitation":{}}"#).is_none());
+        let foreign = HeaderValue::from_static("elicitation-yes");
+        assert!(!says_elicitation(&HeaderMap::from_iter([(HEADER.parse().unwrap(), foreign)])));
+        assert!(!says_elicitation(&HeaderMap::new()));
+    }
+}
