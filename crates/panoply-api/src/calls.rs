@@ -126,7 +126,7 @@ impl Asker {
                 Ok(Answer { document, audit: audit.unwrap_or_default() })
             }
             Envelope::Result { meta, text, .. } => {
-                let body = meta.get(ERROR_KEY).cloned().unwrap_or_default();
+                let body = meta.value(ERROR_KEY);
                 let member = |name: &str| {
                     body.pointer(&format!("/error/{name}"))
                         .and_then(Value::as_str)

@@ -146,7 +146,10 @@ async fn count_calls(around: Around, tool: &str, calls: u64) -> Outcome {
 
 /// One call through the pipeline, as a transport makes it.
 pub(crate) async fn call(kernel: &Arc<Kernel>, tool: &str, input: &Value) -> Outcome {
-    answer(kernel, tool, input).await.map(|_| ())
+    match envelope(kernel, tool, input).await {
+        Envelope::Result { is_error: false, .. } => Ok(()),
+        refused => succeeded(refused).map(|_| ()),
+    }
 }
 
 /// The same, with the `data` of a reply in the unified envelope.
@@ -182,7 +185,7 @@ async fn envelope(kernel: &Arc<Kernel>, tool: &str, input: &Value) -> Envelope {
 fn succeeded(envelope: Envelope) -> Outcome<(String, Value, Map<String, Value>)> {
     match envelope {
         Envelope::Result { is_error: false, text, structured, meta, .. } => {
-            Ok((text, structured.map(|json| json.value()).unwrap_or_default(), meta))
+            Ok((text, structured.map(|json| json.value()).unwrap_or_default(), meta.to_map()))
         }
         Envelope::Result { text, .. } => Err(text.into()),
         Envelope::Refusal { message, .. } => Err(message.into()),

@@ -73,13 +73,11 @@ impl Fingerprint {
 
     /// 64 hexadecimal digits. Twice in every call, so not through the formatter.
     pub fn hex(&self) -> String {
-        let digit = |half: u8| char::from_digit(u32::from(half & 15), 16).unwrap_or_default();
-        let mut text = String::with_capacity(64);
-        for byte in self.0 {
-            text.push(digit(byte >> 4));
-            text.push(digit(byte));
-        }
-        text
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digits: Vec<u8> = (self.0.iter())
+            .flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]])
+            .collect();
+        String::from_utf8(digits).unwrap_or_default()
     }
 
     /// Its first eight bytes as a big-endian integer, which is what reading the first sixteen

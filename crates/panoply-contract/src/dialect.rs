@@ -3,14 +3,16 @@
 //! A dialect knows nothing of MCP: an [`Envelope`] says what to send, and each surface
 //! (MCP, command line, GraphQL, gRPC) sends it in its own way.
 
+use std::sync::LazyLock;
+
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::audit::Audit;
 use crate::error::ToolError;
 use crate::hints::AgentHints;
 use crate::json::Json;
-use crate::parts;
+use crate::meta::Meta;
 use crate::reply::{Attachment, Notes};
 use crate::spec::ToolSpec;
 use crate::table::LONGEST_TABLE;
@@ -24,20 +26,41 @@ pub const AUDIT_KEY: &str = "panoply/audit";
 /// The result's `_meta` key for an error.
 pub const ERROR_KEY: &str = "panoply/error";
 
-/// How a pack's answers look.
+/// The shape of a pack's results. The defaults are the pack's own data at the top level and the
+/// contract's parts in `_meta`; a pack overrides what its specification has otherwise.
 pub trait Dialect: Send + Sync + 'static {
     /// The output schema to publish for a tool whose data have this schema.
     fn output_schema(&self, data: Value) -> Value {
         data
     }
 
-    /// Dresses an answer.
-    fn success(&self, answer: &Answered<'_>) -> Envelope;
+    /// The structured content of a successful result.
+    fn structured(&self, answer: &Answered<'_>) -> Json {
+        answer.data.clone()
+    }
 
-    /// Dresses an error.
-    fn failure(&self, failed: &Failed<'_>) -> Envelope;
+    /// The `_meta` of a successful result.
+    fn meta(&self, answer: &Answered<'_>) -> Meta {
+        contract_meta(answer)
+    }
 
-    /// What the `out_hash` of a failed call is taken of.
+    /// Encodes a successful result.
+    fn success(&self, answer: &Answered<'_>) -> Envelope {
+        Envelope::Result {
+            text: text_of(answer.notes),
+            attachments: answer.notes.attachments.clone(),
+            structured: Some(self.structured(answer)),
+            meta: self.meta(answer),
+            is_error: false,
+        }
+    }
+
+    /// Encodes an error.
+    fn failure(&self, failed: &Failed<'_>) -> Envelope {
+        error_result(&self.error_body(failed.error), failed, true)
+    }
+
+    /// The body of an error, of which the `out_hash` of a failed call is taken.
     fn error_body(&self, error: &ToolError) -> Value {
         json!({"error": plain_error(error)})
     }
@@ -54,6 +77,8 @@ pub struct Answered<'a> {
     pub notes: &'a Notes,
     /// What was computed from the evidence.
     pub hints: &'a AgentHints,
+    /// The pack that made the hints.
+    pub pack: &'static str,
     /// Version, times and ids.
     pub metadata: &'a Metadata,
     /// Hashes and latency.
@@ -67,6 +92,8 @@ pub struct Failed<'a> {
     pub error: &'a ToolError,
     /// What could be done about it.
     pub hints: &'a AgentHints,
+    /// The pack that made the hints.
+    pub pack: &'static str,
     /// Version, times and ids.
     pub metadata: &'a Metadata,
     /// Hashes and latency.
@@ -111,7 +138,7 @@ pub enum Envelope {
         /// For programs; absent on errors.
         structured: Option<Json>,
         /// Beside both.
-        meta: Map<String, Value>,
+        meta: Meta,
         /// Whether it is an error.
         is_error: bool,
     },
@@ -141,41 +168,47 @@ pub struct Unified;
 
 impl Dialect for Unified {
     fn output_schema(&self, data: Value) -> Value {
+        // The same for every tool, and dear to generate.
+        static HINTS: LazyLock<Value> = LazyLock::new(crate::schema::of::<AgentHints>);
+        static METADATA: LazyLock<Value> = LazyLock::new(crate::schema::of::<Metadata>);
         json!({
             "type": "object",
-            "properties": {
-                "data": data,
-                "agentHints": crate::schema::of::<AgentHints>(),
-                "metadata": crate::schema::of::<Metadata>(),
-            },
+            "properties": {"data": data, "agentHints": &*HINTS, "metadata": &*METADATA},
             "required": ["data", "agentHints", "metadata"],
         })
     }
 
-    fn success(&self, answer: &Answered<'_>) -> Envelope {
-        let mut meta = answer.notes.meta.clone();
-        meta.insert(AUDIT_KEY.to_owned(), parts::audit(answer.audit));
-        Envelope::Result {
-            text: text_of(answer.notes),
-            attachments: answer.notes.attachments.clone(),
-            structured: Some(Json::object([
-                ("data", answer.data.text()),
-                ("agentHints", &parts::hints(answer.hints).to_string()),
-                ("metadata", &parts::metadata(answer.metadata).to_string()),
-            ])),
-            meta,
-            is_error: false,
-        }
+    fn structured(&self, answer: &Answered<'_>) -> Json {
+        let hints = hints_with_metadata(answer.hints, answer.metadata, answer.pack);
+        let metadata = Json::of(answer.metadata).unwrap_or_else(|_| Json::null());
+        Json::object([
+            ("data", answer.data.text()),
+            ("agentHints", hints.text()),
+            ("metadata", metadata.text()),
+        ])
+    }
+
+    fn meta(&self, answer: &Answered<'_>) -> Meta {
+        let mut meta = Meta::from(&answer.notes.meta);
+        meta.insert(AUDIT_KEY, answer.audit);
+        meta
     }
 
     fn failure(&self, failed: &Failed<'_>) -> Envelope {
         let body = json!({
             "error": plain_error(failed.error),
-            "agentHints": parts::hints(failed.hints),
-            "metadata": parts::metadata(failed.metadata),
+            "agentHints": hints_with_metadata(failed.hints, failed.metadata, failed.pack).value(),
+            "metadata": failed.metadata,
         });
-        error_result(body, failed, false)
+        error_result(&body, failed, false)
     }
+}
+
+/// `agentHints` that say themselves when and by what they were made.
+fn hints_with_metadata(hints: &AgentHints, metadata: &Metadata, pack: &str) -> Json {
+    let made = json!({"generatedAt": metadata.timestamp, "generatedBy": pack});
+    let hints = Json::of(hints).unwrap_or_else(|_| Json::null());
+    hints.with_member("metadata", &made.to_string())
 }
 
 /// The pack's own shape at the top, the contract's parts in `_meta`. What the pack's errors
@@ -193,22 +226,6 @@ impl Default for Published {
 }
 
 impl Dialect for Published {
-    fn success(&self, answer: &Answered<'_>) -> Envelope {
-        let mut meta = answer.notes.meta.clone();
-        insert_contract_parts(&mut meta, answer.hints, answer.metadata, answer.audit);
-        Envelope::Result {
-            text: text_of(answer.notes),
-            attachments: answer.notes.attachments.clone(),
-            structured: Some(answer.data.clone()),
-            meta,
-            is_error: false,
-        }
-    }
-
-    fn failure(&self, failed: &Failed<'_>) -> Envelope {
-        error_result(self.error_body(failed.error), failed, true)
-    }
-
     fn error_body(&self, error: &ToolError) -> Value {
         (self.error_body)(error)
     }
@@ -216,28 +233,65 @@ impl Dialect for Published {
 
 /// A result that says `isError`: the body as JSON text and in `_meta`, no structured content,
 /// because a widely used client drops an error whose structured content breaks the schema.
-pub fn error_result(body: Value, failed: &Failed<'_>, parts_in_meta: bool) -> Envelope {
-    let mut meta = Map::new();
+pub fn error_result(body: &Value, failed: &Failed<'_>, parts_in_meta: bool) -> Envelope {
+    let mut meta = Meta::default();
     if parts_in_meta {
         insert_contract_parts(&mut meta, failed.hints, failed.metadata, failed.audit);
     } else {
-        meta.insert(AUDIT_KEY.to_owned(), parts::audit(failed.audit));
+        meta.insert(AUDIT_KEY, failed.audit);
     }
     let text = body.to_string();
-    meta.insert(ERROR_KEY.to_owned(), body);
+    meta.insert(ERROR_KEY, body);
     Envelope::Result { text, attachments: Vec::new(), structured: None, meta, is_error: true }
 }
 
-/// Puts hints, metadata and audit into a result's `_meta`.
-pub fn insert_contract_parts(
-    meta: &mut Map<String, Value>,
-    hints: &AgentHints,
-    metadata: &Metadata,
-    audit: &Audit,
-) {
-    meta.insert(HINTS_KEY.to_owned(), parts::hints_beside_metadata(hints));
-    meta.insert(METADATA_KEY.to_owned(), parts::metadata_without_repetition(metadata));
-    meta.insert(AUDIT_KEY.to_owned(), parts::audit(audit));
+/// The pack's own members of `_meta`, then hints, metadata and audit.
+pub fn contract_meta(answer: &Answered<'_>) -> Meta {
+    let mut meta = Meta::from(&answer.notes.meta);
+    insert_contract_parts(&mut meta, answer.hints, answer.metadata, answer.audit);
+    meta
+}
+
+fn insert_contract_parts(meta: &mut Meta, hints: &AgentHints, metadata: &Metadata, audit: &Audit) {
+    meta.insert(HINTS_KEY, hints);
+    meta.insert(METADATA_KEY, &CompactMetadata::from(metadata));
+    meta.insert(AUDIT_KEY, audit);
+}
+
+/// [`Metadata`] in `_meta`, where every byte counts: a correlation id that only repeats the trace
+/// id is left out.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CompactMetadata<'a> {
+    tool_version: &'a str,
+    timestamp: &'a str,
+    execution_time: f64,
+    service_version: &'a str,
+    trace_id: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    correlation_id: Option<&'a str>,
+    cached: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    dry_run: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    replayed: bool,
+}
+
+impl<'a> From<&'a Metadata> for CompactMetadata<'a> {
+    fn from(metadata: &'a Metadata) -> Self {
+        let correlation_id = metadata.correlation_id.as_str();
+        Self {
+            tool_version: &metadata.tool_version,
+            timestamp: &metadata.timestamp,
+            execution_time: metadata.execution_time,
+            service_version: &metadata.service_version,
+            trace_id: &metadata.trace_id,
+            correlation_id: (correlation_id != metadata.trace_id).then_some(correlation_id),
+            cached: metadata.cached,
+            dry_run: metadata.dry_run,
+            replayed: metadata.replayed,
+        }
+    }
 }
 
 /// The kernel's own error object: code, class, message, hint, details.
@@ -266,5 +320,31 @@ pub fn text_of(notes: &Notes) -> String {
             format!("{}\n\n{}", notes.text, table.render(LONGEST_TABLE))
         }
         _ => notes.text.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compact_metadata_leaves_out_only_a_correlation_id_equal_to_the_trace_id() {
+        let metadata = |correlation_id: &str, set| Metadata {
+            tool_version: "1.0.0".to_owned(),
+            timestamp: "t".to_owned(),
+            execution_time: 1.5,
+            service_version: "2.0.0".to_owned(),
+            trace_id: "x".to_owned(),
+            correlation_id: correlation_id.to_owned(),
+            cached: set,
+            dry_run: set,
+            replayed: set,
+        };
+        for set in [false, true] {
+            let linked = metadata("y", set);
+            assert_eq!(json!(CompactMetadata::from(&linked)), json!(linked));
+            let alone = json!(CompactMetadata::from(&metadata("x", set)));
+            assert_eq!(alone.get("correlationId"), None);
+        }
     }
 }

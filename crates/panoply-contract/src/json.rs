@@ -20,6 +20,11 @@ impl Json {
         })
     }
 
+    /// `null`.
+    pub fn null() -> Self {
+        Self("null".into())
+    }
+
     /// Text that was stored as JSON.
     pub fn parse(text: String) -> Result<Self, serde_json::Error> {
         serde_json::from_str::<serde::de::IgnoredAny>(&text)?;
@@ -33,12 +38,16 @@ impl Json {
             if text.len() > 1 {
                 text.push(',');
             }
-            text.push_str(&Value::from(name).to_string());
+            push_string(&mut text, name);
             text.push(':');
             text.push_str(json);
         }
         text.push('}');
-        Self::spliced([text.as_str()])
+        debug_assert!(
+            serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok(),
+            "not JSON: {text}"
+        );
+        Self(text.into())
     }
 
     /// JSON out of pieces of text that are JSON together, which the caller answers for.
@@ -69,6 +78,17 @@ impl Json {
         let name = Value::from(name).to_string();
         let comma = if object.len() > 1 { "," } else { "" };
         Self::spliced([object, comma, &name, ":", json, "}"])
+    }
+}
+
+/// Writes a string as JSON. Names of members rarely need escapes, so they are copied.
+fn push_string(out: &mut String, text: &str) {
+    if text.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else {
+        out.push_str(&Value::from(text).to_string());
     }
 }
 

@@ -2,11 +2,16 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 use crate::dialect::Dialect;
 use crate::mutation::MutationLog;
 use crate::prompt::Prompt;
 use crate::resource::{Completer, ResourceProvider};
-use crate::tool::{AnyTool, Tool};
+use crate::spec::ToolSpec;
+use crate::tool::{AnyTool, Handler, HandlerTool, Tool};
 
 /// What a pack is called and what it is for.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +61,19 @@ impl Pack {
     #[must_use]
     pub fn with(mut self, tool: impl Tool) -> Self {
         self.tools.push(Arc::new(tool));
+        self
+    }
+
+    /// Adds a tool whose handler is a function of the service, the parameters and the context.
+    #[must_use]
+    pub fn tool<S, P, O, F>(mut self, spec: &'static ToolSpec, service: &Arc<S>, handler: F) -> Self
+    where
+        S: Send + Sync + 'static,
+        P: DeserializeOwned + JsonSchema + Send + 'static,
+        O: Serialize + JsonSchema + Send + 'static,
+        F: for<'a> Handler<'a, S, P, Output = O>,
+    {
+        self.tools.push(Arc::new(HandlerTool::new(spec, Arc::clone(service), handler)));
         self
     }
 

@@ -127,7 +127,7 @@ async fn answer(call: &Arc<Call>, claim: Option<Claim>) -> Result<Outcome, Arc<T
             cache::remembered(&own).await
         }
     };
-    within(&call.cx, spec.name, spec.deadline(), async { lane.run(work).await? }).await
+    within(&call.cx, spec.name, spec.deadline(), async { lane.run(Box::pin(work)).await? }).await
 }
 
 /// One call on its way. It is shared with the thread of its handler, which may outlive the caller.

@@ -54,17 +54,26 @@ pub struct ToolEntry {
     pub pack: &'static str,
     /// The description as agents read it.
     pub description: String,
-    /// The portable schema of its input.
-    pub input_schema: Value,
-    /// The portable schema of its structured reply.
-    pub output_schema: Value,
     /// Its counters.
     pub meter: Meter,
     pub(crate) index: ToolIndex,
     pub(crate) pack_index: usize,
     pub(crate) input: Compiled,
     pub(crate) data: Compiled,
+    output: Compiled,
     pub(crate) handler: Arc<dyn AnyTool>,
+}
+
+impl ToolEntry {
+    /// The portable schema of its input.
+    pub fn input_schema(&self) -> &Value {
+        self.input.schema()
+    }
+
+    /// The portable schema of its structured reply.
+    pub fn output_schema(&self) -> &Value {
+        self.output.schema()
+    }
 }
 
 impl Registry {
@@ -99,10 +108,12 @@ impl Registry {
             ));
         }
         for handler in tools {
-            match self.entry(handler, info.name, pack_index, dialect.as_ref()) {
-                Ok(entry) => self.insert(entry),
-                Err(found) => violations.extend(found),
+            let entry = self.entry(handler, info.name, pack_index, &dialect);
+            let found = self.violations(&entry);
+            if found.is_empty() {
+                self.insert(entry);
             }
+            violations.extend(found);
         }
         self.packs.push(PackEntry {
             info,
@@ -140,7 +151,7 @@ impl Registry {
 
     /// What a registered tool breaks of the contract that can be seen without calling it.
     pub fn validate(&self, entry: &ToolEntry) -> Vec<Violation> {
-        compliance::static_violations(entry.spec, &entry.input_schema, &entry.output_schema)
+        compliance::static_violations(entry.spec, entry.input_schema(), entry.output_schema())
     }
 
     /// Every pack.
@@ -170,48 +181,47 @@ impl Registry {
         handler: Arc<dyn AnyTool>,
         pack: &'static str,
         pack_index: usize,
-        dialect: &dyn Dialect,
-    ) -> Result<ToolEntry, Vec<Violation>> {
+        dialect: &Arc<dyn Dialect>,
+    ) -> ToolEntry {
         let spec = handler.spec();
-        let input_schema = handler.input_schema();
-        let data_schema = handler.output_schema();
-        let output_schema = dialect.output_schema(data_schema.clone());
-        let mut violations = compliance::static_violations(spec, &input_schema, &output_schema);
-        for name in std::iter::once(&spec.name).chain(spec.aliases) {
-            if self.by_name.contains_key(name) {
-                let message = format!("the name `{name}` is taken");
-                violations.push(Violation::new(spec.name, Line::UniqueName, message));
+        let (input, data) = (Arc::clone(&handler), Arc::clone(&handler));
+        let (output, dialect) = (Arc::clone(&handler), Arc::clone(dialect));
+        ToolEntry {
+            spec,
+            pack,
+            description: spec.description.text(),
+            meter: Meter::default(),
+            index: ToolIndex(self.tools.len()),
+            pack_index,
+            input: Compiled::new(move || input.input_schema()),
+            data: Compiled::new(move || data.output_schema()),
+            output: Compiled::new(move || dialect.output_schema(output.output_schema())),
+            handler,
+        }
+    }
+
+    /// What is wrong with a tool. Schemas are checked in builds with debug assertions only: they
+    /// come from types, so a build that passes its tests has none that is wrong.
+    fn violations(&self, entry: &ToolEntry) -> Vec<Violation> {
+        let spec = entry.spec;
+        let taken = std::iter::once(&spec.name)
+            .chain(spec.aliases)
+            .filter(|name| self.by_name.contains_key(*name))
+            .map(|name| format!("the name `{name}` is taken"))
+            .map(|message| Violation::new(spec.name, Line::UniqueName, message));
+        let mut violations: Vec<Violation> = taken.collect();
+        if cfg!(debug_assertions) {
+            violations.extend(self.validate(entry));
+            for (schema, line) in
+                [(&entry.input, Line::Parameters), (&entry.data, Line::ToolResult)]
+            {
+                if let Err(error) = schema.compile() {
+                    let message = format!("the schema does not compile: {error}");
+                    violations.push(Violation::new(spec.name, line, message));
+                }
             }
         }
-        let compile = |schema: Value, line: Line| {
-            Compiled::new(schema).map_err(|error| {
-                Violation::new(spec.name, line, format!("the schema does not compile: {error}"))
-            })
-        };
-        let compiled = (
-            compile(input_schema.clone(), Line::Parameters),
-            compile(data_schema, Line::ToolResult),
-        );
-        match compiled {
-            (Ok(input), Ok(data)) if violations.is_empty() => Ok(ToolEntry {
-                spec,
-                pack,
-                description: spec.description.text(),
-                input_schema,
-                output_schema,
-                meter: Meter::default(),
-                index: ToolIndex(self.tools.len()),
-                pack_index,
-                input,
-                data,
-                handler,
-            }),
-            (input, data) => {
-                violations.extend(input.err());
-                violations.extend(data.err());
-                Err(violations)
-            }
-        }
+        violations
     }
 
     fn insert(&mut self, entry: ToolEntry) {

@@ -1,6 +1,7 @@
 //! The trait a tool implements, and its form without types that the registry keeps.
 
 use std::future::Future;
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use futures::future::BoxFuture;
@@ -44,6 +45,74 @@ pub trait Tool: Send + Sync + 'static {
         params: Self::Params,
         cx: &CallContext,
     ) -> impl Future<Output = Result<Reply<Self::Output>, ToolError>> + Send;
+}
+
+/// A handler as a plain function: `async fn call(service: &S, params: P, cx: &CallContext)`.
+///
+/// A trait of its own, because a bound on an `async fn` item cannot yet say that its future is
+/// `Send` for every lifetime.
+pub trait Handler<'a, S, P>: Send + Sync + 'static {
+    /// What comes out, as the agent sees it.
+    type Output;
+
+    /// Calls the function.
+    fn handle(
+        &self,
+        service: &'a S,
+        params: P,
+        cx: &'a CallContext,
+    ) -> impl Future<Output = Result<Reply<Self::Output>, ToolError>> + Send;
+}
+
+impl<'a, S, P, O, F, Fut> Handler<'a, S, P> for F
+where
+    S: 'a,
+    F: Fn(&'a S, P, &'a CallContext) -> Fut + Send + Sync + 'static,
+    Fut: Future<Output = Result<Reply<O>, ToolError>> + Send,
+{
+    type Output = O;
+
+    fn handle(
+        &self,
+        service: &'a S,
+        params: P,
+        cx: &'a CallContext,
+    ) -> impl Future<Output = Result<Reply<O>, ToolError>> + Send {
+        self(service, params, cx)
+    }
+}
+
+/// A tool made of its spec, the service it works on and its handler; see `Pack::tool`.
+pub(crate) struct HandlerTool<S, P, O, F> {
+    spec: &'static ToolSpec,
+    service: Arc<S>,
+    handler: F,
+    types: PhantomData<fn(P) -> O>,
+}
+
+impl<S, P, O, F> HandlerTool<S, P, O, F> {
+    pub(crate) const fn new(spec: &'static ToolSpec, service: Arc<S>, handler: F) -> Self {
+        Self { spec, service, handler, types: PhantomData }
+    }
+}
+
+impl<S, P, O, F> Tool for HandlerTool<S, P, O, F>
+where
+    S: Send + Sync + 'static,
+    P: DeserializeOwned + JsonSchema + Send + 'static,
+    O: Serialize + JsonSchema + Send + 'static,
+    F: for<'a> Handler<'a, S, P, Output = O>,
+{
+    type Params = P;
+    type Output = O;
+
+    fn spec(&self) -> &'static ToolSpec {
+        self.spec
+    }
+
+    async fn call(&self, params: P, cx: &CallContext) -> Result<Reply<O>, ToolError> {
+        self.handler.handle(&self.service, params, cx).await
+    }
 }
 
 /// A tool without its types. Private to this crate: the pipeline is the only way to a handler.

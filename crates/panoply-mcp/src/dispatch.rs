@@ -9,6 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use panoply_contract::dialect::{Envelope, Fault};
 use panoply_contract::json::Json;
+use panoply_contract::meta::Meta;
 use panoply_contract::pipeline::{self, Request};
 use panoply_contract::reply::Attachment;
 use panoply_contract::spec::Widget;
@@ -32,12 +33,13 @@ pub(crate) enum Dispatched {
     InputRequired(InputRequiredResult),
 }
 
-/// The result of a call. Structured content stays JSON text until a carrier needs a tree.
+/// The result of a call. Structured content and `_meta` stay JSON text until a carrier needs a
+/// tree.
 pub(crate) struct Completed {
-    /// Without structured content.
+    /// Without structured content and `_meta`.
     pub(crate) result: CallToolResult,
-    /// The structured content.
     pub(crate) structured: Option<Json>,
+    pub(crate) meta: Meta,
 }
 
 /// Calls a tool. `notify` is the session to which progress and log messages go, if the carrier
@@ -79,14 +81,13 @@ fn result(envelope: Envelope, widget: Option<Widget>) -> Result<Completed, Error
         Envelope::Result { text, attachments, structured, mut meta, is_error } => {
             let mut content = vec![ContentBlock::text(text)];
             content.extend(attachments.into_iter().map(attached));
-            let mut result = if is_error {
+            let result = if is_error {
                 CallToolResult::error(content)
             } else {
                 name_page(&mut meta, widget);
                 CallToolResult::success(content)
             };
-            result.meta = (!meta.is_empty()).then_some(MetaObject(meta));
-            Ok(Completed { result, structured })
+            Ok(Completed { result, structured, meta })
         }
         Envelope::Refusal { fault: Fault::Input, message, data } => {
             Err(ErrorData::invalid_params(message, Some(data)))
@@ -98,10 +99,14 @@ fn result(envelope: Envelope, widget: Option<Widget>) -> Result<Completed, Error
 }
 
 /// Names the page that shows a result (MCP Apps and ChatGPT), unless its pack already did.
-fn name_page(meta: &mut JsonObject, widget: Option<Widget>) {
+fn name_page(meta: &mut Meta, widget: Option<Widget>) {
     let Some(widget) = widget else { return };
-    meta.entry("ui").or_insert_with(|| json!({"resourceUri": widget.resource_uri}));
-    meta.entry("openai/outputTemplate").or_insert_with(|| widget.resource_uri.into());
+    if meta.get("ui").is_none() {
+        meta.insert("ui", &json!({"resourceUri": widget.resource_uri}));
+    }
+    if meta.get("openai/outputTemplate").is_none() {
+        meta.insert("openai/outputTemplate", widget.resource_uri);
+    }
 }
 
 fn attached(attachment: Attachment) -> ContentBlock {
@@ -122,8 +127,9 @@ impl Dispatched {
     /// For rmcp, which writes the message itself.
     pub(crate) fn into_response(self) -> CallToolResponse {
         match self {
-            Self::Complete(Completed { mut result, structured }) => {
+            Self::Complete(Completed { mut result, structured, meta }) => {
                 result.structured_content = structured.map(|structured| structured.value());
+                result.meta = (!meta.is_empty()).then(|| MetaObject(meta.to_map()));
                 CallToolResponse::Complete(result)
             }
             Self::InputRequired(required) => CallToolResponse::InputRequired(required),
@@ -159,9 +165,9 @@ impl Completed {
             out.extend_from_slice(br#","isError":"#);
             serde_json::to_writer(&mut out, &is_error)?;
         }
-        if let Some(meta) = &self.result.meta {
+        if !self.meta.is_empty() {
             out.extend_from_slice(br#","_meta":"#);
-            serde_json::to_writer(&mut out, meta)?;
+            out.extend_from_slice(self.meta.to_json().text().as_bytes());
         }
         out.extend_from_slice(b"}}");
         Ok(out)
@@ -176,21 +182,26 @@ mod tests {
 
     #[test]
     fn a_message_is_encoded_as_rmcp_encodes_it_for_versions_with_a_handshake() {
-        let meta = json!({"panoply/audit": {"status": "ok"}}).as_object().cloned();
+        let mut meta = Meta::default();
+        meta.insert("panoply/audit", &json!({"status": "ok"}));
         let content = || vec![ContentBlock::text("one\n\"two\"")];
-        let mut good = CallToolResult::success(content());
-        good.meta = meta.map(MetaObject);
         let structured = Json::of(&json!({"b": [1.0, null], "a": "ก"})).unwrap();
+        let none = Meta::default;
         let cases = [
-            (RequestId::Number(7), good, Some(structured)),
-            (RequestId::String("q".into()), CallToolResult::success(content()), None),
-            (RequestId::Number(-1), CallToolResult::error(content()), None),
+            (RequestId::Number(7), CallToolResult::success(content()), Some(structured), meta),
+            (RequestId::String("q".into()), CallToolResult::success(content()), None, none()),
+            (RequestId::Number(-1), CallToolResult::error(content()), None, none()),
         ];
-        for (id, result, structured) in cases {
-            let ours = Completed { result: result.clone(), structured: structured.clone() };
+        for (id, result, structured, meta) in cases {
+            let ours = Completed {
+                result: result.clone(),
+                structured: structured.clone(),
+                meta: meta.clone(),
+            };
             let ours = ours.to_message(&id).unwrap();
             let mut theirs = result;
             theirs.structured_content = structured.map(|structured| structured.value());
+            theirs.meta = (!meta.is_empty()).then(|| MetaObject(meta.to_map()));
             let mut theirs = ServerResult::CallToolResult(theirs);
             theirs.strip_result_type_for_legacy_peer();
             let theirs = ServerJsonRpcMessage::response(theirs, id);

@@ -1,7 +1,7 @@
 //! `tools/list`: the registry as MCP shows it.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use panoply_contract::context::Caller;
 use panoply_contract::kernel::Kernel;
@@ -18,24 +18,24 @@ use crate::server::Inner;
 /// Clients may keep a list this long. It is fixed while the server runs.
 pub(crate) const LIST_TTL_MS: u64 = 5 * 60 * 1000;
 
-/// What `tools/list` says about each tool, made once.
-pub(crate) struct Descriptors(HashMap<&'static str, Tool>);
+/// What `tools/list` says about each tool, made when it is first asked for: generating all
+/// schemas takes longer than everything else that happens before the first reply.
+pub(crate) struct Descriptors(HashMap<&'static str, OnceLock<Tool>>);
 
 impl Descriptors {
     pub(crate) fn of(kernel: &Kernel) -> Self {
-        Self(
-            kernel
-                .registry()
-                .get_all()
-                .iter()
-                .map(|entry| (entry.spec.name, descriptor(entry)))
-                .collect(),
-        )
+        let entries = kernel.registry().get_all().iter();
+        Self(entries.map(|entry| (entry.spec.name, OnceLock::new())).collect())
     }
 
     /// The tool of this name or alias.
     pub(crate) fn get(&self, registry: &Registry, name: &str) -> Option<Tool> {
-        self.0.get(registry.get(name)?.spec.name).cloned()
+        self.of_entry(registry.get(name)?)
+    }
+
+    fn of_entry(&self, entry: &ToolEntry) -> Option<Tool> {
+        let cell = self.0.get(entry.spec.name)?;
+        Some(cell.get_or_init(|| descriptor(entry)).clone())
     }
 }
 
@@ -47,8 +47,7 @@ pub(crate) fn list(
 ) -> Result<ListToolsResult, ErrorData> {
     let listed = server.kernel.listed(&server.scope, caller);
     let Page { items, next } = page(listed, request, usize::MAX)?;
-    let tools =
-        items.into_iter().filter_map(|entry| server.descriptors.0.get(entry.spec.name).cloned());
+    let tools = items.into_iter().filter_map(|entry| server.descriptors.of_entry(entry));
     // What is listed depends on who asks.
     let mut result = ListToolsResult::with_all_items(tools.collect())
         .with_ttl_ms(LIST_TTL_MS)
@@ -66,9 +65,9 @@ fn descriptor(entry: &ToolEntry) -> Tool {
         Some(spec.idempotent),
         Some(spec.annotations.open_world),
     );
-    Tool::new(spec.name, entry.description.clone(), object(&entry.input_schema))
+    Tool::new(spec.name, entry.description.clone(), object(entry.input_schema()))
         .with_title(spec.title)
-        .with_raw_output_schema(object(&entry.output_schema))
+        .with_raw_output_schema(object(entry.output_schema()))
         .with_annotations(annotations)
         .with_meta(MetaObject(descriptor_meta(entry)))
 }

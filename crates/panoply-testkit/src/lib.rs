@@ -10,5 +10,6 @@
 )]
 
 pub mod client;
+pub mod measures;
 pub mod published;
 pub mod tidy;

@@ -244,7 +244,7 @@ async fn bad_input_gets_a_clear_error() {
     ] {
         match call_as_owner(&kernel, "rag_answer", input.clone()).await {
             Envelope::Result { structured: None, is_error: true, meta, .. } => {
-                let error = &meta[ERROR_KEY]["error"];
+                let error = &meta.value(ERROR_KEY)["error"];
                 assert_eq!(error["code"], "INVALID_ARG", "{input}");
                 let message = error["message"].as_str().unwrap();
                 assert!(message.contains(expected), "{input}: {message}");

@@ -40,7 +40,7 @@ async fn measured(kernel: &Kernel, input: Value) -> Value {
 
 async fn refused(kernel: &Kernel, input: Value) -> Value {
     match call_as_owner(kernel, "tool.eval.run", input.clone()).await {
-        Envelope::Result { is_error: true, meta, .. } => meta[ERROR_KEY]["error"].clone(),
+        Envelope::Result { is_error: true, meta, .. } => meta.value(ERROR_KEY)["error"].clone(),
         other => panic!("{input}: {other:?}"),
     }
 }

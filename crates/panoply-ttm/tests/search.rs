@@ -35,7 +35,7 @@ async fn found(kernel: &Kernel, input: Value) -> Value {
 
 async fn refused(kernel: &Kernel, input: Value) -> Value {
     match call_as_owner(kernel, "tool.hybrid_search", input.clone()).await {
-        Envelope::Result { is_error: true, meta, .. } => meta[ERROR_KEY]["error"].clone(),
+        Envelope::Result { is_error: true, meta, .. } => meta.value(ERROR_KEY)["error"].clone(),
         other => panic!("{input}: {other:?}"),
     }
 }

@@ -39,8 +39,8 @@ async fn data(kernel: &Kernel, tool: &str, input: Value) -> Value {
 async fn error(kernel: &Kernel, tool: &str, input: Value) -> Value {
     match call_as_owner(kernel, tool, input.clone()).await {
         Envelope::Result { structured: None, is_error: true, meta, text, .. } => {
-            assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), meta[ERROR_KEY]);
-            meta[ERROR_KEY].clone()
+            assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), meta.value(ERROR_KEY));
+            meta.value(ERROR_KEY)
         }
         other => panic!("{tool} {input}: {other:?}"),
     }
@@ -274,7 +274,7 @@ async fn confidence_falls_with_coverage() {
         let envelope =
             call_as_owner(&kernel, "find_contraindications", json!({"herb_ids": herbs})).await;
         let Envelope::Result { meta, .. } = envelope else { panic!() };
-        confidences.push(meta[HINTS_KEY]["confidence"].as_f64().unwrap());
+        confidences.push(meta.value(HINTS_KEY)["confidence"].as_f64().unwrap());
     }
     assert!(confidences[0] > confidences[1] && confidences[1] > confidences[2], "{confidences:?}");
 }

@@ -4,9 +4,7 @@
 //! `metadata.queryTimeMs` differs from call to call, so it is not part of what a tool answers and
 //! not of what `out_hash` is taken of: the dialect writes it in, from the pipeline's own clock.
 
-use panoply_contract::dialect::{
-    Answered, Dialect, Envelope, Failed, error_result, insert_contract_parts, text_of,
-};
+use panoply_contract::dialect::{Answered, Dialect};
 use panoply_contract::error::{ErrorKind, ToolError};
 use panoply_contract::json::Json;
 use serde_json::{Value, json};
@@ -35,20 +33,8 @@ impl Dialect for BacktestDialect {
         data
     }
 
-    fn success(&self, answer: &Answered<'_>) -> Envelope {
-        let mut meta = answer.notes.meta.clone();
-        insert_contract_parts(&mut meta, answer.hints, answer.metadata, answer.audit);
-        Envelope::Result {
-            text: text_of(answer.notes),
-            attachments: answer.notes.attachments.clone(),
-            structured: Some(with_query_time(answer.data, answer.audit.latency_ms)),
-            meta,
-            is_error: false,
-        }
-    }
-
-    fn failure(&self, failed: &Failed<'_>) -> Envelope {
-        error_result(self.error_body(failed.error), failed, true)
+    fn structured(&self, answer: &Answered<'_>) -> Json {
+        with_query_time(answer.data, answer.audit.latency_ms)
     }
 
     fn error_body(&self, error: &ToolError) -> Value {

@@ -113,7 +113,7 @@ fn each_of_the_six_tools_takes_the_parameters_of_the_contract_with_their_limits(
     for tool in SIX {
         let entry =
             kernel.registry().get_all().iter().find(|entry| entry.spec.name == tool).unwrap();
-        let schema = &entry.input_schema;
+        let schema = entry.input_schema();
         let (required, parameters) = contract(tool);
         let found: BTreeSet<&str> = schema["required"]
             .as_array()
@@ -124,13 +124,13 @@ fn each_of_the_six_tools_takes_the_parameters_of_the_contract_with_their_limits(
         assert_eq!(found, required.into_iter().collect(), "{tool} requires");
         covers(&schema["properties"], &parameters, tool);
     }
-    let steps = &kernel
+    let steps = kernel
         .registry()
         .get_all()
         .iter()
         .find(|entry| entry.spec.name == "query_event_sequence")
         .unwrap()
-        .input_schema;
+        .input_schema();
     let steps = &steps["properties"]["sequencePattern"]["items"]["enum"];
     for word in types().as_array().unwrap() {
         assert!(steps.as_array().unwrap().contains(word), "{word}");
@@ -144,7 +144,7 @@ fn tools_are_snake_case_with_a_prefixed_alias_and_parameters_are_camel_case() {
         let name = entry.spec.name;
         assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '_'), "{name}");
         assert!(entry.spec.aliases.contains(&format!("backtest_{name}").as_str()), "{name}");
-        for parameter in entry.input_schema["properties"].as_object().unwrap().keys() {
+        for parameter in entry.input_schema()["properties"].as_object().unwrap().keys() {
             let camel = parameter.chars().all(|c| c.is_ascii_alphanumeric());
             assert!(
                 camel && parameter.starts_with(|c: char| c.is_ascii_lowercase()),
@@ -152,7 +152,7 @@ fn tools_are_snake_case_with_a_prefixed_alias_and_parameters_are_camel_case() {
             );
             assert_ne!(parameter, "", "{name}");
         }
-        let needs_run = entry.input_schema["required"]
+        let needs_run = entry.input_schema()["required"]
             .as_array()
             .is_some_and(|names| names.contains(&json!("runId")));
         assert!(needs_run || name == "list_backtest_runs", "{name} asks for no run");

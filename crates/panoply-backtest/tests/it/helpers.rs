@@ -65,7 +65,7 @@ pub(crate) fn kernel(store: Arc<dyn Store>) -> Arc<Kernel> {
 pub(crate) async fn ask(kernel: &Kernel, tool: &str, arguments: Value) -> Result<Value, Value> {
     match call_as_owner(kernel, tool, arguments).await {
         Envelope::Result { structured: Some(data), is_error: false, .. } => Ok(data.value()),
-        Envelope::Result { meta, .. } => Err(meta[ERROR_KEY]["error"].clone()),
+        Envelope::Result { meta, .. } => Err(meta.value(ERROR_KEY)["error"].clone()),
         Envelope::Refusal { message, .. } => panic!("refused: {message}"),
     }
 }

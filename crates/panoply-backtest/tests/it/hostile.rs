@@ -65,7 +65,7 @@ fn working() -> Vec<(&'static str, Value)> {
 fn strings(kernel: &Kernel, tool: &str) -> Vec<(String, bool)> {
     let tools = kernel.registry().get_all();
     let entry = tools.iter().find(|entry| entry.spec.name == tool).unwrap();
-    let schema: &Value = &entry.input_schema;
+    let schema: &Value = entry.input_schema();
     let properties = schema["properties"].as_object().cloned().unwrap_or_default();
     let kinds = properties.into_iter().filter_map(|(name, schema)| {
         if schema["type"] == "string" {

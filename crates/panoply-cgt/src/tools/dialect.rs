@@ -1,9 +1,7 @@
 //! How this pack dresses answers: its own shape at the top, and errors as errors of the
 //! protocol with `data` that says line, column, value, hint and example.
 
-use panoply_contract::dialect::{
-    Answered, Dialect, Envelope, Failed, Fault, Published, error_result,
-};
+use panoply_contract::dialect::{Dialect, Envelope, Failed, Fault, error_result};
 use panoply_contract::error::{ErrorClass, ErrorKind, ToolError};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -26,23 +24,18 @@ pub enum ErrorForm {
 /// See the module.
 pub(super) struct CgtDialect {
     errors: ErrorForm,
-    published: Published,
 }
 
 impl CgtDialect {
     pub(super) fn new(errors: ErrorForm) -> Self {
-        Self { errors, published: Published::default() }
+        Self { errors }
     }
 }
 
 impl Dialect for CgtDialect {
-    fn success(&self, answer: &Answered<'_>) -> Envelope {
-        self.published.success(answer)
-    }
-
     fn failure(&self, failed: &Failed<'_>) -> Envelope {
         match self.errors {
-            ErrorForm::Result => error_result(self.error_body(failed.error), failed, true),
+            ErrorForm::Result => error_result(&self.error_body(failed.error), failed, true),
             ErrorForm::Protocol => {
                 let mut data = data_of(failed.error);
                 if let Some(object) = data.as_object_mut() {

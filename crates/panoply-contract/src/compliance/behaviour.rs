@@ -9,6 +9,7 @@ use crate::context::CallContext;
 use crate::dialect::{AUDIT_KEY, ERROR_KEY, Envelope, HINTS_KEY, METADATA_KEY};
 use crate::hints::AgentHints;
 use crate::ids::TraceId;
+use crate::json::Json;
 use crate::kernel::{Kernel, Scope};
 use crate::pipeline::{self, Request};
 use crate::registry::ToolEntry;
@@ -90,7 +91,7 @@ async fn behaviour(kernel: &Kernel, entry: &ToolEntry) -> Vec<Violation> {
 /// A reply that its published schema does not allow: a strict client would drop it.
 fn broken_output_schema(entry: &ToolEntry, envelope: &Envelope) -> Option<Violation> {
     let Envelope::Result { structured: Some(structured), .. } = envelope else { return None };
-    let problem = match jsonschema::validator_for(&entry.output_schema) {
+    let problem = match jsonschema::validator_for(entry.output_schema()) {
         Ok(validator) => validator.validate(&structured.value()).err()?.to_string(),
         Err(error) => error.to_string(),
     };
@@ -146,14 +147,13 @@ fn contract_shaped(structured: &Value) -> bool {
 
 /// The error code of an envelope, in whichever shape the pack's dialect has.
 pub fn error_code(envelope: &Envelope) -> Option<String> {
-    let code = match envelope {
+    match envelope {
         Envelope::Result { meta, is_error: true, .. } => {
-            meta.get(ERROR_KEY)?.pointer("/error/code")?
+            meta.value(ERROR_KEY).pointer("/error/code")?.as_str().map(str::to_owned)
         }
-        Envelope::Result { .. } => return None,
-        Envelope::Refusal { data, .. } => data.get("code")?,
-    };
-    code.as_str().map(str::to_owned)
+        Envelope::Result { .. } => None,
+        Envelope::Refusal { data, .. } => data.get("code")?.as_str().map(str::to_owned),
+    }
 }
 
 fn is_structured_error(envelope: &Envelope) -> bool {
@@ -217,8 +217,8 @@ fn envelope_violations(
 fn part(envelope: &Envelope, meta_key: &str, member: &str) -> Option<Value> {
     let Envelope::Result { structured, meta, .. } = envelope else { return None };
     let inside = || structured.as_ref().and_then(|body| body.value().get(member).cloned());
-    let of_error = || meta.get(ERROR_KEY).and_then(|body| body.get(member)).cloned();
-    meta.get(meta_key).cloned().or_else(inside).or_else(of_error)
+    let of_error = || meta.value(ERROR_KEY).get(member).cloned();
+    meta.get(meta_key).map(Json::value).or_else(inside).or_else(of_error)
 }
 
 /// Suggestions that could not be followed as they stand.

@@ -183,8 +183,8 @@ fn describe(entry: &ToolEntry) -> Output {
             replacement: outgoing.replacement.to_owned(),
             removal_date: outgoing.removal_date.to_owned(),
         }),
-        input_schema: entry.input_schema.clone(),
-        output_schema: entry.output_schema.clone(),
+        input_schema: entry.input_schema().clone(),
+        output_schema: entry.output_schema().clone(),
         examples: spec.examples.iter().map(shown).collect(),
     }
 }

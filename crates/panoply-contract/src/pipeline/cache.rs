@@ -1,5 +1,4 @@
-//! Kept replies. Whoever asks the same question while it is being answered waits for that
-//! answer instead of asking again.
+//! The reply cache, with single flight: concurrent identical queries share one execution.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -67,8 +66,17 @@ pub(super) async fn remembered(call: &Call) -> Result<Outcome, Arc<ToolError>> {
         }
         replies.invalidate(&key).await;
     }
+    // Boxed: moka's future has thousands of bytes, and every call would carry them.
+    Box::pin(compute_once(call, key)).await
+}
+
+/// Single flight: concurrent identical queries share one execution.
+async fn compute_once(call: &Call, key: Key) -> Result<Outcome, Arc<ToolError>> {
     let ran = AtomicBool::new(false);
-    let reply = replies
+    let reply = call
+        .kernel
+        .cache
+        .replies
         .try_get_with(key, async {
             ran.store(true, Ordering::Relaxed);
             execute::handle(call).await.map(Arc::new)

@@ -9,7 +9,7 @@ use crate::calculus;
 use crate::dialect::{Answered, Envelope, Failed, Fault, Metadata};
 use crate::error::{ErrorKind, ToolError};
 use crate::evidence::{Evidence, Source, SourceClass};
-use crate::hints::{AgentHints, HintsMetadata, Level, SuggestedAction, Warning, WarningKind};
+use crate::hints::{AgentHints, Level, SuggestedAction, Warning, WarningKind};
 use crate::meters::CacheUse;
 use crate::observe::CallFinished;
 use crate::reply::{NextAction, Notes, Reply};
@@ -48,6 +48,7 @@ pub(super) async fn finish(call: &Call, outcome: Result<Outcome, Arc<ToolError>>
                 data,
                 notes,
                 hints: &hints,
+                pack: call.entry().pack,
                 metadata: &metadata,
                 audit: &audit,
             })
@@ -65,6 +66,7 @@ pub(super) async fn finish(call: &Call, outcome: Result<Outcome, Arc<ToolError>>
             dialect.failure(&Failed {
                 error: &error,
                 hints: &hints,
+                pack: call.entry().pack,
                 metadata: &metadata,
                 audit: &audit,
             })
@@ -156,10 +158,7 @@ fn complete_hints(call: &Call, notes: &Notes) -> AgentHints {
         warnings,
         alternatives: notes.alternatives.clone(),
         constraints: notes.constraints.clone(),
-        metadata: Some(HintsMetadata {
-            generated_at: call.now_text.clone(),
-            generated_by: call.entry().pack.to_owned(),
-        }),
+        metadata: None,
     }
 }
 

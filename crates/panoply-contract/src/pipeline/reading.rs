@@ -10,7 +10,6 @@ use crate::context::CallContext;
 use crate::dialect::{AUDIT_KEY, plain_error};
 use crate::error::ToolError;
 use crate::kernel::Kernel;
-use crate::parts;
 use crate::resource::{ResourceBody, ResourceContent};
 
 /// A read that is recorded.
@@ -61,7 +60,7 @@ pub(crate) async fn recorded(
     };
     kernel.world.audit.append(entry).await?;
     found.map(|mut content| {
-        content.meta.insert(AUDIT_KEY.to_owned(), parts::audit(&audit));
+        content.meta.insert(AUDIT_KEY.to_owned(), json!(audit));
         content
     })
 }

@@ -17,7 +17,7 @@ const LONGEST_SEEN: usize = 120;
 
 /// The input as the handler gets it, or everything that is wrong with it.
 pub(super) fn validate(call: &Call) -> Result<Cow<'_, Value>, ToolError> {
-    let input = without_nulls(&call.input, &call.entry().input_schema);
+    let input = without_nulls(&call.input, call.entry().input_schema());
     if call.entry().input.is_valid(&input)? {
         return Ok(with_whole_numbers(input));
     }
@@ -130,7 +130,7 @@ fn problems(entry: &ToolEntry, input: &Value) -> Result<Vec<Problem>, ToolError>
     let example = working_example(entry);
     let errors = entry.input.validator()?.iter_errors(input);
     Ok(errors
-        .flat_map(|error| explain(&error, input, &entry.input_schema, example.as_ref()))
+        .flat_map(|error| explain(&error, input, entry.input_schema(), example.as_ref()))
         .take(MOST_PROBLEMS)
         .collect())
 }

@@ -137,18 +137,18 @@ pub(crate) fn structured(envelope: &Envelope) -> Value {
 }
 
 /// One member of the result's `_meta`.
-pub(crate) fn meta<'a>(envelope: &'a Envelope, key: &str) -> &'a Value {
+pub(crate) fn meta(envelope: &Envelope, key: &str) -> Value {
     match envelope {
-        Envelope::Result { meta, .. } => meta.get(key).unwrap_or(&Value::Null),
-        Envelope::Refusal { data, .. } => data,
+        Envelope::Result { meta, .. } => meta.value(key),
+        Envelope::Refusal { data, .. } => data.clone(),
     }
 }
 
 /// The error object of a bad reply.
-pub(crate) fn error(envelope: &Envelope) -> &Value {
+pub(crate) fn error(envelope: &Envelope) -> Value {
     match envelope {
         Envelope::Result { is_error: true, structured: None, .. } => {
-            &meta(envelope, "panoply/error")["error"]
+            meta(envelope, "panoply/error")["error"].clone()
         }
         other => panic!("expected an error, got {other:?}"),
     }

@@ -419,6 +419,7 @@ mod tests {
     use http::request::Parts;
     use panoply_contract::consent::Elicitor;
     use panoply_contract::context::Caller;
+    use panoply_contract::meta::Meta;
     use rmcp::ServerHandler;
     use rmcp::model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
@@ -480,7 +481,9 @@ mod tests {
                 let text = call.arguments.map(|arguments| Value::Object(arguments).to_string());
                 let content = vec![ContentBlock::text(text.unwrap_or_default())];
                 let result = CallToolResult::success(content);
-                Dispatched::Complete(Completed { result, structured: None }).to_message(&call.id)
+                let meta = Meta::default();
+                let completed = Completed { result, structured: None, meta };
+                Dispatched::Complete(completed).to_message(&call.id)
             })
         }
 

@@ -1,10 +1,9 @@
 //! How this pack's answers look: its published shape at the top level, `_meta` with the page
 //! that draws it, and errors as `{error: {code, message, actionableHint, details?}}`.
 
-use panoply_contract::dialect::{
-    Answered, Dialect, Envelope, Failed, error_result, insert_contract_parts, text_of,
-};
+use panoply_contract::dialect::{Answered, Dialect, contract_meta};
 use panoply_contract::error::{ErrorKind, ToolError};
+use panoply_contract::meta::Meta;
 use serde_json::{Map, Value, json};
 
 /// The dialect of the rmf contract.
@@ -12,24 +11,13 @@ use serde_json::{Map, Value, json};
 pub struct RmfDialect;
 
 impl Dialect for RmfDialect {
-    fn success(&self, answer: &Answered<'_>) -> Envelope {
-        let mut meta = answer.notes.meta.clone();
-        meta.insert("timestamp".to_owned(), answer.metadata.timestamp.clone().into());
+    fn meta(&self, answer: &Answered<'_>) -> Meta {
+        let mut meta = contract_meta(answer);
+        meta.insert("timestamp", &answer.metadata.timestamp);
         if let Some(widget) = &answer.spec.widget {
-            meta.insert("ui".to_owned(), json!({"resourceUri": widget.resource_uri}));
+            meta.insert("ui", &json!({"resourceUri": widget.resource_uri}));
         }
-        insert_contract_parts(&mut meta, answer.hints, answer.metadata, answer.audit);
-        Envelope::Result {
-            text: text_of(answer.notes),
-            attachments: answer.notes.attachments.clone(),
-            structured: Some(answer.data.clone()),
-            meta,
-            is_error: false,
-        }
-    }
-
-    fn failure(&self, failed: &Failed<'_>) -> Envelope {
-        error_result(self.error_body(failed.error), failed, true)
+        meta
     }
 
     fn error_body(&self, error: &ToolError) -> Value {

@@ -31,7 +31,7 @@ pub(crate) async fn call_in(kernel: &Kernel, tool: &str, arguments: Value, lang:
                 result["structuredContent"] = structured.value();
             }
             result["isError"] = is_error.into();
-            result["_meta"] = Value::Object(meta);
+            result["_meta"] = Value::Object(meta.to_map());
             result
         }
         Envelope::Refusal { message, data, .. } => json!({"refusal": message, "data": data}),

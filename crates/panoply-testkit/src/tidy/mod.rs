@@ -10,6 +10,7 @@ pub mod env_vars;
 pub mod forbidden_text;
 pub mod links;
 pub mod modules;
+pub mod phrases;
 pub mod shape;
 pub mod test_names;
 pub mod traceability;

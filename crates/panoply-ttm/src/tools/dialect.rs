@@ -5,10 +5,9 @@
 //! that survive. It and `error.details` are additions that the contract allows.
 
 use panoply_contract::audit::Audit;
-use panoply_contract::dialect::{
-    Answered, Dialect, Envelope, Failed, error_result, insert_contract_parts, text_of,
-};
+use panoply_contract::dialect::{Answered, Dialect, Envelope, Failed, error_result};
 use panoply_contract::error::{ErrorKind, ToolError};
+use panoply_contract::json::Json;
 use panoply_contract::schema;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -53,23 +52,13 @@ impl Dialect for TtmDialect {
         schema
     }
 
-    fn success(&self, answer: &Answered<'_>) -> Envelope {
-        let mut meta = answer.notes.meta.clone();
-        insert_contract_parts(&mut meta, answer.hints, answer.metadata, answer.audit);
-        Envelope::Result {
-            text: text_of(answer.notes),
-            attachments: answer.notes.attachments.clone(),
-            structured: Some(
-                answer.data.with_member("audit", &audit_json(answer.audit).to_string()),
-            ),
-            meta,
-            is_error: false,
-        }
+    fn structured(&self, answer: &Answered<'_>) -> Json {
+        answer.data.with_member("audit", &audit_json(answer.audit).to_string())
     }
 
     fn failure(&self, failed: &Failed<'_>) -> Envelope {
         let body = with_audit(self.error_body(failed.error), failed.audit);
-        error_result(body, failed, true)
+        error_result(&body, failed, true)
     }
 
     fn error_body(&self, error: &ToolError) -> Value {

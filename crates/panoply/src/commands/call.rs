@@ -37,7 +37,7 @@ pub(super) fn run(call: &Call, session: &Session) -> Result<ExitCode, Failure> {
         ))
         .hint("leave --idempotency-key out"));
     }
-    let input = arguments::build(&entry.input_schema, base(call)?, &pairs(call)?)?;
+    let input = arguments::build(entry.input_schema(), base(call)?, &pairs(call)?)?;
     let request = Request { tool: entry.spec.name, input, scope: &Scope::All };
     let envelope = block_on(pipeline::call(&house.kernel, request, context(call, &house.kernel)))?;
     house.close();
@@ -169,7 +169,7 @@ fn print(envelope: &Envelope, out: &mut Out) -> Result<bool, Failure> {
             Ok(true)
         }
         Envelope::Result { text, meta, .. } => {
-            match meta.get(ERROR_KEY).and_then(|body| body.get("error")) {
+            match meta.value(ERROR_KEY).get("error") {
                 Some(error) => tell(error, error.get("message")),
                 None => say(text),
             }
@@ -238,11 +238,11 @@ fn print_json(envelope: &Envelope, with_meta: bool, out: &mut Out) -> Result<boo
     let (body, meta, answered) = match envelope {
         Envelope::Result { structured, meta, is_error: false, text, .. } => {
             let body = structured.as_ref().map(Json::value);
-            (body.unwrap_or_else(|| json!({"text": text})), meta.clone(), true)
+            (body.unwrap_or_else(|| json!({"text": text})), meta.to_map(), true)
         }
         Envelope::Result { meta, text, .. } => (
-            meta.get(ERROR_KEY).cloned().unwrap_or_else(|| json!({"error": {"message": text}})),
-            meta.clone(),
+            meta.get(ERROR_KEY).map_or_else(|| json!({"error": {"message": text}}), Json::value),
+            meta.to_map(),
             false,
         ),
         Envelope::Refusal { message, data, .. } => {

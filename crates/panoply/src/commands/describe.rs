@@ -60,7 +60,7 @@ fn print(entry: &ToolEntry, out: &mut Out) -> Result<(), Failure> {
     out.line(format_args!("{BOLD}{}{BOLD:#}  {}", spec.name, spec.title))?;
     out.line(format_args!("{FAINT}{}{FAINT:#}\n", facts(entry)))?;
     out.line(&entry.description)?;
-    let parameters = parameters::of(&entry.input_schema);
+    let parameters = parameters::of(entry.input_schema());
     if !parameters.is_empty() {
         out.line(format_args!("\n{BOLD}Arguments{BOLD:#}"))?;
     }

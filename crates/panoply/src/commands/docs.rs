@@ -85,7 +85,7 @@ fn push_tool(text: &mut String, entry: &ToolEntry) {
     let spec = entry.spec;
     push(text, format_args!("\n### {}\n\n*{}* · {}\n\n", spec.name, spec.title, facts(entry)));
     push(text, format_args!("{}\n", entry.description));
-    let parameters = parameters::of(&entry.input_schema);
+    let parameters = parameters::of(entry.input_schema());
     if !parameters.is_empty() {
         push(text, format_args!("\n| argument | type | meaning |\n|---|---|---|\n"));
     }
