@@ -73,10 +73,8 @@ impl Fingerprint {
 
     /// 64 hexadecimal digits. Twice in every call, so not through the formatter.
     pub fn hex(&self) -> String {
-        const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let digits: Vec<u8> = (self.0.iter())
-            .flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]])
-            .collect();
+        let digit = |half: u8| if half < 10 { b'0' + half } else { b'a' + half - 10 };
+        let digits = self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
         String::from_utf8(digits).unwrap_or_default()
     }
 
