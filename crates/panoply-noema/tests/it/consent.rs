@@ -103,7 +103,7 @@ impl House {
 
 fn hint(reply: &Envelope) -> String {
     let Envelope::Result { meta, .. } = reply else { panic!("{reply:?}") };
-    let error = meta.get(ERROR_KEY).unwrap_or(&Value::Null);
+    let error = meta.value(ERROR_KEY);
     error.pointer("/error/hint").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
