@@ -148,7 +148,7 @@ pub(crate) fn meta(envelope: &Envelope, key: &str) -> Value {
 pub(crate) fn error(envelope: &Envelope) -> Value {
     match envelope {
         Envelope::Result { is_error: true, structured: None, .. } => {
-            meta(envelope, "panoply/error")["error"].clone()
+            meta(envelope, "panoply/error").get("error").cloned().unwrap_or_default()
         }
         other => panic!("expected an error, got {other:?}"),
     }
