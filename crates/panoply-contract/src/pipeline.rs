@@ -108,7 +108,8 @@ fn admit(call: &mut Call) -> Result<Option<Claim>, ToolError> {
 /// The verified answer: where the handler may block, in a lane; always within its deadline.
 async fn answer(call: &Arc<Call>, claim: Option<Claim>) -> Result<Outcome, Arc<ToolError>> {
     let (call, claim) = if call.needs_consent {
-        match consent::obtain(call, claim).await? {
+        // Boxed, as is the lane below: a call carries the size of its largest branch.
+        match Box::pin(consent::obtain(call, claim)).await? {
             consent::Obtained::Replay(outcome) => return Ok(outcome),
             consent::Obtained::Consent(call, claim) => (call, claim),
         }
@@ -119,15 +120,18 @@ async fn answer(call: &Arc<Call>, claim: Option<Claim>) -> Result<Outcome, Arc<T
     let Some(lane) = call.kernel.lane(call.entry()) else {
         return within(&call.cx, spec.name, spec.deadline(), cache::remembered(&call)).await;
     };
-    let own = Arc::clone(&call);
-    let work = async move {
-        if own.entry().spec.category.mutates() {
-            mutate::once(&own, claim).await
-        } else {
-            cache::remembered(&own).await
-        }
-    };
-    within(&call.cx, spec.name, spec.deadline(), async { lane.run(Box::pin(work)).await? }).await
+    let work = Box::pin(work(Arc::clone(&call), claim));
+    let in_lane = Box::pin(async { lane.run(work).await? });
+    within(&call.cx, spec.name, spec.deadline(), in_lane).await
+}
+
+/// What a lane runs: a mutation once for its key, a query through the cache.
+async fn work(call: Arc<Call>, claim: Option<Claim>) -> Result<Outcome, Arc<ToolError>> {
+    if call.entry().spec.category.mutates() {
+        mutate::once(&call, claim).await
+    } else {
+        cache::remembered(&call).await
+    }
 }
 
 /// One call on its way. It is shared with the thread of its handler, which may outlive the caller.

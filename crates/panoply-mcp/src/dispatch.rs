@@ -58,16 +58,18 @@ pub(crate) async fn dispatch(
     let trace_id = cx.trace_id;
     let input = Value::Object(arguments.unwrap_or_default());
     let request = Request { tool, input, scope: &server.scope };
-    // Boxed: otherwise it would be part of this future twice, once for each branch below.
+    // Boxed, and so are the rare branches: this future is moved several times before it runs, and
+    // has the size of its largest branch.
     let call = Box::pin(pipeline::call(&server.kernel, request, cx));
     let envelope = match progress {
-        Some(progress) => progress.while_running(&server.surface, call).await,
+        Some(progress) => Box::pin(progress.while_running(&server.surface, call)).await,
         None => call.await,
     };
     if let Some(session) = notify
         && let Some(level) = logging::wanted(&server.surface, session)
     {
-        logging::tell(&server.surface, &session.peer, level, tool, trace_id, &envelope).await;
+        let sent = logging::tell(&server.surface, &session.peer, level, tool, trace_id, &envelope);
+        Box::pin(sent).await;
     }
     if let Some(required) = rounds.and_then(|rounds| rounds.take_required()) {
         return Ok(Dispatched::InputRequired(required));
