@@ -194,7 +194,8 @@ def scenarios(ids, folder):
         "export-package": {"deckId": deck, "format": "csv", "path": str(folder / "home/noema/files/deck.csv")},
     }
     ttm = {
-        "ingest_run": {**ids["herbs"], "dry_run": False, "plan_hash": ids["plan"]},
+        # A job that outlives its call is finished by the next server; here it must be before the state is read.
+        "ingest_run": {**ids["herbs"], "dry_run": False, "plan_hash": ids["plan"], "wait_seconds": 50},
         "ingest_undo": {"job_id": ids["job"]},
     }
     return {name: ("noema", given) for name, given in noema.items()} | {name: ("ttm", given) for name, given in ttm.items()}
@@ -282,7 +283,10 @@ def state(home, tool):
     counts.append(rows(noema, "SELECT count(*) FROM action WHERE tool <> 'tidy'"))
     counts.append(rows(noema, "SELECT count(*) FROM card WHERE deleted IS NULL"))
     counts.append(rows(noema, "SELECT hold, count(*) FROM card GROUP BY hold"))
-    counts.append(sorted(file.name for file in (home / "noema/files").glob("*")))
+    files = list((home / "noema/files").glob("*"))
+    # A kill after the commit leaves a second name of the finished file, which the next export removes.
+    finished = {file.stat().st_ino for file in files if not file.name.startswith(".")}
+    counts.append(sorted(file.name for file in files if not file.name.startswith(".") or file.stat().st_ino not in finished))
     counts += [rows(ttm, f"SELECT count(*) FROM {table}") for table in ("ingest_document", "ingest_chunk", "ingest_fact")]
     audited = rows(home / "audit.db", f"SELECT count(*) FROM audit WHERE mutation = 1 AND status = 'ok' AND tool = '{tool}'")
     return counts, audited[0][0] if audited else 0

@@ -10,6 +10,8 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Component, Path, PathBuf};
+#[cfg(unix)]
+use std::time::Duration;
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
@@ -160,11 +162,12 @@ impl NewFile {
         {
             return Ok(own);
         }
-        // What a crash left is written anew.
+        // A file that a crash left incomplete is written again.
         let _ = unlinkat(&own.folder, &own.link, AtFlags::empty());
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let mode = Mode::RUSR | Mode::WUSR;
         let mut file = File::from(openat(&own.folder, &own.link, flags | OFlags::CLOEXEC, mode)?);
+        remove_stale_links(&own.folder, &file);
         let written = file.write_all(bytes).and_then(|()| file.sync_all()).and_then(|()| {
             linkat(&own.folder, &own.link, &own.folder, name, AtFlags::empty())?;
             own.folder.sync_all()
@@ -178,8 +181,35 @@ impl NewFile {
 
     /// The change is recorded, so the proof may go.
     pub fn settle(self) {
-        // What stays is in nobody's way: it is hidden, and a second name of the same file.
+        // After a crash before this line the link stays: hidden, a second name of the same file,
+        // and removed by `remove_stale_links` when the folder gets its next file.
         let _ = rustix::fs::unlinkat(&self.folder, &self.link, rustix::fs::AtFlags::empty());
+    }
+}
+
+/// How long a retry may find the link that proves who made a file: as long as its key is kept.
+#[cfg(unix)]
+const LINK_LIFETIME: Duration = Duration::from_secs(24 * 3600);
+
+/// Removes the links of calls that crashed and whose keys have expired. The file `new` was made
+/// just now: its timestamp is that of the file system, with which the others are compared.
+#[cfg(unix)]
+fn remove_stale_links(folder: &File, new: &File) {
+    use rustix::fs::{AtFlags, Dir, fstat, statat, unlinkat};
+    use std::os::unix::ffi::OsStrExt as _;
+    let (Ok(new), Ok(entries)) = (fstat(new), Dir::read_from(folder)) else { return };
+    let oldest = new.st_mtime.saturating_sub_unsigned(LINK_LIFETIME.as_secs());
+    for entry in entries.flatten() {
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        let is_link =
+            name.as_bytes().starts_with(b".panoply-") && name.as_bytes().ends_with(b".part");
+        let is_stale = || {
+            statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
+                .is_ok_and(|found| found.st_mtime < oldest)
+        };
+        if is_link && is_stale() {
+            let _ = unlinkat(folder, name, AtFlags::empty());
+        }
     }
 }
 
@@ -325,5 +355,23 @@ mod tests {
             assert!(refused.contains(expected), "{named}: {refused}");
         }
         assert_eq!(std::fs::read_dir(&base).unwrap().count(), 2);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_that_a_crash_left_are_removed_once_their_keys_have_expired() {
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().canonicalize().unwrap();
+        let roots = Roots::of(std::slice::from_ref(&base)).unwrap();
+        let named = |name: &str| base.join(name);
+        let old = File::create(named(".panoply-old.part")).unwrap();
+        old.set_modified(std::time::UNIX_EPOCH).unwrap();
+        File::create(named(".panoply-recent.part")).unwrap();
+        File::create(named("old.part")).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+        roots.create(&named("deck.csv").display().to_string(), "one", b"x").unwrap().settle();
+        let mut left: Vec<_> =
+            std::fs::read_dir(&base).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        left.sort();
+        assert_eq!(left, [".panoply-recent.part", "deck.csv", "old.part"]);
     }
 }
