@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_found_exactly_first() {
+    fn exact_code_match_takes_precedence() {
         for code in ["A-RMF", "A RMF", " KT25/75RMF "] {
             assert_eq!(book().find(code).unwrap().symbol, code.trim());
         }
@@ -141,13 +141,13 @@ mod tests {
     }
 
     #[test]
-    fn a_code_that_could_be_two_is_not_guessed() {
+    fn ambiguous_folded_code_is_not_resolved() {
         let error = book().find("arm f").unwrap_err();
         assert_eq!(error.nearest[..2], ["A RMF", "A-RMF"]);
     }
 
     #[test]
-    fn completion_prefers_what_starts_alike() {
+    fn completion_ranks_prefix_matches_first() {
         assert_eq!(book().complete("kt2"), ["KT25/75RMF"]);
         assert_eq!(book().complete("gold"), ["ES-GOLDRMF-UH"]);
         assert_eq!(book().complete("").len(), 4);

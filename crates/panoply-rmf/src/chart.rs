@@ -215,7 +215,7 @@ mod tests {
     use crate::samples;
 
     #[test]
-    fn a_series_becomes_a_line_with_its_ends_named() {
+    fn nav_chart_draws_the_series_and_labels_its_ends() {
         let mut fund = samples::fund("A&B<RMF>", 6);
         fund.nav = samples::series(&["10", "11", "10.5"]);
         let picture = svg(&picture(&fund, 30));
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn every_fund_can_be_drawn() {
+    fn every_bundled_fund_has_a_chart() {
         let book = crate::book::Book::bundled().unwrap();
         for fund in book.funds() {
             for records in [1, 2, 365] {

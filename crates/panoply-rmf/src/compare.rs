@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn equals_go_to_the_first_listed() {
+    fn ties_go_to_the_first_listed_fund() {
         let a = with_returns(fund("A", 6), &[(Period::Ytd, "3")]);
         let b = with_returns(fund("B", 6), &[(Period::Ytd, "3")]);
         let found = highlights(&[&b, &a]);
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fund_without_a_figure_is_neither_best_nor_worst() {
+    fn fund_without_ytd_return_is_neither_best_nor_worst() {
         let a = with_returns(fund("A", 8), &[(Period::Ytd, "-3")]);
         let b = with_returns(fund("B", 2), &[(Period::Ytd, "1")]);
         let new = fund("NEW", 5);

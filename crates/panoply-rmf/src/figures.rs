@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decimal_becomes_the_double_one_would_write() {
+    fn decimal_converts_to_the_nearest_double() {
         let cases = [
             ("15.626", 15.626),
             ("-0.2079", -0.2079),
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_in_percent_of_where_it_started() {
+    fn percent_change_is_relative_to_the_start_value() {
         let cases =
             [("15.8339", "15.626", Some("-1.313")), ("10", "10", Some("0")), ("0", "1", None)];
         for (from, to, expected) in cases {
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_median_of_an_even_number_lies_between_the_two_in_the_middle() {
+    fn median_of_an_even_count_is_the_mean_of_the_middle_two() {
         let values = |texts: &[&str]| texts.iter().map(|text| decimal(text)).collect::<Vec<_>>();
         assert_eq!(median(&values(&["5.3", "1", "6.65"])), Some(decimal("5.3")));
         assert_eq!(median(&values(&["5.3", "6.65"])), Some(decimal("5.975")));
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sample_deviation_divides_by_one_less() {
+    fn sample_deviation_divides_by_n_minus_one() {
         // 2, 4, 4, 4, 5, 5, 7, 9: squares of distances from 5 add up to 32, over 7.
         let deviation = sample_deviation(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
         assert!((deviation - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);

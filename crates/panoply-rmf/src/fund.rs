@@ -288,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_risk_spectrum_of_the_sec_has_a_nine_that_counts_as_eight() {
+    fn risk_spectrum_rs81_maps_to_level_8() {
         let cases = [
             ("RS1", Some(1)),
             ("RS8", Some(8)),
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn an_allocation_may_be_a_point_off() {
+    fn allocation_sum_tolerates_one_point() {
         let parts = |percents: &[&str]| -> Vec<Allocation> {
             let part = |percent: &&str| Allocation {
                 asset_class: "x".to_owned(),

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn both_the_age_and_the_years_are_needed() {
+    fn redemption_requires_age_55_and_five_years() {
         let born = date(1970, 6, 1);
         let years: Vec<i16> = (2018..=2025).collect();
         let cases = [
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn five_years_are_counted_day_to_day() {
+    fn holding_period_is_counted_to_the_day() {
         let holding = holding(date(1960, 1, 1), &[2020, 2021, 2022, 2023, 2024, 2025]);
         let holding = Holding { purchases: holding.purchases[..5].to_vec(), ..holding };
         assert!(!check(&holding, date(2025, 12, 14)).unwrap().may_redeem);
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leap_day_ends_on_the_last_of_february() {
+    fn anniversary_of_a_leap_day_is_28_february() {
         let holding = Holding {
             born: date(1968, 2, 29),
             purchases: vec![
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn every_other_year_is_enough_and_two_years_missed_are_not() {
+    fn purchase_gap_of_one_year_is_allowed_and_two_years_are_not() {
         let born = date(1965, 1, 1);
         let on = date(2026, 1, 1);
         assert!(
@@ -240,14 +240,14 @@ mod tests {
     }
 
     #[test]
-    fn who_is_past_both_limits_need_not_buy_on() {
+    fn eligible_holder_need_not_buy_again() {
         let verdict =
             check(&holding(date(1950, 1, 1), &[2010, 2012, 2014]), date(2026, 1, 1)).unwrap();
         assert!(verdict.may_redeem, "{verdict:?}");
     }
 
     #[test]
-    fn impossible_dates_are_refused() {
+    fn impossible_dates_are_rejected() {
         let born = date(1970, 1, 1);
         let on = date(2026, 1, 1);
         assert_eq!(check(&holding(born, &[]), on), Err(NoVerdict::NoPurchase));

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blanks_case_and_punctuation_do_not_matter() {
+    fn code_folding_ignores_blanks_case_and_punctuation() {
         let cases = [
             ("kt25 75 rmf", "KT25/75RMF"),
             ("scbrmndq a", "SCBRMNDQ(A)"),
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn the_nearest_codes_come_first() {
+    fn similar_codes_are_ranked_by_similarity() {
         let codes = ["ABAPAC-RMF", "B-ASIARMF", "ES-GOLDRMF-UH", "ES-GOLDRMF-H", "KT25/75RMF"];
         assert_eq!(nearest("ABPAC-RMF", codes.into_iter())[0], "ABAPAC-RMF");
         let gold = nearest("goldrmf", codes.into_iter());

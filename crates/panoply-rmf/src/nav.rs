@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_change_needs_two_days() {
+    fn latest_change_requires_two_days() {
         assert_eq!(series(&[]).latest_change(), None);
         assert_eq!(series(&["10"]).latest_change(), None);
         let change = series(&["9", "15.8339", "15.6260"]).latest_change().unwrap();
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tail_longer_than_the_series_is_all_of_it() {
+    fn tail_longer_than_the_series_returns_all_of_it() {
         let series = series(&["1", "2", "3"]);
         assert_eq!(series.tail(2).len(), 2);
         assert_eq!(series.tail(365).len(), 3);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_summary_of_too_little_says_nothing() {
+    fn summary_of_too_few_navs_has_no_figures() {
         let none = summarise(series(&[]).points());
         assert_eq!((none.period_return, none.volatility, none.min), (None, None, None));
         let two = summarise(series(&["10", "11"]).points());
@@ -179,14 +179,14 @@ mod tests {
     }
 
     #[test]
-    fn days_out_of_order_are_refused() {
+    fn nav_series_rejects_days_out_of_order() {
         let point = |day| NavPoint { date: date(2025, 11, day), nav: Decimal::ONE };
         assert!(NavSeries::new(vec![point(2), point(1)]).is_err());
         assert!(NavSeries::new(vec![point(1), point(1)]).is_err());
     }
 
     #[test]
-    fn a_restated_day_replaces_the_old_one() {
+    fn restated_nav_replaces_the_previous_value() {
         let old = series(&["1", "2"]);
         let news = NavSeries::new(vec![
             NavPoint { date: date(2025, 11, 2), nav: "2.5".parse().unwrap() },

@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_are_carried_over_digit_by_digit() {
+    fn packing_preserves_every_digit() {
         let dataset = pack(&line(), NAVS).unwrap();
         let fund = &dataset.funds[0];
         assert_eq!(fund.returns.get(Period::Ytd).unwrap().to_string(), "4.789999999999999");
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_that_contradicts_itself_is_refused() {
+    fn inconsistent_snapshot_is_rejected() {
         let cases = [
             ("other NAV", line(), NAVS.replace("15.6260", "15.7")),
             ("risk 9", line().replace("\"risk_level\": 6", "\"risk_level\": 9"), NAVS.to_owned()),

@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn share_classes_count_once() {
+    fn peer_rank_counts_share_classes_once() {
         let funds =
             [fund("A", "1", "5"), fund("B", "2", "9"), fund("B-P", "2", "9"), fund("C", "3", "5")];
         let rank = rank(&funds, &funds[0], Period::Ytd).unwrap();
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fund_without_a_class_is_compared_by_its_code() {
+    fn fund_without_classification_is_grouped_by_compare_code() {
         let young = |symbol: &str, ytd: &str| Fund {
             classification: None,
             compare_code: Some("TECHEQ".to_owned()),
@@ -130,14 +130,14 @@ mod tests {
     }
 
     #[test]
-    fn a_fund_alone_has_no_percentile() {
+    fn sole_fund_of_a_group_has_no_percentile() {
         let funds = [fund("A", "1", "2")];
         let rank = rank(&funds, &funds[0], Period::Ytd).unwrap();
         assert_eq!((rank.rank, rank.peers, rank.percentile, rank.quartile), (1, 1, None, 1));
     }
 
     #[test]
-    fn a_fund_without_group_or_figure_is_not_ranked() {
+    fn fund_without_group_or_return_is_not_ranked() {
         let funds = [samples::fund("X", 1), fund("A", "1", "2")];
         assert!(matches!(rank(&funds, &funds[0], Period::Ytd), Err(NoRank::NoGroup { .. })));
         assert!(matches!(rank(&funds, &funds[1], Period::Y5), Err(NoRank::NoFigure { .. })));

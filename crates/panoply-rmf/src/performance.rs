@@ -87,7 +87,7 @@ mod tests {
     use crate::samples::{fund, with_returns};
 
     #[test]
-    fn the_stats_cover_every_fund_with_a_figure_of_the_level_asked_for() {
+    fn period_stats_cover_funds_of_the_requested_risk_level() {
         let funds = [
             with_returns(fund("A", 6), &[(Period::Y1, "10")]),
             with_returns(fund("B", 6), &[(Period::Y1, "-3")]),

@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_leads_back_to_its_period() {
+    fn period_name_round_trips() {
         for period in Period::ALL {
             assert_eq!(Period::parse(period.as_str()), Some(period));
         }

@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_figures_come_last_in_both_directions_and_equals_by_code() {
+    fn missing_figures_sort_last_and_ties_by_code() {
         let funds = [
             with_returns(fund("C", 1), &[(Period::Ytd, "1")]),
             fund("A", 2),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_category_is_the_beginning_of_a_class_or_an_alias() {
+    fn category_matches_a_classification_prefix_or_an_alias() {
         let cases = [
             ("EQASxJP", "EQAS", true),
             ("EQASxJP", "eqasXjp", true),
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_found_as_they_stand_first_and_each_on_its_own_then() {
+    fn search_matches_the_phrase_first_then_each_word() {
         let mut gold = fund("ES-GOLDRMF-UH", 8);
         gold.name = "Eastspring Gold Bullion RMF".to_owned();
         gold.name_th = Some("กองทุนเปิดอีสท์สปริง ทองคำ".to_owned());
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn filters_narrow_together() {
+    fn filters_are_combined_with_and() {
         let mut rich = with_returns(fund("RICH", 5), &[(Period::Ytd, "5.0")]);
         rich.nav = series(&["10"]);
         let funds = [rich, with_returns(fund("POOR", 5), &[(Period::Ytd, "4.99")]), fund("NEW", 5)];
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_past_the_end_is_empty() {
+    fn page_past_the_end_is_empty() {
         let funds: Vec<Fund> = ["A", "B", "C"].iter().map(|code| fund(code, 1)).collect();
         let all: Vec<&Fund> = funds.iter().collect();
         let cases: [(usize, usize, &[&str]); 5] = [

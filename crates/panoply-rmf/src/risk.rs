@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn the_deepest_fall_is_from_the_peak_before_it() {
+    fn max_drawdown_is_measured_from_the_preceding_peak() {
         let values = [10.0, 12.0, 9.0, 11.0, 13.0, 10.4, 14.0, 13.0, 12.9, 14.0];
         let metrics = measure(&points(values.into_iter()), 0.0);
         let fall = metrics.max_drawdown.unwrap();
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn each_figure_says_what_it_lacks() {
+    fn missing_metric_reports_the_observations_it_needs() {
         let metrics = measure(&points((0..29).map(|day| 10.0 + f64::from(day % 3))), 0.0);
         assert!(metrics.max_drawdown.is_ok() && metrics.volatility.is_ok());
         assert_eq!(metrics.sharpe.unwrap_err().to_string(), "needs 60 daily returns, there are 28");
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn a_year_of_days_gives_every_ratio() {
+    fn one_year_of_navs_yields_every_ratio() {
         // Up 1 %, down 0.5 %, in turns: mean 0.25 %, deviation 0.75 % of 252 returns, within
         // the divisor of n − 1; downside deviation √(0.005² / 2).
         let mut value = 100.0;
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_series_that_never_falls_has_no_ratio_to_its_falls() {
+    fn series_without_losses_has_no_sortino_or_calmar_ratio() {
         let metrics = measure(&points((0..300).map(|day| 10.0 + f64::from(day))), 0.0);
         assert_eq!(metrics.max_drawdown.unwrap().percent, Decimal::ZERO);
         assert!(metrics.sortino.unwrap_err().to_string().contains("no loss"));

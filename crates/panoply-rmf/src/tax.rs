@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_salary_of_a_million_two_saves_what_the_worked_example_says() {
+    fn tax_saving_of_a_1_200_000_baht_salary_matches_the_worked_example() {
         let planned = Some(300_000.into());
         let found = benefit(&Situation { planned, ..situation(1_200_000) }).unwrap();
         assert_eq!(found.tax_before, 125_000.into());
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn the_room_is_what_both_limits_leave() {
+    fn remaining_allowance_respects_both_limits() {
         let cases = [
             // income, other retirement savings, bought, room
             (1_000_000, 0, 0, 300_000),
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_over_the_room_saves_nothing() {
+    fn excess_purchase_saves_no_tax() {
         let planned = Some(400_000.into());
         let found = benefit(&Situation { planned, ..situation(1_000_000) }).unwrap();
         assert_eq!((found.deductible, found.excess), (300_000.into(), 100_000.into()));
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn every_band_is_taxed_at_its_rate() {
+    fn every_tax_band_applies_its_rate() {
         let rates = &INCOME_TAX[0];
         let cases = [
             (150_000, 0),
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_year_without_rules_is_refused_and_a_later_one_marked() {
+    fn tax_year_without_rules_is_rejected_and_an_unchecked_one_is_marked() {
         assert_eq!(benefit(&Situation { year: 2016, ..situation(1) }), Err(NoRules { year: 2016 }));
         assert!(benefit(&Situation { year: 2027, ..situation(1) }).unwrap().beyond_checked);
         assert!(!benefit(&situation(1)).unwrap().beyond_checked);

@@ -98,7 +98,7 @@ fn column(funds: &[Fund], name: &str) -> Value {
 }
 
 #[test]
-fn every_column_is_that_of_the_snapshot() {
+fn every_column_equals_the_snapshot() {
     let (book, totals) = (Book::bundled().unwrap(), totals());
     assert_eq!(json!(book.funds().len()), totals["funds"]);
     for (name, expected) in totals["columns"].as_object().unwrap() {
@@ -107,7 +107,7 @@ fn every_column_is_that_of_the_snapshot() {
 }
 
 #[test]
-fn every_allocation_fee_and_nav_is_that_of_the_snapshot() {
+fn allocations_fees_and_navs_equal_the_snapshot() {
     let (book, totals) = (Book::bundled().unwrap(), totals());
     let parts: Vec<_> =
         book.funds().iter().flat_map(|fund| fund.allocation.iter().flatten()).collect();
@@ -144,7 +144,7 @@ fn every_allocation_fee_and_nav_is_that_of_the_snapshot() {
 }
 
 #[test]
-fn the_change_of_the_nav_is_computed_from_the_last_two_records() {
+fn nav_change_is_computed_from_the_last_two_records() {
     let (book, totals) = (Book::bundled().unwrap(), totals());
     let changes: serde_json::Map<String, Value> = book
         .funds()
@@ -159,7 +159,7 @@ fn the_change_of_the_nav_is_computed_from_the_last_two_records() {
 }
 
 #[test]
-fn flags_travel_with_the_funds() {
+fn data_flags_are_reported_with_the_funds() {
     let (book, totals) = (Book::bundled().unwrap(), totals());
     let counts = book.flag_counts();
     for (name, expected) in totals["flags"].as_object().unwrap() {
@@ -174,7 +174,7 @@ fn flags_travel_with_the_funds() {
 }
 
 #[test]
-fn every_code_is_found_however_it_is_punctuated() {
+fn every_code_is_found_with_any_punctuation() {
     let book = Book::bundled().unwrap();
     for fund in book.funds() {
         let spoken = fund.symbol.to_lowercase().replace(['-', '/', '(', ')'], " ");
@@ -184,7 +184,7 @@ fn every_code_is_found_however_it_is_punctuated() {
 }
 
 #[test]
-fn the_readme_has_the_checksum_of_the_file() {
+fn readme_states_the_dataset_checksum() {
     let readme = include_str!("../../../data/rmf/README.md");
     let text = std::str::from_utf8(BUNDLED).unwrap();
     assert!(readme.contains(&sha256(text)), "expected {} in data/rmf/README.md", sha256(text));

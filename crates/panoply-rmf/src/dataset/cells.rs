@@ -83,7 +83,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_escaped_comes_back(text in any::<String>()) {
+        fn escaping_round_trips(text in any::<String>()) {
             let cell = escape(&text);
             prop_assert!(!cell.contains(['\t', '\n', '\r']) && !cell.starts_with('='));
             prop_assert_eq!(unescape(&cell), text.as_str());
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_repeats_is_numbered() {
+    fn dictionary_holds_repeated_texts_only() {
         let cells = ["Unit Trust", "Cash and Others", "Unit Trust", "2025-11-10", "2025-11-10"];
         let dictionary = Dictionary::of(cells.into_iter());
         assert_eq!(dictionary.texts, ["Unit Trust"]);

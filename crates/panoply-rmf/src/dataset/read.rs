@@ -255,14 +255,14 @@ mod tests {
     use crate::samples;
 
     #[test]
-    fn what_is_written_comes_back() {
+    fn dataset_round_trips() {
         let dataset = samples::dataset();
         let packed = dataset.packed();
         assert_eq!(Dataset::read(packed.as_bytes()), Ok(dataset));
     }
 
     #[test]
-    fn a_damaged_file_is_refused_with_the_reason() {
+    fn damaged_dataset_is_rejected_with_the_reason() {
         let packed = samples::dataset().packed();
         let cut: String = packed.chars().take(packed.chars().count() / 2).collect();
         let changed = packed.replace("12.5", "12.6");

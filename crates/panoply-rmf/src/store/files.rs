@@ -68,7 +68,7 @@ mod tests {
     use crate::samples;
 
     #[test]
-    fn new_figures_take_the_place_of_the_old_ones_and_leave_nothing_behind() {
+    fn replacing_the_dataset_leaves_no_temporary_file() {
         let folder = tempfile::tempdir().unwrap();
         let place = folder.path().join("deep/rmf.tsv");
         for _ in 0..2 {
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_journal_remembers_until_it_is_cleared() {
+    fn journal_persists_entries_until_cleared() {
         let folder = tempfile::tempdir().unwrap();
         let mut journal = JournalFolder::at(folder.path().join("sync"));
         assert_eq!(journal.load("M1_2554"), None);

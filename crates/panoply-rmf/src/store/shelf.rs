@@ -114,7 +114,7 @@ mod tests {
     use crate::samples;
 
     #[test]
-    fn a_newer_file_is_seen_without_a_restart_and_a_damaged_one_is_named() {
+    fn changed_file_is_reloaded_and_a_damaged_one_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("rmf.tsv");
         let shelf = Shelf::at(Some(file.clone())).unwrap();

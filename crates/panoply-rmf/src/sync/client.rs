@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_are_followed_until_the_cursor_ends() {
+    fn pagination_follows_the_cursor_to_the_end() {
         let (rows, slept, asked) = run(vec![page("a", "1,2"), page("b", "3"), page("", "4")]);
         assert_eq!(rows.unwrap().len(), 4);
         assert!(asked[1].contains("next_cursor\", \"a") && asked[2].contains("next_cursor\", \"b"));
@@ -244,20 +244,20 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_that_comes_back_ends_the_walk() {
+    fn repeated_cursor_ends_pagination() {
         let (rows, _, asked) = run(vec![page("a", "1"), page("a", "2"), page("a", "3")]);
         assert_eq!((rows.unwrap().len(), asked.len()), (2, 2));
     }
 
     #[test]
-    fn nothing_is_not_an_error() {
+    fn empty_result_is_not_an_error() {
         assert!(run(vec![said(204, "")]).0.unwrap().is_empty());
         assert!(run(vec![page("", "")]).0.unwrap().is_empty());
         assert!(run(vec![page("more", "")]).0.unwrap().is_empty());
     }
 
     #[test]
-    fn the_server_is_waited_for_as_long_as_it_says() {
+    fn retry_after_is_respected_up_to_the_maximum() {
         let limited = |status, seconds: u64| {
             Ok(Response {
                 status,
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn failures_are_tried_again_with_longer_and_longer_waits() {
+    fn server_failures_are_retried_with_exponential_backoff() {
         let (rows, slept, _) = run(vec![
             said(500, ""),
             Err(NoAnswer("reset".to_owned())),
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_get_better_is_not_tried_again() {
+    fn permanent_failures_are_not_retried() {
         assert!(matches!(run(vec![said(401, "{}")]).0, Err(SyncError::Key { status: 401 })));
         assert!(matches!(run(vec![said(403, "{}")]).0, Err(SyncError::Key { .. })));
         assert!(matches!(

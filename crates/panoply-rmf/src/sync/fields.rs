@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_are_read_however_they_are_written() {
+    fn dates_parse_in_every_source_format() {
         let cases = [
             ("2025-11-10", Some("2025-11-10")),
             ("2025-11-10T00:00:00", Some("2025-11-10")),
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_may_be_texts_and_a_dash_is_nothing() {
+    fn numbers_parse_from_strings_and_a_dash_is_missing() {
         let row = json!({
             "a": 15.626, "b": "15.6260", "c": "-", "d": "", "e": null, "f": "1,234.50", "g": " 7 ",
             "h": "n/a", "i": -12.34, "j": 1e-7,

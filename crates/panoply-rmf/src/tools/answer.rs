@@ -286,13 +286,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_day_in_bangkok_starts_seven_hours_early() {
+    fn bangkok_date_is_utc_plus_seven() {
         let evening: jiff::Timestamp = "2025-12-31T17:00:00Z".parse().unwrap();
         assert_eq!(bangkok_date(evening).to_string(), "2026-01-01");
     }
 
     #[test]
-    fn codes_become_addresses() {
+    fn fund_codes_are_percent_encoded_in_uris() {
         assert_eq!(percent_encoded("KT25/75RMF"), "KT25%2F75RMF");
         assert_eq!(percent_encoded("SCBRMNDQ(A)"), "SCBRMNDQ%28A%29");
     }

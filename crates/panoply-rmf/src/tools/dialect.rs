@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_error_has_code_message_and_hint_and_details_only_when_there_are_some() {
+    fn error_body_has_code_message_hint_and_optional_details() {
         let plain = ToolError::not_found("NOT_FOUND", "fund code `X` does not exist")
             .hint("find valid fund codes with `search_rmf_funds`");
         assert_eq!(
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_failure_has_one_of_three_codes() {
+    fn every_error_kind_maps_to_one_of_three_codes() {
         let cases = [
             (ToolError::validation("INVALID_INPUT", "…"), "BAD_REQUEST", "INVALID_INPUT"),
             (

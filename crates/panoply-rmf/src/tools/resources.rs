@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_code_survives_the_way_through_an_address() {
+    fn fund_codes_round_trip_through_uris() {
         let shelf = Shelf::bundled().unwrap();
         for fund in shelf.book().funds() {
             assert_eq!(percent_decoded(&percent_encoded(&fund.symbol)), fund.symbol);

@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_figure_is_the_number_one_would_write() {
+    fn figure_serializes_as_the_shortest_json_number() {
         let cases = [("15.626", "15.626"), ("1000", "1000"), ("0.5000", "0.5"), ("-1.0", "-1")];
         for (text, expected) in cases {
             let json = serde_json::to_string(&Figure(text.parse().unwrap())).unwrap();
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_number_may_have_a_point_but_no_fraction() {
+    fn integer_argument_accepts_a_zero_fraction_only() {
         for (input, expected) in [
             ("2", Some(2)),
             ("2.0", Some(2)),

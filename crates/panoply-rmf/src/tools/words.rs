@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_commas_and_a_sign_where_it_matters() {
+    fn numbers_are_grouped_and_signed() {
         let cases = [
             ("1234567.895", 2, "1,234,567.90"),
             ("999", 0, "999"),
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn dates_and_amounts_follow_the_language() {
+    fn dates_and_amounts_follow_the_locale() {
         let (english, thai) = (Words(Lang::En), Words(Lang::Th));
         assert_eq!(english.date(date(2025, 11, 10)), "10 Nov 2025");
         assert_eq!(thai.date(date(2025, 11, 10)), "10 พ.ย. 2568");

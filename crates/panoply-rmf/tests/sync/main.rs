@@ -105,7 +105,7 @@ fn find<'a>(synced: &'a Synced, code: &str) -> &'a Fund {
 }
 
 #[test]
-fn new_navs_are_added_and_what_the_api_lacks_is_kept() {
+fn sync_appends_navs_and_keeps_fields_the_api_lacks() {
     let book = book();
     let mut stub = Stub::over(book.funds());
     let abapac = book.find("ABAPAC-RMF").unwrap();
@@ -138,7 +138,7 @@ fn new_navs_are_added_and_what_the_api_lacks_is_kept() {
 }
 
 #[test]
-fn figures_are_those_of_the_named_class() {
+fn sync_takes_the_figures_of_the_named_share_class() {
     let book = book();
     let mut stub = Stub::over(book.funds());
     let (a, e) = (book.find("SCBRMNDQ(A)").unwrap(), book.find("SCBRMNDQ(E)").unwrap());
@@ -168,7 +168,7 @@ fn figures_are_those_of_the_named_class() {
 }
 
 #[test]
-fn a_fund_without_new_figures_stays_with_its_old_ones() {
+fn sync_keeps_the_previous_figures_of_a_fund_without_new_ones() {
     let book = book();
     let mut stub = Stub::over(book.funds());
     let id = book.find("ERMF").unwrap().fund_id.clone();
@@ -196,7 +196,7 @@ fn a_fund_without_new_figures_stays_with_its_old_ones() {
 }
 
 #[test]
-fn new_funds_come_and_others_that_are_no_rmf_do_not() {
+fn sync_adds_new_rmfs_and_ignores_other_funds() {
     let book = book();
     let without: Vec<Fund> =
         book.funds().iter().filter(|fund| fund.symbol != "ERMF").cloned().collect();
@@ -220,7 +220,7 @@ fn new_funds_come_and_others_that_are_no_rmf_do_not() {
 }
 
 #[test]
-fn more_than_a_tenth_gone_changes_nothing() {
+fn sync_aborts_when_more_than_a_tenth_of_the_funds_vanish() {
     let book = book();
     let mut stub = Stub::over(&book.funds()[2..]);
     let error = run(&book, &mut stub, &mut Memory::default()).unwrap_err();
@@ -231,7 +231,7 @@ fn more_than_a_tenth_gone_changes_nothing() {
 }
 
 #[test]
-fn an_interrupted_sync_goes_on_where_it_was() {
+fn interrupted_sync_resumes_from_the_journal() {
     let book = book();
     let mut journal = Memory::default();
     let mut stub = Stub { dies_after: Some(45), ..Stub::over(book.funds()) };
@@ -252,7 +252,7 @@ fn an_interrupted_sync_goes_on_where_it_was() {
 }
 
 #[test]
-fn calls_keep_their_distance_and_progress_is_told() {
+fn calls_are_rate_limited_and_progress_is_reported() {
     let book = book();
     let mut stub = Stub { trouble: vec![421, 500, 429], ..Stub::over(book.funds()) };
     let (watch, mut steps) = (Watch::default(), Steps::default());
@@ -266,7 +266,7 @@ fn calls_keep_their_distance_and_progress_is_told() {
 }
 
 #[test]
-fn a_sync_over_the_network_is_seen_by_a_running_server() {
+fn sync_over_http_is_visible_to_a_running_server() {
     let book = book();
     let stub = Arc::new(Mutex::new(Stub { trouble: vec![503, 421], ..Stub::over(book.funds()) }));
     stub.lock().unwrap().add_nav(book.find("KT25/75RMF").unwrap(), "2025-11-13", json!("12.3456"));

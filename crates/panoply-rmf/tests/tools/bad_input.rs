@@ -17,7 +17,7 @@ async fn refused(tool: &str, arguments: Value, code: &str, words: &[&str]) {
 }
 
 #[tokio::test]
-async fn a_page_is_a_whole_number_from_one() {
+async fn page_number_is_a_positive_integer() {
     for page in
         [json!(0), json!(1.5), json!(-1), json!("1"), json!("NaN"), json!("๑"), json!(1e300)]
     {
@@ -29,7 +29,7 @@ async fn a_page_is_a_whole_number_from_one() {
 }
 
 #[tokio::test]
-async fn a_page_has_at_most_fifty_funds() {
+async fn page_size_is_limited_to_50() {
     for size in [json!(51), json!(0), json!(20.5), json!(null), json!([])] {
         let arguments = json!({"pageSize": size});
         if size.is_null() {
@@ -43,14 +43,14 @@ async fn a_page_has_at_most_fifty_funds() {
 }
 
 #[tokio::test]
-async fn a_page_past_the_end_is_empty_and_says_how_many_there_are() {
+async fn page_past_the_end_is_empty_and_reports_the_total() {
     let result = call(&kernel(), "get_rmf_funds", json!({"page": 22})).await;
     let data = &result["structuredContent"];
     assert_eq!((data["funds"].as_array().unwrap().len(), &data["totalPages"]), (0, &json!(21)));
 }
 
 #[tokio::test]
-async fn unknown_orders_and_arguments_are_named_with_what_is_allowed() {
+async fn unknown_values_and_arguments_are_rejected_with_the_allowed_ones() {
     refused("get_rmf_funds", json!({"sortBy": "5y"}), "BAD_REQUEST", &["/sortBy", "ytd", "name"])
         .await;
     refused("get_rmf_funds", json!({"sortOrder": "up"}), "BAD_REQUEST", &["asc", "desc"]).await;
@@ -61,7 +61,7 @@ async fn unknown_orders_and_arguments_are_named_with_what_is_allowed() {
 }
 
 #[tokio::test]
-async fn risk_is_from_one_to_eight_and_a_range_does_not_run_backward() {
+async fn risk_range_is_1_to_8_and_ascending() {
     refused("search_rmf_funds", json!({"minRiskLevel": 9}), "BAD_REQUEST", &["from 1 to 8"]).await;
     refused("search_rmf_funds", json!({"maxRiskLevel": 0}), "BAD_REQUEST", &["from 1 to 8"]).await;
     refused("search_rmf_funds", json!({"maxRiskLevel": 4.5}), "BAD_REQUEST", &["maxRiskLevel"])
@@ -78,7 +78,7 @@ async fn risk_is_from_one_to_eight_and_a_range_does_not_run_backward() {
 }
 
 #[tokio::test]
-async fn a_search_needs_a_filter() {
+async fn search_requires_a_filter() {
     for arguments in [json!({}), json!({"sortBy": "nav", "limit": 5}), json!({"search": "   "})] {
         refused("search_rmf_funds", arguments, "BAD_REQUEST", &["search", "category"]).await;
     }
@@ -97,7 +97,7 @@ async fn a_search_needs_a_filter() {
 }
 
 #[tokio::test]
-async fn a_search_that_finds_nothing_is_an_empty_list() {
+async fn search_without_matches_returns_an_empty_list() {
     for search in ["zzzz", "🦄", "๙๙๙๙", "'; drop table funds", "\u{0}", ".."] {
         let result = call(&kernel(), "search_rmf_funds", json!({"search": search})).await;
         assert_eq!(result["isError"], false, "{search:?}");
@@ -107,7 +107,7 @@ async fn a_search_that_finds_nothing_is_an_empty_list() {
 }
 
 #[tokio::test]
-async fn a_comparison_takes_two_to_five_different_funds() {
+async fn comparison_requires_two_to_five_distinct_funds() {
     let codes = ["ABAPAC-RMF", "B-ASIARMF", "ES-GOLDRMF-UH", "KT25/75RMF", "ERMF", "BFLRMF"];
     refused("compare_rmf_funds", json!({"fundCodes": []}), "BAD_REQUEST", &["from 2 to 5"]).await;
     refused("compare_rmf_funds", json!({"fundCodes": codes[..1]}), "BAD_REQUEST", &["from 2 to 5"])
@@ -127,13 +127,13 @@ async fn a_comparison_takes_two_to_five_different_funds() {
 }
 
 #[tokio::test]
-async fn every_unknown_code_of_a_comparison_is_named() {
+async fn comparison_error_lists_every_unknown_code() {
     let codes = json!({"fundCodes": ["NO-SUCH-ONE", "ABAPAC-RMF", "NOR-THIS-ONE"]});
     refused("compare_rmf_funds", codes, "NOT_FOUND", &["NO-SUCH-ONE", "NOR-THIS-ONE"]).await;
 }
 
 #[tokio::test]
-async fn an_unknown_code_brings_the_three_nearest() {
+async fn unknown_code_suggests_three_similar_codes() {
     for tool in [
         "get_rmf_fund_detail",
         "get_rmf_fund_nav_history",
@@ -150,7 +150,7 @@ async fn an_unknown_code_brings_the_three_nearest() {
 }
 
 #[tokio::test]
-async fn codes_that_are_none_are_refused_or_not_found() {
+async fn malformed_codes_are_rejected_and_unknown_ones_not_found() {
     for tool in ["get_rmf_fund_detail", "get_rmf_fund_nav_history"] {
         refused(tool, json!({}), "BAD_REQUEST", &["/fundCode", "is required"]).await;
         refused(tool, json!({"fundCode": ""}), "BAD_REQUEST", &["/fundCode"]).await;
@@ -164,13 +164,13 @@ async fn codes_that_are_none_are_refused_or_not_found() {
 }
 
 #[tokio::test]
-async fn thai_digits_in_a_code_are_digits() {
+async fn thai_digits_in_a_code_are_folded() {
     let result = call(&kernel(), "get_rmf_fund_detail", json!({"fundCode": "kt๒๕/๗๕ rmf"})).await;
     assert_eq!(result["structuredContent"]["fund"]["symbol"], "KT25/75RMF");
 }
 
 #[tokio::test]
-async fn days_are_from_one_to_a_year() {
+async fn days_argument_is_1_to_365() {
     for days in [json!(0), json!(366), json!(-3), json!(1.5), json!("30")] {
         let arguments = json!({"fundCode": "ABAPAC-RMF", "days": days});
         refused("get_rmf_fund_nav_history", arguments, "BAD_REQUEST", &["from 1 to 365"]).await;
@@ -178,7 +178,7 @@ async fn days_are_from_one_to_a_year() {
 }
 
 #[tokio::test]
-async fn periods_are_those_of_factsheets() {
+async fn period_argument_is_a_factsheet_period() {
     for period in ["2w", "10y", "YTD", ""] {
         let arguments = json!({"period": period});
         refused("get_rmf_fund_performance", arguments, "BAD_REQUEST", &["ytd", "5y"]).await;
@@ -189,7 +189,7 @@ async fn periods_are_those_of_factsheets() {
 }
 
 #[tokio::test]
-async fn amounts_and_dates_are_checked() {
+async fn amounts_and_dates_are_validated() {
     refused("calc_rmf_tax_benefit", json!({}), "BAD_REQUEST", &["annualIncome"]).await;
     refused("calc_rmf_tax_benefit", json!({"annualIncome": -1}), "BAD_REQUEST", &["annualIncome"])
         .await;

@@ -12,14 +12,14 @@ use panoply_rmf::tools::pack;
 use serde_json::json;
 
 #[tokio::test]
-async fn the_pack_has_no_violations() {
+async fn pack_has_no_contract_violations() {
     let violations = check_pack(pack(Arc::new(Shelf::bundled().unwrap()))).await;
     let listed: Vec<String> = violations.iter().map(ToString::to_string).collect();
     assert!(listed.is_empty(), "{}", listed.join("\n"));
 }
 
 #[test]
-fn the_six_of_the_contract_and_the_tax_calculator_are_listed() {
+fn contract_tools_and_the_tax_calculator_are_listed() {
     let names = |offer: Offer| -> Vec<&'static str> {
         let shelf = Arc::new(Shelf::bundled().unwrap());
         let settings = Settings { offer, ..Settings::default() };
@@ -44,7 +44,7 @@ fn the_six_of_the_contract_and_the_tax_calculator_are_listed() {
 }
 
 #[test]
-fn every_tool_only_reads_and_can_be_discovered() {
+fn every_tool_is_read_only_and_discoverable() {
     let kernel = kernel();
     for entry in kernel.registry().get_all().iter().filter(|entry| entry.pack == "rmf") {
         let spec = entry.spec;
@@ -61,7 +61,7 @@ fn every_tool_only_reads_and_can_be_discovered() {
 }
 
 #[tokio::test]
-async fn the_same_call_gives_the_same_bytes() {
+async fn identical_calls_return_identical_bytes() {
     let calls = [
         ("get_rmf_funds", json!({})),
         ("search_rmf_funds", json!({"category": "EQUITY", "limit": 100})),
@@ -88,7 +88,7 @@ async fn the_same_call_gives_the_same_bytes() {
 }
 
 #[tokio::test]
-async fn a_list_of_twenty_funds_fits_into_eight_kilobytes() {
+async fn twenty_fund_list_fits_in_8_kilobytes() {
     const EIGHT: usize = 8 * 1024;
     let kernel = kernel();
     let whole = call(&kernel, "get_rmf_funds", json!({})).await.to_string().len();
@@ -108,7 +108,7 @@ async fn a_list_of_twenty_funds_fits_into_eight_kilobytes() {
 
 /// A fast tool is given up after a second. How fast they are is measured by `panoply-bench rmf`.
 #[test]
-fn every_tool_promises_to_be_fast() {
+fn every_tool_declares_the_fast_response_class() {
     let kernel = kernel();
     let tools = kernel.registry().get_all().iter().filter(|entry| entry.pack == "rmf");
     let slow: Vec<&str> = tools

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::common::{call, error_of, kernel};
 
 #[tokio::test]
-async fn every_question_has_the_answer_of_the_oracle() {
+async fn every_question_matches_the_oracle() {
     let questions: Value = serde_json::from_str(include_str!("../oracle/questions.json")).unwrap();
     let questions = questions["questions"].as_array().unwrap();
     assert!(questions.len() >= 50, "there are {} questions", questions.len());
@@ -84,7 +84,7 @@ fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
 }
 
 #[test]
-fn the_oracle_reads_the_same_figures() {
+fn oracle_reads_the_same_dataset() {
     // A guard for the guard: the expectations were made from the file that is compiled in.
     let questions: Value = serde_json::from_str(include_str!("../oracle/questions.json")).unwrap();
     let book = panoply_rmf::book::Book::bundled().unwrap();

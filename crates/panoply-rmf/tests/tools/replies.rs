@@ -13,7 +13,7 @@ fn keys(value: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn each_reply_names_the_page_that_draws_it() {
+async fn every_reply_names_its_widget() {
     let kernel = kernel();
     let cases = [
         ("get_rmf_funds", json!({}), "rmf-fund-list"),
@@ -36,7 +36,7 @@ async fn each_reply_names_the_page_that_draws_it() {
 }
 
 #[tokio::test]
-async fn meta_echoes_what_was_applied() {
+async fn meta_echoes_the_applied_arguments() {
     let kernel = kernel();
     let list = call(&kernel, "get_rmf_funds", json!({"search": "gold"})).await;
     assert_eq!(
@@ -67,7 +67,7 @@ async fn meta_echoes_what_was_applied() {
 }
 
 #[tokio::test]
-async fn rows_have_the_fields_of_the_contract_in_its_order() {
+async fn fund_rows_have_the_contract_fields_in_order() {
     let kernel = kernel();
     let list = call(&kernel, "get_rmf_funds", json!({})).await;
     assert_eq!(
@@ -157,7 +157,7 @@ async fn rows_have_the_fields_of_the_contract_in_its_order() {
 }
 
 #[tokio::test]
-async fn a_fund_in_detail_has_every_field_of_the_contract() {
+async fn fund_detail_has_every_contract_field() {
     let result = call(&kernel(), "get_rmf_fund_detail", json!({"fundCode": "ABAPAC-RMF"})).await;
     let fund = &result["structuredContent"]["fund"];
     let fields = [
@@ -221,7 +221,7 @@ async fn a_fund_in_detail_has_every_field_of_the_contract() {
 }
 
 #[tokio::test]
-async fn what_is_not_known_is_null_and_flags_travel_along() {
+async fn missing_figures_are_null_and_flagged() {
     let kernel = kernel();
     let offered = call(&kernel, "get_rmf_fund_detail", json!({"fundCode": "B-USPASSIVERMF"})).await;
     let fund = &offered["structuredContent"]["fund"];
@@ -249,7 +249,7 @@ async fn what_is_not_known_is_null_and_flags_travel_along() {
 }
 
 #[tokio::test]
-async fn history_and_comparison_serve_every_fund() {
+async fn history_and_comparison_work_for_every_fund() {
     let kernel = kernel();
     let book = Book::bundled().unwrap();
     for fund in book.funds() {
@@ -269,7 +269,7 @@ async fn history_and_comparison_serve_every_fund() {
 }
 
 #[tokio::test]
-async fn texts_speak_the_callers_language_and_name_both_dates() {
+async fn reply_texts_follow_the_locale_and_name_both_dates() {
     let kernel = kernel();
     let calls = [
         ("get_rmf_funds", json!({})),
@@ -322,7 +322,7 @@ async fn every_tool_answers_in_thai() {
 }
 
 #[tokio::test]
-async fn texts_are_short_and_no_json() {
+async fn reply_texts_are_short_and_not_json() {
     let kernel = kernel();
     let calls = [
         ("get_rmf_funds", json!({"pageSize": 50})),
@@ -338,7 +338,7 @@ async fn texts_are_short_and_no_json() {
 }
 
 #[tokio::test]
-async fn funds_can_be_read_by_address_and_codes_completed() {
+async fn fund_resources_are_readable_by_uri_and_codes_complete() {
     let kernel = kernel();
     let trace = panoply_contract::ids::TraceId::new(uuid::Uuid::from_u128(1));
     let cx =
