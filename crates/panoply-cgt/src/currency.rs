@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_known_in_any_case() {
+    fn currency_codes_are_case_insensitive() {
         for (text, known) in [
             ("USD", true),
             ("gbp", true),
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn every_code_of_the_list_is_found() {
+    fn currency_table_is_sorted() {
         for code in CODES.split(' ') {
             assert!(Currency::parse(code).is_ok(), "{code} is out of order");
         }

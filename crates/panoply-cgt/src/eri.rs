@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_of_the_table_is_read() {
+    fn every_eri_table_row_parses() {
         let rows = TABLE.lines().skip(1).filter(|line| !line.is_empty());
         for line in rows {
             let (_, rest) = line.split_once(',').unwrap();
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn units_at_a_periods_end_are_counted_with_those_bought_back_soon_after() {
+    fn units_at_period_end_include_those_bought_back_within_30_days() {
         let cases = [
             // (transactions, period's end, held, bought back)
             ("2023-01-01 BUY F 100 @ 1", "2023-11-30", "100", "0"),
@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_funds_income_counts_half_a_year_after_its_period() {
+    fn reportable_income_is_dated_six_months_after_the_period_end() {
         let found = of_fund("ie00004fvb93");
         assert_eq!(found[0].per_unit.to_string(), "6.43330");
         assert_eq!(found[0].period_end.to_string(), "2023-11-30");

@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gain_after_30_october_2024_is_taxed_at_the_new_rates() {
+    fn gain_after_30_october_2024_is_taxed_at_the_new_rates() {
         // £1,000 above the exempt amount in the basic rate band: £180, of which the return
         // computes £100 and box 51 needs £80 (GoSimpleTax, change to CGT rates).
         let estimate = of(&sale("2024-12-01", 4000), "2024", 0, 0);
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn losses_brought_forward_go_down_to_the_exempt_amount_and_no_further() {
+    fn losses_brought_forward_stop_at_the_exempt_amount() {
         let estimate = of(&sale("2023-12-01", 10_000), "2023", 50_000, 9_000);
         // 10,000 - 6,000 exempt: 4,000 of the 9,000 are used and 5,000 stay.
         assert_eq!(estimate.losses_used, Money::pounds(4_000));
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_net_loss_is_carried_forward() {
+    fn net_loss_is_carried_forward() {
         let text = "2020-01-01 BUY A 1 @ 5000\n2024-05-01 SELL A 1 @ 1000\n".to_owned()
             + &sale("2024-06-01", 500);
         let estimate = of(&text, "2024", 0, 100);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn the_exempt_amount_is_set_against_the_dearer_period() {
+    fn exempt_amount_is_set_against_the_higher_rate_period() {
         let text = sale("2024-05-01", 5_000) + &sale("2024-12-01", 6_000);
         let higher = of(&text, "2024", 100_000, 0);
         // 5,000 at 20 % and 3,000 at 24 %.
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_year_without_rates_has_no_estimate() {
+    fn tax_year_without_rates_has_no_estimate() {
         let parameters = Parameters::bundled().unwrap();
         assert!(parameters.rates(TaxYear::parse("2030").unwrap()).is_empty());
     }
@@ -250,7 +250,7 @@ mod tests {
     proptest! {
         /// Against brute force: every way to set whole pounds of deductions and band.
         #[test]
-        fn no_way_is_cheaper(before in 0_i64..12, after in 0_i64..12, deductions in 0_i64..12, band in 0_i64..12, which in 0_usize..2) {
+        fn allocation_of_deductions_is_optimal(before in 0_i64..12, after in 0_i64..12, deductions in 0_i64..12, band in 0_i64..12, which in 0_usize..2) {
             let pairs = [((10, 20), (18, 24)), ((18, 18), (18, 28))];
             let ((b1, h1), (b2, h2)) = pairs[which];
             let day = jiff::civil::date(2024, 4, 6);

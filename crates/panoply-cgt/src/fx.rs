@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn hmrc_rates_are_those_it_published() {
+    fn hmrc_rates_match_the_publication() {
         // HMRC, monthly exchange rates for customs and VAT.
         let cases =
             [("USD", "2024-03", "1.2614"), ("USD", "2024-01", "1.2651"), ("GBP", "1990-01", "1")];
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_month_says_which_there_are() {
+    fn missing_rate_error_names_the_available_months() {
         let error = Rates::default().monthly(usd(), month("2010-01")).unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_ones_own_goes_first() {
+    fn operator_rate_table_overrides_hmrc() {
         let rates =
             Rates::default().with_table("month,currency,units_per_gbp\n2010-01,USD,1.6\n").unwrap();
         let rate = rates.monthly(usd(), month("2010-01")).unwrap();

@@ -211,7 +211,7 @@ mod tests {
     use crate::parameters::Parameters;
 
     #[test]
-    fn the_figures_of_the_report_are_on_the_page_and_names_are_no_markup() {
+    fn html_report_shows_the_figures_and_escapes_names() {
         let rows = dsl::parse("2024-01-15 BUY A&B 100 @ 150 USD FEES 10 USD\n2024-06-20 SELL A&B 50 @ 180 USD FEES 5 USD\n2024-06-25 BUY A&B 10 @ 170 USD\n2024-07-01 SPOUSE_OUT A&B 5\n2024-08-01 DIVIDEND A&B TOTAL 7").unwrap();
         let computation = compute(&rows, &Rates::default(), Options::default()).unwrap();
         let parameters = Parameters::bundled().unwrap();

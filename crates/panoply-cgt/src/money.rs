@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn money_is_shown_to_the_penny_halves_away_from_zero() {
+    fn money_prints_pence_rounded_half_away_from_zero() {
         let cases = [
             ("0", "0.00"),
             ("0.005", "0.01"),
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_pounds_go_down_or_up_and_dust_does_not_count() {
+    fn whole_pound_rounding_ignores_division_residue() {
         let dust = Money(1);
         let cases = [
             ("512.5", "512.00", "513.00"),
@@ -303,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_decimals_are_worth_showing() {
+    fn exact_money_prints_at_most_ten_decimals() {
         assert_eq!(money("10").share(1, 3).unwrap().exact(), "3.3333333333");
         assert_eq!(money("-2.5").exact(), "-2.50");
         assert_eq!((money("10") - Money(1)).exact(), "10.00");
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_divides_once_and_exactly() {
+    fn conversion_divides_once() {
         let dollars = Product::of("12".parse().unwrap());
         // HMRC, USD, July 2024.
         assert_eq!(dollars.divided_by("1.2728".parse().unwrap()).unwrap().to_string(), "9.43");
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trade_in_two_pieces_costs_the_same_as_in_one() {
+    fn two_fills_cost_the_same_as_one() {
         let whole = Product::of("10".parse().unwrap()).times("3.333".parse().unwrap()).unwrap();
         let part = |shares: &str| {
             Product::of(shares.parse().unwrap()).times("3.333".parse().unwrap()).unwrap()
@@ -333,7 +333,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parts_of_a_parcel_add_up_to_it(
+        fn parcel_parts_sum_to_the_whole(
             value in -1_000_000_000_i64..1_000_000_000,
             parts in prop::collection::vec(1_u64..1_000_000, 1..20),
         ) {

@@ -98,14 +98,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_keep_the_form_they_were_written_in() {
+    fn numbers_keep_trailing_zeros() {
         for text in ["0", "12", "12.50", "0.001", "150.00", "1234567890123456789.123456789"] {
             assert_eq!(parse(text).map(|number| number.to_string()).as_deref(), Ok(text));
         }
     }
 
     #[test]
-    fn each_mistake_has_an_answer_of_its_own() {
+    fn each_invalid_number_has_a_distinct_error() {
         let cases = [
             ("", BadNumber::NotANumber),
             ("x", BadNumber::NotANumber),

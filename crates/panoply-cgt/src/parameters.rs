@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn the_bundled_figures_are_there() {
+    fn bundled_exempt_amounts_match_gov_uk() {
         let parameters = Parameters::bundled().unwrap();
         // gov.uk, Capital Gains Tax: tax-free allowances.
         let cases = [
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_year_in_which_rates_changed_has_two_periods() {
+    fn tax_year_with_a_rate_change_has_two_periods() {
         let parameters = Parameters::bundled().unwrap();
         let rates = |start: &str| -> Vec<(u32, u32)> {
             parameters
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reporting_limit_changed_in_2023() {
+    fn reporting_limit_changed_in_2023() {
         let parameters = Parameters::bundled().unwrap();
         assert_eq!(parameters.proceeds_limit(year("2022")), Some(Money::pounds(49_200)));
         assert_eq!(parameters.proceeds_limit(year("2023")), Some(Money::pounds(50_000)));

@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_nearest_word_is_near() {
+    fn suggestions_are_close_matches_only() {
         let known = ["BUY", "SELL", "DIVIDEND"];
         assert_eq!(nearest("byu", known), Some("BUY"));
         assert_eq!(nearest("DIVIDENT", known), Some("DIVIDEND"));
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn the_caret_stays_in_sight() {
+    fn caret_stays_within_the_excerpt() {
         let problem = Problem {
             line: 1,
             column: 300,

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fraction_is_printed_as_the_decimal_it_is() {
+    fn ratio_prints_as_a_decimal() {
         let cases = [
             (ratio(0, 5), "0"),
             (ratio(10, 5), "2"),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_product_is_in_lowest_terms() {
+    fn ratio_product_is_in_lowest_terms() {
         assert_eq!(ratio(2, 3).times(ratio(3, 4)), Some(ratio(1, 2)));
         assert_eq!(ratio(1, 3).inverse(), Some(ratio(3, 1)));
         assert_eq!(ratio(u128::MAX, 1).times(ratio(2, 1)), None);

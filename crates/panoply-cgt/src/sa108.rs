@@ -120,7 +120,7 @@ mod tests {
     use crate::tax_year::TaxYear;
 
     #[test]
-    fn boxes_are_whole_pounds_in_the_taxpayers_favour() {
+    fn boxes_round_in_the_taxpayers_favour() {
         let text = "2022-01-01 BUY A 100 @ 10.005\n2024-12-01 SELL A 100 @ 200.259 FEES 9.95";
         let computation =
             compute(&dsl::parse(text).unwrap(), &Rates::default(), Options::default()).unwrap();

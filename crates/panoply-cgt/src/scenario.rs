@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn part_of_a_sale_moves_and_fees_stay() {
+    fn moving_part_of_a_sale_leaves_its_fees() {
         let rows = dsl::parse(
             "2024-01-01 BUY A 10 @ 1\n2024-04-01 SELL A 6 @ 2 FEES 3\n2024-04-01 SELL A 2 @ 2",
         )

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tax_year_is_written_with_its_short_end_year() {
+    fn tax_year_prints_as_start_slash_short_end() {
         let cases = [
             ("2024", Some("2024/25")),
             ("2024/25", Some("2024/25")),
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tax_year_runs_from_6_april_to_5_april() {
+    fn tax_year_runs_from_6_april_to_5_april() {
         assert_eq!(TaxYear::of(date(2024, 4, 5)).to_string(), "2023/24");
         assert_eq!(TaxYear::of(date(2024, 4, 6)).to_string(), "2024/25");
         let year = TaxYear::parse("2024").unwrap();

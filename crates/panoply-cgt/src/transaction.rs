@@ -285,7 +285,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tickers_have_digits_and_punctuation_but_no_spaces() {
+    fn tickers_allow_digits_and_punctuation_but_no_spaces() {
         let cases = [
             ("aapl", Some("AAPL")),
             ("BRK.B", Some("BRK.B")),
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn pounds_have_no_rate() {
+    fn pound_amounts_have_no_rate() {
         let rate = Quantity::new(Decimal::TWO);
         let pounds = Amount::new(Decimal::ONE, Currency::GBP).unwrap().at_rate(rate);
         assert_eq!(pounds.rate(), None);

@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_middle_may_be_wider_than_the_result() {
+    fn mul_div_handles_256_bit_intermediates() {
         // Checked with Python's integers: round-half-up of a * b / c.
         let cases = [
             (10, 1, 4, Some(3)),
@@ -79,12 +79,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn dividing_undoes_multiplying(a: u128, b in 1_u128.., ) {
+        fn mul_div_inverts_multiplication(a: u128, b in 1_u128.., ) {
             prop_assert_eq!(mul_div(a, b, b), Some(a));
         }
 
         #[test]
-        fn long_division_agrees_with_the_short_one(a: u64, b: u64, c in 1_u128..) {
+        fn wide_division_agrees_with_native_division(a: u64, b: u64, c in 1_u128..) {
             let product = u128::from(a) * u128::from(b);
             prop_assert_eq!(divide((0, product), c), Some((product / c, product % c)));
         }

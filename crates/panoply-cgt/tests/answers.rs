@@ -23,7 +23,7 @@ async fn data(tool: &str, input: Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_report_has_every_member_that_was_promised() {
+async fn report_has_every_contract_member() {
     let content = "2024-01-15 BUY A 100 @ 150 USD\n2024-06-20 SELL A 50 @ 180 USD FEES 5 USD\n2024-06-25 BUY A 10 @ 170 USD";
     let report = data("calculate_report", json!({"cgt_content": content})).await;
     let has = |value: &Value, names: &str| {
@@ -49,7 +49,7 @@ async fn a_report_has_every_member_that_was_promised() {
 }
 
 #[tokio::test]
-async fn an_explanation_names_pool_average_window_and_law() {
+async fn explanation_names_pool_average_window_and_law() {
     let content = "2020-01-01 BUY A 30 @ 2\n2024-05-01 BUY A 10 @ 5\n2024-05-01 SELL A 25 @ 6\n2024-05-31 BUY A 5 @ 7";
     let input = json!({"cgt_content": content, "disposal_date": "2024-05-01", "ticker": "a"});
     let explained = data("explain_matching", input).await;
@@ -70,7 +70,7 @@ async fn an_explanation_names_pool_average_window_and_law() {
 }
 
 #[tokio::test]
-async fn a_split_on_a_day_with_trades_is_what_the_caller_says() {
+async fn same_day_split_follows_the_option() {
     let content = "2024-01-01 BUY A 10 @ 10\n2024-05-01 SPLIT A RATIO 2\n2024-05-01 SELL A 10 @ 8";
     for (word, left) in [("before_trades", "10"), ("after_trades", "0")] {
         let input = json!({"cgt_content": content, "same_day_split": word});
@@ -85,7 +85,7 @@ async fn a_split_on_a_day_with_trades_is_what_the_caller_says() {
 /// £10,000 before and £10,000 after 30 October 2024, income above the basic rate band: the exempt
 /// £3,000 goes against the dearer part, so 20 % of 10,000 and 24 % of 7,000 (HMRC CG10246).
 #[tokio::test]
-async fn tax_is_worked_out_across_the_change_of_rates_and_stands_in_the_boxes() {
+async fn tax_across_the_rate_change_fills_the_sa108_boxes() {
     let content =
         "2020-01-01 BUY A 200 @ 100\n2024-06-01 SELL A 100 @ 200\n2024-12-01 SELL A 100 @ 200";
     let input = json!({"cgt_content": content, "year": 2024, "taxable_income": "60000"});
@@ -119,7 +119,7 @@ async fn tax_is_worked_out_across_the_change_of_rates_and_stands_in_the_boxes() 
 }
 
 #[tokio::test]
-async fn an_import_keeps_file_and_line_and_finds_what_two_files_share() {
+async fn import_reports_file_line_and_duplicates() {
     let first = "B 08/09/2010 BARC 10 4\nX what is this\n";
     let second = "B 08/09/2010 BARC 10 4\nS 09/09/2010 BARC 5 5\n";
     let files = json!([{"name": "a.txt", "content": first}, {"name": "b.txt", "content": second}]);

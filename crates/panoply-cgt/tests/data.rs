@@ -6,7 +6,7 @@ use std::path::Path;
 use sha2::{Digest, Sha256};
 
 #[test]
-fn data_is_what_the_readme_says() {
+fn readme_checksums_match_the_data() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/cgt");
     let readme = fs::read_to_string(folder.join("README.md")).unwrap();
     let files: Vec<_> =

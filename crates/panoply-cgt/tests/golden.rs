@@ -78,7 +78,7 @@ struct Disposal {
 }
 
 #[test]
-fn every_case_gives_its_published_figures() {
+fn golden_cases_match_their_published_figures() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let mut files: Vec<_> =
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();

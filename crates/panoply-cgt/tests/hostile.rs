@@ -53,7 +53,7 @@ async fn every_tool(kernel: &Kernel, content: &Value, about: &str) {
 }
 
 #[tokio::test]
-async fn strange_numbers_dates_and_letters_get_an_answer() {
+async fn unusual_numbers_dates_and_letters_get_a_reply() {
     let kernel = kernel();
     let big = "1000000000000000000000000000000";
     let digits = "9".repeat(28);
@@ -95,7 +95,7 @@ async fn strange_numbers_dates_and_letters_get_an_answer() {
 }
 
 #[tokio::test]
-async fn the_last_day_of_the_calendar_has_no_30_days_after_it() {
+async fn thirty_day_window_beyond_the_calendar_is_rejected() {
     let kernel = kernel();
     let input = json!({"cgt_content": "2024-01-01 BUY A 2 @ 1\n9999-12-31 SELL A 1 @ 1", "disposal_date": "9999-12-31", "ticker": "A"});
     let envelope = call_as_owner(&kernel, "check_repurchase", input).await;
@@ -103,7 +103,7 @@ async fn the_last_day_of_the_calendar_has_no_30_days_after_it() {
 }
 
 #[tokio::test]
-async fn ten_megabytes_get_a_short_answer() {
+async fn ten_megabyte_input_gets_a_short_reply() {
     let kernel = kernel();
     let good = "2024-01-01 BUY A 1 @ 1\n".repeat(10_000_000 / 23);
     let bad = "2024-01-01 BUY A one @ 1\n".repeat(10_000_000 / 25);
@@ -121,7 +121,7 @@ async fn ten_megabytes_get_a_short_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn callers_at_once_get_their_own_answers() {
+async fn concurrent_callers_get_their_own_replies() {
     let kernel = kernel();
     let content = |caller: u32| {
         format!("2024-01-15 BUY A 100 @ {}\n2024-06-20 SELL A 50 @ {}", caller + 1, 3 * caller + 7)

@@ -28,7 +28,7 @@ struct Case {
 }
 
 #[test]
-fn the_engine_agrees_with_the_model_in_fractions() {
+fn engine_agrees_with_the_exact_fraction_model() {
     let cases: Vec<Case> = serde_json::from_str(include_str!("oracle/cases.json")).unwrap();
     assert!(cases.len() >= 150);
     for case in &cases {

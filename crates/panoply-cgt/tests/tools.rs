@@ -42,7 +42,7 @@ async fn refusal(kernel: &Kernel, tool: &str, input: Value) -> (Fault, String, V
 }
 
 #[tokio::test]
-async fn every_tool_keeps_the_contract() {
+async fn every_tool_meets_the_contract() {
     let violations = check_pack(pack(&Settings::default()).unwrap()).await;
     assert!(violations.is_empty(), "{violations:#?}");
     let as_results = Settings { errors: ErrorForm::Result, ..Settings::default() };
@@ -130,7 +130,7 @@ fn same(seen: &Value, expected: &Value) -> bool {
 }
 
 #[tokio::test]
-async fn a_refusal_says_line_column_value_hint_and_example() {
+async fn parse_error_data_has_line_column_value_hint_and_example() {
     let kernel = kernel();
     let content = "2024-01-15 BUY AAPL 100 @ 150\n2024-02-28 SELL AAPL x\n2024-02-30 BUY A 1 @ 1";
     let (fault, message, data) =
@@ -148,7 +148,7 @@ async fn a_refusal_says_line_column_value_hint_and_example() {
 }
 
 #[tokio::test]
-async fn errors_can_be_results_instead() {
+async fn errors_can_be_sent_as_results() {
     let kernel = kernel_with(&Settings { errors: ErrorForm::Result, ..Settings::default() });
     let envelope = call_as_owner(
         &kernel,
@@ -165,7 +165,7 @@ async fn errors_can_be_results_instead() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_computed_is_refused_with_a_code_and_a_way_out() {
+async fn engine_errors_have_a_code_and_a_hint() {
     let kernel = kernel();
     let cases = [
         ("2024-01-15 SELL A 1 @ 1", "EXCEEDS_HOLDING", "allow_short"),
@@ -196,7 +196,7 @@ async fn what_cannot_be_computed_is_refused_with_a_code_and_a_way_out() {
 }
 
 #[tokio::test]
-async fn bad_arguments_are_refused_by_name() {
+async fn invalid_arguments_are_rejected_by_name() {
     let kernel = kernel();
     let good = "2024-01-15 BUY A 1 @ 1\n2024-03-15 SELL A 1 @ 1";
     let cases = [
@@ -247,7 +247,7 @@ async fn bad_arguments_are_refused_by_name() {
 }
 
 #[tokio::test]
-async fn the_year_asked_for_is_the_only_one_shown() {
+async fn requested_year_is_the_only_one_reported() {
     let kernel = kernel();
     let content = "2020-01-01 BUY A 10 @ 1\n2021-05-01 SELL A 1 @ 2\n2023-05-01 SELL A 1 @ 3\n2022-05-01 DIVIDEND A TOTAL 7";
     let periods = |report: &Value| -> Vec<String> {
@@ -267,7 +267,7 @@ async fn the_year_asked_for_is_the_only_one_shown() {
 }
 
 #[tokio::test]
-async fn a_long_report_is_cut_into_pages_that_join() {
+async fn report_pages_join_to_the_full_report() {
     let kernel = kernel();
     let mut content = "2015-01-01 BUY A 100000 @ 1 USD\n".to_owned();
     let mut day = jiff::civil::date(2016, 1, 1);
@@ -313,7 +313,7 @@ async fn a_long_report_is_cut_into_pages_that_join() {
 }
 
 #[tokio::test]
-async fn rounding_is_what_was_asked_for() {
+async fn rounding_option_is_applied() {
     let kernel = kernel();
     let content = "2020-01-01 BUY A 3 @ 3.3333\n2021-05-01 SELL A 1 @ 5.555 FEES 0.10";
     for (rounding, proceeds, gain) in [
@@ -337,7 +337,7 @@ async fn rounding_is_what_was_asked_for() {
 }
 
 #[tokio::test]
-async fn an_operator_can_lay_figures_over_the_bundled_ones() {
+async fn settings_override_bundled_rates_and_exempt_amounts() {
     let settings: Settings = serde_json::from_value(json!({
         "exempt_amounts": {"2030": 1500}, "fx_rates": {"2010-01": {"USD": "1.6"}},
     }))
@@ -364,7 +364,7 @@ async fn an_operator_can_lay_figures_over_the_bundled_ones() {
 }
 
 #[tokio::test]
-async fn both_documents_can_be_read_as_markdown() {
+async fn both_resources_are_readable_as_markdown() {
     let kernel = kernel();
     let cx = CallContext::local(
         Arc::clone(kernel.clock()),
@@ -390,7 +390,7 @@ async fn both_documents_can_be_read_as_markdown() {
 }
 
 #[tokio::test]
-async fn odd_rows_are_found_without_failing() {
+async fn suspicious_rows_are_reported_without_failing() {
     let kernel = kernel();
     let content = "2024-01-15 BUY A 1 @ 1\n2024-01-15 BUY A 1 @ 1\n2099-01-01 BUY A 1 @ 0\n2024-01-01 SELL B 1 @ 1\nnonsense";
     let found = data(&kernel, "validate_transactions", json!({"cgt_content": content})).await;

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_cut_at_spaces_and_around_the_at_sign() {
+    fn lexer_splits_at_spaces_and_around_the_at_sign() {
         let cases: [(&str, &[&str]); 5] = [
             ("a  b\tc", &["a", "b", "c"]),
             ("100@150", &["100", "@", "150"]),
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_line_end_ends_a_line() {
+    fn lf_crlf_and_cr_end_a_line() {
         let found: Vec<_> = lines("\u{FEFF}a\nb\r\nc\rd\n").collect();
         assert_eq!(found, [(1, "a"), (2, "b"), (3, "c"), (4, "d"), (5, "")]);
     }

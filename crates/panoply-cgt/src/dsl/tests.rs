@@ -15,7 +15,7 @@ fn printed(text: &str) -> String {
 }
 
 #[test]
-fn every_example_of_the_grammar_is_read() {
+fn every_grammar_example_parses() {
     for form in FORMS {
         assert!(form.form.starts_with(form.word) && form.example.contains(form.word));
         assert_eq!(parse(form.example).map(|rows| rows.len()), Ok(1), "{}", form.example);
@@ -23,7 +23,7 @@ fn every_example_of_the_grammar_is_read() {
 }
 
 #[test]
-fn a_line_is_printed_in_one_way() {
+fn printer_writes_the_canonical_form() {
     let cases = [
         ("2024-01-15 buy aapl 100 @ 150.00", "2024-01-15 BUY AAPL 100 @ 150.00 GBP"),
         ("2024-01-15 BUY A 1@1 usd fees 0 usd", "2024-01-15 BUY A 1 @ 1 USD FEES 0 USD"),
@@ -57,7 +57,7 @@ fn a_line_is_printed_in_one_way() {
 }
 
 #[test]
-fn a_mistake_is_shown_with_its_place_and_what_would_work() {
+fn parse_error_shows_location_and_example() {
     let problems = parse("2024-01-15 BUY AAPL 100 @ 150\n2024-02-28 SELL AAPL x").unwrap_err();
     assert_eq!(problems.len(), 1);
     expect![[r#"
@@ -71,14 +71,14 @@ fn a_mistake_is_shown_with_its_place_and_what_would_work() {
 }
 
 #[test]
-fn every_line_that_is_wrong_is_named() {
+fn every_invalid_line_is_reported() {
     let text = "2024-02-30 BUY A 1 @ 1\n2024-01-01 BUY A 1 @ 1\n\n2024-01-01 HOLD A\nx";
     let lines: Vec<u32> = parse(text).unwrap_err().iter().map(|problem| problem.line).collect();
     assert_eq!(lines, [1, 4, 5]);
 }
 
 #[test]
-fn each_mistake_says_what_to_do() {
+fn every_parse_error_has_a_hint() {
     let cases = [
         ("2024-02-30 SELL AAPL 1 @ 2", 1, "`2024-02-30` is not a date", "a date that exists"),
         ("20/06/2024 SELL AAPL 1 @ 2", 1, "20/06/2024", "2024-06-20"),
@@ -121,13 +121,13 @@ fn each_mistake_says_what_to_do() {
 }
 
 #[test]
-fn an_accumulation_of_nothing_is_fine() {
+fn zero_accumulation_is_accepted() {
     assert!(parse("2024-01-15 ACCUMULATION A 0 TOTAL 0").is_ok());
 }
 
 proptest! {
     #[test]
-    fn printing_and_parsing_again_gives_the_same(transactions in prop::collection::vec(any_transaction(), 0..20)) {
+    fn printed_transactions_round_trip(transactions in prop::collection::vec(any_transaction(), 0..20)) {
         let rows = parse(&print(&transactions)).unwrap();
         let again: Vec<Transaction> = rows.into_iter().map(|row| row.transaction).collect();
         prop_assert_eq!(again, transactions);
@@ -136,7 +136,7 @@ proptest! {
     /// A fuzzer in small: no text, however strange, does anything but give rows or problems,
     /// and every problem points into its line.
     #[test]
-    fn no_text_breaks_the_parser(text in "(?s).{0,200}") {
+    fn parser_does_not_panic_on_arbitrary_text(text in "(?s).{0,200}") {
         if let Err(problems) = parse(&text) {
             for problem in problems {
                 let length = problem.source.chars().count();
@@ -146,7 +146,7 @@ proptest! {
     }
 
     #[test]
-    fn no_line_of_its_own_words_breaks_the_parser(
+    fn parser_does_not_panic_on_keyword_sequences(
         words in prop::collection::vec(prop::sample::select(vec![
             "2024-01-15", "2024-13-15", "BUY", "sell", "DIVIDEND", "SPLIT", "RESTRUCT", "OPENING", "A", "BRK.B", "0", "1.5",
             "-1", "@", "USD", "XYZ", "FEES", "TAX", "TOTAL", "RATIO", "RATE", "COST", "1:2", "#", "\n", "\t", "£1", "é",

@@ -533,7 +533,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_are_numbered_without_a_gap() {
+    fn day_number_increments_by_one() {
         let mut day = date(1899, 12, 30);
         let start = day_number(day);
         for passed in 0..80_000 {

@@ -19,7 +19,7 @@ fn refusal(text: &str, options: Options) -> String {
 }
 
 #[test]
-fn an_uncovered_sale_is_refused_with_what_was_held() {
+fn sale_exceeding_the_holding_is_rejected_with_the_quantity_held() {
     let text = "2022-01-01 BUY OC 10 @ 1\n2022-06-01 BUY OC 2 @ 1\n2022-06-01 SELL OC 15 @ 2\n2022-06-11 BUY OC 5 @ 1.5";
     assert_eq!(
         refusal(text, Options::default()),
@@ -28,21 +28,21 @@ fn an_uncovered_sale_is_refused_with_what_was_held() {
 }
 
 #[test]
-fn every_holding_that_is_wrong_is_named() {
+fn errors_of_every_holding_are_reported() {
     let text = "2022-01-01 SELL A 1 @ 1\n2022-01-01 SELL B 2 @ 1\n2010-01-01 BUY C 1 @ 1 USD\n2010-02-01 BUY C 1 @ 1 EUR";
     let found = refusal(text, Options::default());
     assert_eq!(found.lines().count(), 4, "{found}");
 }
 
 #[test]
-fn a_short_sale_that_is_never_covered_is_refused() {
+fn uncovered_short_sale_is_rejected() {
     let options = Options { allow_short: true, ..Options::default() };
     let found = refusal("2022-01-01 SELL A 5 @ 1\n2022-06-01 BUY A 2 @ 1", options);
     assert_eq!(found, "line 1: A, 2022-01-01: 3 shares were sold short and never bought back");
 }
 
 #[test]
-fn a_split_on_a_day_with_trades_needs_a_word_about_which_came_first() {
+fn same_day_split_without_an_order_is_rejected() {
     let text = "2022-01-01 BUY A 10 @ 10\n2022-02-01 SPLIT A RATIO 2\n2022-02-01 SELL A 5 @ 12";
     assert!(refusal(text, Options::default()).contains("which came first"));
     let rows = dsl::parse(text).unwrap();
@@ -60,7 +60,7 @@ fn a_split_on_a_day_with_trades_needs_a_word_about_which_came_first() {
 }
 
 #[test]
-fn numbers_that_do_not_fit_are_refused_and_not_rounded() {
+fn oversized_numbers_are_rejected_not_rounded() {
     for text in [
         "2022-01-01 BUY A 9999999999999999999999999999 @ 9999999999999999999999999999",
         "2022-01-01 BUY A 1 @ 1000000000001",
@@ -71,7 +71,7 @@ fn numbers_that_do_not_fit_are_refused_and_not_rounded() {
 }
 
 #[test]
-fn a_sale_and_a_gift_on_one_day_share_every_leg() {
+fn same_day_sale_and_spouse_transfer_share_every_leg() {
     // s.105(1)(a): one disposal. 40 of 100 pooled shares at £2, and 20 bought that day at £5.
     let text = "2022-01-01 BUY A 100 @ 2\n2022-06-01 BUY A 20 @ 5\n2022-06-01 SELL A 30 @ 10\n2022-06-01 SPOUSE_OUT A 30";
     let computation = computed(text);
@@ -95,7 +95,7 @@ fn a_sale_and_a_gift_on_one_day_share_every_leg() {
 }
 
 #[test]
-fn an_opening_pool_is_never_matched_by_date() {
+fn opening_pool_is_not_matched_by_date() {
     let text = "2022-06-01 OPENING A 100 COST 100\n2022-06-01 SELL A 40 @ 2";
     let computation = computed(text);
     assert_eq!(computation.disposals[0].legs[0].rule, Rule::Section104);
@@ -103,7 +103,7 @@ fn an_opening_pool_is_never_matched_by_date() {
 }
 
 #[test]
-fn a_rate_on_the_line_goes_before_hmrcs() {
+fn rate_on_the_transaction_overrides_hmrc() {
     let computation =
         computed("2010-01-01 BUY A 1 @ 16 USD RATE 1.6\n2024-03-01 SELL A 1 @ 12.614 USD");
     let disposal = &computation.disposals[0];
@@ -117,7 +117,7 @@ fn a_rate_on_the_line_goes_before_hmrcs() {
 }
 
 #[test]
-fn the_same_day_rule_of_a_later_day_goes_before_the_thirty_days_of_an_earlier_one() {
+fn same_day_rule_takes_precedence_over_30_day_rule() {
     // HMRC CG51560: the 30-day rule has priority over all others except the same-day rule.
     let text = "2020-12-31 BUY A 700 @ 1\n2021-01-13 SELL A 700 @ 2\n2021-01-13 BUY A 500 @ 2\n2021-01-14 BUY A 650 @ 2\n2021-01-14 SELL A 600 @ 2";
     let computation = computed(text);
@@ -245,7 +245,7 @@ fn figures(computation: &Computation) -> Vec<String> {
 
 proptest! {
     #[test]
-    fn the_order_of_rows_does_not_matter(
+    fn row_order_does_not_matter(
         (given, shuffled) in portfolio().prop_flat_map(|rows| (Just(rows.clone()), Just(rows).prop_shuffle())),
     ) {
         let (Some(given), Some(shuffled)) = (try_compute(&given), try_compute(&shuffled)) else { return Ok(()) };
@@ -253,7 +253,7 @@ proptest! {
     }
 
     #[test]
-    fn holdings_do_not_touch_each_other(given in portfolio()) {
+    fn holdings_are_independent(given in portfolio()) {
         let Some(together) = try_compute(&given) else { return Ok(()) };
         let alone = |ticker: &str| -> Computation {
             let own: Vec<Transaction> = given.iter().filter(|row| row.ticker.as_str() == ticker).cloned().collect();
@@ -267,7 +267,7 @@ proptest! {
     }
 
     #[test]
-    fn a_trade_in_two_pieces_is_the_same_trade(given in portfolio(), which in 0_usize..40) {
+    fn splitting_a_trade_does_not_change_the_result(given in portfolio(), which in 0_usize..40) {
         let mut pieces = given.clone();
         let which = which % pieces.len();
         let row = pieces[which].clone();
@@ -295,7 +295,7 @@ proptest! {
 
     /// Doubling every share from some day on, at half the price, changes no pound.
     #[test]
-    fn a_split_changes_numbers_of_shares_and_nothing_else(given in portfolio(), which in 0_usize..40) {
+    fn split_changes_share_counts_only(given in portfolio(), which in 0_usize..40) {
         let day = given[which % given.len()].date.checked_add(1.day()).unwrap();
         if given.iter().any(|row| row.date == day) {
             return Ok(());
@@ -328,7 +328,7 @@ proptest! {
     }
 
     #[test]
-    fn no_share_and_no_pound_is_lost(given in portfolio()) {
+    fn shares_and_cost_are_conserved(given in portfolio()) {
         let Some(computation) = try_compute(&given) else { return Ok(()) };
         let (mut shares_in, mut shares_out) = (Decimal::ZERO, Decimal::ZERO);
         let mut paid = Money::ZERO;

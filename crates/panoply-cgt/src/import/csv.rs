@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quotes_hold_commas_quotes_and_line_ends() {
+    fn quoted_fields_keep_commas_quotes_and_line_ends() {
         let text = "note\r\n\r\nName,Value\r\n\"a, \"\"b\"\"\",1\n\"two\nlines\",2\nlast,3";
         let sheet = Sheet::find(text, &["name", "value"]).unwrap();
         let seen: Vec<(u32, &str, &str)> = sheet

@@ -18,7 +18,7 @@ fn check(imported: &Imported, lines: &[&str], warnings: &[&str]) {
 }
 
 #[test]
-fn trading_212_of_2026_with_fees_in_two_currencies() {
+fn trading_212_2026_export_has_fees_in_two_currencies() {
     let imported = import(
         Broker::Trading212,
         "Action,Time,ISIN,Ticker,Name,Notes,ID,No. of shares,Price / share,Currency (Price / share),Exchange rate,Result,Currency (Result),Total,Currency (Total),Withholding tax,Currency (Withholding tax),Stamp duty reserve tax,Currency (Stamp duty reserve tax),French transaction tax,Currency (French transaction tax),Transaction fee,Finra fee,Currency conversion from amount,Currency (Currency conversion from amount),Currency conversion to amount,Currency (Currency conversion to amount),Currency conversion fee,Currency (Currency conversion fee),Currency (Transaction fee),Currency (Finra fee),Merchant name,Merchant category\n\
@@ -41,7 +41,7 @@ fn trading_212_of_2026_with_fees_in_two_currencies() {
 }
 
 #[test]
-fn trading_212_of_2020_with_the_currency_in_the_heading() {
+fn trading_212_2020_export_has_the_currency_in_the_heading() {
     let imported = import(
         Broker::Trading212,
         "Action,Time,ISIN,Ticker,Name,No. of shares,Price / share,Currency (Price / share),Exchange rate,Result (GBP),Total (GBP),Withholding tax,Currency (Withholding tax),Charge amount (GBP),Transaction fee (GBP),Finra fee,Currency (Finra fee),Notes,ID\n\
@@ -59,7 +59,7 @@ fn trading_212_of_2020_with_the_currency_in_the_heading() {
 }
 
 #[test]
-fn trading_212_splits_stand_in_two_rows() {
+fn trading_212_splits_span_two_rows() {
     let headings = "Action,Time (UTC),ISIN,Ticker,Name,No. of shares,Price / share,Currency (Price / share),Exchange rate,Result,Currency (Result),Total,Currency (Total),ID\n";
     let close = "Stock split close,2024-09-02T07:00:00+00:00,US0000000012,FOO,\"Foo plc\",30.0000000000,9.00,GBP,,0.00,\"GBP\",270.00,\"GBP\",c1\n";
     let open = "Stock split open,2024-09-02T07:00:00+00:00,US0000000012,FOO,\"Foo plc\",90.0000000000,3.00,GBP,,,,270.00,\"GBP\",o1\n";
@@ -72,7 +72,7 @@ fn trading_212_splits_stand_in_two_rows() {
 }
 
 #[test]
-fn freetrade_dividends_count_before_tax() {
+fn freetrade_dividends_are_gross() {
     let imported = import(
         Broker::Freetrade,
         "Title,Type,Timestamp,Account Currency,Total Amount,Buy / Sell,Ticker,ISIN,Price per Share in Account Currency,Stamp Duty,Quantity,Venue,Order ID,Order Type,Instrument Currency,Total Shares Amount,Price per Share,FX Rate,Base FX Rate,FX Fee (BPS),FX Fee Amount,Dividend Ex Date,Dividend Pay Date,Dividend Eligible Quantity,Dividend Amount Per Share,Dividend Gross Distribution Amount,Dividend Net Distribution Amount,Dividend Withheld Tax Percentage,Dividend Withheld Tax Amount\n\
@@ -95,7 +95,7 @@ fn freetrade_dividends_count_before_tax() {
 }
 
 #[test]
-fn hargreaves_lansdown_repeats_the_trade_in_the_description() {
+fn hargreaves_lansdown_trade_in_the_description_is_ignored() {
     let imported = import(
         Broker::HargreavesLansdown,
         "Transaction Summary, , , ,\nClient Name:,Anonymous User, , ,\nClient Number:,1234567, , ,\nValuation as at,01-06-2026 09:30, , ,\n\n\
@@ -115,7 +115,7 @@ fn hargreaves_lansdown_repeats_the_trade_in_the_description() {
 }
 
 #[test]
-fn revolut_has_tax_in_a_row_of_its_own_and_fees_in_the_total() {
+fn revolut_tax_rows_and_fees_in_the_total() {
     let imported = import(
         Broker::Revolut,
         "Date,Ticker,Type,Quantity,Price per share,Total Amount,Currency,FX Rate\n\
@@ -145,7 +145,7 @@ fn revolut_has_tax_in_a_row_of_its_own_and_fees_in_the_total() {
 }
 
 #[test]
-fn vanguard_has_dividends_in_the_cash_sheet_only() {
+fn vanguard_dividends_come_from_the_cash_sheet() {
     let cash = "My General Account\n\nCash Transactions\n\nDate,Details,Amount,Balance\n\
          01/02/2022,Deposit for investment purchases,6000,6000\n\
          02/02/2022,\"Bought 1,100 Foo ETF Distributing (FOO)\",-5967.50,32.50\n\
@@ -187,7 +187,7 @@ fn vanguard_has_dividends_in_the_cash_sheet_only() {
 }
 
 #[test]
-fn flex_rows_of_other_levels_do_not_count_twice_and_cancelled_trades_not_at_all() {
+fn flex_summary_rows_and_cancelled_trades_are_ignored() {
     let imported = import(
         Broker::InteractiveBrokers,
         "\"BOF\",\"U1\",\"query\",\"2\"\n\"BOS\",\"TRNT\",\"Trades; trade date basis\"\n\
@@ -222,7 +222,7 @@ fn flex_rows_of_other_levels_do_not_count_twice_and_cancelled_trades_not_at_all(
 }
 
 #[test]
-fn schwab_as_csv_and_with_lines_of_json() {
+fn schwab_csv_and_json_report_lines() {
     let csv = import(
         Broker::Schwab,
         "\"Date\",\"Action\",\"Symbol\",\"Description\",\"Quantity\",\"Price\",\"Fees & Comm\",\"Amount\"\n\
@@ -255,7 +255,7 @@ fn schwab_as_csv_and_with_lines_of_json() {
 }
 
 #[test]
-fn schwab_equity_awards_by_themselves() {
+fn schwab_equity_awards_alone() {
     let row = |date: &str,
                action: &str,
                quantity: &str,

@@ -180,7 +180,7 @@ fn cgtcalculator_text() {
 }
 
 #[test]
-fn any_csv_with_a_map_of_its_columns() {
+fn generic_csv_with_a_column_map() {
     let columns = Columns {
         date: Some("When".to_owned()),
         action: Some("What".to_owned()),
@@ -209,7 +209,7 @@ fn any_csv_with_a_map_of_its_columns() {
 }
 
 #[test]
-fn a_row_in_two_files_counts_once_and_two_in_one_file_count_twice() {
+fn duplicates_are_dropped_across_files_but_not_within_one() {
     let first = "B 08/09/2010 BARC 10 4\nB 08/09/2010 BARC 10 4\n";
     let second = "B 08/09/2010 BARC 10 4\nB 08/09/2010 BARC 10 4\nB 08/09/2010 BARC 10 4\n";
     let file = |name, text| File {
@@ -228,7 +228,7 @@ fn a_row_in_two_files_counts_once_and_two_in_one_file_count_twice() {
 }
 
 #[test]
-fn a_file_of_another_kind_is_a_warning_for_every_importer() {
+fn unrecognised_file_is_a_warning_for_every_importer() {
     for broker in Broker::ALL {
         for text in ["", "hello", "a,b\n1,2\n", "{}", "\u{FEFF}\"unclosed"] {
             let imported =

@@ -11,7 +11,7 @@ fn as_lines(text: &str) -> String {
 }
 
 #[test]
-fn objects_are_read_in_all_their_spellings() {
+fn member_aliases_are_accepted() {
     let cases = [
         (
             r#"[{"date": "2024-01-15", "ticker": "vod", "action": "Buy", "amount": "100", "price": "1.20"}]"#,
@@ -62,7 +62,7 @@ fn objects_are_read_in_all_their_spellings() {
 }
 
 #[test]
-fn each_mistake_says_what_to_do() {
+fn every_parse_error_has_a_hint() {
     let buy = |members: &str| {
         format!(r#"[{{"date":"2024-01-15","ticker":"A","action":"BUY",{members}}}]"#)
     };
@@ -119,7 +119,7 @@ fn each_mistake_says_what_to_do() {
 }
 
 #[test]
-fn everything_wrong_is_reported_with_its_place() {
+fn every_problem_is_reported_with_its_location() {
     let text = "[\n  {\"date\": \"2024-01-15\", \"ticker\": \"A\", \"action\": \"SPOUSE_OUT\", \"quantity\": \"1\"},\n  {\"date\": \"x\",\n   \"ticker\": \"A\", \"action\": \"BUY\",\n   \"quantity\": \"-1\", \"price\": \"1\"}\n]";
     let places: Vec<(u32, u32, String)> = parse(text)
         .unwrap_err()
@@ -130,7 +130,7 @@ fn everything_wrong_is_reported_with_its_place() {
 }
 
 #[test]
-fn a_list_without_a_text_counts_its_elements() {
+fn array_problems_report_element_numbers() {
     let items = [
         json!({"date": "2024-01-15", "ticker": "A", "action": "SPOUSE_OUT", "quantity": "1"}),
         json!(5),
@@ -140,13 +140,13 @@ fn a_list_without_a_text_counts_its_elements() {
 }
 
 #[test]
-fn a_member_that_nobody_reads_is_noticed() {
+fn unknown_member_is_reported() {
     let parsed = parse(r#"[{"date":"2024-01-15","ticker":"A","action":"BUY","quantity":"1","price":"1","fee":"3"}]"#).unwrap();
     assert_eq!(parsed.notices, ["line 1: `fee` is not read; did you mean `fees`?"]);
 }
 
 #[test]
-fn brackets_inside_texts_do_not_confuse_places() {
+fn brackets_inside_strings_do_not_shift_locations() {
     let text = "[{\"note\": \"a ] } \\\" [\", \"date\":\"2024-01-15\",\"ticker\":\"A\",\"action\":\"SPOUSE_OUT\",\"quantity\":\"1\"},\n5]";
     assert_eq!(parse(text).unwrap_err()[0].line, 2);
 }

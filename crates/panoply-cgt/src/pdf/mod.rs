@@ -183,7 +183,7 @@ mod tests {
     use crate::parameters::Parameters;
 
     #[test]
-    fn the_figures_of_the_report_are_on_the_paper() {
+    fn pdf_report_shows_the_figures() {
         let rows = dsl::parse("2024-01-15 BUY AAPL 100 @ 150 USD FEES 10 USD\n2024-06-20 SELL AAPL 50 @ 180 USD FEES 5 USD\n2024-06-25 BUY AAPL 10 @ 170 USD").unwrap();
         let computation = compute(&rows, &Rates::default(), Options::default()).unwrap();
         let report = report(&computation, Parameters::bundled().unwrap(), None, Rounding::PerLeg);

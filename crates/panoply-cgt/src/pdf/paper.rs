@@ -207,7 +207,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_document_says_where_its_objects_are() {
+    fn xref_table_points_to_every_object() {
         let mut paper = Paper::new();
         for number in 0..200 {
             paper.write(Style::Row, &format!("row {number} (£5)"));
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_broken_between_words() {
+    fn long_lines_wrap_between_words() {
         assert_eq!(broken("one two three", 7), ["one two", "three"]);
         assert_eq!(broken("abcdefghij", 4), ["abcd", "efgh", "ij"]);
         assert_eq!(broken("", 4), [""]);

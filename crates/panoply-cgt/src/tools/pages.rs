@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_ends_where_the_room_does() {
+    fn page_ends_at_the_byte_budget() {
         let items = || (0..10).map(|number| format!("{number:08}"));
         let cases = [
             (0, None, 1000, 10, None),

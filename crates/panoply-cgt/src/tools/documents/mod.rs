@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_line_in_the_syntax_document_can_be_read() {
+    fn syntax_document_examples_parse() {
         let text = DOCUMENTS[1].text();
         assert!(!text.contains("{{"), "a blank was left");
         let mut blocks = 0;
