@@ -6,7 +6,7 @@ use std::sync::Arc;
 use panoply_contract::clock::Clock;
 use panoply_contract::kernel::{Kernel, Settings};
 use panoply_contract::testing::kernel_in_memory;
-use panoply_rmf::store::Shelf;
+use panoply_rmf::store::FundStore;
 use panoply_rmf::tools::pack;
 use panoply_store::SystemClock;
 use serde_json::{Value, json};
@@ -28,15 +28,15 @@ pub(crate) fn run() -> Outcome {
     let mut loads = Vec::new();
     for _ in 0..RUNS {
         let start = clock.monotonic();
-        Shelf::bundled()?;
+        FundStore::bundled()?;
         loads.push(millis_since(start));
     }
     report::figure("load of 403 funds", report::median(loads), "ms", Some(GOAL_LOAD_MILLIS));
-    let shelf = Arc::new(Shelf::bundled()?);
+    let store = Arc::new(FundStore::bundled()?);
     for (tool, arguments) in calls() {
         let mut times = Vec::new();
         for _ in 0..RUNS {
-            let kernel = kernel(&shelf)?;
+            let kernel = kernel(&store)?;
             times.push(child::on_one_thread(async {
                 let start = clock.monotonic();
                 child::call(&kernel, tool, &arguments).await?;
@@ -45,16 +45,16 @@ pub(crate) fn run() -> Outcome {
         }
         report::figure(tool, report::median(times), "ms", Some(GOAL_CALL_MILLIS));
     }
-    let (kernel, first_page) = (kernel(&shelf)?, json!({}));
+    let (kernel, first_page) = (kernel(&store)?, json!({}));
     let list = child::reply_bytes(&kernel, "get_rmf_funds", &first_page);
     let kilobytes = child::on_one_thread(list)?? as f64 / 1024.0;
     report::figure("a list of 20 funds, whole", kilobytes, "KB", Some(GOAL_LIST_KILOBYTES));
     startup::memory_of(&["rmf"])
 }
 
-fn kernel(shelf: &Arc<Shelf>) -> Outcome<Arc<Kernel>> {
+fn kernel(store: &Arc<FundStore>) -> Outcome<Arc<Kernel>> {
     let clock = Arc::new(SystemClock::new());
-    kernel_in_memory(vec![pack(Arc::clone(shelf))], clock, Settings::default())
+    kernel_in_memory(vec![pack(Arc::clone(store))], clock, Settings::default())
         .map_err(|violations| format!("{violations:?}").into())
 }
 

@@ -1,5 +1,5 @@
-//! A NAV series as a picture: marks on a sheet, and the sheet as SVG without scripts, fonts or
-//! anything from outside. The program makes a PNG of the same marks.
+//! NAV chart as drawing primitives, and their rendering as self-contained SVG (no scripts, no
+//! fonts, no external references). The program renders the same primitives as PNG.
 
 use std::fmt::Write as _;
 
@@ -10,75 +10,75 @@ use crate::figures::{count, to_f64};
 use crate::fund::Fund;
 use crate::nav::{NavPoint, summarise};
 
-/// A picture: where it is drawn and what is drawn, in this order.
+/// A chart: its size and its primitives in drawing order.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Picture {
-    /// What it shows, for those who do not see it.
+pub struct Chart {
+    /// Accessible title.
     pub title: String,
-    /// Its width.
+    /// Width in user units.
     pub width: f64,
-    /// Its height.
+    /// Height in user units.
     pub height: f64,
-    /// What is drawn, the first below the others.
+    /// Primitives, bottom layer first.
     pub marks: Vec<Mark>,
 }
 
-/// Something drawn. Places are counted from the upper left corner.
+/// A drawing primitive. The origin is the upper left corner.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Mark {
-    /// A thin line across.
+    /// A horizontal grid line.
     Rule {
-        /// Its left end.
+        /// Left end.
         from: f64,
-        /// Its right end.
+        /// Right end.
         to: f64,
-        /// How far down.
+        /// Vertical position.
         y: f64,
     },
-    /// The series.
+    /// The NAV series as a polyline.
     Line(Vec<(f64, f64)>),
-    /// A point of the series that is named.
+    /// A labelled point of the series.
     Dot(f64, f64),
-    /// Writing.
+    /// A text label.
     Text {
-        /// Where it is fastened.
+        /// Horizontal anchor position.
         x: f64,
-        /// Its base line.
+        /// Baseline.
         y: f64,
-        /// Which end of it is fastened.
+        /// Which end of the text `x` refers to.
         anchor: Anchor,
-        /// Whether it is the heading.
-        ink: Ink,
-        /// What it says.
+        /// Size and colour.
+        style: TextStyle,
+        /// The text.
         text: String,
     },
 }
 
-/// Which end of a text is fastened at its place.
+/// Which end of a text its position refers to.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Anchor {
-    /// The left one.
+    /// The left end.
     Start,
-    /// The right one.
+    /// The right end.
     End,
 }
 
-/// How a text is written.
+/// Size and colour of a text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Ink {
+pub enum TextStyle {
     /// Large and dark.
     Heading,
     /// Small and grey.
     Label,
 }
 
-/// The line and its points, as red, green and blue.
+/// Colour of the series (RGB).
 pub const SERIES: [u8; 3] = [0x0b, 0x6e, 0x4f];
-/// The thin lines.
+/// Colour of the grid lines (RGB).
 pub const RULE: [u8; 3] = [0xe0, 0xe0, 0xe0];
 
-impl Ink {
-    /// Its size.
+impl TextStyle {
+    /// Font size in user units.
     pub const fn size(self) -> f64 {
         match self {
             Self::Heading => 16.0,
@@ -86,7 +86,7 @@ impl Ink {
         }
     }
 
-    /// Its colour, as red, green and blue.
+    /// Colour (RGB).
     pub const fn colour(self) -> [u8; 3] {
         match self {
             Self::Heading => [0x1b, 0x1b, 0x1b],
@@ -101,11 +101,11 @@ const LEFT: f64 = 64.0;
 const RIGHT: f64 = 16.0;
 const TOP: f64 = 48.0;
 const BOTTOM: f64 = 40.0;
-/// Horizontal lines.
+/// Number of grid intervals.
 const LINES: u8 = 4;
 
-/// The last `records` days of a fund.
-pub fn picture(fund: &Fund, records: usize) -> Picture {
+/// Builds the chart of the last `records` NAVs of a fund.
+pub fn nav_chart(fund: &Fund, records: usize) -> Chart {
     let points = fund.nav.tail(records);
     let summary = summarise(points);
     let title = format!("NAV of {}, {}", fund.symbol, span(points));
@@ -114,7 +114,7 @@ pub fn picture(fund: &Fund, records: usize) -> Picture {
         x: LEFT,
         y: 28.0,
         anchor: Anchor::Start,
-        ink: Ink::Heading,
+        style: TextStyle::Heading,
         text: format!("{title}{gained}"),
     };
     let mut marks = vec![heading];
@@ -122,47 +122,47 @@ pub fn picture(fund: &Fund, records: usize) -> Picture {
         (Some(low), Some(high)) => draw(&mut marks, points, low, high),
         _ => marks.push(label(LEFT, 160.0, Anchor::Start, "no NAV yet".to_owned())),
     }
-    Picture { title, width: WIDTH, height: HEIGHT, marks }
+    Chart { title, width: WIDTH, height: HEIGHT, marks }
 }
 
 fn draw(marks: &mut Vec<Mark>, points: &[NavPoint], low: Decimal, high: Decimal) {
     let (low, high) = (to_f64(low), to_f64(high));
-    // A series that never moves is drawn in the middle.
+    // A constant series is drawn in the middle.
     let spread = if high > low { high - low } else { 1.0 };
     let base = if high > low { low } else { low - 0.5 };
     let y = |nav: f64| TOP + (1.0 - (nav - base) / spread) * (HEIGHT - TOP - BOTTOM);
     let steps = count(points.len().saturating_sub(1).max(1));
-    let x = |place: usize| LEFT + count(place) / steps * (WIDTH - LEFT - RIGHT);
+    let x = |index: usize| LEFT + count(index) / steps * (WIDTH - LEFT - RIGHT);
     for line in 0..=LINES {
         let nav = base + spread * f64::from(line) / f64::from(LINES);
         marks.push(Mark::Rule { from: LEFT, to: WIDTH - RIGHT, y: y(nav) });
         marks.push(label(LEFT - 8.0, y(nav) + 4.0, Anchor::End, format!("{nav:.4}")));
     }
     let path =
-        points.iter().enumerate().map(|(place, point)| (x(place), y(to_f64(point.nav)))).collect();
+        points.iter().enumerate().map(|(index, point)| (x(index), y(to_f64(point.nav)))).collect();
     marks.push(Mark::Line(path));
-    for (place, anchor) in [(0, Anchor::Start), (points.len().saturating_sub(1), Anchor::End)] {
-        if let Some(point) = points.get(place) {
-            marks.push(Mark::Dot(x(place), y(to_f64(point.nav))));
+    for (index, anchor) in [(0, Anchor::Start), (points.len().saturating_sub(1), Anchor::End)] {
+        if let Some(point) = points.get(index) {
+            marks.push(Mark::Dot(x(index), y(to_f64(point.nav))));
             let text = format!("{} · {}", point.date, point.nav);
-            marks.push(label(x(place), HEIGHT - 14.0, anchor, text));
+            marks.push(label(x(index), HEIGHT - 14.0, anchor, text));
         }
     }
 }
 
 const fn label(x: f64, y: f64, anchor: Anchor, text: String) -> Mark {
-    Mark::Text { x, y, anchor, ink: Ink::Label, text }
+    Mark::Text { x, y, anchor, style: TextStyle::Label, text }
 }
 
-/// The picture as SVG.
-pub fn svg(picture: &Picture) -> String {
-    let Picture { title, width, height, marks } = picture;
+/// Renders a chart as SVG.
+pub fn svg(chart: &Chart) -> String {
+    let Chart { title, width, height, marks } = chart;
     let mut svg = format!(
         r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" font-family="system-ui, sans-serif"><title>{}</title><rect width="100%" height="100%" fill="#fff"/>"##,
         escaped(title)
     );
     for mark in marks {
-        // Writing into a string cannot fail.
+        // Writing to a `String` cannot fail.
         let _ = match mark {
             Mark::Rule { from, to, y } => {
                 write!(svg, r#"<path d="M{from} {y:.1}H{to}" stroke="{}"/>"#, hex(RULE))
@@ -176,12 +176,12 @@ pub fn svg(picture: &Picture) -> String {
             Mark::Dot(x, y) => {
                 write!(svg, r#"<circle cx="{x:.1}" cy="{y:.1}" r="3" fill="{}"/>"#, hex(SERIES))
             }
-            Mark::Text { x, y, anchor, ink, text } => {
+            Mark::Text { x, y, anchor, style, text } => {
                 let end = match anchor {
                     Anchor::Start => "",
                     Anchor::End => r#" text-anchor="end""#,
                 };
-                let (size, colour, text) = (ink.size(), hex(ink.colour()), escaped(text));
+                let (size, colour, text) = (style.size(), hex(style.colour()), escaped(text));
                 write!(
                     svg,
                     r#"<text x="{x:.1}" y="{y:.1}" font-size="{size}"{end} fill="{colour}">{text}</text>"#
@@ -218,20 +218,20 @@ mod tests {
     fn nav_chart_draws_the_series_and_labels_its_ends() {
         let mut fund = samples::fund("A&B<RMF>", 6);
         fund.nav = samples::series(&["10", "11", "10.5"]);
-        let picture = svg(&picture(&fund, 30));
-        assert!(picture.contains("NAV of A&amp;B&lt;RMF&gt;, 2025-11-03 to 2025-11-05, 5 %"));
-        assert!(picture.contains("2025-11-05 · 10.5"));
-        assert!(picture.contains(r#"d="M64.0 280.0L384.0 48.0L704.0 164.0""#), "{picture}");
+        let svg_text = svg(&nav_chart(&fund, 30));
+        assert!(svg_text.contains("NAV of A&amp;B&lt;RMF&gt;, 2025-11-03 to 2025-11-05, 5 %"));
+        assert!(svg_text.contains("2025-11-05 · 10.5"));
+        assert!(svg_text.contains(r#"d="M64.0 280.0L384.0 48.0L704.0 164.0""#), "{svg_text}");
     }
 
     #[test]
     fn every_bundled_fund_has_a_chart() {
-        let book = crate::book::Book::bundled().unwrap();
-        for fund in book.funds() {
+        let catalog = crate::catalog::FundCatalog::bundled().unwrap();
+        for fund in catalog.funds() {
             for records in [1, 2, 365] {
-                let picture = svg(&picture(fund, records));
-                assert!(picture.starts_with("<svg") && picture.ends_with("</svg>\n"));
-                assert!(!picture.contains("NaN") && !picture.contains("inf"), "{}", fund.symbol);
+                let svg_text = svg(&nav_chart(fund, records));
+                assert!(svg_text.starts_with("<svg") && svg_text.ends_with("</svg>\n"));
+                assert!(!svg_text.contains("NaN") && !svg_text.contains("inf"), "{}", fund.symbol);
             }
         }
     }

@@ -1,46 +1,46 @@
-//! Which of a few funds stands out, and by what. Equals go to the one listed first.
+//! Highlights of a fund comparison. Ties go to the fund listed first.
 
 use rust_decimal::Decimal;
 
 use crate::fund::{Fee, Fund};
 use crate::period::Period;
 
-/// The funds that stand out, where one does.
+/// Funds with the best or worst value of each criterion.
 #[derive(Clone, Copy, Debug)]
 pub struct Highlights<'a> {
-    /// The best return since the start of the year; `None` when none has a figure.
+    /// Highest year-to-date return; `None` when no fund has one.
     pub best_ytd: Option<&'a Fund>,
-    /// The worst; `None` when fewer than two have a figure, for then there is no contest.
+    /// Lowest year-to-date return; `None` when fewer than two funds have one.
     pub worst_ytd: Option<&'a Fund>,
-    /// The least risk.
+    /// Lowest risk level.
     pub lowest_risk: Option<&'a Fund>,
-    /// The most risk.
+    /// Highest risk level.
     pub highest_risk: Option<&'a Fund>,
-    /// The least total expense; `None` unless two or more publish it.
+    /// Lowest total expense; `None` when fewer than two funds publish it.
     pub lowest_fees: Option<&'a Fund>,
 }
 
-/// What stands out among these funds.
+/// Computes the highlights of these funds.
 pub fn highlights<'a>(funds: &[&'a Fund]) -> Highlights<'a> {
     let ytd = |fund: &Fund| fund.returns.get(Period::Ytd);
     let with_ytd = funds.iter().filter(|fund| ytd(fund).is_some()).count();
     let with_fees = funds.iter().filter(|fund| total_expense(fund).is_some()).count();
     Highlights {
-        best_ytd: first_smallest(funds, |fund| ytd(fund).map(|ytd| -ytd)),
-        worst_ytd: first_smallest(funds, ytd).filter(|_| with_ytd > 1),
-        lowest_risk: first_smallest(funds, |fund| Some(fund.risk)),
-        highest_risk: first_smallest(funds, |fund| Some(std::cmp::Reverse(fund.risk))),
-        lowest_fees: first_smallest(funds, total_expense).filter(|_| with_fees > 1),
+        best_ytd: first_min_by_key(funds, |fund| ytd(fund).map(|ytd| -ytd)),
+        worst_ytd: first_min_by_key(funds, ytd).filter(|_| with_ytd > 1),
+        lowest_risk: first_min_by_key(funds, |fund| Some(fund.risk)),
+        highest_risk: first_min_by_key(funds, |fund| Some(std::cmp::Reverse(fund.risk))),
+        lowest_fees: first_min_by_key(funds, total_expense).filter(|_| with_fees > 1),
     }
 }
 
-/// What a fund costs in all, in percent a year, where that is published.
+/// Published total expense in percent a year.
 pub fn total_expense(fund: &Fund) -> Option<Decimal> {
     fund.fees.iter().filter(|fee| fee.kind == Fee::TOTAL).find_map(|fee| fee.value)
 }
 
-/// `min_by_key` gives the first of several smallest, which is the tie rule.
-fn first_smallest<'a, K: Ord>(
+/// Relies on `min_by_key` returning the first of several minima: that is the tie rule.
+fn first_min_by_key<'a, K: Ord>(
     funds: &[&'a Fund],
     key: impl Fn(&Fund) -> Option<K>,
 ) -> Option<&'a Fund> {

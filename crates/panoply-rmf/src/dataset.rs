@@ -1,33 +1,33 @@
-//! The packed form of all funds: one text file that is small, quick to read, and can be diffed.
+//! Packed dataset: all funds in one small text file that is fast to read and easy to diff.
 //!
-//! A line is a kind of record and its cells, separated by tabs:
+//! Each line is a record kind and its tab-separated cells:
 //!
 //! ```text
 //! panoply-rmf  1
 //! about        source  …
-//! text         …                    a text that occurs more than once; the first is number 0
+//! text         …                    a repeated text; the first one has number 0
 //! columns      fund_id  symbol  …   the cells of a `fund` line
 //! fund         M0774_2554  ABAPAC-RMF  …
-//! asset        Unit Trust  98.9     belongs to the fund above, as do the next two
+//! asset        Unit Trust  98.9     belongs to the fund above, as do `fee` and `nav`
 //! fee          front_end  =3        kind, description, value, remark
-//! nav          2025-09-26  14.8926  3  15.0861  …   first day, then days since the last and value
+//! nav          2025-09-26  14.8926  3  15.0861  …   first date, then pairs of day offset and NAV
 //! sha256       of all bytes above this line
 //! ```
 //!
-//! An empty cell is a figure that is not known; empty cells at the end of a line are left out.
-//! `=12` stands for text 12; `\t`, `\n`, `\r`, `\\` and `\=` are what they look like.
+//! An empty cell is a missing figure; trailing empty cells are omitted. `=12` refers to text 12.
+//! `\t`, `\n`, `\r`, `\\` and `\=` are escape sequences.
 
 mod cells;
 mod read;
 mod write;
 
-pub use self::read::BadDataset;
+pub use self::read::DatasetError;
 use crate::fund::Fund;
 
-/// The first line of every file.
+/// First line of every file: format name and version.
 const MAGIC: &str = "panoply-rmf\t1";
 
-/// The cells of a `fund` line.
+/// Columns of a `fund` line.
 const COLUMNS: [&str; 52] = [
     "fund_id",
     "symbol",
@@ -83,24 +83,24 @@ const COLUMNS: [&str; 52] = [
     "flags",
 ];
 
-/// All funds, and where they come from.
+/// All funds and their provenance.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dataset {
-    /// Where the figures come from.
-    pub about: About,
-    /// Every fund, by symbol.
+    /// Source of the figures.
+    pub provenance: Provenance,
+    /// All funds, sorted by code.
     pub funds: Vec<Fund>,
     /// SHA-256 of the packed form, in hexadecimal.
     pub checksum: String,
 }
 
-/// Where figures come from.
+/// Source of a dataset.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct About {
-    /// Who published them.
+pub struct Provenance {
+    /// Publisher.
     pub source: String,
-    /// What one may do with them.
+    /// Terms of use.
     pub licence: String,
-    /// When the last of them was fetched, ISO 8601.
+    /// Time of the latest fetch, ISO 8601.
     pub fetched_at: String,
 }

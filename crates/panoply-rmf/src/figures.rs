@@ -1,31 +1,31 @@
-//! Sums over figures: means, medians, changes in percent, deviations.
+//! Statistics over figures: means, medians, percent changes, deviations.
 //!
-//! Money and returns are exact decimals. Only a square root leaves them, and what comes back
-//! is rounded to four places, so that the same data give the same digits everywhere.
+//! Money and returns are exact decimals. Only square roots use floating point; their results are
+//! rounded to four places so that the same data yield the same digits on every platform.
 
 use rust_decimal::prelude::ToPrimitive;
 use rust_decimal::{Decimal, RoundingStrategy};
 
-/// Places kept of a figure that was computed.
+/// Decimal places of computed figures.
 pub const COMPUTED_PLACES: u32 = 4;
 
-/// Rounded to [`COMPUTED_PLACES`], half away from zero, without trailing zeros.
+/// Rounds to [`COMPUTED_PLACES`], half away from zero, without trailing zeros.
 pub fn rounded(value: Decimal) -> Decimal {
     round_to(value, COMPUTED_PLACES)
 }
 
-/// Rounded to `places`, half away from zero, without trailing zeros.
+/// Rounds to `places`, half away from zero, without trailing zeros.
 pub fn round_to(value: Decimal, places: u32) -> Decimal {
     value.round_dp_with_strategy(places, RoundingStrategy::MidpointAwayFromZero).normalize()
 }
 
-/// A float as a rounded decimal; `None` when it is not a number one could write down.
+/// Converts a float to a rounded decimal; `None` when it is not finite or too large.
 pub fn rounded_float(value: f64) -> Option<Decimal> {
     Decimal::from_f64_retain(value).map(rounded)
 }
 
-/// The nearest double of a decimal. Exact digits survive a round trip as long as there are at
-/// most fifteen of them, which is more than any figure here has.
+/// Converts to the nearest double. Up to 15 digits survive a round trip, more than any figure here
+/// has.
 pub fn to_f64(value: Decimal) -> f64 {
     let mantissa = value.mantissa();
     match (i64::try_from(mantissa), u8::try_from(value.scale())) {
@@ -41,18 +41,18 @@ fn exact_double(whole: i64) -> f64 {
     Decimal::from(whole).to_f64().unwrap_or_default()
 }
 
-/// How far `to` is from `from`, in percent of `from`; `None` from zero.
+/// Change from `from` to `to`, in percent of `from`; `None` when `from` is zero.
 pub fn percent_change(from: Decimal, to: Decimal) -> Option<Decimal> {
     (to - from).checked_div(from).map(|share| rounded(share * Decimal::ONE_HUNDRED))
 }
 
-/// The arithmetic mean; `None` of nothing.
+/// Arithmetic mean; `None` for an empty slice.
 pub fn mean(values: &[Decimal]) -> Option<Decimal> {
     let sum: Decimal = values.iter().sum();
     sum.checked_div(Decimal::from(values.len()))
 }
 
-/// The middle value, or the mean of the two in the middle; `None` of nothing.
+/// Median; `None` for an empty slice.
 pub fn median(values: &[Decimal]) -> Option<Decimal> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
@@ -65,7 +65,7 @@ pub fn median(values: &[Decimal]) -> Option<Decimal> {
     Some((lower + upper) / Decimal::TWO)
 }
 
-/// The sample standard deviation (divisor n − 1); `None` of fewer than two values.
+/// Sample standard deviation (divisor n − 1); `None` for fewer than two values.
 pub fn sample_deviation(values: &[f64]) -> Option<f64> {
     let divisor = values.len().checked_sub(1).filter(|divisor| *divisor > 0)?;
     let mean = values.iter().sum::<f64>() / count(values.len());
@@ -73,7 +73,7 @@ pub fn sample_deviation(values: &[f64]) -> Option<f64> {
     Some((squares / count(divisor)).sqrt())
 }
 
-/// A count as a double.
+/// Converts a count to a double.
 pub fn count(n: usize) -> f64 {
     u32::try_from(n).map_or(f64::MAX, f64::from)
 }
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn sample_deviation_divides_by_n_minus_one() {
-        // 2, 4, 4, 4, 5, 5, 7, 9: squares of distances from 5 add up to 32, over 7.
+        // Squared distances from the mean 5 add up to 32; divided by n − 1 = 7.
         let deviation = sample_deviation(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
         assert!((deviation - (32.0_f64 / 7.0).sqrt()).abs() < 1e-12);
         assert_eq!(sample_deviation(&[1.0]), None);

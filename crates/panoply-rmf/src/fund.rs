@@ -1,4 +1,4 @@
-//! What is known of one fund. A figure that is not known is `None`, never zero.
+//! Data of one fund. A missing figure is `None`, never zero.
 
 use std::fmt;
 
@@ -11,67 +11,67 @@ use crate::period::ByPeriod;
 /// One fund, or one share class of a fund that has several.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fund {
-    /// The SEC's id of the fund, shared by its share classes: `M0774_2554`.
+    /// SEC project id, shared by all share classes: `M0774_2554`.
     pub fund_id: String,
-    /// The code investors know: `ABAPAC-RMF`, `KT25/75RMF`, `SCBRMNDQ(A)`.
+    /// Trading code: `ABAPAC-RMF`, `KT25/75RMF`, `SCBRMNDQ(A)`.
     pub symbol: String,
-    /// Its English name.
+    /// English name.
     pub name: String,
-    /// Its Thai name.
+    /// Thai name.
     pub name_th: Option<String>,
-    /// The company that manages it.
+    /// Asset management company.
     pub company: Company,
-    /// AIMC's class: `EQASxJP`.
+    /// AIMC classification: `EQASxJP`.
     pub classification: Option<String>,
-    /// The SEC's code of funds to compare it with, which runs parallel to AIMC's classes.
+    /// SEC code of comparable funds, parallel to the AIMC classification.
     pub compare_code: Option<String>,
-    /// The SEC's code of how it is managed: `AM` active, `PM` passive, and so on.
+    /// SEC management style: `AM` active, `PM` passive, and others.
     pub management_style: Option<String>,
-    /// Whether it pays dividends.
+    /// Dividend policy.
     pub dividend_policy: Option<String>,
-    /// What it invests in, in Thai, as the SEC has it.
+    /// Investment policy, in Thai.
     pub policy_th: Option<String>,
-    /// How risky it is.
+    /// Risk level.
     pub risk: RiskLevel,
-    /// Whether it is running or still being offered.
+    /// Registration status.
     pub status: Status,
-    /// When it was registered.
+    /// Registration date.
     pub registered: Option<Date>,
-    /// What it was worth, day by day.
+    /// Daily NAVs.
     pub nav: NavSeries,
-    /// What buyers paid on the last day of `nav`.
+    /// Offer price on the date of the latest NAV, in baht.
     pub buy_price: Option<Decimal>,
-    /// What sellers got on the last day of `nav`.
+    /// Bid price on the date of the latest NAV, in baht.
     pub sell_price: Option<Decimal>,
-    /// All it was worth on the last day of `nav`, in baht.
+    /// Net assets on the date of the latest NAV, in baht.
     pub net_assets: Option<Decimal>,
-    /// Its returns, in percent.
+    /// Returns by period, in percent.
     pub returns: ByPeriod<Decimal>,
-    /// The day the returns run up to.
+    /// Date that the returns are stated for.
     pub returns_as_of: Option<Date>,
-    /// What it measures itself against.
+    /// Benchmark and its returns.
     pub benchmark: Benchmark,
-    /// The SEC's standard deviation in percent a year, and over how long.
+    /// Standard deviation published by the SEC.
     pub deviation: Option<PublishedDeviation>,
-    /// Standard deviation of a year's returns, in percent, where the SEC publishes it.
+    /// One-year standard deviation published by the SEC, in percent.
     pub volatility_1y: Option<Decimal>,
-    /// Tracking error in percent, where the SEC publishes it.
+    /// Tracking error published by the SEC, in percent.
     pub tracking_error: Option<Decimal>,
-    /// What it holds; `None` when not published.
+    /// Asset allocation; `None` when not published.
     pub allocation: Option<Vec<Allocation>>,
-    /// What it costs, as the factsheet lists it. Repeated lines are the source's.
+    /// Fees as listed in the factsheet. Repeated lines are the source's.
     pub fees: Vec<Fee>,
-    /// The least one may put in, take out or leave, in baht.
+    /// Minimum amounts, in baht.
     pub minimums: Minimums,
-    /// Where its documents are.
+    /// Links to documents.
     pub documents: Documents,
-    /// For whom it is, in Thai.
+    /// Suitability texts, in Thai.
     pub suitability: Suitability,
-    /// The codes of all share classes of this fund, itself included; empty when there is one.
+    /// Codes of all share classes of this fund, including this one; empty when there is one class.
     pub share_classes: Vec<String>,
-    /// When these figures were taken from the source, ISO 8601.
+    /// Time of the fetch, ISO 8601.
     pub fetched_at: Option<String>,
-    /// What to know before trusting the figures.
+    /// Data-quality flags.
     pub flags: Vec<Flag>,
 }
 
@@ -82,16 +82,16 @@ impl Fund {
     }
 }
 
-/// The company that manages a fund.
+/// Asset management company.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Company {
-    /// The SEC's id of it.
+    /// SEC id.
     pub id: String,
-    /// Its English name.
+    /// English name.
     pub name: String,
 }
 
-/// The SEC's scale of risk, 1 (money market at home) to 8 (alternative assets).
+/// SEC risk spectrum, 1 (domestic money market) to 8 (alternative assets).
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct RiskLevel(u8);
 
@@ -101,12 +101,12 @@ impl RiskLevel {
     /// The highest level.
     pub const HIGHEST: u8 = 8;
 
-    /// A level on the scale.
+    /// Returns `None` outside the scale.
     pub const fn new(level: u8) -> Option<Self> {
         if level >= Self::LOWEST && level <= Self::HIGHEST { Some(Self(level)) } else { None }
     }
 
-    /// The SEC's `RS6`; `RS81`, its "8+", counts as 8.
+    /// Parses an SEC code such as `RS6`; `RS81`, the SEC's "8+", maps to 8.
     pub fn parse_spectrum(code: &str) -> Option<Self> {
         match code.trim().strip_prefix("RS")? {
             "81" => Self::new(8),
@@ -114,7 +114,7 @@ impl RiskLevel {
         }
     }
 
-    /// As a number.
+    /// The level as a number.
     pub const fn get(self) -> u8 {
         self.0
     }
@@ -126,17 +126,17 @@ impl fmt::Display for RiskLevel {
     }
 }
 
-/// Where a fund is in its life.
+/// Registration status.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Status {
-    /// Registered and running.
+    /// Registered and active.
     Registered,
-    /// Still offered for the first time: there may be no NAV yet.
+    /// In its initial offering: there may be no NAV yet.
     Offering,
 }
 
 impl Status {
-    /// The SEC's code.
+    /// SEC status code.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Registered => "RG",
@@ -144,7 +144,7 @@ impl Status {
         }
     }
 
-    /// The status of a code or of the word the newer API uses.
+    /// Parses the status code of API version 1 or the word of version 2.
     pub fn parse(text: &str) -> Option<Self> {
         match text.trim() {
             "RG" | "Registered" => Some(Self::Registered),
@@ -154,65 +154,65 @@ impl Status {
     }
 }
 
-/// What a fund measures itself against.
+/// Benchmark of a fund.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Benchmark {
-    /// Its name, usually in Thai.
+    /// Name, usually in Thai.
     pub name: Option<String>,
-    /// Its returns over the fund's periods, in percent.
+    /// Returns over the fund's periods, in percent.
     pub returns: ByPeriod<Decimal>,
 }
 
-/// A standard deviation that the SEC published.
+/// Standard deviation published by the SEC.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PublishedDeviation {
     /// In percent a year.
     pub percent: Decimal,
-    /// Over which period, as far as that could be inferred: `5y`.
+    /// Reference period, as far as it could be inferred: `5y`.
     pub period: String,
 }
 
-/// A part of what a fund holds. Parts may be negative or over 100: futures and payables.
+/// Share of one asset class. Derivatives and payables make shares negative or larger than 100.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Allocation {
-    /// What.
+    /// Asset class.
     pub asset_class: String,
-    /// How much of the fund, in percent.
+    /// Share of net assets, in percent.
     pub percent: Decimal,
 }
 
-/// A line of a factsheet's table of fees.
+/// Line of a factsheet's fee table.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Fee {
-    /// What kind, in our words: `front_end`, `total_expense`.
+    /// Normalised fee type: `front_end`, `total_expense`.
     pub kind: String,
-    /// What the factsheet calls it, in Thai.
+    /// Thai description from the factsheet.
     pub description: String,
     /// In percent; `None` when not published.
     pub value: Option<Decimal>,
-    /// What the factsheet adds.
+    /// Remark from the factsheet.
     pub remark: Option<String>,
 }
 
 impl Fee {
-    /// The kind of fee that all others are part of.
+    /// The fee type that includes all others.
     pub const TOTAL: &'static str = "total_expense";
 }
 
-/// The least one may put in, take out or leave, in baht.
+/// Minimum transaction amounts and balance, in baht.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Minimums {
-    /// With the first purchase.
+    /// First purchase.
     pub initial: Option<Decimal>,
-    /// With each further one.
+    /// Further purchase.
     pub additional: Option<Decimal>,
-    /// When selling.
+    /// Redemption.
     pub redemption: Option<Decimal>,
-    /// To leave in.
+    /// Remaining balance.
     pub balance: Option<Decimal>,
 }
 
-/// Where a fund's documents are.
+/// Links to a fund's documents.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Documents {
     /// The factsheet.
@@ -223,29 +223,29 @@ pub struct Documents {
     pub halfyear_report: Option<String>,
 }
 
-/// For whom a fund is, in Thai. The source sends Base64; these are the texts in it.
+/// Suitability texts, in Thai. The source sends them as Base64; these are decoded.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Suitability {
-    /// How risky, in words.
+    /// Risk description.
     pub risk_level: Option<String>,
-    /// For whom.
+    /// Target investor.
     pub target_investor: Option<String>,
-    /// For how long.
+    /// Investment horizon.
     pub investment_horizon: Option<String>,
 }
 
-/// Something to know before trusting a fund's figures.
+/// Data-quality flag.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Flag {
-    /// All share classes carry the figures of the first.
+    /// All share classes carry the figures of the first class.
     ShareClassFiguresShared,
-    /// The allocation is more than one point away from 100 %.
+    /// The allocation differs from 100 % by more than one point.
     AllocationDoesNotAddUp,
-    /// No NAV was published yet.
+    /// No NAV has been published.
     NoNav,
-    /// The source had lost a column of this row; it was put back.
+    /// The source had lost a column of this row; it was restored.
     RepairedColumnShift,
-    /// The source had another company's name here; the fund's own was put back.
+    /// The source had another company's name; the fund's own was restored.
     RepairedName,
 }
 
@@ -259,7 +259,7 @@ impl Flag {
         Self::RepairedName,
     ];
 
-    /// Its name in data and replies.
+    /// Name in the dataset and in replies.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ShareClassFiguresShared => "share_class_figures_shared",
@@ -270,15 +270,15 @@ impl Flag {
         }
     }
 
-    /// The flag of that name.
+    /// Parses [`Flag::as_str`].
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|flag| flag.as_str() == name)
     }
 }
 
-/// Whether parts are more than a point away from the whole. Rounding alone moves the sum by
+/// Whether the allocation differs from 100 % by more than one point. Rounding alone accounts for
 /// some hundredths.
-pub fn does_not_add_up(parts: &[Allocation]) -> bool {
+pub fn is_unbalanced(parts: &[Allocation]) -> bool {
     let sum: Decimal = parts.iter().map(|part| part.percent).sum();
     (sum - Decimal::ONE_HUNDRED).abs() > Decimal::ONE
 }
@@ -313,8 +313,8 @@ mod tests {
             };
             percents.iter().map(part).collect()
         };
-        assert!(!does_not_add_up(&parts(&["98.9", "1.1"])));
-        assert!(!does_not_add_up(&parts(&["106.2", "-5.3"])));
-        assert!(does_not_add_up(&parts(&["31.03"])));
+        assert!(!is_unbalanced(&parts(&["98.9", "1.1"])));
+        assert!(!is_unbalanced(&parts(&["106.2", "-5.3"])));
+        assert!(is_unbalanced(&parts(&["31.03"])));
     }
 }

@@ -1,21 +1,21 @@
-//! May RMF units be sold without giving back the tax they saved, and when? Not tax advice.
+//! Redemption rules: whether and when RMF units can be sold without repaying tax. Not tax advice.
 //!
-//! The rules: the holder is 55, five years have passed since the first purchase, counted day to
-//! day, and units were bought at least every other calendar year up to then.
+//! Three conditions: the holder is 55; five years have passed since the first purchase, counted to
+//! the day; units were bought at least every other calendar year until then.
 
 use jiff::Span;
 use jiff::civil::Date;
 
 use crate::tax::RuleSource;
 
-/// The age from which units may be sold.
-pub const AGE: i16 = 55;
-/// How many years must have passed since the first purchase.
-pub const YEARS_HELD: i16 = 5;
-/// How many calendar years in a row may pass without a purchase.
-pub const YEARS_MISSED: i16 = 1;
+/// Minimum age for redemption.
+pub const MIN_AGE: i16 = 55;
+/// Minimum years between the first purchase and redemption.
+pub const MIN_YEARS_HELD: i16 = 5;
+/// Maximum number of consecutive calendar years without a purchase.
+pub const MAX_GAP_YEARS: i16 = 1;
 
-/// Where the rules come from.
+/// Legal sources of the rules.
 pub const SOURCES: &[RuleSource] = &[
     RuleSource {
         rule: "sell at 55 or later and five years after the first purchase; buy at least every other year",
@@ -27,82 +27,82 @@ pub const SOURCES: &[RuleSource] = &[
     },
 ];
 
-/// What is known of a holder.
+/// A holder's birth date and purchases.
 #[derive(Clone, Debug)]
 pub struct Holding {
-    /// When the holder was born.
+    /// Date of birth.
     pub born: Date,
-    /// When units were bought, in any order.
+    /// Purchase dates, in any order.
     pub purchases: Vec<Date>,
 }
 
-/// What the rules say on a day.
+/// Result of the redemption rules on one day.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Verdict {
-    /// Whether units may be sold on that day.
+pub struct RedemptionCheck {
+    /// Whether units can be sold on that day without consequences.
     pub may_redeem: bool,
-    /// The holder's age in whole years.
+    /// Age in completed years.
     pub age: i16,
-    /// The day the holder turns 55.
+    /// The holder's 55th birthday.
     pub of_age_on: Date,
-    /// The first purchase.
+    /// Date of the first purchase.
     pub first_purchase: Date,
-    /// The day five years after it.
+    /// Fifth anniversary of the first purchase.
     pub held_enough_on: Date,
-    /// The first day on which both hold.
+    /// First day on which both the age and the holding period are met.
     pub earliest: Date,
-    /// Runs of calendar years without a purchase that are too long.
+    /// Gaps between purchases that break the rule.
     pub gaps: Vec<Gap>,
-    /// The last calendar year in which a purchase keeps the run unbroken; `None` when units may
-    /// be sold already or the run is broken.
+    /// Last calendar year in which a purchase avoids a gap; `None` when units can be sold already
+    /// or a gap exists.
     pub buy_again_by: Option<i16>,
-    /// What selling on that day would cost.
+    /// Consequence of selling on that day.
     pub consequence: Consequence,
 }
 
-/// Calendar years without a purchase.
+/// Consecutive calendar years without a purchase.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Gap {
-    /// The first.
+    /// First year.
     pub from: i16,
-    /// The last.
+    /// Last year.
     pub to: i16,
 }
 
-/// What selling costs.
+/// Consequence of selling.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Consequence {
-    /// Nothing.
+    /// None.
     None,
-    /// All tax saved is paid back, and the gain is income.
+    /// All tax relief is repaid, and the gain is taxable income.
     RepayAllAndTaxGain,
-    /// The tax saved in the last five years is paid back.
+    /// The tax relief of the last five years is repaid.
     RepayLastFiveYears,
 }
 
-/// Why there is no verdict.
+/// Why the rules cannot be evaluated.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-pub enum NoVerdict {
-    /// Nothing was bought.
+pub enum HoldingError {
+    /// There is no purchase.
     #[error("there is no purchase")]
     NoPurchase,
-    /// Bought before being born.
+    /// A purchase precedes the date of birth.
     #[error("the purchase of {purchase} is before the birth on {born}")]
     BeforeBirth {
-        /// The purchase.
+        /// Purchase date.
         purchase: Date,
-        /// The birth.
+        /// Date of birth.
         born: Date,
     },
-    /// Bought later than the day in question.
+    /// A purchase is later than the day in question.
     #[error("the purchase of {purchase} is after {on}")]
     InTheFuture {
-        /// The purchase.
+        /// Purchase date.
         purchase: Date,
         /// The day in question.
         on: Date,
     },
-    /// A date so far out that years cannot be added to it.
+    /// Adding years to the date leaves the calendar.
     #[error("{date} is too far from today")]
     OutOfCalendar {
         /// The date.
@@ -110,31 +110,31 @@ pub enum NoVerdict {
     },
 }
 
-/// What the rules say about `holding` on the day `on`.
-pub fn check(holding: &Holding, on: Date) -> Result<Verdict, NoVerdict> {
+/// Evaluates the rules on the day `on`.
+pub fn check(holding: &Holding, on: Date) -> Result<RedemptionCheck, HoldingError> {
     let mut purchases = holding.purchases.clone();
     purchases.sort_unstable();
     let (Some(first), Some(last)) = (purchases.first().copied(), purchases.last().copied()) else {
-        return Err(NoVerdict::NoPurchase);
+        return Err(HoldingError::NoPurchase);
     };
     if first < holding.born {
-        return Err(NoVerdict::BeforeBirth { purchase: first, born: holding.born });
+        return Err(HoldingError::BeforeBirth { purchase: first, born: holding.born });
     }
     if last > on {
-        return Err(NoVerdict::InTheFuture { purchase: last, on });
+        return Err(HoldingError::InTheFuture { purchase: last, on });
     }
-    let of_age_on = years_after(holding.born, AGE)?;
-    let held_enough_on = years_after(first, YEARS_HELD)?;
+    let of_age_on = years_after(holding.born, MIN_AGE)?;
+    let held_enough_on = years_after(first, MIN_YEARS_HELD)?;
     let earliest = of_age_on.max(held_enough_on);
     let gaps = gaps(&purchases, on.min(earliest));
     let may_redeem = on >= earliest && gaps.is_empty();
-    let buy_again_by = last.year() + YEARS_MISSED + 1;
+    let buy_again_by = last.year() + MAX_GAP_YEARS + 1;
     let consequence = match (may_redeem, on >= held_enough_on) {
         (true, _) => Consequence::None,
         (false, false) => Consequence::RepayAllAndTaxGain,
         (false, true) => Consequence::RepayLastFiveYears,
     };
-    Ok(Verdict {
+    Ok(RedemptionCheck {
         may_redeem,
         age: age(holding.born, on),
         of_age_on,
@@ -147,20 +147,20 @@ pub fn check(holding: &Holding, on: Date) -> Result<Verdict, NoVerdict> {
     })
 }
 
-/// Runs of more than one calendar year without a purchase. The year of `until` is not over, so
-/// it counts as a year in which one may still buy.
+/// Gaps longer than [`MAX_GAP_YEARS`]. The year of `until` is not over, so a purchase in it is
+/// still possible.
 fn gaps(purchases: &[Date], until: Date) -> Vec<Gap> {
     let years = purchases.iter().map(|date| date.year());
     let ends = purchases.iter().skip(1).map(|date| date.year()).chain([until.year()]);
     years
         .zip(ends)
-        .filter(|(from, to)| to - from - 1 > YEARS_MISSED)
+        .filter(|(from, to)| to - from - 1 > MAX_GAP_YEARS)
         .map(|(from, to)| Gap { from: from + 1, to: to - 1 })
         .collect()
 }
 
-fn years_after(date: Date, years: i16) -> Result<Date, NoVerdict> {
-    date.checked_add(Span::new().years(years)).map_err(|_| NoVerdict::OutOfCalendar { date })
+fn years_after(date: Date, years: i16) -> Result<Date, HoldingError> {
+    date.checked_add(Span::new().years(years)).map_err(|_| HoldingError::OutOfCalendar { date })
 }
 
 fn age(born: Date, on: Date) -> i16 {
@@ -250,10 +250,16 @@ mod tests {
     fn impossible_dates_are_rejected() {
         let born = date(1970, 1, 1);
         let on = date(2026, 1, 1);
-        assert_eq!(check(&holding(born, &[]), on), Err(NoVerdict::NoPurchase));
-        assert!(matches!(check(&holding(born, &[1960]), on), Err(NoVerdict::BeforeBirth { .. })));
-        assert!(matches!(check(&holding(born, &[2026]), on), Err(NoVerdict::InTheFuture { .. })));
+        assert_eq!(check(&holding(born, &[]), on), Err(HoldingError::NoPurchase));
+        assert!(matches!(
+            check(&holding(born, &[1960]), on),
+            Err(HoldingError::BeforeBirth { .. })
+        ));
+        assert!(matches!(
+            check(&holding(born, &[2026]), on),
+            Err(HoldingError::InTheFuture { .. })
+        ));
         let far = Holding { born: Date::MAX, purchases: vec![Date::MAX] };
-        assert!(matches!(check(&far, Date::MAX), Err(NoVerdict::OutOfCalendar { .. })));
+        assert!(matches!(check(&far, Date::MAX), Err(HoldingError::OutOfCalendar { .. })));
     }
 }

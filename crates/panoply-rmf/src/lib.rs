@@ -1,9 +1,10 @@
-//! Thai Retirement Mutual Funds: figures, comparisons, tax room and holding rules.
+//! Thai Retirement Mutual Funds: figures, comparisons, tax allowance and holding rules.
 //!
-//! The modules here are the domain: values in, values out, no clock, no network, no contract.
-//! What agents can call is in `tools/`, behind the feature of that name.
+//! The domain modules are pure functions over values: no clock, no network, no tool contract. Two
+//! modules have I/O: `store` (files) and `sync` (the SEC's API, behind the traits `Http` and
+//! `Timer`). The MCP tools are in `tools`, behind the feature of that name.
 
-pub mod book;
+pub mod catalog;
 pub mod chart;
 pub mod compare;
 pub mod dataset;

@@ -1,33 +1,33 @@
-//! A fund's net asset value, day by day, and what a stretch of it says.
+//! Daily net asset values (NAV) of a fund and statistics over them.
 
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 
 use crate::figures::{mean, percent_change, rounded, rounded_float, sample_deviation, to_f64};
 
-/// What one unit was worth on one day, in baht.
+/// NAV per unit on one day, in baht.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct NavPoint {
-    /// The day.
+    /// Date.
     pub date: Date,
-    /// The value.
+    /// NAV per unit.
     pub nav: Decimal,
 }
 
-/// Days in order, each once. Days without trading are simply not there.
+/// NAVs in ascending order of date, one per day. Days without trading are absent.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct NavSeries(Vec<NavPoint>);
 
-/// A series that is out of order.
+/// The dates of a series are not strictly ascending.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("the NAV of {date} does not come after the one before it")]
 pub struct OutOfOrder {
-    /// The day that is out of order.
+    /// The first date that is not later than its predecessor.
     pub date: Date,
 }
 
 impl NavSeries {
-    /// A series of points that are in order already.
+    /// Checks that the dates are strictly ascending.
     pub fn new(points: Vec<NavPoint>) -> Result<Self, OutOfOrder> {
         let out_of_order = points.iter().zip(points.iter().skip(1)).find(|(a, b)| a.date >= b.date);
         match out_of_order {
@@ -36,22 +36,22 @@ impl NavSeries {
         }
     }
 
-    /// Every day.
+    /// All points.
     pub fn points(&self) -> &[NavPoint] {
         &self.0
     }
 
-    /// The last day there is.
+    /// The latest point.
     pub fn latest(&self) -> Option<NavPoint> {
         self.0.last().copied()
     }
 
-    /// The last `records` days there are.
+    /// The last `records` points, or all when there are fewer.
     pub fn tail(&self, records: usize) -> &[NavPoint] {
         self.0.get(self.0.len().saturating_sub(records)..).unwrap_or_default()
     }
 
-    /// How the last day differs from the one before.
+    /// Change from the second-latest to the latest point.
     pub fn latest_change(&self) -> Option<Change> {
         match self.tail(2) {
             [before, last] => change(*before, *last),
@@ -59,8 +59,8 @@ impl NavSeries {
         }
     }
 
-    /// This series with `news` added; where both have a day, the news win, because the source
-    /// restates figures now and then.
+    /// Merges `news` into this series. `news` wins on common dates, because the source restates
+    /// NAVs.
     #[must_use]
     pub fn merged_with(&self, news: &Self) -> Self {
         let mut days: std::collections::BTreeMap<Date, Decimal> =
@@ -70,22 +70,22 @@ impl NavSeries {
     }
 }
 
-/// The step from one day to the next.
+/// Change between two NAVs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Change {
     /// In baht.
     pub baht: Decimal,
-    /// In percent of the earlier value, four places.
+    /// In percent of the earlier value, rounded to four places.
     pub percent: Decimal,
 }
 
-/// The step from `before` to `after`; `None` from a value of zero.
+/// Change from `before` to `after`; `None` when `before` is zero.
 pub fn change(before: NavPoint, after: NavPoint) -> Option<Change> {
     let percent = percent_change(before.nav, after.nav)?;
     Some(Change { baht: (after.nav - before.nav).normalize(), percent })
 }
 
-/// Daily simple returns, not in percent.
+/// Simple daily returns as fractions.
 pub fn daily_returns(points: &[NavPoint]) -> Vec<f64> {
     let pairs = points.iter().zip(points.iter().skip(1));
     pairs
@@ -94,23 +94,23 @@ pub fn daily_returns(points: &[NavPoint]) -> Vec<f64> {
         .collect()
 }
 
-/// What a stretch of days says.
+/// Statistics of a range of NAVs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    /// From the first to the last day, in percent; `None` of fewer than two days.
+    /// Return from the first to the last day, in percent; `None` for fewer than two days.
     pub period_return: Option<Decimal>,
-    /// Sample standard deviation of daily simple returns, in percent; `None` of fewer than two
+    /// Sample standard deviation of simple daily returns, in percent; `None` for fewer than two
     /// returns.
     pub volatility: Option<Decimal>,
-    /// The lowest value.
+    /// Lowest NAV.
     pub min: Option<Decimal>,
-    /// The highest value.
+    /// Highest NAV.
     pub max: Option<Decimal>,
-    /// The mean value.
+    /// Mean NAV.
     pub average: Option<Decimal>,
 }
 
-/// What these days say.
+/// Computes the statistics of these points.
 pub fn summarise(points: &[NavPoint]) -> Summary {
     let values: Vec<Decimal> = points.iter().map(|point| point.nav).collect();
     let period_return = match points {
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn volatility_is_the_sample_deviation_of_daily_returns_in_percent() {
-        // Returns +10 % and -10 %: mean 0, squares 0.02, over one, root 0.141421.
+        // Returns +10 % and −10 %: mean 0, sum of squares 0.02, divisor 1, root 0.141421.
         let summary = summarise(series(&["100", "110", "99"]).points());
         assert_eq!(summary.volatility, Some("14.1421".parse().unwrap()));
         assert_eq!(summary.average, Some("103".parse().unwrap()));

@@ -1,10 +1,8 @@
-//! Makes the packed form from a snapshot of the SEC's figures: one JSON object a fund and a
-//! table of NAVs. `panoply rmf pack-data` calls this; [data/rmf/README.md] says where the
-//! snapshot comes from.
+//! Packs a snapshot of the SEC's figures into a dataset: one JSON object per fund and a CSV table
+//! of NAVs. `panoply rmf pack-data` calls this; [data/rmf/README.md] names the source.
 //!
-//! Figures are carried over digit by digit. What the snapshot cannot be trusted with is not:
-//! the change of the NAV is computed from the series, and an allocation that does not add up
-//! is flagged.
+//! Figures keep every digit. Unreliable values of the snapshot are not copied: the NAV change is
+//! computed from the series, and an unbalanced allocation is flagged.
 //!
 //! [data/rmf/README.md]: ../../../data/rmf/README.md
 
@@ -17,47 +15,46 @@ use rust_decimal::Decimal;
 use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 
-use crate::dataset::{About, Dataset};
+use crate::dataset::{Dataset, Provenance};
 use crate::fund::{
     Allocation, Benchmark, Company, Documents, Fee, Flag, Fund, Minimums, PublishedDeviation,
-    RiskLevel, Status, Suitability, does_not_add_up,
+    RiskLevel, Status, Suitability, is_unbalanced,
 };
 use crate::nav::{NavPoint, NavSeries};
 use crate::period::{ByPeriod, Period};
 
-/// The day the returns of the bundled snapshot run up to: its factsheets are those of the end
-/// of September 2025.
+/// Reference date of the returns in the bundled snapshot, whose factsheets are those of September
+/// 2025.
 pub const SNAPSHOT_RETURNS_AS_OF: Date = Date::constant(2025, 9, 30);
 
 /// Why a snapshot cannot be packed.
 #[derive(Debug, thiserror::Error)]
 pub enum PackError {
-    /// A fund that is not what we expect.
+    /// A fund is invalid.
     #[error("fund on line {line}: {problem}")]
     Fund {
-        /// Which line, counted from one.
+        /// Line number, counted from 1.
         line: usize,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
-    /// A line of the table of NAVs that is not what we expect.
+    /// A line of the NAV table is invalid.
     #[error("NAV on line {line}: {problem}")]
     Nav {
-        /// Which line, counted from one.
+        /// Line number, counted from 1.
         line: usize,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
-    /// NAVs of a fund that is not there.
+    /// The NAV table names a fund that is missing.
     #[error("there are NAVs of `{symbol}` but no such fund")]
     NoSuchFund {
-        /// Its code.
+        /// Fund code.
         symbol: String,
     },
 }
 
-/// The data set of a snapshot: `funds` has a JSON object a line, `navs` the columns symbol,
-/// date and NAV.
+/// Packs a snapshot: `funds` has one JSON object per line, `navs` the columns symbol, date and NAV.
 pub fn pack(funds: &str, navs: &str) -> Result<Dataset, PackError> {
     let mut series = series_of(navs)?;
     let mut packed = Vec::new();
@@ -70,13 +67,13 @@ pub fn pack(funds: &str, navs: &str) -> Result<Dataset, PackError> {
         return Err(PackError::NoSuchFund { symbol });
     }
     let fetched_at = packed.iter().filter_map(|fund| fund.fetched_at.as_deref()).max();
-    let about = About {
+    let provenance = Provenance {
         source: "Thai SEC Open API (FundFactsheet, FundDailyInfo), public snapshot".to_owned(),
         licence: "figures published by the Thai SEC for public use; name the SEC as their source"
             .to_owned(),
         fetched_at: fetched_at.unwrap_or_default().to_owned(),
     };
-    Ok(Dataset::new(about, packed))
+    Ok(Dataset::new(provenance, packed))
 }
 
 fn series_of(navs: &str) -> Result<BTreeMap<String, Vec<NavPoint>>, PackError> {
@@ -97,7 +94,7 @@ fn series_of(navs: &str) -> Result<BTreeMap<String, Vec<NavPoint>>, PackError> {
     Ok(series)
 }
 
-/// A fund as the snapshot has it. Figures that go by name (`perf_ytd`) stay in `rest`.
+/// A fund of the snapshot. Numbers addressed by name (`perf_ytd`) stay in `rest`.
 #[derive(Deserialize)]
 struct Snapshot {
     fund_id: String,
@@ -147,39 +144,54 @@ struct SnapshotFee {
     fee_remark: Option<String>,
 }
 
-fn fund(line: &str, series: &mut BTreeMap<String, Vec<NavPoint>>) -> Result<Fund, String> {
-    let source: Snapshot = serde_json::from_str(line).map_err(|error| error.to_string())?;
-    let points = series.remove(&source.symbol).unwrap_or_default();
-    let nav = NavSeries::new(points).map_err(|error| error.to_string())?;
-    let stated = source.nav_value.as_ref().map(exact).transpose()?;
-    let latest = nav.latest();
-    if (latest.map(|point| point.date), latest.map(|point| point.nav)) != (source.nav_date, stated)
-    {
-        return Err(format!("`{}` has another last NAV in the table", source.symbol));
+impl Snapshot {
+    fn figure(&self, name: &str) -> Result<Option<Decimal>, String> {
+        match self.rest.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Number(number)) => exact(number).map(Some),
+            Some(other) => Err(format!("`{name}` is {other}, expected a number")),
+        }
     }
-    let figure = |name: &str| match source.rest.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::Number(number)) => exact(number).map(Some),
-        Some(other) => Err(format!("`{name}` is {other}, expected a number")),
-    };
-    let by_period = |prefix: &str| {
+
+    fn by_period(&self, prefix: &str) -> Result<ByPeriod<Decimal>, String> {
         let mut values = ByPeriod::default();
         for period in Period::ALL {
-            values.set(period, figure(&format!("{prefix}_{period}"))?);
+            values.set(period, self.figure(&format!("{prefix}_{period}"))?);
         }
-        Ok::<_, String>(values)
-    };
-    let allocation = allocation(source.asset_allocation)?;
-    let mut flags = source
-        .x_flags
-        .iter()
-        .map(|name| Flag::parse(name).ok_or_else(|| format!("`{name}` is not a flag we know")))
-        .collect::<Result<Vec<_>, _>>()?;
-    if allocation.as_deref().is_some_and(does_not_add_up) {
-        flags.push(Flag::AllocationDoesNotAddUp);
+        Ok(values)
     }
-    flags.sort_unstable();
-    let deviation = match (figure("x_sec_std_dev")?, source.x_sec_std_dev_period) {
+
+    /// The NAV series, whose last point must be the NAV of the fund's own record.
+    fn nav(&self, points: Vec<NavPoint>) -> Result<NavSeries, String> {
+        let nav = NavSeries::new(points).map_err(|error| error.to_string())?;
+        let stated = self.nav_value.as_ref().map(exact).transpose()?;
+        let latest = nav.latest().map(|point| (point.date, point.nav)).unzip();
+        if latest != (self.nav_date, stated) {
+            return Err(format!("the latest NAV of `{}` differs from the NAV table", self.symbol));
+        }
+        Ok(nav)
+    }
+
+    fn flags(&self, allocation: Option<&[Allocation]>) -> Result<Vec<Flag>, String> {
+        let known = |name: &String| {
+            Flag::parse(name).ok_or_else(|| format!("`{name}` is not a known flag"))
+        };
+        let mut flags = self.x_flags.iter().map(known).collect::<Result<Vec<_>, _>>()?;
+        if allocation.is_some_and(is_unbalanced) {
+            flags.push(Flag::AllocationDoesNotAddUp);
+        }
+        flags.sort_unstable();
+        Ok(flags)
+    }
+}
+
+fn fund(line: &str, series: &mut BTreeMap<String, Vec<NavPoint>>) -> Result<Fund, String> {
+    let mut source: Snapshot = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let nav = source.nav(series.remove(&source.symbol).unwrap_or_default())?;
+    let allocation = allocation(source.asset_allocation.take())?;
+    let flags = source.flags(allocation.as_deref())?;
+    let figure = |name: &str| source.figure(name);
+    let deviation = match (figure("x_sec_std_dev")?, source.x_sec_std_dev_period.clone()) {
         (Some(percent), Some(period)) => Some(PublishedDeviation { percent, period }),
         _ => None,
     };
@@ -187,13 +199,16 @@ fn fund(line: &str, series: &mut BTreeMap<String, Vec<NavPoint>>) -> Result<Fund
         risk: RiskLevel::new(source.risk_level)
             .ok_or_else(|| format!("risk level {} is not on the scale", source.risk_level))?,
         status: Status::parse(&source.x_fund_status)
-            .ok_or_else(|| format!("`{}` is not a status we know", source.x_fund_status))?,
+            .ok_or_else(|| format!("`{}` is not a known status", source.x_fund_status))?,
         buy_price: figure("buy_price")?,
         sell_price: figure("sell_price")?,
         net_assets: figure("x_net_asset")?,
-        returns: by_period("perf")?,
+        returns: source.by_period("perf")?,
         returns_as_of: Some(SNAPSHOT_RETURNS_AS_OF),
-        benchmark: Benchmark { name: source.benchmark_name, returns: by_period("benchmark")? },
+        benchmark: Benchmark {
+            returns: source.by_period("benchmark")?,
+            name: source.benchmark_name.clone(),
+        },
         volatility_1y: figure("volatility_1y")?,
         tracking_error: figure("tracking_error")?,
         minimums: Minimums {
@@ -253,12 +268,12 @@ fn fees(fees: Option<Vec<SnapshotFee>>) -> Result<Vec<Fee>, String> {
     fees.unwrap_or_default().into_iter().map(fee).collect()
 }
 
-/// The digits of a JSON number.
+/// Converts a JSON number without loss.
 fn exact(number: &Number) -> Result<Decimal, String> {
-    number.to_string().parse().map_err(|_| format!("`{number}` is not a number we can keep"))
+    number.to_string().parse().map_err(|_| format!("`{number}` has too many digits"))
 }
 
-/// The text in a Base64 field, which must be the only way to write that text.
+/// Decodes a Base64 field; rejects non-canonical Base64, because the tools encode it again.
 fn decoded(field: Option<String>) -> Result<Option<String>, String> {
     let Some(field) = field else { return Ok(None) };
     let text = STANDARD
@@ -301,7 +316,7 @@ mod tests {
         assert_eq!(fund.suitability.risk_level.as_deref(), Some("เสี่ยง"));
         assert_eq!(fund.flags, [Flag::AllocationDoesNotAddUp]);
         assert_eq!(fund.nav.latest_change().unwrap().baht.to_string(), "-0.2079");
-        assert_eq!(dataset.about.fetched_at, "2025-11-11T06:10:41.753Z");
+        assert_eq!(dataset.provenance.fetched_at, "2025-11-11T06:10:41.753Z");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Where a fund stands among funds of its AIMC group. Share classes of one fund count once,
-//! because they hold the same things.
+//! Peer ranking within an AIMC group. Share classes of one fund have the same portfolio and count
+//! once.
 
 use std::collections::BTreeMap;
 
@@ -9,64 +9,63 @@ use crate::figures::{median, rounded};
 use crate::fund::Fund;
 use crate::period::Period;
 
-/// The group a fund is compared in: its AIMC class, else the SEC's code of comparable funds.
-/// Where a fund has both they say the same; the funds that have only the code are those of
-/// AIMC's younger groups, such as technology (`TECHEQ`).
+/// Peer group: the AIMC classification, else the SEC's compare code. Where a fund has both they
+/// agree; funds with a code only belong to newer AIMC groups such as technology (`TECHEQ`).
 pub fn group_of(fund: &Fund) -> Option<&str> {
     fund.classification.as_deref().or(fund.compare_code.as_deref())
 }
 
-/// Where a fund stands.
+/// Rank of a fund within its peer group.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PeerRank {
-    /// The group.
+    /// Peer group.
     pub group: String,
-    /// 1 is best. Equals share the better rank.
+    /// 1 is best. Ties share the better rank.
     pub rank: usize,
-    /// How many funds of the group have a figure.
+    /// Number of funds of the group with a return.
     pub peers: usize,
-    /// Share of the other funds that did not do better, in percent; `None` when alone.
+    /// Percentage of the other funds that did not do better; `None` for a group of one.
     pub percentile: Option<Decimal>,
-    /// Quarter of the group, 1 is best.
+    /// Quartile, 1 is best.
     pub quartile: u8,
-    /// The fund's return, in percent.
+    /// Return of the fund, in percent.
     pub performance: Decimal,
-    /// The middle of the group.
+    /// Median return of the group.
     pub median: Decimal,
-    /// The best of the group.
+    /// Best return of the group.
     pub best: Decimal,
-    /// The worst of the group.
+    /// Worst return of the group.
     pub worst: Decimal,
-    /// How many rows were left out because they are share classes of a fund that is counted.
+    /// Share classes excluded because their fund is already counted.
     pub classes_left_out: usize,
 }
 
 /// Why a fund cannot be ranked.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-pub enum NoRank {
-    /// It belongs to no group.
+pub enum RankError {
+    /// The fund has no peer group.
     #[error("`{symbol}` belongs to no AIMC group")]
     NoGroup {
-        /// The fund.
+        /// Fund code.
         symbol: String,
     },
-    /// It has no figure.
+    /// The fund has no return over the period.
     #[error("`{symbol}` has no return over {period}")]
     NoFigure {
-        /// The fund.
+        /// Fund code.
         symbol: String,
-        /// The period.
+        /// Period.
         period: Period,
     },
 }
 
-/// Where `fund` stands among its peers over `period`.
-pub fn rank(funds: &[Fund], fund: &Fund, period: Period) -> Result<PeerRank, NoRank> {
-    let group = group_of(fund).ok_or_else(|| NoRank::NoGroup { symbol: fund.symbol.clone() })?;
+/// Ranks `fund` among its peers over `period`.
+pub fn rank(funds: &[Fund], fund: &Fund, period: Period) -> Result<PeerRank, RankError> {
+    let group = group_of(fund).ok_or_else(|| RankError::NoGroup { symbol: fund.symbol.clone() })?;
     let performance = fund
         .returns
         .get(period)
-        .ok_or_else(|| NoRank::NoFigure { symbol: fund.symbol.clone(), period })?;
+        .ok_or_else(|| RankError::NoFigure { symbol: fund.symbol.clone(), period })?;
     let in_group = funds.iter().filter(|peer| group_of(peer) == Some(group));
     let with_figure = in_group.filter_map(|peer| Some((peer, peer.returns.get(period)?)));
     let mut by_fund: BTreeMap<&str, Decimal> = BTreeMap::new();
@@ -75,7 +74,7 @@ pub fn rank(funds: &[Fund], fund: &Fund, period: Period) -> Result<PeerRank, NoR
         rows += 1;
         by_fund.entry(peer.fund_id.as_str()).or_insert(figure);
     }
-    // Of the classes of the fund itself, the one that was asked for counts.
+    // The requested class represents its own fund.
     by_fund.insert(&fund.fund_id, performance);
     let returns: Vec<Decimal> = by_fund.into_values().collect();
     let better = returns.iter().filter(|other| **other > performance).count();
@@ -139,7 +138,7 @@ mod tests {
     #[test]
     fn fund_without_group_or_return_is_not_ranked() {
         let funds = [samples::fund("X", 1), fund("A", "1", "2")];
-        assert!(matches!(rank(&funds, &funds[0], Period::Ytd), Err(NoRank::NoGroup { .. })));
-        assert!(matches!(rank(&funds, &funds[1], Period::Y5), Err(NoRank::NoFigure { .. })));
+        assert!(matches!(rank(&funds, &funds[0], Period::Ytd), Err(RankError::NoGroup { .. })));
+        assert!(matches!(rank(&funds, &funds[1], Period::Y5), Err(RankError::NoFigure { .. })));
     }
 }

@@ -1,4 +1,4 @@
-//! Who did best over a period, and how all did.
+//! Return ranking over a period, with statistics.
 
 use rust_decimal::Decimal;
 
@@ -7,49 +7,49 @@ use crate::fund::{Fund, RiskLevel};
 use crate::period::Period;
 use crate::query::{Direction, SortKey, sort};
 
-/// Funds with a return over a period, in order, and what all of them add up to.
+/// Funds with a return over a period, sorted, and their statistics.
 #[derive(Debug)]
 pub struct Leaderboard<'a> {
-    /// Every fund with a figure.
+    /// All funds with a return.
     pub standings: Vec<Standing<'a>>,
-    /// Over all of them; `None` when there is none.
+    /// Statistics over all of them; `None` when there is none.
     pub stats: Option<Stats>,
 }
 
 /// A fund and its return over the period.
 #[derive(Clone, Debug)]
 pub struct Standing<'a> {
-    /// The fund.
+    /// Fund.
     pub fund: &'a Fund,
-    /// Its return, in percent.
+    /// Return, in percent.
     pub performance: Decimal,
-    /// Its benchmark's.
+    /// Return of the benchmark, in percent.
     pub benchmark: Option<Decimal>,
 }
 
 impl Standing<'_> {
-    /// By how many points it beat its benchmark.
+    /// Return minus the benchmark's, in percentage points.
     pub fn outperformance(&self) -> Option<Decimal> {
         self.benchmark.map(|benchmark| rounded(self.performance - benchmark))
     }
 }
 
-/// How funds did over a period, in percent.
+/// Statistics of returns, in percent.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Stats {
-    /// The mean.
+    /// Mean.
     pub average: Decimal,
-    /// The middle.
+    /// Median.
     pub median: Decimal,
-    /// The worst.
+    /// Minimum.
     pub min: Decimal,
-    /// The best.
+    /// Maximum.
     pub max: Decimal,
-    /// Over how many funds.
+    /// Number of funds.
     pub counted: usize,
 }
 
-/// The funds with a return over `period`, of one level of risk where one is given.
+/// Ranks the funds with a return over `period`, optionally of one risk level.
 pub fn leaderboard(
     funds: &[Fund],
     period: Period,
@@ -70,7 +70,7 @@ pub fn leaderboard(
     Leaderboard { stats: stats(&returns), standings }
 }
 
-/// What these returns add up to.
+/// Computes the statistics of these returns.
 pub fn stats(returns: &[Decimal]) -> Option<Stats> {
     Some(Stats {
         average: rounded(mean(returns)?),

@@ -1,9 +1,9 @@
-//! The periods that fund factsheets report returns for.
+//! Reference periods of factsheet returns.
 
 use std::fmt;
 
-/// A period up to the factsheet's date. Three years and more are annualised, as the Thai SEC
-/// and AIMC prescribe; shorter ones are cumulative.
+/// Period up to the factsheet's date. Returns over three years and more are annualised, as the Thai
+/// SEC and AIMC prescribe; shorter ones are cumulative.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Period {
     /// Since the start of the calendar year.
@@ -12,7 +12,7 @@ pub enum Period {
     M3,
     /// Six months.
     M6,
-    /// A year.
+    /// One year.
     Y1,
     /// Three years.
     Y3,
@@ -20,12 +20,12 @@ pub enum Period {
     Y5,
     /// Ten years.
     Y10,
-    /// Since the fund began.
+    /// Since the fund's inception.
     SinceInception,
 }
 
 impl Period {
-    /// Every period, shortest first as factsheets list them.
+    /// All periods, in the order of factsheets.
     pub const ALL: [Self; 8] = [
         Self::Ytd,
         Self::M3,
@@ -37,7 +37,7 @@ impl Period {
         Self::SinceInception,
     ];
 
-    /// Its short name, as in `perf_ytd`.
+    /// Short name, as in `perf_ytd`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Ytd => "ytd",
@@ -51,12 +51,12 @@ impl Period {
         }
     }
 
-    /// The period of that short name.
+    /// Parses [`Period::as_str`].
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|period| period.as_str() == name)
     }
 
-    /// What the SEC's API calls it.
+    /// Name in the SEC's API.
     pub const fn sec_name(self) -> &'static str {
         match self {
             Self::Ytd => "year to date",
@@ -70,12 +70,12 @@ impl Period {
         }
     }
 
-    /// Whether its returns are per year.
+    /// Whether returns over the period are annualised.
     pub const fn annualised(self) -> bool {
         matches!(self, Self::Y3 | Self::Y5 | Self::Y10 | Self::SinceInception)
     }
 
-    const fn place(self) -> usize {
+    const fn index(self) -> usize {
         self as usize
     }
 }
@@ -86,19 +86,19 @@ impl fmt::Display for Period {
     }
 }
 
-/// One value a period, where there is one.
+/// An optional value per period.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct ByPeriod<T>([Option<T>; Period::ALL.len()]);
 
 impl<T: Copy> ByPeriod<T> {
     /// The value of a period.
     pub fn get(&self, period: Period) -> Option<T> {
-        self.0.get(period.place()).copied().flatten()
+        self.0.get(period.index()).copied().flatten()
     }
 
     /// Sets or clears the value of a period.
     pub fn set(&mut self, period: Period, value: Option<T>) {
-        if let Some(slot) = self.0.get_mut(period.place()) {
+        if let Some(slot) = self.0.get_mut(period.index()) {
             *slot = value;
         }
     }

@@ -1,7 +1,7 @@
-//! Which funds, in which order: filters, sorting and pages.
+//! Filtering, sorting and pagination of funds.
 //!
-//! Funds without the figure come last in both directions, and equals come in the order of
-//! their codes, so that every order is total and a page is always the same.
+//! Funds without the sort figure come last in both directions and ties are broken by code, so that
+//! the order is total and pages are stable.
 
 use std::cmp::Ordering;
 
@@ -11,24 +11,24 @@ use crate::fund::{Fund, RiskLevel};
 use crate::lookup::folded;
 use crate::period::Period;
 
-/// What funds must be like. A part that is `None` lets every fund through.
+/// Search criteria, combined with AND. `None` matches every fund.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Words in the name or the code.
+    /// Words in the name or code.
     pub search: Option<String>,
-    /// A part of the company's name.
+    /// Substring of the company name.
     pub company: Option<String>,
-    /// The least risk.
+    /// Minimum risk level.
     pub min_risk: Option<RiskLevel>,
-    /// The most risk.
+    /// Maximum risk level.
     pub max_risk: Option<RiskLevel>,
-    /// The least return since the start of the year, in percent.
+    /// Minimum year-to-date return, in percent.
     pub min_ytd: Option<Decimal>,
-    /// The beginning of the classification, or one of [`CATEGORY_ALIASES`].
+    /// Prefix of the classification, or one of [`CATEGORY_ALIASES`].
     pub category: Option<String>,
 }
 
-/// Words that stand for the beginning of a classification.
+/// Aliases of classification prefixes.
 pub const CATEGORY_ALIASES: [(&str, &str); 5] = [
     ("EQUITY", "EQ"),
     ("FIXED", "FIX"),
@@ -38,21 +38,21 @@ pub const CATEGORY_ALIASES: [(&str, &str); 5] = [
 ];
 
 impl Filter {
-    /// The funds that fit. When no fund contains the words of the search as they stand, each
-    /// word is looked for on its own, forgiving punctuation.
+    /// Returns the matching funds. When no fund contains the search phrase, each of its words is
+    /// matched separately, ignoring punctuation.
     pub fn apply<'a>(&self, funds: &'a [Fund]) -> Vec<&'a Fund> {
         let others: Vec<&Fund> =
-            funds.iter().filter(|fund| self.fits_but_for_search(fund)).collect();
+            funds.iter().filter(|fund| self.matches_except_search(fund)).collect();
         let Some(search) = self.search.as_deref().map(str::trim) else { return others };
         let as_it_stands: Vec<&Fund> =
             others.iter().copied().filter(|fund| contains(fund, search)).collect();
         if !as_it_stands.is_empty() {
             return as_it_stands;
         }
-        others.into_iter().filter(|fund| contains_each_word(fund, search)).collect()
+        others.into_iter().filter(|fund| contains_every_word(fund, search)).collect()
     }
 
-    fn fits_but_for_search(&self, fund: &Fund) -> bool {
+    fn matches_except_search(&self, fund: &Fund) -> bool {
         let company = self.company.as_deref().is_none_or(|part| {
             fund.company.name.to_lowercase().contains(&part.trim().to_lowercase())
         });
@@ -70,7 +70,7 @@ impl Filter {
     }
 }
 
-/// Whether a classification is of a category, which is its beginning or an alias.
+/// Whether a classification belongs to a category (prefix or alias).
 pub fn class_starts_with(class: &str, category: &str) -> bool {
     let wanted = category.trim().to_uppercase();
     let alias = CATEGORY_ALIASES.iter().find(|(alias, _)| *alias == wanted);
@@ -81,7 +81,8 @@ pub fn class_starts_with(class: &str, category: &str) -> bool {
 fn contains(fund: &Fund, search: &str) -> bool {
     let search = search.to_lowercase();
     let found = |text: &str| text.to_lowercase().contains(&search);
-    // English words in a Thai name would be found twice over; Thai ones are only there.
+    // Thai names repeat the English words of the English name, so only Thai words are searched
+    // there.
     let thai = || is_thai(&search) && fund.name_th.as_deref().is_some_and(found);
     found(&fund.symbol) || found(&fund.name) || thai()
 }
@@ -90,7 +91,7 @@ fn is_thai(text: &str) -> bool {
     text.chars().any(|c| ('\u{0E00}'..='\u{0E7F}').contains(&c))
 }
 
-fn contains_each_word(fund: &Fund, search: &str) -> bool {
+fn contains_every_word(fund: &Fund, search: &str) -> bool {
     let texts = [
         folded(&fund.symbol),
         folded(&fund.name),
@@ -103,20 +104,20 @@ fn contains_each_word(fund: &Fund, search: &str) -> bool {
     !words.is_empty() && (in_one(&whole) || words.iter().all(in_one))
 }
 
-/// What to sort by.
+/// Sort key.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SortKey {
-    /// A return.
+    /// Return over a period.
     Return(Period),
-    /// The level of risk.
+    /// Risk level.
     Risk,
-    /// The last NAV.
+    /// Latest NAV.
     Nav,
-    /// The English name.
+    /// English name.
     Name,
 }
 
-/// Which way.
+/// Sort direction.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Direction {
     /// Smallest first.
@@ -125,7 +126,7 @@ pub enum Direction {
     Descending,
 }
 
-/// Puts funds in order.
+/// Sorts funds by `key`, then by code.
 pub fn sort(funds: &mut [&Fund], key: SortKey, direction: Direction) {
     match key {
         SortKey::Return(period) => sort_by(funds, direction, |fund| fund.returns.get(period)),
@@ -154,27 +155,27 @@ fn sort_by<'a, K: Ord>(
         };
         by_key.then_with(|| one.symbol.cmp(&other.symbol))
     });
-    for (place, (_, fund)) in funds.iter_mut().zip(keyed) {
-        *place = fund;
+    for (slot, (_, fund)) in funds.iter_mut().zip(keyed) {
+        *slot = fund;
     }
 }
 
-/// A part of a list.
+/// One page of a result.
 #[derive(Clone, Debug)]
-pub struct Page<'a> {
-    /// The funds on it.
+pub struct FundPage<'a> {
+    /// Funds on the page.
     pub funds: Vec<&'a Fund>,
-    /// How many there are on all pages.
+    /// Number of funds on all pages.
     pub total: usize,
-    /// How many pages there are.
+    /// Number of pages.
     pub pages: usize,
 }
 
-/// Page `number`, counted from one, of pages of `size`. Past the end it is empty.
-pub fn page<'a>(funds: &[&'a Fund], number: usize, size: usize) -> Page<'a> {
+/// Returns page `number`, counted from 1. A page past the end is empty.
+pub fn page<'a>(funds: &[&'a Fund], number: usize, size: usize) -> FundPage<'a> {
     let size = size.max(1);
     let skipped = number.saturating_sub(1).saturating_mul(size);
-    Page {
+    FundPage {
         funds: funds.iter().copied().skip(skipped).take(size).collect(),
         total: funds.len(),
         pages: funds.len().div_ceil(size),

@@ -1,8 +1,7 @@
-//! Risk from a NAV series: drawdown, volatility, and return per unit of either.
+//! Risk metrics of a NAV series: drawdown, volatility, Sharpe, Sortino and Calmar ratios.
 //!
-//! Each figure needs a number of observations below which it says more about luck than about
-//! the fund. Under it the figure is absent, with the reason. Ratios are annualised with 252
-//! trading days; returns are simple, not logarithmic.
+//! Each metric needs a minimum number of observations; below it the metric is absent, with the
+//! reason. Ratios are annualised with 252 trading days; returns are simple, not logarithmic.
 
 use jiff::civil::Date;
 use rust_decimal::Decimal;
@@ -10,63 +9,63 @@ use rust_decimal::Decimal;
 use crate::figures::{count, percent_change, rounded_float, sample_deviation};
 use crate::nav::{NavPoint, daily_returns};
 
-/// Trading days of a year, by which daily figures are scaled.
+/// Trading days per year, for annualisation.
 const TRADING_DAYS: f64 = 252.0;
-/// Records under which the deepest fall is not worth telling.
+/// Minimum NAVs for a drawdown.
 pub const MIN_RECORDS_DRAWDOWN: usize = 10;
-/// Daily returns under which a deviation is noise.
+/// Minimum daily returns for a volatility.
 pub const MIN_RETURNS_VOLATILITY: usize = 20;
-/// Daily returns, about a quarter, under which a ratio is noise.
+/// Minimum daily returns for a Sharpe or Sortino ratio, about a quarter of a year.
 pub const MIN_RETURNS_RATIO: usize = 60;
-/// Daily returns, about a year, that a yearly ratio needs.
+/// Minimum daily returns for a Calmar ratio, about a year.
 pub const MIN_RETURNS_YEARLY: usize = 240;
 
-/// What a series says about risk.
+/// Risk metrics of a series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RiskMetrics {
-    /// How many NAVs there were.
+    /// Number of NAVs.
     pub records: usize,
-    /// The first and the last day.
+    /// First and last date.
     pub span: Option<(Date, Date)>,
-    /// The deepest fall from a peak.
-    pub max_drawdown: Measured<Drawdown>,
-    /// Sample deviation of daily returns, scaled to a year, in percent.
-    pub volatility: Measured<Decimal>,
-    /// Excess return a year over its volatility.
-    pub sharpe: Measured<Decimal>,
-    /// Excess return a year over its downside deviation.
-    pub sortino: Measured<Decimal>,
-    /// Return a year over the deepest fall.
-    pub calmar: Measured<Decimal>,
+    /// Maximum drawdown.
+    pub max_drawdown: MetricResult<Drawdown>,
+    /// Annualised sample deviation of daily returns, in percent.
+    pub volatility: MetricResult<Decimal>,
+    /// Annualised excess return divided by volatility.
+    pub sharpe: MetricResult<Decimal>,
+    /// Annualised excess return divided by downside deviation.
+    pub sortino: MetricResult<Decimal>,
+    /// Annualised return divided by maximum drawdown.
+    pub calmar: MetricResult<Decimal>,
 }
 
-/// A figure, or why there is none.
-pub type Measured<T> = Result<T, Unmeasured>;
+/// A metric, or why it is absent.
+pub type MetricResult<T> = Result<T, MetricError>;
 
-/// Why there is no figure.
+/// Why a metric is absent.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-pub enum Unmeasured {
+pub enum MetricError {
     /// Too few observations.
     #[error("needs {needed} {of}, there are {found}")]
-    TooFew {
-        /// How many it needs.
+    TooFewObservations {
+        /// Required number.
         needed: usize,
-        /// How many there are.
+        /// Available number.
         found: usize,
-        /// Of what.
+        /// Kind of observation.
         of: Observation,
     },
-    /// The series never moved, or never down.
+    /// The divisor is zero: the series never moved, or never down.
     #[error("the series has no {0} to divide by")]
-    NothingToDivideBy(&'static str),
+    ZeroDivisor(&'static str),
 }
 
-/// What is counted.
+/// Kind of observation.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Observation {
     /// Days with a NAV.
     Records,
-    /// Steps from one such day to the next.
+    /// Returns between consecutive NAVs.
     DailyReturns,
 }
 
@@ -79,29 +78,29 @@ impl std::fmt::Display for Observation {
     }
 }
 
-/// The deepest fall from a peak.
+/// Largest fall from a peak.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Drawdown {
     /// In percent of the peak, zero or negative.
     pub percent: Decimal,
-    /// The day of the peak.
+    /// Date of the peak.
     pub peak: Date,
-    /// The day of the lowest value after it.
+    /// Date of the lowest value after it.
     pub trough: Date,
 }
 
-/// What these days say about risk, against a riskless return of `risk_free` percent a year.
+/// Computes the metrics against a risk-free return of `risk_free` percent a year.
 pub fn measure(points: &[NavPoint], risk_free: f64) -> RiskMetrics {
     let returns = daily_returns(points);
     let deviation = sample_deviation(&returns).unwrap_or_default();
     let yearly_return = returns.iter().sum::<f64>() / count(returns.len().max(1)) * TRADING_DAYS;
     let excess = yearly_return - risk_free / 100.0;
-    let drawdown = deepest_fall(points);
+    let drawdown = max_drawdown_of(points);
     RiskMetrics {
         records: points.len(),
         span: points.first().zip(points.last()).map(|(first, last)| (first.date, last.date)),
         max_drawdown: enough(points.len(), MIN_RECORDS_DRAWDOWN, Observation::Records)
-            .and_then(|()| drawdown.ok_or(Unmeasured::NothingToDivideBy("value"))),
+            .and_then(|()| drawdown.ok_or(MetricError::ZeroDivisor("value"))),
         volatility: enough_returns(&returns, MIN_RETURNS_VOLATILITY)
             .and_then(|()| figure(deviation * TRADING_DAYS.sqrt() * 100.0)),
         sharpe: enough_returns(&returns, MIN_RETURNS_RATIO)
@@ -117,29 +116,33 @@ pub fn measure(points: &[NavPoint], risk_free: f64) -> RiskMetrics {
     }
 }
 
-fn enough(found: usize, needed: usize, of: Observation) -> Measured<()> {
-    if found >= needed { Ok(()) } else { Err(Unmeasured::TooFew { needed, found, of }) }
+fn enough(found: usize, needed: usize, of: Observation) -> MetricResult<()> {
+    if found >= needed {
+        Ok(())
+    } else {
+        Err(MetricError::TooFewObservations { needed, found, of })
+    }
 }
 
-fn enough_returns(returns: &[f64], needed: usize) -> Measured<()> {
+fn enough_returns(returns: &[f64], needed: usize) -> MetricResult<()> {
     enough(returns.len(), needed, Observation::DailyReturns)
 }
 
-fn ratio(above: f64, below: f64, what: &'static str) -> Measured<Decimal> {
-    if below > 0.0 { figure(above / below) } else { Err(Unmeasured::NothingToDivideBy(what)) }
+fn ratio(above: f64, below: f64, what: &'static str) -> MetricResult<Decimal> {
+    if below > 0.0 { figure(above / below) } else { Err(MetricError::ZeroDivisor(what)) }
 }
 
-fn figure(value: f64) -> Measured<Decimal> {
-    rounded_float(value).ok_or(Unmeasured::NothingToDivideBy("number"))
+fn figure(value: f64) -> MetricResult<Decimal> {
+    rounded_float(value).ok_or(MetricError::ZeroDivisor("number"))
 }
 
-/// Root mean square of how far returns fall short of `target`; days above it count as zero.
+/// Downside deviation: root mean square of the shortfall below `target`.
 fn downside_deviation(returns: &[f64], target: f64) -> f64 {
     let squares: f64 = returns.iter().map(|daily| (daily - target).min(0.0).powi(2)).sum();
     (squares / count(returns.len().max(1))).sqrt()
 }
 
-fn deepest_fall(points: &[NavPoint]) -> Option<Drawdown> {
+fn max_drawdown_of(points: &[NavPoint]) -> Option<Drawdown> {
     let mut peak = *points.first()?;
     let mut deepest = Drawdown { percent: Decimal::ZERO, peak: peak.date, trough: peak.date };
     for point in points {
@@ -194,15 +197,15 @@ mod tests {
 
     #[test]
     fn one_year_of_navs_yields_every_ratio() {
-        // Up 1 %, down 0.5 %, in turns: mean 0.25 %, deviation 0.75 % of 252 returns, within
-        // the divisor of n − 1; downside deviation √(0.005² / 2).
+        // Alternating +1 % and −0.5 %: mean 0.25 %, deviation 0.75 % times √(252 / 251), downside
+        // deviation √(0.005² / 2).
         let mut value = 100.0;
         let values = std::iter::once(100.0).chain((0..252).map(|day| {
             value *= if day % 2 == 0 { 1.01 } else { 0.995 };
             value
         }));
         let metrics = measure(&points(values), 0.0);
-        let close = |measured: &Measured<Decimal>, expected: f64| {
+        let close = |measured: &MetricResult<Decimal>, expected: f64| {
             let seen = crate::figures::to_f64(*measured.as_ref().unwrap());
             assert!((seen - expected).abs() < 0.01, "{seen} is not {expected}");
         };

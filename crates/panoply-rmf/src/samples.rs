@@ -1,8 +1,8 @@
-//! Small funds for tests.
+//! Test fixtures: small funds.
 
 use jiff::civil::{Date, date};
 
-use crate::dataset::{About, Dataset};
+use crate::dataset::{Dataset, Provenance};
 use crate::fund::{
     Allocation, Benchmark, Company, Documents, Fee, Fund, Minimums, PublishedDeviation, RiskLevel,
     Status, Suitability,
@@ -10,7 +10,7 @@ use crate::fund::{
 use crate::nav::{NavPoint, NavSeries};
 use crate::period::{ByPeriod, Period};
 
-/// A series that starts on 3 November 2025, a day a value.
+/// One NAV per day, starting on 3 November 2025.
 pub(crate) fn series(values: &[&str]) -> NavSeries {
     let points = values.iter().zip(0..).map(|(value, day)| NavPoint {
         date: date(2025, 11, 3) + jiff::Span::new().days(day),
@@ -19,7 +19,7 @@ pub(crate) fn series(values: &[&str]) -> NavSeries {
     NavSeries::new(points.collect()).unwrap()
 }
 
-/// A fund of which nothing is known but its code and risk.
+/// A fund with code and risk only.
 pub(crate) fn fund(symbol: &str, risk: u8) -> Fund {
     Fund {
         fund_id: format!("M_{symbol}"),
@@ -56,7 +56,7 @@ pub(crate) fn fund(symbol: &str, risk: u8) -> Fund {
     }
 }
 
-/// The same fund with returns.
+/// Adds returns to a fund.
 pub(crate) fn with_returns(mut fund: Fund, returns: &[(Period, &str)]) -> Fund {
     for (period, value) in returns {
         fund.returns.set(*period, Some(value.parse().unwrap()));
@@ -64,7 +64,7 @@ pub(crate) fn with_returns(mut fund: Fund, returns: &[(Period, &str)]) -> Fund {
     fund
 }
 
-/// A fund of which everything is known, and one of which nothing is.
+/// A fund with every field set and one with none.
 pub(crate) fn dataset() -> Dataset {
     let full = Fund {
         name_th: Some("กองทุนเปิด\tทดสอบ\r\n=".to_owned()),
@@ -91,5 +91,5 @@ pub(crate) fn dataset() -> Dataset {
         flags: crate::fund::Flag::ALL.to_vec(),
         ..with_returns(fund("FULL-RMF", 6), &[(Period::Ytd, "8.8"), (Period::Y10, "-4.08")])
     };
-    Dataset::new(About::default(), vec![fund("EMPTY-RMF", 1), full])
+    Dataset::new(Provenance::default(), vec![fund("EMPTY-RMF", 1), full])
 }

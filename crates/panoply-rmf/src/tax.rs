@@ -1,38 +1,38 @@
-//! What buying RMF units saves in Thai personal income tax. Not tax advice.
+//! Thai personal income tax saved by buying RMF units. Not tax advice.
 //!
-//! Every number of the law stands in a dated table with its source. A year after the last
-//! table uses the last one and says so.
+//! Every figure of the law is in a dated table with its source. A year after the last table uses
+//! the last table and is marked.
 
 use rust_decimal::Decimal;
 
 use crate::figures::round_to;
 
-/// A source of a rule.
+/// Legal source of a rule.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RuleSource {
-    /// What it says.
+    /// The rule.
     pub rule: &'static str,
-    /// Where it says so.
+    /// Citation.
     pub citation: &'static str,
 }
 
-/// The rules of buying RMF units, from one tax year on.
+/// Rules on RMF purchases, from one tax year on.
 #[derive(Clone, Copy, Debug)]
 pub struct RmfRules {
-    /// The first tax year (calendar year of the common era) they hold for.
+    /// First tax year (common era).
     pub from_year: i16,
-    /// The last year they were checked for.
+    /// Last year the rules were verified for.
     pub checked_to: i16,
-    /// The most one may deduct, in percent of assessable income.
+    /// Maximum deduction in percent of assessable income.
     pub percent_of_income: i64,
-    /// The most of all retirement savings together, in baht.
+    /// Cap on all retirement savings together, in baht.
     pub group_cap: i64,
-    /// Where this comes from.
+    /// Legal sources.
     pub sources: &'static [RuleSource],
 }
 
-/// The rules since the reform of 2020, which took away the minimum of 3 % or 5,000 baht and
-/// raised 15 % to 30 %.
+/// Rules since the 2020 reform, which removed the minimum of 3 % or 5,000 baht and raised 15 % to
+/// 30 %.
 pub const RMF_RULES: &[RmfRules] = &[RmfRules {
     from_year: 2020,
     checked_to: 2025,
@@ -44,35 +44,35 @@ pub const RMF_RULES: &[RmfRules] = &[RmfRules {
     }],
 }];
 
-/// The rates of personal income tax, from one tax year on.
+/// Personal income tax rates, from one tax year on.
 #[derive(Clone, Copy, Debug)]
 pub struct IncomeTax {
-    /// The first tax year they hold for.
+    /// First tax year.
     pub from_year: i16,
-    /// The last year they were checked for.
+    /// Last year the rates were verified for.
     pub checked_to: i16,
-    /// Upper end of each band in baht and its rate in percent; the last has no end.
+    /// Tax bands, ascending; the last has no upper limit.
     pub bands: &'static [Band],
-    /// What everyone deducts for himself.
+    /// Personal allowance, in baht.
     pub personal_allowance: i64,
-    /// What an employee deducts as expenses: so many percent of income …
+    /// Employment expenses: percentage of income …
     pub expense_percent: i64,
-    /// … but at most so many baht.
+    /// … up to this cap, in baht.
     pub expense_cap: i64,
-    /// Where this comes from.
+    /// Legal source.
     pub source: RuleSource,
 }
 
-/// A band of income and its rate.
+/// Tax band.
 #[derive(Clone, Copy, Debug)]
 pub struct Band {
-    /// Where it ends, in baht; `None` for the last.
+    /// Upper limit in baht; `None` for the last band.
     pub up_to: Option<i64>,
-    /// In percent.
+    /// Rate in percent.
     pub rate: i64,
 }
 
-/// The rates since 2017.
+/// Rates since 2017.
 pub const INCOME_TAX: &[IncomeTax] = &[IncomeTax {
     from_year: 2017,
     checked_to: 2025,
@@ -95,70 +95,70 @@ pub const INCOME_TAX: &[IncomeTax] = &[IncomeTax {
     },
 }];
 
-/// The first tax year we know all rules of.
+/// First tax year with complete rules.
 pub const FIRST_YEAR: i16 = 2020;
 
-/// What a person earns and saves in a tax year, in baht.
+/// Income and savings of a tax year, in baht.
 #[derive(Clone, Debug)]
 pub struct Situation {
-    /// The tax year.
+    /// Tax year.
     pub year: i16,
     /// Assessable income.
     pub income: Decimal,
-    /// Expenses to deduct; `None` for what an employee deducts.
+    /// Expenses; `None` for the standard employment expenses.
     pub expenses: Option<Decimal>,
-    /// Deductions beside the personal allowance and retirement savings.
+    /// Deductions other than the personal allowance and retirement savings.
     pub other_deductions: Decimal,
-    /// What went into the other retirement savings that share the cap.
+    /// Contributions to other retirement savings that share the cap.
     pub other_retirement: Decimal,
-    /// RMF units bought this year already.
+    /// RMF units already bought this year.
     pub bought: Decimal,
-    /// RMF units still to be bought; `None` for as much as there is room for.
+    /// Planned purchase; `None` for the whole remaining allowance.
     pub planned: Option<Decimal>,
 }
 
-/// What buying saves, in baht.
+/// Tax saved by a purchase, in baht.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Benefit {
-    /// The share of income that RMF may take.
+    /// Allowance by percentage of income.
     pub income_limit: Decimal,
-    /// The cap on all retirement savings, less what the others took.
+    /// Cap on all retirement savings minus the other contributions.
     pub group_room: Decimal,
-    /// What can still be bought with effect on tax.
+    /// Remaining deductible amount.
     pub room_left: Decimal,
-    /// What is to be bought.
+    /// Planned purchase.
     pub planned: Decimal,
-    /// How much of that counts.
+    /// Deductible part of the purchase.
     pub deductible: Decimal,
-    /// How much does not.
+    /// Part of the purchase that is not deductible.
     pub excess: Decimal,
-    /// Net income without the planned purchase.
+    /// Taxable income without the purchase.
     pub taxable_before: Decimal,
-    /// Net income with it.
+    /// Taxable income with the purchase.
     pub taxable_after: Decimal,
-    /// Tax without the planned purchase.
+    /// Tax without the purchase.
     pub tax_before: Decimal,
-    /// Tax with it.
+    /// Tax with the purchase.
     pub tax_after: Decimal,
-    /// The difference.
+    /// Tax saved.
     pub tax_saved: Decimal,
-    /// The rate on the last baht earned, without the planned purchase, in percent.
+    /// Marginal tax rate without the purchase, in percent.
     pub marginal_rate: i64,
-    /// Tax saved in percent of the purchase that counts.
+    /// Tax saved in percent of the deductible part.
     pub saved_percent: Option<Decimal>,
-    /// The rules that were applied.
+    /// Rules applied.
     pub rules: RmfRules,
-    /// The rates that were applied.
+    /// Rates applied.
     pub rates: IncomeTax,
-    /// Whether the year is later than the rules were checked for.
+    /// Whether the year is later than the last verified one.
     pub beyond_checked: bool,
 }
 
-/// No rules of that year.
+/// No rules exist for the year.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("there are no rules for tax year {year}")]
-pub struct NoRules {
-    /// The year.
+pub struct UnknownTaxYear {
+    /// Tax year.
     pub year: i16,
 }
 
@@ -174,12 +174,12 @@ impl PartialEq for IncomeTax {
     }
 }
 
-/// What buying RMF units saves in this situation.
-pub fn benefit(situation: &Situation) -> Result<Benefit, NoRules> {
+/// Computes the tax saved by a purchase.
+pub fn benefit(situation: &Situation) -> Result<Benefit, UnknownTaxYear> {
     let year = situation.year;
     let rules = RMF_RULES.iter().rev().find(|rules| rules.from_year <= year);
     let rates = INCOME_TAX.iter().rev().find(|rates| rates.from_year <= year);
-    let (Some(rules), Some(rates)) = (rules, rates) else { return Err(NoRules { year }) };
+    let (Some(rules), Some(rates)) = (rules, rates) else { return Err(UnknownTaxYear { year }) };
     let share = Decimal::new(rules.percent_of_income, 2);
     let income_limit = baht(situation.income * share);
     let group_room = not_negative(Decimal::from(rules.group_cap) - situation.other_retirement);
@@ -328,7 +328,10 @@ mod tests {
 
     #[test]
     fn tax_year_without_rules_is_rejected_and_an_unchecked_one_is_marked() {
-        assert_eq!(benefit(&Situation { year: 2016, ..situation(1) }), Err(NoRules { year: 2016 }));
+        assert_eq!(
+            benefit(&Situation { year: 2016, ..situation(1) }),
+            Err(UnknownTaxYear { year: 2016 })
+        );
         assert!(benefit(&Situation { year: 2027, ..situation(1) }).unwrap().beyond_checked);
         assert!(!benefit(&situation(1)).unwrap().beyond_checked);
     }

@@ -1,11 +1,11 @@
-//! The packed figures are those of the snapshot they were made from: counts, sums and hashes of
-//! every column, taken from the snapshot by another program (`oracle/source_totals.py`).
+//! The packed dataset equals its snapshot: counts, sums and hashes of every column, computed from
+//! the snapshot by an independent program (`oracle/source_totals.py`).
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail the test")]
 
 use std::fmt::Write as _;
 
 use base64::Engine as _;
-use panoply_rmf::book::{BUNDLED, Book};
+use panoply_rmf::catalog::{BUNDLED, FundCatalog};
 use panoply_rmf::fund::{Flag, Fund};
 use panoply_rmf::period::Period;
 use rust_decimal::Decimal;
@@ -99,18 +99,18 @@ fn column(funds: &[Fund], name: &str) -> Value {
 
 #[test]
 fn every_column_equals_the_snapshot() {
-    let (book, totals) = (Book::bundled().unwrap(), totals());
-    assert_eq!(json!(book.funds().len()), totals["funds"]);
+    let (catalog, totals) = (FundCatalog::bundled().unwrap(), totals());
+    assert_eq!(json!(catalog.funds().len()), totals["funds"]);
     for (name, expected) in totals["columns"].as_object().unwrap() {
-        assert_eq!(column(book.funds(), name), *expected, "column {name}");
+        assert_eq!(column(catalog.funds(), name), *expected, "column {name}");
     }
 }
 
 #[test]
 fn allocations_fees_and_navs_equal_the_snapshot() {
-    let (book, totals) = (Book::bundled().unwrap(), totals());
+    let (catalog, totals) = (FundCatalog::bundled().unwrap(), totals());
     let parts: Vec<_> =
-        book.funds().iter().flat_map(|fund| fund.allocation.iter().flatten()).collect();
+        catalog.funds().iter().flat_map(|fund| fund.allocation.iter().flatten()).collect();
     let classes: Vec<&str> = parts.iter().map(|part| part.asset_class.as_str()).collect();
     let sum: Decimal = parts.iter().map(|part| part.percent).sum();
     let allocation = json!({
@@ -118,14 +118,14 @@ fn allocations_fees_and_navs_equal_the_snapshot() {
     });
     assert_eq!(allocation, totals["allocation"]);
 
-    let fees: Vec<_> = book.funds().iter().flat_map(|fund| &fund.fees).collect();
+    let fees: Vec<_> = catalog.funds().iter().flat_map(|fund| &fund.fees).collect();
     let lines: Vec<String> =
         fees.iter().map(|fee| format!("{}{}", fee.kind, fee.description)).collect();
     let known = fees.iter().filter(|fee| fee.value.is_some()).count();
     let fees = json!({"count": fees.len(), "known": known, "sha256": sha256(&lines.join("\n"))});
     assert_eq!(fees, totals["fees"]);
 
-    let days: Vec<(String, Decimal)> = book
+    let days: Vec<(String, Decimal)> = catalog
         .funds()
         .iter()
         .flat_map(|fund| {
@@ -145,8 +145,8 @@ fn allocations_fees_and_navs_equal_the_snapshot() {
 
 #[test]
 fn nav_change_is_computed_from_the_last_two_records() {
-    let (book, totals) = (Book::bundled().unwrap(), totals());
-    let changes: serde_json::Map<String, Value> = book
+    let (catalog, totals) = (FundCatalog::bundled().unwrap(), totals());
+    let changes: serde_json::Map<String, Value> = catalog
         .funds()
         .iter()
         .filter_map(|fund| {
@@ -160,26 +160,26 @@ fn nav_change_is_computed_from_the_last_two_records() {
 
 #[test]
 fn data_flags_are_reported_with_the_funds() {
-    let (book, totals) = (Book::bundled().unwrap(), totals());
-    let counts = book.flag_counts();
+    let (catalog, totals) = (FundCatalog::bundled().unwrap(), totals());
+    let counts = catalog.flag_counts();
     for (name, expected) in totals["flags"].as_object().unwrap() {
         let flag = Flag::parse(name).unwrap();
         assert_eq!(json!(counts[&flag]), *expected, "flag {name}");
     }
     assert_eq!(counts[&Flag::AllocationDoesNotAddUp], 9);
-    assert!(book.find("BFLRMF").unwrap().flags.contains(&Flag::AllocationDoesNotAddUp));
-    let offered = book.find("B-USPASSIVERMF").unwrap();
+    assert!(catalog.find("BFLRMF").unwrap().flags.contains(&Flag::AllocationDoesNotAddUp));
+    let offered = catalog.find("B-USPASSIVERMF").unwrap();
     assert_eq!(offered.flags, [Flag::NoNav]);
     assert_eq!(offered.nav.latest(), None, "a missing NAV is not zero");
 }
 
 #[test]
 fn every_code_is_found_with_any_punctuation() {
-    let book = Book::bundled().unwrap();
-    for fund in book.funds() {
+    let catalog = FundCatalog::bundled().unwrap();
+    for fund in catalog.funds() {
         let spoken = fund.symbol.to_lowercase().replace(['-', '/', '(', ')'], " ");
-        assert_eq!(book.find(&fund.symbol).unwrap().symbol, fund.symbol);
-        assert_eq!(book.find(&spoken).unwrap().symbol, fund.symbol, "spoken: {spoken}");
+        assert_eq!(catalog.find(&fund.symbol).unwrap().symbol, fund.symbol);
+        assert_eq!(catalog.find(&spoken).unwrap().symbol, fund.symbol, "spoken: {spoken}");
     }
 }
 

@@ -175,25 +175,25 @@ fn conformance(_config: &PackConfig) -> Result<Pack, Failure> {
 }
 
 fn rmf(config: &PackConfig) -> Result<Pack, Failure> {
-    Ok(panoply_rmf::tools::pack(rmf_shelf(config)?))
+    Ok(panoply_rmf::tools::pack(rmf_store(config)?))
 }
 
-fn rmf_shelf(config: &PackConfig) -> Result<Arc<panoply_rmf::store::Shelf>, Failure> {
+fn rmf_store(config: &PackConfig) -> Result<Arc<panoply_rmf::store::FundStore>, Failure> {
     no_settings("rmf", config)?;
-    let shelf = panoply_rmf::store::Shelf::at(config.file("rmf.tsv"))
+    let shelf = panoply_rmf::store::FundStore::at(config.file("rmf.tsv"))
         .map_err(|error| Failure::work(format!("the bundled figures cannot be read: {error}")))?;
     Ok(Arc::new(shelf))
 }
 
 /// The pack over synced figures, which a sync may replace at any time.
 struct SyncedFigures {
-    shelf: Arc<panoply_rmf::store::Shelf>,
+    store: Arc<panoply_rmf::store::FundStore>,
     pack: Arc<Pack>,
 }
 
 impl Supervisor for SyncedFigures {
     fn pack(&self) -> Result<Arc<Pack>, ToolError> {
-        let Some(damage) = self.shelf.damage() else { return Ok(Arc::clone(&self.pack)) };
+        let Some(damage) = self.store.load_error() else { return Ok(Arc::clone(&self.pack)) };
         let message = "the synced figures of the pack `rmf` are damaged; other packs serve on";
         Err(ToolError::new(ErrorKind::Storage, "PACK_DAMAGED", message)
             .hint("ask the operator to run `panoply rmf sync` again, or to delete `packs/rmf.tsv` and serve the bundled figures")
@@ -207,10 +207,10 @@ impl Supervisor for SyncedFigures {
 }
 
 fn watched_rmf(config: &PackConfig) -> Result<(Pack, Arc<dyn Supervisor>), Failure> {
-    let shelf = rmf_shelf(config)?;
-    let pack = Arc::new(panoply_rmf::tools::pack(Arc::clone(&shelf)));
+    let store = rmf_store(config)?;
+    let pack = Arc::new(panoply_rmf::tools::pack(Arc::clone(&store)));
     let supervisor: Arc<dyn Supervisor> =
-        Arc::new(SyncedFigures { shelf, pack: Arc::clone(&pack) });
+        Arc::new(SyncedFigures { store, pack: Arc::clone(&pack) });
     Ok((Pack::supervised(&pack, Arc::clone(&supervisor)), supervisor))
 }
 

@@ -3,7 +3,7 @@
 //! The font has the letters of English and of fund codes. Machines that serve have no fonts of
 //! their own, and the SVG of the same picture leaves the choice to whoever opens it.
 
-use panoply_rmf::chart::{Anchor, Ink, Mark, Picture, RULE, SERIES};
+use panoply_rmf::chart::{Anchor, Chart, Mark, RULE, SERIES, TextStyle};
 use tiny_skia::{Color, FillRule, Paint, Path, PathBuilder, Pixmap, Stroke, Transform};
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
@@ -12,7 +12,7 @@ const FONT: &[u8] = include_bytes!("../../../data/fonts/dejavu-sans-latin.ttf");
 const SCALE: f32 = 2.0;
 
 /// Paints the picture. `None` when it is too large to be painted.
-pub fn png(picture: &Picture) -> Option<Vec<u8>> {
+pub fn png(picture: &Chart) -> Option<Vec<u8>> {
     let face = Face::parse(FONT, 0).ok()?;
     let dots = |length: f64| narrow(length) * SCALE;
     let mut sheet = Pixmap::new(whole(dots(picture.width)), whole(dots(picture.height)))?;
@@ -46,13 +46,13 @@ fn paint(sheet: &mut Pixmap, face: &Face<'_>, mark: &Mark) {
             path.push_circle(narrow(*x), narrow(*y), 3.0);
             fill(sheet, path, SERIES, zoom);
         }
-        Mark::Text { x, y, anchor, ink, text } => {
-            let wide = width_of(face, *ink, text);
+        Mark::Text { x, y, anchor, style, text } => {
+            let wide = width_of(face, *style, text);
             let start = match anchor {
                 Anchor::Start => narrow(*x),
                 Anchor::End => narrow(*x) - wide,
             };
-            fill(sheet, written(face, *ink, text, start, narrow(*y)), ink.colour(), zoom);
+            fill(sheet, written(face, *style, text, start, narrow(*y)), style.colour(), zoom);
         }
     }
 }
@@ -79,8 +79,8 @@ fn paint_of([red, green, blue]: [u8; 3]) -> Paint<'static> {
 }
 
 /// The outlines of a text that starts at `x` on the base line `y`.
-fn written(face: &Face<'_>, ink: Ink, text: &str, x: f32, y: f32) -> PathBuilder {
-    let mut pen = Pen { path: PathBuilder::new(), x, y, size: size_of(face, ink) };
+fn written(face: &Face<'_>, style: TextStyle, text: &str, x: f32, y: f32) -> PathBuilder {
+    let mut pen = Pen { path: PathBuilder::new(), x, y, size: size_of(face, style) };
     for letter in text.chars() {
         let glyph = glyph_of(face, letter);
         face.outline_glyph(glyph, &mut pen);
@@ -89,14 +89,14 @@ fn written(face: &Face<'_>, ink: Ink, text: &str, x: f32, y: f32) -> PathBuilder
     pen.path
 }
 
-fn width_of(face: &Face<'_>, ink: Ink, text: &str) -> f32 {
+fn width_of(face: &Face<'_>, style: TextStyle, text: &str) -> f32 {
     let units: f32 = text.chars().map(|letter| advance(face, glyph_of(face, letter))).sum();
-    units * size_of(face, ink)
+    units * size_of(face, style)
 }
 
 /// Units of the picture to a unit of the font.
-fn size_of(face: &Face<'_>, ink: Ink) -> f32 {
-    narrow(ink.size()) / f32::from(face.units_per_em())
+fn size_of(face: &Face<'_>, style: TextStyle) -> f32 {
+    narrow(style.size()) / f32::from(face.units_per_em())
 }
 
 fn advance(face: &Face<'_>, glyph: GlyphId) -> f32 {
@@ -169,11 +169,11 @@ mod tests {
 
     fn text(text: &str) -> Mark {
         let text = text.to_owned();
-        Mark::Text { x: 4.0, y: 20.0, anchor: Anchor::Start, ink: Ink::Heading, text }
+        Mark::Text { x: 4.0, y: 20.0, anchor: Anchor::Start, style: TextStyle::Heading, text }
     }
 
     fn painted(marks: Vec<Mark>) -> Pixmap {
-        let picture = Picture { title: "t".to_owned(), width: 60.0, height: 30.0, marks };
+        let picture = Chart { title: "t".to_owned(), width: 60.0, height: 30.0, marks };
         Pixmap::decode_png(&png(&picture).unwrap()).unwrap()
     }
 
@@ -202,9 +202,9 @@ mod tests {
     #[test]
     fn text_is_written_and_every_letter_of_a_code_is_there() {
         let face = Face::parse(FONT, 0).unwrap();
-        let book = panoply_rmf::book::Book::bundled().unwrap();
+        let catalog = panoply_rmf::catalog::FundCatalog::bundled().unwrap();
         for letter in
-            book.funds().iter().flat_map(|fund| fund.symbol.chars()).chain("·%,- 0".chars())
+            catalog.funds().iter().flat_map(|fund| fund.symbol.chars()).chain("·%,- 0".chars())
         {
             assert!(face.glyph_index(letter).is_some(), "letter: {letter:?}");
         }
@@ -220,7 +220,7 @@ mod tests {
             x: 30.0,
             y: 20.0,
             anchor: Anchor::End,
-            ink: Ink::Label,
+            style: TextStyle::Label,
             text: "12.5".to_owned(),
         };
         let sheet = painted(vec![end]);

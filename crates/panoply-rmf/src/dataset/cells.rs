@@ -1,9 +1,9 @@
-//! Cells of the packed form: escaping, and texts that are written once and referred to.
+//! Cell encoding: escape sequences and a dictionary of repeated texts.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-/// A text as a cell.
+/// Escapes a text.
 pub(super) fn escape(text: &str) -> Cow<'_, str> {
     if !text.starts_with('=') && !text.contains(['\\', '\t', '\n', '\r']) {
         return Cow::Borrowed(text);
@@ -16,7 +16,7 @@ pub(super) fn escape(text: &str) -> Cow<'_, str> {
     })
 }
 
-/// The text of a cell.
+/// Reverses [`escape`].
 pub(super) fn unescape(cell: &str) -> Cow<'_, str> {
     if !cell.contains('\\') {
         return Cow::Borrowed(cell);
@@ -38,17 +38,17 @@ pub(super) fn unescape(cell: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// Texts that occur more than once, in the order in which they first occur.
+/// Repeated texts, in order of first occurrence.
 pub(super) struct Dictionary<'a> {
     numbers: HashMap<&'a str, usize>,
     pub(super) texts: Vec<&'a str>,
 }
 
 impl<'a> Dictionary<'a> {
-    /// The dictionary of these cells.
+    /// Collects the texts that occur more than once.
     pub(super) fn of(cells: impl Iterator<Item = &'a str> + Clone) -> Self {
         let mut counts: HashMap<&str, usize> = HashMap::new();
-        for cell in cells.clone().filter(|cell| is_worth_it(cell)) {
+        for cell in cells.clone().filter(|cell| is_worth_a_reference(cell)) {
             *counts.entry(cell).or_default() += 1;
         }
         let mut dictionary = Self { numbers: HashMap::new(), texts: Vec::new() };
@@ -61,7 +61,7 @@ impl<'a> Dictionary<'a> {
         dictionary
     }
 
-    /// A text as a cell: a number if it is in the dictionary.
+    /// Encodes a text: a reference when it is in the dictionary, else escaped.
     pub(super) fn cell<'b>(&self, text: &'b str) -> Cow<'b, str> {
         match self.numbers.get(text) {
             Some(number) => Cow::Owned(format!("={number}")),
@@ -70,8 +70,8 @@ impl<'a> Dictionary<'a> {
     }
 }
 
-/// Short texts, numbers and dates are better read where they stand.
-fn is_worth_it(cell: &str) -> bool {
+/// Short texts, numbers and dates stay inline: a reference would save little and hurt diffs.
+fn is_worth_a_reference(cell: &str) -> bool {
     cell.len() >= 8 && cell.chars().any(|c| c.is_alphabetic() && !matches!(c, 'T' | 'Z'))
 }
 

@@ -1,4 +1,4 @@
-//! Reads the packed form, and refuses a file that is damaged or cut short.
+//! Reads a packed dataset and verifies its checksum.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use rust_decimal::Decimal;
 
 use super::cells::unescape;
 use super::write::checksum;
-use super::{About, COLUMNS, Dataset, MAGIC};
+use super::{COLUMNS, Dataset, MAGIC, Provenance};
 use crate::fund::{
     Allocation, Benchmark, Company, Documents, Fee, Flag, Fund, Minimums, PublishedDeviation,
     RiskLevel, Status, Suitability,
@@ -17,70 +17,78 @@ use crate::fund::{
 use crate::nav::{NavPoint, NavSeries};
 use crate::period::{ByPeriod, Period};
 
-/// Why a file is not a data set.
+/// Why a file is not a valid dataset.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-pub enum BadDataset {
-    /// Not text at all.
+pub enum DatasetError {
+    /// The file is not UTF-8.
     #[error("the file is not UTF-8 text")]
     NotText,
-    /// Another format or version.
+    /// The file has another format or version.
     #[error(
         "the file does not start with `panoply-rmf 1`; expected a file made by `panoply rmf pack-data` or `panoply rmf sync`"
     )]
     OtherFormat,
-    /// Damaged or cut short.
+    /// The checksum is missing or wrong.
     #[error("the checksum at the end of the file is missing or wrong: the file is damaged")]
     Damaged,
-    /// A line that says nothing we understand.
+    /// A line cannot be parsed.
     #[error("line {line}: {problem}")]
     Line {
-        /// Which one, counted from one.
+        /// Line number, counted from 1.
         line: usize,
-        /// What is wrong with it.
+        /// Description of the problem.
         problem: String,
     },
 }
 
 impl Dataset {
-    /// The funds in a packed file.
-    pub fn read(bytes: &[u8]) -> Result<Self, BadDataset> {
-        let text = std::str::from_utf8(bytes).map_err(|_| BadDataset::NotText)?;
+    /// Parses a packed dataset.
+    pub fn read(bytes: &[u8]) -> Result<Self, DatasetError> {
+        let text = std::str::from_utf8(bytes).map_err(|_| DatasetError::NotText)?;
         if text.lines().next() != Some(MAGIC) {
-            return Err(BadDataset::OtherFormat);
+            return Err(DatasetError::OtherFormat);
         }
         let (body, trailer) =
-            text.rfind("sha256\t").map(|at| text.split_at(at)).ok_or(BadDataset::Damaged)?;
+            text.rfind("sha256\t").map(|at| text.split_at(at)).ok_or(DatasetError::Damaged)?;
         let claimed = trailer.trim_end().strip_prefix("sha256\t").unwrap_or_default();
         if !body.ends_with('\n') || claimed != checksum(body) {
-            return Err(BadDataset::Damaged);
+            return Err(DatasetError::Damaged);
         }
         let mut reader = Reader::default();
         for (number, line) in body.lines().enumerate().skip(1) {
-            reader.take(line).map_err(|problem| BadDataset::Line { line: number + 1, problem })?;
+            reader
+                .parse_line(line)
+                .map_err(|problem| DatasetError::Line { line: number + 1, problem })?;
         }
-        Ok(Self { about: reader.about, funds: reader.funds, checksum: claimed.to_owned() })
+        Ok(Self {
+            provenance: reader.provenance,
+            funds: reader.funds,
+            checksum: claimed.to_owned(),
+        })
     }
 }
 
 #[derive(Default)]
 struct Reader<'a> {
-    about: About,
+    provenance: Provenance,
     texts: Vec<Cow<'a, str>>,
     funds: Vec<Fund>,
 }
 
 impl<'a> Reader<'a> {
-    fn take(&mut self, line: &'a str) -> Result<(), String> {
+    fn parse_line(&mut self, line: &'a str) -> Result<(), String> {
         let (kind, rest) = line.split_once('\t').unwrap_or((line, ""));
         match kind {
-            "about" => self.take_about(rest),
+            "about" => self.parse_provenance(rest),
             "text" => {
                 self.texts.push(unescape(rest));
                 Ok(())
             }
             "columns" => {
                 let known = rest.split('\t').eq(COLUMNS);
-                known.then_some(()).ok_or_else(|| "these are not the columns we know".to_owned())
+                known
+                    .then_some(())
+                    .ok_or_else(|| "the columns are not those of this version".to_owned())
             }
             "fund" => {
                 let fund = fund(&mut self.cells(rest))?;
@@ -110,19 +118,19 @@ impl<'a> Reader<'a> {
                 self.last_fund()?.nav = series;
                 Ok(())
             }
-            other => Err(format!("`{other}` is not a kind of line")),
+            other => Err(format!("`{other}` is not a record kind")),
         }
     }
 
-    fn take_about(&mut self, rest: &str) -> Result<(), String> {
+    fn parse_provenance(&mut self, rest: &str) -> Result<(), String> {
         let (name, value) = rest.split_once('\t').unwrap_or((rest, ""));
-        let place = match name {
-            "source" => &mut self.about.source,
-            "licence" => &mut self.about.licence,
-            "fetched_at" => &mut self.about.fetched_at,
-            other => return Err(format!("nobody asked about `{other}`")),
+        let field = match name {
+            "source" => &mut self.provenance.source,
+            "licence" => &mut self.provenance.licence,
+            "fetched_at" => &mut self.provenance.fetched_at,
+            other => return Err(format!("`{other}` is not a provenance field")),
         };
-        *place = unescape(value).into_owned();
+        *field = unescape(value).into_owned();
         Ok(())
     }
 
@@ -131,11 +139,11 @@ impl<'a> Reader<'a> {
     }
 
     fn last_fund(&mut self) -> Result<&mut Fund, String> {
-        self.funds.last_mut().ok_or_else(|| "it belongs to no fund".to_owned())
+        self.funds.last_mut().ok_or_else(|| "the record belongs to no fund".to_owned())
     }
 }
 
-/// The cells of a line, one after the other. Beyond the end of the line they are empty.
+/// Iterates over the cells of a line. Cells past its end are empty.
 struct Cells<'a, 'b> {
     rest: std::str::Split<'a, char>,
     texts: &'b [Cow<'a, str>],
@@ -150,7 +158,7 @@ impl<'a> Cells<'a, '_> {
         let cell = self.raw();
         let Some(number) = cell.strip_prefix('=') else { return Ok(unescape(cell).into_owned()) };
         let text = number.parse().ok().and_then(|number: usize| self.texts.get(number));
-        text.map(ToString::to_string).ok_or_else(|| format!("there is no text `{cell}`"))
+        text.map(ToString::to_string).ok_or_else(|| format!("the dictionary has no text `{cell}`"))
     }
 
     fn optional(&mut self) -> Result<Option<String>, String> {
@@ -162,7 +170,7 @@ impl<'a> Cells<'a, '_> {
         if cell.is_empty() {
             return Ok(None);
         }
-        cell.parse().map(Some).map_err(|_| format!("`{cell}` is no {what}"))
+        cell.parse().map(Some).map_err(|_| format!("`{cell}` is not a valid {what}"))
     }
 
     fn required<T: FromStr>(&mut self, what: &str) -> Result<T, String> {
@@ -179,7 +187,7 @@ impl<'a> Cells<'a, '_> {
 }
 
 fn fund(cells: &mut Cells<'_, '_>) -> Result<Fund, String> {
-    // Fields are read in the order in which they are written here, which is that of `COLUMNS`.
+    // The order of these fields is the order of `COLUMNS`: each reads the next cell.
     Ok(Fund {
         fund_id: cells.text()?,
         symbol: cells.text()?,
@@ -226,15 +234,15 @@ fn fund(cells: &mut Cells<'_, '_>) -> Result<Fund, String> {
             target_investor: cells.optional()?,
             investment_horizon: cells.optional()?,
         },
-        share_classes: listed(&cells.text()?, '|').map(str::to_owned).collect(),
+        share_classes: split_list(&cells.text()?, '|').map(str::to_owned).collect(),
         fetched_at: cells.optional()?,
-        flags: listed(&cells.text()?, ' ')
-            .map(|name| Flag::parse(name).ok_or_else(|| format!("`{name}` is no flag")))
+        flags: split_list(&cells.text()?, ' ')
+            .map(|name| Flag::parse(name).ok_or_else(|| format!("`{name}` is not a flag")))
             .collect::<Result<_, _>>()?,
     })
 }
 
-fn listed(text: &str, separator: char) -> impl Iterator<Item = &str> {
+fn split_list(text: &str, separator: char) -> impl Iterator<Item = &str> {
     text.split(separator).filter(|part| !part.is_empty())
 }
 
@@ -243,7 +251,7 @@ fn nav_series(cells: &mut Cells<'_, '_>) -> Result<NavSeries, String> {
     let mut points = vec![NavPoint { date, nav: cells.required("NAV")? }];
     while let Some(days) = cells.parsed::<u16>("number of days")? {
         let span = Span::new().days(i64::from(days));
-        date = date.checked_add(span).map_err(|_| "the days run out of the calendar".to_owned())?;
+        date = date.checked_add(span).map_err(|_| "the date is beyond the calendar".to_owned())?;
         points.push(NavPoint { date, nav: cells.required("NAV")? });
     }
     NavSeries::new(points).map_err(|error| error.to_string())

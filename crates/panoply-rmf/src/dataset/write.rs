@@ -1,4 +1,4 @@
-//! Writes the packed form. The same funds give the same bytes.
+//! Writes a packed dataset. The output is deterministic.
 
 use std::fmt::Write as _;
 
@@ -7,21 +7,21 @@ use rust_decimal::Decimal;
 use sha2::{Digest, Sha256};
 
 use super::cells::{Dictionary, escape};
-use super::{About, COLUMNS, Dataset, MAGIC};
+use super::{COLUMNS, Dataset, MAGIC, Provenance};
 use crate::fund::{Allocation, Fee, Flag, Fund};
 use crate::nav::NavPoint;
 use crate::period::{ByPeriod, Period};
 
 impl Dataset {
-    /// A data set of these funds, in the order of their symbols.
-    pub fn new(about: About, mut funds: Vec<Fund>) -> Self {
+    /// Creates a dataset, sorted by code.
+    pub fn new(provenance: Provenance, mut funds: Vec<Fund>) -> Self {
         funds.sort_by(|a, b| a.symbol.cmp(&b.symbol));
-        let mut dataset = Self { about, funds, checksum: String::new() };
+        let mut dataset = Self { provenance, funds, checksum: String::new() };
         dataset.checksum = checksum(&dataset.body());
         dataset
     }
 
-    /// The packed form.
+    /// Encodes the dataset.
     pub fn packed(&self) -> String {
         let mut text = self.body();
         let _ = writeln!(text, "sha256\t{}", checksum(&text));
@@ -34,9 +34,9 @@ impl Dataset {
         let dictionary = Dictionary::of(texts.map(String::as_str));
         let mut text = format!("{MAGIC}\n");
         for (name, value) in [
-            ("source", &self.about.source),
-            ("licence", &self.about.licence),
-            ("fetched_at", &self.about.fetched_at),
+            ("source", &self.provenance.source),
+            ("licence", &self.provenance.licence),
+            ("fetched_at", &self.provenance.fetched_at),
         ] {
             let _ = writeln!(text, "about\t{name}\t{}", escape(value));
         }
@@ -52,7 +52,7 @@ impl Dataset {
     }
 }
 
-/// SHA-256 of a text, in hexadecimal.
+/// SHA-256 in hexadecimal.
 pub(super) fn checksum(text: &str) -> String {
     let digest = Sha256::digest(text.as_bytes());
     digest.iter().fold(String::with_capacity(64), |mut hex, byte| {
@@ -72,7 +72,7 @@ impl Row {
         let mut line = self.kind.to_owned();
         for cell in self.cells.iter().take(used) {
             line.push('\t');
-            // The days of a NAV line are numbers: nothing to look up, and there are many.
+            // NAV cells are numbers, never dictionary references, and there are thousands of them.
             if self.kind == "nav" {
                 line.push_str(cell);
             } else {

@@ -1,7 +1,7 @@
-//! Writes what a sync brought: the journal while it runs, the new figures at its end.
+//! Files written by a sync: the journal while it runs, the dataset at its end.
 //!
-//! A file is written beside its place and then moved there, so that a reader sees the old one or
-//! the new one and never half of either, whenever the program is stopped.
+//! Each file is written to a temporary name and renamed, so that a reader sees the old or the new
+//! file, never a partial one, even after a crash.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -10,22 +10,23 @@ use std::path::{Path, PathBuf};
 use crate::dataset::Dataset;
 use crate::sync::Journal;
 
-/// Puts new figures in the place of the old ones, all at once.
-pub fn swap_in(place: &Path, dataset: &Dataset) -> io::Result<()> {
-    replace(place, &dataset.packed())
+/// Replaces the dataset atomically.
+pub fn replace_dataset(path: &Path, dataset: &Dataset) -> io::Result<()> {
+    replace(path, &dataset.packed())
 }
 
-/// A journal that is a folder: one file a name.
+/// Journal in a directory, one file per entry.
 #[derive(Debug)]
 pub struct JournalFolder(PathBuf);
 
 impl JournalFolder {
-    /// The journal in this folder, which need not be there yet.
+    /// Uses this directory, which is created on the first save.
     pub const fn at(folder: PathBuf) -> Self {
         Self(folder)
     }
 
-    /// Ids of funds are letters, digits and underscores; whatever else there is is left out.
+    /// Fund ids are letters, digits and underscores; other characters are dropped, so that an id
+    /// cannot leave the directory.
     fn file(&self, name: &str) -> PathBuf {
         let plain: String =
             name.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
@@ -51,15 +52,15 @@ impl Journal for JournalFolder {
     }
 }
 
-fn replace(place: &Path, text: &str) -> io::Result<()> {
-    if let Some(folder) = place.parent() {
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    let beside = place.with_extension(format!("new{}", std::process::id()));
-    let mut file = File::create(&beside)?;
+    let temporary = path.with_extension(format!("new{}", std::process::id()));
+    let mut file = File::create(&temporary)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()?;
-    fs::rename(&beside, place)
+    fs::rename(&temporary, path)
 }
 
 #[cfg(test)]
@@ -70,12 +71,12 @@ mod tests {
     #[test]
     fn replacing_the_dataset_leaves_no_temporary_file() {
         let folder = tempfile::tempdir().unwrap();
-        let place = folder.path().join("deep/rmf.tsv");
+        let path = folder.path().join("deep/rmf.tsv");
         for _ in 0..2 {
-            swap_in(&place, &samples::dataset()).unwrap();
+            replace_dataset(&path, &samples::dataset()).unwrap();
         }
-        assert_eq!(Dataset::read(&fs::read(&place).unwrap()), Ok(samples::dataset()));
-        assert_eq!(fs::read_dir(place.parent().unwrap()).unwrap().count(), 1);
+        assert_eq!(Dataset::read(&fs::read(&path).unwrap()), Ok(samples::dataset()));
+        assert_eq!(fs::read_dir(path.parent().unwrap()).unwrap().count(), 1);
     }
 
     #[test]

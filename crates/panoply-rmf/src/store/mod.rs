@@ -1,7 +1,7 @@
-//! Where figures are kept outside the program: one packed file, swapped as a whole.
+//! Persistence: one packed file, replaced atomically.
 
 mod files;
-mod shelf;
+mod fund_store;
 
-pub use self::files::{JournalFolder, swap_in};
-pub use self::shelf::{Origin, Shelf};
+pub use self::files::{JournalFolder, replace_dataset};
+pub use self::fund_store::{FundStore, Origin};

@@ -1,5 +1,5 @@
-//! Talks to the API: pages by cursor, keeps the distance between calls, waits when told to, and
-//! tries again when the server is at fault.
+//! HTTP client of the SEC's API: cursor pagination, rate limiting, `Retry-After`, and exponential
+//! backoff on server failures.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -7,69 +7,68 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Http, NoAnswer, Pace, Response};
+use super::{Http, Response, Timer, TransportError};
 
-/// The API allows 5,000 calls in 300 seconds, at least this far apart.
-pub const LEAST_GAP: Duration = Duration::from_millis(16);
-/// The most rows of a page.
+/// Minimum interval between calls. The API allows 5,000 calls in 300 seconds.
+pub const MIN_CALL_INTERVAL: Duration = Duration::from_millis(16);
+/// Maximum page size.
 const PAGE_SIZE: &str = "100";
-/// How often a call is tried.
-const TRIES: u32 = 6;
-/// How long to wait when the server says that it is too much but not how long. Doubled with
-/// each try, as is the wait after a failure of the server.
-const FIRST_WAIT: Duration = Duration::from_secs(1);
-/// No wait is longer, whatever the server says: a window of the limit is 300 seconds.
-const LONGEST_WAIT: Duration = Duration::from_secs(330);
+/// Maximum attempts per call.
+const MAX_ATTEMPTS: u32 = 6;
+/// First backoff, doubled with each attempt. Used when the server names no `Retry-After`.
+const INITIAL_BACKOFF: Duration = Duration::from_secs(1);
+/// Maximum wait, whatever `Retry-After` says: the API's rate limit window is 300 seconds.
+const MAX_BACKOFF: Duration = Duration::from_secs(330);
 
-/// Why a sync ended without figures.
+/// Why a sync failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SyncError {
-    /// The key is wrong.
-    #[error("the SEC refused the key (status {status}); get one at secopendata.sec.or.th")]
-    Key {
-        /// The status.
+    /// The API rejected the key.
+    #[error("the SEC rejected the API key (status {status}); get a key at secopendata.sec.or.th")]
+    InvalidKey {
+        /// HTTP status.
         status: u16,
     },
-    /// The server does not like the question.
-    #[error("the SEC refused `{path}` with status {status}")]
-    Refused {
-        /// What was asked for.
+    /// The API rejected the request.
+    #[error("the SEC rejected `{path}` with status {status}")]
+    Rejected {
+        /// Request path.
         path: String,
-        /// The status.
+        /// HTTP status.
         status: u16,
     },
-    /// The server kept failing.
+    /// All attempts failed.
     #[error(
-        "the SEC did not answer `{path}` after {tries} tries: {last}; run the same command again to go on from here"
+        "the SEC did not answer `{path}` after {tries} attempts: {last}; run the same command again to resume"
     )]
-    GaveUp {
-        /// What was asked for.
+    RetriesExhausted {
+        /// Request path.
         path: String,
-        /// How often.
+        /// Number of attempts.
         tries: u32,
-        /// What came last.
+        /// Last failure.
         last: String,
     },
-    /// An answer that is none.
-    #[error("the answer to `{path}` is not what the API promises: {problem}")]
-    Unreadable {
-        /// What was asked for.
+    /// The response is not what the API documents.
+    #[error("the response to `{path}` is not valid: {problem}")]
+    InvalidResponse {
+        /// Request path.
         path: String,
-        /// What is wrong.
+        /// Description of the problem.
         problem: String,
     },
-    /// Too many funds are gone.
+    /// Too many funds vanished.
     #[error(
-        "{gone} of {before} funds are gone from the register, more than a tenth; nothing was changed"
+        "{gone} of {before} funds are missing from the register, more than a tenth; nothing was changed"
     )]
-    Shrunk {
-        /// How many there were.
+    UniverseShrank {
+        /// Number of funds before.
         before: usize,
-        /// How many are gone.
+        /// Number of funds that vanished.
         gone: usize,
     },
     /// The journal cannot be written.
-    #[error("what was fetched could not be kept: {0}")]
+    #[error("the sync journal could not be written: {0}")]
     Journal(std::io::Error),
 }
 
@@ -79,7 +78,7 @@ impl SyncError {
     }
 }
 
-/// What the API wraps rows in.
+/// Envelope of a page.
 #[derive(Deserialize)]
 struct Envelope {
     #[serde(default)]
@@ -88,24 +87,24 @@ struct Envelope {
     items: Vec<Value>,
 }
 
-/// A patient client.
+/// API client with rate limit and retries.
 pub(super) struct Client<'a> {
     http: &'a mut dyn Http,
-    pace: &'a dyn Pace,
+    timer: &'a dyn Timer,
     last_call: Option<Duration>,
     calls: u64,
 }
 
 impl<'a> Client<'a> {
-    pub(super) fn new(http: &'a mut dyn Http, pace: &'a dyn Pace) -> Self {
-        Self { http, pace, last_call: None, calls: 0 }
+    pub(super) fn new(http: &'a mut dyn Http, timer: &'a dyn Timer) -> Self {
+        Self { http, timer, last_call: None, calls: 0 }
     }
 
     pub(super) const fn calls(&self) -> u64 {
         self.calls
     }
 
-    /// Every row at `path`, over all pages.
+    /// Fetches all pages at `path`.
     pub(super) fn rows(
         &mut self,
         path: &str,
@@ -115,66 +114,74 @@ impl<'a> Client<'a> {
         let mut cursor = String::new();
         let mut seen = HashSet::new();
         loop {
-            let mut question = query.to_vec();
-            question.push(("page_size", PAGE_SIZE));
+            let mut arguments = query.to_vec();
+            arguments.push(("page_size", PAGE_SIZE));
             if !cursor.is_empty() {
-                question.push(("next_cursor", &cursor));
+                arguments.push(("next_cursor", &cursor));
             }
-            let response = self.patient_get(path, &question)?;
-            // 204: nothing (more) there.
+            let response = self.get_with_retry(path, &arguments)?;
+            // 204 No Content: the end of the result.
             if response.status == 204 || response.body.trim().is_empty() {
                 return Ok(rows);
             }
             let page: Envelope = serde_json::from_str(&response.body).map_err(|error| {
-                SyncError::Unreadable { path: path.to_owned(), problem: error.to_string() }
+                SyncError::InvalidResponse { path: path.to_owned(), problem: error.to_string() }
             })?;
             let nothing_new = page.items.is_empty();
             rows.extend(page.items);
             cursor = page.next_cursor.unwrap_or_default();
-            // A cursor that comes back would go round for ever.
+            // A repeated cursor would loop forever.
             if cursor.is_empty() || nothing_new || !seen.insert(cursor.clone()) {
                 return Ok(rows);
             }
         }
     }
 
-    fn patient_get(&mut self, path: &str, query: &[(&str, &str)]) -> Result<Response, SyncError> {
+    fn get_with_retry(
+        &mut self,
+        path: &str,
+        query: &[(&str, &str)],
+    ) -> Result<Response, SyncError> {
         let mut last = String::new();
-        for attempt in 0..TRIES {
-            let backoff = FIRST_WAIT * 2_u32.pow(attempt);
-            match self.spaced_get(path, query) {
+        for attempt in 0..MAX_ATTEMPTS {
+            let backoff = INITIAL_BACKOFF * 2_u32.pow(attempt);
+            match self.get_rate_limited(path, query) {
                 Ok(response) => match response.status {
                     200 | 204 => return Ok(response),
-                    401 | 403 => return Err(SyncError::Key { status: response.status }),
-                    // Over the limit. The API says 421 where others say 429.
+                    401 | 403 => return Err(SyncError::InvalidKey { status: response.status }),
+                    // Rate limited. The API answers 421 where others answer 429.
                     421 | 429 => {
-                        last = format!("status {}, over the limit", response.status);
-                        let told = response.retry_after.unwrap_or_default();
-                        self.pace.sleep(told.max(backoff).min(LONGEST_WAIT));
+                        last = format!("status {}, rate limited", response.status);
+                        let requested = response.retry_after.unwrap_or_default();
+                        self.timer.sleep(requested.max(backoff).min(MAX_BACKOFF));
                     }
                     500.. => {
                         last = format!("status {}", response.status);
-                        self.pace.sleep(response.retry_after.unwrap_or(backoff).min(LONGEST_WAIT));
+                        self.timer.sleep(response.retry_after.unwrap_or(backoff).min(MAX_BACKOFF));
                     }
-                    status => return Err(SyncError::Refused { path: path.to_owned(), status }),
+                    status => return Err(SyncError::Rejected { path: path.to_owned(), status }),
                 },
-                Err(NoAnswer(why)) => {
+                Err(TransportError(why)) => {
                     last = why;
-                    self.pace.sleep(backoff);
+                    self.timer.sleep(backoff);
                 }
             }
         }
-        Err(SyncError::GaveUp { path: path.to_owned(), tries: TRIES, last })
+        Err(SyncError::RetriesExhausted { path: path.to_owned(), tries: MAX_ATTEMPTS, last })
     }
 
-    fn spaced_get(&mut self, path: &str, query: &[(&str, &str)]) -> Result<Response, NoAnswer> {
+    fn get_rate_limited(
+        &mut self,
+        path: &str,
+        query: &[(&str, &str)],
+    ) -> Result<Response, TransportError> {
         if let Some(last) = self.last_call {
-            let passed = self.pace.elapsed().saturating_sub(last);
-            if passed < LEAST_GAP {
-                self.pace.sleep(LEAST_GAP.saturating_sub(passed));
+            let passed = self.timer.elapsed().saturating_sub(last);
+            if passed < MIN_CALL_INTERVAL {
+                self.timer.sleep(MIN_CALL_INTERVAL.saturating_sub(passed));
             }
         }
-        self.last_call = Some(self.pace.elapsed());
+        self.last_call = Some(self.timer.elapsed());
         self.calls += 1;
         self.http.get(path, query)
     }
@@ -188,12 +195,12 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct Watch {
+    struct FakeTimer {
         time: Cell<Duration>,
         slept: RefCell<Vec<Duration>>,
     }
 
-    impl Pace for Watch {
+    impl Timer for FakeTimer {
         fn elapsed(&self) -> Duration {
             self.time.get()
         }
@@ -204,21 +211,23 @@ mod tests {
         }
     }
 
-    struct Script(VecDeque<Result<Response, NoAnswer>>, Vec<String>);
+    struct ScriptedHttp(VecDeque<Result<Response, TransportError>>, Vec<String>);
 
-    impl Http for Script {
-        fn get(&mut self, path: &str, query: &[(&str, &str)]) -> Result<Response, NoAnswer> {
+    impl Http for ScriptedHttp {
+        fn get(&mut self, path: &str, query: &[(&str, &str)]) -> Result<Response, TransportError> {
             self.1.push(format!("{path}?{query:?}"));
-            self.0.pop_front().unwrap_or_else(|| Err(NoAnswer("the script has ended".to_owned())))
+            self.0
+                .pop_front()
+                .unwrap_or_else(|| Err(TransportError("the script has ended".to_owned())))
         }
     }
 
-    fn said(status: u16, body: &str) -> Result<Response, NoAnswer> {
+    fn response(status: u16, body: &str) -> Result<Response, TransportError> {
         Ok(Response { status, retry_after: None, body: body.to_owned() })
     }
 
-    fn page(cursor: &str, items: &str) -> Result<Response, NoAnswer> {
-        said(
+    fn page(cursor: &str, items: &str) -> Result<Response, TransportError> {
+        response(
             200,
             &format!(
                 r#"{{"message":"success","page_size":100,"next_cursor":"{cursor}","items":[{items}]}}"#
@@ -227,31 +236,34 @@ mod tests {
     }
 
     fn run(
-        script: Vec<Result<Response, NoAnswer>>,
+        script: Vec<Result<Response, TransportError>>,
     ) -> (Result<Vec<Value>, SyncError>, Vec<Duration>, Vec<String>) {
-        let watch = Watch::default();
-        let mut http = Script(script.into(), Vec::new());
-        let result = Client::new(&mut http, &watch).rows("/x", &[("proj_id", "M1")]);
-        (result, watch.slept.into_inner(), http.1)
+        let timer = FakeTimer::default();
+        let mut http = ScriptedHttp(script.into(), Vec::new());
+        let result = Client::new(&mut http, &timer).rows("/x", &[("proj_id", "M1")]);
+        (result, timer.slept.into_inner(), http.1)
     }
 
     #[test]
     fn pagination_follows_the_cursor_to_the_end() {
-        let (rows, slept, asked) = run(vec![page("a", "1,2"), page("b", "3"), page("", "4")]);
+        let (rows, slept, requests) = run(vec![page("a", "1,2"), page("b", "3"), page("", "4")]);
         assert_eq!(rows.unwrap().len(), 4);
-        assert!(asked[1].contains("next_cursor\", \"a") && asked[2].contains("next_cursor\", \"b"));
-        assert_eq!(slept, [LEAST_GAP, LEAST_GAP], "calls keep their distance");
+        assert!(
+            requests[1].contains("next_cursor\", \"a")
+                && requests[2].contains("next_cursor\", \"b")
+        );
+        assert_eq!(slept, [MIN_CALL_INTERVAL, MIN_CALL_INTERVAL], "calls are rate limited");
     }
 
     #[test]
     fn repeated_cursor_ends_pagination() {
-        let (rows, _, asked) = run(vec![page("a", "1"), page("a", "2"), page("a", "3")]);
-        assert_eq!((rows.unwrap().len(), asked.len()), (2, 2));
+        let (rows, _, requests) = run(vec![page("a", "1"), page("a", "2"), page("a", "3")]);
+        assert_eq!((rows.unwrap().len(), requests.len()), (2, 2));
     }
 
     #[test]
     fn empty_result_is_not_an_error() {
-        assert!(run(vec![said(204, "")]).0.unwrap().is_empty());
+        assert!(run(vec![response(204, "")]).0.unwrap().is_empty());
         assert!(run(vec![page("", "")]).0.unwrap().is_empty());
         assert!(run(vec![page("more", "")]).0.unwrap().is_empty());
     }
@@ -269,33 +281,43 @@ mod tests {
         assert_eq!(rows.unwrap().len(), 1);
         assert_eq!(slept, [Duration::from_secs(7), Duration::from_secs(90)]);
         let (_, slept, _) = run(vec![limited(421, 0), limited(421, 1_000_000), page("", "1")]);
-        assert_eq!(slept, [FIRST_WAIT, LONGEST_WAIT], "a useless answer is not believed");
+        assert_eq!(
+            slept,
+            [INITIAL_BACKOFF, MAX_BACKOFF],
+            "a zero or excessive Retry-After is clamped"
+        );
     }
 
     #[test]
     fn server_failures_are_retried_with_exponential_backoff() {
         let (rows, slept, _) = run(vec![
-            said(500, ""),
-            Err(NoAnswer("reset".to_owned())),
-            said(503, ""),
+            response(500, ""),
+            Err(TransportError("reset".to_owned())),
+            response(503, ""),
             page("", "1"),
         ]);
         assert_eq!(rows.unwrap().len(), 1);
         let seconds: Vec<u64> = slept.iter().map(Duration::as_secs).collect();
         assert_eq!(seconds, [1, 2, 4]);
-        let (rows, _, asked) = run((0..10).map(|_| said(502, "")).collect());
-        assert_eq!(asked.len(), TRIES as usize);
+        let (rows, _, requests) = run((0..10).map(|_| response(502, "")).collect());
+        assert_eq!(requests.len(), MAX_ATTEMPTS as usize);
         assert!(rows.unwrap_err().to_string().contains("502"));
     }
 
     #[test]
     fn permanent_failures_are_not_retried() {
-        assert!(matches!(run(vec![said(401, "{}")]).0, Err(SyncError::Key { status: 401 })));
-        assert!(matches!(run(vec![said(403, "{}")]).0, Err(SyncError::Key { .. })));
         assert!(matches!(
-            run(vec![said(400, "{}")]).0,
-            Err(SyncError::Refused { status: 400, .. })
+            run(vec![response(401, "{}")]).0,
+            Err(SyncError::InvalidKey { status: 401 })
         ));
-        assert!(matches!(run(vec![said(200, "<html>")]).0, Err(SyncError::Unreadable { .. })));
+        assert!(matches!(run(vec![response(403, "{}")]).0, Err(SyncError::InvalidKey { .. })));
+        assert!(matches!(
+            run(vec![response(400, "{}")]).0,
+            Err(SyncError::Rejected { status: 400, .. })
+        ));
+        assert!(matches!(
+            run(vec![response(200, "<html>")]).0,
+            Err(SyncError::InvalidResponse { .. })
+        ));
     }
 }

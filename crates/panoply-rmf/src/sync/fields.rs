@@ -1,5 +1,5 @@
-//! Reads cells of the API's rows, which are careless: numbers come as texts, `-` is nothing,
-//! dates come with and without times, zones and fractions.
+//! Parses fields of API rows: numbers may be strings, `-` means missing, dates come with and
+//! without time, zone and fraction.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -9,16 +9,16 @@ use jiff::tz::{Offset, TimeZone};
 use rust_decimal::Decimal;
 use serde_json::Value;
 
-/// Years from here on are Buddhist.
+/// Years from here on are Buddhist era.
 const BUDDHIST_FROM: i16 = 2400;
 
-/// A text without blanks around it; `None` for nothing and for `-`.
+/// Trimmed text; `None` when empty or `-`.
 pub(super) fn text(row: &Value, name: &str) -> Option<String> {
     let text = row.get(name)?.as_str()?.trim();
     (!text.is_empty() && text != "-").then(|| text.to_owned())
 }
 
-/// A number, written as one or as a text.
+/// Number, sent as a number or as a string.
 pub(super) fn number(row: &Value, name: &str) -> Option<Decimal> {
     match row.get(name)? {
         Value::Number(number) => {
@@ -30,12 +30,12 @@ pub(super) fn number(row: &Value, name: &str) -> Option<Decimal> {
     }
 }
 
-/// A day, as it is in Thailand.
+/// Date in Thailand's time zone.
 pub(super) fn day(row: &Value, name: &str) -> Option<Date> {
     day_of(row.get(name)?.as_str()?)
 }
 
-/// The Thai text in a Base64 field; a field that is no Base64 is taken as it is.
+/// Thai text in a Base64 field; a field that is not Base64 is returned unchanged.
 pub(super) fn thai_text(row: &Value, name: &str) -> Option<String> {
     let field = text(row, name)?;
     let decoded = STANDARD.decode(&field).ok().and_then(|bytes| String::from_utf8(bytes).ok());
@@ -44,8 +44,8 @@ pub(super) fn thai_text(row: &Value, name: &str) -> Option<String> {
 
 fn day_of(text: &str) -> Option<Date> {
     let text = text.trim();
-    let date = if let Ok(moment) = text.parse::<Timestamp>() {
-        moment.to_zoned(TimeZone::fixed(Offset::constant(7))).date()
+    let date = if let Ok(timestamp) = text.parse::<Timestamp>() {
+        timestamp.to_zoned(TimeZone::fixed(Offset::constant(7))).date()
     } else if let Ok(local) = text.parse::<DateTime>() {
         local.date()
     } else {

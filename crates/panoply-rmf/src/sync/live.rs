@@ -1,24 +1,24 @@
-//! The API over the network, and real time.
+//! `ureq` transport and system timer.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use panoply_contract::clock::Clock;
 
-use super::{Http, KEY_HEADER, NoAnswer, Pace, Response};
+use super::{Http, KEY_HEADER, Response, Timer, TransportError};
 
-/// A call that takes longer has failed.
+/// Timeout of one call.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Fetches over the network.
-pub struct LiveHttp {
+/// Fetches over HTTPS.
+pub struct HttpClient {
     agent: ureq::Agent,
     base: String,
     key: String,
 }
 
-impl LiveHttp {
-    /// A client of the API at `base` with this key.
+impl HttpClient {
+    /// Client of the API at `base`, authenticated by `key`.
     pub fn new(base: &str, key: String) -> Self {
         let config = ureq::Agent::config_builder()
             .timeout_global(Some(TIMEOUT))
@@ -28,10 +28,10 @@ impl LiveHttp {
     }
 }
 
-impl Http for LiveHttp {
-    fn get(&mut self, path: &str, query: &[(&str, &str)]) -> Result<Response, NoAnswer> {
-        // Errors of the client may quote the address, never the header with the key.
-        let unanswered = |error: ureq::Error| NoAnswer(error.to_string());
+impl Http for HttpClient {
+    fn get(&mut self, path: &str, query: &[(&str, &str)]) -> Result<Response, TransportError> {
+        // Client errors may quote the URL, never the header with the key.
+        let unanswered = |error: ureq::Error| TransportError(error.to_string());
         let mut request =
             self.agent.get(format!("{}{path}", self.base)).header(KEY_HEADER, &self.key);
         for (name, value) in query {
@@ -49,10 +49,10 @@ impl Http for LiveHttp {
     }
 }
 
-/// Real time.
-pub struct LivePace(pub Arc<dyn Clock>);
+/// Monotonic clock and thread sleep.
+pub struct SystemTimer(pub Arc<dyn Clock>);
 
-impl Pace for LivePace {
+impl Timer for SystemTimer {
     fn elapsed(&self) -> Duration {
         self.0.monotonic()
     }

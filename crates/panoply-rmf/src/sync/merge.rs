@@ -1,15 +1,16 @@
-//! Makes funds of what the API said and what we had. A figure that did not come stays what it
-//! was, with its old date, unless it may have been another share class's.
+//! Merges API rows with the previous figures. A figure missing from the API keeps its previous
+//! value and date, unless it may belong to another share class.
 
+use jiff::civil::Date;
 use rust_decimal::Decimal;
 use serde_json::Value;
 
+use super::fetch::{MAIN, Project, ProjectRows, class_of};
 use super::fields::{day, number, text, thai_text};
-use super::gather::{Gathered, MAIN, Project, class_of};
-use crate::book::Book;
+use crate::catalog::FundCatalog;
 use crate::fund::{
     Allocation, Benchmark, Documents, Fee, Flag, Fund, Minimums, PublishedDeviation, RiskLevel,
-    Suitability, does_not_add_up,
+    Suitability, is_unbalanced,
 };
 use crate::lookup::folded;
 use crate::nav::{NavPoint, NavSeries};
@@ -19,24 +20,24 @@ const FUND_RETURN: &str = "ผลตอบแทนกองทุนรวม";
 const BENCHMARK_RETURN: &str = "ผลตอบแทนตัวชี้วัด";
 const FUND_DEVIATION: &str = "ความผันผวนของกองทุนรวม";
 
-/// What became of a project.
+/// Result of merging one project.
 #[derive(Debug, Default)]
 pub(super) struct Merged {
     pub(super) funds: Vec<Fund>,
-    /// Codes of new funds without a level of risk.
+    /// Codes of new funds without a published risk level.
     pub(super) skipped: Vec<String>,
 }
 
-/// Whether a fund we had is still in the register.
-pub(super) fn kept_of(projects: &[Project], fund: &Fund) -> bool {
+/// Whether a known fund is still in the register.
+pub(super) fn is_registered(projects: &[Project], fund: &Fund) -> bool {
     projects.iter().any(|project| {
         project.id == fund.fund_id
             && project.classes.iter().any(|class| is_class(project, class, fund))
     })
 }
 
-/// Whether `fund` is the class of that name. The code of a fund with one class need not be the
-/// register's; that of one of several classes is the class's name.
+/// Whether `fund` is the named class. A fund with a single class may have another code than the
+/// register; with several classes the code is the class name.
 fn is_class(project: &Project, class: &str, fund: &Fund) -> bool {
     fund.fund_id == project.id
         && if class == MAIN {
@@ -46,13 +47,20 @@ fn is_class(project: &Project, class: &str, fund: &Fund) -> bool {
         }
 }
 
-/// The funds of a project, one a class.
-pub(super) fn merge(book: &Book, project: &Project, rows: &Gathered, now: &str) -> Merged {
+/// Merges a project into one fund per class.
+pub(super) fn merge(
+    catalog: &FundCatalog,
+    project: &Project,
+    rows: &ProjectRows,
+    now: &str,
+) -> Merged {
     let mut merged = Merged::default();
     let several = project.classes.len() > 1;
-    for class in &project.classes {
-        let old = book.funds().iter().find(|fund| is_class(project, class, fund));
-        match fund(project, class, rows, old, now) {
+    for name in &project.classes {
+        let old = catalog.funds().iter().find(|fund| is_class(project, name, fund));
+        let trusted = old.filter(|old| !old.shares_figures());
+        let class = ShareClass { project, name, rows, old, trusted };
+        match class.fund(now) {
             Some(mut fund) => {
                 if several {
                     fund.share_classes =
@@ -60,7 +68,7 @@ pub(super) fn merge(book: &Book, project: &Project, rows: &Gathered, now: &str) 
                 }
                 merged.funds.push(fund);
             }
-            None => merged.skipped.push(code(project, class)),
+            None => merged.skipped.push(code(project, name)),
         }
     }
     merged
@@ -70,125 +78,157 @@ fn code(project: &Project, class: &str) -> String {
     if class == MAIN { project.code.clone() } else { class.to_owned() }
 }
 
-fn fund(
-    project: &Project,
-    class: &str,
-    rows: &Gathered,
-    old: Option<&Fund>,
-    now: &str,
-) -> Option<Fund> {
-    let of_class = |rows: &[Value]| -> Vec<Value> {
-        rows.iter().filter(|row| class_of(row) == class).cloned().collect()
-    };
-    // Figures that may have been the first class's are not worth keeping.
-    let trusted = old.filter(|old| !old.shares_figures());
-    let performance = latest(of_class(&rows.performance));
-    let (risk, suits) = rows
-        .risk
-        .iter()
-        .find_map(|row| {
+/// One share class: the rows of its project and its previous figures.
+struct ShareClass<'a> {
+    project: &'a Project,
+    name: &'a str,
+    rows: &'a ProjectRows,
+    old: Option<&'a Fund>,
+    /// `old`, unless its figures may belong to the first class.
+    trusted: Option<&'a Fund>,
+}
+
+impl ShareClass<'_> {
+    /// The merged fund; `None` for a new fund without a risk level.
+    fn fund(&self, now: &str) -> Option<Fund> {
+        let project = self.project;
+        let (risk, risk_text) = self.risk()?;
+        let performance = latest(self.own(&self.rows.performance));
+        let (nav, [buy_price, sell_price, net_assets]) = self.nav_and_prices();
+        let (returns, returns_as_of, deviation) = self.returns(&performance);
+        let allocation = self
+            .or_previous(allocation(&latest(self.rows.allocation.clone())), |old| &old.allocation);
+        let mut flags = Vec::new();
+        if allocation.as_deref().is_some_and(is_unbalanced) {
+            flags.push(Flag::AllocationDoesNotAddUp);
+        }
+        if nav.latest().is_none() {
+            flags.push(Flag::NoNav);
+        }
+        let statistics = latest(self.own(&self.rows.statistics));
+        let dividend =
+            self.own(&self.rows.dividends).iter().find_map(|row| text(row, "dividend_policy"));
+        let factsheet = self
+            .own(&self.rows.urls)
+            .iter()
+            .find_map(|row| text(row, "pdf_factsheet").or_else(|| text(row, "amc_url_factsheet")));
+        Some(Fund {
+            fund_id: project.id.clone(),
+            symbol: self.old.map_or_else(|| code(project, self.name), |old| old.symbol.clone()),
+            name: project.name.clone().unwrap_or_else(|| self.previous(|old| &old.name)),
+            name_th: self.or_previous(project.name_th.clone(), |old| &old.name_th),
+            company: if project.company.name.is_empty() {
+                self.previous(|old| &old.company)
+            } else {
+                project.company.clone()
+            },
+            // API version 2 has neither; they change rarely.
+            classification: self.previous(|old| &old.classification),
+            compare_code: self.previous(|old| &old.compare_code),
+            management_style: self
+                .or_previous(project.management_style.clone(), |old| &old.management_style),
+            dividend_policy: self
+                .or_previous(dividend.map(|policy| yes_or_no(&policy)), |old| &old.dividend_policy),
+            policy_th: self.or_previous(project.policy_th.clone(), |old| &old.policy_th),
+            risk,
+            status: project.status,
+            registered: self.or_previous(project.registered, |old| &old.registered),
+            nav,
+            buy_price,
+            sell_price,
+            net_assets,
+            returns,
+            returns_as_of,
+            benchmark: benchmark(&self.rows.benchmarks, &performance, self.old),
+            deviation,
+            volatility_1y: deviation_over(&performance, Period::Y1),
+            tracking_error: statistics.iter().find_map(|row| number(row, "tracking_error")),
+            allocation,
+            fees: Some(fees(&latest(self.own(&self.rows.fees))))
+                .filter(|fees| !fees.is_empty())
+                .unwrap_or_else(|| self.previous(|old| &old.fees)),
+            minimums: self.minimums(),
+            documents: Documents {
+                factsheet: factsheet.or_else(|| self.old?.documents.factsheet.clone()),
+                ..self.previous(|old| &old.documents)
+            },
+            suitability: Suitability {
+                risk_level: risk_text.or_else(|| self.old?.suitability.risk_level.clone()),
+                ..self.previous(|old| &old.suitability)
+            },
+            share_classes: Vec::new(),
+            fetched_at: Some(now.to_owned()),
+            flags,
+        })
+    }
+
+    /// The rows of this class.
+    fn own(&self, rows: &[Value]) -> Vec<Value> {
+        rows.iter().filter(|row| class_of(row) == self.name).cloned().collect()
+    }
+
+    fn previous<T: Clone + Default>(&self, field: fn(&Fund) -> &T) -> T {
+        self.old.map(|old| field(old).clone()).unwrap_or_default()
+    }
+
+    fn or_previous<T: Clone>(&self, new: Option<T>, field: fn(&Fund) -> &Option<T>) -> Option<T> {
+        new.or_else(|| field(self.old?).clone())
+    }
+
+    /// Risk level and its description. The risk spectrum is published per project.
+    fn risk(&self) -> Option<(RiskLevel, Option<String>)> {
+        let published = self.rows.risk.iter().find_map(|row| {
             let risk = RiskLevel::parse_spectrum(&text(row, "risk_spectrum")?)?;
             Some((risk, thai_text(row, "risk_spectrum_desc")))
-        })
-        .or_else(|| old.map(|old| (old.risk, None)))?;
-    let nav_rows = of_class(&rows.nav);
-    let nav =
-        trusted.map(|old| old.nav.clone()).unwrap_or_default().merged_with(&series(&nav_rows));
-    let last_row = nav_rows.iter().max_by_key(|row| day(row, "nav_date"));
-    let price = |name: &str, before: Option<Decimal>| match last_row {
-        Some(row) => number(row, name).filter(|price| !price.is_zero()),
-        None => before,
-    };
-    let allocation = allocation(&latest(rows.allocation.clone()))
-        .or_else(|| old.and_then(|old| old.allocation.clone()));
-    let returns = by_period(&performance, FUND_RETURN);
-    let dated = performance.iter().find_map(|row| day(row, "start_date"));
-    let fees = fees(&latest(of_class(&rows.fees)));
-    let statistics = latest(of_class(&rows.statistics));
-    let minimums = latest(of_class(&rows.minimums));
-    let dividend = of_class(&rows.dividends).iter().find_map(|row| text(row, "dividend_policy"));
-    let mut flags = Vec::new();
-    if allocation.as_deref().is_some_and(does_not_add_up) {
-        flags.push(Flag::AllocationDoesNotAddUp);
+        });
+        published.or_else(|| self.old.map(|old| (old.risk, None)))
     }
-    if nav.latest().is_none() {
-        flags.push(Flag::NoNav);
+
+    /// NAV series, and offer price, bid price and net assets of its latest day.
+    fn nav_and_prices(&self) -> (NavSeries, [Option<Decimal>; 3]) {
+        let rows = self.own(&self.rows.nav);
+        let old = self.trusted.map(|old| old.nav.clone()).unwrap_or_default();
+        let prices = match rows.iter().max_by_key(|row| day(row, "nav_date")) {
+            Some(row) => ["buy_price", "sell_price", "net_asset"]
+                .map(|name| number(row, name).filter(|price| !price.is_zero())),
+            None => self
+                .trusted
+                .map_or([None; 3], |old| [old.buy_price, old.sell_price, old.net_assets]),
+        };
+        (old.merged_with(&series(&rows)), prices)
     }
-    let have_returns = performance.iter().any(|row| is_kind(row, FUND_RETURN));
-    Some(Fund {
-        fund_id: project.id.clone(),
-        symbol: old.map_or_else(|| code(project, class), |old| old.symbol.clone()),
-        name: project.name.clone().or_else(|| old.map(|old| old.name.clone())).unwrap_or_default(),
-        name_th: project.name_th.clone().or_else(|| old.and_then(|old| old.name_th.clone())),
-        company: if project.company.name.is_empty() {
-            old.map(|old| old.company.clone()).unwrap_or_default()
-        } else {
-            project.company.clone()
-        },
-        // The new API has neither; they change rarely.
-        classification: old.and_then(|old| old.classification.clone()),
-        compare_code: old.and_then(|old| old.compare_code.clone()),
-        management_style: project
-            .management_style
-            .clone()
-            .or_else(|| old.and_then(|old| old.management_style.clone())),
-        dividend_policy: dividend
-            .map(|policy| yes_or_no(&policy))
-            .or_else(|| old.and_then(|old| old.dividend_policy.clone())),
-        policy_th: project.policy_th.clone().or_else(|| old.and_then(|old| old.policy_th.clone())),
-        risk,
-        status: project.status,
-        registered: project.registered.or_else(|| old.and_then(|old| old.registered)),
-        buy_price: price("buy_price", trusted.and_then(|old| old.buy_price)),
-        sell_price: price("sell_price", trusted.and_then(|old| old.sell_price)),
-        net_assets: price("net_asset", trusted.and_then(|old| old.net_assets)),
-        nav,
-        returns: if have_returns {
-            returns
-        } else {
-            trusted.map(|old| old.returns.clone()).unwrap_or_default()
-        },
-        returns_as_of: if have_returns { dated } else { trusted.and_then(|old| old.returns_as_of) },
-        benchmark: benchmark(&rows.benchmarks, &performance, old),
-        deviation: deviation(&performance)
-            .or_else(|| trusted.filter(|_| !have_returns).and_then(|old| old.deviation.clone())),
-        volatility_1y: deviation_over(&performance, Period::Y1),
-        tracking_error: statistics.iter().find_map(|row| number(row, "tracking_error")),
-        allocation,
-        fees: if fees.is_empty() {
-            old.map(|old| old.fees.clone()).unwrap_or_default()
-        } else {
-            fees
-        },
-        minimums: minimums.first().map_or_else(
-            || old.map(|old| old.minimums.clone()).unwrap_or_default(),
+
+    /// Returns, their date and the published deviation: all from the API, or all previous.
+    fn returns(
+        &self,
+        performance: &[Value],
+    ) -> (ByPeriod<Decimal>, Option<Date>, Option<PublishedDeviation>) {
+        if performance.iter().any(|row| is_kind(row, FUND_RETURN)) {
+            let dated = performance.iter().find_map(|row| day(row, "start_date"));
+            return (by_period(performance, FUND_RETURN), dated, deviation(performance));
+        }
+        let previous = self.trusted.map(|old| {
+            let deviation = deviation(performance).or_else(|| old.deviation.clone());
+            (old.returns.clone(), old.returns_as_of, deviation)
+        });
+        previous.unwrap_or_else(|| (ByPeriod::default(), None, deviation(performance)))
+    }
+
+    fn minimums(&self) -> Minimums {
+        let rows = latest(self.own(&self.rows.minimums));
+        rows.first().map_or_else(
+            || self.previous(|old| &old.minimums),
             |row| Minimums {
                 initial: number(row, "minimum_sub_ipo"),
                 additional: number(row, "minimum_sub"),
                 redemption: number(row, "minimum_redempt"),
                 balance: number(row, "lowbal_val"),
             },
-        ),
-        documents: Documents {
-            factsheet: of_class(&rows.urls)
-                .iter()
-                .find_map(|row| {
-                    text(row, "pdf_factsheet").or_else(|| text(row, "amc_url_factsheet"))
-                })
-                .or_else(|| old.and_then(|old| old.documents.factsheet.clone())),
-            ..old.map(|old| old.documents.clone()).unwrap_or_default()
-        },
-        suitability: Suitability {
-            risk_level: suits.or_else(|| old.and_then(|old| old.suitability.risk_level.clone())),
-            ..old.map(|old| old.suitability.clone()).unwrap_or_default()
-        },
-        share_classes: Vec::new(),
-        fetched_at: Some(now.to_owned()),
-        flags,
-    })
+        )
+    }
 }
 
-/// The rows of the newest factsheet among these.
+/// Keeps the rows of the latest factsheet.
 fn latest(rows: Vec<Value>) -> Vec<Value> {
     let newest = rows.iter().filter_map(|row| day(row, "start_date")).max();
     match newest {
@@ -206,6 +246,7 @@ fn series(rows: &[Value]) -> NavSeries {
         Some((day(row, "nav_date")?, nav))
     };
     let days: std::collections::BTreeMap<_, _> = rows.iter().filter_map(point).collect();
+    // The map's keys are ascending and unique, so the series is always valid.
     NavSeries::new(days.into_iter().map(|(date, nav)| NavPoint { date, nav }).collect())
         .unwrap_or_default()
 }
@@ -249,7 +290,7 @@ fn deviation_over(rows: &[Value], period: Period) -> Option<Decimal> {
     by_period(rows, FUND_DEVIATION).get(period)
 }
 
-/// The deviation over the longest period there is one for.
+/// Deviation over the longest published period.
 fn deviation(rows: &[Value]) -> Option<PublishedDeviation> {
     [Period::Y5, Period::Y3, Period::Y1].into_iter().find_map(|period| {
         let percent = deviation_over(rows, period)?;
@@ -264,11 +305,11 @@ fn allocation(rows: &[Value]) -> Option<Vec<Allocation>> {
             percent: number(row, "asset_ratio")?,
         })
     };
-    // A fund with several classes may list its parts once a class.
+    // A fund with several classes may repeat its allocation per class.
     let mut seen = std::collections::BTreeSet::new();
     let once = rows.iter().filter(|row| {
-        let place = number(row, "asset_seq");
-        place.is_none() || seen.insert((place, text(row, "asset_name")))
+        let position = number(row, "asset_seq");
+        position.is_none() || seen.insert((position, text(row, "asset_name")))
     });
     let parts: Vec<Allocation> = once.filter_map(part).collect();
     (!parts.is_empty()).then_some(parts)
@@ -287,7 +328,7 @@ fn fees(rows: &[Value]) -> Vec<Fee> {
     rows.iter().filter_map(fee).collect()
 }
 
-/// Our word for what factsheets call a fee. The order matters: the first that fits decides.
+/// Normalised type of a factsheet fee. The first matching entry wins.
 fn fee_kind(description: &str) -> &'static str {
     const KINDS: [(&str, &str); 9] = [
         ("รวมทั้งหมด", Fee::TOTAL),

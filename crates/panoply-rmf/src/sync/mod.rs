@@ -1,16 +1,15 @@
-//! Brings the figures up to date from the Thai SEC's Open API, version 2.
+//! Sync with the Thai SEC's Open API, version 2.
 //!
-//! Everything from outside comes through traits: [`Http`] fetches, [`Pace`] waits, [`Journal`]
-//! remembers what is done already, [`Progress`] is told. So a sync can be interrupted and taken
-//! up again, and tested without a network or a clock.
+//! Side effects go through traits: [`Http`] fetches, [`Timer`] waits, [`Journal`] records completed
+//! projects, [`Progress`] reports. A sync is resumable and can be tested without network or clock.
 //!
-//! The rules: figures are taken of the share class that is named, never of the first one; a
-//! registered fund stays though its NAV is missing; what the new API no longer has (AIMC
-//! classes) is kept; and when more than a tenth of the funds vanish, nothing is changed.
+//! Rules: figures belong to the named share class, never to the first one; a registered fund
+//! without NAV stays; fields missing from the new API (AIMC classifications) keep their value;
+//! nothing changes when more than a tenth of the funds vanish.
 
 mod client;
+mod fetch;
 mod fields;
-mod gather;
 #[cfg(feature = "tools")]
 mod live;
 mod merge;
@@ -20,113 +19,113 @@ use std::time::Duration;
 use jiff::civil::Date;
 
 use self::client::Client;
-pub use self::client::{LEAST_GAP, SyncError};
-use self::gather::{Asked, gather, universe};
+pub use self::client::{MIN_CALL_INTERVAL, SyncError};
+use self::fetch::{NavRange, fetch_project, fetch_universe};
 #[cfg(feature = "tools")]
-pub use self::live::{LiveHttp, LivePace};
-use self::merge::{kept_of, merge};
-use crate::book::Book;
-use crate::dataset::{About, Dataset};
+pub use self::live::{HttpClient, SystemTimer};
+use self::merge::{is_registered, merge};
+use crate::catalog::FundCatalog;
+use crate::dataset::{Dataset, Provenance};
 use crate::fund::Fund;
 
-/// Where the API is.
+/// Base URL of the API.
 pub const BASE_URL: &str = "https://api.sec.or.th";
-/// The header that carries the key.
+/// Header of the API key.
 pub const KEY_HEADER: &str = "Ocp-Apim-Subscription-Key";
-/// Days of NAV to fetch for a fund that is new to us.
+/// Days of NAV history to fetch for a new fund.
 const FIRST_NAV_DAYS: i64 = 400;
-/// Days to fetch again, because the source restates figures now and then.
+/// Days to fetch again, because the source restates NAVs.
 const OVERLAP_DAYS: i64 = 7;
 
-/// Fetches a page.
+/// HTTP transport.
 pub trait Http {
-    /// What is at `path` with these arguments.
-    fn get(&mut self, path: &str, query: &[(&str, &str)]) -> Result<Response, NoAnswer>;
+    /// Sends a GET request.
+    fn get(&mut self, path: &str, query: &[(&str, &str)]) -> Result<Response, TransportError>;
 }
 
-/// What a server answered.
+/// HTTP response.
 #[derive(Clone, Debug, Default)]
 pub struct Response {
-    /// The status.
+    /// Status code.
     pub status: u16,
-    /// How long to wait, where the server says so.
+    /// `Retry-After`, where present.
     pub retry_after: Option<Duration>,
-    /// The body.
+    /// Body.
     pub body: String,
 }
 
-/// No answer at all: no connection, or none in time.
+/// No response: connection failure or timeout.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("no answer: {0}")]
-pub struct NoAnswer(pub String);
+#[error("no response: {0}")]
+pub struct TransportError(pub String);
 
-/// Time, as far as a sync needs it.
-pub trait Pace {
-    /// Time since some fixed moment.
+/// Clock and sleep of a sync.
+pub trait Timer {
+    /// Monotonic time since an arbitrary start.
     fn elapsed(&self) -> Duration;
-    /// Waits.
+    /// Blocks for `wait`.
     fn sleep(&self, wait: Duration);
 }
 
-/// Remembers what a sync has fetched, so that the next one need not fetch it again.
+/// Records fetched projects, so that an interrupted sync resumes.
 pub trait Journal {
-    /// What was saved under this name.
+    /// Loads an entry.
     fn load(&self, name: &str) -> Option<String>;
-    /// Saves a text under a name.
+    /// Saves an entry.
     fn save(&mut self, name: &str, text: &str) -> std::io::Result<()>;
-    /// Forgets everything.
+    /// Deletes all entries.
     fn clear(&mut self) -> std::io::Result<()>;
 }
 
-/// Is told how far a sync is.
+/// Receives the progress of a sync.
 pub trait Progress {
-    /// `done` of `total`, and what is being fetched.
+    /// Reports `done` of `total` projects and the current one.
     fn step(&mut self, done: usize, total: usize, what: &str);
 }
 
-/// What to bring up to date, and when it is.
+/// Input of a sync.
 #[derive(Clone, Copy, Debug)]
-pub struct Order<'a> {
-    /// The figures we have.
-    pub book: &'a Book,
-    /// The day it is in Thailand.
+pub struct SyncRequest<'a> {
+    /// Current figures.
+    pub catalog: &'a FundCatalog,
+    /// Current date in Thailand.
     pub today: Date,
-    /// Fetch NAVs from this day on; from each fund's last one unless told.
+    /// First date of NAVs to fetch; default: from each fund's latest NAV.
     pub since: Option<Date>,
-    /// The moment, ISO 8601, for the record.
+    /// Current time, ISO 8601, recorded in the dataset.
     pub now: &'a str,
 }
 
-/// What a sync brought.
+/// Result of a sync.
 #[derive(Debug)]
-pub struct Synced {
-    /// The new figures.
+pub struct SyncOutcome {
+    /// New figures.
     pub dataset: Dataset,
-    /// Codes that are new.
+    /// Codes of new funds.
     pub added: Vec<String>,
-    /// Codes that are gone.
+    /// Codes of vanished funds.
     pub vanished: Vec<String>,
-    /// Codes of new funds whose level of risk is not published, which we cannot list yet.
+    /// Codes of new funds left out because their risk level is not published.
     pub skipped: Vec<String>,
-    /// Projects that an earlier, interrupted sync had fetched already.
+    /// Projects taken from the journal of an interrupted sync.
     pub resumed: usize,
-    /// How many calls it took.
+    /// Number of API calls.
     pub calls: u64,
 }
 
-/// Fetches everything and puts it together. Nothing is written but the journal.
+/// Fetches all figures and merges them. Writes nothing but the journal.
 pub fn sync(
-    order: &Order<'_>,
+    request: &SyncRequest<'_>,
     http: &mut dyn Http,
-    pace: &dyn Pace,
+    timer: &dyn Timer,
     journal: &mut dyn Journal,
     progress: &mut dyn Progress,
-) -> Result<Synced, SyncError> {
-    let mut client = Client::new(http, pace);
-    begin(order, journal)?;
+) -> Result<SyncOutcome, SyncError> {
+    let mut client = Client::new(http, timer);
+    begin(request, journal)?;
     progress.step(0, 0, "the register of funds");
-    let projects = universe(&mut client)?;
-    refuse_a_shrunken_universe(order.book, &projects)?;
+    let projects = fetch_universe(&mut client)?;
+    reject_shrunken_universe(request.catalog, &projects)?;
     let total = projects.len();
     let mut funds = Vec::new();
     let (mut skipped, mut resumed) = (Vec::new(), 0);
@@ -138,30 +137,30 @@ pub fn sync(
             funds.extend(known.funds);
             continue;
         }
-        let asked = Asked { from: first_day(order, &project.id), to: order.today };
-        let gathered = gather(&mut client, project, asked)?;
-        let merged = merge(order.book, project, &gathered, order.now);
+        let range = NavRange { from: first_day(request, &project.id), to: request.today };
+        let rows = fetch_project(&mut client, project, range)?;
+        let merged = merge(request.catalog, project, &rows, request.now);
         skipped.extend(merged.skipped);
-        let packed = Dataset::new(About::default(), merged.funds.clone()).packed();
+        let packed = Dataset::new(Provenance::default(), merged.funds.clone()).packed();
         journal.save(&project.id, &packed).map_err(SyncError::journal)?;
         funds.extend(merged.funds);
     }
     progress.step(total, total, "done");
-    let about = About {
+    let provenance = Provenance {
         source: "Thai SEC Open API v2 (api.sec.or.th)".to_owned(),
-        licence: order.book.about.licence.clone(),
-        fetched_at: order.now.to_owned(),
+        licence: request.catalog.provenance.licence.clone(),
+        fetched_at: request.now.to_owned(),
     };
-    let dataset = Dataset::new(about, funds);
-    let (added, vanished) = differences(order.book, &dataset);
-    Ok(Synced { dataset, added, vanished, skipped, resumed, calls: client.calls() })
+    let dataset = Dataset::new(provenance, funds);
+    let (added, vanished) = differences(request.catalog, &dataset);
+    Ok(SyncOutcome { dataset, added, vanished, skipped, resumed, calls: client.calls() })
 }
 
-/// A journal of another day or another order is of no use.
-fn begin(order: &Order<'_>, journal: &mut dyn Journal) -> Result<(), SyncError> {
+/// Discards the journal of another day or another request.
+fn begin(request: &SyncRequest<'_>, journal: &mut dyn Journal) -> Result<(), SyncError> {
     const RUN: &str = "run";
-    let since = order.since.map(|date| date.to_string()).unwrap_or_default();
-    let run = format!("{} {since} {}", order.today, order.book.checksum);
+    let since = request.since.map(|date| date.to_string()).unwrap_or_default();
+    let run = format!("{} {since} {}", request.today, request.catalog.checksum);
     if journal.load(RUN).as_deref() != Some(run.as_str()) {
         journal.clear().map_err(SyncError::journal)?;
         journal.save(RUN, &run).map_err(SyncError::journal)?;
@@ -169,36 +168,39 @@ fn begin(order: &Order<'_>, journal: &mut dyn Journal) -> Result<(), SyncError> 
     Ok(())
 }
 
-/// The day of the last NAV we have and can go on from. The NAVs of share classes that carry the
-/// figures of another one are fetched anew.
-fn first_day(order: &Order<'_>, project: &str) -> Date {
+/// First NAV date to fetch. Share classes that carry the figures of another class are fetched in
+/// full.
+fn first_day(request: &SyncRequest<'_>, project: &str) -> Date {
     let known: Vec<&Fund> =
-        order.book.funds().iter().filter(|fund| fund.fund_id == project).collect();
+        request.catalog.funds().iter().filter(|fund| fund.fund_id == project).collect();
     let last_known = known
         .iter()
         .filter_map(|fund| fund.nav.latest())
         .map(|point| days_before(point.date, OVERLAP_DAYS))
         .min()
         .filter(|_| !known.iter().any(|fund| fund.shares_figures()));
-    order.since.or(last_known).unwrap_or_else(|| days_before(order.today, FIRST_NAV_DAYS))
+    request.since.or(last_known).unwrap_or_else(|| days_before(request.today, FIRST_NAV_DAYS))
 }
 
 fn days_before(date: Date, days: i64) -> Date {
     date.saturating_sub(jiff::Span::new().days(days))
 }
 
-/// More than a tenth gone is a fault of the source, not of the funds.
-fn refuse_a_shrunken_universe(book: &Book, projects: &[gather::Project]) -> Result<(), SyncError> {
-    let kept = book.funds().iter().filter(|fund| kept_of(projects, fund)).count();
-    let (before, gone) = (book.funds().len(), book.funds().len() - kept);
-    if gone * 10 > before { Err(SyncError::Shrunk { before, gone }) } else { Ok(()) }
+/// More than a tenth vanishing is a fault of the source.
+fn reject_shrunken_universe(
+    catalog: &FundCatalog,
+    projects: &[fetch::Project],
+) -> Result<(), SyncError> {
+    let registered = catalog.funds().iter().filter(|fund| is_registered(projects, fund)).count();
+    let (before, gone) = (catalog.funds().len(), catalog.funds().len() - registered);
+    if gone * 10 > before { Err(SyncError::UniverseShrank { before, gone }) } else { Ok(()) }
 }
 
-fn differences(book: &Book, dataset: &Dataset) -> (Vec<String>, Vec<String>) {
+fn differences(catalog: &FundCatalog, dataset: &Dataset) -> (Vec<String>, Vec<String>) {
     let codes = |funds: &[Fund]| {
         funds.iter().map(|fund| fund.symbol.clone()).collect::<std::collections::BTreeSet<_>>()
     };
-    let (before, after) = (codes(book.funds()), codes(&dataset.funds));
+    let (before, after) = (codes(catalog.funds()), codes(&dataset.funds));
     let added = after.difference(&before).cloned().collect();
     let vanished = before.difference(&after).cloned().collect();
     (added, vanished)

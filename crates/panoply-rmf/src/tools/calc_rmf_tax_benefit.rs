@@ -1,4 +1,4 @@
-//! `calc_rmf_tax_benefit`: how much RMF one may still buy, and what that saves in tax.
+//! `calc_rmf_tax_benefit`: remaining RMF allowance and the tax a purchase saves.
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use panoply_contract::prelude::*;
 use rust_decimal::Decimal;
 use serde_json::json;
 
-use super::answer::{Desk, KEYWORDS, READ};
+use super::locale::fixed;
+use super::service::{KEYWORDS, READ_PERMISSIONS, RmfService};
 use super::wire::{Figure, decimal, figure, optional_whole};
-use super::words::fixed;
-use crate::store::Shelf;
-use crate::tax::{self, Benefit, FIRST_YEAR, NoRules, RuleSource, Situation};
+use crate::store::FundStore;
+use crate::tax::{self, Benefit, FIRST_YEAR, RuleSource, Situation, UnknownTaxYear};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "calc_rmf_tax_benefit",
@@ -23,7 +23,7 @@ const SPEC: ToolSpec = ToolSpec {
     },
     version: "1.0.0",
     aliases: &[],
-    permissions: READ,
+    permissions: READ_PERMISSIONS,
     category: Category::Analysis,
     response_time: ResponseTime::Fast,
     cache: CachePolicy::Never,
@@ -55,18 +55,18 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// What a person earns and saves, in baht a year.
+/// Income and savings of a tax year, in baht.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
     /// Assessable income of the tax year, before deductions, in baht.
     #[schemars(range(min = 0.0, max = 10_000_000_000.0))]
     annual_income: f64,
-    /// Expenses to deduct, in baht; an employee's 50 % up to 100,000 unless told.
+    /// Expenses to deduct, in baht; by default an employee's 50 % of income up to 100,000.
     #[schemars(range(min = 0.0, max = 10_000_000_000.0))]
     expenses: Option<f64>,
-    /// Other deductions beside the personal allowance of 60,000 and retirement savings: family,
-    /// insurance, interest, gifts, Thai ESG; in baht.
+    /// Deductions other than the personal allowance of 60,000 and retirement savings: family,
+    /// insurance, interest, donations, Thai ESG; in baht.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 10_000_000_000.0))]
     other_deductions: f64,
@@ -94,81 +94,81 @@ pub(crate) struct Params {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 10_000_000.0))]
     ssf: f64,
-    /// RMF units bought this year already, in baht.
+    /// RMF units already bought this year, in baht.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1_000_000_000.0))]
     already_bought: f64,
-    /// RMF units still to be bought, in baht; all the room there is unless told.
+    /// Planned RMF purchase, in baht; by default the whole remaining allowance.
     #[schemars(range(min = 0.0, max = 1_000_000_000.0))]
     planned_purchase: Option<f64>,
-    /// Calendar year of the common era: 2025 is 2568. This year unless told.
+    /// Calendar year of the common era: 2025 is 2568. By default the current year.
     #[serde(default, deserialize_with = "optional_whole")]
     #[schemars(range(min = 2020, max = 2100))]
     tax_year: Option<u32>,
 }
 
-/// What buying saves. Amounts are in baht.
+/// Tax saved by the purchase. Amounts are in baht.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Output {
-    /// The tax year.
+    /// Tax year.
     tax_year: i16,
-    /// The share of income that RMF may take.
+    /// Allowance by percentage of income.
     income_limit: Figure,
-    /// What all retirement savings together may take.
+    /// Cap on all retirement savings together.
     group_cap: Figure,
-    /// What the other retirement savings took of it.
+    /// Contributions to other retirement savings that share the cap.
     other_retirement_savings: Figure,
-    /// RMF units bought already.
+    /// RMF units already bought.
     already_bought: Figure,
-    /// What can still be bought with effect on tax.
+    /// Remaining deductible amount.
     room_left: Figure,
-    /// What is to be bought.
+    /// Planned purchase.
     planned_purchase: Figure,
-    /// How much of that counts.
+    /// Deductible part of the purchase.
     deductible: Figure,
-    /// How much of it does not.
+    /// Part of the purchase that is not deductible.
     excess: Figure,
-    /// Net income without the purchase.
+    /// Taxable income without the purchase.
     taxable_income_before: Figure,
-    /// Net income with it.
+    /// Taxable income with the purchase.
     taxable_income_after: Figure,
     /// Tax without the purchase.
     tax_before: Figure,
-    /// Tax with it.
+    /// Tax with the purchase.
     tax_after: Figure,
-    /// The difference.
+    /// Tax saved.
     tax_saved: Figure,
-    /// The rate on the last baht earned, in percent.
+    /// Marginal tax rate, in percent.
     marginal_rate: i64,
-    /// Tax saved in percent of what counts; null when nothing does.
+    /// Tax saved in percent of the deductible part; null when nothing is deductible.
     saved_percent: Option<Figure>,
-    /// The rules, and where they come from.
+    /// Rules applied and their sources.
     rules: Rules,
-    /// What this is not.
+    /// Disclaimer.
     disclaimer: String,
 }
 
-/// The rules that were applied.
+/// Rules applied.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Rules {
-    /// The first tax year they hold for.
+    /// First tax year of the rules.
     from_year: i16,
-    /// The last tax year they were checked for.
+    /// Last tax year the rules were verified for.
     checked_to: i16,
-    /// The most of assessable income, in percent.
+    /// Maximum deduction in percent of assessable income.
     percent_of_income: i64,
-    /// Where they come from.
+    /// Legal sources.
     sources: Vec<RuleSourceRow>,
 }
 
 /// A rule and its source.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct RuleSourceRow {
-    /// What it says.
+    /// Rule.
     rule: &'static str,
-    /// Where.
+    /// Citation.
     source: &'static str,
 }
 
@@ -178,9 +178,8 @@ impl RuleSourceRow {
     }
 }
 
-/// See the module.
 pub(crate) struct CalcRmfTaxBenefit {
-    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) store: Arc<FundStore>,
 }
 
 impl Tool for CalcRmfTaxBenefit {
@@ -192,15 +191,15 @@ impl Tool for CalcRmfTaxBenefit {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let desk = Desk::open(&self.shelf, cx);
-        let situation = situation(&params, desk.today().year())?;
+        let service = RmfService::open(&self.store, cx);
+        let situation = situation(&params, service.today().year())?;
         let found = tax::benefit(&situation)?;
         let sources = [found.rules.sources, &[found.rates.source]].concat();
         let mut evidence =
             Evidence::from(Source::new(SourceClass::UserSupplied, "the figures given")).and_source(
                 Source::new(SourceClass::Authoritative, "Thai tax rules, dated tables"),
             );
-        // Assumed inputs are not known ones: income is, the rest may have been left out.
+        // Defaulted inputs count as unknown; income is always given.
         let given = [
             params.expenses.is_some(),
             params.planned_purchase.is_some(),
@@ -208,7 +207,7 @@ impl Tool for CalcRmfTaxBenefit {
         ];
         let known = 1 + given.iter().filter(|given| **given).count() as u64;
         evidence = evidence.complete(known.max(3), 4);
-        let text = sentence(&desk, &situation, &found);
+        let text = sentence(&service, &situation, &found);
         let output = Output {
             tax_year: situation.year,
             income_limit: Figure(found.income_limit),
@@ -232,14 +231,14 @@ impl Tool for CalcRmfTaxBenefit {
                 percent_of_income: found.rules.percent_of_income,
                 sources: sources.iter().map(RuleSourceRow::of).collect(),
             },
-            disclaimer: disclaimer(&desk).to_owned(),
+            disclaimer: disclaimer(&service).to_owned(),
         };
         let mut reply = Reply::new(output, text, evidence)
             .assuming("amounts of other retirement savings are within their own limits")
             .next(NextAction::new(
                 "get_rmf_fund_performance",
                 json!({"period": "1y", "limit": 10}),
-                desk.words.pick("see which RMF funds did well", "ดูกองทุน RMF ที่ผลตอบแทนดี"),
+                service.locale.pick("see which RMF funds did well", "ดูกองทุน RMF ที่ผลตอบแทนดี"),
             ));
         if params.expenses.is_none() {
             reply = reply.assuming("expenses of an employee: 50 % of income, at most 100,000 baht");
@@ -279,26 +278,26 @@ fn situation(params: &Params, this_year: i16) -> Result<Situation, ToolError> {
     })
 }
 
-pub(crate) const fn disclaimer(desk: &Desk) -> &'static str {
-    desk.words.pick(
+pub(crate) const fn disclaimer(service: &RmfService) -> &'static str {
+    service.locale.pick(
         "This is not tax advice. Check with the Revenue Department or a tax adviser.",
         "ข้อมูลนี้ไม่ใช่คำแนะนำทางภาษี โปรดตรวจสอบกับกรมสรรพากรหรือที่ปรึกษาภาษี",
     )
 }
 
-fn sentence(desk: &Desk, situation: &Situation, found: &Benefit) -> String {
-    let words = desk.words;
-    let year = words.year(situation.year);
-    let income = words.baht(situation.income);
-    let room = words.baht(found.room_left);
-    let deductible = words.baht(found.deductible);
-    let saved = words.baht(found.tax_saved);
-    let (before, after) = (words.baht(found.tax_before), words.baht(found.tax_after));
+fn sentence(service: &RmfService, situation: &Situation, found: &Benefit) -> String {
+    let locale = service.locale;
+    let year = locale.year(situation.year);
+    let income = locale.baht(situation.income);
+    let room = locale.baht(found.room_left);
+    let deductible = locale.baht(found.deductible);
+    let saved = locale.baht(found.tax_saved);
+    let (before, after) = (locale.baht(found.tax_before), locale.baht(found.tax_after));
     let excess = if found.excess.is_zero() {
         String::new()
     } else {
-        let amount = words.baht(found.excess);
-        match words.0 {
+        let amount = locale.baht(found.excess);
+        match locale.0 {
             Lang::En => format!(" {amount} of the plan is over the limit and saves nothing."),
             Lang::Th => format!(" ส่วนที่เกินสิทธิ {amount} ไม่ช่วยลดภาษี"),
         }
@@ -306,21 +305,21 @@ fn sentence(desk: &Desk, situation: &Situation, found: &Benefit) -> String {
     let share = found
         .saved_percent
         .map_or_else(String::new, |percent| format!(" ({}%)", fixed(percent, 2)));
-    let checked = words.year(found.rules.checked_to);
-    match words.0 {
+    let checked = locale.year(found.rules.checked_to);
+    match locale.0 {
         Lang::En => format!(
             "Tax year {year}, income {income}: room left for RMF is {room}. Buying {deductible} lowers tax from {before} to {after} and saves {saved}{share}.{excess} Rules as of {checked}. {}",
-            disclaimer(desk)
+            disclaimer(service)
         ),
         Lang::Th => format!(
             "ปีภาษี {year} เงินได้ {income}: ซื้อ RMF เพิ่มได้อีก {room} การซื้อ {deductible} ลดภาษีจาก {before} เหลือ {after} ประหยัด {saved}{share}{excess} ตามหลักเกณฑ์ถึงปี {checked} {}",
-            disclaimer(desk)
+            disclaimer(service)
         ),
     }
 }
 
-impl From<NoRules> for ToolError {
-    fn from(error: NoRules) -> Self {
+impl From<UnknownTaxYear> for ToolError {
+    fn from(error: UnknownTaxYear) -> Self {
         Self::validation("BAD_REQUEST", error.to_string())
             .hint(format!("ask for a tax year from {FIRST_YEAR} on; 2025 is the Thai year 2568"))
     }

@@ -1,15 +1,15 @@
-//! `check_rmf_holding`: may RMF units be sold without giving back tax, and when?
+//! `check_rmf_holding`: whether and when RMF units can be sold without repaying tax.
 
 use std::sync::Arc;
 
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::answer::{Desk, KEYWORDS, READ};
 use super::calc_rmf_tax_benefit::{RuleSourceRow, disclaimer};
+use super::service::{KEYWORDS, READ_PERMISSIONS, RmfService};
 use super::wire::{Day, date};
-use crate::holding::{Consequence, Holding, NoVerdict, SOURCES, Verdict, check};
-use crate::store::Shelf;
+use crate::holding::{Consequence, Holding, HoldingError, RedemptionCheck, SOURCES, check};
+use crate::store::FundStore;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "check_rmf_holding",
@@ -22,7 +22,7 @@ const SPEC: ToolSpec = ToolSpec {
     },
     version: "1.0.0",
     aliases: &[],
-    permissions: READ,
+    permissions: READ_PERMISSIONS,
     category: Category::Analysis,
     response_time: ResponseTime::Fast,
     cache: CachePolicy::Never,
@@ -54,17 +54,17 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// When the holder was born and bought.
+/// Birth date and purchases of the holder.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
-    /// When the holder was born, `YYYY-MM-DD` in the common era.
+    /// Date of birth, `YYYY-MM-DD` in the common era.
     #[schemars(length(min = 10, max = 10))]
     birth_date: String,
-    /// Every purchase of RMF units, in any order and of any fund.
+    /// All purchases of RMF units of any fund, in any order.
     #[schemars(length(min = 1, max = 500))]
     purchases: Vec<Purchase>,
-    /// The day of the sale in question, `YYYY-MM-DD`; today in Thailand unless told.
+    /// Date of the intended sale, `YYYY-MM-DD`; by default today in Thailand.
     #[schemars(length(min = 10, max = 10))]
     on_date: Option<String>,
 }
@@ -73,7 +73,7 @@ pub(crate) struct Params {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Purchase {
-    /// The day, `YYYY-MM-DD` in the common era.
+    /// Date, `YYYY-MM-DD` in the common era.
     #[schemars(length(min = 10, max = 10))]
     date: String,
     /// The amount in baht; the rules do not depend on it.
@@ -82,48 +82,47 @@ pub(crate) struct Purchase {
     amount: Option<f64>,
 }
 
-/// What the rules say.
+/// Result of the redemption rules.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Output {
-    /// Whether units may be sold on that day without giving anything back.
+    /// Whether units can be sold on that day without repaying tax.
     may_redeem: bool,
-    /// The day in question.
+    /// Date of the intended sale.
     on_date: Day,
-    /// The holder's age that day, in whole years.
+    /// Age on that day, in completed years.
     age: i16,
-    /// The day the holder turns 55.
+    /// 55th birthday.
     age_55_date: Day,
-    /// The first purchase.
+    /// Date of the first purchase.
     first_purchase: Day,
-    /// Five years after it.
+    /// Fifth anniversary of the first purchase.
     held_5_years_date: Day,
-    /// The first day on which both hold.
+    /// First day on which both age and holding period are met.
     earliest_date: Day,
-    /// Runs of two or more calendar years without a purchase, which break the rule.
+    /// Gaps of two or more calendar years without a purchase, which break the rule.
     missed_years: Vec<MissedYears>,
-    /// The last calendar year in which buying keeps the rule; null when it no longer matters.
+    /// Last calendar year in which a purchase avoids a gap; null when no longer relevant.
     buy_again_by_year: Option<i16>,
-    /// What selling that day would cost: none, repay_all_and_tax_gain, repay_last_five_years.
+    /// Consequence of selling that day: none, repay_all_and_tax_gain, repay_last_five_years.
     consequence: &'static str,
-    /// Where the rules come from.
+    /// Legal sources.
     sources: Vec<RuleSourceRow>,
-    /// What this is not.
+    /// Disclaimer.
     disclaimer: String,
 }
 
-/// Calendar years without a purchase.
+/// Consecutive calendar years without a purchase.
 #[derive(Debug, Serialize, JsonSchema)]
 struct MissedYears {
-    /// The first.
+    /// First year.
     from: i16,
-    /// The last.
+    /// Last year.
     to: i16,
 }
 
-/// See the module.
 pub(crate) struct CheckRmfHolding {
-    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) store: Arc<FundStore>,
 }
 
 impl Tool for CheckRmfHolding {
@@ -135,43 +134,44 @@ impl Tool for CheckRmfHolding {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let desk = Desk::open(&self.shelf, cx);
-        let on = params.on_date.as_deref().map_or(Ok(desk.today()), |text| date("onDate", text))?;
+        let service = RmfService::open(&self.store, cx);
+        let on =
+            params.on_date.as_deref().map_or(Ok(service.today()), |text| date("onDate", text))?;
         let holding = Holding {
             born: date("birthDate", &params.birth_date)?,
             purchases: params
                 .purchases
                 .iter()
                 .enumerate()
-                .map(|(place, purchase)| date(&format!("purchases/{place}/date"), &purchase.date))
+                .map(|(index, purchase)| date(&format!("purchases/{index}/date"), &purchase.date))
                 .collect::<Result<_, _>>()?,
         };
-        let verdict = check(&holding, on)?;
+        let result = check(&holding, on)?;
         let evidence = Evidence::from(Source::new(SourceClass::UserSupplied, "the dates given"))
             .and_source(Source::new(SourceClass::Authoritative, "Thai tax rules, dated tables"));
-        let text = sentence(&desk, on, &verdict);
-        let may_redeem = verdict.may_redeem;
+        let text = sentence(&service, on, &result);
+        let may_redeem = result.may_redeem;
         let output = Output {
             may_redeem,
             on_date: Day(on),
-            age: verdict.age,
-            age_55_date: Day(verdict.of_age_on),
-            first_purchase: Day(verdict.first_purchase),
-            held_5_years_date: Day(verdict.held_enough_on),
-            earliest_date: Day(verdict.earliest),
-            missed_years: verdict
+            age: result.age,
+            age_55_date: Day(result.of_age_on),
+            first_purchase: Day(result.first_purchase),
+            held_5_years_date: Day(result.held_enough_on),
+            earliest_date: Day(result.earliest),
+            missed_years: result
                 .gaps
                 .iter()
                 .map(|gap| MissedYears { from: gap.from, to: gap.to })
                 .collect(),
-            buy_again_by_year: verdict.buy_again_by,
-            consequence: match verdict.consequence {
+            buy_again_by_year: result.buy_again_by,
+            consequence: match result.consequence {
                 Consequence::None => "none",
                 Consequence::RepayAllAndTaxGain => "repay_all_and_tax_gain",
                 Consequence::RepayLastFiveYears => "repay_last_five_years",
             },
             sources: SOURCES.iter().map(RuleSourceRow::of).collect(),
-            disclaimer: disclaimer(&desk).to_owned(),
+            disclaimer: disclaimer(&service).to_owned(),
         };
         let mut reply = Reply::new(output, text, evidence)
             .assuming("the list of purchases is complete")
@@ -180,36 +180,36 @@ impl Tool for CheckRmfHolding {
             reply = reply.next(NextAction::new(
                 "get_rmf_funds",
                 json!({"sortBy": "risk", "sortOrder": "asc"}),
-                desk.words.pick("find a fund to go on with", "หากองทุนเพื่อลงทุนต่อ"),
+                service.locale.pick("find a fund to go on with", "หากองทุนเพื่อลงทุนต่อ"),
             ));
         }
         Ok(reply)
     }
 }
 
-fn sentence(desk: &Desk, on: jiff::civil::Date, verdict: &Verdict) -> String {
-    let words = desk.words;
-    let (on, earliest) = (words.date(on), words.date(verdict.earliest));
-    let first = words.date(verdict.first_purchase);
-    let age = verdict.age;
-    let missed: Vec<String> = verdict
+fn sentence(service: &RmfService, on: jiff::civil::Date, result: &RedemptionCheck) -> String {
+    let locale = service.locale;
+    let (on, earliest) = (locale.date(on), locale.date(result.earliest));
+    let first = locale.date(result.first_purchase);
+    let age = result.age;
+    let missed: Vec<String> = result
         .gaps
         .iter()
-        .map(|gap| format!("{}-{}", words.year(gap.from), words.year(gap.to)))
+        .map(|gap| format!("{}-{}", locale.year(gap.from), locale.year(gap.to)))
         .collect();
     let missed = missed.join(", ");
-    let cost = match verdict.consequence {
+    let cost = match result.consequence {
         Consequence::None => "",
-        Consequence::RepayAllAndTaxGain => words.pick(
+        Consequence::RepayAllAndTaxGain => locale.pick(
             " Selling then means repaying all tax saved and paying tax on the gain.",
             " หากขายต้องคืนภาษีที่เคยได้รับยกเว้นทั้งหมด และกำไรต้องเสียภาษี",
         ),
-        Consequence::RepayLastFiveYears => words.pick(
+        Consequence::RepayLastFiveYears => locale.pick(
             " Selling then means repaying the tax saved in the last five years.",
             " หากขายต้องคืนภาษีที่ได้รับยกเว้นย้อนหลัง 5 ปี",
         ),
     };
-    let answer = match (words.0, verdict.may_redeem, verdict.gaps.is_empty()) {
+    let answer = match (locale.0, result.may_redeem, result.gaps.is_empty()) {
         (Lang::En, true, _) => format!(
             "Yes: on {on} the units may be sold without giving tax back (possible since {earliest})."
         ),
@@ -229,24 +229,24 @@ fn sentence(desk: &Desk, on: jiff::civil::Date, verdict: &Verdict) -> String {
             format!("ผิดเงื่อนไข: ไม่ได้ซื้อในปี {missed} ซึ่งเว้นเกิน 1 ปีติดต่อกัน{cost}")
         }
     };
-    let again = verdict.buy_again_by.map_or_else(String::new, |year| {
-        let year = words.year(year);
-        match words.0 {
+    let again = result.buy_again_by.map_or_else(String::new, |year| {
+        let year = locale.year(year);
+        match locale.0 {
             Lang::En => format!(" Buy again by the end of {year} to keep the rule."),
             Lang::Th => format!(" ต้องซื้ออีกครั้งภายในสิ้นปี {year}"),
         }
     });
-    format!("{answer}{again} {}", disclaimer(desk))
+    format!("{answer}{again} {}", disclaimer(service))
 }
 
-impl From<NoVerdict> for ToolError {
-    fn from(error: NoVerdict) -> Self {
+impl From<HoldingError> for ToolError {
+    fn from(error: HoldingError) -> Self {
         let hint = match error {
-            NoVerdict::NoPurchase => "list at least one purchase",
-            NoVerdict::BeforeBirth { .. } | NoVerdict::OutOfCalendar { .. } => {
+            HoldingError::NoPurchase => "list at least one purchase",
+            HoldingError::BeforeBirth { .. } | HoldingError::OutOfCalendar { .. } => {
                 "write years of the common era: the Thai year 2568 is 2025"
             }
-            NoVerdict::InTheFuture { .. } => "leave out purchases after `onDate`",
+            HoldingError::InTheFuture { .. } => "leave out purchases after `onDate`",
         };
         Self::validation("BAD_REQUEST", error.to_string()).hint(hint)
     }

@@ -5,13 +5,16 @@ use std::sync::Arc;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::answer::{Desk, Dressed, FUND_COMPARISON, KEPT, KEYWORDS, READ, empty_code, related};
 use super::listing::cell;
+use super::service::{
+    CACHE_POLICY, FUND_COMPARISON, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService, empty_code,
+    related,
+};
 use super::wire::{Day, Figure, figure, funds_by_flag};
 use crate::compare::{Highlights, highlights, total_expense};
 use crate::fund::{Fee, Fund};
 use crate::period::Period;
-use crate::store::Shelf;
+use crate::store::FundStore;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "compare_rmf_funds",
@@ -24,10 +27,10 @@ const SPEC: ToolSpec = ToolSpec {
     },
     version: "1.0.0",
     aliases: &[],
-    permissions: READ,
+    permissions: READ_PERMISSIONS,
     category: Category::Query,
     response_time: ResponseTime::Fast,
-    cache: KEPT,
+    cache: CACHE_POLICY,
     idempotent: true,
     data: &["rmf"],
     examples: &[
@@ -56,19 +59,19 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// Which funds.
+/// Funds to compare.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
-    /// Two to five different fund codes.
+    /// Two to five distinct fund codes.
     #[schemars(length(min = 2, max = 5), inner(length(min = 1, max = 60)))]
     fund_codes: Vec<String>,
-    /// What the text dwells on; the data always have everything.
+    /// Focus of the text; the structured content is always complete.
     #[serde(default)]
     compare_by: CompareBy,
 }
 
-/// What to dwell on.
+/// Focus of the text.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum CompareBy {
@@ -100,7 +103,7 @@ impl CompareBy {
 pub(crate) struct Output {
     /// The funds, in the order given.
     funds: Vec<Column>,
-    /// Which stands out by what.
+    /// Funds with the best or worst value of each criterion.
     comparison_highlights: ComparisonHighlights,
 }
 
@@ -123,52 +126,51 @@ struct Column {
     perf_3y: Option<Figure>,
     /// Return over five years, in percent a year.
     perf_5y: Option<Figure>,
-    /// What it measures itself against.
+    /// Benchmark.
     benchmark_name: Option<String>,
     /// The benchmark since the start of the year, in percent.
     benchmark_ytd: Option<Figure>,
     /// The benchmark over a year, in percent.
     benchmark_1y: Option<Figure>,
-    /// What it costs, a line a kind.
+    /// Fees, one line per kind.
     fees: Option<Vec<FeeLine>>,
     /// Standard deviation of a year's returns, in percent.
     volatility_1y: Option<Figure>,
     /// Tracking error, in percent.
     tracking_error: Option<Figure>,
-    /// The last net asset value, in baht.
+    /// Latest net asset value, in baht.
     nav_value: Option<Figure>,
-    /// The day of that value.
+    /// Date of that value.
     nav_date: Option<Day>,
 }
 
 /// A fee.
 #[derive(Debug, Serialize, JsonSchema)]
 struct FeeLine {
-    /// What the factsheet calls it.
+    /// Description from the factsheet.
     fee_desc: String,
     /// In percent; null when not published.
     fee_value: Option<Figure>,
 }
 
-/// Codes of the funds that stand out.
+/// Codes of the funds with the best or worst value.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ComparisonHighlights {
-    /// The best return since the start of the year; null when none has a figure.
+    /// Highest year-to-date return; null when no fund has one.
     best_ytd: Option<String>,
-    /// The worst; null when fewer than two have a figure.
+    /// Lowest year-to-date return; null when fewer than two funds have one.
     worst_ytd: Option<String>,
-    /// The least risk.
+    /// Lowest risk level.
     lowest_risk: Option<String>,
-    /// The most risk.
+    /// Highest risk level.
     highest_risk: Option<String>,
-    /// The least total expense; null unless two or more publish it.
+    /// Lowest total expense; null when fewer than two funds publish it.
     lowest_fees: Option<String>,
 }
 
-/// See the module.
 pub(crate) struct CompareRmfFunds {
-    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) store: Arc<FundStore>,
 }
 
 impl Tool for CompareRmfFunds {
@@ -180,12 +182,12 @@ impl Tool for CompareRmfFunds {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let desk = Desk::open(&self.shelf, cx);
-        let funds = all_of(&desk, &params.fund_codes)?;
+        let service = RmfService::open(&self.store, cx);
+        let funds = resolve_all(&service, &params.fund_codes)?;
         let found = highlights(&funds);
         let known = funds.iter().filter(|fund| fund.returns.get(Period::Ytd).is_some()).count();
-        let evidence = desk.resting_on_returns().complete(known as u64, funds.len() as u64);
-        let text = sentence(&desk, params.compare_by, &funds, &found);
+        let evidence = service.evidence_from_returns().complete(known as u64, funds.len() as u64);
+        let text = sentence(&service, params.compare_by, &funds, &found);
         let code = |fund: Option<&Fund>| fund.map(|fund| fund.symbol.clone());
         let output = Output {
             funds: funds.iter().map(|fund| Column::of(fund)).collect(),
@@ -198,7 +200,7 @@ impl Tool for CompareRmfFunds {
             },
         };
         let mut reply = Reply::new(output, text, evidence)
-            .table(table(&desk, &funds))
+            .table(table(&service, &funds))
             .meta("compareBy", params.compare_by.as_str())
             .meta("fundCount", funds.len())
             .meta("dataFlags", funds_by_flag(funds.iter().copied()));
@@ -209,40 +211,44 @@ impl Tool for CompareRmfFunds {
             reply = reply.next(NextAction::new(
                 "get_rmf_fund_detail",
                 json!({"fundCode": best.symbol}),
-                desk.words.pick("see everything about the best of them", "ดูรายละเอียดกองทุนที่ดีที่สุด"),
+                service
+                    .locale
+                    .pick("see everything about the best of them", "ดูรายละเอียดกองทุนที่ดีที่สุด"),
             ));
         }
-        Ok(reply.dressed(&desk, Some(&FUND_COMPARISON), funds.iter().copied()))
+        Ok(reply.with_provenance(&service, Some(&FUND_COMPARISON), funds.iter().copied()))
     }
 }
 
-/// Every fund asked for, or every code that is wrong.
-fn all_of<'a>(desk: &'a Desk, codes: &[String]) -> Result<Vec<&'a Fund>, ToolError> {
+/// Resolves all codes, or reports every unknown one.
+fn resolve_all<'a>(service: &'a RmfService, codes: &[String]) -> Result<Vec<&'a Fund>, ToolError> {
     if codes.iter().any(|code| code.trim().is_empty()) {
         return Err(empty_code());
     }
     let (found, unknown): (Vec<_>, Vec<_>) =
-        codes.iter().map(|code| desk.book.find(code)).partition(Result::is_ok);
+        codes.iter().map(|code| service.catalog.find(code)).partition(Result::is_ok);
     let unknown: Vec<_> = unknown.into_iter().filter_map(Result::err).collect();
     if !unknown.is_empty() {
         let named: Vec<&str> = unknown.iter().map(|unknown| unknown.code.as_str()).collect();
-        let suggestions: serde_json::Map<String, serde_json::Value> =
-            unknown.iter().map(|unknown| (unknown.code.clone(), json!(unknown.nearest))).collect();
+        let suggestions: serde_json::Map<String, serde_json::Value> = unknown
+            .iter()
+            .map(|unknown| (unknown.code.clone(), json!(unknown.suggestions)))
+            .collect();
         let message = match named.as_slice() {
             [only] => format!("fund code `{only}` does not exist"),
             several => format!("fund codes `{}` do not exist", several.join("`, `")),
         };
         return Err(ToolError::not_found("NOT_FOUND", message)
-            .hint("use the nearest codes in `details.suggestions` or find the funds with `search_rmf_funds`")
+            .hint("use the similar codes in `details.suggestions` or find the funds with `search_rmf_funds`")
             .detail("invalidCodes", json!(named))
             .detail("suggestions", suggestions));
     }
     let funds: Vec<&Fund> = found.into_iter().filter_map(Result::ok).collect();
-    let twice = funds
+    let duplicate = funds
         .iter()
         .enumerate()
-        .find(|(place, fund)| funds.iter().take(*place).any(|other| other.symbol == fund.symbol));
-    match twice {
+        .find(|(index, fund)| funds.iter().take(*index).any(|other| other.symbol == fund.symbol));
+    match duplicate {
         Some((_, fund)) => {
             Err(ToolError::validation("BAD_REQUEST", format!("`{}` is listed twice", fund.symbol))
                 .hint("give two to five different fund codes"))
@@ -276,7 +282,7 @@ impl Column {
     }
 }
 
-/// One line a kind. The source repeats its table for funds with several classes.
+/// One line per kind. The source repeats its table for funds with several classes.
 fn fee_lines(fees: &[Fee]) -> Vec<FeeLine> {
     let mut seen = Vec::new();
     let mut lines = Vec::new();
@@ -290,14 +296,19 @@ fn fee_lines(fees: &[Fee]) -> Vec<FeeLine> {
     lines
 }
 
-fn sentence(desk: &Desk, by: CompareBy, funds: &[&Fund], found: &Highlights<'_>) -> String {
-    let words = desk.words;
+fn sentence(
+    service: &RmfService,
+    by: CompareBy,
+    funds: &[&Fund],
+    found: &Highlights<'_>,
+) -> String {
+    let locale = service.locale;
     let count = funds.len();
     let listed: Vec<String> = funds
         .iter()
         .map(|fund| {
-            let ytd = words.percent(fund.returns.get(Period::Ytd));
-            match words.0 {
+            let ytd = locale.percent(fund.returns.get(Period::Ytd));
+            match locale.0 {
                 Lang::En => format!("{} (risk {}, {ytd} YTD)", fund.symbol, fund.risk),
                 Lang::Th => format!("{} (ความเสี่ยง {}, {ytd} ตั้งแต่ต้นปี)", fund.symbol, fund.risk),
             }
@@ -306,41 +317,41 @@ fn sentence(desk: &Desk, by: CompareBy, funds: &[&Fund], found: &Highlights<'_>)
     let listed = listed.join(", ");
     let mut differences = Vec::new();
     if matches!(by, CompareBy::All | CompareBy::Performance) {
-        differences.extend(return_difference(desk, found));
+        differences.extend(return_difference(service, found));
     }
     if matches!(by, CompareBy::All | CompareBy::Risk) {
-        differences.extend(risk_difference(desk, found));
+        differences.extend(risk_difference(service, found));
     }
     if matches!(by, CompareBy::All | CompareBy::Fees) {
-        differences.push(fee_difference(desk, found));
+        differences.push(fee_difference(service, found));
     }
     let differences = differences.join("; ");
-    match words.0 {
+    match locale.0 {
         Lang::En => format!(
             "Comparing {count} RMF funds: {listed}. Key differences: {differences}. {}",
-            desk.as_of()
+            service.as_of()
         ),
         Lang::Th => format!(
             "เปรียบเทียบกองทุน RMF {count} กองทุน: {listed} ความแตกต่างหลัก: {differences} {}",
-            desk.as_of()
+            service.as_of()
         ),
     }
 }
 
-fn return_difference(desk: &Desk, found: &Highlights<'_>) -> Option<String> {
+fn return_difference(service: &RmfService, found: &Highlights<'_>) -> Option<String> {
     let (best, worst) = (found.best_ytd?, found.worst_ytd?);
     let gap = best.returns.get(Period::Ytd)? - worst.returns.get(Period::Ytd)?;
-    let gap = super::words::fixed(gap, 2);
-    Some(match desk.words.0 {
+    let gap = super::locale::fixed(gap, 2);
+    Some(match service.locale.0 {
         Lang::En => format!("{} leads {} by {gap} points YTD", best.symbol, worst.symbol),
         Lang::Th => format!("{} นำ {} อยู่ {gap} จุดตั้งแต่ต้นปี", best.symbol, worst.symbol),
     })
 }
 
-fn risk_difference(desk: &Desk, found: &Highlights<'_>) -> Option<String> {
+fn risk_difference(service: &RmfService, found: &Highlights<'_>) -> Option<String> {
     let (low, high) = (found.lowest_risk?, found.highest_risk?);
     let same = low.risk == high.risk;
-    Some(match (desk.words.0, same) {
+    Some(match (service.locale.0, same) {
         (Lang::En, true) => format!("all have risk {}/8", low.risk),
         (Lang::Th, true) => format!("ทุกกองทุนมีความเสี่ยง {}/8", low.risk),
         (Lang::En, false) => format!(
@@ -354,15 +365,15 @@ fn risk_difference(desk: &Desk, found: &Highlights<'_>) -> Option<String> {
     })
 }
 
-fn fee_difference(desk: &Desk, found: &Highlights<'_>) -> String {
-    let words = desk.words;
+fn fee_difference(service: &RmfService, found: &Highlights<'_>) -> String {
+    let locale = service.locale;
     match (found.lowest_fees, found.lowest_fees.and_then(total_expense)) {
         (Some(fund), Some(total)) => {
-            let total = super::words::fixed(total, 2);
-            let lowest = words.pick("lowest total fees", "ค่าธรรมเนียมรวมต่ำสุด");
+            let total = super::locale::fixed(total, 2);
+            let lowest = locale.pick("lowest total fees", "ค่าธรรมเนียมรวมต่ำสุด");
             format!("{lowest}: {} ({total}%)", fund.symbol)
         }
-        _ => words
+        _ => locale
             .pick(
                 "fees are not published in these figures, see the factsheets",
                 "ไม่มีข้อมูลค่าธรรมเนียม โปรดดูหนังสือชี้ชวน",
@@ -371,20 +382,20 @@ fn fee_difference(desk: &Desk, found: &Highlights<'_>) -> String {
     }
 }
 
-/// A fund a column. Rows that no fund has a figure for are left out.
-fn table(desk: &Desk, funds: &[&Fund]) -> Table {
-    let words = desk.words;
+/// One column per fund. Rows without any figure are omitted.
+fn table(service: &RmfService, funds: &[&Fund]) -> Table {
+    let locale = service.locale;
     let head = std::iter::once(String::new()).chain(funds.iter().map(|fund| fund.symbol.clone()));
     let mut table = Table::new(head);
     for period in [Period::Ytd, Period::Y1, Period::Y3, Period::Y5] {
         if funds.iter().any(|fund| fund.returns.get(period).is_some()) {
             let figures = funds.iter().map(|fund| cell(fund.returns.get(period), 2));
             table =
-                table.row(std::iter::once(format!("{} %", words.period(period))).chain(figures));
+                table.row(std::iter::once(format!("{} %", locale.period(period))).chain(figures));
         }
     }
     let risks = funds.iter().map(|fund| fund.risk.to_string());
-    table = table.row(std::iter::once(words.pick("risk", "ความเสี่ยง").to_owned()).chain(risks));
+    table = table.row(std::iter::once(locale.pick("risk", "ความเสี่ยง").to_owned()).chain(risks));
     let navs = funds.iter().map(|fund| cell(fund.nav.latest().map(|point| point.nav), 4));
     table.row(std::iter::once("NAV".to_owned()).chain(navs))
 }

@@ -1,5 +1,5 @@
-//! How this pack's answers look: its published shape at the top level, `_meta` with the page
-//! that draws it, and errors as `{error: {code, message, actionableHint, details?}}`.
+//! Reply format of this pack: structured content at the top level, `_meta` with the widget, and
+//! errors as `{error: {code, message, actionableHint, details?}}`.
 
 use panoply_contract::dialect::{Answered, Dialect, contract_meta};
 use panoply_contract::error::{ErrorKind, ToolError};
@@ -26,7 +26,7 @@ impl Dialect for RmfDialect {
             Some(Value::Object(details)) => details,
             _ => Map::new(),
         };
-        // The contract knows three codes. What the kernel calls it is still worth knowing.
+        // The contract has three codes; the kernel's own code goes to `details.reason`.
         if *error.code != *code {
             details.insert("reason".to_owned(), error.code.clone().into());
         }
@@ -39,7 +39,7 @@ impl Dialect for RmfDialect {
     }
 }
 
-/// The contract's three codes.
+/// Maps an error kind to one of the contract's three codes.
 const fn code_of(kind: ErrorKind) -> &'static str {
     match kind {
         ErrorKind::NotFound | ErrorKind::Removed => "NOT_FOUND",

@@ -1,4 +1,4 @@
-//! A fund as the contract describes it, with what we add beside it.
+//! Fund detail as published by the contract, with additional fields.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,50 +8,50 @@ use super::wire::{Day, Figure, figure};
 use crate::fund::{Fee, Fund};
 use crate::period::Period;
 
-/// Everything known about a fund. What is not known is null.
+/// All figures of a fund. Missing figures are null.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct FundDetail {
-    /// The SEC's id, shared by the fund's share classes.
+    /// SEC project id, shared by the fund's share classes.
     fund_id: String,
     /// The fund's code.
     symbol: String,
-    /// Its English name.
+    /// English name.
     fund_name: String,
-    /// Its Thai name.
+    /// Thai name.
     fund_name_th: Option<String>,
-    /// The company that manages it.
+    /// Asset management company.
     amc: String,
-    /// AIMC's class.
+    /// AIMC classification.
     fund_classification: Option<String>,
-    /// The SEC's code of how it is managed: AM active, AN, PM passive, PN, SM, OT.
+    /// SEC management style: AM active, AN, PM passive, PN, SM, OT.
     management_style: Option<String>,
-    /// Whether it pays dividends.
+    /// Dividend policy.
     dividend_policy: Option<String>,
     /// Risk from 1 (lowest) to 8 (highest).
     risk_level: u8,
     /// Always RMF.
     fund_type: &'static str,
-    /// The SEC's status: RG registered, SE still offered.
+    /// SEC status: RG registered, SE in its initial offering.
     fund_status: &'static str,
-    /// When it was registered.
+    /// Registration date.
     registered: Option<Day>,
 
-    /// The day of the last net asset value.
+    /// Date of the latest net asset value.
     nav_date: Option<Day>,
-    /// The last net asset value a unit, in baht.
+    /// Latest net asset value per unit, in baht.
     nav_value: Option<Figure>,
-    /// How far it is from the value before, in baht.
+    /// Change from the previous value, in baht.
     nav_change: Option<Figure>,
-    /// The same in percent.
+    /// Change from the previous value, in percent.
     nav_change_percent: Option<Figure>,
-    /// What buyers paid that day, in baht.
+    /// Offer price on that date, in baht.
     buy_price: Option<Figure>,
-    /// What sellers got that day, in baht.
+    /// Bid price on that date, in baht.
     sell_price: Option<Figure>,
-    /// All the fund was worth that day, in baht.
+    /// Net assets on that date, in baht.
     net_asset: Option<Figure>,
 
-    /// The day the returns below run up to.
+    /// Date that the returns are stated for.
     perf_as_of: Option<Day>,
     /// Return since the start of the year, in percent.
     perf_ytd: Option<Figure>,
@@ -67,10 +67,10 @@ pub(crate) struct FundDetail {
     perf_5y: Option<Figure>,
     /// Return over ten years, in percent a year.
     perf_10y: Option<Figure>,
-    /// Return since the fund began, in percent a year.
+    /// Return since inception, in percent a year.
     perf_since_inception: Option<Figure>,
 
-    /// What it measures itself against.
+    /// Benchmark.
     benchmark_name: Option<String>,
     /// The benchmark since the start of the year, in percent.
     benchmark_ytd: Option<Figure>,
@@ -87,65 +87,65 @@ pub(crate) struct FundDetail {
     /// The benchmark over ten years, in percent a year.
     benchmark_10y: Option<Figure>,
 
-    /// What it holds, as published; parts may be negative and need not add up.
+    /// Asset allocation as published; shares may be negative and need not add up to 100.
     asset_allocation: Option<Vec<Part>>,
-    /// What it costs, as the factsheet lists it.
+    /// Fees as listed in the factsheet.
     fees: Option<Vec<FeeLine>>,
 
-    /// The least to start with, in baht.
+    /// Minimum first purchase, in baht.
     min_initial: Option<Figure>,
-    /// The least to add, in baht.
+    /// Minimum further purchase, in baht.
     min_additional: Option<Figure>,
-    /// The least to sell, in baht.
+    /// Minimum redemption, in baht.
     min_redemption: Option<Figure>,
-    /// The least to leave, in baht.
+    /// Minimum balance, in baht.
     min_balance: Option<Figure>,
 
-    /// Where the factsheet is.
+    /// Link to the factsheet.
     factsheet_url: Option<String>,
-    /// Where the annual report is.
+    /// Link to the annual report.
     annual_report_url: Option<String>,
-    /// Where the half-year report is.
+    /// Link to the half-year report.
     halfyear_report_url: Option<String>,
 
-    /// How risky it is, in Thai, as Base64 of UTF-8.
+    /// Risk description in Thai, as Base64 of UTF-8.
     suitability_risk_level: Option<String>,
-    /// The same as text.
+    /// Risk description in Thai.
     suitability_risk_level_text: Option<String>,
-    /// For whom it is, in Thai, as Base64 of UTF-8.
+    /// Target investor in Thai, as Base64 of UTF-8.
     suitability_target_investor: Option<String>,
-    /// The same as text.
+    /// Target investor in Thai.
     suitability_target_investor_text: Option<String>,
-    /// For how long it is, in Thai, as Base64 of UTF-8.
+    /// Investment horizon in Thai, as Base64 of UTF-8.
     suitability_investment_horizon: Option<String>,
-    /// The same as text.
+    /// Investment horizon in Thai.
     suitability_investment_horizon_text: Option<String>,
 
     /// The codes of all share classes of this fund; empty when it has one.
     share_classes: Vec<String>,
-    /// What to know before trusting the figures.
+    /// Data-quality flags.
     data_flags: Vec<&'static str>,
 }
 
-/// A part of what a fund holds.
+/// Share of one asset class.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct Part {
-    /// What.
+    /// Asset class.
     asset_class: String,
-    /// How much of the fund, in percent.
+    /// Share of net assets, in percent.
     percentage: Figure,
 }
 
-/// A line of the table of fees.
+/// Line of the fee table.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct FeeLine {
-    /// What kind.
+    /// Fee type.
     fee_type: String,
-    /// What the factsheet calls it.
+    /// Description from the factsheet.
     fee_desc: String,
     /// In percent; null when not published.
     fee_value: Option<Figure>,
-    /// What the factsheet adds.
+    /// Remark from the factsheet.
     fee_remark: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! `get_rmf_data_status`: what the figures are, of when, and how complete.
+//! `get_rmf_data_status`: source, dates, coverage and quality of the figures.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::answer::{Desk, Dressed, KEYWORDS, READ};
+use super::service::{KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService};
 use super::wire::Day;
 use crate::fund::Fund;
 use crate::period::Period;
-use crate::store::{Origin, Shelf};
+use crate::store::{FundStore, Origin};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "get_rmf_data_status",
@@ -23,7 +23,7 @@ const SPEC: ToolSpec = ToolSpec {
     },
     version: "1.0.0",
     aliases: &[],
-    permissions: READ,
+    permissions: READ_PERMISSIONS,
     category: Category::Query,
     response_time: ResponseTime::Fast,
     cache: CachePolicy::Never,
@@ -43,58 +43,57 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// Nothing to say.
+/// No parameters.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {}
 
-/// The state of the figures.
+/// Status of the figures.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Output {
-    /// Whether they ship with the program or a sync brought them: bundled, synced.
+    /// Origin: bundled with the program or synced.
     origin: &'static str,
-    /// Who published them.
+    /// Publisher.
     source: String,
-    /// What one may do with them.
+    /// Terms of use.
     licence: String,
-    /// SHA-256 of the data set.
+    /// SHA-256 of the dataset.
     checksum: String,
-    /// When the last of them was fetched, ISO 8601.
+    /// Time of the latest fetch, ISO 8601.
     fetched_at: String,
-    /// The oldest of the funds' last NAVs.
+    /// Earliest date among the funds' latest NAVs.
     nav_from: Option<Day>,
-    /// The newest of them.
+    /// Latest date among the funds' latest NAVs.
     nav_to: Option<Day>,
-    /// The day the returns run up to.
+    /// Date that the returns are stated for.
     returns_as_of: Option<Day>,
-    /// How old the newest NAV is, in days.
+    /// Age of the newest NAV, in days.
     age_days: Option<i32>,
-    /// How many of what.
+    /// Record counts.
     totals: Totals,
-    /// How many funds have each figure.
+    /// Number of funds per available figure.
     coverage: BTreeMap<&'static str, usize>,
-    /// How many funds carry each quality flag.
+    /// Number of funds per quality flag.
     flags: BTreeMap<&'static str, usize>,
 }
 
-/// How many of what.
+/// Record counts.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Totals {
-    /// Funds, share classes counted one by one.
+    /// Funds, each share class counted.
     funds: usize,
     /// Funds, share classes counted once.
     distinct_funds: usize,
-    /// Managing companies.
+    /// Asset management companies.
     companies: usize,
     /// Daily NAVs.
     nav_records: usize,
 }
 
-/// See the module.
 pub(crate) struct GetRmfDataStatus {
-    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) store: Arc<FundStore>,
 }
 
 impl Tool for GetRmfDataStatus {
@@ -106,26 +105,26 @@ impl Tool for GetRmfDataStatus {
     }
 
     async fn call(&self, _: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let (book, origin) = self.shelf.current();
-        let desk = Desk::open(&self.shelf, cx);
-        let funds = book.funds();
+        let (catalog, origin) = self.store.current();
+        let service = RmfService::open(&self.store, cx);
+        let funds = catalog.funds();
         let distinct = |key: fn(&Fund) -> &str| {
             funds.iter().map(key).collect::<std::collections::BTreeSet<_>>().len()
         };
-        let nav = book.nav_dates();
-        let age = nav.map(|(_, last)| (desk.today() - last).get_days());
+        let nav = catalog.nav_dates();
+        let age = nav.map(|(_, last)| (service.today() - last).get_days());
         let output = Output {
             origin: match origin {
                 Origin::Bundled => "bundled",
                 Origin::Synced => "synced",
             },
-            source: book.about.source.clone(),
-            licence: book.about.licence.clone(),
-            checksum: book.checksum.clone(),
-            fetched_at: book.about.fetched_at.clone(),
+            source: catalog.provenance.source.clone(),
+            licence: catalog.provenance.licence.clone(),
+            checksum: catalog.checksum.clone(),
+            fetched_at: catalog.provenance.fetched_at.clone(),
             nav_from: nav.map(|(first, _)| Day(first)),
             nav_to: nav.map(|(_, last)| Day(last)),
-            returns_as_of: book.returns_as_of().map(Day),
+            returns_as_of: catalog.returns_as_of().map(Day),
             age_days: age,
             totals: Totals {
                 funds: funds.len(),
@@ -134,33 +133,40 @@ impl Tool for GetRmfDataStatus {
                 nav_records: funds.iter().map(|fund| fund.nav.points().len()).sum(),
             },
             coverage: coverage(funds),
-            flags: book.flag_counts().iter().map(|(flag, count)| (flag.as_str(), *count)).collect(),
+            flags: catalog
+                .flag_counts()
+                .iter()
+                .map(|(flag, count)| (flag.as_str(), *count))
+                .collect(),
         };
-        let evidence = desk.resting_on_nav(nav.map(|(_, last)| last));
+        let evidence = service.evidence_from_nav(nav.map(|(_, last)| last));
         let (count, navs) = (output.totals.funds, output.totals.nav_records);
-        let age = age.map_or_else(|| desk.words.missing().to_owned(), |age| age.to_string());
-        let text = match desk.words.0 {
+        let age = age.map_or_else(|| service.locale.missing().to_owned(), |age| age.to_string());
+        let text = match service.locale.0 {
             Lang::En => format!(
                 "{count} RMF funds and {navs} daily NAVs from {}. {} The newest NAV is {age} days old. Run `panoply rmf sync` on the server for newer figures.",
-                book.about.source,
-                desk.as_of()
+                catalog.provenance.source,
+                service.as_of()
             ),
             Lang::Th => format!(
                 "กองทุน RMF {count} กองทุน และ NAV รายวัน {navs} รายการ จาก {} {} NAV ล่าสุดมีอายุ {age} วัน อัปเดตได้ด้วยคำสั่ง `panoply rmf sync` บนเครื่องแม่ข่าย",
-                book.about.source,
-                desk.as_of()
+                catalog.provenance.source,
+                service.as_of()
             ),
         };
         let table = output.coverage.iter().fold(
-            Table::new([desk.words.pick("figure", "ข้อมูล"), desk.words.pick("funds", "กองทุน")]),
+            Table::new([
+                service.locale.pick("figure", "ข้อมูล"),
+                service.locale.pick("funds", "กองทุน"),
+            ]),
             |table, (name, count)| table.row([(*name).to_owned(), count.to_string()]),
         );
         let reply = Reply::new(output, text, evidence).table(table).next(NextAction::new(
             "get_rmf_funds",
             json!({}),
-            desk.words.pick("browse the funds", "ดูกองทุน"),
+            service.locale.pick("browse the funds", "ดูกองทุน"),
         ));
-        Ok(reply.dressed(&desk, None, []))
+        Ok(reply.with_provenance(&service, None, []))
     }
 }
 

@@ -1,18 +1,20 @@
-//! `get_rmf_fund_detail`: everything about one fund.
+//! `get_rmf_fund_detail`: all figures of one fund.
 
 use std::sync::Arc;
 
 use panoply_contract::prelude::*;
 use serde_json::{Value, json};
 
-use super::answer::{Desk, Dressed, FUND_CARD, KEPT, KEYWORDS, READ, related};
 use super::fund_detail::FundDetail;
 use super::listing::cell;
-use super::words::signed_percent;
+use super::locale::signed_percent;
+use super::service::{
+    CACHE_POLICY, FUND_CARD, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService, related,
+};
 use crate::figures::to_f64;
 use crate::fund::Fund;
 use crate::period::Period;
-use crate::store::Shelf;
+use crate::store::FundStore;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "get_rmf_fund_detail",
@@ -25,10 +27,10 @@ const SPEC: ToolSpec = ToolSpec {
     },
     version: "1.0.0",
     aliases: &[],
-    permissions: READ,
+    permissions: READ_PERMISSIONS,
     category: Category::Query,
     response_time: ResponseTime::Fast,
-    cache: KEPT,
+    cache: CACHE_POLICY,
     idempotent: true,
     data: &["rmf"],
     examples: &[
@@ -57,10 +59,10 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// How many NAVs go along for a sparkline.
+/// NAVs sent for the widget's sparkline.
 const SPARKLINE: usize = 7;
 
-/// Which fund.
+/// Fund to show.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
@@ -72,13 +74,12 @@ pub(crate) struct Params {
 /// One fund.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// Everything known about it.
+    /// All figures of the fund.
     fund: FundDetail,
 }
 
-/// See the module.
 pub(crate) struct GetRmfFundDetail {
-    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) store: Arc<FundStore>,
 }
 
 impl Tool for GetRmfFundDetail {
@@ -90,12 +91,12 @@ impl Tool for GetRmfFundDetail {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let desk = Desk::open(&self.shelf, cx);
-        let fund = desk.fund(&params.fund_code)?;
+        let service = RmfService::open(&self.store, cx);
+        let fund = service.fund(&params.fund_code)?;
         let known =
             Period::ALL.iter().filter(|period| fund.returns.get(**period).is_some()).count();
-        let evidence = desk
-            .resting_on_nav(fund.nav.latest().map(|point| point.date))
+        let evidence = service
+            .evidence_from_nav(fund.nav.latest().map(|point| point.date))
             .complete(known as u64, Period::ALL.len() as u64);
         let sparkline: Vec<Value> = fund
             .nav
@@ -104,106 +105,106 @@ impl Tool for GetRmfFundDetail {
             .map(|point| json!({"date": point.date.to_string(), "nav": to_f64(point.nav)}))
             .collect();
         let mut reply =
-            Reply::new(Output { fund: FundDetail::of(fund) }, sentence(&desk, fund), evidence)
-                .table(returns_table(&desk, fund))
+            Reply::new(Output { fund: FundDetail::of(fund) }, sentence(&service, fund), evidence)
+                .table(returns_table(&service, fund))
                 .meta("navHistory7d", sparkline)
                 .related(related(fund))
                 .next(NextAction::new(
                     "get_rmf_fund_nav_history",
                     json!({"fundCode": fund.symbol, "days": 30}),
-                    desk.words.pick("see how its NAV moved", "ดูการเคลื่อนไหวของ NAV"),
+                    service.locale.pick("see how its NAV moved", "ดูการเคลื่อนไหวของ NAV"),
                 ));
         if fund.returns.get(Period::Y1).is_some() && crate::peers::group_of(fund).is_some() {
             reply = reply.next(NextAction::new(
                 "get_rmf_peer_rank",
                 json!({"fundCode": fund.symbol, "period": "1y"}),
-                desk.words.pick("see where it stands among its peers", "ดูอันดับในกลุ่มเดียวกัน"),
+                service.locale.pick("see where it stands among its peers", "ดูอันดับในกลุ่มเดียวกัน"),
             ));
         }
-        Ok(reply.dressed(&desk, Some(&FUND_CARD), [fund]))
+        Ok(reply.with_provenance(&service, Some(&FUND_CARD), [fund]))
     }
 }
 
-fn sentence(desk: &Desk, fund: &Fund) -> String {
-    let words = desk.words;
-    let (name, company) = (words.name(fund), &fund.company.name);
+fn sentence(service: &RmfService, fund: &Fund) -> String {
+    let locale = service.locale;
+    let (name, company) = (locale.name(fund), &fund.company.name);
     let risk = fund.risk.get();
-    let nav = match (fund.nav.latest(), words.0) {
+    let nav = match (fund.nav.latest(), locale.0) {
         (Some(point), Lang::En) => {
-            format!("NAV {} THB as of {}", words.nav(Some(point.nav)), words.date(point.date))
+            format!("NAV {} THB as of {}", locale.nav(Some(point.nav)), locale.date(point.date))
         }
         (Some(point), Lang::Th) => {
-            format!("NAV {} บาท ณ {}", words.nav(Some(point.nav)), words.date(point.date))
+            format!("NAV {} บาท ณ {}", locale.nav(Some(point.nav)), locale.date(point.date))
         }
-        (None, _) => words.flag(crate::fund::Flag::NoNav).to_owned(),
+        (None, _) => locale.flag(crate::fund::Flag::NoNav).to_owned(),
     };
     let change = fund
         .nav
         .latest_change()
         .map(|change| format!(" ({})", signed_percent(change.percent)))
         .unwrap_or_default();
-    let ytd = words.percent(fund.returns.get(Period::Ytd));
-    let returns = desk.returns_as_of(fund.returns_as_of);
-    let suits = suitability(fund).map(|text| match words.0 {
+    let ytd = locale.percent(fund.returns.get(Period::Ytd));
+    let returns = service.returns_as_of(fund.returns_as_of);
+    let suits = suitability(fund).map(|text| match locale.0 {
         Lang::En => format!(" Suitability (Thai SEC): {text}."),
         Lang::Th => format!(" ความเหมาะสม: {text}"),
     });
-    let flags: Vec<&str> = fund.flags.iter().map(|flag| words.flag(*flag)).collect();
+    let flags: Vec<&str> = fund.flags.iter().map(|flag| locale.flag(*flag)).collect();
     let careful = if flags.is_empty() {
         String::new()
     } else {
-        format!(" {} {}.", words.pick("Note:", "หมายเหตุ:"), flags.join("; "))
+        format!(" {} {}.", locale.pick("Note:", "หมายเหตุ:"), flags.join("; "))
     };
-    let text = match words.0 {
+    let text = match locale.0 {
         Lang::En => format!(
             "{} ({name}) is managed by {company}. Current {nav}{change}. Risk level: {risk}/8 ({}). YTD return: {ytd}; {returns}.",
             fund.symbol,
-            words.risk(risk)
+            locale.risk(risk)
         ),
         Lang::Th => format!(
             "{} ({name}) บริหารโดย {company} {nav}{change} ระดับความเสี่ยง {risk}/8 ({}) ผลตอบแทนตั้งแต่ต้นปี {ytd}; {returns}",
             fund.symbol,
-            words.risk(risk)
+            locale.risk(risk)
         ),
     };
     format!("{text}{}{careful}", suits.unwrap_or_default())
 }
 
-/// The first hundred or so characters of the SEC's suitability text, on one line. Some texts
-/// have an `n` between Thai letters where a line break was lost on the way.
+/// Suitability text of the SEC on one line, truncated. In some texts an `n` between Thai letters
+/// replaces a lost line break (`\n`).
 fn suitability(fund: &Fund) -> Option<String> {
-    const LONGEST: usize = 140;
+    const MAX_CHARS: usize = 140;
     let thai = |c: Option<&char>| c.is_some_and(|c| ('\u{0E00}'..='\u{0E7F}').contains(c));
     let letters: Vec<char> = fund.suitability.risk_level.as_ref()?.chars().collect();
     let line: String = letters
         .iter()
         .enumerate()
-        .map(|(place, letter)| {
-            let before = place.checked_sub(1).and_then(|before| letters.get(before));
-            let lost_break = *letter == 'n' && thai(before) && thai(letters.get(place + 1));
+        .map(|(index, letter)| {
+            let before = index.checked_sub(1).and_then(|before| letters.get(before));
+            let lost_break = *letter == 'n' && thai(before) && thai(letters.get(index + 1));
             if lost_break || letter.is_whitespace() { ' ' } else { *letter }
         })
         .collect();
     let words: Vec<&str> = line.split_whitespace().collect();
     let line = words.join(" ");
-    if line.chars().count() <= LONGEST {
+    if line.chars().count() <= MAX_CHARS {
         return Some(line);
     }
-    let cut: String = line.chars().take(LONGEST).collect();
+    let cut: String = line.chars().take(MAX_CHARS).collect();
     Some(format!("{}…", cut.trim_end()))
 }
 
-fn returns_table(desk: &Desk, fund: &Fund) -> Table {
-    let words = desk.words;
+fn returns_table(service: &RmfService, fund: &Fund) -> Table {
+    let locale = service.locale;
     let columns = [
-        words.pick("period", "ช่วงเวลา"),
-        words.pick("return %", "ผลตอบแทน %"),
-        words.pick("benchmark %", "ดัชนีชี้วัด %"),
+        locale.pick("period", "ช่วงเวลา"),
+        locale.pick("return %", "ผลตอบแทน %"),
+        locale.pick("benchmark %", "ดัชนีชี้วัด %"),
     ];
     let with_figure = Period::ALL.into_iter().filter(|period| fund.returns.get(*period).is_some());
     with_figure.fold(Table::new(columns), |table, period| {
         table.row([
-            words.period(period).to_owned(),
+            locale.period(period).to_owned(),
             cell(fund.returns.get(period), 2),
             cell(fund.benchmark.returns.get(period), 2),
         ])

@@ -1,16 +1,18 @@
-//! `get_rmf_fund_nav_history`: what one unit was worth, day by day.
+//! `get_rmf_fund_nav_history`: daily NAVs of one fund.
 
 use std::sync::Arc;
 
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::answer::{Desk, Dressed, KEPT, KEYWORDS, PERFORMANCE_CHART, READ, related};
 use super::listing::cell;
+use super::service::{
+    CACHE_POLICY, KEYWORDS, PERFORMANCE_CHART, READ_PERMISSIONS, ReplyExt, RmfService, related,
+};
 use super::wire::{Day, Figure, figure, whole};
 use crate::fund::{Flag, Fund};
 use crate::nav::{NavPoint, Summary, change, summarise};
-use crate::store::Shelf;
+use crate::store::FundStore;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "get_rmf_fund_nav_history",
@@ -23,10 +25,10 @@ const SPEC: ToolSpec = ToolSpec {
     },
     version: "1.0.0",
     aliases: &[],
-    permissions: READ,
+    permissions: READ_PERMISSIONS,
     category: Category::Query,
     response_time: ResponseTime::Fast,
-    cache: KEPT,
+    cache: CACHE_POLICY,
     idempotent: true,
     data: &["rmf"],
     examples: &[
@@ -50,14 +52,14 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// Which fund, how many days.
+/// Fund and number of days.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
     /// The fund's code, such as `ABAPAC-RMF`.
     #[schemars(length(min = 1, max = 60))]
     fund_code: String,
-    /// How many days with a published NAV, counted back from the last.
+    /// Number of days with a published NAV, counted back from the latest.
     #[serde(default = "thirty", deserialize_with = "whole")]
     #[schemars(range(min = 1, max = 365))]
     days: u32,
@@ -67,19 +69,19 @@ const fn thirty() -> u32 {
     30
 }
 
-/// The series and what it says.
+/// NAV series and its statistics.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Output {
     /// The fund's code.
     fund_code: String,
-    /// Its English name.
+    /// English name.
     fund_name: String,
     /// Oldest first.
     nav_history: Vec<NavDay>,
-    /// From the first to the last day, in percent; null of fewer than two days.
+    /// Return from the first to the last day, in percent; null for fewer than two days.
     period_return: Option<Figure>,
-    /// Sample standard deviation of daily simple returns, in percent; null of fewer than three
+    /// Sample standard deviation of simple daily returns, in percent; null for fewer than three
     /// days.
     volatility: Option<Figure>,
     /// The lowest NAV, in baht.
@@ -88,29 +90,28 @@ pub(crate) struct Output {
     max_nav: Option<Figure>,
     /// The mean NAV, in baht.
     avg_nav: Option<Figure>,
-    /// The last NAV, in baht.
+    /// Latest NAV, in baht.
     current_nav: Option<Figure>,
-    /// The day of the last NAV.
+    /// Date of the latest NAV.
     current_date: Option<Day>,
 }
 
-/// One day.
+/// NAV of one day.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct NavDay {
-    /// The day.
+    /// Date.
     date: Day,
-    /// What one unit was worth, in baht.
+    /// NAV per unit, in baht.
     nav: Figure,
-    /// How far from the day before in this list, in baht; null on the first.
+    /// Change from the previous day in this list, in baht; null on the first.
     change: Option<Figure>,
-    /// The same in percent.
+    /// Change from the previous day in this list, in percent; null on the first.
     change_percent: Option<Figure>,
 }
 
-/// See the module.
 pub(crate) struct GetRmfFundNavHistory {
-    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) store: Arc<FundStore>,
 }
 
 impl Tool for GetRmfFundNavHistory {
@@ -122,13 +123,13 @@ impl Tool for GetRmfFundNavHistory {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let desk = Desk::open(&self.shelf, cx);
-        let fund = desk.fund(&params.fund_code)?;
+        let service = RmfService::open(&self.store, cx);
+        let fund = service.fund(&params.fund_code)?;
         let points = fund.nav.tail(params.days as usize);
         let summary = summarise(points);
         let latest = fund.nav.latest();
-        let evidence = desk
-            .resting_on_nav(latest.map(|point| point.date))
+        let evidence = service
+            .evidence_from_nav(latest.map(|point| point.date))
             .complete(points.len() as u64, u64::from(params.days));
         let output = Output {
             fund_code: fund.symbol.clone(),
@@ -142,14 +143,14 @@ impl Tool for GetRmfFundNavHistory {
             current_nav: latest.map(|point| Figure(point.nav)),
             current_date: latest.map(|point| Day(point.date)),
         };
-        let mut reply = Reply::new(output, sentence(&desk, fund, points, &summary), evidence)
-            .table(table(&desk, points))
+        let mut reply = Reply::new(output, sentence(&service, fund, points, &summary), evidence)
+            .table(table(&service, points))
             .meta("days", params.days)
             .related(related(fund))
             .next(NextAction::new(
                 "get_rmf_fund_detail",
                 json!({"fundCode": fund.symbol}),
-                desk.words.pick(
+                service.locale.pick(
                     "see returns over years and what it holds",
                     "ดูผลตอบแทนหลายปีและสินทรัพย์ที่ลงทุน",
                 ),
@@ -158,10 +159,12 @@ impl Tool for GetRmfFundNavHistory {
             reply = reply.next(NextAction::new(
                 "get_rmf_risk_metrics",
                 json!({"fundCode": fund.symbol}),
-                desk.words.pick("see drawdown and risk ratios", "ดู drawdown และอัตราส่วนความเสี่ยง"),
+                service
+                    .locale
+                    .pick("see drawdown and risk ratios", "ดู drawdown และอัตราส่วนความเสี่ยง"),
             ));
         }
-        Ok(reply.dressed(&desk, Some(&PERFORMANCE_CHART), [fund]))
+        Ok(reply.with_provenance(&service, Some(&PERFORMANCE_CHART), [fund]))
     }
 }
 
@@ -182,38 +185,38 @@ fn nav_days(points: &[NavPoint]) -> Vec<NavDay> {
         .collect()
 }
 
-fn sentence(desk: &Desk, fund: &Fund, points: &[NavPoint], summary: &Summary) -> String {
-    let words = desk.words;
-    let (symbol, name) = (&fund.symbol, words.name(fund));
+fn sentence(service: &RmfService, fund: &Fund, points: &[NavPoint], summary: &Summary) -> String {
+    let locale = service.locale;
+    let (symbol, name) = (&fund.symbol, locale.name(fund));
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
-        return format!("{symbol} ({name}): {}.", words.flag(Flag::NoNav));
+        return format!("{symbol} ({name}): {}.", locale.flag(Flag::NoNav));
     };
     let records = points.len();
-    let span = words.dates((first.date, last.date));
-    let gained = words.percent(summary.period_return);
-    let (low, high) = (words.nav(summary.min), words.nav(summary.max));
-    let current = words.nav(Some(last.nav));
+    let span = locale.dates((first.date, last.date));
+    let gained = locale.percent(summary.period_return);
+    let (low, high) = (locale.nav(summary.min), locale.nav(summary.max));
+    let current = locale.nav(Some(last.nav));
     let volatility = summary.volatility.map_or_else(
-        || words.missing().to_owned(),
-        |volatility| format!("{}%", super::words::fixed(volatility, 2)),
+        || locale.missing().to_owned(),
+        |volatility| format!("{}%", super::locale::fixed(volatility, 2)),
     );
-    match words.0 {
+    match locale.0 {
         Lang::En => format!(
             "{symbol} ({name}) NAV over the last {records} published days ({span}): {gained} return ({low} to {high} THB range). Current NAV: {current} THB ({}). Volatility: {volatility} (sample standard deviation of daily simple returns).",
-            words.date(last.date)
+            locale.date(last.date)
         ),
         Lang::Th => format!(
             "{symbol} ({name}) NAV {records} วันทำการล่าสุด ({span}): ผลตอบแทน {gained} (ช่วง {low} ถึง {high} บาท) NAV ล่าสุด {current} บาท ({}) ความผันผวน {volatility} (ส่วนเบี่ยงเบนมาตรฐานตัวอย่างของผลตอบแทนรายวัน)",
-            words.date(last.date)
+            locale.date(last.date)
         ),
     }
 }
 
-/// The last days, newest first: what a reader of text wants to see.
-fn table(desk: &Desk, points: &[NavPoint]) -> Table {
+/// Latest days first, truncated for the text.
+fn table(service: &RmfService, points: &[NavPoint]) -> Table {
     const ROWS: usize = 10;
-    let words = desk.words;
-    let columns = [words.pick("date", "วันที่"), "NAV", words.pick("change %", "เปลี่ยนแปลง %")];
+    let locale = service.locale;
+    let columns = [locale.pick("date", "วันที่"), "NAV", locale.pick("change %", "เปลี่ยนแปลง %")];
     let days = nav_days(points);
     days.iter().rev().take(ROWS).fold(Table::new(columns), |table, day| {
         table.row([

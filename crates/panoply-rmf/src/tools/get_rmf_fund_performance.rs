@@ -1,4 +1,4 @@
-//! `get_rmf_fund_performance`: who did best over a period, and how all did.
+//! `get_rmf_fund_performance`: return ranking over a period, with statistics.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use panoply_contract::params::SortOrder;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::answer::{Desk, Dressed, FUND_LIST, KEPT, KEYWORDS, READ};
 use super::listing::cell;
+use super::locale::signed_percent;
+use super::service::{CACHE_POLICY, FUND_LIST, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService};
 use super::wire::{
     Day, Figure, direction, figure, funds_by_flag, optional_whole, order_name, whole,
 };
-use super::words::signed_percent;
 use crate::fund::RiskLevel;
 use crate::performance::{Standing, Stats, leaderboard};
 use crate::period::Period;
-use crate::store::Shelf;
+use crate::store::FundStore;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "get_rmf_fund_performance",
@@ -28,10 +28,10 @@ const SPEC: ToolSpec = ToolSpec {
     },
     version: "1.0.0",
     aliases: &[],
-    permissions: READ,
+    permissions: READ_PERMISSIONS,
     category: Category::Query,
     response_time: ResponseTime::Fast,
-    cache: KEPT,
+    cache: CACHE_POLICY,
     idempotent: true,
     data: &["rmf"],
     examples: &[
@@ -55,7 +55,7 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// Which period, which way, how many.
+/// Period, order and number of funds.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
@@ -64,11 +64,11 @@ pub(crate) struct Params {
     /// `desc` for the best first, `asc` for the worst first.
     #[serde(default)]
     sort_by: SortOrder,
-    /// How many funds to return at most.
+    /// Maximum number of funds to return.
     #[serde(default = "ten", deserialize_with = "whole")]
     #[schemars(range(min = 1, max = 50))]
     limit: u32,
-    /// Only funds of exactly this risk, from 1 (lowest) to 8 (highest).
+    /// Only funds of exactly this risk level, from 1 (lowest) to 8 (highest).
     #[serde(default, deserialize_with = "optional_whole")]
     #[schemars(range(min = 1, max = 8))]
     risk_level: Option<u32>,
@@ -78,7 +78,7 @@ const fn ten() -> u32 {
     10
 }
 
-/// The periods that can be ranked.
+/// Periods that can be ranked.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub(crate) enum RankedPeriod {
     /// Since the start of the year.
@@ -90,7 +90,7 @@ pub(crate) enum RankedPeriod {
     /// Six months.
     #[serde(rename = "6m")]
     M6,
-    /// A year.
+    /// One year.
     #[serde(rename = "1y")]
     Y1,
     /// Three years, per year.
@@ -114,15 +114,15 @@ impl RankedPeriod {
     }
 }
 
-/// The first funds, and how all did.
+/// Ranked funds and statistics.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Output {
-    /// The period.
+    /// Period.
     period: &'static str,
-    /// The first funds.
+    /// Ranked funds.
     funds: Vec<Row>,
-    /// Over all funds with a figure, of the level of risk where one was given.
+    /// Statistics over all funds with a return, of the given risk level if any.
     period_stats: PeriodStats,
 }
 
@@ -131,43 +131,42 @@ pub(crate) struct Output {
 struct Row {
     /// The fund's code.
     symbol: String,
-    /// Its English name.
+    /// English name.
     fund_name: String,
-    /// The company that manages it.
+    /// Asset management company.
     amc: String,
     /// Risk from 1 (lowest) to 8 (highest).
     risk_level: u8,
-    /// Its return over the period, in percent.
+    /// Return over the period, in percent.
     performance: Figure,
-    /// Its benchmark's, in percent.
+    /// Return of the benchmark, in percent.
     benchmark_performance: Option<Figure>,
-    /// The difference, in points.
+    /// Difference, in percentage points.
     outperformance: Option<Figure>,
-    /// Its last net asset value, in baht.
+    /// Latest net asset value, in baht.
     nav_value: Option<Figure>,
-    /// The day of that value.
+    /// Date of that value.
     nav_date: Option<Day>,
 }
 
-/// How funds did, in percent.
+/// Statistics of returns, in percent.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct PeriodStats {
-    /// The mean.
+    /// Mean.
     average: Figure,
-    /// The middle.
+    /// Median.
     median: Figure,
-    /// The worst.
+    /// Minimum.
     min: Figure,
-    /// The best.
+    /// Maximum.
     max: Figure,
-    /// Over how many funds.
+    /// Number of funds.
     funds_counted: usize,
 }
 
-/// See the module.
 pub(crate) struct GetRmfFundPerformance {
-    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) store: Arc<FundStore>,
 }
 
 impl Tool for GetRmfFundPerformance {
@@ -179,19 +178,19 @@ impl Tool for GetRmfFundPerformance {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let desk = Desk::open(&self.shelf, cx);
+        let service = RmfService::open(&self.store, cx);
         let period = params.period.period();
         let risk =
             params.risk_level.and_then(|level| u8::try_from(level).ok()).and_then(RiskLevel::new);
-        let board = leaderboard(desk.book.funds(), period, risk, direction(params.sort_by));
+        let board = leaderboard(service.catalog.funds(), period, risk, direction(params.sort_by));
         let Some(stats) = board.stats else { return Err(nothing(period, risk)) };
         let of_level =
-            desk.book.funds().iter().filter(|fund| risk.is_none_or(|risk| fund.risk == risk));
+            service.catalog.funds().iter().filter(|fund| risk.is_none_or(|risk| fund.risk == risk));
         let evidence =
-            desk.resting_on_returns().complete(stats.counted as u64, of_level.count() as u64);
+            service.evidence_from_returns().complete(stats.counted as u64, of_level.count() as u64);
         let first: Vec<&Standing<'_>> =
             board.standings.iter().take(params.limit as usize).collect();
-        let text = sentence(&desk, period, params.sort_by, &first, &stats);
+        let text = sentence(&service, period, params.sort_by, &first, &stats);
         let output = Output {
             period: period.as_str(),
             funds: first.iter().map(|standing| Row::of(standing)).collect(),
@@ -211,7 +210,7 @@ impl Tool for GetRmfFundPerformance {
         }
         let funds = || first.iter().map(|standing| standing.fund);
         let mut reply = Reply::new(output, text, evidence)
-            .table(table(&desk, &first))
+            .table(table(&service, &first))
             .meta("filters", filters)
             .meta("dataFlags", funds_by_flag(funds()));
         if let [best, _, ..] = first.as_slice() {
@@ -220,15 +219,17 @@ impl Tool for GetRmfFundPerformance {
                 .next(NextAction::new(
                     "compare_rmf_funds",
                     json!({"fundCodes": codes, "compareBy": "performance"}),
-                    desk.words.pick("compare the first three", "เปรียบเทียบสามกองทุนแรก"),
+                    service.locale.pick("compare the first three", "เปรียบเทียบสามกองทุนแรก"),
                 ))
                 .next(NextAction::new(
                     "get_rmf_fund_detail",
                     json!({"fundCode": best.fund.symbol}),
-                    desk.words.pick("see everything about the first fund", "ดูรายละเอียดกองทุนแรก"),
+                    service
+                        .locale
+                        .pick("see everything about the first fund", "ดูรายละเอียดกองทุนแรก"),
                 ));
         }
-        Ok(reply.dressed(&desk, Some(&FUND_LIST), []))
+        Ok(reply.with_provenance(&service, Some(&FUND_LIST), []))
     }
 }
 
@@ -250,28 +251,28 @@ impl Row {
 }
 
 fn sentence(
-    desk: &Desk,
+    service: &RmfService,
     period: Period,
     order: SortOrder,
     first: &[&Standing<'_>],
     stats: &Stats,
 ) -> String {
-    let words = desk.words;
+    let locale = service.locale;
     let listed: Vec<String> = first
         .iter()
         .take(5)
         .map(|standing| {
             let performance = signed_percent(standing.performance);
-            let risk = words.pick("risk", "ความเสี่ยง");
+            let risk = locale.pick("risk", "ความเสี่ยง");
             format!("{} ({performance}, {risk} {})", standing.fund.symbol, standing.fund.risk)
         })
         .collect();
     let (listed, shown) = (listed.join(", "), first.len());
-    let (name, counted) = (words.period(period), stats.counted);
+    let (name, counted) = (locale.period(period), stats.counted);
     let average = signed_percent(stats.average);
-    let dated = desk.returns_as_of(desk.book.returns_as_of());
-    let past = words.past_performance();
-    match words.0 {
+    let dated = service.returns_as_of(service.catalog.returns_as_of());
+    let past = locale.past_performance();
+    match locale.0 {
         Lang::En => {
             let which = match order {
                 SortOrder::Desc => "Top",
@@ -293,14 +294,14 @@ fn sentence(
     }
 }
 
-fn table(desk: &Desk, first: &[&Standing<'_>]) -> Table {
-    let words = desk.words;
+fn table(service: &RmfService, first: &[&Standing<'_>]) -> Table {
+    let locale = service.locale;
     let columns = [
-        words.pick("fund", "กองทุน"),
-        words.pick("return %", "ผลตอบแทน %"),
-        words.pick("benchmark %", "ดัชนีชี้วัด %"),
-        words.pick("difference", "ส่วนต่าง"),
-        words.pick("risk", "เสี่ยง"),
+        locale.pick("fund", "กองทุน"),
+        locale.pick("return %", "ผลตอบแทน %"),
+        locale.pick("benchmark %", "ดัชนีชี้วัด %"),
+        locale.pick("difference", "ส่วนต่าง"),
+        locale.pick("risk", "เสี่ยง"),
     ];
     first.iter().fold(Table::new(columns), |table, standing| {
         table.row([

@@ -1,4 +1,4 @@
-//! `get_rmf_funds`: all funds, a page at a time.
+//! `get_rmf_funds`: paginated list of all funds.
 
 use std::sync::Arc;
 
@@ -6,27 +6,27 @@ use panoply_contract::params::SortOrder;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::answer::{Desk, Dressed, FUND_LIST, KEPT, KEYWORDS, READ};
-use super::listing::{best_of, table_of};
+use super::listing::{table_of, top_funds_text};
+use super::service::{CACHE_POLICY, FUND_LIST, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService};
 use super::wire::{FundRow, SortBy, direction, funds_by_flag, order_name, whole};
 use crate::query::{self, Filter};
-use crate::store::Shelf;
+use crate::store::FundStore;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "get_rmf_funds",
     title: "List RMF funds",
     description: Description {
-        does: "Lists Thai Retirement Mutual Funds (RMF) a page at a time, best return since the start of the year first unless told otherwise.",
+        does: "Lists Thai Retirement Mutual Funds (RMF) a page at a time, by default the best year-to-date return first.",
         when: "Use this when someone wants to browse RMF funds or see the top ones. Do not use it for filters such as risk, company or category (use search_rmf_funds), nor for Thai stocks, REITs, ordinary mutual funds or other countries' funds.",
         returns: "Returns code, name, company, NAV with its date and change, risk 1-8, returns YTD and 1 year, and classification of each fund, with totals and pages.",
         asks: &["Show me top RMF funds", "List retirement funds with best returns", "กองทุน RMF มีอะไรบ้าง"],
     },
     version: "1.0.0",
     aliases: &[],
-    permissions: READ,
+    permissions: READ_PERMISSIONS,
     category: Category::Query,
     response_time: ResponseTime::Fast,
-    cache: KEPT,
+    cache: CACHE_POLICY,
     idempotent: true,
     data: &["rmf"],
     examples: &[
@@ -50,7 +50,7 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// Which page, in which order.
+/// Page, sort order and search.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
@@ -58,14 +58,14 @@ pub(crate) struct Params {
     #[serde(default = "first", deserialize_with = "whole")]
     #[schemars(range(min = 1, max = 100_000))]
     page: u32,
-    /// Funds on a page.
+    /// Page size.
     #[serde(default = "twenty", deserialize_with = "whole")]
     #[schemars(range(min = 1, max = 50))]
     page_size: u32,
-    /// What to sort by. Funds without the figure come last, equals in the order of their codes.
+    /// Sort key. Funds without the figure come last; ties are sorted by code.
     #[serde(default)]
     sort_by: SortBy,
-    /// Which way to sort.
+    /// Sort direction.
     #[serde(default)]
     sort_order: SortOrder,
     /// Reserved: all funds here are RMF.
@@ -77,7 +77,7 @@ pub(crate) struct Params {
     search: Option<String>,
 }
 
-/// The only type there is.
+/// The only fund type.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 enum FundType {
     /// Retirement Mutual Fund.
@@ -94,25 +94,24 @@ const fn twenty() -> u32 {
     20
 }
 
-/// A page of funds.
+/// Page of funds.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Output {
-    /// The funds on this page.
+    /// Funds on this page.
     funds: Vec<FundRow>,
-    /// How many there are on all pages.
+    /// Number of funds on all pages.
     total_count: usize,
-    /// This page, counted from 1.
+    /// Page number, counted from 1.
     page: u32,
-    /// How many funds fit on a page.
+    /// Page size.
     page_size: u32,
-    /// How many pages there are.
+    /// Number of pages.
     total_pages: usize,
 }
 
-/// See the module.
 pub(crate) struct GetRmfFunds {
-    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) store: Arc<FundStore>,
 }
 
 impl Tool for GetRmfFunds {
@@ -124,27 +123,27 @@ impl Tool for GetRmfFunds {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let desk = Desk::open(&self.shelf, cx);
+        let service = RmfService::open(&self.store, cx);
         let filter = Filter { search: params.search.clone(), ..Filter::default() };
-        let mut found = filter.apply(desk.book.funds());
+        let mut found = filter.apply(service.catalog.funds());
         query::sort(&mut found, params.sort_by.key(), direction(params.sort_order));
         let page = query::page(&found, params.page as usize, params.page_size as usize);
         let shown = page.funds.len();
         let total = page.total;
         let (number, pages) = (params.page, page.pages);
-        let best = best_of(&desk, &page.funds, params.sort_by.key(), 3);
-        let text = match desk.words.0 {
+        let best = top_funds_text(&service, &page.funds, params.sort_by.key(), 3);
+        let text = match service.locale.0 {
             Lang::En => format!(
                 "Found {total} RMF funds. Showing page {number} of {pages} ({shown} funds). {best}{} RMF purchases reduce taxable income, up to 500,000 THB a year with other retirement savings.",
-                desk.as_of()
+                service.as_of()
             ),
             Lang::Th => format!(
                 "พบกองทุน RMF {total} กองทุน แสดงหน้า {number} จาก {pages} ({shown} กองทุน) {best}{} ซื้อ RMF ลดหย่อนภาษีได้สูงสุด 500,000 บาทต่อปีเมื่อรวมกับการออมเพื่อการเกษียณอื่น",
-                desk.as_of()
+                service.as_of()
             ),
         };
         let known = page.funds.iter().filter(|fund| fund.nav.latest().is_some()).count();
-        let evidence = desk.resting_on_returns().complete(known as u64, shown as u64);
+        let evidence = service.evidence_from_returns().complete(known as u64, shown as u64);
         let output = Output {
             funds: page.funds.iter().map(|fund| FundRow::of(fund)).collect(),
             total_count: total,
@@ -159,17 +158,18 @@ impl Tool for GetRmfFunds {
             object.insert("search".to_owned(), search.as_str().into());
         }
         let mut reply = Reply::new(output, text, evidence)
-            .table(table_of(&desk, &page.funds, params.sort_by.key()))
+            .table(table_of(&service, &page.funds, params.sort_by.key()))
             .meta("filters", filters)
             .meta("dataFlags", funds_by_flag(page.funds.iter().copied()));
         if let Some(first) = page.funds.first() {
-            let why = desk.words.pick("see everything about the first fund", "ดูรายละเอียดกองทุนแรก");
+            let why =
+                service.locale.pick("see everything about the first fund", "ดูรายละเอียดกองทุนแรก");
             reply = reply.next(NextAction::new(
                 "get_rmf_fund_detail",
                 json!({"fundCode": first.symbol}),
                 why,
             ));
         }
-        Ok(reply.dressed(&desk, Some(&FUND_LIST), []))
+        Ok(reply.with_provenance(&service, Some(&FUND_LIST), []))
     }
 }

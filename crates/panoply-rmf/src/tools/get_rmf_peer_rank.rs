@@ -1,17 +1,17 @@
-//! `get_rmf_peer_rank`: where a fund stands among funds of its AIMC group.
+//! `get_rmf_peer_rank`: rank of a fund within its AIMC group.
 
 use std::sync::Arc;
 
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::answer::{Desk, Dressed, KEPT, KEYWORDS, READ, related};
+use super::locale::{fixed, signed_percent};
+use super::service::{CACHE_POLICY, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService, related};
 use super::wire::{Day, Figure, figure};
-use super::words::{fixed, signed_percent};
 use crate::fund::Fund;
-use crate::peers::{NoRank, PeerRank, rank};
+use crate::peers::{PeerRank, RankError, rank};
 use crate::period::Period;
-use crate::store::Shelf;
+use crate::store::FundStore;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "get_rmf_peer_rank",
@@ -24,10 +24,10 @@ const SPEC: ToolSpec = ToolSpec {
     },
     version: "1.0.0",
     aliases: &[],
-    permissions: READ,
+    permissions: READ_PERMISSIONS,
     category: Category::Analysis,
     response_time: ResponseTime::Fast,
-    cache: KEPT,
+    cache: CACHE_POLICY,
     idempotent: true,
     data: &["rmf"],
     examples: &[
@@ -51,7 +51,7 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// Which fund, which period.
+/// Fund and period.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
@@ -63,7 +63,7 @@ pub(crate) struct Params {
     period: PeerPeriod,
 }
 
-/// The periods that peers are ranked over.
+/// Periods that peers are ranked over.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 enum PeerPeriod {
     /// Since the start of the year.
@@ -75,7 +75,7 @@ enum PeerPeriod {
     /// Six months.
     #[serde(rename = "6m")]
     M6,
-    /// A year.
+    /// One year.
     #[default]
     #[serde(rename = "1y")]
     Y1,
@@ -104,41 +104,40 @@ impl PeerPeriod {
     }
 }
 
-/// Where the fund stands.
+/// Rank within the peer group.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Output {
     /// The fund's code.
     fund_code: String,
-    /// The period.
+    /// Period.
     period: &'static str,
-    /// The AIMC group.
+    /// AIMC group.
     group: String,
-    /// 1 is best; equals share the better rank.
+    /// 1 is best; ties share the better rank.
     rank: usize,
-    /// How many funds of the group have a figure, share classes counted once.
+    /// Number of funds of the group with a return, share classes counted once.
     peers: usize,
-    /// Share of the other funds that did not do better, in percent; null when there is no other.
+    /// Percentage of the other funds that did not do better; null when there is no other.
     percentile: Option<Figure>,
-    /// Quarter of the group, 1 is best.
+    /// Quartile, 1 is best.
     quartile: u8,
     /// The fund's return, in percent.
     performance: Figure,
-    /// The middle of the group, in percent.
+    /// Median return of the group, in percent.
     group_median: Figure,
-    /// The best of the group, in percent.
+    /// Best return of the group, in percent.
     group_best: Figure,
-    /// The worst of the group, in percent.
+    /// Worst return of the group, in percent.
     group_worst: Figure,
-    /// Share classes that were left out because their fund counts once.
+    /// Share classes excluded because their fund counts once.
     classes_left_out: usize,
-    /// The day the returns run up to.
+    /// Date that the returns are stated for.
     perf_as_of: Option<Day>,
 }
 
-/// See the module.
 pub(crate) struct GetRmfPeerRank {
-    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) store: Arc<FundStore>,
 }
 
 impl Tool for GetRmfPeerRank {
@@ -150,19 +149,19 @@ impl Tool for GetRmfPeerRank {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let desk = Desk::open(&self.shelf, cx);
-        let fund = desk.fund(&params.fund_code)?;
+        let service = RmfService::open(&self.store, cx);
+        let fund = service.fund(&params.fund_code)?;
         let period = params.period.period();
-        let standing = rank(desk.book.funds(), fund, period)?;
-        let in_group = desk
-            .book
+        let standing = rank(service.catalog.funds(), fund, period)?;
+        let in_group = service
+            .catalog
             .funds()
             .iter()
             .filter(|peer| crate::peers::group_of(peer) == Some(standing.group.as_str()))
             .count();
         let counted = standing.peers + standing.classes_left_out;
-        let evidence = desk.resting_on_returns().complete(counted as u64, in_group as u64);
-        let text = sentence(&desk, fund, period, &standing);
+        let evidence = service.evidence_from_returns().complete(counted as u64, in_group as u64);
+        let text = sentence(&service, fund, period, &standing);
         let group = standing.group.clone();
         let output = Output {
             fund_code: fund.symbol.clone(),
@@ -186,29 +185,29 @@ impl Tool for GetRmfPeerRank {
             reply = reply.next(NextAction::new(
                 "search_rmf_funds",
                 json!({"category": group}),
-                desk.words.pick("see the funds of the group", "ดูกองทุนในกลุ่ม"),
+                service.locale.pick("see the funds of the group", "ดูกองทุนในกลุ่ม"),
             ));
         }
-        Ok(reply.dressed(&desk, None, [fund]))
+        Ok(reply.with_provenance(&service, None, [fund]))
     }
 }
 
-fn sentence(desk: &Desk, fund: &Fund, period: Period, standing: &PeerRank) -> String {
-    let words = desk.words;
+fn sentence(service: &RmfService, fund: &Fund, period: Period, standing: &PeerRank) -> String {
+    let locale = service.locale;
     let PeerRank { group, rank, peers, quartile, .. } = standing;
-    let (symbol, name) = (&fund.symbol, words.period(period));
+    let (symbol, name) = (&fund.symbol, locale.period(period));
     let gained = signed_percent(standing.performance);
     let median = signed_percent(standing.median);
-    let dated = desk.returns_as_of(fund.returns_as_of);
+    let dated = service.returns_as_of(fund.returns_as_of);
     let percentile = standing.percentile.map(|percentile| fixed(percentile, 0));
-    match words.0 {
+    match locale.0 {
         Lang::En => {
             let ahead = percentile.map_or_else(String::new, |percentile| {
                 format!(", percentile {percentile} (100 is best)")
             });
             format!(
                 "{symbol} ranks {rank} of {peers} funds in group {group} by {name} return: {gained}, group median {median}{ahead}, quartile {quartile}; {dated}. {}",
-                words.past_performance()
+                locale.past_performance()
             )
         }
         Lang::Th => {
@@ -217,19 +216,19 @@ fn sentence(desk: &Desk, fund: &Fund, period: Period, standing: &PeerRank) -> St
             });
             format!(
                 "{symbol} อยู่อันดับ {rank} จาก {peers} กองทุนในกลุ่ม {group} ตามผลตอบแทน {name}: {gained} ค่ามัธยฐานของกลุ่ม {median}{ahead} ควอร์ไทล์ {quartile}; {dated} {}",
-                words.past_performance()
+                locale.past_performance()
             )
         }
     }
 }
 
-impl From<NoRank> for ToolError {
-    fn from(error: NoRank) -> Self {
+impl From<RankError> for ToolError {
+    fn from(error: RankError) -> Self {
         let hint = match &error {
-            NoRank::NoGroup { .. } => {
+            RankError::NoGroup { .. } => {
                 "compare it with funds of your choice by `compare_rmf_funds` instead"
             }
-            NoRank::NoFigure { .. } => "ask for a shorter period, such as `3m`",
+            RankError::NoFigure { .. } => "ask for a shorter period, such as `3m`",
         };
         Self::not_found("NOT_FOUND", error.to_string()).hint(hint)
     }

@@ -1,4 +1,4 @@
-//! `get_rmf_risk_metrics`: drawdown, volatility and return per unit of risk of one fund.
+//! `get_rmf_risk_metrics`: drawdown, volatility, Sharpe, Sortino and Calmar ratio of one fund.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use panoply_contract::prelude::*;
 use rust_decimal::Decimal;
 use serde_json::json;
 
-use super::answer::{Desk, Dressed, KEPT, KEYWORDS, READ, related};
+use super::locale::fixed;
+use super::service::{CACHE_POLICY, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService, related};
 use super::wire::{Day, Figure, optional_whole};
-use super::words::fixed;
 use crate::fund::Fund;
-use crate::risk::{Measured, RiskMetrics, Unmeasured, measure};
-use crate::store::Shelf;
+use crate::risk::{MetricError, MetricResult, RiskMetrics, measure};
+use crate::store::FundStore;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "get_rmf_risk_metrics",
@@ -25,10 +25,10 @@ const SPEC: ToolSpec = ToolSpec {
     },
     version: "1.0.0",
     aliases: &[],
-    permissions: READ,
+    permissions: READ_PERMISSIONS,
     category: Category::Analysis,
     response_time: ResponseTime::Fast,
-    cache: KEPT,
+    cache: CACHE_POLICY,
     idempotent: true,
     data: &["rmf"],
     examples: &[
@@ -52,77 +52,76 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// Which fund, against which riskless return.
+/// Fund, days and risk-free return.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
     /// The fund's code, such as `ABAPAC-RMF`.
     #[schemars(length(min = 1, max = 60))]
     fund_code: String,
-    /// How many days with a published NAV, counted back from the last; all unless told.
+    /// Number of days with a published NAV, counted back from the latest; by default all.
     #[serde(default, deserialize_with = "optional_whole")]
     #[schemars(range(min = 2, max = 5_000))]
     days: Option<u32>,
-    /// The riskless return in percent a year, for Sharpe and Sortino; 0 unless told.
+    /// Risk-free return in percent a year, for Sharpe and Sortino; by default 0.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 30.0))]
     risk_free_rate: f64,
 }
 
-/// The figures.
+/// Risk metrics.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Output {
     /// The fund's code.
     fund_code: String,
-    /// How many days were used.
+    /// Number of NAVs used.
     records: usize,
-    /// The first of them.
+    /// First date used.
     from: Option<Day>,
-    /// The last of them.
+    /// Last date used.
     to: Option<Day>,
-    /// The riskless return, in percent a year.
+    /// Risk-free return, in percent a year.
     risk_free_rate: f64,
-    /// The deepest fall from a peak, in percent, zero or negative.
+    /// Maximum drawdown, in percent, zero or negative.
     max_drawdown: Metric,
-    /// The day of the peak before it.
+    /// Date of the peak before the drawdown.
     drawdown_peak: Option<Day>,
-    /// The day of the lowest value.
+    /// Date of the trough.
     drawdown_trough: Option<Day>,
-    /// Sample deviation of daily simple returns, times the root of 252, in percent.
+    /// Sample deviation of simple daily returns times √252, in percent.
     volatility: Metric,
-    /// Excess return a year over volatility.
+    /// Annualised excess return divided by volatility.
     sharpe_ratio: Metric,
-    /// Excess return a year over downside deviation.
+    /// Annualised excess return divided by downside deviation.
     sortino_ratio: Metric,
-    /// Return a year over the deepest fall.
+    /// Annualised return divided by maximum drawdown.
     calmar_ratio: Metric,
-    /// The standard deviation the SEC publishes, in percent a year.
+    /// Standard deviation published by the SEC.
     sec_standard_deviation: Option<Published>,
 }
 
-/// A figure, or the reason why there is none.
+/// A metric, or the reason why it is absent.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Metric {
-    /// The figure.
+    /// Value.
     value: Option<Figure>,
-    /// Why it is null.
+    /// Why the value is null.
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
 }
 
-/// A figure of the SEC.
+/// Published standard deviation.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Published {
     /// In percent a year.
     value: Figure,
-    /// Over which period; inferred from the fund's age in the bundled figures.
+    /// Reference period; inferred from the fund's age in the bundled figures.
     period: String,
 }
 
-/// See the module.
 pub(crate) struct GetRmfRiskMetrics {
-    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) store: Arc<FundStore>,
 }
 
 impl Tool for GetRmfRiskMetrics {
@@ -134,8 +133,8 @@ impl Tool for GetRmfRiskMetrics {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let desk = Desk::open(&self.shelf, cx);
-        let fund = desk.fund(&params.fund_code)?;
+        let service = RmfService::open(&self.store, cx);
+        let fund = service.fund(&params.fund_code)?;
         let points = match params.days {
             Some(days) => fund.nav.tail(days as usize),
             None => fund.nav.points(),
@@ -150,13 +149,14 @@ impl Tool for GetRmfRiskMetrics {
             metrics.calmar.is_ok(),
         ];
         let known = measured.iter().filter(|known| **known).count() as u64;
-        // The relative error of a deviation from n returns is that of a mean with variation 1/√2.
+        // The relative standard error of a deviation from n returns is that of a mean with
+        // variation 1/√2.
         let sample = Sample::Mean { n: returns, variation: std::f64::consts::FRAC_1_SQRT_2 };
-        let evidence = desk
-            .resting_on_nav(fund.nav.latest().map(|point| point.date))
+        let evidence = service
+            .evidence_from_nav(fund.nav.latest().map(|point| point.date))
             .complete(known, measured.len() as u64)
             .sampled(sample);
-        let text = sentence(&desk, fund, &metrics);
+        let text = sentence(&service, fund, &metrics);
         let drawdown = metrics.max_drawdown.as_ref().ok().copied();
         let output = Output {
             fund_code: fund.symbol.clone(),
@@ -164,13 +164,13 @@ impl Tool for GetRmfRiskMetrics {
             from: metrics.span.map(|(first, _)| Day(first)),
             to: metrics.span.map(|(_, last)| Day(last)),
             risk_free_rate: params.risk_free_rate,
-            max_drawdown: metric(&desk, metrics.max_drawdown.map(|fall| fall.percent)),
-            drawdown_peak: drawdown.map(|fall| Day(fall.peak)),
-            drawdown_trough: drawdown.map(|fall| Day(fall.trough)),
-            volatility: metric(&desk, metrics.volatility),
-            sharpe_ratio: metric(&desk, metrics.sharpe),
-            sortino_ratio: metric(&desk, metrics.sortino),
-            calmar_ratio: metric(&desk, metrics.calmar),
+            max_drawdown: metric(&service, metrics.max_drawdown.map(|drawdown| drawdown.percent)),
+            drawdown_peak: drawdown.map(|drawdown| Day(drawdown.peak)),
+            drawdown_trough: drawdown.map(|drawdown| Day(drawdown.trough)),
+            volatility: metric(&service, metrics.volatility),
+            sharpe_ratio: metric(&service, metrics.sharpe),
+            sortino_ratio: metric(&service, metrics.sortino),
+            calmar_ratio: metric(&service, metrics.calmar),
             sec_standard_deviation: fund.deviation.as_ref().map(|deviation| Published {
                 value: Figure(deviation.percent),
                 period: deviation.period.clone(),
@@ -182,63 +182,63 @@ impl Tool for GetRmfRiskMetrics {
             .next(NextAction::new(
                 "get_rmf_fund_nav_history",
                 json!({"fundCode": fund.symbol, "days": 365}),
-                desk.words.pick("see the NAVs behind these figures", "ดู NAV ที่ใช้คำนวณ"),
+                service.locale.pick("see the NAVs behind these figures", "ดู NAV ที่ใช้คำนวณ"),
             ));
         if params.risk_free_rate == 0.0 {
-            reply = reply.assuming("a riskless return of 0 % a year");
+            reply = reply.assuming("a risk-free return of 0 % a year");
         }
-        Ok(reply.dressed(&desk, None, [fund]))
+        Ok(reply.with_provenance(&service, None, [fund]))
     }
 }
 
-fn metric(desk: &Desk, measured: Measured<Decimal>) -> Metric {
+fn metric(service: &RmfService, measured: MetricResult<Decimal>) -> Metric {
     match measured {
         Ok(value) => Metric { value: Some(Figure(value)), reason: None },
-        Err(reason) => Metric { value: None, reason: Some(explained(desk, &reason)) },
+        Err(reason) => Metric { value: None, reason: Some(explained(service, &reason)) },
     }
 }
 
-fn explained(desk: &Desk, reason: &Unmeasured) -> String {
-    match (desk.words.0, reason) {
+fn explained(service: &RmfService, reason: &MetricError) -> String {
+    match (service.locale.0, reason) {
         (Lang::En, reason) => reason.to_string(),
-        (Lang::Th, Unmeasured::TooFew { needed, found, .. }) => {
+        (Lang::Th, MetricError::TooFewObservations { needed, found, .. }) => {
             format!("ต้องมีข้อมูลอย่างน้อย {needed} วัน มีเพียง {found} วัน")
         }
-        (Lang::Th, Unmeasured::NothingToDivideBy(_)) => {
+        (Lang::Th, MetricError::ZeroDivisor(_)) => {
             "คำนวณไม่ได้เพราะ NAV ไม่เคลื่อนไหวในทางที่ต้องใช้".to_owned()
         }
     }
 }
 
-fn sentence(desk: &Desk, fund: &Fund, metrics: &RiskMetrics) -> String {
-    let words = desk.words;
+fn sentence(service: &RmfService, fund: &Fund, metrics: &RiskMetrics) -> String {
+    let locale = service.locale;
     let symbol = &fund.symbol;
     let Some(span) = metrics.span else {
-        return format!("{symbol}: {}.", words.flag(crate::fund::Flag::NoNav));
+        return format!("{symbol}: {}.", locale.flag(crate::fund::Flag::NoNav));
     };
-    let (records, span) = (metrics.records, words.dates(span));
-    let percent = |measured: &Measured<Decimal>| {
+    let (records, span) = (metrics.records, locale.dates(span));
+    let percent = |measured: &MetricResult<Decimal>| {
         measured
             .as_ref()
-            .map_or_else(|_| words.missing().to_owned(), |value| format!("{}%", fixed(*value, 2)))
+            .map_or_else(|_| locale.missing().to_owned(), |value| format!("{}%", fixed(*value, 2)))
     };
-    let ratio = |measured: &Measured<Decimal>| {
-        measured.as_ref().map_or_else(|_| words.missing().to_owned(), |value| fixed(*value, 2))
+    let ratio = |measured: &MetricResult<Decimal>| {
+        measured.as_ref().map_or_else(|_| locale.missing().to_owned(), |value| fixed(*value, 2))
     };
-    let fall = percent(&metrics.max_drawdown.clone().map(|fall| fall.percent));
+    let fall = percent(&metrics.max_drawdown.clone().map(|drawdown| drawdown.percent));
     let volatility = percent(&metrics.volatility);
     let (sharpe, sortino, calmar) =
         (ratio(&metrics.sharpe), ratio(&metrics.sortino), ratio(&metrics.calmar));
-    let too_few = metrics.calmar.as_ref().err().map(|reason| explained(desk, reason));
+    let too_few = metrics.calmar.as_ref().err().map(|reason| explained(service, reason));
     let note = too_few.map(|reason| format!(" ({reason})")).unwrap_or_default();
-    match words.0 {
+    match locale.0 {
         Lang::En => format!(
             "{symbol} over {records} published NAVs ({span}): maximum drawdown {fall}, volatility {volatility} a year, Sharpe {sharpe}, Sortino {sortino}, Calmar {calmar}{note}. {}",
-            words.past_performance()
+            locale.past_performance()
         ),
         Lang::Th => format!(
             "{symbol} จาก NAV {records} วัน ({span}): ลดลงสูงสุด {fall} ความผันผวน {volatility} ต่อปี Sharpe {sharpe} Sortino {sortino} Calmar {calmar}{note} {}",
-            words.past_performance()
+            locale.past_performance()
         ),
     }
 }

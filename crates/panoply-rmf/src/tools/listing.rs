@@ -1,63 +1,68 @@
-//! Lists of funds in words and as a plain table.
+//! Fund lists as text and as a table.
 
 use panoply_contract::prelude::*;
 
-use super::answer::Desk;
+use super::service::RmfService;
 use crate::figures::to_f64;
 use crate::fund::Fund;
 use crate::period::Period;
 use crate::query::SortKey;
 
-/// `Top 3 by YTD return: A (+1.00%), … `, with a blank at the end; empty without funds.
-pub(crate) fn best_of(desk: &Desk, funds: &[&Fund], key: SortKey, count: usize) -> String {
-    let words = desk.words;
+/// `First 3: A (+1.00% YTD), … ` with a trailing blank; empty without funds.
+pub(crate) fn top_funds_text(
+    service: &RmfService,
+    funds: &[&Fund],
+    key: SortKey,
+    count: usize,
+) -> String {
+    let locale = service.locale;
     if funds.is_empty() {
         return String::new();
     }
     let shown: Vec<String> = funds
         .iter()
         .take(count)
-        .map(|fund| format!("{} ({})", fund.symbol, headline(desk, fund, key)))
+        .map(|fund| format!("{} ({})", fund.symbol, headline(service, fund, key)))
         .collect();
     let first = shown.len();
     let listed = shown.join(", ");
-    match words.0 {
+    match locale.0 {
         Lang::En => format!("First {first}: {listed}. "),
         Lang::Th => format!("{first} อันดับแรก: {listed} "),
     }
 }
 
-/// The figure a list is sorted by, in words.
-pub(crate) fn headline(desk: &Desk, fund: &Fund, key: SortKey) -> String {
-    let words = desk.words;
+/// Formats the figure that a list is sorted by.
+pub(crate) fn headline(service: &RmfService, fund: &Fund, key: SortKey) -> String {
+    let locale = service.locale;
     match key {
         SortKey::Return(period) => {
-            format!("{} {}", words.percent(fund.returns.get(period)), words.period(period))
+            format!("{} {}", locale.percent(fund.returns.get(period)), locale.period(period))
         }
-        SortKey::Risk => format!("{} {}/8", words.pick("risk", "ความเสี่ยง"), fund.risk),
+        SortKey::Risk => format!("{} {}/8", locale.pick("risk", "ความเสี่ยง"), fund.risk),
         SortKey::Nav => {
-            format!("NAV {}", words.nav(fund.nav.latest().map(|point| point.nav)))
+            format!("NAV {}", locale.nav(fund.nav.latest().map(|point| point.nav)))
         }
         SortKey::Name => {
-            words.percent(fund.returns.get(Period::Ytd)) + " " + words.period(Period::Ytd)
+            locale.percent(fund.returns.get(Period::Ytd)) + " " + locale.period(Period::Ytd)
         }
     }
 }
 
-/// Code, returns and risk of each fund. The price of a unit says nothing about a fund, so NAV is
-/// there only for those who sort by it; the structured content has it always.
-pub(crate) fn table_of(desk: &Desk, funds: &[&Fund], key: SortKey) -> Table {
-    let words = desk.words;
+/// Table of code, returns and risk. The NAV per unit does not compare funds, so it is shown only
+/// when sorting by it; the structured content always has it.
+pub(crate) fn table_of(service: &RmfService, funds: &[&Fund], key: SortKey) -> Table {
+    let locale = service.locale;
     let with_nav = |cells: [String; 4], nav: String| {
         let [fund, figures @ ..] = cells;
         let nav = (key == SortKey::Nav).then_some(nav);
         [fund].into_iter().chain(nav).chain(figures)
     };
     let columns = [
-        words.pick("fund", "กองทุน"),
-        words.pick("YTD %", "ต้นปี %"),
-        words.pick("1Y %", "1 ปี %"),
-        words.pick("risk", "เสี่ยง"),
+        locale.pick("fund", "กองทุน"),
+        locale.pick("YTD %", "ต้นปี %"),
+        locale.pick("1Y %", "1 ปี %"),
+        locale.pick("risk", "เสี่ยง"),
     ];
     let headed = Table::new(with_nav(columns.map(str::to_owned), "NAV".to_owned()));
     funds.iter().fold(headed, |table, fund| {
@@ -71,7 +76,7 @@ pub(crate) fn table_of(desk: &Desk, funds: &[&Fund], key: SortKey) -> Table {
     })
 }
 
-/// A figure in a table: so many places, a dash for what is not known.
+/// Formats a figure with a fixed number of decimals; a dash when missing.
 pub(crate) fn cell(value: Option<rust_decimal::Decimal>, places: usize) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{:.places$}", to_f64(value)))
 }

@@ -1,4 +1,4 @@
-//! Starter prompts: what a person can pick to see what this pack is for.
+//! Starter prompts.
 
 use panoply_contract::prompt::{Prompt, PromptArgument};
 
@@ -22,7 +22,7 @@ pub(crate) const CHOOSE_RMF: Prompt = Prompt {
     template: "Which Thai RMF with a risk level of at most {maxRiskLevel} did best this year? Search with search_rmf_funds, compare the three best with compare_rmf_funds, and say for each why it may or may not suit me. Then work out with calc_rmf_tax_benefit how much RMF I may buy this year and how much tax that saves on an income of {annualIncome} baht. Give the date of every figure, and say that past performance is no promise and that this is not tax advice.",
 };
 
-/// One fund, looked at from all sides.
+/// Review of one fund.
 pub(crate) const REVIEW_RMF: Prompt = Prompt {
     name: "review-rmf",
     title: "Look at one RMF from all sides",

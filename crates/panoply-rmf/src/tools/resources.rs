@@ -1,5 +1,4 @@
-//! Documents of this pack: one address a fund, and one about the figures; and the completion
-//! of fund codes.
+//! MCP resources (`rmf://about`, `rmf://fund/{fundCode}`) and completion of fund codes.
 
 use std::sync::Arc;
 
@@ -13,30 +12,30 @@ use panoply_contract::resource::{
 use percent_encoding::percent_decode_str;
 use serde_json::Map;
 
-use super::answer::READ;
 use super::fund_detail::FundDetail;
-use crate::store::Shelf;
+use super::service::READ_PERMISSIONS;
+use crate::store::FundStore;
 
 const ABOUT: &str = "rmf://about";
 const FUND: &str = "rmf://fund/{fundCode}";
-/// MCP allows this many suggestions.
-const MOST_SUGGESTIONS: usize = 100;
+/// Maximum number of completions in MCP.
+const MAX_SUGGESTIONS: usize = 100;
 
 /// Serves `rmf://about` and `rmf://fund/…`.
-pub(crate) struct FundDocuments {
-    pub(crate) shelf: Arc<Shelf>,
+pub(crate) struct FundResources {
+    pub(crate) store: Arc<FundStore>,
 }
 
-impl ResourceProvider for FundDocuments {
+impl ResourceProvider for FundResources {
     fn permissions(&self) -> &'static [&'static str] {
-        READ
+        READ_PERMISSIONS
     }
 
     fn resources(&self) -> Vec<Resource> {
         vec![Resource {
             uri: ABOUT.to_owned(),
             name: "rmf-about".to_owned(),
-            title: "About the RMF figures".to_owned(),
+            title: "Provenance the RMF figures".to_owned(),
             description:
                 "Source, licence, dates and known faults of the figures that ship with the program."
                     .to_owned(),
@@ -66,8 +65,8 @@ impl ResourceProvider for FundDocuments {
                 return Some(Ok(content(uri, "text/markdown", README.to_owned())));
             }
             let code = percent_decoded(uri.strip_prefix("rmf://fund/")?);
-            let book = self.shelf.book();
-            Some(book.find(&code).map_err(ToolError::from).and_then(|fund| {
+            let catalog = self.store.catalog();
+            Some(catalog.find(&code).map_err(ToolError::from).and_then(|fund| {
                 let text =
                     serde_json::to_string_pretty(&FundDetail::of(fund)).map_err(|error| {
                         ToolError::system("a fund could not be written as JSON").cause(error)
@@ -89,12 +88,12 @@ fn content(uri: &str, mime_type: &str, text: String) -> ResourceContent {
     }
 }
 
-/// Suggests fund codes.
-pub(crate) struct FundCodes {
-    pub(crate) shelf: Arc<Shelf>,
+/// Completes fund codes.
+pub(crate) struct FundCodeCompleter {
+    pub(crate) store: Arc<FundStore>,
 }
 
-impl Completer for FundCodes {
+impl Completer for FundCodeCompleter {
     fn complete(
         &self,
         of: CompletionTarget<'_>,
@@ -106,27 +105,27 @@ impl Completer for FundCodes {
             CompletionTarget::Template(template) => template == FUND,
         };
         (ours && argument == "fundCode").then(|| {
-            let mut codes = self.shelf.book().complete(typed);
-            codes.truncate(MOST_SUGGESTIONS);
+            let mut codes = self.store.catalog().complete(typed);
+            codes.truncate(MAX_SUGGESTIONS);
             codes
         })
     }
 }
 
-/// The text of a percent-encoded part; what is not encoded properly stays as it is.
+/// Decodes a percent-encoded URI segment; invalid sequences stay unchanged.
 fn percent_decoded(part: &str) -> String {
     percent_decode_str(part).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::answer::percent_encoded;
+    use super::super::service::percent_encoded;
     use super::*;
 
     #[test]
     fn fund_codes_round_trip_through_uris() {
-        let shelf = Shelf::bundled().unwrap();
-        for fund in shelf.book().funds() {
+        let store = FundStore::bundled().unwrap();
+        for fund in store.catalog().funds() {
             assert_eq!(percent_decoded(&percent_encoded(&fund.symbol)), fund.symbol);
         }
         assert_eq!(percent_decoded("50%"), "50%");

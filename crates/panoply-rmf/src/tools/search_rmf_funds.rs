@@ -1,4 +1,4 @@
-//! `search_rmf_funds`: the funds that fit all filters.
+//! `search_rmf_funds`: funds matching all filters.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use panoply_contract::params::SortOrder;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::answer::{Desk, Dressed, FUND_LIST, KEPT, KEYWORDS, READ};
-use super::listing::{best_of, table_of};
+use super::listing::{table_of, top_funds_text};
+use super::service::{CACHE_POLICY, FUND_LIST, KEYWORDS, READ_PERMISSIONS, ReplyExt, RmfService};
 use super::wire::{
     Figure, FundRow, SortBy, decimal, direction, funds_by_flag, optional_whole, order_name, whole,
 };
 use crate::fund::RiskLevel;
 use crate::query::{self, Filter};
-use crate::store::Shelf;
+use crate::store::FundStore;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "search_rmf_funds",
@@ -26,10 +26,10 @@ const SPEC: ToolSpec = ToolSpec {
     },
     version: "1.0.0",
     aliases: &[],
-    permissions: READ,
+    permissions: READ_PERMISSIONS,
     category: Category::Query,
     response_time: ResponseTime::Fast,
-    cache: KEPT,
+    cache: CACHE_POLICY,
     idempotent: true,
     data: &["rmf"],
     examples: &[
@@ -58,39 +58,38 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// What the funds should be like.
+/// Search filters.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
-    /// Words in the fund's name or code, in English or Thai; a part is enough, case does not
-    /// matter.
+    /// Words in the fund's name or code, in English or Thai; partial words match, case is ignored.
     #[schemars(length(min = 1, max = 200))]
     search: Option<String>,
-    /// A part of the managing company's English name, such as `Krungsri`.
+    /// Substring of the company's English name, such as `Krungsri`.
     #[schemars(length(min = 1, max = 200))]
     amc: Option<String>,
-    /// The least risk, from 1 (lowest) to 8 (highest).
+    /// Minimum risk level, from 1 (lowest) to 8 (highest).
     #[serde(default, deserialize_with = "optional_whole")]
     #[schemars(range(min = 1, max = 8))]
     min_risk_level: Option<u32>,
-    /// The most risk, from 1 (lowest) to 8 (highest).
+    /// Maximum risk level, from 1 (lowest) to 8 (highest).
     #[serde(default, deserialize_with = "optional_whole")]
     #[schemars(range(min = 1, max = 8))]
     max_risk_level: Option<u32>,
-    /// The least return since the start of the year in percent: 5 for 5 %.
+    /// Minimum year-to-date return in percent: 5 for 5 %.
     #[schemars(range(min = -100.0, max = 10_000.0))]
     min_ytd_return: Option<f64>,
-    /// The beginning of the AIMC classification, such as `EQ`, `EQAS` or `FIXMID`, or one of
-    /// EQUITY, FIXED, MIXED, PROPERTY, COMMODITY; case does not matter.
+    /// Prefix of the AIMC classification, such as `EQ`, `EQAS` or `FIXMID`, or one of EQUITY,
+    /// FIXED, MIXED, PROPERTY, COMMODITY; case is ignored.
     #[schemars(length(min = 1, max = 40))]
     category: Option<String>,
-    /// What to sort by. Funds without the figure come last, equals in the order of their codes.
+    /// Sort key. Funds without the figure come last; ties are sorted by code.
     #[serde(default)]
     sort_by: SortBy,
-    /// Which way to sort.
+    /// Sort direction.
     #[serde(default)]
     sort_order: SortOrder,
-    /// How many funds to return at most.
+    /// Maximum number of funds to return.
     #[serde(default = "twenty", deserialize_with = "whole")]
     #[schemars(range(min = 1, max = 100))]
     limit: u32,
@@ -100,45 +99,44 @@ const fn twenty() -> u32 {
     20
 }
 
-/// The funds that fit.
+/// Matching funds.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Output {
-    /// The first of them.
+    /// Matching funds up to `limit`.
     funds: Vec<FundRow>,
-    /// How many fit in all.
+    /// Number of matching funds.
     total_count: usize,
-    /// The filters as they were understood.
+    /// Filters applied.
     applied_filters: AppliedFilters,
 }
 
-/// The filters that were given.
+/// Filters applied.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct AppliedFilters {
     /// Words in name or code.
     #[serde(skip_serializing_if = "Option::is_none")]
     search: Option<String>,
-    /// A part of the company's name.
+    /// Substring of the company name.
     #[serde(skip_serializing_if = "Option::is_none")]
     amc: Option<String>,
-    /// The least risk.
+    /// Minimum risk level.
     #[serde(skip_serializing_if = "Option::is_none")]
     min_risk_level: Option<u32>,
-    /// The most risk.
+    /// Maximum risk level.
     #[serde(skip_serializing_if = "Option::is_none")]
     max_risk_level: Option<u32>,
-    /// The least return since the start of the year, in percent.
+    /// Minimum year-to-date return, in percent.
     #[serde(skip_serializing_if = "Option::is_none")]
     min_ytd_return: Option<Figure>,
-    /// The beginning of the classification.
+    /// Classification prefix or alias.
     #[serde(skip_serializing_if = "Option::is_none")]
     category: Option<String>,
 }
 
-/// See the module.
 pub(crate) struct SearchRmfFunds {
-    pub(crate) shelf: Arc<Shelf>,
+    pub(crate) store: Arc<FundStore>,
 }
 
 impl Tool for SearchRmfFunds {
@@ -150,26 +148,26 @@ impl Tool for SearchRmfFunds {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let desk = Desk::open(&self.shelf, cx);
+        let service = RmfService::open(&self.store, cx);
         let (filter, applied) = filter_of(&params)?;
-        let mut found = filter.apply(desk.book.funds());
+        let mut found = filter.apply(service.catalog.funds());
         query::sort(&mut found, params.sort_by.key(), direction(params.sort_order));
         let total = found.len();
         found.truncate(params.limit as usize);
-        let best = best_of(&desk, &found, params.sort_by.key(), 3);
+        let best = top_funds_text(&service, &found, params.sort_by.key(), 3);
         let shown = found.len();
-        let text = match (desk.words.0, total) {
+        let text = match (service.locale.0, total) {
             (Lang::En, 0) => {
-                format!("No RMF fund fits these filters; loosen one of them. {}", desk.as_of())
+                format!("No RMF fund fits these filters; loosen one of them. {}", service.as_of())
             }
             (Lang::Th, 0) => {
-                format!("ไม่พบกองทุน RMF ที่ตรงกับเงื่อนไข ลองผ่อนเงื่อนไขบางข้อ {}", desk.as_of())
+                format!("ไม่พบกองทุน RMF ที่ตรงกับเงื่อนไข ลองผ่อนเงื่อนไขบางข้อ {}", service.as_of())
             }
             (Lang::En, _) => {
-                format!("Found {total} RMF funds, showing {shown}. {best}{}", desk.as_of())
+                format!("Found {total} RMF funds, showing {shown}. {best}{}", service.as_of())
             }
             (Lang::Th, _) => {
-                format!("พบกองทุน RMF {total} กองทุน แสดง {shown} {best}{}", desk.as_of())
+                format!("พบกองทุน RMF {total} กองทุน แสดง {shown} {best}{}", service.as_of())
             }
         };
         let sorted_by = |fund: &&crate::fund::Fund| match params.sort_by.key() {
@@ -178,7 +176,7 @@ impl Tool for SearchRmfFunds {
             query::SortKey::Risk | query::SortKey::Name => true,
         };
         let known = found.iter().copied().filter(sorted_by).count();
-        let evidence = desk.resting_on_returns().complete(known as u64, shown as u64);
+        let evidence = service.evidence_from_returns().complete(known as u64, shown as u64);
         let output = Output {
             funds: found.iter().map(|fund| FundRow::of(fund)).collect(),
             total_count: total,
@@ -189,7 +187,7 @@ impl Tool for SearchRmfFunds {
             "limit": params.limit,
         });
         let mut reply = Reply::new(output, text, evidence)
-            .table(table_of(&desk, &found, params.sort_by.key()))
+            .table(table_of(&service, &found, params.sort_by.key()))
             .meta("filters", filters)
             .meta("dataFlags", funds_by_flag(found.iter().copied()));
         if let [first, second, ..] = found.as_slice() {
@@ -198,14 +196,16 @@ impl Tool for SearchRmfFunds {
                 .next(NextAction::new(
                     "get_rmf_fund_detail",
                     json!({"fundCode": first.symbol}),
-                    desk.words.pick("see everything about the first fund", "ดูรายละเอียดกองทุนแรก"),
+                    service
+                        .locale
+                        .pick("see everything about the first fund", "ดูรายละเอียดกองทุนแรก"),
                 ))
                 .next(NextAction::new(
                     "compare_rmf_funds",
                     json!({"fundCodes": codes}),
                     format!(
                         "{} {} / {}",
-                        desk.words.pick("compare", "เปรียบเทียบ"),
+                        service.locale.pick("compare", "เปรียบเทียบ"),
                         first.symbol,
                         second.symbol
                     ),
@@ -214,10 +214,10 @@ impl Tool for SearchRmfFunds {
             reply = reply.next(NextAction::new(
                 "get_rmf_funds",
                 json!({}),
-                desk.words.pick("browse all funds", "ดูกองทุนทั้งหมด"),
+                service.locale.pick("browse all funds", "ดูกองทุนทั้งหมด"),
             ));
         }
-        Ok(reply.dressed(&desk, Some(&FUND_LIST), []))
+        Ok(reply.with_provenance(&service, Some(&FUND_LIST), []))
     }
 }
 

@@ -1,5 +1,4 @@
-//! What several tools read and send: figures as JSON numbers, funds as rows, the values of
-//! sorting arguments.
+//! JSON types shared by the tools: figures, dates, fund rows, sort arguments.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,7 +18,7 @@ use crate::fund::Fund;
 use crate::period::Period;
 use crate::query::{Direction, SortKey};
 
-/// An exact figure, sent as a JSON number.
+/// Exact decimal, serialized as a JSON number.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Figure(pub(crate) Decimal);
 
@@ -46,7 +45,7 @@ impl JsonSchema for Figure {
     }
 }
 
-/// A day, sent as `YYYY-MM-DD`.
+/// Date, serialized as `YYYY-MM-DD`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Day(pub(crate) Date);
 
@@ -70,25 +69,24 @@ impl JsonSchema for Day {
     }
 }
 
-/// `figure(…)` of an optional decimal.
 pub(crate) fn figure(value: Option<Decimal>) -> Option<Figure> {
     value.map(Figure)
 }
 
-/// A fund in a list.
+/// Row of a fund list.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct FundRow {
     /// The fund's code.
     symbol: String,
-    /// Its English name.
+    /// English name.
     fund_name: String,
-    /// The company that manages it.
+    /// Asset management company.
     amc: String,
-    /// Its last net asset value a unit, in baht; null when none was published yet.
+    /// Latest net asset value per unit, in baht; null when none was published.
     nav_value: Option<Figure>,
-    /// The day of that value.
+    /// Date of that value.
     nav_date: Option<Day>,
-    /// How far it is from the value before, in percent.
+    /// Change from the previous value, in percent.
     nav_change_percent: Option<Figure>,
     /// Risk from 1 (lowest) to 8 (highest).
     risk_level: u8,
@@ -96,7 +94,7 @@ pub(crate) struct FundRow {
     perf_ytd: Option<Figure>,
     /// Return over a year, in percent, as of the factsheet's date.
     perf_1y: Option<Figure>,
-    /// AIMC's class.
+    /// AIMC classification.
     fund_classification: Option<String>,
 }
 
@@ -118,7 +116,7 @@ impl FundRow {
     }
 }
 
-/// Each flag with the codes of the funds that carry it.
+/// Fund codes by quality flag.
 pub(crate) fn funds_by_flag<'a>(funds: impl IntoIterator<Item = &'a Fund>) -> Value {
     let mut by_flag: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for fund in funds {
@@ -129,7 +127,7 @@ pub(crate) fn funds_by_flag<'a>(funds: impl IntoIterator<Item = &'a Fund>) -> Va
     json!(by_flag)
 }
 
-/// What lists are sorted by.
+/// Sort key.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum SortBy {
@@ -139,9 +137,9 @@ pub(crate) enum SortBy {
     /// Return over a year.
     #[serde(rename = "1y")]
     OneYear,
-    /// Level of risk.
+    /// Risk level.
     Risk,
-    /// Last net asset value.
+    /// Latest net asset value.
     Nav,
     /// English name.
     Name,
@@ -183,8 +181,8 @@ pub(crate) const fn order_name(order: SortOrder) -> &'static str {
     }
 }
 
-/// A whole number that some clients write as `2.0`. JSON Schema calls that an integer; serde
-/// does not.
+/// Deserializes an integer that some clients send as `2.0`. JSON Schema accepts that as an integer,
+/// serde does not.
 pub(crate) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     struct Whole;
     impl Visitor<'_> for Whole {
@@ -212,14 +210,14 @@ pub(crate) fn whole<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D
     deserializer.deserialize_any(Whole)
 }
 
-/// The same where the number may be left out.
+/// [`whole`] for an optional argument.
 pub(crate) fn optional_whole<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<u32>, D::Error> {
     whole(deserializer).map(Some)
 }
 
-/// A number from JSON as the decimal one would write it as.
+/// Converts a JSON number to the shortest decimal that represents it.
 pub(crate) fn decimal(value: f64) -> Result<Decimal, ToolError> {
     value.to_string().parse().map_err(|_| {
         ToolError::validation("BAD_REQUEST", format!("`{value}` has more digits than fit"))
@@ -227,7 +225,7 @@ pub(crate) fn decimal(value: f64) -> Result<Decimal, ToolError> {
     })
 }
 
-/// A date from a text.
+/// Parses a date argument.
 pub(crate) fn date(argument: &str, text: &str) -> Result<Date, ToolError> {
     text.trim().parse().map_err(|_| {
         ToolError::validation("BAD_REQUEST", format!("`{argument}` is `{text}`, expected a date"))

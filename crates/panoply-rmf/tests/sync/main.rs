@@ -1,4 +1,4 @@
-//! A sync from beginning to end, against a stand-in for the SEC's API.
+//! Full sync against a stub of the SEC's API.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -15,22 +15,23 @@ use std::time::Duration;
 
 use jiff::civil::{Date, date};
 use panoply_contract::testing::{FixedClock, noon};
-use panoply_rmf::book::Book;
-use panoply_rmf::dataset::{About, Dataset};
+use panoply_rmf::catalog::FundCatalog;
+use panoply_rmf::dataset::{Dataset, Provenance};
 use panoply_rmf::fund::{Flag, Fund};
 use panoply_rmf::period::Period;
-use panoply_rmf::store::{Shelf, swap_in};
+use panoply_rmf::store::{FundStore, replace_dataset};
 use panoply_rmf::sync::{
-    Http, Journal, LEAST_GAP, LiveHttp, LivePace, Order, Pace, Progress, SyncError, Synced, sync,
+    Http, HttpClient, Journal, MIN_CALL_INTERVAL, Progress, SyncError, SyncOutcome, SyncRequest,
+    SystemTimer, Timer, sync,
 };
 use serde_json::json;
 use stub::Stub;
 
 const TODAY: Date = Date::constant(2025, 11, 14);
 
-/// A few funds of each kind: plain ones, one with a slash, share classes, one being offered.
-fn book() -> Book {
-    let bundled = Book::bundled().unwrap();
+/// Funds of each kind: plain codes, a code with a slash, share classes, an initial offering.
+fn catalog() -> FundCatalog {
+    let bundled = FundCatalog::bundled().unwrap();
     let wanted = [
         "ABAPAC-RMF",
         "B-ASIARMF",
@@ -46,17 +47,17 @@ fn book() -> Book {
         "SCBRMNDQ(E)",
     ];
     let funds = wanted.iter().map(|code| bundled.find(code).unwrap().clone()).collect();
-    Book::new(Dataset::new(About::default(), funds))
+    FundCatalog::new(Dataset::new(Provenance::default(), funds))
 }
 
-/// Time that passes only while someone sleeps.
+/// Timer that advances only in `sleep`.
 #[derive(Default)]
-struct Watch {
+struct FakeTimer {
     time: Cell<Duration>,
     slept: RefCell<Vec<Duration>>,
 }
 
-impl Pace for Watch {
+impl Timer for FakeTimer {
     fn elapsed(&self) -> Duration {
         self.time.get()
     }
@@ -68,9 +69,9 @@ impl Pace for Watch {
 }
 
 #[derive(Default)]
-struct Memory(BTreeMap<String, String>);
+struct MemoryJournal(BTreeMap<String, String>);
 
-impl Journal for Memory {
+impl Journal for MemoryJournal {
     fn load(&self, name: &str) -> Option<String> {
         self.0.get(name).cloned()
     }
@@ -87,35 +88,39 @@ impl Journal for Memory {
 }
 
 #[derive(Default)]
-struct Steps(Vec<(usize, usize)>);
+struct RecordedProgress(Vec<(usize, usize)>);
 
-impl Progress for Steps {
+impl Progress for RecordedProgress {
     fn step(&mut self, done: usize, total: usize, _: &str) {
         self.0.push((done, total));
     }
 }
 
-fn run(book: &Book, http: &mut dyn Http, journal: &mut Memory) -> Result<Synced, SyncError> {
-    let order = Order { book, today: TODAY, since: None, now: "2025-11-14T11:00:00Z" };
-    sync(&order, http, &Watch::default(), journal, &mut Steps::default())
+fn run(
+    catalog: &FundCatalog,
+    http: &mut dyn Http,
+    journal: &mut MemoryJournal,
+) -> Result<SyncOutcome, SyncError> {
+    let request = SyncRequest { catalog, today: TODAY, since: None, now: "2025-11-14T11:00:00Z" };
+    sync(&request, http, &FakeTimer::default(), journal, &mut RecordedProgress::default())
 }
 
-fn find<'a>(synced: &'a Synced, code: &str) -> &'a Fund {
+fn find<'a>(synced: &'a SyncOutcome, code: &str) -> &'a Fund {
     synced.dataset.funds.iter().find(|fund| fund.symbol == code).unwrap()
 }
 
 #[test]
 fn sync_appends_navs_and_keeps_fields_the_api_lacks() {
-    let book = book();
-    let mut stub = Stub::over(book.funds());
-    let abapac = book.find("ABAPAC-RMF").unwrap();
-    // The days after the bundled ones, as the SEC published them; each date in another form.
+    let catalog = catalog();
+    let mut stub = Stub::over(catalog.funds());
+    let abapac = catalog.find("ABAPAC-RMF").unwrap();
+    // Days after the bundled ones, as published by the SEC; each date in another format.
     stub.add_nav(abapac, "2025-11-10", json!(15.8194));
     stub.add_nav(abapac, "2025-11-11T00:00:00", json!("15.8284"));
     stub.add_nav(abapac, "2025-11-12T00:00:00+07:00", json!("15.8958"));
     stub.add_nav(abapac, "2025-11-13", json!("15.889"));
-    let synced = run(&book, &mut stub, &mut Memory::default()).unwrap();
-    assert_eq!((synced.dataset.funds.len(), synced.resumed), (book.funds().len(), 0));
+    let synced = run(&catalog, &mut stub, &mut MemoryJournal::default()).unwrap();
+    assert_eq!((synced.dataset.funds.len(), synced.resumed), (catalog.funds().len(), 0));
     assert!(synced.added.is_empty() && synced.vanished.is_empty() && synced.skipped.is_empty());
     let fund = find(&synced, "ABAPAC-RMF");
     let latest = fund.nav.latest().unwrap();
@@ -125,23 +130,23 @@ fn sync_appends_navs_and_keeps_fields_the_api_lacks() {
     assert_eq!(fund.returns, abapac.returns);
     assert_eq!(fund.returns_as_of, Some(date(2025, 10, 31)));
     assert_eq!(fund.volatility_1y.unwrap().to_string(), "14.20");
-    assert_eq!(fund.tracking_error, None, "a dash is nothing");
+    assert_eq!(fund.tracking_error, None, "a dash means missing");
     assert_eq!(fund.minimums.initial.unwrap().to_string(), "1000.00");
     assert_eq!((fund.minimums.redemption, fund.minimums.balance), (None, None));
     assert_eq!(fund.fees[0].kind, "total_expense");
-    assert_eq!(fund.fees[0].value.unwrap().to_string(), "1.07", "what is charged, not the ceiling");
+    assert_eq!(fund.fees[0].value.unwrap().to_string(), "1.07", "the actual fee, not the maximum");
     assert_eq!(fund.suitability, abapac.suitability);
     assert_eq!(fund.benchmark, abapac.benchmark);
     assert_eq!(fund.registered, abapac.registered);
     assert_eq!(fund.dividend_policy.as_deref(), Some("No"));
-    assert!(synced.dataset.about.source.contains("v2"));
+    assert!(synced.dataset.provenance.source.contains("v2"));
 }
 
 #[test]
 fn sync_takes_the_figures_of_the_named_share_class() {
-    let book = book();
-    let mut stub = Stub::over(book.funds());
-    let (a, e) = (book.find("SCBRMNDQ(A)").unwrap(), book.find("SCBRMNDQ(E)").unwrap());
+    let catalog = catalog();
+    let mut stub = Stub::over(catalog.funds());
+    let (a, e) = (catalog.find("SCBRMNDQ(A)").unwrap(), catalog.find("SCBRMNDQ(E)").unwrap());
     assert_eq!(a.nav, e.nav, "the snapshot gave both the same");
     for row in
         stub.rows("daily-info/nav").iter_mut().filter(|row| row["fund_class_name"] == "SCBRMNDQ(E)")
@@ -156,8 +161,8 @@ fn sync_takes_the_figures_of_the_named_share_class() {
             row["performance_value"] = json!("12.34");
         }
     }
-    // The rows of the other class come first, as they do in the API.
-    let synced = run(&book, &mut stub, &mut Memory::default()).unwrap();
+    // The API lists the rows of the other class first.
+    let synced = run(&catalog, &mut stub, &mut MemoryJournal::default()).unwrap();
     let (new_a, new_e) = (find(&synced, "SCBRMNDQ(A)"), find(&synced, "SCBRMNDQ(E)"));
     assert_eq!(new_a.nav.latest(), a.nav.latest());
     assert!(new_e.nav.points().iter().all(|point| point.nav.to_string() == "99.5"));
@@ -169,9 +174,9 @@ fn sync_takes_the_figures_of_the_named_share_class() {
 
 #[test]
 fn sync_keeps_the_previous_figures_of_a_fund_without_new_ones() {
-    let book = book();
-    let mut stub = Stub::over(book.funds());
-    let id = book.find("ERMF").unwrap().fund_id.clone();
+    let catalog = catalog();
+    let mut stub = Stub::over(catalog.funds());
+    let id = catalog.find("ERMF").unwrap().fund_id.clone();
     for endpoint in [
         "daily-info/nav",
         "factsheet/performance",
@@ -181,8 +186,8 @@ fn sync_keeps_the_previous_figures_of_a_fund_without_new_ones() {
     ] {
         stub.rows(endpoint).retain(|row| row["proj_id"] != *id);
     }
-    let synced = run(&book, &mut stub, &mut Memory::default()).unwrap();
-    let (before, after) = (book.find("ERMF").unwrap(), find(&synced, "ERMF"));
+    let synced = run(&catalog, &mut stub, &mut MemoryJournal::default()).unwrap();
+    let (before, after) = (catalog.find("ERMF").unwrap(), find(&synced, "ERMF"));
     assert_eq!(
         (&after.nav, &after.returns, after.returns_as_of),
         (&before.nav, &before.returns, before.returns_as_of)
@@ -197,94 +202,128 @@ fn sync_keeps_the_previous_figures_of_a_fund_without_new_ones() {
 
 #[test]
 fn sync_adds_new_rmfs_and_ignores_other_funds() {
-    let book = book();
+    let catalog = catalog();
     let without: Vec<Fund> =
-        book.funds().iter().filter(|fund| fund.symbol != "ERMF").cloned().collect();
-    let smaller = Book::new(Dataset::new(About::default(), without));
-    let mut stub = Stub::over(book.funds());
+        catalog.funds().iter().filter(|fund| fund.symbol != "ERMF").cloned().collect();
+    let smaller = FundCatalog::new(Dataset::new(Provenance::default(), without));
+    let mut stub = Stub::over(catalog.funds());
     let stranger = Fund {
         fund_id: "M9999_2568".to_owned(),
         symbol: "NOT-AN-RMF".to_owned(),
-        ..book.find("ERMF").unwrap().clone()
+        ..catalog.find("ERMF").unwrap().clone()
     };
     let mut other = Stub::over(&[stranger]);
     stub.rows("general-info/profiles").append(other.rows("general-info/profiles"));
-    let synced = run(&smaller, &mut stub, &mut Memory::default()).unwrap();
+    let synced = run(&smaller, &mut stub, &mut MemoryJournal::default()).unwrap();
     assert_eq!(synced.added, ["ERMF"]);
     assert!(synced.dataset.funds.iter().all(|fund| fund.symbol != "NOT-AN-RMF"));
-    let mut stub = Stub::over(book.funds());
-    let id = book.find("ERMF").unwrap().fund_id.clone();
+    let mut stub = Stub::over(catalog.funds());
+    let id = catalog.find("ERMF").unwrap().fund_id.clone();
     stub.rows("factsheet/risk-spectrum").retain(|row| row["proj_id"] != *id);
-    let synced = run(&smaller, &mut stub, &mut Memory::default()).unwrap();
+    let synced = run(&smaller, &mut stub, &mut MemoryJournal::default()).unwrap();
     assert_eq!(synced.skipped, ["ERMF"], "a new fund without a level of risk cannot be listed");
 }
 
 #[test]
 fn sync_aborts_when_more_than_a_tenth_of_the_funds_vanish() {
-    let book = book();
-    let mut stub = Stub::over(&book.funds()[2..]);
-    let error = run(&book, &mut stub, &mut Memory::default()).unwrap_err();
-    assert!(matches!(error, SyncError::Shrunk { before: 12, gone: 2 }), "{error}");
-    let mut stub = Stub::over(&book.funds()[1..]);
-    let synced = run(&book, &mut stub, &mut Memory::default()).unwrap();
-    assert_eq!(synced.vanished, [book.funds()[0].symbol.clone()], "a single fund may end");
+    let catalog = catalog();
+    let mut stub = Stub::over(&catalog.funds()[2..]);
+    let error = run(&catalog, &mut stub, &mut MemoryJournal::default()).unwrap_err();
+    assert!(matches!(error, SyncError::UniverseShrank { before: 12, gone: 2 }), "{error}");
+    let mut stub = Stub::over(&catalog.funds()[1..]);
+    let synced = run(&catalog, &mut stub, &mut MemoryJournal::default()).unwrap();
+    assert_eq!(synced.vanished, [catalog.funds()[0].symbol.clone()], "a single fund may end");
 }
 
 #[test]
 fn interrupted_sync_resumes_from_the_journal() {
-    let book = book();
-    let mut journal = Memory::default();
-    let mut stub = Stub { dies_after: Some(45), ..Stub::over(book.funds()) };
-    let error = run(&book, &mut stub, &mut journal).unwrap_err();
+    let catalog = catalog();
+    let mut journal = MemoryJournal::default();
+    let mut stub = Stub { fails_after: Some(45), ..Stub::over(catalog.funds()) };
+    let error = run(&catalog, &mut stub, &mut journal).unwrap_err();
     assert!(error.to_string().contains("run the same command again"), "{error}");
     let done: Vec<String> = journal.0.keys().filter(|name| *name != "run").cloned().collect();
     assert!(!done.is_empty());
-    let mut stub = Stub::over(book.funds());
-    let synced = run(&book, &mut stub, &mut journal).unwrap();
+    let mut stub = Stub::over(catalog.funds());
+    let synced = run(&catalog, &mut stub, &mut journal).unwrap();
     assert_eq!(synced.resumed, done.len());
-    assert!(done.iter().all(|id| !stub.asked.iter().any(|asked| asked.ends_with(id.as_str()))));
-    let whole = run(&book, &mut Stub::over(book.funds()), &mut Memory::default()).unwrap();
-    assert_eq!(synced.dataset, whole.dataset, "both ways lead to the same figures");
-    let order = Order { book: &book, today: date(2025, 11, 15), since: None, now: "later" };
-    let mut stub = Stub::over(book.funds());
-    let tomorrow = sync(&order, &mut stub, &Watch::default(), &mut journal, &mut Steps::default());
-    assert_eq!(tomorrow.unwrap().resumed, 0, "yesterday's journal is of no use");
+    assert!(
+        done.iter().all(|id| !stub.requests.iter().any(|request| request.ends_with(id.as_str())))
+    );
+    let whole =
+        run(&catalog, &mut Stub::over(catalog.funds()), &mut MemoryJournal::default()).unwrap();
+    assert_eq!(synced.dataset, whole.dataset, "a resumed sync equals an uninterrupted one");
+    let request =
+        SyncRequest { catalog: &catalog, today: date(2025, 11, 15), since: None, now: "later" };
+    let mut stub = Stub::over(catalog.funds());
+    let tomorrow = sync(
+        &request,
+        &mut stub,
+        &FakeTimer::default(),
+        &mut journal,
+        &mut RecordedProgress::default(),
+    );
+    assert_eq!(tomorrow.unwrap().resumed, 0, "the journal of another day is discarded");
 }
 
 #[test]
 fn calls_are_rate_limited_and_progress_is_reported() {
-    let book = book();
-    let mut stub = Stub { trouble: vec![421, 500, 429], ..Stub::over(book.funds()) };
-    let (watch, mut steps) = (Watch::default(), Steps::default());
-    let order = Order { book: &book, today: TODAY, since: Some(date(2025, 11, 1)), now: "now" };
-    let synced = sync(&order, &mut stub, &watch, &mut Memory::default(), &mut steps).unwrap();
-    assert_eq!(usize::try_from(synced.calls).unwrap(), stub.asked.len());
-    let gaps = watch.slept.borrow().iter().filter(|wait| **wait == LEAST_GAP).count();
-    assert!(gaps + 3 >= stub.asked.len() - 1, "{gaps} gaps between {} calls", stub.asked.len());
+    let catalog = catalog();
+    let mut stub = Stub { failures: vec![421, 500, 429], ..Stub::over(catalog.funds()) };
+    let (timer, mut steps) = (FakeTimer::default(), RecordedProgress::default());
+    let request =
+        SyncRequest { catalog: &catalog, today: TODAY, since: Some(date(2025, 11, 1)), now: "now" };
+    let synced =
+        sync(&request, &mut stub, &timer, &mut MemoryJournal::default(), &mut steps).unwrap();
+    assert_eq!(usize::try_from(synced.calls).unwrap(), stub.requests.len());
+    let gaps = timer.slept.borrow().iter().filter(|wait| **wait == MIN_CALL_INTERVAL).count();
+    assert!(
+        gaps + 3 >= stub.requests.len() - 1,
+        "{gaps} gaps between {} calls",
+        stub.requests.len()
+    );
     let projects = steps.0.last().unwrap().1;
     assert_eq!((steps.0.len(), *steps.0.last().unwrap()), (projects + 2, (projects, projects)));
 }
 
 #[test]
 fn sync_over_http_is_visible_to_a_running_server() {
-    let book = book();
-    let stub = Arc::new(Mutex::new(Stub { trouble: vec![503, 421], ..Stub::over(book.funds()) }));
-    stub.lock().unwrap().add_nav(book.find("KT25/75RMF").unwrap(), "2025-11-13", json!("12.3456"));
+    let catalog = catalog();
+    let stub =
+        Arc::new(Mutex::new(Stub { failures: vec![503, 421], ..Stub::over(catalog.funds()) }));
+    stub.lock().unwrap().add_nav(
+        catalog.find("KT25/75RMF").unwrap(),
+        "2025-11-13",
+        json!("12.3456"),
+    );
     let address = stub::serve(Arc::clone(&stub));
-    let pace = LivePace(FixedClock::at(noon()));
-    let order = Order { book: &book, today: TODAY, since: None, now: "2025-11-14T11:00:00Z" };
-    let mut http = LiveHttp::new(&address, "wrong".to_owned());
-    let refused = sync(&order, &mut http, &pace, &mut Memory::default(), &mut Steps::default());
-    assert!(matches!(refused.unwrap_err(), SyncError::Key { status: 401 }));
+    let timer = SystemTimer(FixedClock::at(noon()));
+    let request =
+        SyncRequest { catalog: &catalog, today: TODAY, since: None, now: "2025-11-14T11:00:00Z" };
+    let mut http = HttpClient::new(&address, "wrong".to_owned());
+    let rejected = sync(
+        &request,
+        &mut http,
+        &timer,
+        &mut MemoryJournal::default(),
+        &mut RecordedProgress::default(),
+    );
+    assert!(matches!(rejected.unwrap_err(), SyncError::InvalidKey { status: 401 }));
     let folder = tempfile::tempdir().unwrap();
-    let place = folder.path().join("rmf.tsv");
-    let shelf = Shelf::at(Some(place.clone())).unwrap();
-    let before = shelf.version();
-    let mut http = LiveHttp::new(&address, stub::KEY.to_owned());
-    let synced =
-        sync(&order, &mut http, &pace, &mut Memory::default(), &mut Steps::default()).unwrap();
-    swap_in(&place, &synced.dataset).unwrap();
-    let latest = shelf.book().find("KT25/75RMF").unwrap().nav.latest().unwrap();
+    let file = folder.path().join("rmf.tsv");
+    let store = FundStore::at(Some(file.clone())).unwrap();
+    let before = store.version();
+    let mut http = HttpClient::new(&address, stub::KEY.to_owned());
+    let synced = sync(
+        &request,
+        &mut http,
+        &timer,
+        &mut MemoryJournal::default(),
+        &mut RecordedProgress::default(),
+    )
+    .unwrap();
+    replace_dataset(&file, &synced.dataset).unwrap();
+    let latest = store.catalog().find("KT25/75RMF").unwrap().nav.latest().unwrap();
     assert_eq!((latest.date, latest.nav.to_string()), (date(2025, 11, 13), "12.3456".to_owned()));
-    assert_ne!(shelf.version(), before);
+    assert_ne!(store.version(), before);
 }

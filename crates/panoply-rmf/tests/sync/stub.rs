@@ -1,7 +1,7 @@
-//! A stand-in for the Thai SEC's Open API, version 2: its wire shapes, over any funds.
+//! Stub of the Thai SEC's Open API, version 2: its wire format over given funds.
 //!
-//! Fees are invented: no public snapshot has real ones. It is careless where the real API is:
-//! dates in several forms, numbers as texts, `-` for nothing, currencies padded with blanks.
+//! Fees are invented: no public snapshot has real ones. The stub reproduces the irregularities of
+//! the real API: dates in several formats, numbers as strings, `-` for missing, padded currencies.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -12,30 +12,30 @@ use std::time::Duration;
 use base64::Engine as _;
 use panoply_rmf::fund::Fund;
 use panoply_rmf::period::Period;
-use panoply_rmf::sync::{Http, NoAnswer, Response};
+use panoply_rmf::sync::{Http, Response, TransportError};
 use serde_json::{Value, json};
 
 const UPDATED: &str = "2025-11-14T16:58:54Z";
 pub(crate) const KEY: &str = "test-key";
 
-/// The API over some funds.
+/// API stub over some funds.
 pub(crate) struct Stub {
     pub(crate) endpoints: BTreeMap<String, Vec<Value>>,
-    /// Every path that was asked for.
-    pub(crate) asked: Vec<String>,
-    /// Statuses to answer with before anything else.
-    pub(crate) trouble: Vec<u16>,
-    /// After so many calls there is no answer any more.
-    pub(crate) dies_after: Option<usize>,
+    /// All requests, in order.
+    pub(crate) requests: Vec<String>,
+    /// Status codes to respond with first.
+    pub(crate) failures: Vec<u16>,
+    /// Number of calls after which the connection fails.
+    pub(crate) fails_after: Option<usize>,
 }
 
 impl Stub {
     pub(crate) fn over(funds: &[Fund]) -> Self {
         let mut stub = Self {
             endpoints: BTreeMap::new(),
-            asked: Vec::new(),
-            trouble: Vec::new(),
-            dies_after: None,
+            requests: Vec::new(),
+            failures: Vec::new(),
+            fails_after: None,
         };
         for fund in funds {
             stub.add(fund);
@@ -43,7 +43,7 @@ impl Stub {
         stub
     }
 
-    /// Rows of an endpoint, to be changed by a test.
+    /// Rows of an endpoint, for tests to modify.
     pub(crate) fn rows(&mut self, endpoint: &str) -> &mut Vec<Value> {
         self.endpoints.entry(format!("/v2/fund/{endpoint}")).or_default()
     }
@@ -118,9 +118,9 @@ impl Stub {
                 "proj_id": fund.fund_id, "group_seq": 1, "benchmark": name, "benchmark_remark": null,
             })));
         }
-        for (place, part) in fund.allocation.iter().flatten().enumerate() {
+        for (index, part) in fund.allocation.iter().flatten().enumerate() {
             self.rows("factsheet/asset-allocation").push(sheet(json!({
-                "proj_id": fund.fund_id, "asset_seq": place + 1, "asset_name": part.asset_class,
+                "proj_id": fund.fund_id, "asset_seq": index + 1, "asset_name": part.asset_class,
                 "asset_ratio": part.percent.to_string(),
             })));
         }
@@ -143,7 +143,7 @@ impl Stub {
         }
     }
 
-    /// A day's NAV of a fund.
+    /// Adds a NAV row.
     pub(crate) fn add_nav(&mut self, fund: &Fund, date: &str, nav: Value) {
         self.rows("daily-info/nav").push(json!({
             "proj_id": fund.fund_id, "unique_id": fund.company.id, "fund_class_name": class(fund),
@@ -152,17 +152,17 @@ impl Stub {
         }));
     }
 
-    fn answer(
+    fn respond(
         &mut self,
         path: &str,
         query: &BTreeMap<String, String>,
-    ) -> Result<Response, NoAnswer> {
-        if self.dies_after.is_some_and(|calls| self.asked.len() >= calls) {
-            return Err(NoAnswer("the line is dead".to_owned()));
+    ) -> Result<Response, TransportError> {
+        if self.fails_after.is_some_and(|calls| self.requests.len() >= calls) {
+            return Err(TransportError("connection refused".to_owned()));
         }
-        self.asked.push(format!("{path} {}", query.get("proj_id").map_or("", String::as_str)));
-        if !self.trouble.is_empty() {
-            let status = self.trouble.remove(0);
+        self.requests.push(format!("{path} {}", query.get("proj_id").map_or("", String::as_str)));
+        if !self.failures.is_empty() {
+            let status = self.failures.remove(0);
             return Ok(Response {
                 status,
                 retry_after: Some(Duration::from_secs(1)),
@@ -201,33 +201,33 @@ impl Stub {
     }
 }
 
-/// What the API calls a fund's class.
+/// Class name of a fund in the API.
 fn class(fund: &Fund) -> String {
     if fund.share_classes.len() > 1 { fund.symbol.clone() } else { "main".to_owned() }
 }
 
 impl Http for Stub {
-    fn get(&mut self, path: &str, query: &[(&str, &str)]) -> Result<Response, NoAnswer> {
+    fn get(&mut self, path: &str, query: &[(&str, &str)]) -> Result<Response, TransportError> {
         let query =
             query.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        self.answer(path, &query)
+        self.respond(path, &query)
     }
 }
 
-/// Serves a stub on a free port of this machine; gives its address.
+/// Serves a stub on a free local port and returns its base URL.
 pub(crate) fn serve(stub: Arc<Mutex<Stub>>) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let stub = Arc::clone(&stub);
-            std::thread::spawn(move || talk(stream, &stub));
+            std::thread::spawn(move || serve_connection(stream, &stub));
         }
     });
     address
 }
 
-fn talk(stream: TcpStream, stub: &Mutex<Stub>) {
+fn serve_connection(stream: TcpStream, stub: &Mutex<Stub>) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     let mut stream = stream;
     loop {
@@ -259,7 +259,7 @@ fn talk(stream: TcpStream, stub: &Mutex<Stub>) {
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
         let response = if key == KEY {
-            stub.lock().unwrap().answer(path, &query).unwrap_or_default()
+            stub.lock().unwrap().respond(path, &query).unwrap_or_default()
         } else {
             Response { status: 401, retry_after: None, body: r#"{"statusCode":401}"#.to_owned() }
         };

@@ -1,10 +1,10 @@
-//! What strangers send: each call gives a clear error or a right answer, and none a panic.
+//! Invalid input: every call returns an error with a hint or a correct result, never a panic.
 
 use serde_json::{Value, json};
 
 use crate::common::{call, error_of, kernel};
 
-/// A code, and words the message or the details must have.
+/// Asserts the error code and the words in its message or details.
 async fn refused(tool: &str, arguments: Value, code: &str, words: &[&str]) {
     let result = call(&kernel(), tool, arguments.clone()).await;
     let error = error_of(&result);
@@ -144,8 +144,8 @@ async fn unknown_code_suggests_three_similar_codes() {
         let error = error_of(&result);
         assert_eq!(error["code"], "NOT_FOUND");
         assert!(error["message"].as_str().unwrap().contains("ABAPC-RMF"));
-        let nearest = error["details"]["suggestions"].as_array().unwrap();
-        assert_eq!((nearest.len(), &nearest[0]), (3, &json!("ABAPAC-RMF")), "{tool}");
+        let suggestions = error["details"]["suggestions"].as_array().unwrap();
+        assert_eq!((suggestions.len(), &suggestions[0]), (3, &json!("ABAPAC-RMF")), "{tool}");
     }
 }
 

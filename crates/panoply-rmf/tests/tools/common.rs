@@ -1,4 +1,4 @@
-//! What the tests of this pack share: a kernel in memory, and results as clients see them.
+//! Test helpers: an in-memory kernel, and results as clients see them.
 
 use std::sync::Arc;
 
@@ -6,23 +6,23 @@ use panoply_contract::context::Lang;
 use panoply_contract::dialect::Envelope;
 use panoply_contract::kernel::{Kernel, Settings};
 use panoply_contract::testing::{self, FixedClock};
-use panoply_rmf::store::Shelf;
+use panoply_rmf::store::FundStore;
 use panoply_rmf::tools::pack;
 use serde_json::{Value, json};
 
-/// A kernel with this pack over the bundled figures, at noon of a fixed day.
+/// Kernel with this pack over the bundled figures, at noon of a fixed day.
 pub(crate) fn kernel() -> Arc<Kernel> {
-    let shelf = Arc::new(Shelf::bundled().unwrap());
+    let store = Arc::new(FundStore::bundled().unwrap());
     let clock = FixedClock::at(testing::noon());
-    testing::kernel_in_memory(vec![pack(shelf)], clock, Settings::default()).unwrap()
+    testing::kernel_in_memory(vec![pack(store)], clock, Settings::default()).unwrap()
 }
 
-/// A result in the shape of MCP's CallToolResult.
+/// Calls a tool; the result has the shape of MCP's CallToolResult.
 pub(crate) async fn call(kernel: &Kernel, tool: &str, arguments: Value) -> Value {
     call_in(kernel, tool, arguments, Lang::En).await
 }
 
-/// The same in a language.
+/// Calls a tool in a language.
 pub(crate) async fn call_in(kernel: &Kernel, tool: &str, arguments: Value, lang: Lang) -> Value {
     match testing::call_with(kernel, tool, arguments, |cx| cx.lang = lang).await {
         Envelope::Result { text, structured, meta, is_error, .. } => {
@@ -38,7 +38,7 @@ pub(crate) async fn call_in(kernel: &Kernel, tool: &str, arguments: Value, lang:
     }
 }
 
-/// The error object of a result.
+/// Error object of a result.
 pub(crate) fn error_of(result: &Value) -> &Value {
     assert_eq!(result["isError"], true, "{result}");
     assert!(result.get("structuredContent").is_none(), "an error has no structured content");

@@ -1,4 +1,4 @@
-//! The pack keeps the contract: every tool against every line of the checklist.
+//! Contract checks of every tool.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use panoply_contract::context::Caller;
 use panoply_contract::kernel::{Offer, Scope, Settings};
 use panoply_contract::spec::ResponseTime;
 use panoply_contract::testing::{self, FixedClock, check_pack};
-use panoply_rmf::store::Shelf;
+use panoply_rmf::store::FundStore;
 use panoply_rmf::tools::pack;
 use serde_json::json;
 
 #[tokio::test]
 async fn pack_has_no_contract_violations() {
-    let violations = check_pack(pack(Arc::new(Shelf::bundled().unwrap()))).await;
+    let violations = check_pack(pack(Arc::new(FundStore::bundled().unwrap()))).await;
     let listed: Vec<String> = violations.iter().map(ToString::to_string).collect();
     assert!(listed.is_empty(), "{}", listed.join("\n"));
 }
@@ -21,10 +21,10 @@ async fn pack_has_no_contract_violations() {
 #[test]
 fn contract_tools_and_the_tax_calculator_are_listed() {
     let names = |offer: Offer| -> Vec<&'static str> {
-        let shelf = Arc::new(Shelf::bundled().unwrap());
+        let store = Arc::new(FundStore::bundled().unwrap());
         let settings = Settings { offer, ..Settings::default() };
         let clock = FixedClock::at(testing::noon());
-        let kernel = testing::kernel_in_memory(vec![pack(shelf)], clock, settings).unwrap();
+        let kernel = testing::kernel_in_memory(vec![pack(store)], clock, settings).unwrap();
         let listed = kernel.listed(&Scope::All, &Caller::local_owner());
         listed.iter().filter(|entry| entry.pack == "rmf").map(|entry| entry.spec.name).collect()
     };
@@ -92,13 +92,13 @@ async fn twenty_fund_list_fits_in_8_kilobytes() {
     const EIGHT: usize = 8 * 1024;
     let kernel = kernel();
     let whole = call(&kernel, "get_rmf_funds", json!({})).await.to_string().len();
-    assert!(whole <= EIGHT, "the list that is given unless told otherwise: {whole} bytes");
+    assert!(whole <= EIGHT, "the default list has {whole} bytes");
     for sort_by in ["ytd", "1y", "risk", "nav", "name"] {
         for page in 1..=20 {
             let arguments = json!({"sortBy": sort_by, "page": page});
             let reply = call(&kernel, "get_rmf_funds", arguments).await;
             assert_eq!(reply["structuredContent"]["funds"].as_array().unwrap().len(), 20);
-            // What a model reads, of the longest names too. `_meta` is for hosts and programs.
+            // Content that the model reads. `_meta` is for hosts and programs.
             let read = [&reply["structuredContent"], &reply["content"]];
             let read: usize = read.iter().map(|part| part.to_string().len()).sum();
             assert!(read <= EIGHT, "by {sort_by}, page {page}: {read} bytes");
@@ -106,7 +106,8 @@ async fn twenty_fund_list_fits_in_8_kilobytes() {
     }
 }
 
-/// A fast tool is given up after a second. How fast they are is measured by `panoply-bench rmf`.
+/// A call of class Fast times out after one second. `panoply-bench rmf` measures the actual
+/// latency.
 #[test]
 fn every_tool_declares_the_fast_response_class() {
     let kernel = kernel();

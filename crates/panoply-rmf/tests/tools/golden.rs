@@ -1,7 +1,7 @@
-//! Questions whose answers another program worked out: see `oracle/oracle.py`.
+//! Golden tests against an independent Python program: see `oracle/oracle.py`.
 //!
-//! The file of expectations names paths into a result; numbers agree within the tolerance that
-//! goes with them, everything else exactly.
+//! Each expectation names a path into a result. Numbers match within the given tolerance,
+//! everything else exactly.
 
 use panoply_rmf::figures::to_f64;
 use serde_json::Value;
@@ -66,7 +66,7 @@ fn holds(result: &Value, expected: &Value) -> Result<(), String> {
     same(seen, wanted, tolerance).then_some(()).ok_or_else(|| wrong(wanted))
 }
 
-/// Numbers within the tolerance; `1000` and `1000.0` are the same.
+/// Compares numbers within the tolerance; `1000` equals `1000.0`.
 fn same(seen: &Value, wanted: &Value, tolerance: f64) -> bool {
     match (seen.as_f64(), wanted.as_f64()) {
         (Some(seen), Some(wanted)) => (seen - wanted).abs() <= tolerance,
@@ -74,7 +74,7 @@ fn same(seen: &Value, wanted: &Value, tolerance: f64) -> bool {
     }
 }
 
-/// Names and places joined by slashes; `-1` is the last.
+/// Resolves a slash-separated path; `-1` is the last element.
 fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
     path.split('/').try_fold(value, |value, part| match value {
         Value::Array(items) if part == "-1" => items.last(),
@@ -85,10 +85,10 @@ fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
 
 #[test]
 fn oracle_reads_the_same_dataset() {
-    // A guard for the guard: the expectations were made from the file that is compiled in.
+    // Guards against stale expectations: they must be made from the bundled dataset.
     let questions: Value = serde_json::from_str(include_str!("../oracle/questions.json")).unwrap();
-    let book = panoply_rmf::book::Book::bundled().unwrap();
-    assert_eq!(questions["checksum"], book.checksum);
-    let latest = book.find("ABAPAC-RMF").unwrap().nav.latest().unwrap();
+    let catalog = panoply_rmf::catalog::FundCatalog::bundled().unwrap();
+    assert_eq!(questions["checksum"], catalog.checksum);
+    let latest = catalog.find("ABAPAC-RMF").unwrap().nav.latest().unwrap();
     assert!((to_f64(latest.nav) - 15.626).abs() < 1e-9);
 }

@@ -1,4 +1,4 @@
-//! The tools through the kernel, as a client sees them.
+//! Tool tests through the kernel, as a client sees them.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -1,9 +1,9 @@
-//! The shape of replies: what the contract says beside the figures.
+//! Reply format: contract fields other than the figures.
 
 use panoply_contract::context::Lang;
 use panoply_contract::kernel::Scope;
 use panoply_contract::resource::{Completion, CompletionSubject, ResourceBody};
-use panoply_rmf::book::Book;
+use panoply_rmf::catalog::FundCatalog;
 use serde_json::{Value, json};
 
 use crate::common::{call, call_in, kernel};
@@ -251,8 +251,8 @@ async fn missing_figures_are_null_and_flagged() {
 #[tokio::test]
 async fn history_and_comparison_work_for_every_fund() {
     let kernel = kernel();
-    let book = Book::bundled().unwrap();
-    for fund in book.funds() {
+    let catalog = FundCatalog::bundled().unwrap();
+    for fund in catalog.funds() {
         let code = &fund.symbol;
         let history =
             call(&kernel, "get_rmf_fund_nav_history", json!({"fundCode": code, "days": 365})).await;

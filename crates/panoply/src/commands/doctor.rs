@@ -294,8 +294,8 @@ const RESTORE: &str =
 /// The figures that a sync of the rmf pack left.
 fn figures(what: String, file: &Path) -> Finding {
     let shown = file.display();
-    let shelf = panoply_rmf::store::Shelf::at(Some(file.to_owned()));
-    match shelf.map(|shelf| shelf.damage()) {
+    let store = panoply_rmf::store::FundStore::at(Some(file.to_owned()));
+    match store.map(|store| store.load_error()) {
         Ok(None) => Finding::well(what, format!("{shown}, checksum agrees")),
         Ok(Some(damage)) => Finding::ill(
             what,

@@ -8,8 +8,10 @@ use std::process::ExitCode;
 use jiff::civil::Date;
 use jiff::tz::{Offset, TimeZone};
 use panoply_contract::operation::OperationSpec;
-use panoply_rmf::store::{JournalFolder, Shelf, swap_in};
-use panoply_rmf::sync::{self, BASE_URL, Journal as _, LiveHttp, LivePace, Order, Progress};
+use panoply_rmf::store::{FundStore, JournalFolder, replace_dataset};
+use panoply_rmf::sync::{
+    self, BASE_URL, HttpClient, Journal as _, Progress, SyncRequest, SystemTimer,
+};
 use panoply_rmf::{chart, pack_data};
 use serde_json::{Value, json};
 
@@ -38,7 +40,7 @@ pub(super) fn run(rmf: &Rmf, session: &Session) -> Result<ExitCode, Failure> {
 fn pack(arguments: &RmfPackData) -> Result<(), Failure> {
     let dataset = pack_data::pack(&read(&arguments.funds)?, &read(&arguments.navs)?)
         .map_err(|error| Failure::work(error.to_string()))?;
-    swap_in(&arguments.out, &dataset).map_err(|error| unwritten(&arguments.out, &error))?;
+    replace_dataset(&arguments.out, &dataset).map_err(|error| unwritten(&arguments.out, &error))?;
     let mut out = Out::new();
     out.line(format_args!("{} funds in {}", dataset.funds.len(), arguments.out.display()))?;
     out.line(format_args!("sha256 of its figures: {}", dataset.checksum))?;
@@ -56,21 +58,22 @@ fn sync_figures(arguments: &RmfSync, session: &Session) -> Result<Value, Failure
     })?;
     let folder = folder(session)?;
     let place = folder.join(FIGURES);
-    let book = shelf(Some(place.clone()))?.book();
+    let catalog = store(Some(place.clone()))?.catalog();
     let now = world::clock().now();
-    let order = Order {
-        book: &book,
+    let request = SyncRequest {
+        catalog: &catalog,
         today: now.to_zoned(TimeZone::fixed(Offset::constant(7))).date(),
         since: arguments.since,
         now: &now.to_string(),
     };
-    let mut http = LiveHttp::new(arguments.base_url.as_deref().unwrap_or(BASE_URL), key);
+    let mut http = HttpClient::new(arguments.base_url.as_deref().unwrap_or(BASE_URL), key);
     let mut journal = JournalFolder::at(folder.join(JOURNAL));
     let mut bar = Bar { shown: io::stderr().is_terminal() };
-    let synced = sync::sync(&order, &mut http, &LivePace(world::clock()), &mut journal, &mut bar);
+    let synced =
+        sync::sync(&request, &mut http, &SystemTimer(world::clock()), &mut journal, &mut bar);
     bar.clear();
     let synced = synced.map_err(|error| Failure::work(error.to_string()))?;
-    swap_in(&place, &synced.dataset).map_err(|error| unwritten(&place, &error))?;
+    replace_dataset(&place, &synced.dataset).map_err(|error| unwritten(&place, &error))?;
     // The figures are in place; a journal that stays is thrown away by the next sync.
     let _ = journal.clear();
     let mut out = Out::new();
@@ -99,12 +102,12 @@ fn sync_figures(arguments: &RmfSync, session: &Session) -> Result<Value, Failure
 
 fn draw(arguments: &RmfChart, session: &Session) -> Result<(), Failure> {
     let file = folder(session).ok().map(|folder| folder.join(FIGURES));
-    let book = shelf(file)?.book();
-    let fund = book.find(&arguments.fund).map_err(|error| {
+    let catalog = store(file)?.catalog();
+    let fund = catalog.find(&arguments.fund).map_err(|error| {
         Failure::usage(error.to_string())
-            .hint(format!("did you mean {}?", error.nearest.join(", ")))
+            .hint(format!("did you mean {}?", error.suggestions.join(", ")))
     })?;
-    let drawn = chart::picture(fund, arguments.days.into());
+    let drawn = chart::nav_chart(fund, arguments.days.into());
     let png = arguments.png || (!arguments.svg && arguments.out.as_deref().is_some_and(is_png));
     let picture = if png {
         picture::png(&drawn).ok_or_else(|| Failure::work("the picture could not be painted"))?
@@ -141,8 +144,8 @@ fn folder(session: &Session) -> Result<PathBuf, Failure> {
     Ok(panoply_store::Home::at(&home).packs())
 }
 
-fn shelf(file: Option<PathBuf>) -> Result<Shelf, Failure> {
-    Shelf::at(file)
+fn store(file: Option<PathBuf>) -> Result<FundStore, Failure> {
+    FundStore::at(file)
         .map_err(|error| Failure::work(format!("the bundled figures cannot be read: {error}")))
 }
 

@@ -3,9 +3,9 @@
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use panoply_rmf::book::Book;
-use panoply_rmf::dataset::{About, Dataset};
-use panoply_rmf::store::swap_in;
+use panoply_rmf::catalog::FundCatalog;
+use panoply_rmf::dataset::{Dataset, Provenance};
+use panoply_rmf::store::replace_dataset;
 use serde_json::json;
 
 use crate::place::Place;
@@ -47,7 +47,7 @@ fn a_snapshot_is_packed_into_a_file_the_program_reads() {
 
 /// A home that holds a few funds only, and an API that has one more NAV for one of them.
 fn place_with_api() -> (Place, String) {
-    let bundled = Book::bundled().unwrap();
+    let bundled = FundCatalog::bundled().unwrap();
     let funds: Vec<_> = ["ABAPAC-RMF", "KT25/75RMF", "GOLD-RMF-A", "GOLD-RMF-P"]
         .iter()
         .map(|code| bundled.find(code).unwrap().clone())
@@ -56,7 +56,11 @@ fn place_with_api() -> (Place, String) {
     stub.add_nav(bundled.find("KT25/75RMF").unwrap(), "2025-11-13", json!("12.3456"));
     let place = Place::new();
     std::fs::create_dir_all(place.home().join("packs")).unwrap();
-    swap_in(&place.home().join("packs/rmf.tsv"), &Dataset::new(About::default(), funds)).unwrap();
+    replace_dataset(
+        &place.home().join("packs/rmf.tsv"),
+        &Dataset::new(Provenance::default(), funds),
+    )
+    .unwrap();
     (place, stub::serve(Arc::new(Mutex::new(stub))))
 }
 

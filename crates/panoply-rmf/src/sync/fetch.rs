@@ -1,4 +1,4 @@
-//! What to ask the API: the register of funds once, then each fund's factsheet and NAVs.
+//! Fetches the register of funds, then each fund's factsheet and NAVs.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,36 +9,28 @@ use super::client::{Client, SyncError};
 use super::fields::text;
 use crate::fund::{Company, Status};
 
-/// What the API calls the only class of a fund.
+/// Class name of a fund with a single class.
 pub(super) const MAIN: &str = "main";
 
-/// A fund of the register with its share classes.
+/// A fund of the register with its RMF share classes.
 #[derive(Clone, Debug)]
 pub(super) struct Project {
-    /// The SEC's id.
     pub(super) id: String,
-    /// The code of the fund as a whole.
+    /// Code of the fund as a whole.
     pub(super) code: String,
-    /// Its English name.
     pub(super) name: Option<String>,
-    /// Its Thai name.
     pub(super) name_th: Option<String>,
-    /// The company that manages it.
     pub(super) company: Company,
-    /// Its status.
     pub(super) status: Status,
-    /// When it was registered.
     pub(super) registered: Option<Date>,
-    /// What it invests in, in Thai.
     pub(super) policy_th: Option<String>,
-    /// How it is managed.
     pub(super) management_style: Option<String>,
-    /// The names of its classes that are RMF.
+    /// Names of the classes that are RMF.
     pub(super) classes: Vec<String>,
 }
 
-/// Every RMF that is registered or offered.
-pub(super) fn universe(client: &mut Client<'_>) -> Result<Vec<Project>, SyncError> {
+/// Fetches all RMFs that are registered or in their initial offering.
+pub(super) fn fetch_universe(client: &mut Client<'_>) -> Result<Vec<Project>, SyncError> {
     let specifications = client.rows("/v2/fund/general-info/specifications", &[])?;
     let is_rmf: BTreeSet<(String, String)> = specifications
         .iter()
@@ -51,7 +43,7 @@ pub(super) fn universe(client: &mut Client<'_>) -> Result<Vec<Project>, SyncErro
         for row in &profiles {
             let Some(id) = text(row, "proj_id") else { continue };
             let class = class_of(row);
-            // A fund may be RMF as a whole or class by class.
+            // A fund may be RMF as a whole or per class.
             let named = is_rmf.contains(&(id.clone(), class.clone()));
             if named || is_rmf.contains(&(id.clone(), MAIN.to_owned())) {
                 let project = projects.entry(id.clone()).or_insert_with(|| project(id, row));
@@ -84,21 +76,21 @@ fn project(id: String, row: &Value) -> Project {
     }
 }
 
-/// The class a row is about; rows that name none are about the only one.
+/// Share class of a row; rows without a class belong to the main class.
 pub(super) fn class_of(row: &Value) -> String {
     text(row, "fund_class_name").unwrap_or_else(|| MAIN.to_owned())
 }
 
-/// The days of NAV to ask for.
+/// Date range of NAVs to fetch.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Asked {
+pub(super) struct NavRange {
     pub(super) from: Date,
     pub(super) to: Date,
 }
 
-/// Rows about one project, as they came.
+/// API rows of one project, unprocessed.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct ProjectRows {
     pub(super) performance: Vec<Value>,
     pub(super) benchmarks: Vec<Value>,
     pub(super) risk: Vec<Value>,
@@ -111,17 +103,17 @@ pub(super) struct Gathered {
     pub(super) nav: Vec<Value>,
 }
 
-/// Everything about one project.
-pub(super) fn gather(
+/// Fetches the factsheet and NAVs of one project.
+pub(super) fn fetch_project(
     client: &mut Client<'_>,
     project: &Project,
-    asked: Asked,
-) -> Result<Gathered, SyncError> {
+    range: NavRange,
+) -> Result<ProjectRows, SyncError> {
     let mut latest = |part: &str| {
         let path = format!("/v2/fund/factsheet/{part}");
         client.rows(&path, &[("proj_id", &project.id), ("latest", "true")])
     };
-    let mut gathered = Gathered {
+    let mut rows = ProjectRows {
         performance: latest("performance")?,
         benchmarks: latest("benchmarks")?,
         risk: latest("risk-spectrum")?,
@@ -133,13 +125,13 @@ pub(super) fn gather(
         urls: latest("urls")?,
         nav: Vec::new(),
     };
-    let (from, to) = (asked.from.to_string(), asked.to.to_string());
-    let range =
+    let (from, to) = (range.from.to_string(), range.to.to_string());
+    let arguments =
         [("proj_id", project.id.as_str()), ("start_nav_date", &from), ("end_nav_date", &to)];
-    gathered.nav = client.rows("/v2/fund/daily-info/nav", &range)?;
-    // Some clients report that a range is now and then ignored.
-    gathered.nav.retain(|row| {
-        super::fields::day(row, "nav_date").is_some_and(|day| asked.from <= day && day <= asked.to)
+    rows.nav = client.rows("/v2/fund/daily-info/nav", &arguments)?;
+    // Other clients of this API report that it sometimes ignores the range.
+    rows.nav.retain(|row| {
+        super::fields::day(row, "nav_date").is_some_and(|day| range.from <= day && day <= range.to)
     });
-    Ok(gathered)
+    Ok(rows)
 }

@@ -1,91 +1,91 @@
-//! All funds, ready to be asked: found by code, and with the dates the figures are of.
+//! Catalog of all funds, indexed by code.
 
 use std::collections::{BTreeMap, HashMap};
 
 use jiff::civil::Date;
 
-use crate::dataset::{About, BadDataset, Dataset};
+use crate::dataset::{Dataset, DatasetError, Provenance};
 use crate::fund::{Flag, Fund};
-use crate::lookup::{folded, nearest};
+use crate::lookup::{folded, suggest_similar};
 
-/// The figures that ship with the program.
+/// Dataset bundled with the program.
 pub const BUNDLED: &[u8] = include_bytes!("../../../data/rmf/rmf.tsv");
 
-/// All funds in the order of their codes.
+/// All funds, sorted by code.
 #[derive(Debug)]
-pub struct Book {
+pub struct FundCatalog {
     funds: Vec<Fund>,
     by_symbol: HashMap<String, usize>,
-    /// By code without case, blanks and punctuation. Codes that only differ in those are not
-    /// in here: such a code must be written out.
+    /// Index by folded code. A folded code that belongs to several funds is absent: such a fund is
+    /// found by its exact code only.
     by_folded: HashMap<String, usize>,
-    /// Where the figures come from.
-    pub about: About,
+    /// Source of the figures.
+    pub provenance: Provenance,
     /// SHA-256 of the data set.
     pub checksum: String,
 }
 
-/// A code that no fund has.
+/// No fund has this code.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("fund code `{code}` does not exist")]
 pub struct UnknownFund {
-    /// The code.
+    /// The requested code, trimmed.
     pub code: String,
-    /// The codes most like it.
-    pub nearest: Vec<String>,
+    /// Similar codes, best first.
+    pub suggestions: Vec<String>,
 }
 
-impl Book {
-    /// The book of a data set.
+impl FundCatalog {
+    /// Indexes a dataset.
     pub fn new(dataset: Dataset) -> Self {
-        let Dataset { about, mut funds, checksum } = dataset;
+        let Dataset { provenance, mut funds, checksum } = dataset;
         funds.sort_by(|a, b| a.symbol.cmp(&b.symbol));
         let by_symbol = funds.iter().map(|fund| fund.symbol.clone()).zip(0..).collect();
         let mut seen: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-        for (place, fund) in funds.iter().enumerate() {
-            seen.entry(folded(&fund.symbol)).or_default().push(place);
+        for (index, fund) in funds.iter().enumerate() {
+            seen.entry(folded(&fund.symbol)).or_default().push(index);
         }
-        let unambiguous = seen.into_iter().filter_map(|(code, places)| match places.as_slice() {
+        let unambiguous = seen.into_iter().filter_map(|(code, indices)| match indices.as_slice() {
             [only] => Some((code, *only)),
             _ => None,
         });
         let by_folded = unambiguous.collect();
-        Self { funds, by_symbol, by_folded, about, checksum }
+        Self { funds, by_symbol, by_folded, provenance, checksum }
     }
 
-    /// The book of a packed file.
-    pub fn read(bytes: &[u8]) -> Result<Self, BadDataset> {
+    /// Reads and indexes a packed dataset.
+    pub fn read(bytes: &[u8]) -> Result<Self, DatasetError> {
         Dataset::read(bytes).map(Self::new)
     }
 
-    /// The book that ships with the program.
-    pub fn bundled() -> Result<Self, BadDataset> {
+    /// Reads the dataset bundled with the program.
+    pub fn bundled() -> Result<Self, DatasetError> {
         Self::read(BUNDLED)
     }
 
-    /// Every fund, by symbol.
+    /// All funds, sorted by code.
     pub fn funds(&self) -> &[Fund] {
         &self.funds
     }
 
-    /// The fund that `code` means.
+    /// Finds a fund by its exact code, else by its folded code.
     pub fn find(&self, code: &str) -> Result<&Fund, UnknownFund> {
         let exact = self.by_symbol.get(code.trim());
-        let place = exact.or_else(|| self.by_folded.get(&folded(code)));
-        place.and_then(|place| self.funds.get(*place)).ok_or_else(|| UnknownFund {
+        let index = exact.or_else(|| self.by_folded.get(&folded(code)));
+        index.and_then(|index| self.funds.get(*index)).ok_or_else(|| UnknownFund {
             code: code.trim().to_owned(),
-            nearest: self.nearest(code),
+            suggestions: self.suggest_similar(code),
         })
     }
 
-    /// The codes most like `code`.
-    pub fn nearest(&self, code: &str) -> Vec<String> {
+    /// Returns the codes most similar to `code`, best first.
+    pub fn suggest_similar(&self, code: &str) -> Vec<String> {
         let codes = self.funds.iter().map(|fund| fund.symbol.as_str());
-        nearest(code, codes).into_iter().map(str::to_owned).collect()
+        suggest_similar(code, codes).into_iter().map(str::to_owned).collect()
     }
 
-    /// The codes that start with `typed`, forgiving case, blanks and punctuation; then those
-    /// that contain it.
+    /// Completes a partial code: codes that start with `typed`, then codes that contain it.
+    /// Compares folded codes.
     pub fn complete(&self, typed: &str) -> Vec<String> {
         let typed = folded(typed);
         let fits = |starts: bool| {
@@ -98,7 +98,7 @@ impl Book {
         fits(true).chain(fits(false)).map(|fund| fund.symbol.clone()).collect()
     }
 
-    /// The first and the last day that latest NAVs are of.
+    /// Earliest and latest date among the funds' latest NAVs.
     pub fn nav_dates(&self) -> Option<(Date, Date)> {
         let latest = || self.funds.iter().filter_map(|fund| fund.nav.latest());
         let first = latest().map(|point| point.date).min()?;
@@ -106,12 +106,12 @@ impl Book {
         Some((first, last))
     }
 
-    /// The last day that returns run up to.
+    /// Latest date that returns are stated for.
     pub fn returns_as_of(&self) -> Option<Date> {
         self.funds.iter().filter_map(|fund| fund.returns_as_of).max()
     }
 
-    /// How many funds carry each flag.
+    /// Number of funds per data-quality flag.
     pub fn flag_counts(&self) -> BTreeMap<Flag, usize> {
         let mut counts = BTreeMap::new();
         for flag in self.funds.iter().flat_map(|fund| &fund.flags) {
@@ -126,30 +126,30 @@ mod tests {
     use super::*;
     use crate::samples;
 
-    fn book() -> Book {
+    fn catalog() -> FundCatalog {
         let codes = ["A-RMF", "A RMF", "KT25/75RMF", "ES-GOLDRMF-UH"];
         let funds = codes.iter().map(|code| samples::fund(code, 6)).collect();
-        Book::new(Dataset::new(About::default(), funds))
+        FundCatalog::new(Dataset::new(Provenance::default(), funds))
     }
 
     #[test]
     fn exact_code_match_takes_precedence() {
         for code in ["A-RMF", "A RMF", " KT25/75RMF "] {
-            assert_eq!(book().find(code).unwrap().symbol, code.trim());
+            assert_eq!(catalog().find(code).unwrap().symbol, code.trim());
         }
-        assert_eq!(book().find("kt25 75 rmf").unwrap().symbol, "KT25/75RMF");
+        assert_eq!(catalog().find("kt25 75 rmf").unwrap().symbol, "KT25/75RMF");
     }
 
     #[test]
     fn ambiguous_folded_code_is_not_resolved() {
-        let error = book().find("arm f").unwrap_err();
-        assert_eq!(error.nearest[..2], ["A RMF", "A-RMF"]);
+        let error = catalog().find("arm f").unwrap_err();
+        assert_eq!(error.suggestions[..2], ["A RMF", "A-RMF"]);
     }
 
     #[test]
     fn completion_ranks_prefix_matches_first() {
-        assert_eq!(book().complete("kt2"), ["KT25/75RMF"]);
-        assert_eq!(book().complete("gold"), ["ES-GOLDRMF-UH"]);
-        assert_eq!(book().complete("").len(), 4);
+        assert_eq!(catalog().complete("kt2"), ["KT25/75RMF"]);
+        assert_eq!(catalog().complete("gold"), ["ES-GOLDRMF-UH"]);
+        assert_eq!(catalog().complete("").len(), 4);
     }
 }

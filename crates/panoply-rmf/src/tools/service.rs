@@ -1,4 +1,4 @@
-//! What the answers of several tools have in common: evidence, dates, pages, warnings.
+//! Per-call service shared by the tools: active catalog, evidence, data dates, widgets, warnings.
 
 use std::sync::Arc;
 
@@ -10,33 +10,33 @@ use panoply_contract::spec::Widget;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value, json};
 
-use super::words::Words;
-use crate::book::{Book, UnknownFund};
+use super::locale::Locale;
+use crate::catalog::{FundCatalog, UnknownFund};
 use crate::fund::{Flag, Fund};
-use crate::store::Shelf;
+use crate::store::FundStore;
 
-/// The key under which the contract names the page that draws a result.
-pub(crate) const TEMPLATE: &str = "openai/outputTemplate";
-/// What every tool here needs.
-pub(crate) const READ: &[&str] = &["rmf:read"];
-/// Figures change with a sync; the pack's data version ends cached replies then.
-pub(crate) const KEPT: CachePolicy = CachePolicy::Shared(HOUR);
-/// The words the contract wants every tool to be found by.
+/// `_meta` key that names the widget of a result.
+pub(crate) const OUTPUT_TEMPLATE_KEY: &str = "openai/outputTemplate";
+/// Permission required by every tool.
+pub(crate) const READ_PERMISSIONS: &[&str] = &["rmf:read"];
+/// A sync changes the pack's data version, which invalidates cached replies.
+pub(crate) const CACHE_POLICY: CachePolicy = CachePolicy::Shared(HOUR);
+/// Discovery keywords required by the contract.
 pub(crate) const KEYWORDS: &[&str] =
     &["RMF", "retirement", "mutual fund", "Thailand", "tax", "NAV", "performance"];
 
 const HOUR: Duration = Duration::from_secs(3600);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// Factsheets come out monthly: three months on, a return is worth half.
+/// Factsheets are monthly.
 const RETURNS_HALF_LIFE: Duration = DAY.saturating_mul(90);
-/// NAVs come out daily: a month on, one is worth half.
+/// NAVs are daily.
 const NAV_HALF_LIFE: Duration = DAY.saturating_mul(30);
-/// Figures older than this deserve a word.
+/// Age of the newest NAV from which replies carry a warning.
 const STALE_DAYS: i32 = 45;
 
-/// Draws a list.
-pub(crate) const FUND_LIST: Page = Page {
+/// Widget for fund lists.
+pub(crate) const FUND_LIST: WidgetPage = WidgetPage {
     component: "component://rmf-fund-list",
     widget: Widget {
         resource_uri: "ui://panoply/rmf-fund-list-v1.html",
@@ -44,8 +44,8 @@ pub(crate) const FUND_LIST: Page = Page {
         invoked: "RMF funds",
     },
 };
-/// Draws one fund.
-pub(crate) const FUND_CARD: Page = Page {
+/// Widget for one fund.
+pub(crate) const FUND_CARD: WidgetPage = WidgetPage {
     component: "component://rmf-fund-card",
     widget: Widget {
         resource_uri: "ui://panoply/rmf-fund-card-v1.html",
@@ -53,8 +53,8 @@ pub(crate) const FUND_CARD: Page = Page {
         invoked: "RMF fund",
     },
 };
-/// Draws a NAV series.
-pub(crate) const PERFORMANCE_CHART: Page = Page {
+/// Widget for NAV series.
+pub(crate) const PERFORMANCE_CHART: WidgetPage = WidgetPage {
     component: "component://rmf-performance-chart",
     widget: Widget {
         resource_uri: "ui://panoply/rmf-performance-chart-v1.html",
@@ -62,8 +62,8 @@ pub(crate) const PERFORMANCE_CHART: Page = Page {
         invoked: "NAV history",
     },
 };
-/// Draws a comparison.
-pub(crate) const FUND_COMPARISON: Page = Page {
+/// Widget for comparisons.
+pub(crate) const FUND_COMPARISON: WidgetPage = WidgetPage {
     component: "component://rmf-fund-comparison",
     widget: Widget {
         resource_uri: "ui://panoply/rmf-fund-comparison-v1.html",
@@ -72,54 +72,58 @@ pub(crate) const FUND_COMPARISON: Page = Page {
     },
 };
 
-/// A page that draws results: what the contract calls it, and where it is.
-pub(crate) struct Page {
+/// A widget: its component name in the contract and its resource.
+pub(crate) struct WidgetPage {
     pub(crate) component: &'static str,
     pub(crate) widget: Widget,
 }
 
-/// A look at the figures for one call.
-pub(crate) struct Desk {
-    pub(crate) book: Arc<Book>,
-    pub(crate) words: Words,
+/// The catalog, locale and date of one call.
+pub(crate) struct RmfService {
+    pub(crate) catalog: Arc<FundCatalog>,
+    pub(crate) locale: Locale,
     today: Date,
 }
 
-/// Where all figures come from; `get_rmf_data_status` says by which way.
+/// Publisher of all figures.
 const PUBLISHER: &str = "Thai SEC Open API";
 
-impl Desk {
-    pub(crate) fn open(shelf: &Shelf, cx: &CallContext) -> Self {
-        Self { book: shelf.book(), words: Words(cx.lang), today: bangkok_date(cx.timestamp) }
+impl RmfService {
+    pub(crate) fn open(store: &FundStore, cx: &CallContext) -> Self {
+        Self {
+            catalog: store.catalog(),
+            locale: Locale(cx.lang),
+            today: bangkok_date(cx.timestamp),
+        }
     }
 
-    /// Evidence of an answer that rests on factsheet returns.
-    pub(crate) fn resting_on_returns(&self) -> Evidence {
-        self.dated(self.book.returns_as_of(), RETURNS_HALF_LIFE)
+    /// Evidence of a reply based on factsheet returns.
+    pub(crate) fn evidence_from_returns(&self) -> Evidence {
+        self.evidence_dated(self.catalog.returns_as_of(), RETURNS_HALF_LIFE)
     }
 
-    /// Evidence of an answer that rests on the NAV of `date`.
-    pub(crate) fn resting_on_nav(&self, date: Option<Date>) -> Evidence {
-        self.dated(date, NAV_HALF_LIFE)
+    /// Evidence of a reply based on the NAV of `date`.
+    pub(crate) fn evidence_from_nav(&self, date: Option<Date>) -> Evidence {
+        self.evidence_dated(date, NAV_HALF_LIFE)
     }
 
-    fn dated(&self, date: Option<Date>, half_life: Duration) -> Evidence {
+    fn evidence_dated(&self, date: Option<Date>, half_life: Duration) -> Evidence {
         let evidence = Evidence::from(Source::new(SourceClass::Verified, PUBLISHER));
         match date.and_then(close_of) {
-            Some(moment) => evidence.as_of(moment, half_life),
+            Some(timestamp) => evidence.as_of(timestamp, half_life),
             None => evidence,
         }
     }
 
-    /// `NAV as of …; returns as of …`: the two differ.
+    /// `NAV as of …; returns as of ….`: the two dates differ.
     pub(crate) fn as_of(&self) -> String {
-        let words = self.words;
+        let locale = self.locale;
         let nav = self
-            .book
+            .catalog
             .nav_dates()
-            .map_or_else(|| words.missing().to_owned(), |dates| words.dates(dates));
-        let returns = self.returns_as_of(self.book.returns_as_of());
-        match words.0 {
+            .map_or_else(|| locale.missing().to_owned(), |dates| locale.dates(dates));
+        let returns = self.returns_as_of(self.catalog.returns_as_of());
+        match locale.0 {
             Lang::En => format!("NAV as of {nav}; {returns}."),
             Lang::Th => format!("NAV ณ {nav}; {returns}"),
         }
@@ -127,35 +131,35 @@ impl Desk {
 
     /// `returns as of 30 Sep 2025 (factsheets)`.
     pub(crate) fn returns_as_of(&self, date: Option<Date>) -> String {
-        let words = self.words;
-        let date = date.map_or_else(|| words.missing().to_owned(), |date| words.date(date));
-        match words.0 {
+        let locale = self.locale;
+        let date = date.map_or_else(|| locale.missing().to_owned(), |date| locale.date(date));
+        match locale.0 {
             Lang::En => format!("returns as of {date} (factsheets)"),
             Lang::Th => format!("ผลตอบแทน ณ {date} (หนังสือชี้ชวนส่วนสรุป)"),
         }
     }
 
-    /// The same dates for programs.
+    /// The same dates as JSON.
     pub(crate) fn data_as_of(&self) -> Value {
-        let nav = self.book.nav_dates();
+        let nav = self.catalog.nav_dates();
         json!({
             "navFrom": nav.map(|(first, _)| first.to_string()),
             "nav": nav.map(|(_, last)| last.to_string()),
-            "returns": self.book.returns_as_of().map(|date| date.to_string()),
+            "returns": self.catalog.returns_as_of().map(|date| date.to_string()),
         })
     }
 
-    /// The fund that `code` means, or an error that helps to find it.
+    /// Finds a fund, or returns an error with suggestions.
     pub(crate) fn fund(&self, code: &str) -> Result<&Fund, ToolError> {
         if code.trim().is_empty() {
             return Err(empty_code());
         }
-        self.book.find(code).map_err(ToolError::from)
+        self.catalog.find(code).map_err(ToolError::from)
     }
 
-    /// What to be careful about: age, and figures that may be another class's.
+    /// Warnings about stale data and about figures shared between share classes.
     pub(crate) fn warnings<'a>(&self, funds: impl IntoIterator<Item = &'a Fund>) -> Vec<Warning> {
-        let words = self.words;
+        let locale = self.locale;
         let shared: Vec<String> = funds
             .into_iter()
             .filter(|fund| fund.shares_figures())
@@ -166,7 +170,7 @@ impl Desk {
             warnings.push(Warning {
                 kind: WarningKind::Validation,
                 severity: Level::Medium,
-                message: words.flag(Flag::ShareClassFiguresShared).to_owned(),
+                message: locale.flag(Flag::ShareClassFiguresShared).to_owned(),
                 related_ids: shared,
                 suggested_fix: Some(
                     "run `panoply rmf sync`, which takes each class's own".to_owned(),
@@ -179,12 +183,12 @@ impl Desk {
     }
 
     fn age_warning(&self) -> Option<Warning> {
-        let (_, last) = self.book.nav_dates()?;
+        let (_, last) = self.catalog.nav_dates()?;
         let days = (self.today - last).get_days();
         (days > STALE_DAYS).then(|| Warning {
             kind: WarningKind::Validation,
             severity: Level::High,
-            message: match self.words.0 {
+            message: match self.locale.0 {
                 Lang::En => format!("the newest NAV is {days} days old"),
                 Lang::Th => format!("NAV ล่าสุดมีอายุ {days} วัน"),
             },
@@ -194,44 +198,44 @@ impl Desk {
         })
     }
 
-    /// The day it is in Thailand.
+    /// Current date in Thailand.
     pub(crate) const fn today(&self) -> Date {
         self.today
     }
 }
 
-/// What a reply of this pack has beside its data.
-pub(crate) trait Dressed {
-    /// Adds the page that draws it, dates, and warnings about `funds`; lists name no funds here,
-    /// because their `dataFlags` say the same in fewer bytes.
-    fn dressed<'a>(
+/// Common parts of this pack's replies.
+pub(crate) trait ReplyExt {
+    /// Adds the widget, data dates and warnings about `funds`. List tools pass no funds: their
+    /// `dataFlags` carry the same information in fewer bytes.
+    fn with_provenance<'a>(
         self,
-        desk: &Desk,
-        page: Option<&Page>,
+        service: &RmfService,
+        page: Option<&WidgetPage>,
         funds: impl IntoIterator<Item = &'a Fund> + Clone,
     ) -> Self;
 }
 
-impl<T: Serialize> Dressed for Reply<T> {
-    fn dressed<'a>(
+impl<T: Serialize> ReplyExt for Reply<T> {
+    fn with_provenance<'a>(
         mut self,
-        desk: &Desk,
-        page: Option<&Page>,
+        service: &RmfService,
+        page: Option<&WidgetPage>,
         funds: impl IntoIterator<Item = &'a Fund> + Clone,
     ) -> Self {
         let mut meta = Map::new();
         if let Some(page) = page {
-            meta.insert(TEMPLATE.to_owned(), page.component.into());
+            meta.insert(OUTPUT_TEMPLATE_KEY.to_owned(), page.component.into());
         }
         meta.append(&mut self.notes.meta);
-        meta.insert("dataAsOf".to_owned(), desk.data_as_of());
+        meta.insert("dataAsOf".to_owned(), service.data_as_of());
         self.notes.meta = meta;
-        self.notes.warnings.extend(desk.warnings(funds));
+        self.notes.warnings.extend(service.warnings(funds));
         self
     }
 }
 
-/// A fund as something the answer is about.
+/// Fund as a related resource.
 pub(crate) fn related(fund: &Fund) -> RelatedResource {
     RelatedResource {
         kind: "fund".to_owned(),
@@ -242,20 +246,20 @@ pub(crate) fn related(fund: &Fund) -> RelatedResource {
     }
 }
 
-/// What a code may show of itself in an address.
-const HIDDEN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
+/// Characters escaped in a URI segment.
+const PERCENT_ENCODE_SET: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.');
 
-/// A code as part of an address.
+/// Percent-encodes a code for a URI.
 pub(crate) fn percent_encoded(code: &str) -> String {
-    utf8_percent_encode(code, HIDDEN).to_string()
+    utf8_percent_encode(code, PERCENT_ENCODE_SET).to_string()
 }
 
-/// Thailand keeps UTC+7 all year.
-pub(crate) fn bangkok_date(moment: jiff::Timestamp) -> Date {
-    moment.to_zoned(bangkok()).date()
+/// Thailand is UTC+7 all year.
+pub(crate) fn bangkok_date(timestamp: jiff::Timestamp) -> Date {
+    timestamp.to_zoned(bangkok()).date()
 }
 
-/// When the funds of a day are priced: its end in Bangkok.
+/// Pricing time of a day, 18:00 in Bangkok.
 fn close_of(date: Date) -> Option<jiff::Timestamp> {
     date.at(18, 0, 0, 0).to_zoned(bangkok()).ok().map(|close| close.timestamp())
 }
@@ -264,7 +268,6 @@ fn bangkok() -> TimeZone {
     TimeZone::fixed(Offset::constant(7))
 }
 
-/// No code at all.
 pub(crate) fn empty_code() -> ToolError {
     ToolError::validation("BAD_REQUEST", "the fund code is empty")
         .hint("give a fund code such as `ABAPAC-RMF`; find codes with `search_rmf_funds`")
@@ -274,10 +277,10 @@ impl From<UnknownFund> for ToolError {
     fn from(unknown: UnknownFund) -> Self {
         Self::not_found("NOT_FOUND", unknown.to_string())
             .hint(format!(
-                "use one of the nearest codes ({}) or find the fund with `search_rmf_funds`",
-                unknown.nearest.join(", ")
+                "use one of the similar codes ({}) or find the fund with `search_rmf_funds`",
+                unknown.suggestions.join(", ")
             ))
-            .detail("suggestions", unknown.nearest)
+            .detail("suggestions", unknown.suggestions)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Numbers, dates and phrases in the caller's language. Thai dates count Buddhist years.
+//! Numbers, dates and phrases in English and Thai. Thai dates use the Buddhist era.
 
 use jiff::civil::Date;
 use panoply_contract::context::Lang;
@@ -8,12 +8,12 @@ use crate::figures::round_to;
 use crate::fund::{Flag, Fund};
 use crate::period::Period;
 
-/// Writes for readers of one language.
+/// Formats values in one language.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Words(pub(crate) Lang);
+pub(crate) struct Locale(pub(crate) Lang);
 
-impl Words {
-    /// The one of two texts that the reader reads.
+impl Locale {
+    /// Selects the text of the language.
     pub(crate) const fn pick<'a>(self, english: &'a str, thai: &'a str) -> &'a str {
         match self.0 {
             Lang::En => english,
@@ -27,8 +27,8 @@ impl Words {
             Lang::En => ENGLISH_MONTHS,
             Lang::Th => THAI_MONTHS,
         };
-        let place = usize::try_from(date.month() - 1).unwrap_or_default();
-        let month = months.get(place).copied().unwrap_or_default();
+        let index = usize::try_from(date.month() - 1).unwrap_or_default();
+        let month = months.get(index).copied().unwrap_or_default();
         format!("{} {month} {}", date.day(), self.year(date.year()))
     }
 
@@ -40,7 +40,7 @@ impl Words {
         }
     }
 
-    /// One date, or the first and the last of several.
+    /// One date, or a range.
     pub(crate) fn dates(self, (first, last): (Date, Date)) -> String {
         if first == last {
             return self.date(last);
@@ -49,7 +49,7 @@ impl Words {
         format!("{} {until} {}", self.date(first), self.date(last))
     }
 
-    /// `+8.80%`, or a word for what is not known.
+    /// `+8.80%`, or `N/A`.
     pub(crate) fn percent(self, value: Option<Decimal>) -> String {
         match value {
             Some(value) => signed_percent(value),
@@ -57,7 +57,7 @@ impl Words {
         }
     }
 
-    /// `15.6260`, or a word for what is not known.
+    /// `15.6260`, or `N/A`.
     pub(crate) fn nav(self, value: Option<Decimal>) -> String {
         value.map_or_else(|| self.missing().to_owned(), |value| fixed(value, 4))
     }
@@ -73,7 +73,7 @@ impl Words {
         format!("{} {}", fixed(amount, places), self.pick("THB", "บาท"))
     }
 
-    /// The fund's name in the reader's language.
+    /// Fund name in the language, where there is one.
     pub(crate) fn name(self, fund: &Fund) -> &str {
         match self.0 {
             Lang::En => &fund.name,
@@ -81,7 +81,7 @@ impl Words {
         }
     }
 
-    /// `high`, as the SEC words its levels.
+    /// Risk description in the SEC's terms.
     pub(crate) const fn risk(self, level: u8) -> &'static str {
         match level {
             0 | 1 => self.pick("low risk", "เสี่ยงต่ำ"),
@@ -106,7 +106,7 @@ impl Words {
         }
     }
 
-    /// What a flag means.
+    /// Explains a flag.
     pub(crate) const fn flag(self, flag: Flag) -> &'static str {
         match flag {
             Flag::ShareClassFiguresShared => self.pick(
@@ -129,7 +129,7 @@ impl Words {
         }
     }
 
-    /// The warning that goes with returns.
+    /// Disclaimer for returns.
     pub(crate) const fn past_performance(self) -> &'static str {
         self.pick(
             "Past performance does not guarantee future results.",
@@ -138,7 +138,7 @@ impl Words {
     }
 }
 
-/// Thai years are counted from the Buddha's death.
+/// Offset of the Buddhist era.
 const BUDDHIST_YEARS: i16 = 543;
 
 const ENGLISH_MONTHS: [&str; 12] =
@@ -165,15 +165,15 @@ pub(crate) fn signed_percent(value: Decimal) -> String {
     format!("{sign}{}%", fixed(value, 2))
 }
 
-/// So many places, with commas between thousands. Both languages write numbers alike.
+/// Formats with a fixed number of decimals and thousands separators, the same in both languages.
 pub(crate) fn fixed(value: Decimal, places: u32) -> String {
     let mut rounded = round_to(value, places);
     rounded.rescale(places);
     let text = rounded.abs().to_string();
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
     let mut grouped = String::new();
-    for (place, digit) in whole.chars().enumerate() {
-        if place > 0 && (whole.len() - place).is_multiple_of(3) {
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
             grouped.push(',');
         }
         grouped.push(digit);
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn dates_and_amounts_follow_the_locale() {
-        let (english, thai) = (Words(Lang::En), Words(Lang::Th));
+        let (english, thai) = (Locale(Lang::En), Locale(Lang::Th));
         assert_eq!(english.date(date(2025, 11, 10)), "10 Nov 2025");
         assert_eq!(thai.date(date(2025, 11, 10)), "10 พ.ย. 2568");
         assert_eq!(english.baht(360_000.into()), "360,000 THB");
