@@ -1,10 +1,10 @@
-//! A list of transactions in whichever form it was given: the text form or JSON.
+//! Reads transactions from either input format: the transaction language or JSON.
 
 use crate::json::Parsed;
 use crate::problem::Problem;
 use crate::{dsl, json};
 
-/// Reads a text. What starts with `[` or `{` is JSON, everything else the transaction language.
+/// Parses a text. Input starting with `[` or `{` is JSON, anything else the transaction language.
 pub fn read(text: &str) -> Result<Parsed, Vec<Problem>> {
     let start = text.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{FEFF}');
     if start.starts_with(['[', '{']) {

@@ -1,18 +1,18 @@
-//! Currency codes: three letters of ISO 4217.
+//! ISO 4217 currency codes.
 
 use std::fmt;
 
-/// A currency by its code.
+/// A currency, by its code.
 #[derive(Clone, Copy, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Currency([u8; 3]);
 
-/// A text that is not a currency code we know.
+/// The text is not a known currency code.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{0}` is not an ISO 4217 currency code")]
 pub struct UnknownCurrency(pub String);
 
 impl UnknownCurrency {
-    /// What to write instead.
+    /// Suggested correction.
     pub fn hint(&self) -> &'static str {
         if matches!(self.0.to_ascii_uppercase().as_str(), "GBX" | "PNC") {
             "divide pence by 100 and write pounds, `GBP`"
@@ -26,7 +26,7 @@ impl Currency {
     /// Pounds sterling.
     pub const GBP: Self = Self(*b"GBP");
 
-    /// Reads a code in any case.
+    /// Parses a code, ignoring case.
     pub fn parse(text: &str) -> Result<Self, UnknownCurrency> {
         let unknown = || UnknownCurrency(text.to_owned());
         let code: [u8; 3] = text.as_bytes().try_into().map_err(|_| unknown())?;
@@ -36,12 +36,12 @@ impl Currency {
         if found.is_ok() || last == code { Ok(Self(code)) } else { Err(unknown()) }
     }
 
-    /// Its code.
+    /// The three-letter code.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.0).unwrap_or("GBP")
     }
 
-    /// Whether amounts in it need a rate.
+    /// Whether amounts need conversion to pounds.
     pub fn is_foreign(self) -> bool {
         self != Self::GBP
     }
@@ -59,7 +59,8 @@ impl fmt::Debug for Currency {
     }
 }
 
-/// ISO 4217 codes in use since 2008, the few others that HMRC publishes rates for, and CNH.
+/// ISO 4217 codes in use since 2008, the other codes that HMRC publishes rates for, and CNH. Sorted
+/// for binary search.
 const CODES: &str = "\
     AED AFN ALL AMD ANG AOA ARS AUD AWG AZN BAM BBD BDT BGN BHD BIF BMD BND BOB BRL BSD BTN \
     BWP BYN BYR BZD CAD CDF CHF CLF CLP CNH CNY COP CRC CUP CVE CZK DJF DKK DOP DZD ECS EGP ERN \

@@ -1,24 +1,23 @@
-//! What the report says around its figures, in whatever form it is printed.
+//! Text of the report document, shared by the HTML and PDF renderers.
 
 use crate::engine::Rule;
 use crate::engine::report::{Report, Rounding};
 
-/// The title.
 pub(crate) const TITLE: &str = "Capital Gains Tax report";
 
-/// What stands above the figures.
+/// Heading of the document.
 #[derive(Clone, Debug)]
 pub struct Heading<'a> {
-    /// Whose report it is, where that was given.
+    /// Taxpayer's name.
     pub name: Option<&'a str>,
-    /// How many transactions it was made from.
+    /// Number of transactions.
     pub transactions: usize,
-    /// The day the exempt amounts were checked.
+    /// Date on which the exempt amounts were verified.
     pub parameters_as_of: String,
 }
 
 impl Heading<'_> {
-    /// What the figures were made from, and how.
+    /// Describes the input and the rounding.
     pub(crate) fn about(&self, rounding: Rounding) -> String {
         let rounded = match rounding {
             Rounding::PerLeg => "Figures are rounded to the penny, match by match.",
@@ -32,11 +31,11 @@ impl Heading<'_> {
     }
 }
 
-/// The columns of the summary.
+/// Columns of the summary.
 pub(crate) const COLUMNS: [&str; 9] =
     ["tax year", "disposals", "proceeds", "costs", "gains", "losses", "net", "exempt", "taxable"];
 
-/// The summary: a row for each tax year.
+/// Summary, one row per tax year.
 pub(crate) fn summary(report: &Report<'_>, rounding: Rounding) -> Vec<[String; 9]> {
     let unknown = || "unknown".to_owned();
     let row = |year: &crate::engine::report::YearReport<'_>| {
@@ -56,19 +55,19 @@ pub(crate) fn summary(report: &Report<'_>, rounding: Rounding) -> Vec<[String; 9
     report.years.iter().map(row).collect()
 }
 
-/// A sentence for each year with dividends.
+/// One sentence per tax year with dividends.
 pub(crate) fn dividends(report: &Report<'_>, rounding: Rounding) -> Vec<String> {
     let years = report.years.iter().filter(|year| !year.dividends.income.is_zero());
     years
         .map(|year| {
             let (income, tax) =
                 (rounding.text(year.dividends.income), rounding.text(year.dividends.tax));
-            format!("Dividends in {}: £{income}, tax kept back £{tax}.", year.year)
+            format!("Dividends in {}: £{income}, tax withheld £{tax}.", year.year)
         })
         .collect()
 }
 
-/// What stands below the figures: the law, and what a reader should know.
+/// Notes: statutory references and warnings.
 pub(crate) fn notes(report: &Report<'_>) -> Vec<String> {
     let rules = [Rule::SameDay, Rule::BedAndBreakfast, Rule::Section104, Rule::LaterAcquisition];
     let mut notes: Vec<String> =

@@ -1,12 +1,12 @@
-//! Excess reportable income of offshore funds: what a unit is treated as having paid.
+//! Excess reportable income (ERI) of offshore reporting funds.
 //!
-//! An investor in a reporting fund is taxed on income that the fund kept, as if it had been
-//! paid six months after the period's end, on the units held at that end (Offshore Funds (Tax)
-//! Regulations 2009, SI 2009/3001, reg.94). The same amount adds to the cost of the units
-//! (reg.99); dated at the period's end it reaches units sold in between as well.
+//! An investor in a reporting fund is taxed on undistributed income as if it had been paid six
+//! months after the period end, on the units held at that end (Offshore Funds (Tax) Regulations
+//! 2009, SI 2009/3001, reg.94). The same amount is allowable cost of the units (reg.99); dated at
+//! the period end it also applies to units sold in between.
 //!
-//! Units that were sold before the end of a period and identified with units bought after it,
-//! by the 30-day rule, count as held at that end (reg.94(3A)).
+//! Units sold before the period end and matched by the 30-day rule with units bought after it count
+//! as held at that end (reg.94(3A)).
 
 use jiff::ToSpan;
 use jiff::civil::Date;
@@ -18,30 +18,30 @@ use crate::number;
 use crate::ratio::Ratio;
 use crate::transaction::{Kind, Row, Ticker};
 
-/// Figures collected by KapJI/capital-gains-calculator (MIT); see `data/cgt/README.md`.
+/// Collected by KapJI/capital-gains-calculator (MIT); see `data/cgt/README.md`.
 const TABLE: &str = include_str!("../../../data/cgt/eri_per_unit.csv");
 
-/// What a unit earned and kept in a period.
+/// Reported income of one period.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ReportedIncome {
-    /// The last day of the period.
+    /// Last day of the period.
     pub period_end: Date,
-    /// For each unit.
+    /// Income per unit.
     pub per_unit: Decimal,
-    /// In which currency.
+    /// Currency of the income.
     pub currency: Currency,
-    /// Who manages the fund.
+    /// Fund manager.
     pub provider: &'static str,
 }
 
 impl ReportedIncome {
-    /// The day it counts as income: six months after the period's end.
+    /// Date of the deemed income: six months after the period end.
     pub fn income_date(&self) -> Option<Date> {
         self.period_end.checked_add(6.months()).ok()
     }
 }
 
-/// A fund's periods in order; empty when the table does not have it.
+/// Returns a fund's periods in order; empty when the table does not have the fund.
 pub fn of_fund(isin: &str) -> Vec<ReportedIncome> {
     let isin = isin.trim().to_ascii_uppercase();
     let mut found: Vec<ReportedIncome> = TABLE
@@ -54,7 +54,7 @@ pub fn of_fund(isin: &str) -> Vec<ReportedIncome> {
     found
 }
 
-/// How many funds there are, and the last period of any.
+/// Number of funds in the table, and the latest period end.
 pub fn extent() -> (usize, Option<Date>) {
     let mut isins: Vec<&str> =
         TABLE.lines().skip(1).filter_map(|line| line.split(',').next()).collect();
@@ -67,25 +67,23 @@ pub fn extent() -> (usize, Option<Date>) {
     (isins.len(), last)
 }
 
-/// Units of a fund that count as held at a period's end.
+/// Units that count as held at a period end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct UnitsHeld {
-    /// Those that were there.
+    /// Units actually held.
     pub held: Ratio,
-    /// Those that had been sold and were bought back in the 30 days after the sale, but after
-    /// the period's end (reg.94(3A)).
+    /// Units sold before and bought back within 30 days, but after the period end (reg.94(3A)).
     pub bought_back: Ratio,
 }
 
 impl UnitsHeld {
-    /// All of them; `None` when the number does not fit.
+    /// Total; `None` on overflow.
     pub fn all(self) -> Option<Ratio> {
         self.held.plus(self.bought_back)
     }
 }
 
-/// The units of a holding at the end of a day, from its transactions and what was computed of
-/// them. `None` when a number does not fit.
+/// Counts the units of a holding at the end of a day. `None` on overflow.
 pub fn units_at(
     rows: &[Row],
     computation: &Computation,
@@ -104,9 +102,9 @@ pub fn units_at(
     })
 }
 
-/// What is there after all of the rows, which are one holding's in order of date.
+/// Units held after all rows, which belong to one holding and are sorted by date.
 fn held(rows: &[&Row], same_day_split: SameDaySplit) -> Option<Ratio> {
-    let (mut came, mut went) = (Ratio::ZERO, Ratio::ZERO);
+    let (mut acquired, mut disposed) = (Ratio::ZERO, Ratio::ZERO);
     for of_day in rows.chunk_by(|a, b| a.transaction.date == b.transaction.date) {
         let factor = split_factor(of_day)?;
         let (mut in_today, mut out_today) = (Ratio::ZERO, Ratio::ZERO);
@@ -132,14 +130,14 @@ fn held(rows: &[&Row], same_day_split: SameDaySplit) -> Option<Ratio> {
             SameDaySplit::BeforeTrades => sum.times(factor)?.plus(today),
             SameDaySplit::AfterTrades | SameDaySplit::Refuse => sum.plus(today)?.times(factor),
         };
-        came = add(came, in_today)?;
-        went = add(went, out_today)?;
+        acquired = add(acquired, in_today)?;
+        disposed = add(disposed, out_today)?;
     }
-    // More can have gone than came where short sales are allowed: then nothing was held.
-    Some(came.minus(went).unwrap_or(Ratio::ZERO))
+    // With short sales allowed, disposals can exceed acquisitions: then nothing was held.
+    Some(acquired.minus(disposed).unwrap_or(Ratio::ZERO))
 }
 
-/// Units that went before the end and came back after it, in units as they were at the end.
+/// Units sold up to the end and bought back after it, in units as of the end.
 fn bought_back(
     rows: &[&Row],
     computation: &Computation,
@@ -151,7 +149,7 @@ fn bought_back(
     let given = computation.transfers.iter().map(|gift| (&gift.ticker, gift.date, &gift.legs));
     let mut sum = Ratio::ZERO;
     for (_, date, legs) in sold.chain(given).filter(|(of, date, _)| *of == ticker && *date <= end) {
-        let comes_back = |leg: &&Leg| {
+        let is_bought_back = |leg: &&Leg| {
             leg.rule == Rule::BedAndBreakfast && leg.acquired.is_some_and(|acquired| acquired > end)
         };
         let splits_since = rows.iter().copied().filter(|row| match same_day_split {
@@ -159,7 +157,7 @@ fn bought_back(
             SameDaySplit::AfterTrades | SameDaySplit::Refuse => row.transaction.date >= date,
         });
         let factor = split_factor(&splits_since.collect::<Vec<_>>())?;
-        for leg in legs.iter().filter(comes_back) {
+        for leg in legs.iter().filter(is_bought_back) {
             sum = sum.plus(leg.quantity.times(factor)?)?;
         }
     }
@@ -193,11 +191,11 @@ mod tests {
     #[test]
     fn units_at_period_end_include_those_bought_back_within_30_days() {
         let cases = [
-            // (transactions, period's end, held, bought back)
+            // (transactions, period end, held, bought back)
             ("2023-01-01 BUY F 100 @ 1", "2023-11-30", "100", "0"),
             ("2023-01-01 BUY F 100 @ 1", "2022-12-31", "0", "0"),
             ("2023-01-01 BUY F 100 @ 1\n2023-11-30 SELL F 40 @ 1", "2023-11-30", "60", "0"),
-            // Sold before and bought after the end within 30 days: reg.94(3A).
+            // Sold before and bought back after the end, within 30 days: reg.94(3A).
             (
                 "2023-01-01 BUY F 100 @ 1\n2023-11-20 SELL F 40 @ 1\n2023-12-10 BUY F 30 @ 1",
                 "2023-11-30",
@@ -216,14 +214,14 @@ mod tests {
                 "0",
                 "0",
             ),
-            // Bought back before the end: it was there.
+            // Bought back before the end: actually held.
             (
                 "2023-01-01 BUY F 100 @ 1\n2023-11-20 SELL F 40 @ 1\n2023-11-25 BUY F 40 @ 1",
                 "2023-11-30",
                 "100",
                 "0",
             ),
-            // A split between the sale and the end.
+            // A split between sale and period end.
             (
                 "2023-01-01 BUY F 100 @ 1\n2023-11-20 SELL F 40 @ 1\n2023-11-22 SPLIT F RATIO 10\n2023-12-10 BUY F 300 @ 1",
                 "2023-11-30",

@@ -1,9 +1,9 @@
-//! What tax a year's gains cost, with losses and the exempt amount set where they save most.
+//! Estimate of the tax on a year's gains, with deductions allocated in the most beneficial way.
 //!
-//! Losses of the year come off in full; losses brought forward only down to the exempt amount
-//! (TCGA 1992 s.1E, s.1F, s.1K). Where rates changed inside the year, deductions and the unused
-//! basic rate band may be set against gains in whatever way is most beneficial (s.1F; HMRC
-//! CG10246). With two periods there are two orders for each, so all four are tried.
+//! Losses of the year are deducted in full; losses brought forward only down to the exempt amount
+//! (TCGA 1992 s.1E, s.1F, s.1K). Where rates changed within the year, deductions and the unused
+//! basic rate band may be allocated to gains in the most beneficial way (s.1F; HMRC CG10246). With
+//! two periods there are two orders for each, so all four combinations are tried.
 
 use jiff::civil::Date;
 
@@ -11,60 +11,60 @@ use crate::engine::report::YearReport;
 use crate::money::Money;
 use crate::parameters::{Parameters, RatePeriod};
 
-/// What is known about the person.
+/// Taxpayer's income and losses.
 #[derive(Clone, Copy, Debug)]
 pub struct Situation {
-    /// Income after allowances and reliefs: what uses up the basic rate band.
+    /// Income after allowances and reliefs; it uses up the basic rate band.
     pub taxable_income: Money,
-    /// Losses of earlier years that were claimed and not yet used.
+    /// Claimed and unused losses of earlier years.
     pub losses_brought_forward: Money,
-    /// The basic rate band, where it is not the year's usual one.
+    /// Basic rate band, when it differs from the year's standard.
     pub basic_rate_band: Option<Money>,
 }
 
-/// A year's tax and how it came about.
+/// Tax of a year and its computation.
 #[derive(Clone, Debug)]
 pub struct Estimate {
-    /// One period, or two where rates changed inside the year.
+    /// One period, or two when rates changed within the year.
     pub periods: Vec<Period>,
     /// Losses of the year.
     pub losses_in_year: Money,
-    /// Losses of earlier years that were used.
+    /// Losses of earlier years used.
     pub losses_used: Money,
-    /// Losses for later years.
+    /// Losses carried forward.
     pub losses_carried_forward: Money,
-    /// How much of the exempt amount was used.
+    /// Exempt amount used.
     pub exempt_amount_used: Money,
-    /// What is taxed.
+    /// Taxable gain.
     pub taxable: Money,
-    /// How much of the basic rate band income left.
+    /// Basic rate band remaining after income.
     pub band_left: Money,
-    /// The tax.
+    /// Tax due.
     pub tax: Money,
-    /// What the year's first rates would give for the whole year: what the return computes.
+    /// Tax at the year's first rates: the amount computed by the return.
     pub tax_at_first_rates: Money,
 }
 
-/// The gains of a period with one set of rates.
+/// Gains of a period with uniform rates.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Period {
-    /// The first day.
+    /// First day.
     pub from: Date,
     /// Rates in percent.
     pub rates: RatePeriod,
-    /// Gains, before anything is deducted.
+    /// Gains before deductions.
     pub gains: Money,
-    /// Losses and exempt amount set against them.
+    /// Losses and exempt amount deducted.
     pub deducted: Money,
-    /// Taxed at the basic rate.
+    /// Amount taxed at the basic rate.
     pub at_basic: Money,
-    /// Taxed at the higher rate.
+    /// Amount taxed at the higher rate.
     pub at_higher: Money,
-    /// The tax on both.
+    /// Tax on both.
     pub tax: Money,
 }
 
-/// The tax of a year; `None` when its rates, band or exempt amount are not known.
+/// Estimates the tax of a year; `None` when its rates, band or exempt amount are unknown.
 pub fn estimate(
     year: &YearReport<'_>,
     parameters: &Parameters,
@@ -77,10 +77,10 @@ pub fn estimate(
     let gains: Vec<(RatePeriod, Money)> = rates
         .iter()
         .enumerate()
-        .map(|(place, period)| {
-            let next = rates.get(place + 1).map(|next| next.from);
+        .map(|(index, period)| {
+            let next = rates.get(index + 1).map(|next| next.from);
             let inside = |date: Date| {
-                (place == 0 || period.from <= date) && next.is_none_or(|next| date < next)
+                (index == 0 || period.from <= date) && next.is_none_or(|next| date < next)
             };
             let of_period = year.disposals.iter().filter(|disposal| inside(disposal.disposal.date));
             (
@@ -97,11 +97,11 @@ pub fn estimate(
     let losses_used = situation.losses_brought_forward.min(above_exempt);
     let exempt_amount_used = exempt.min((net - losses_used).at_least(Money::ZERO));
     let deductions = year.total_loss.min(year.total_gain) + losses_used + exempt_amount_used;
-    let periods = cheapest(&gains, deductions, band_left, year.year.first_day());
+    let periods = optimal_allocation(&gains, deductions, band_left, year.year.first_day());
     let tax_of = |periods: &[Period]| -> Money { periods.iter().map(|period| period.tax).sum() };
     let all_at_first: Vec<(RatePeriod, Money)> =
         gains.first().map(|(first, _)| (*first, year.total_gain)).into_iter().collect();
-    let at_first = cheapest(&all_at_first, deductions, band_left, year.year.first_day());
+    let at_first = optimal_allocation(&all_at_first, deductions, band_left, year.year.first_day());
     Some(Estimate {
         losses_in_year: year.total_loss,
         losses_used,
@@ -116,8 +116,8 @@ pub fn estimate(
     })
 }
 
-/// The cheapest way to set deductions and band against the gains of the periods.
-fn cheapest(
+/// Allocates deductions and band to the periods for the lowest tax.
+fn optimal_allocation(
     gains: &[(RatePeriod, Money)],
     deductions: Money,
     band: Money,
@@ -128,13 +128,13 @@ fn cheapest(
     let orders = [&forward, &backward];
     let ways = orders.iter().flat_map(|deduct| orders.iter().map(move |fill| (*deduct, *fill)));
     let tried =
-        ways.map(|(deduct, fill)| one_way(gains, deductions, band, first_day, deduct, fill));
+        ways.map(|(deduct, fill)| allocate(gains, deductions, band, first_day, deduct, fill));
     tried
         .min_by_key(|periods| periods.iter().map(|period| period.tax).sum::<Money>())
         .unwrap_or_default()
 }
 
-fn one_way(
+fn allocate(
     gains: &[(RatePeriod, Money)],
     mut deductions: Money,
     mut band: Money,
@@ -154,14 +154,14 @@ fn one_way(
             tax: Money::ZERO,
         })
         .collect();
-    for place in deduct {
-        if let Some(period) = periods.get_mut(*place) {
+    for index in deduct {
+        if let Some(period) = periods.get_mut(*index) {
             period.deducted = period.gains.min(deductions);
             deductions -= period.deducted;
         }
     }
-    for place in fill {
-        if let Some(period) = periods.get_mut(*place) {
+    for index in fill {
+        if let Some(period) = periods.get_mut(*index) {
             let left = period.gains - period.deducted;
             period.at_basic = left.min(band);
             period.at_higher = left - period.at_basic;
@@ -248,7 +248,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against brute force: every way to set whole pounds of deductions and band.
+        /// Compares with brute force over whole pounds of deductions and band.
         #[test]
         fn allocation_of_deductions_is_optimal(before in 0_i64..12, after in 0_i64..12, deductions in 0_i64..12, band in 0_i64..12, which in 0_usize..2) {
             let pairs = [((10, 20), (18, 24)), ((18, 18), (18, 28))];
@@ -257,7 +257,7 @@ mod tests {
             let period = |basic, higher| RatePeriod { from: day, basic, higher };
             let gains = [(period(b1, h1), Money::pounds(before)), (period(b2, h2), Money::pounds(after))];
             let deductions = deductions.min(before + after);
-            let found: Money = cheapest(&gains, Money::pounds(deductions), Money::pounds(band), day).iter().map(|period| period.tax).sum();
+            let found: Money = optimal_allocation(&gains, Money::pounds(deductions), Money::pounds(band), day).iter().map(|period| period.tax).sum();
             let mut best = i64::MAX;
             for first in 0..=deductions {
                 let (left1, left2) = (before - first, after - (deductions - first));

@@ -1,9 +1,9 @@
-//! Foreign amounts into pounds: HMRC's monthly rates, a table of one's own, or the rate that
-//! was written beside an amount.
+//! Conversion rates to pounds: HMRC's monthly rates, the operator's own table, or the rate given on
+//! a transaction.
 //!
-//! Gains are computed in sterling, each amount at the rate of its own date (HMRC CG78310). HMRC's
-//! monthly rates are accepted for that. A month without a rate is an error: an older rate would
-//! give a figure that nobody could check.
+//! Gains are computed in sterling, each amount at the rate of its own date (HMRC CG78310). HMRC
+//! accepts its monthly rates for that. A month without a rate is an error: the rate of another
+//! month would give an unverifiable figure.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,17 +24,17 @@ pub struct Month {
 }
 
 impl Month {
-    /// A month from 1 to 12 of a year; `None` otherwise.
+    /// Returns `None` for an invalid month or year.
     pub fn new(year: i16, month: i8) -> Option<Self> {
         ((1..=12).contains(&month) && (1..=9999).contains(&year)).then_some(Self { year, month })
     }
 
-    /// The month that `date` is in.
+    /// The month of a date.
     pub fn of(date: Date) -> Self {
         Self { year: date.year(), month: date.month() }
     }
 
-    /// Reads `2024-03`.
+    /// Parses `2024-03`.
     pub fn parse(text: &str) -> Option<Self> {
         crate::dsl::read_date(&format!("{text}-01")).map(Self::of)
     }
@@ -46,19 +46,19 @@ impl fmt::Display for Month {
     }
 }
 
-/// Units of a currency for a pound, and who says so.
+/// Exchange rate and its source.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Rate {
-    /// How many units a pound buys.
+    /// Units of the currency per pound.
     pub units_per_pound: Decimal,
-    /// Who says so.
+    /// Source of the rate.
     pub source: RateSource,
 }
 
-/// Who says what a rate is.
+/// Source of a rate.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum RateSource {
-    /// HMRC, for the month.
+    /// HMRC monthly rate.
     Hmrc,
     /// The operator's own table.
     OwnTable,
@@ -67,7 +67,7 @@ pub enum RateSource {
 }
 
 impl RateSource {
-    /// In words.
+    /// Description for reports.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Hmrc => "HMRC monthly rate",
@@ -80,27 +80,27 @@ impl RateSource {
 /// Why there is no rate.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum FxError {
-    /// HMRC never published one.
+    /// HMRC publishes no rate for the currency.
     #[error("HMRC publishes no monthly rate for {currency}")]
     NoSuchCurrency {
-        /// The currency.
+        /// Currency.
         currency: Currency,
     },
-    /// Not for that month.
+    /// HMRC publishes no rate for the month.
     #[error("there is no rate for {currency} in {month}; there are rates from {first} to {last}")]
     NoRate {
-        /// The currency.
+        /// Currency.
         currency: Currency,
-        /// The month.
+        /// Requested month.
         month: Month,
-        /// The first month with one.
+        /// First month with a rate.
         first: Month,
-        /// The last month with one.
+        /// Last month with a rate.
         last: Month,
     },
 }
 
-/// HMRC's rates, and a table that goes before them.
+/// HMRC's rates, overridden by the operator's own table.
 pub struct Rates {
     hmrc: hmrc_rates::Rates,
     own: BTreeMap<(Currency, Month), Decimal>,
@@ -113,8 +113,8 @@ impl Default for Rates {
 }
 
 impl Rates {
-    /// Puts a table before HMRC's rates: lines of `month,currency,units_per_gbp`, such as
-    /// `2024-03,USD,1.2614`. A first line of headings is passed over.
+    /// Adds the operator's table: lines of `month,currency,units_per_gbp`, such as
+    /// `2024-03,USD,1.2614`. A header line is skipped.
     pub fn with_table(mut self, csv: &str) -> Result<Self, Vec<String>> {
         let mut bad = Vec::new();
         for (number, line) in (1..).zip(csv.lines()) {
@@ -137,7 +137,7 @@ impl Rates {
         if bad.is_empty() { Ok(self) } else { Err(bad) }
     }
 
-    /// What an amount is converted with; one to one for pounds.
+    /// Rate for an amount; 1 for pounds.
     pub fn of_amount(&self, amount: Amount, date: Date) -> Result<Rate, FxError> {
         match amount.rate() {
             Some(rate) => Ok(Rate { units_per_pound: rate.get(), source: RateSource::Written }),
@@ -145,7 +145,7 @@ impl Rates {
         }
     }
 
-    /// The rate of a month.
+    /// Rate of a month.
     pub fn monthly(&self, currency: Currency, month: Month) -> Result<Rate, FxError> {
         if !currency.is_foreign() {
             return Ok(Rate { units_per_pound: Decimal::ONE, source: RateSource::Hmrc });
@@ -158,7 +158,7 @@ impl Rates {
             .ok_or_else(|| self.missing(currency, month))
     }
 
-    /// The first and last month that HMRC's table has.
+    /// First and last month in HMRC's table.
     pub fn span(&self) -> Option<(Month, Month)> {
         let mut months = self.hmrc.months();
         let first = months.next()?;
@@ -235,7 +235,7 @@ mod tests {
             error.to_string(),
             "there is no rate for USD in 2010-01; there are rates from 2014-02 to 2026-11"
         );
-        // Croatia took the euro in 2023.
+        // Croatia adopted the euro in 2023.
         let kuna = Currency::parse("HRK").unwrap();
         let error = Rates::default().monthly(kuna, month("2024-01")).unwrap_err();
         assert!(error.to_string().ends_with("to 2023-02"), "{error}");

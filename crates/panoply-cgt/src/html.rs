@@ -1,5 +1,5 @@
-//! The report as one HTML page: no script, nothing fetched, light or dark as the reader likes, and
-//! black on white when it is printed.
+//! Report as a self-contained HTML page: no scripts, no external references, light and dark colour
+//! scheme, print style.
 
 use std::fmt::{self, Write as _};
 
@@ -9,9 +9,9 @@ use crate::money::Money;
 
 const STYLE: &str = include_str!("html.css");
 
-/// The report as a page.
+/// Renders the report.
 pub fn html(report: &Report<'_>, rounding: Rounding, heading: &Heading<'_>) -> String {
-    let mut page = Page(String::new());
+    let mut page = HtmlPage(String::new());
     let title = match heading.name {
         Some(name) => format!("{TITLE}: {name}"),
         None => TITLE.to_owned(),
@@ -38,24 +38,24 @@ pub fn html(report: &Report<'_>, rounding: Rounding, heading: &Heading<'_>) -> S
     page.0
 }
 
-struct Page(String);
+struct HtmlPage(String);
 
-impl Page {
-    /// Markup of our own.
+impl HtmlPage {
+    /// Appends trusted markup.
     fn raw(&mut self, markup: &str) {
         self.0 += markup;
     }
 
-    /// An element with text, in which nothing is markup.
+    /// Appends an element with escaped text.
     fn element(&mut self, name: &str, text: &str) {
         let _ = writeln!(self.0, "<{name}>{}</{name}>", Escaped(text));
     }
 
-    /// The head of a table; the first columns of it hold words, the others numbers.
+    /// Opens a table. The first `words` columns are text, the others numbers.
     fn table(&mut self, columns: &[&str], words: usize) {
         self.raw("<div class=\"wide\"><table>\n<thead><tr>");
-        for (place, column) in columns.iter().enumerate() {
-            let class = if place < words { "" } else { " class=\"number\"" };
+        for (index, column) in columns.iter().enumerate() {
+            let class = if index < words { "" } else { " class=\"number\"" };
             let _ = write!(self.0, "<th scope=\"col\"{class}>{}</th>", Escaped(column));
         }
         self.raw("</tr></thead>\n<tbody>\n");
@@ -63,9 +63,9 @@ impl Page {
 
     fn row(&mut self, cells: &[&str], words: usize) {
         self.raw("<tr>");
-        for (place, cell) in cells.iter().enumerate() {
-            let class = if place < words { "" } else { " class=\"number\"" };
-            let _ = match place {
+        for (index, cell) in cells.iter().enumerate() {
+            let class = if index < words { "" } else { " class=\"number\"" };
+            let _ = match index {
                 0 => write!(self.0, "<th scope=\"row\">{}</th>", Escaped(cell)),
                 _ => write!(self.0, "<td{class}>{}</td>", Escaped(cell)),
             };
@@ -73,7 +73,7 @@ impl Page {
         self.raw("</tr>\n");
     }
 
-    fn end_of_table(&mut self) {
+    fn end_table(&mut self) {
         self.raw("</tbody>\n</table></div>\n");
     }
 
@@ -86,7 +86,7 @@ impl Page {
         for row in summary(report, rounding) {
             self.row(&row.each_ref().map(String::as_str), 1);
         }
-        self.end_of_table();
+        self.end_table();
         for sentence in dividends(report, rounding) {
             self.element("p", &sentence);
         }
@@ -140,7 +140,7 @@ impl Page {
             ];
             self.row(&cells.each_ref().map(String::as_str), 3);
         }
-        self.end_of_table();
+        self.end_table();
         self.raw("</section>\n");
     }
 
@@ -155,7 +155,7 @@ impl Page {
                 let (shares, cost) = (held.quantity.to_string(), rounding.text(held.cost));
                 self.row(&[held.ticker.as_str(), &shares, &cost], 1);
             }
-            self.end_of_table();
+            self.end_table();
         }
         if report.transfers.is_empty() {
             return;
@@ -167,11 +167,11 @@ impl Page {
             let cost = rounding.text(transfer.cost);
             self.row(&[transfer.ticker.as_str(), &date, &shares, &cost], 2);
         }
-        self.end_of_table();
+        self.end_table();
     }
 }
 
-/// Where the shares of a leg came from.
+/// Source of a leg's shares.
 fn origin(leg: &RoundedLeg<'_>, rounding: Rounding) -> String {
     match (leg.leg.acquired, &leg.leg.pool) {
         (Some(date), _) => format!("bought {date}"),
@@ -183,7 +183,7 @@ fn origin(leg: &RoundedLeg<'_>, rounding: Rounding) -> String {
     }
 }
 
-/// Text in which nothing is markup.
+/// Escapes HTML in its `Display` output.
 struct Escaped<'a>(&'a str);
 
 impl fmt::Display for Escaped<'_> {
@@ -222,7 +222,7 @@ mod tests {
             parameters_as_of: "2026-11-15".to_owned(),
         };
         let page = html(&report, Rounding::PerLeg, &heading);
-        // The same figures that the PDF is checked for.
+        // The same figures as in the PDF test.
         for word in [
             "994.16",
             "7081.60",

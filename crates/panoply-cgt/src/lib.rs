@@ -1,8 +1,8 @@
-//! UK Capital Gains Tax on shares: from a list of trades to the figures of the return, with the
-//! law behind each number.
+//! UK Capital Gains Tax on shares: from transactions to the figures of the tax return, with the
+//! statutory reference of each figure.
 //!
-//! Everything at the top is the computation alone: values in, values out, no contract, no I/O.
-//! `tools` is what an agent calls.
+//! The top-level modules are pure computation without tool contract or I/O. The MCP tools are in
+//! `tools`, behind the feature of that name.
 
 pub mod content;
 pub mod currency;

@@ -1,9 +1,10 @@
-//! Pounds, and parcels of shares with what they cost.
+//! Pounds, and parcels of shares with their cost.
 //!
-//! Money is counted in whole attopounds (10⁻¹⁸ of a pound). A division that does not come out
-//! even is rounded there, and what one side loses the other keeps: [`Parcel::take`] gives a
-//! share of the cost away and leaves *the rest* behind. So parts always add up to the whole,
-//! and an empty pool has cost nothing, to the last digit.
+//! Money is a whole number of attopounds (10⁻¹⁸ of a pound). [`Parcel::take`] rounds the share it
+//! removes and leaves the exact remainder, so parts add up to the whole and an empty pool has a
+//! cost of zero. `rust_decimal` cannot give that: a division rounds to 28 significant digits, so
+//! the size of the residue depends on the amount. Exact fractions were rejected because their
+//! denominators grow with every sale from a pool.
 
 use std::fmt;
 use std::iter::Sum;
@@ -13,22 +14,22 @@ use rust_decimal::Decimal;
 
 use crate::wide::mul_div;
 
-/// Decimals that are kept.
+/// Decimal places of the internal unit.
 const DECIMALS: u32 = 18;
 const POUND: i128 = 1_000_000_000_000_000_000;
 const PENNY: i128 = POUND / 100;
-/// Two million roundings of half an attopound. A figure this close to a half penny or a whole
-/// pound *is* that half penny or pound, seen through roundings far below.
-const DUST: i128 = 1_000_000;
-/// A trillion pounds. A hundred million of these still add up without overflow.
-const LARGEST: u128 = 1_000_000_000_000 * POUND.unsigned_abs();
+/// Two million roundings of half an attopound. A figure this close to a half penny or a whole pound
+/// is treated as that value.
+const ROUNDING_TOLERANCE: i128 = 1_000_000;
+/// One trillion pounds. A hundred million such amounts add up without overflow.
+const MAX_ATTOPOUNDS: u128 = 1_000_000_000_000 * POUND.unsigned_abs();
 
 /// An amount in pounds sterling.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Money(i128);
 
 impl Money {
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Self = Self(0);
 
     /// Whole pounds.
@@ -36,48 +37,48 @@ impl Money {
         Self(pounds as i128 * POUND)
     }
 
-    /// A decimal number of pounds; `None` above a trillion.
+    /// Converts a decimal; `None` above a trillion pounds.
     pub fn of(decimal: Decimal) -> Option<Self> {
         let size = Product::of(decimal.abs()).divided_by(Decimal::ONE)?;
         Some(if decimal.is_sign_negative() { -size } else { size })
     }
 
-    /// Whether it is nothing, dust aside.
+    /// Whether the amount is zero within the rounding tolerance.
     pub const fn is_zero(self) -> bool {
-        self.0.abs() <= DUST
+        self.0.abs() <= ROUNDING_TOLERANCE
     }
 
-    /// Whether it is a loss.
+    /// Whether the amount is a loss.
     pub const fn is_negative(self) -> bool {
-        self.0 < -DUST
+        self.0 < -ROUNDING_TOLERANCE
     }
 
-    /// The larger of the two.
+    /// The larger of the two amounts.
     #[must_use]
     pub fn at_least(self, least: Self) -> Self {
         self.max(least)
     }
 
-    /// To the penny, halves away from zero.
+    /// Rounds to the penny, half away from zero.
     #[must_use]
     pub const fn to_pence(self) -> Self {
-        let pence = (self.0.abs() + PENNY / 2 + DUST) / PENNY;
+        let pence = (self.0.abs() + PENNY / 2 + ROUNDING_TOLERANCE) / PENNY;
         Self(pence * PENNY * self.0.signum())
     }
 
-    /// To the pound below.
+    /// Rounds down to whole pounds.
     #[must_use]
     pub const fn pounds_down(self) -> Self {
-        Self((self.0 + DUST).div_euclid(POUND) * POUND)
+        Self((self.0 + ROUNDING_TOLERANCE).div_euclid(POUND) * POUND)
     }
 
-    /// To the pound above.
+    /// Rounds up to whole pounds.
     #[must_use]
     pub const fn pounds_up(self) -> Self {
-        Self(-(-self.0 + DUST).div_euclid(POUND) * POUND)
+        Self(-(-self.0 + ROUNDING_TOLERANCE).div_euclid(POUND) * POUND)
     }
 
-    /// `part ÷ whole` of it; `None` when `whole` is zero or the result does not fit.
+    /// `part ÷ whole` of the amount; `None` when `whole` is zero or on overflow.
     pub fn share(self, part: u128, whole: u128) -> Option<Self> {
         if part == whole && whole > 0 {
             return Some(self);
@@ -87,13 +88,15 @@ impl Money {
         Some(Self(if self.0 < 0 { -size } else { size }))
     }
 
-    /// This many hundredths of it, such as 24 for a rate of tax.
+    /// A percentage of the amount, such as 24 for a tax rate of 24 %.
     #[must_use]
-    pub fn percent(self, percent: u32) -> Self {
-        self.share(u128::from(percent), 100).unwrap_or_default()
+    pub const fn percent(self, percent: u32) -> Self {
+        let percent = percent as i128;
+        // Dividing first cannot overflow for rates up to 100 %; the remainder keeps it exact.
+        Self(self.0 / 100 * percent + self.0 % 100 * percent / 100)
     }
 
-    /// Its decimals as far as they are worth showing: two at least, ten at most.
+    /// Formats with two to ten decimals.
     pub fn exact(self) -> String {
         const STEP: i128 = POUND / 10_000_000_000;
         let steps = (self.0.abs() + STEP / 2) / STEP;
@@ -105,14 +108,9 @@ impl Money {
         let sign = if self.0 < 0 && steps > 0 { "-" } else { "" };
         format!("{sign}{}.{decimals}", steps / per_pound)
     }
-
-    /// To the penny, as a decimal that other programs read.
-    pub fn to_decimal(self) -> Decimal {
-        Decimal::try_from_i128_with_scale(self.to_pence().0 / PENNY, 2).unwrap_or_default()
-    }
 }
 
-/// Pounds and pence, halves away from zero: `1234.50`, `-3.00`, never `-0.00`.
+/// Pounds and pence, rounded half away from zero: `1234.50`, `-3.00`, never `-0.00`.
 impl fmt::Display for Money {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let pence = self.to_pence().0 / PENNY;
@@ -122,7 +120,7 @@ impl fmt::Display for Money {
     }
 }
 
-// Sums saturate: `LARGEST` keeps them a hundred million rows away from that.
+// Sums saturate. `MAX_ATTOPOUNDS` per amount leaves room for a hundred million of them.
 impl Add for Money {
     type Output = Self;
     fn add(self, other: Self) -> Self {
@@ -162,18 +160,18 @@ impl Sum for Money {
     }
 }
 
-/// Shares of one company and what they cost. The Section 104 pool is one, and so is a day's
-/// purchase while it waits to be matched, and a day's proceeds while they are apportioned.
+/// Shares with their cost: the Section 104 pool, a day's unmatched purchases, or a day's proceeds
+/// during apportionment.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Parcel {
-    /// How many, in grains (see `engine::normalize`).
+    /// Number of shares in grains (see `engine::normalize`).
     pub grains: u128,
-    /// What they cost, or brought.
+    /// Cost or proceeds.
     pub value: Money,
 }
 
 impl Parcel {
-    /// Takes some shares out with their part of the value; `None` when there are not that many.
+    /// Removes shares with their proportion of the value; `None` when there are too few.
     pub fn take(&mut self, grains: u128) -> Option<Money> {
         let left = self.grains.checked_sub(grains)?;
         let value = if left == 0 { self.value } else { self.value.share(grains, self.grains)? };
@@ -182,14 +180,14 @@ impl Parcel {
         Some(value)
     }
 
-    /// Puts another parcel in.
+    /// Adds another parcel.
     pub fn put(&mut self, other: Self) {
         self.grains = self.grains.saturating_add(other.grains);
         self.value += other.value;
     }
 }
 
-/// A product of decimals, exact: rounding is left to the one division at the end.
+/// Exact product of decimals; only the final division rounds.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Product {
     mantissa: u128,
@@ -197,23 +195,23 @@ pub(crate) struct Product {
 }
 
 impl Product {
-    /// A decimal that is not negative.
+    /// Takes a non-negative decimal.
     pub(crate) fn of(decimal: Decimal) -> Self {
         Self { mantissa: decimal.mantissa().unsigned_abs(), scale: decimal.scale() }
     }
 
-    /// The product; `None` when it has more digits than fit.
+    /// Product; `None` on overflow.
     pub(crate) fn times(self, decimal: Decimal) -> Option<Self> {
         let product = |left: Self, right: Self| {
             let mantissa = left.mantissa.checked_mul(right.mantissa)?;
             Some(Self { mantissa, scale: left.scale + right.scale })
         };
-        // Trailing zeros are in the way of very long numbers only.
+        // Trailing zeros matter for very long numbers only.
         product(self, Self::of(decimal))
             .or_else(|| product(self.trimmed(), Self::of(decimal).trimmed()))
     }
 
-    /// The sum; `None` when it has more digits than fit.
+    /// Sum; `None` on overflow.
     pub(crate) fn plus(self, other: Self) -> Option<Self> {
         let scale = self.scale.max(other.scale);
         let widened =
@@ -226,7 +224,7 @@ impl Product {
         let rate = Self::of(units_per_pound);
         let attopounds =
             attopounds(self, rate).or_else(|| attopounds(self.trimmed(), rate.trimmed()))?;
-        let size = i128::try_from(attopounds).ok().filter(|_| attopounds <= LARGEST)?;
+        let size = i128::try_from(attopounds).ok().filter(|_| attopounds <= MAX_ATTOPOUNDS)?;
         Some(Money(size))
     }
 

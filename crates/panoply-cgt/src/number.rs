@@ -1,17 +1,17 @@
-//! Numbers as people write them: plain decimals, kept exactly as they were written.
+//! Decimal numbers as written in input, with trailing zeros preserved.
 
 use rust_decimal::Decimal;
 
-/// A number with this many digits still fits everywhere; nobody trades with more.
-const MOST_DIGITS: usize = 28;
+/// Maximum number of digits that all computations support.
+const MAX_DIGITS: usize = 28;
 
-/// Why a text is not a number we take. Each has an answer of its own.
+/// Why a text is not a valid number. Each reason has its own hint.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-pub enum BadNumber {
-    /// Nothing that looks like a number.
+pub enum NumberError {
+    /// No digits.
     #[error("is not a number")]
     NotANumber,
-    /// Below zero.
+    /// Negative.
     #[error("is negative")]
     Negative,
     /// `1,000`.
@@ -23,18 +23,18 @@ pub enum BadNumber {
     /// `.5` or `5.`.
     #[error("has no digit on one side of the point")]
     BarePoint,
-    /// More digits than can be computed with exactly.
-    #[error("has more than {MOST_DIGITS} digits")]
+    /// More digits than can be computed exactly.
+    #[error("has more than {MAX_DIGITS} digits")]
     TooLong,
 }
 
-impl BadNumber {
-    /// What to write instead; starts with a verb.
+impl NumberError {
+    /// Suggested correction; starts with a verb.
     pub const fn hint(self) -> &'static str {
         match self {
             Self::NotANumber => "write digits with an optional decimal point",
             Self::Negative => {
-                "write a positive number: whether shares come or go is said by the action"
+                "write a positive number: the action says whether shares are bought or sold"
             }
             Self::Comma => "leave out the comma",
             Self::Sign => "write the amount without a sign, and the currency code after it",
@@ -44,8 +44,8 @@ impl BadNumber {
     }
 }
 
-/// Reads `12`, `12.50`, `0.001`; keeps trailing zeros, so that printing gives the text back.
-pub fn parse(text: &str) -> Result<Decimal, BadNumber> {
+/// Parses `12`, `12.50` or `0.001`. Trailing zeros are preserved, so that printing is lossless.
+pub fn parse(text: &str) -> Result<Decimal, NumberError> {
     let mut mantissa: i128 = 0;
     let mut digits = 0_usize;
     let mut point: Option<usize> = None;
@@ -53,43 +53,43 @@ pub fn parse(text: &str) -> Result<Decimal, BadNumber> {
         match byte {
             b'0'..=b'9' => {
                 digits += 1;
-                if digits > MOST_DIGITS {
-                    return Err(complaint(text));
+                if digits > MAX_DIGITS {
+                    return Err(classify_error(text));
                 }
                 mantissa = mantissa * 10 + i128::from(byte - b'0');
             }
             b'.' if point.is_none() && digits > 0 => point = Some(digits),
-            _ => return Err(complaint(text)),
+            _ => return Err(classify_error(text)),
         }
     }
     let scale = digits - point.unwrap_or(digits);
     if digits == 0 || point == Some(digits) {
-        return Err(complaint(text));
+        return Err(classify_error(text));
     }
-    let scale = u32::try_from(scale).map_err(|_| BadNumber::TooLong)?;
-    Decimal::try_from_i128_with_scale(mantissa, scale).map_err(|_| BadNumber::TooLong)
+    let scale = u32::try_from(scale).map_err(|_| NumberError::TooLong)?;
+    Decimal::try_from_i128_with_scale(mantissa, scale).map_err(|_| NumberError::TooLong)
 }
 
-fn complaint(text: &str) -> BadNumber {
+fn classify_error(text: &str) -> NumberError {
     let digits = text.bytes().filter(u8::is_ascii_digit).count();
     let has_sign = |c: char| matches!(c, '£' | '$' | '€' | '¥');
     let rest_is_digits = |text: &str| parse(text).is_ok();
     if digits == 0 {
-        BadNumber::NotANumber
+        NumberError::NotANumber
     } else if text.contains(has_sign) {
-        BadNumber::Sign
+        NumberError::Sign
     } else if text.strip_prefix(['-', '−']).is_some_and(rest_is_digits) {
-        BadNumber::Negative
+        NumberError::Negative
     } else if text.contains(',') && rest_is_digits(&text.replace(',', "")) {
-        BadNumber::Comma
+        NumberError::Comma
     } else if !text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
-        BadNumber::NotANumber
-    } else if digits > MOST_DIGITS {
-        BadNumber::TooLong
+        NumberError::NotANumber
+    } else if digits > MAX_DIGITS {
+        NumberError::TooLong
     } else if text.starts_with('.') || text.ends_with('.') {
-        BadNumber::BarePoint
+        NumberError::BarePoint
     } else {
-        BadNumber::NotANumber
+        NumberError::NotANumber
     }
 }
 
@@ -107,18 +107,18 @@ mod tests {
     #[test]
     fn each_invalid_number_has_a_distinct_error() {
         let cases = [
-            ("", BadNumber::NotANumber),
-            ("x", BadNumber::NotANumber),
-            ("-1", BadNumber::Negative),
-            ("1,000", BadNumber::Comma),
-            ("£5", BadNumber::Sign),
-            ("$5.20", BadNumber::Sign),
-            (".5", BadNumber::BarePoint),
-            ("5.", BadNumber::BarePoint),
-            ("1.2.3", BadNumber::NotANumber),
-            ("1e5", BadNumber::NotANumber),
-            ("12345678901234567890123456789", BadNumber::TooLong),
-            ("١٢", BadNumber::NotANumber),
+            ("", NumberError::NotANumber),
+            ("x", NumberError::NotANumber),
+            ("-1", NumberError::Negative),
+            ("1,000", NumberError::Comma),
+            ("£5", NumberError::Sign),
+            ("$5.20", NumberError::Sign),
+            (".5", NumberError::BarePoint),
+            ("5.", NumberError::BarePoint),
+            ("1.2.3", NumberError::NotANumber),
+            ("1e5", NumberError::NotANumber),
+            ("12345678901234567890123456789", NumberError::TooLong),
+            ("١٢", NumberError::NotANumber),
         ];
         for (text, expected) in cases {
             assert_eq!(parse(text), Err(expected), "text: {text:?}");

@@ -1,7 +1,7 @@
-//! The figures of UK tax law by year: exempt amounts, rates, bands, limits, boxes of the return.
+//! UK tax parameters by year: exempt amounts, rates, bands, reporting limits, SA108 boxes.
 //!
-//! They come from `data/cgt/uk_parameters.json`, where each block names its law. A year that is
-//! not there has no figure; none is invented.
+//! Loaded from `data/cgt/uk_parameters.json`, where each block names its statute. A year missing
+//! there has no figure.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -12,16 +12,16 @@ use serde::Deserialize;
 use crate::money::Money;
 use crate::tax_year::TaxYear;
 
-/// Everything in the file.
+/// All parameters.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Parameters {
-    /// The day the figures were checked.
+    /// Date on which the figures were verified.
     pub as_of: Date,
     exempt_amount: ByYear,
     rates_on_shares: RateTable,
     basic_rate_band: ByYear,
     reporting: Reporting,
-    /// The boxes of form SA108.
+    /// Boxes of form SA108.
     pub sa108: Sa108Boxes,
 }
 
@@ -37,14 +37,14 @@ struct RateTable {
     periods: Vec<RatePeriod>,
 }
 
-/// Rates of tax on gains on shares from a day on, in percent.
+/// Capital gains tax rates on shares from a date on, in percent.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
 pub struct RatePeriod {
-    /// The first day.
+    /// First day.
     pub from: Date,
-    /// Inside the basic rate band.
+    /// Within the basic rate band.
     pub basic: u32,
-    /// Above it.
+    /// Above the basic rate band.
     pub higher: u32,
 }
 
@@ -56,24 +56,24 @@ struct Reporting {
     before_that_times_exempt_amount: i64,
 }
 
-/// Box numbers of form SA108 for listed shares, and for losses.
+/// SA108 box numbers for listed shares and for losses.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Sa108Boxes {
-    /// How many disposals.
+    /// Number of disposals.
     pub number_of_disposals: String,
-    /// What they brought.
+    /// Disposal proceeds.
     pub disposal_proceeds: String,
-    /// What they had cost, with the costs of selling.
+    /// Allowable costs, including costs of disposal.
     pub allowable_costs: String,
-    /// The gains alone.
+    /// Gains before losses.
     pub gains_before_losses: String,
-    /// The losses alone.
+    /// Losses in the year.
     pub losses_in_the_year: String,
-    /// Losses of earlier years that were used.
+    /// Losses brought forward and used.
     pub losses_brought_forward_used: String,
-    /// Losses for later years.
+    /// Losses to carry forward.
     pub losses_to_carry_forward: String,
-    /// What the form cannot compute.
+    /// Adjustment to Capital Gains Tax.
     pub adjustment_to_capital_gains_tax: String,
 }
 
@@ -82,47 +82,45 @@ static BUNDLED: LazyLock<Option<Parameters>> = LazyLock::new(|| {
 });
 
 impl Parameters {
-    /// The figures that ship with the program; `None` if the file were broken, which a test
-    /// rules out.
+    /// Parameters bundled with the program; `None` if the file were invalid, which a test excludes.
     pub fn bundled() -> Option<&'static Self> {
         BUNDLED.as_ref()
     }
 
-    /// The same with exempt amounts of one's own.
+    /// Overrides exempt amounts.
     #[must_use]
     pub fn with_exempt_amounts(mut self, own: &BTreeMap<i16, i64>) -> Self {
         self.exempt_amount.pounds.extend(own.iter().map(|(year, pounds)| (*year, *pounds)));
         self
     }
 
-    /// What a person may gain in a year without tax.
+    /// Annual exempt amount.
     pub fn exempt_amount(&self, year: TaxYear) -> Option<Money> {
         self.exempt_amount.pounds.get(&year.start()).map(|pounds| Money::pounds(*pounds))
     }
 
-    /// The law behind exempt amounts.
+    /// Statute of the exempt amounts.
     pub fn exempt_amount_law(&self) -> &str {
         &self.exempt_amount.law
     }
 
-    /// The first and last year with an exempt amount.
+    /// First and last year with an exempt amount.
     pub fn years(&self) -> Option<(i16, i16)> {
         let years = &self.exempt_amount.pounds;
         Some((*years.keys().next()?, *years.keys().next_back()?))
     }
 
-    /// Income up to this is taxed at the basic rate.
+    /// Basic rate band.
     pub fn basic_rate_band(&self, year: TaxYear) -> Option<Money> {
         self.basic_rate_band.pounds.get(&year.start()).map(|pounds| Money::pounds(*pounds))
     }
 
-    /// The law behind the basic rate band.
+    /// Statute of the basic rate band.
     pub fn basic_rate_band_law(&self) -> &str {
         &self.basic_rate_band.law
     }
 
-    /// The rates that apply in a year: one period, or two when they changed inside it. Empty
-    /// before the first we know.
+    /// Rates in a year: one period, or two when they changed within it. Empty for unknown years.
     pub fn rates(&self, year: TaxYear) -> Vec<RatePeriod> {
         let periods = &self.rates_on_shares.periods;
         let current = periods.iter().rfind(|period| period.from <= year.first_day());
@@ -137,12 +135,12 @@ impl Parameters {
         }
     }
 
-    /// The law behind the rates.
+    /// Statute of the rates.
     pub fn rates_law(&self) -> &str {
         &self.rates_on_shares.law
     }
 
-    /// Proceeds above this must be reported even without tax to pay.
+    /// Proceeds above this limit must be reported even without tax due.
     pub fn proceeds_limit(&self, year: TaxYear) -> Option<Money> {
         let rule = &self.reporting;
         if year.start() >= rule.proceeds_limit_from {
@@ -152,7 +150,7 @@ impl Parameters {
         Some(Money::pounds(exempt.saturating_mul(rule.before_that_times_exempt_amount)))
     }
 
-    /// The law behind the duty to report.
+    /// Statute of the duty to report.
     pub fn reporting_law(&self) -> &str {
         &self.reporting.law
     }

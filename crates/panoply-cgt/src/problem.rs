@@ -1,40 +1,39 @@
-//! What is wrong with an input, said so that it can be mended: where, what, what was expected,
-//! what to do, and a line that works.
+//! Diagnostics for invalid input: location, message, expected input, hint, and a working example.
 
 use std::fmt;
 
-/// One thing wrong with a list of transactions.
+/// One problem in a list of transactions.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Problem {
-    /// The line, counted from 1; the element's number in a list that has no lines.
+    /// Line, counted from 1; the element number for input without lines.
     pub line: u32,
-    /// The column, counted from 1 in characters.
+    /// Column, counted from 1 in characters.
     pub column: u32,
-    /// The whole line; empty where there are none.
+    /// The whole line; empty for input without lines.
     pub source: String,
-    /// The text or value that is wrong; empty when something is missing.
+    /// The invalid text or value; empty when something is missing.
     pub value: String,
-    /// What is wrong.
+    /// Description of the problem.
     pub message: String,
-    /// What was expected there.
+    /// Expected input.
     pub expected: String,
-    /// What to do; starts with a verb.
+    /// Suggested correction; starts with a verb.
     pub hint: String,
-    /// Something that works there.
+    /// A working example.
     pub example: &'static str,
 }
 
 impl Problem {
-    /// The line with a caret under the column; empty where there are no lines.
-    pub fn pointed(&self) -> String {
+    /// The line with a caret under the column; empty for input without lines.
+    pub fn excerpt(&self) -> String {
         if self.source.is_empty() {
             return String::new();
         }
-        const LONGEST: usize = 160;
+        const MAX_CHARS: usize = 160;
         let column = usize::try_from(self.column).unwrap_or(1).max(1);
-        // A long line is cut around the place, or the caret would be out of sight.
-        let skipped = column.saturating_sub(LONGEST / 2);
-        let shown: String = self.source.chars().skip(skipped).take(LONGEST).collect();
+        // A long line is cut around the column, so that the caret stays visible.
+        let skipped = column.saturating_sub(MAX_CHARS / 2);
+        let shown: String = self.source.chars().skip(skipped).take(MAX_CHARS).collect();
         let padding: String = shown
             .chars()
             .take(column - 1 - skipped)
@@ -44,26 +43,26 @@ impl Problem {
     }
 }
 
-/// Longer texts are cut: a wrong word may be a whole file.
-const LONGEST_TEXT: usize = 300;
+/// Longer texts are truncated: an invalid word may be a whole file.
+const MAX_TEXT_CHARS: usize = 300;
 
 impl Problem {
-    /// The same with every text short enough to be shown.
+    /// Truncates every text for display.
     #[must_use]
-    pub(crate) fn in_short(self) -> Self {
+    pub(crate) fn truncated(self) -> Self {
         Self {
-            value: shortened(self.value),
-            message: shortened(self.message),
-            expected: shortened(self.expected),
-            hint: shortened(self.hint),
+            value: truncate(self.value),
+            message: truncate(self.message),
+            expected: truncate(self.expected),
+            hint: truncate(self.hint),
             ..self
         }
     }
 }
 
-/// A text, cut where it is too long to be shown.
-pub(crate) fn shortened(text: String) -> String {
-    match text.char_indices().nth(LONGEST_TEXT) {
+/// Truncates a text for display.
+pub(crate) fn truncate(text: String) -> String {
+    match text.char_indices().nth(MAX_TEXT_CHARS) {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text,
     }
@@ -72,17 +71,20 @@ pub(crate) fn shortened(text: String) -> String {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}, column {}: {}", self.line, self.column, self.message)?;
-        let pointed = self.pointed();
-        if !pointed.is_empty() {
-            write!(f, "\n{pointed}")?;
+        let excerpt = self.excerpt();
+        if !excerpt.is_empty() {
+            write!(f, "\n{excerpt}")?;
         }
         write!(f, "\nexpected: {}\nhint: {}\nexample: {}", self.expected, self.hint, self.example)
     }
 }
 
-/// The word of a list that is closest to `word`, when it is close enough to be meant.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Longer than any word of ours, and the comparison takes memory for every letter.
+/// Returns the known word closest to `word` within a small edit distance.
+pub(crate) fn suggest_similar<'a>(
+    word: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    // Longer than any known word; the edit distance needs memory per letter.
     if word.len() > 40 {
         return None;
     }
@@ -104,10 +106,10 @@ mod tests {
     #[test]
     fn suggestions_are_close_matches_only() {
         let known = ["BUY", "SELL", "DIVIDEND"];
-        assert_eq!(nearest("byu", known), Some("BUY"));
-        assert_eq!(nearest("DIVIDENT", known), Some("DIVIDEND"));
-        assert_eq!(nearest("HOLD", known), None);
-        assert_eq!(nearest(&"B".repeat(10_000_000), known), None);
+        assert_eq!(suggest_similar("byu", known), Some("BUY"));
+        assert_eq!(suggest_similar("DIVIDENT", known), Some("DIVIDEND"));
+        assert_eq!(suggest_similar("HOLD", known), None);
+        assert_eq!(suggest_similar(&"B".repeat(10_000_000), known), None);
     }
 
     #[test]
@@ -122,8 +124,8 @@ mod tests {
             hint: String::new(),
             example: "",
         };
-        let pointed = problem.pointed();
-        let (line, caret) = pointed.split_once('\n').unwrap();
+        let excerpt = problem.excerpt();
+        let (line, caret) = excerpt.split_once('\n').unwrap();
         assert_eq!(line.find('y'), caret.find('^'));
     }
 }

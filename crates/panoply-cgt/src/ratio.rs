@@ -1,13 +1,13 @@
-//! Fractions of whole numbers: split factors, and quantities that no decimal can hold.
+//! Non-negative fractions: split factors, and quantities without a finite decimal.
 
 use std::fmt;
 
 use rust_decimal::Decimal;
 
-/// How many decimals a fraction without end is printed with.
+/// Decimals printed for a non-terminating fraction.
 const DECIMALS_SHOWN: u32 = 12;
 
-/// A fraction in lowest terms that is not negative.
+/// Non-negative fraction in lowest terms.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Hash)]
 pub struct Ratio {
     numerator: u128,
@@ -17,7 +17,7 @@ pub struct Ratio {
 impl Ratio {
     /// One.
     pub const ONE: Self = Self { numerator: 1, denominator: 1 };
-    /// Nothing.
+    /// Zero.
     pub const ZERO: Self = Self { numerator: 0, denominator: 1 };
 
     /// `numerator ÷ denominator`; `None` when the denominator is zero.
@@ -30,52 +30,52 @@ impl Ratio {
             .then(|| Self { numerator: numerator / common, denominator: denominator / common })
     }
 
-    /// A decimal as a fraction; `None` when it is negative.
+    /// Converts a decimal; `None` when negative.
     pub fn of(decimal: Decimal) -> Option<Self> {
         let mantissa = u128::try_from(decimal.mantissa()).ok()?;
         Self::new(mantissa, 10_u128.checked_pow(decimal.scale())?)
     }
 
-    /// The number above the line.
+    /// Numerator.
     pub const fn numerator(self) -> u128 {
         self.numerator
     }
 
-    /// The number below the line.
+    /// Denominator.
     pub const fn denominator(self) -> u128 {
         self.denominator
     }
 
-    /// Whether it is nothing.
+    /// Whether it is zero.
     pub const fn is_zero(self) -> bool {
         self.numerator == 0
     }
 
-    /// One over it; `None` for zero.
+    /// Reciprocal; `None` for zero.
     pub fn inverse(self) -> Option<Self> {
         Self::new(self.denominator, self.numerator)
     }
 
-    /// The sum; `None` when it does not fit.
+    /// Sum; `None` on overflow.
     pub fn plus(self, other: Self) -> Option<Self> {
         let denominator = lcm(self.denominator, other.denominator)?;
         let widened = |ratio: Self| ratio.numerator.checked_mul(denominator / ratio.denominator);
         Self::new(widened(self)?.checked_add(widened(other)?)?, denominator)
     }
 
-    /// What is left without `other`; `None` when that is below nothing or does not fit.
+    /// Difference; `None` when negative or on overflow.
     pub fn minus(self, other: Self) -> Option<Self> {
         let denominator = lcm(self.denominator, other.denominator)?;
         let widened = |ratio: Self| ratio.numerator.checked_mul(denominator / ratio.denominator);
         Self::new(widened(self)?.checked_sub(widened(other)?)?, denominator)
     }
 
-    /// The product; `None` when it does not fit.
+    /// Product; `None` on overflow.
     pub fn times(self, other: Self) -> Option<Self> {
         if other == Self::ONE {
             return Some(self);
         }
-        // Crosswise first, so that the product is in lowest terms and as small as can be.
+        // Cross-cancelling first keeps the product in lowest terms and small.
         let left = gcd(self.numerator, other.denominator).max(1);
         let right = gcd(other.numerator, self.denominator).max(1);
         let numerator = (self.numerator / left).checked_mul(other.numerator / right)?;
@@ -84,7 +84,7 @@ impl Ratio {
     }
 }
 
-/// The decimal it is, or twelve decimals of it when it has no end.
+/// Decimal notation, truncated to twelve decimals when non-terminating.
 impl fmt::Display for Ratio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (whole, mut rest) =
@@ -92,7 +92,7 @@ impl fmt::Display for Ratio {
         if rest == 0 {
             return write!(f, "{whole}");
         }
-        let limit = if self.has_an_end() { u32::MAX } else { DECIMALS_SHOWN };
+        let limit = if self.terminates() { u32::MAX } else { DECIMALS_SHOWN };
         let mut decimals = String::new();
         for _ in 0..limit {
             let Some(shifted) = rest.checked_mul(10).filter(|_| rest > 0) else { break };
@@ -105,8 +105,8 @@ impl fmt::Display for Ratio {
 }
 
 impl Ratio {
-    /// Whether its decimals come to an end: only twos and fives below the line.
-    const fn has_an_end(self) -> bool {
+    /// Whether the decimal expansion terminates: the denominator has factors 2 and 5 only.
+    const fn terminates(self) -> bool {
         let mut rest = self.denominator;
         while rest.is_multiple_of(2) {
             rest /= 2;
@@ -118,7 +118,7 @@ impl Ratio {
     }
 }
 
-/// The largest number that divides both.
+/// Greatest common divisor; 1 for two zeros.
 pub(crate) const fn gcd(mut a: u128, mut b: u128) -> u128 {
     while b != 0 {
         (a, b) = (b, a % b);
@@ -126,7 +126,7 @@ pub(crate) const fn gcd(mut a: u128, mut b: u128) -> u128 {
     if a == 0 { 1 } else { a }
 }
 
-/// The smallest number that both divide; `None` when it does not fit.
+/// Least common multiple; `None` on overflow.
 pub(crate) const fn lcm(a: u128, b: u128) -> Option<u128> {
     (a / gcd(a, b)).checked_mul(b)
 }

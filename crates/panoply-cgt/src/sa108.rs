@@ -1,25 +1,25 @@
-//! The figures for form SA108, and whether a return is needed at all.
+//! Entries of form SA108, and whether a return is required.
 //!
-//! The form takes whole pounds, rounded in the taxpayer's favour: proceeds and gains down,
-//! costs and losses up. Allowable costs include the costs of selling.
+//! The form takes whole pounds, rounded in the taxpayer's favour: proceeds and gains down, costs
+//! and losses up. Allowable costs include costs of disposal.
 
 use crate::engine::report::YearReport;
 use crate::estimate::Estimate;
 use crate::money::Money;
 use crate::parameters::Parameters;
 
-/// A box and what goes into it.
+/// A box with its entry.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct FilledBox {
-    /// Its number.
+    /// Box number.
     pub number: String,
-    /// What it asks for.
+    /// Label of the box.
     pub label: &'static str,
-    /// What to enter; `None` when that cannot be said without more information.
+    /// Entry; `None` when more information is needed.
     pub entry: Option<String>,
 }
 
-/// The boxes of a year. `year` must be rounded to whole pounds.
+/// Fills the boxes of a year, which must be rounded to whole pounds.
 pub fn boxes(
     year: &YearReport<'_>,
     estimate: Option<&Estimate>,
@@ -72,7 +72,7 @@ pub fn boxes(
     ]
 }
 
-/// Why a year must be reported; empty when it need not be.
+/// Reasons why a year must be reported; empty when it need not be.
 pub fn reasons_to_report(
     year: &YearReport<'_>,
     losses_used: Money,

@@ -1,50 +1,50 @@
-//! What if: the same transactions with a sale moved to another day, or a purchase added.
+//! Scenarios: the same transactions with a sale moved to another day, or a purchase added.
 
 use jiff::civil::Date;
 use rust_decimal::Decimal;
 
-use crate::transaction::{Amount, Kind, Place, Quantity, Row, Ticker, Transaction};
+use crate::transaction::{Amount, Kind, Quantity, Row, SourceLocation, Ticker, Transaction};
 
 /// Why a sale cannot be moved.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-pub enum CannotMove {
-    /// There is no sale on that day.
+pub enum MoveError {
+    /// No sale on that day.
     #[error("{ticker} was not sold on {date}")]
     NoSale {
-        /// The holding.
+        /// Ticker.
         ticker: Ticker,
-        /// The day.
+        /// Date.
         date: Date,
     },
-    /// Fewer were sold.
+    /// Fewer shares were sold.
     #[error("only {sold} shares of {ticker} were sold on {date}")]
     TooMany {
-        /// The holding.
+        /// Ticker.
         ticker: Ticker,
-        /// The day.
+        /// Date.
         date: Date,
-        /// How many were sold.
+        /// Number of shares sold.
         sold: Decimal,
     },
 }
 
-/// A sale to move, all or part of it, to another day and perhaps another price.
+/// A sale to move, in full or in part, optionally at another price.
 #[derive(Clone, Debug)]
-pub struct Move {
-    /// The holding.
+pub struct SaleMove {
+    /// Ticker.
     pub ticker: Ticker,
-    /// The day it was sold on.
+    /// Original date.
     pub from: Date,
-    /// The day to sell it on instead.
+    /// New date.
     pub to: Date,
-    /// How many shares; all of that day's unless given.
+    /// Number of shares; by default all of that day's sale.
     pub quantity: Option<Quantity>,
-    /// The price on the other day; the same unless given.
+    /// Price on the new date; by default unchanged.
     pub price: Option<Amount>,
 }
 
-/// The transactions with a sale moved. Fees stay with the part that stays, or move with all.
-pub fn moved(rows: &[Row], to_move: &Move) -> Result<Vec<Row>, CannotMove> {
+/// Moves a sale. Fees stay with the remaining part, or move with a full sale.
+pub fn move_sale(rows: &[Row], to_move: &SaleMove) -> Result<Vec<Row>, MoveError> {
     let (ticker, date) = (&to_move.ticker, to_move.from);
     let is_sale = |row: &&Row| {
         let transaction = &row.transaction;
@@ -54,11 +54,11 @@ pub fn moved(rows: &[Row], to_move: &Move) -> Result<Vec<Row>, CannotMove> {
     };
     let sold: Decimal = rows.iter().filter(is_sale).filter_map(quantity_of).sum();
     if sold.is_zero() {
-        return Err(CannotMove::NoSale { ticker: ticker.clone(), date });
+        return Err(MoveError::NoSale { ticker: ticker.clone(), date });
     }
     let mut left = to_move.quantity.map_or(sold, Quantity::get);
     if left > sold {
-        return Err(CannotMove::TooMany { ticker: ticker.clone(), date, sold });
+        return Err(MoveError::TooMany { ticker: ticker.clone(), date, sold });
     }
     let mut result = Vec::with_capacity(rows.len() + 1);
     for row in rows {
@@ -82,7 +82,7 @@ pub fn moved(rows: &[Row], to_move: &Move) -> Result<Vec<Row>, CannotMove> {
     Ok(result)
 }
 
-/// The transactions with a purchase added.
+/// Adds a purchase.
 pub fn with_purchase(
     rows: &[Row],
     ticker: &Ticker,
@@ -93,7 +93,7 @@ pub fn with_purchase(
     let kind = Kind::Buy { quantity, price, fees: Amount::NONE };
     let transaction = Transaction { date, ticker: ticker.clone(), kind };
     let mut result = rows.to_vec();
-    result.push(Row { transaction, place: Place::default() });
+    result.push(Row { transaction, location: SourceLocation::default() });
     result
 }
 
@@ -106,7 +106,7 @@ fn quantity_of(row: &Row) -> Option<Decimal> {
 
 fn with_kind(row: &Row, date: Date, kind: Kind) -> Row {
     let ticker = row.transaction.ticker.clone();
-    Row { transaction: Transaction { date, ticker, kind }, place: row.place.clone() }
+    Row { transaction: Transaction { date, ticker, kind }, location: row.location.clone() }
 }
 
 #[cfg(test)]
@@ -126,7 +126,7 @@ mod tests {
             "2024-01-01 BUY A 10 @ 1\n2024-04-01 SELL A 6 @ 2 FEES 3\n2024-04-01 SELL A 2 @ 2",
         )
         .unwrap();
-        let to_move = |quantity: Option<&str>| Move {
+        let to_move = |quantity: Option<&str>| SaleMove {
             ticker: Ticker::parse("A").unwrap(),
             from: date(2024, 4, 1),
             to: date(2024, 4, 6),
@@ -134,13 +134,13 @@ mod tests {
             price: None,
         };
         assert_eq!(
-            lines(&moved(&rows, &to_move(Some("4"))).unwrap()),
+            lines(&move_sale(&rows, &to_move(Some("4"))).unwrap()),
             "2024-01-01 BUY A 10 @ 1 GBP\n2024-04-01 SELL A 2 @ 2 GBP FEES 3 GBP\n2024-04-06 SELL A 4 @ 2 GBP\n2024-04-01 SELL A 2 @ 2 GBP"
         );
         assert_eq!(
-            lines(&moved(&rows, &to_move(None)).unwrap()),
+            lines(&move_sale(&rows, &to_move(None)).unwrap()),
             "2024-01-01 BUY A 10 @ 1 GBP\n2024-04-06 SELL A 6 @ 2 GBP FEES 3 GBP\n2024-04-06 SELL A 2 @ 2 GBP"
         );
-        assert!(matches!(moved(&rows, &to_move(Some("9"))), Err(CannotMove::TooMany { .. })));
+        assert!(matches!(move_sale(&rows, &to_move(Some("9"))), Err(MoveError::TooMany { .. })));
     }
 }

@@ -4,44 +4,44 @@ use std::fmt;
 
 use jiff::civil::Date;
 
-/// A UK tax year, named by the year it starts in: `2024` is 2024/25.
+/// A UK tax year, named by its first calendar year: `2024` is 2024/25.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct TaxYear(i16);
 
-/// A year that is not a tax year we know.
+/// The year is not a supported tax year.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{0}` is not a tax year from 1900/01 to 2100/01, such as 2024 or 2024/25")]
-pub struct BadTaxYear(pub String);
+pub struct InvalidTaxYear(pub String);
 
 impl TaxYear {
-    /// The first year we take.
+    /// First supported year.
     pub const FIRST: i16 = 1900;
-    /// The last year we take.
+    /// Last supported year.
     pub const LAST: i16 = 2100;
 
     /// The tax year that starts in `year`.
-    pub fn starting(year: i64) -> Result<Self, BadTaxYear> {
+    pub fn starting(year: i64) -> Result<Self, InvalidTaxYear> {
         match i16::try_from(year) {
             Ok(start) if (Self::FIRST..=Self::LAST).contains(&start) => Ok(Self(start)),
-            _ => Err(BadTaxYear(year.to_string())),
+            _ => Err(InvalidTaxYear(year.to_string())),
         }
     }
 
-    /// Accepts `2024` and `2024/25`.
-    pub fn parse(text: &str) -> Result<Self, BadTaxYear> {
-        let bad = || BadTaxYear(text.to_owned());
+    /// Parses `2024` or `2024/25`.
+    pub fn parse(text: &str) -> Result<Self, InvalidTaxYear> {
+        let bad = || InvalidTaxYear(text.to_owned());
         let start = text.get(..4).unwrap_or_default();
         let year = Self::starting(start.parse().map_err(|_| bad())?).map_err(|_| bad())?;
         if text == start || text == year.to_string() { Ok(year) } else { Err(bad()) }
     }
 
-    /// The tax year that `date` falls into.
+    /// The tax year of a date.
     pub fn of(date: Date) -> Self {
         let before = (date.month(), date.day()) < (4, 6);
         Self(date.year() - i16::from(before))
     }
 
-    /// The year it starts in.
+    /// Calendar year in which it starts.
     pub const fn start(self) -> i16 {
         self.0
     }

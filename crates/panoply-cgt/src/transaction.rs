@@ -1,4 +1,4 @@
-//! What happened to a holding: purchases, sales and everything else that changes it.
+//! Transactions on a holding.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,103 +8,103 @@ use rust_decimal::Decimal;
 
 use crate::currency::Currency;
 
-/// One thing that happened on one day to one holding.
+/// A transaction on one holding on one day.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Transaction {
-    /// The day.
+    /// Date.
     pub date: Date,
-    /// The holding.
+    /// Ticker.
     pub ticker: Ticker,
-    /// What happened.
+    /// Kind and amounts.
     pub kind: Kind,
 }
 
-/// What happened. `fees` and `tax` are nought pounds when none were given.
+/// Kind of transaction. Omitted `fees` and `tax` are zero pounds.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Kind {
-    /// Shares came in for money.
+    /// Purchase.
     Buy {
-        /// How many.
+        /// Number of shares.
         quantity: Quantity,
-        /// For each.
+        /// Price per share.
         price: Amount,
-        /// What the trade cost beside.
+        /// Incidental costs.
         fees: Amount,
     },
-    /// Shares went out for money.
+    /// Sale.
     Sell {
-        /// How many.
+        /// Number of shares.
         quantity: Quantity,
-        /// For each.
+        /// Price per share.
         price: Amount,
-        /// What the trade cost beside.
+        /// Incidental costs.
         fees: Amount,
     },
-    /// Cash came in and the holding stayed what it was.
+    /// Cash dividend; the cost of the holding does not change.
     Dividend {
-        /// All of it, before tax.
+        /// Gross amount.
         total: Amount,
-        /// Tax kept back.
+        /// Tax withheld.
         tax: Amount,
     },
-    /// Income that was reinvested inside the fund: it counts as cost.
+    /// Income reinvested within the fund: it adds to the cost.
     Accumulation {
-        /// On how many shares it was paid; for the record.
+        /// Number of shares; informational.
         quantity: Decimal,
-        /// All of it.
+        /// Total amount.
         total: Amount,
-        /// Tax kept back; for the record.
+        /// Tax withheld; informational.
         tax: Amount,
     },
-    /// Money that came back out of the capital: it lowers the cost.
+    /// Return of capital: it reduces the cost.
     CapReturn {
-        /// On how many shares it was paid; for the record.
+        /// Number of shares; informational.
         quantity: Quantity,
-        /// All of it.
+        /// Total amount.
         total: Amount,
-        /// What it cost.
+        /// Incidental costs.
         fees: Amount,
     },
-    /// Each share became `ratio` shares.
+    /// Split: each share becomes `ratio` shares.
     Split {
-        /// New shares for an old one.
+        /// New shares per old share.
         ratio: Quantity,
     },
-    /// `ratio` shares became one.
+    /// Consolidation: `ratio` shares become one.
     Unsplit {
-        /// Old shares for a new one.
+        /// Old shares per new share.
         ratio: Quantity,
     },
-    /// `old` shares became `new` shares.
+    /// Reorganisation: `old` shares become `new` shares.
     Restruct {
-        /// Before.
+        /// Shares before.
         old: Quantity,
-        /// After.
+        /// Shares after.
         new: Quantity,
     },
-    /// Shares went to the spouse or civil partner: no gain, no loss (TCGA 1992 s.58).
+    /// Transfer to the spouse or civil partner: no gain, no loss (TCGA 1992 s.58).
     SpouseOut {
-        /// How many.
+        /// Number of shares.
         quantity: Quantity,
     },
-    /// Shares came from the spouse or civil partner at their cost (TCGA 1992 s.58).
+    /// Transfer from the spouse or civil partner at their cost (TCGA 1992 s.58).
     SpouseIn {
-        /// How many.
+        /// Number of shares.
         quantity: Quantity,
-        /// What they had cost.
+        /// Transferor's cost.
         total: Amount,
     },
-    /// A Section 104 holding brought forward from earlier records.
+    /// Section 104 holding brought forward from earlier records.
     Opening {
-        /// How many.
+        /// Number of shares.
         quantity: Quantity,
-        /// What they had cost.
+        /// Cost of the pool.
         cost: Amount,
     },
 }
 
 impl Kind {
-    /// Every action word, in the order they are explained in.
+    /// All action keywords, in documentation order.
     pub const WORDS: [&str; 11] = [
         "BUY",
         "SELL",
@@ -119,7 +119,7 @@ impl Kind {
         "OPENING",
     ];
 
-    /// Its word in the transaction language.
+    /// Action keyword of the transaction language.
     pub const fn word(&self) -> &'static str {
         match self {
             Self::Buy { .. } => "BUY",
@@ -137,34 +137,34 @@ impl Kind {
     }
 }
 
-/// A holding's short name, in upper case.
+/// Ticker of a holding, in upper case.
 #[derive(Clone, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Ticker(Arc<str>);
 
-/// A text that is not a ticker.
+/// The text is not a valid ticker.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("`{0}` is not a ticker")]
-pub struct BadTicker(pub String);
+pub struct InvalidTicker(pub String);
 
-impl BadTicker {
-    /// What a ticker is.
+impl InvalidTicker {
+    /// Description of valid tickers.
     pub const EXPECTED: &str =
         "a letter or digit, then letters, digits or any of . : - _ / ^ & +, at most 50 in all";
 }
 
 impl Ticker {
-    /// Reads a ticker in any case.
-    pub fn parse(text: &str) -> Result<Self, BadTicker> {
+    /// Parses a ticker, ignoring case.
+    pub fn parse(text: &str) -> Result<Self, InvalidTicker> {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || b".:-_/^&+".contains(&byte);
         let starts_well = text.bytes().next().is_some_and(|first| first.is_ascii_alphanumeric());
         if starts_well && text.len() <= 50 && text.bytes().all(fits) {
             Ok(Self(text.to_ascii_uppercase().into()))
         } else {
-            Err(BadTicker(text.to_owned()))
+            Err(InvalidTicker(text.to_owned()))
         }
     }
 
-    /// As text.
+    /// The ticker in upper case.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -182,12 +182,12 @@ impl fmt::Debug for Ticker {
     }
 }
 
-/// A number above zero, as it was written.
+/// Positive number, as written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Quantity(Decimal);
 
 impl Quantity {
-    /// A number above zero, or nothing.
+    /// Returns `None` unless the number is positive.
     pub fn new(number: Decimal) -> Option<Self> {
         (number > Decimal::ZERO).then_some(Self(number))
     }
@@ -204,7 +204,7 @@ impl fmt::Display for Quantity {
     }
 }
 
-/// Money in some currency, as it was written; never below zero.
+/// Non-negative amount in a currency, as written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Amount {
     value: Decimal,
@@ -213,10 +213,10 @@ pub struct Amount {
 }
 
 impl Amount {
-    /// No pounds.
+    /// Zero pounds.
     pub const NONE: Self = Self { value: Decimal::ZERO, currency: Currency::GBP, rate: None };
 
-    /// An amount; `None` below zero.
+    /// Returns `None` for a negative value.
     pub fn new(value: Decimal, currency: Currency) -> Option<Self> {
         (!value.is_sign_negative() || value.is_zero()).then_some(Self {
             value: value.abs(),
@@ -225,53 +225,53 @@ impl Amount {
         })
     }
 
-    /// The same at a rate of its own: so many units a pound. Pounds have no rate.
+    /// Sets an exchange rate in units per pound. Ignored for pounds.
     #[must_use]
     pub fn at_rate(mut self, rate: Option<Quantity>) -> Self {
         self.rate = rate.filter(|_| self.currency.is_foreign());
         self
     }
 
-    /// The number.
+    /// Numeric value.
     pub const fn value(self) -> Decimal {
         self.value
     }
 
-    /// The currency.
+    /// Currency.
     pub const fn currency(self) -> Currency {
         self.currency
     }
 
-    /// The rate that was written beside it.
+    /// Exchange rate given on the transaction.
     pub const fn rate(self) -> Option<Quantity> {
         self.rate
     }
 
-    /// Nought pounds: what stands where nothing was written.
+    /// Whether the amount is zero pounds, which stands for an omitted amount.
     pub fn is_none(self) -> bool {
         self.value.is_zero() && !self.currency.is_foreign()
     }
 }
 
-/// A transaction and where it was written.
+/// A transaction and its source location.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Row {
-    /// What was written.
+    /// The transaction.
     pub transaction: Transaction,
-    /// Where.
-    pub place: Place,
+    /// Source location.
+    pub location: SourceLocation,
 }
 
-/// Where something was written.
+/// Location in the input.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Place {
-    /// The file, where there are several.
+pub struct SourceLocation {
+    /// File name, when there are several files.
     pub file: Option<Arc<str>>,
-    /// The line, counted from 1; the element's number where the input is a list.
+    /// Line, counted from 1; the element number for JSON arrays.
     pub line: u32,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SourceLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.file {
             Some(file) => write!(f, "{file}, line {}", self.line),

@@ -1,7 +1,6 @@
-//! `a × b ÷ c` without losing the middle: the product of two 128-bit numbers has 256.
+//! `a × b ÷ c` with a 256-bit intermediate product.
 
-/// `a × b ÷ c`, rounded to nearest with halves up; `None` when `c` is zero or the result does
-/// not fit.
+/// `a × b ÷ c`, rounded half up; `None` when `c` is zero or on overflow.
 pub(crate) fn mul_div(a: u128, b: u128, c: u128) -> Option<u128> {
     if c == 0 {
         return None;
@@ -10,17 +9,17 @@ pub(crate) fn mul_div(a: u128, b: u128, c: u128) -> Option<u128> {
         Some(product) => (product / c, product % c),
         None => divide(multiply(a, b), c)?,
     };
-    // `remainder ≥ c / 2`, written so that it cannot overflow.
+    // `remainder ≥ c / 2`, in a form that cannot overflow.
     if remainder >= c - remainder { quotient.checked_add(1) } else { Some(quotient) }
 }
 
-/// A 256-bit number: high and low half.
+/// 256-bit number: high and low 128 bits.
 type Wide = (u128, u128);
 
 const HALF: u32 = 64;
 const LOW: u128 = (1 << HALF) - 1;
 
-/// Schoolbook multiplication in halves of 64 bits.
+/// Schoolbook multiplication with 64-bit digits.
 const fn multiply(a: u128, b: u128) -> Wide {
     let (a1, a0) = (a >> HALF, a & LOW);
     let (b1, b0) = (b >> HALF, b & LOW);
@@ -31,7 +30,7 @@ const fn multiply(a: u128, b: u128) -> Wide {
     (high, low)
 }
 
-/// Long division bit by bit. Slow, but only amounts beyond 38 digits come here.
+/// Bitwise long division. Slow, but reached only by products beyond 128 bits.
 fn divide((high, low): Wide, divisor: u128) -> Option<(u128, u128)> {
     if high >= divisor {
         return None;
@@ -57,7 +56,7 @@ mod tests {
 
     #[test]
     fn mul_div_handles_256_bit_intermediates() {
-        // Checked with Python's integers: round-half-up of a * b / c.
+        // Verified with Python integers: round-half-up of a * b / c.
         let cases = [
             (10, 1, 4, Some(3)),
             (9, 1, 4, Some(2)),

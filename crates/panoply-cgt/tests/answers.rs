@@ -1,5 +1,5 @@
-//! What each tool's reply holds, where no scenario of the contract says it: the shape of the report,
-//! the law behind a leg, the tax across a change of rates, the boxes of the return, imports.
+//! Replies beyond the contract's scenarios: report members, statutory references, tax across a rate
+//! change, SA108 boxes, imports.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail the test")]
 
 use std::sync::Arc;
@@ -53,17 +53,17 @@ async fn explanation_names_pool_average_window_and_law() {
     let content = "2020-01-01 BUY A 30 @ 2\n2024-05-01 BUY A 10 @ 5\n2024-05-01 SELL A 25 @ 6\n2024-05-31 BUY A 5 @ 7";
     let input = json!({"cgt_content": content, "disposal_date": "2024-05-01", "ticker": "a"});
     let explained = data("explain_matching", input).await;
-    let [same_day, soon, pool] = [0, 1, 2].map(|place| &explained["matches"][place]);
+    let [same_day, bed_and_breakfast, pool] = [0, 1, 2].map(|index| &explained["matches"][index]);
     for (leg, rule, law) in [
         (same_day, "Same Day", "s.105(1)"),
-        (soon, "Bed & Breakfast", "s.106A(5)"),
+        (bed_and_breakfast, "Bed & Breakfast", "s.106A(5)"),
         (pool, "Section 104", "s.104"),
     ] {
         assert_eq!(leg["rule"], rule);
         assert!(leg["law"].as_str().unwrap().contains(law), "{leg}");
         assert!(leg["explanation"].as_str().unwrap().len() > 30, "{leg}");
     }
-    assert_eq!(soon["window"], json!({"from": "2024-05-02", "to": "2024-05-31"}));
+    assert_eq!(bed_and_breakfast["window"], json!({"from": "2024-05-02", "to": "2024-05-31"}));
     assert_eq!(pool["pool"]["before"], json!({"quantity": "30", "total_cost": "60.00"}));
     assert_eq!(pool["pool"]["after"], json!({"quantity": "20", "total_cost": "40.00"}));
     assert!(pool["pool"]["average_cost"].as_str().unwrap().starts_with('2'), "{pool}");
@@ -83,7 +83,8 @@ async fn same_day_split_follows_the_option() {
 }
 
 /// £10,000 before and £10,000 after 30 October 2024, income above the basic rate band: the exempt
-/// £3,000 goes against the dearer part, so 20 % of 10,000 and 24 % of 7,000 (HMRC CG10246).
+/// £3,000 goes against the part with the higher rate, so 20 % of 10,000 and 24 % of 7,000 (HMRC
+/// CG10246).
 #[tokio::test]
 async fn tax_across_the_rate_change_fills_the_sa108_boxes() {
     let content =

@@ -1,4 +1,4 @@
-//! The data files are the ones that `data/cgt/README.md` describes.
+//! `data/cgt/README.md` states the checksums of the data files.
 
 use std::fs;
 use std::path::Path;

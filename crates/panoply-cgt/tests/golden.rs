@@ -1,6 +1,5 @@
-//! Worked cases from outside, as files in `golden/`: HMRC's examples, the published cases of
-//! other calculators, and random portfolios computed by an exact model in Python fractions
-//! (`oracle/`). Figures are theirs, never ours.
+//! Golden cases in `golden/`: HMRC's examples, published cases of other calculators, and random
+//! portfolios computed by an exact model in Python fractions (`oracle/`).
 #![expect(
     clippy::unwrap_used,
     clippy::type_complexity,
@@ -18,7 +17,7 @@ use panoply_cgt::parameters::Parameters;
 use rust_decimal::Decimal;
 use serde::Deserialize;
 
-/// A number as text.
+/// A number, sent as text.
 #[derive(Clone, Copy)]
 struct Figure(Decimal);
 
@@ -84,44 +83,44 @@ fn golden_cases_match_their_published_figures() {
         fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
     assert!(files.len() >= 78, "only {} cases", files.len());
-    let mut complaints = Vec::new();
+    let mut mismatches = Vec::new();
     for file in files {
         let name = file.file_stem().unwrap().to_string_lossy().into_owned();
         let case: Case = serde_json::from_str(&fs::read_to_string(&file).unwrap())
             .unwrap_or_else(|error| panic!("{name}: {error}"));
-        let mut found = Complaints { place: format!("{name} ({})", case.about), list: Vec::new() };
+        let mut found = Mismatches { case: format!("{name} ({})", case.about), list: Vec::new() };
         check(&case, &mut found);
-        complaints.append(&mut found.list);
+        mismatches.append(&mut found.list);
     }
     assert!(
-        complaints.is_empty(),
+        mismatches.is_empty(),
         "{} figures differ:\n{}",
-        complaints.len(),
-        complaints.join("\n")
+        mismatches.len(),
+        mismatches.join("\n")
     );
 }
 
-struct Complaints {
-    place: String,
+struct Mismatches {
+    case: String,
     list: Vec<String>,
 }
 
-impl Complaints {
+impl Mismatches {
     fn same<T: PartialEq + std::fmt::Debug>(&mut self, what: &str, seen: T, expected: T) {
         if seen != expected {
-            self.list.push(format!("{}: {what}: {seen:?}, expected {expected:?}", self.place));
+            self.list.push(format!("{}: {what}: {seen:?}, expected {expected:?}", self.case));
         }
     }
 
     fn near(&mut self, what: &str, seen: &str, expected: Figure, tolerance: &str) {
         let seen: Decimal = seen.parse().unwrap();
         if (seen - expected.0).abs() > tolerance.parse().unwrap() {
-            self.list.push(format!("{}: {what}: {seen}, expected {}", self.place, expected.0));
+            self.list.push(format!("{}: {what}: {seen}, expected {}", self.case, expected.0));
         }
     }
 }
 
-fn check(case: &Case, found: &mut Complaints) {
+fn check(case: &Case, found: &mut Mismatches) {
     let same_day_split = match case.options.same_day_split.as_deref() {
         Some("after_trades") => SameDaySplit::AfterTrades,
         Some("before_trades") => SameDaySplit::BeforeTrades,
@@ -155,7 +154,7 @@ fn kind_of(error: &EngineError) -> &'static str {
     }
 }
 
-fn check_figures(case: &Case, computation: &Computation, found: &mut Complaints) {
+fn check_figures(case: &Case, computation: &Computation, found: &mut Mismatches) {
     let parameters = Parameters::bundled().unwrap();
     let exact = report(computation, parameters, None, Rounding::Exact);
     check_exact(case, &exact, found);
@@ -183,7 +182,7 @@ fn check_figures(case: &Case, computation: &Computation, found: &mut Complaints)
     }
 }
 
-fn check_exact(case: &Case, report: &Report<'_>, found: &mut Complaints) {
+fn check_exact(case: &Case, report: &Report<'_>, found: &mut Mismatches) {
     found.same("number of years", report.years.len(), case.years.len());
     for (seen, expected) in report.years.iter().zip(&case.years) {
         found.same("year", &seen.year.to_string(), &expected.year);
@@ -220,8 +219,8 @@ fn check_exact(case: &Case, report: &Report<'_>, found: &mut Complaints) {
     }
 }
 
-/// Totals of legs to the penny: within a penny a leg of the rounded exact totals.
-fn check_pence(case: &Case, report: &Report<'_>, found: &mut Complaints) {
+/// Rounded totals differ from the exact ones by at most a penny per leg.
+fn check_pence(case: &Case, report: &Report<'_>, found: &mut Mismatches) {
     for (seen, expected) in report.years.iter().zip(&case.years) {
         let legs: usize = expected.disposals.iter().map(|disposal| disposal.legs.len()).sum();
         let tolerance = Decimal::new(i64::try_from(legs).unwrap(), 2).to_string();
@@ -241,9 +240,9 @@ fn check_pence(case: &Case, report: &Report<'_>, found: &mut Complaints) {
     }
 }
 
-/// Another calculator's totals in whole pounds. It rounds every purchase up before it pools it,
-/// we round the legs of disposals only, so a pound a leg and a pound a disposal may lie between.
-fn check_whole_pounds(case: &Case, report: &Report<'_>, found: &mut Complaints) {
+/// Totals of another calculator in whole pounds. It rounds every purchase up before pooling, we
+/// round the legs of disposals only, so a pound per leg and per disposal may differ.
+fn check_whole_pounds(case: &Case, report: &Report<'_>, found: &mut Mismatches) {
     for (year, gains, losses, proceeds, costs) in &case.whole_pounds {
         let Some(seen) = report.years.iter().find(|seen| &seen.year.to_string() == year) else {
             continue;

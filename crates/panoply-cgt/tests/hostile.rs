@@ -1,5 +1,4 @@
-//! Input that nobody should send, and callers at once: always an answer of a size a client takes,
-//! never an internal error.
+//! Hostile input and concurrent callers: always a reply of limited size, never an internal error.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail the test")]
 
 use std::sync::Arc;
@@ -12,7 +11,7 @@ use panoply_contract::testing::{FixedClock, call_as_owner, kernel_in_memory, noo
 use serde_json::{Value, json};
 
 /// About 20,000 tokens.
-const MOST_BYTES: usize = 80_000;
+const MAX_BYTES: usize = 80_000;
 
 fn kernel() -> Arc<Kernel> {
     let pack = pack(&Settings::default()).unwrap();
@@ -28,7 +27,7 @@ fn size(envelope: &Envelope) -> usize {
     }
 }
 
-/// Calls every tool that takes transactions with them.
+/// Calls every tool that takes transactions.
 async fn every_tool(kernel: &Kernel, content: &Value, about: &str) {
     let sale = json!({"disposal_date": "2024-03-01", "ticker": "A"});
     let calls = [
@@ -48,7 +47,7 @@ async fn every_tool(kernel: &Kernel, content: &Value, about: &str) {
         let envelope = call_as_owner(kernel, tool, input).await;
         let code = error_code(&envelope);
         assert_ne!(code.as_deref(), Some("INTERNAL_ERROR"), "{tool}, {about}: {envelope:?}");
-        assert!(size(&envelope) <= MOST_BYTES, "{tool}, {about}: {} bytes", size(&envelope));
+        assert!(size(&envelope) <= MAX_BYTES, "{tool}, {about}: {} bytes", size(&envelope));
     }
 }
 
@@ -116,7 +115,7 @@ async fn ten_megabyte_input_gets_a_short_reply() {
         let envelope = call_as_owner(&kernel, tool, json!({"cgt_content": content})).await;
         let code = error_code(&envelope);
         assert_ne!(code.as_deref(), Some("INTERNAL_ERROR"), "{tool}, {about}");
-        assert!(size(&envelope) <= MOST_BYTES, "{tool}, {about}: {}", size(&envelope));
+        assert!(size(&envelope) <= MAX_BYTES, "{tool}, {about}: {}", size(&envelope));
     }
 }
 

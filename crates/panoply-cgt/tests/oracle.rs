@@ -1,4 +1,4 @@
-//! Random portfolios against an exact model in Python fractions: `oracle/model.py` wrote
+//! Random portfolios compared with an exact model in Python fractions: `oracle/model.py` writes
 //! `oracle/cases.json`.
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! The tools through the real pipeline: every scenario of the contract, and what goes wrong.
+//! Tools through the real pipeline: every scenario of the contract, and errors.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -72,14 +72,14 @@ async fn every_scenario_of_the_contract_holds() {
     let mut complaints = Vec::new();
     for scenario in &scenarios {
         let envelope = call_as_owner(&kernel, &scenario.tool, scenario.arguments.clone()).await;
-        if let Some(complaint) = complaint(scenario, &envelope) {
-            complaints.push(format!("{}: {complaint}", scenario.about));
+        if let Some(classify_error) = classify_error(scenario, &envelope) {
+            complaints.push(format!("{}: {classify_error}", scenario.about));
         }
     }
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
 
-fn complaint(scenario: &Scenario, envelope: &Envelope) -> Option<String> {
+fn classify_error(scenario: &Scenario, envelope: &Envelope) -> Option<String> {
     match (envelope, &scenario.refused) {
         (Envelope::Refusal { fault: Fault::Input, message, data }, Some(words)) => {
             let missing = words.iter().find(|word| !message.contains(word.as_str()));
@@ -122,7 +122,7 @@ fn at<'a>(data: &'a Value, path: &str) -> Option<&'a Value> {
     })
 }
 
-/// Amounts are compared as numbers: 10 is 10.00.
+/// Compares amounts as numbers: 10 equals 10.00.
 fn same(seen: &Value, expected: &Value) -> bool {
     let number =
         |value: &Value| value.as_str().and_then(|text| text.parse::<rust_decimal::Decimal>().ok());

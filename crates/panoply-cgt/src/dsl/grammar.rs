@@ -1,19 +1,19 @@
-//! The form of each action, with an example that works.
+//! Syntax and an example of each action of the transaction language.
 
-/// How an action is written.
+/// Syntax of an action.
 #[derive(Clone, Copy, Debug)]
 pub struct Form {
-    /// The action's word.
+    /// Action keyword.
     pub word: &'static str,
-    /// What follows the date; brackets hold what may be left out.
+    /// Syntax after the date; brackets mark optional parts.
     pub form: &'static str,
-    /// A line that works.
+    /// A working line.
     pub example: &'static str,
-    /// What it means.
+    /// Meaning.
     pub means: &'static str,
 }
 
-/// Every action.
+/// All actions.
 pub const FORMS: [Form; 11] = [
     Form {
         word: "BUY",
@@ -83,7 +83,7 @@ pub const FORMS: [Form; 11] = [
     },
 ];
 
-/// The form of an action's word, in any case; `CAP_RETURN` is an old spelling.
+/// Finds an action, ignoring case. `CAP_RETURN` is a legacy spelling.
 pub fn form_of(word: &str) -> Option<&'static Form> {
     let word = if word.eq_ignore_ascii_case("CAP_RETURN") { "CAPRETURN" } else { word };
     FORMS.iter().find(|form| form.word.eq_ignore_ascii_case(word))

@@ -1,13 +1,14 @@
-//! Lines into words. Spaces and tabs separate, `@` stands alone, `#` ends the line.
+//! Lexer: splits lines into words. Blanks separate words, `@` is a word of its own, `#` starts a
+//! comment.
 
-/// A word and where it starts, in bytes of the line.
+/// A word and its byte offset in the line.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Word<'a> {
     pub(super) text: &'a str,
     pub(super) start: usize,
 }
 
-/// The lines of a text with their numbers. Lines end with LF, CRLF or CR.
+/// Numbered lines of a text. Lines end with LF, CRLF or CR.
 pub(super) fn lines(text: &str) -> impl Iterator<Item = (u32, &str)> {
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(text);
     let unix = text.split('\n').flat_map(|line| {
@@ -17,7 +18,7 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = (u32, &str)> {
     (1..).zip(unix)
 }
 
-/// Puts the words of a line into `words`, which is cleared first.
+/// Splits a line into `words`, a reused buffer.
 pub(super) fn words<'a>(line: &'a str, words: &mut Vec<Word<'a>>) {
     words.clear();
     let mut start: Option<usize> = None;

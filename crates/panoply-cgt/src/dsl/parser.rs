@@ -1,4 +1,4 @@
-//! Words into transactions. A line gives a transaction or one problem; a text gives all of them.
+//! Parser: words to transactions. Each line yields a transaction or one problem.
 
 use std::collections::HashMap;
 
@@ -9,20 +9,22 @@ use super::grammar::{FORMS, Form, form_of};
 use super::lexer::{self, Word};
 use crate::currency::Currency;
 use crate::number;
-use crate::problem::{Problem, nearest};
-use crate::transaction::{Amount, BadTicker, Kind, Place, Quantity, Row, Ticker, Transaction};
+use crate::problem::{Problem, suggest_similar};
+use crate::transaction::{
+    Amount, InvalidTicker, Kind, Quantity, Row, SourceLocation, Ticker, Transaction,
+};
 
-/// Words that follow an amount, and so are no currency.
+/// Keywords that may follow an amount and are not currencies.
 const KEYWORDS: [&str; 6] = ["FEES", "TAX", "TOTAL", "RATIO", "COST", "RATE"];
 
-/// The length of `2024-01-01 BUY A 1 @ 1`. A text of empty lines must not ask for memory.
-const SHORTEST_LINE: usize = 22;
+/// Length of `2024-01-01 BUY A 1 @ 1`. Bounds the preallocation for texts of empty lines.
+const MIN_LINE_BYTES: usize = 22;
 
-/// Reads a text; every line that cannot be read is a problem.
+/// Parses a text; every invalid line is a problem.
 pub fn parse(text: &str) -> Result<Vec<Row>, Vec<Problem>> {
-    // A list that grows by doubling would hold up to three times what it needs.
+    // Preallocated: a vector grown by doubling would use up to three times the memory.
     let lines = text.bytes().filter(|byte| *byte == b'\n').count();
-    let mut rows = Vec::with_capacity(lines.min(text.len() / SHORTEST_LINE) + 1);
+    let mut rows = Vec::with_capacity(lines.min(text.len() / MIN_LINE_BYTES) + 1);
     let mut problems = Vec::new();
     let mut words = Vec::new();
     let mut tickers = HashMap::new();
@@ -31,22 +33,25 @@ pub fn parse(text: &str) -> Result<Vec<Row>, Vec<Problem>> {
         if words.is_empty() {
             continue;
         }
-        let reader = Reader { line, number, words: &words, next: 0, form: None };
-        match reader.transaction(&mut tickers) {
+        let parser = LineParser { line, number, words: &words, next: 0, form: None };
+        match parser.transaction(&mut tickers) {
             Ok(transaction) => {
-                rows.push(Row { transaction, place: Place { file: None, line: number } });
+                rows.push(Row {
+                    transaction,
+                    location: SourceLocation { file: None, line: number },
+                });
             }
-            Err(problem) => problems.push(problem.in_short()),
+            Err(problem) => problems.push(problem.truncated()),
         }
     }
     if problems.is_empty() { Ok(rows) } else { Err(problems) }
 }
 
-/// Boxed, so that the good way stays cheap.
-type Read<T> = Result<T, Box<Problem>>;
+/// Boxed to keep the success path small.
+type ParseResult<T> = Result<T, Box<Problem>>;
 
-/// A line while it is read.
-struct Reader<'a, 'w> {
+/// Parser of one line.
+struct LineParser<'a, 'w> {
     line: &'a str,
     number: u32,
     words: &'w [Word<'a>],
@@ -54,8 +59,8 @@ struct Reader<'a, 'w> {
     form: Option<&'static Form>,
 }
 
-impl<'a> Reader<'a, '_> {
-    fn transaction(mut self, tickers: &mut HashMap<&'a str, Ticker>) -> Read<Transaction> {
+impl<'a> LineParser<'a, '_> {
+    fn transaction(mut self, tickers: &mut HashMap<&'a str, Ticker>) -> ParseResult<Transaction> {
         let date = self.date()?;
         let form = self.action()?;
         self.form = Some(form);
@@ -70,7 +75,7 @@ impl<'a> Reader<'a, '_> {
                 Kind::Sell { quantity, price, fees }
             }
             "DIVIDEND" => {
-                self.refuse_the_old_dividend()?;
+                self.reject_legacy_dividend()?;
                 let total = self.amount_after("TOTAL")?;
                 Kind::Dividend { total, tax: self.optional_amount("TAX")? }
             }
@@ -107,14 +112,14 @@ impl<'a> Reader<'a, '_> {
         Ok(Transaction { date, ticker, kind })
     }
 
-    fn trade(&mut self) -> Read<(Quantity, Amount, Amount)> {
+    fn trade(&mut self) -> ParseResult<(Quantity, Amount, Amount)> {
         let quantity = self.quantity("quantity")?;
         self.word("@")?;
         let price = self.amount("price")?;
         Ok((quantity, price, self.optional_amount("FEES")?))
     }
 
-    fn date(&mut self) -> Read<Date> {
+    fn date(&mut self) -> ParseResult<Date> {
         let text = self.peek();
         let day = read_date(text);
         if day.is_none() {
@@ -129,12 +134,12 @@ impl<'a> Reader<'a, '_> {
         day.ok_or_else(|| self.problem(String::new(), "", String::new()))
     }
 
-    fn action(&mut self) -> Read<&'static Form> {
+    fn action(&mut self) -> ParseResult<&'static Form> {
         let text = self.peek();
         let Some(form) = form_of(text) else {
             let known: Vec<&str> = FORMS.iter().map(|form| form.word).collect();
-            let hint = match nearest(text, known.iter().copied()) {
-                Some(close) => format!("write `{close}`, if that is what was meant"),
+            let hint = match suggest_similar(text, known.iter().copied()) {
+                Some(close) => format!("write `{close}` if that was meant"),
                 None => "write one of the actions after the date".to_owned(),
             };
             let message = match text {
@@ -147,7 +152,7 @@ impl<'a> Reader<'a, '_> {
         Ok(form)
     }
 
-    fn ticker(&mut self, tickers: &mut HashMap<&'a str, Ticker>) -> Read<Ticker> {
+    fn ticker(&mut self, tickers: &mut HashMap<&'a str, Ticker>) -> ParseResult<Ticker> {
         let text = self.peek();
         if let Some(ticker) = tickers.get(text) {
             self.next += 1;
@@ -158,33 +163,37 @@ impl<'a> Reader<'a, '_> {
                 "" => "there is no ticker".to_owned(),
                 _ => bad.to_string(),
             };
-            self.problem(message, BadTicker::EXPECTED, "write a ticker after the action".to_owned())
+            self.problem(
+                message,
+                InvalidTicker::EXPECTED,
+                "write a ticker after the action".to_owned(),
+            )
         })?;
         self.next += 1;
         tickers.insert(text, ticker.clone());
         Ok(ticker)
     }
 
-    /// Until 2026 a DIVIDEND had a quantity and raised the cost. Read silently it would now
-    /// mean something else.
-    fn refuse_the_old_dividend(&self) -> Read<()> {
+    /// Until 2026 a DIVIDEND had a quantity and raised the cost. Accepting it would silently change
+    /// its meaning.
+    fn reject_legacy_dividend(&self) -> ParseResult<()> {
         let is_total = |word: &Word<'_>| word.text.eq_ignore_ascii_case("TOTAL");
         let followed = self.words.get(self.next + 1).is_some_and(is_total);
         if !followed || number::parse(self.peek()).is_err() {
             return Ok(());
         }
-        let message = format!("a DIVIDEND has no quantity, but `{}` stands here", self.peek());
+        let message = format!("a DIVIDEND has no quantity, but `{}` is one", self.peek());
         let hint = "leave the quantity out if cash was paid (DIVIDEND: income, cost unchanged); \
                     write ACCUMULATION if it was reinvested in the fund (added to the cost)";
         Err(self.problem(message, "TOTAL", hint.to_owned()))
     }
 
-    fn quantity(&mut self, what: &'static str) -> Read<Quantity> {
+    fn quantity(&mut self, what: &'static str) -> ParseResult<Quantity> {
         let number = self.number(what)?;
         Quantity::new(number).ok_or_else(|| self.not_positive(what, self.next - 1))
     }
 
-    fn accumulated_quantity(&mut self) -> Read<Decimal> {
+    fn accumulated_quantity(&mut self) -> ParseResult<Decimal> {
         self.number("quantity")
     }
 
@@ -198,12 +207,12 @@ impl<'a> Reader<'a, '_> {
         )
     }
 
-    fn number(&mut self, what: &'static str) -> Read<Decimal> {
+    fn number(&mut self, what: &'static str) -> ParseResult<Decimal> {
         let text = self.peek();
         let number = number::parse(text).map_err(|bad| {
             let message = match (text, bad) {
                 ("", _) => format!("there is no {what}"),
-                (_, number::BadNumber::Negative) => {
+                (_, number::NumberError::Negative) => {
                     format!("the {what} `{text}` is negative, but it must be positive")
                 }
                 _ => format!("the {what} `{text}` {bad}"),
@@ -214,7 +223,7 @@ impl<'a> Reader<'a, '_> {
         Ok(number)
     }
 
-    fn word(&mut self, expected: &'static str) -> Read<()> {
+    fn word(&mut self, expected: &'static str) -> ParseResult<()> {
         let text = self.peek();
         if text.eq_ignore_ascii_case(expected) {
             self.next += 1;
@@ -222,18 +231,18 @@ impl<'a> Reader<'a, '_> {
         }
         let message = match text {
             "" => format!("there is no `{expected}`"),
-            _ => format!("`{text}` stands where `{expected}` belongs"),
+            _ => format!("expected `{expected}`, found `{text}`"),
         };
         let form = self.form.map_or("", |form| form.form);
         Err(self.problem(message, format!("`{expected}`"), format!("write it as: {form}")))
     }
 
-    fn amount_after(&mut self, word: &'static str) -> Read<Amount> {
+    fn amount_after(&mut self, word: &'static str) -> ParseResult<Amount> {
         self.word(word)?;
         self.amount("amount")
     }
 
-    fn optional_amount(&mut self, word: &'static str) -> Read<Amount> {
+    fn optional_amount(&mut self, word: &'static str) -> ParseResult<Amount> {
         if self.peek().eq_ignore_ascii_case(word) {
             self.next += 1;
             return self.amount("amount");
@@ -241,7 +250,7 @@ impl<'a> Reader<'a, '_> {
         Ok(Amount::NONE)
     }
 
-    fn amount(&mut self, what: &'static str) -> Read<Amount> {
+    fn amount(&mut self, what: &'static str) -> ParseResult<Amount> {
         let value = self.number(what)?;
         let currency = self.currency()?;
         let amount = Amount::new(value, currency)
@@ -251,14 +260,14 @@ impl<'a> Reader<'a, '_> {
         }
         if !currency.is_foreign() {
             let hint = "name the foreign currency before RATE, or leave RATE out".to_owned();
-            let message = "pounds have no rate".to_owned();
+            let message = "an amount in pounds has no exchange rate".to_owned();
             return Err(self.problem(message, "a foreign currency before RATE", hint));
         }
         self.next += 1;
         Ok(amount.at_rate(Some(self.quantity("rate")?)))
     }
 
-    fn currency(&mut self) -> Read<Currency> {
+    fn currency(&mut self) -> ParseResult<Currency> {
         let text = self.peek();
         let keyword = KEYWORDS.iter().any(|word| word.eq_ignore_ascii_case(text));
         let looks_like_one =
@@ -274,7 +283,7 @@ impl<'a> Reader<'a, '_> {
         Ok(currency)
     }
 
-    fn ratio(&mut self) -> Read<Quantity> {
+    fn ratio(&mut self) -> ParseResult<Quantity> {
         self.word("RATIO")?;
         if self.peek().contains(':') {
             let hint = "write RESTRUCT for a ratio of two numbers".to_owned();
@@ -284,7 +293,7 @@ impl<'a> Reader<'a, '_> {
         self.quantity("ratio")
     }
 
-    fn old_and_new(&mut self) -> Read<(Quantity, Quantity)> {
+    fn old_and_new(&mut self) -> ParseResult<(Quantity, Quantity)> {
         self.word("RATIO")?;
         let text = self.peek();
         let positive = |text: &str| number::parse(text).ok().and_then(Quantity::new);
@@ -306,22 +315,22 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
-    fn end(&self) -> Read<()> {
+    fn end(&self) -> ParseResult<()> {
         let text = self.peek();
         if text.is_empty() {
             return Ok(());
         }
         let form = self.form.map_or("", |form| form.form);
-        let hint = match nearest(text, KEYWORDS) {
+        let hint = match suggest_similar(text, KEYWORDS) {
             Some(close) if !close.eq_ignore_ascii_case(text) => {
-                format!("write `{close}`, if that is what was meant")
+                format!("write `{close}` if that was meant")
             }
             _ => format!("put `#` before a comment; otherwise write it as: {form}"),
         };
-        Err(self.problem(format!("`{text}` is one word too many"), "the end of the line", hint))
+        Err(self.problem(format!("unexpected `{text}`"), "the end of the line", hint))
     }
 
-    /// The next word; empty at the end.
+    /// The next word; empty at the end of the line.
     fn peek(&self) -> &'a str {
         self.words.get(self.next).map_or("", |word| word.text)
     }
@@ -346,7 +355,7 @@ impl<'a> Reader<'a, '_> {
     }
 }
 
-/// `YYYY-MM-DD`, and a day that exists.
+/// Parses `YYYY-MM-DD`; rejects dates that do not exist.
 pub(crate) fn read_date(text: &str) -> Option<Date> {
     let &[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text.as_bytes() else { return None };
     let digit = |byte: u8| byte.is_ascii_digit().then(|| byte - b'0');
@@ -355,7 +364,7 @@ pub(crate) fn read_date(text: &str) -> Option<Date> {
     Date::new(year, two(m1, m2)?, two(d1, d2)?).ok()
 }
 
-/// `20/06/2024` the way round it should be, if it is one.
+/// Converts `20/06/2024` to ISO format, if it is a date.
 pub(crate) fn day_first(text: &str) -> Option<String> {
     let mut parts = text.split(['/', '.', '-']);
     let (day, month, year) = (parts.next()?, parts.next()?, parts.next()?);

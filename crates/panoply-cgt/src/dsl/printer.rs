@@ -1,19 +1,19 @@
-//! Transactions into lines: grammar order, upper case, the currency always written.
+//! Printer: transactions to lines in canonical form, with upper-case keywords and explicit
+//! currencies.
 //!
-//! What reads back the same is left out: fees or tax of nought pounds. Nought of a foreign
-//! currency is kept.
+//! Fees or tax of zero pounds are omitted; zero in a foreign currency is printed.
 
 use std::fmt::Write as _;
 
 use crate::transaction::{Amount, Kind, Transaction};
 
-/// All of them, a line each, without a line end after the last.
+/// Prints transactions, one per line, without a trailing newline.
 pub fn print<'a>(transactions: impl IntoIterator<Item = &'a Transaction>) -> String {
     let lines: Vec<String> = transactions.into_iter().map(line).collect();
     lines.join("\n")
 }
 
-/// One transaction as a line.
+/// Prints one transaction.
 pub fn line(transaction: &Transaction) -> String {
     let Transaction { date, ticker, kind } = transaction;
     let mut text = format!("{date} {} {ticker}", kind.word());

@@ -1,4 +1,4 @@
-//! What the transaction language takes, what it refuses, and that printing undoes parsing.
+//! Transaction language: accepted input, rejected input, and the print/parse round trip.
 
 use expect_test::expect;
 use proptest::prelude::*;
@@ -44,7 +44,7 @@ fn printer_writes_the_canonical_form() {
         ("2024-01-15 SPOUSE_IN A 5 TOTAL 10", "2024-01-15 SPOUSE_IN A 5 TOTAL 10 GBP"),
         ("2024-01-15 OPENING A 5 COST 10 EUR", "2024-01-15 OPENING A 5 COST 10 EUR"),
         ("\n# only a comment\n  \t\n", ""),
-        // A ticker may look like a keyword or a currency.
+        // A ticker may equal a keyword or a currency.
         ("2024-01-15 BUY TAX 1 @ 2 TAX", ""),
         ("2024-01-15 SELL USD 1 @ 2 USD", "2024-01-15 SELL USD 1 @ 2 USD"),
     ];
@@ -91,18 +91,23 @@ fn every_parse_error_has_a_hint() {
         ("2024-01-15 BUY A 1,000 @ 1", 18, "comma", "leave out the comma"),
         ("2024-01-15 BUY A 1 @ £5", 22, "currency sign", "without a sign"),
         ("2024-01-15 BUY A 1 @ .5", 22, "point", "before and after"),
-        ("2024-01-15 BUY A 1 1", 20, "`1` stands where `@` belongs", "BUY ticker quantity @ price"),
+        ("2024-01-15 BUY A 1 1", 20, "expected `@`, found `1`", "BUY ticker quantity @ price"),
         ("2024-01-15 BUY A 1 @", 22, "there is no price", "digits"),
         ("2024-01-15 BUY A 1 @ 5 ZZZ", 24, "`ZZZ`", "three-letter code"),
         ("2024-01-15 BUY A 1 @ 5 GBX", 24, "`GBX`", "pence by 100"),
         ("2024-01-15 BUY A 1 @ 5 FEE 1", 24, "`FEE`", "three-letter code"),
-        ("2024-01-15 BUY A 1 @ 5 FEESS 1", 24, "one word too many", "write `FEES`"),
-        ("2024-01-15 BUY A 1 @ 5 a note", 24, "one word too many", "`#` before a comment"),
-        ("2024-01-15 BUY A 1 @ 5 RATE 2", 24, "pounds have no rate", "foreign currency"),
+        ("2024-01-15 BUY A 1 @ 5 FEESS 1", 24, "unexpected `", "write `FEES`"),
+        ("2024-01-15 BUY A 1 @ 5 a note", 24, "unexpected `", "`#` before a comment"),
+        (
+            "2024-01-15 BUY A 1 @ 5 RATE 2",
+            24,
+            "an amount in pounds has no exchange rate",
+            "foreign currency",
+        ),
         ("2024-01-15 BUY A 1 @ 5 USD RATE 0", 33, "rate is zero", "rate"),
         ("2024-01-15 DIVIDEND A 10 TOTAL 5", 23, "a DIVIDEND has no quantity", "ACCUMULATION"),
         ("2024-01-15 ACCUMULATION A 0 TOTAL 5", 27, "must be positive", "quantity"),
-        ("2024-01-15 SPLIT A 2", 20, "`2` stands where `RATIO` belongs", "SPLIT ticker RATIO"),
+        ("2024-01-15 SPLIT A 2", 20, "expected `RATIO`, found `2`", "SPLIT ticker RATIO"),
         ("2024-01-15 SPLIT A RATIO 1:2", 26, "two numbers", "RESTRUCT"),
         ("2024-01-15 RESTRUCT A RATIO 2", 29, "`2` is not two positive numbers", "8:7"),
         ("2024-01-15 RESTRUCT A RATIO 0:7", 29, "not two positive", "8:7"),
@@ -133,8 +138,7 @@ proptest! {
         prop_assert_eq!(again, transactions);
     }
 
-    /// A fuzzer in small: no text, however strange, does anything but give rows or problems,
-    /// and every problem points into its line.
+    /// Any text yields rows or problems, and every problem points into its line.
     #[test]
     fn parser_does_not_panic_on_arbitrary_text(text in "(?s).{0,200}") {
         if let Err(problems) = parse(&text) {
@@ -190,7 +194,7 @@ fn any_amount() -> impl Strategy<Value = Amount> {
     let plain =
         (0_i64..1_000_000_000, 0_u32..6, currency).prop_map(|(mantissa, scale, currency)| {
             let value = Decimal::new(mantissa, scale);
-            // Nought pounds are left out when printed, whatever their decimals.
+            // Zero pounds are omitted by the printer, whatever their decimals.
             if value.is_zero() && !currency.is_foreign() {
                 Amount::NONE
             } else {

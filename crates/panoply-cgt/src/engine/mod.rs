@@ -1,12 +1,12 @@
-//! From transactions to gains, in four phases, each a file with its law:
+//! Computation of gains in four phases, each in a file that cites its statute:
 //!
-//! 1. [`normalize`](self): one holding's rows, merged by day, in one unit of shares and in pounds;
-//! 2. plan: which shares were sold, by the identification rules; quantities only;
-//! 3. value: what those shares had cost, and what each leg gained;
+//! 1. [`normalize`](self): rows of one holding, aggregated by day, in grains and pounds;
+//! 2. plan: share identification (matching); quantities only;
+//! 3. value: allowable cost and gain of each leg;
 //! 4. [`report`]: rounding, tax years, totals.
 //!
-//! Holdings do not touch each other. For each there is one sort and three sweeps, so the time
-//! is *n* log *n*, and the order of rows cannot matter.
+//! Holdings are independent. Each needs one sort and three passes, so the time is O(*n* log *n*),
+//! and the order of rows does not matter.
 
 mod normalize;
 mod plan;
@@ -24,37 +24,37 @@ use crate::fx::{FxError, Rate, Rates};
 use crate::money::{Money, Product};
 use crate::ratio::Ratio;
 use crate::tax_year::TaxYear;
-use crate::transaction::{Place, Row, Ticker};
+use crate::transaction::{Row, SourceLocation, Ticker};
 
-/// What a caller can choose about the computation.
+/// Options of the computation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Match sales of more than was held with later purchases, instead of refusing them.
+    /// Match sales exceeding the holding with later purchases instead of rejecting them.
     pub allow_short: bool,
-    /// What to do with a split on a day with trades.
+    /// Order of a split and trades on the same day.
     pub same_day_split: SameDaySplit,
 }
 
-/// Whether a day's trades are counted in shares from before or after a split on that day.
+/// Order of a split and trades on the same day.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum SameDaySplit {
-    /// Nobody can tell: ask.
+    /// Reject: the order is ambiguous.
     #[default]
     Refuse,
-    /// The split came first; trades are in new shares.
+    /// The split comes first; trades are in new shares.
     BeforeTrades,
-    /// The split came last; trades are in old shares.
+    /// The split comes last; trades are in old shares.
     AfterTrades,
 }
 
-/// Everything that follows from a list of transactions before anything is rounded.
+/// Unrounded result of the computation.
 #[derive(Clone, Debug, Default)]
 pub struct Computation {
-    /// Sales, by date and ticker.
+    /// Disposals, by date and ticker.
     pub disposals: Vec<Disposal>,
     /// Transfers to the spouse, by date and ticker.
     pub transfers: Vec<Transfer>,
-    /// What is left in each Section 104 holding, by ticker; empty ones too.
+    /// Remaining Section 104 holdings by ticker, including empty ones.
     pub holdings: Vec<Holding>,
     /// Dividends by tax year.
     pub dividends: BTreeMap<TaxYear, Dividends>,
@@ -63,75 +63,75 @@ pub struct Computation {
 /// All sales of one holding on one day: a single transaction in law (TCGA 1992 s.105(1)(a)).
 #[derive(Clone, Debug)]
 pub struct Disposal {
-    /// The day.
+    /// Date.
     pub date: Date,
-    /// The holding.
+    /// Ticker.
     pub ticker: Ticker,
-    /// How many shares, as they were on that day.
+    /// Number of shares as of that day.
     pub quantity: Ratio,
-    /// What they brought.
+    /// Gross proceeds.
     pub gross: Money,
-    /// What selling cost.
+    /// Costs of disposal.
     pub fees: Money,
-    /// Where they came from.
+    /// Matched legs.
     pub legs: Vec<Leg>,
-    /// The amounts before conversion, where any was foreign.
+    /// Amounts before conversion; absent when all were in pounds.
     pub originals: Option<Arc<[Original]>>,
 }
 
 impl Disposal {
-    /// What it brought after costs.
+    /// Net proceeds.
     pub fn proceeds(&self) -> Money {
         self.gross - self.fees
     }
 
-    /// What it gained, unrounded.
+    /// Unrounded gain.
     pub fn gain(&self) -> Money {
         self.legs.iter().map(|leg| leg.gain()).sum()
     }
 }
 
-/// Some of the shares of a disposal, and where they came from.
+/// Shares of a disposal matched by one rule.
 #[derive(Clone, Debug)]
 pub struct Leg {
-    /// By which rule they were identified.
+    /// Identification rule.
     pub rule: Rule,
-    /// How many, as they were on the day of the disposal.
+    /// Number of shares as of the disposal.
     pub quantity: Ratio,
-    /// Their part of the net proceeds.
+    /// Proportion of the net proceeds.
     pub proceeds: Money,
-    /// What they had cost.
+    /// Allowable cost.
     pub cost: Money,
-    /// When they were acquired; `None` for a pool.
+    /// Acquisition date; `None` for the pool.
     pub acquired: Option<Date>,
-    /// The pool they came from, before and after.
-    pub pool: Option<PoolMove>,
-    /// The acquisition's amounts before conversion, where any was foreign.
+    /// Pool before and after.
+    pub pool: Option<PoolChange>,
+    /// Amounts of the acquisition before conversion; `None` when all were in pounds.
     pub originals: Option<Arc<[Original]>>,
 }
 
 impl Leg {
-    /// What it gained, unrounded.
+    /// Unrounded gain.
     pub fn gain(&self) -> Money {
         self.proceeds - self.cost
     }
 }
 
-/// The rules by which shares are identified, in the order they apply (HMRC CG51555).
+/// Identification rules in statutory order (HMRC CG51555).
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Rule {
     /// Acquired on the day of the disposal.
     SameDay,
-    /// Acquired in the 30 days after it.
+    /// Acquired within 30 days after the disposal.
     BedAndBreakfast,
-    /// From the pool.
+    /// From the Section 104 pool.
     Section104,
-    /// Acquired later still, to cover a short sale.
+    /// Acquired later than 30 days, covering a short sale.
     LaterAcquisition,
 }
 
 impl Rule {
-    /// Its name in reports.
+    /// Identifier in reports.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SameDay => "SameDay",
@@ -141,7 +141,7 @@ impl Rule {
         }
     }
 
-    /// Its name for people.
+    /// Display name.
     pub const fn title(self) -> &'static str {
         match self {
             Self::SameDay => "Same Day",
@@ -151,7 +151,7 @@ impl Rule {
         }
     }
 
-    /// The law.
+    /// Statutory reference.
     pub const fn law(self) -> &'static str {
         match self {
             Self::SameDay => "TCGA 1992 s.105(1); HMRC CG51560",
@@ -162,30 +162,30 @@ impl Rule {
     }
 }
 
-/// A pool before and after shares were taken out.
+/// Pool before and after a withdrawal.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct PoolMove {
+pub struct PoolChange {
     /// Before.
     pub before: PoolState,
     /// After.
     pub after: PoolState,
 }
 
-/// A pool at one moment.
+/// State of a pool.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct PoolState {
-    /// How many shares, as they were on that day.
+    /// Number of shares as of that day.
     pub quantity: Ratio,
-    /// What they had cost.
+    /// Pooled cost.
     pub cost: Money,
 }
 
 /// Amounts of a day's trades in one currency at one rate.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Original {
-    /// The currency.
+    /// Currency.
     pub currency: Currency,
-    /// The rate, and who says so.
+    /// Exchange rate and its source.
     pub rate: Rate,
     /// Price times quantity.
     pub gross: String,
@@ -193,70 +193,70 @@ pub struct Original {
     pub fees: String,
 }
 
-/// Shares given to the spouse, at what they had cost (TCGA 1992 s.58; HMRC CG22200).
+/// Transfer of shares to the spouse at cost (TCGA 1992 s.58; HMRC CG22200).
 #[derive(Clone, Debug)]
 pub struct Transfer {
-    /// The day.
+    /// Date.
     pub date: Date,
-    /// The holding.
+    /// Ticker.
     pub ticker: Ticker,
-    /// How many shares, as they were on that day.
+    /// Number of shares as of that day.
     pub quantity: Ratio,
-    /// What they had cost: the spouse's cost from now on.
+    /// Cost passed to the spouse.
     pub cost: Money,
-    /// Where they came from.
+    /// Matched legs.
     pub legs: Vec<Leg>,
 }
 
-/// What is left in a Section 104 holding.
+/// Remaining Section 104 holding.
 #[derive(Clone, Debug)]
 pub struct Holding {
-    /// The holding.
+    /// Ticker.
     pub ticker: Ticker,
-    /// How many shares.
+    /// Number of shares.
     pub quantity: Ratio,
-    /// What they cost.
+    /// Pooled cost.
     pub cost: Money,
 }
 
-/// A year's dividends.
+/// Dividends of a tax year.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Dividends {
-    /// Before tax.
+    /// Gross income.
     pub income: Money,
-    /// Tax kept back.
+    /// Tax withheld.
     pub tax: Money,
 }
 
-/// Why a list of transactions cannot be computed.
+/// Why transactions cannot be computed.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum EngineError {
-    /// More was sold than was there.
-    #[error("{ticker}, {date}: {sold} shares went out, but only {held} were held{bought_too}", bought_too = bought_too(*bought))]
+    /// A disposal exceeds the holding.
+    #[error("{ticker}, {date}: {sold} shares were disposed of, but only {held} were held{also_bought}", also_bought = also_bought(*bought))]
     ExceedsHolding {
-        /// Where it was written.
-        place: Place,
-        /// The day.
+        /// Source location.
+        location: SourceLocation,
+        /// Date.
         date: Date,
-        /// The holding.
+        /// Ticker.
         ticker: Ticker,
-        /// How many went out.
+        /// Number of shares disposed of.
         sold: Ratio,
-        /// How many were held that morning.
+        /// Number of shares held at the start of the day.
         held: Ratio,
-        /// How many came in on the day.
+        /// Number of shares acquired on the day.
         bought: Ratio,
     },
-    /// A short sale that no purchase covers.
+    /// A short sale is never covered.
     #[error("{ticker}, {date}: {open} shares were sold short and never bought back")]
     NeverCovered {
-        /// Where it was written.
-        place: Place,
-        /// The day.
+        /// Source location.
+        location: SourceLocation,
+        /// Date.
         date: Date,
-        /// The holding.
+        /// Ticker.
         ticker: Ticker,
-        /// How many.
+        /// Number of uncovered shares.
         open: Ratio,
     },
     /// A split and a trade on one day.
@@ -264,85 +264,83 @@ pub enum EngineError {
         "{ticker}, {date}: a split and a trade on the same day; it is not clear which came first"
     )]
     AmbiguousSplit {
-        /// Where the split was written.
-        place: Place,
-        /// The day.
+        /// Source location of the split.
+        location: SourceLocation,
+        /// Date.
         date: Date,
-        /// The holding.
+        /// Ticker.
         ticker: Ticker,
     },
-    /// Income was reinvested in a holding that was empty.
+    /// An accumulation on an empty holding.
     #[error("{ticker}, {date}: an accumulation, but no shares were held")]
     AccumulationWithoutHolding {
-        /// Where it was written.
-        place: Place,
-        /// The day.
+        /// Source location.
+        location: SourceLocation,
+        /// Date.
         date: Date,
-        /// The holding.
+        /// Ticker.
         ticker: Ticker,
     },
-    /// More capital came back than had been paid.
-    #[error(
-        "{ticker}, {date}: £{returned} of capital came back, but the pool had cost only £{cost}"
-    )]
+    /// A capital return exceeds the pooled cost.
+    #[error("{ticker}, {date}: a capital return of £{returned} exceeds the pooled cost of £{cost}")]
     CapitalReturnExceedsCost {
-        /// Where it was written.
-        place: Place,
-        /// The day.
+        /// Source location.
+        location: SourceLocation,
+        /// Date.
         date: Date,
-        /// The holding.
+        /// Ticker.
         ticker: Ticker,
-        /// What came back, after fees.
+        /// Amount returned, after fees.
         returned: Money,
-        /// What the pool had cost.
+        /// Pooled cost.
         cost: Money,
     },
-    /// A foreign amount without a rate.
+    /// No exchange rate for a foreign amount.
     #[error("{ticker}, {date}: {error}")]
     MissingRate {
-        /// Where it was written.
-        place: Place,
-        /// The day.
+        /// Source location.
+        location: SourceLocation,
+        /// Date.
         date: Date,
-        /// The holding.
+        /// Ticker.
         ticker: Ticker,
-        /// Why.
+        /// Cause.
         error: FxError,
     },
-    /// A number too large or too fine to compute with exactly.
+    /// A number exceeds the range of exact computation.
     #[error(
         "{ticker}, {date}: a number is too large or has too many decimals to compute with exactly"
     )]
     TooLarge {
-        /// Where it was written.
-        place: Place,
-        /// The day.
+        /// Source location.
+        location: SourceLocation,
+        /// Date.
         date: Date,
-        /// The holding.
+        /// Ticker.
         ticker: Ticker,
     },
 }
 
 impl EngineError {
-    /// Where the cause was written.
-    pub const fn place(&self) -> &Place {
+    /// Source location of the cause.
+    pub const fn location(&self) -> &SourceLocation {
         match self {
-            Self::ExceedsHolding { place, .. }
-            | Self::NeverCovered { place, .. }
-            | Self::AmbiguousSplit { place, .. }
-            | Self::AccumulationWithoutHolding { place, .. }
-            | Self::CapitalReturnExceedsCost { place, .. }
-            | Self::MissingRate { place, .. }
-            | Self::TooLarge { place, .. } => place,
+            Self::ExceedsHolding { location, .. }
+            | Self::NeverCovered { location, .. }
+            | Self::AmbiguousSplit { location, .. }
+            | Self::AccumulationWithoutHolding { location, .. }
+            | Self::CapitalReturnExceedsCost { location, .. }
+            | Self::MissingRate { location, .. }
+            | Self::TooLarge { location, .. } => location,
         }
     }
 }
 
-fn bought_too(bought: Ratio) -> String {
+fn also_bought(bought: Ratio) -> String {
     if bought.is_zero() { String::new() } else { format!(" and {bought} bought that day") }
 }
 
-/// Computes everything, or says everything that stands in the way.
+/// Computes gains and holdings, or reports all errors.
 pub fn compute(
     rows: &[Row],
     rates: &Rates,
@@ -357,10 +355,10 @@ pub fn compute(
         }
     }
     if !errors.is_empty() {
-        errors.sort_by_key(|error| error.place().line);
+        errors.sort_by_key(|error| error.location().line);
         return Err(errors);
     }
-    // Holdings come by ticker, so a stable sort by date leaves each day ordered by ticker.
+    // Holdings are sorted by ticker, so a stable sort by date keeps each day sorted by ticker.
     computation.disposals.sort_by_key(|disposal| disposal.date);
     computation.transfers.sort_by_key(|transfer| transfer.date);
     Ok(computation)

@@ -1,16 +1,15 @@
-//! Phase 1: one holding's rows, merged by day, in one unit of shares and in pounds.
+//! Phase 1: rows of one holding, aggregated by day, in grains and pounds.
 //!
-//! *Days.* All shares bought on a day count as one purchase and all sold as one sale
-//! (TCGA 1992 s.105(1)(a)); what came from the spouse counts as bought at its cost (s.58).
+//! *Days.* All shares bought on a day count as one purchase and all sold as one sale (TCGA 1992
+//! s.105(1)(a)); transfers from the spouse count as bought at their cost (s.58).
 //!
-//! *Shares.* A reorganisation such as a split is no disposal and no acquisition: the new shares
-//! are the old ones (s.127). So all quantities are counted in shares as they were before the
-//! first split, and splits need no attention afterwards. They are counted in *grains*: the
-//! largest unit of which every quantity of the holding is a whole number. Whole numbers do not
-//! leave 0.000000001 of a share behind.
+//! *Shares.* A reorganisation such as a split is neither a disposal nor an acquisition: the new
+//! shares are the old ones (s.127). All quantities are therefore expressed in shares before the
+//! first split. They are counted in *grains*: the largest unit of which every quantity of the
+//! holding is an integer multiple. Integers leave no residue such as 0.000000001 of a share.
 //!
-//! *Pounds.* Foreign amounts of a day are added up before they are converted, so a trade in two
-//! pieces costs the same to the last digit as in one.
+//! *Pounds.* Foreign amounts of a day are summed before conversion, so that an order filled in two
+//! parts costs exactly the same as one fill.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -26,71 +25,70 @@ use crate::ratio::{Ratio, lcm};
 use crate::tax_year::TaxYear;
 use crate::transaction::{Amount, Kind, Quantity, Row, Ticker};
 
-/// One holding's days, in order.
+/// Days of one holding, in order.
 pub(super) struct History<'a> {
     pub(super) ticker: Ticker,
     pub(super) days: Vec<Day<'a>>,
     scale: Scale,
-    /// How many of today's shares a share from before the first split is.
+    /// Current shares per share before the first split.
     pub(super) last_factor: Ratio,
     first: &'a Row,
 }
 
-/// What happened to a holding on one day.
+/// Transactions of a holding on one day, aggregated.
 pub(super) struct Day<'a> {
     pub(super) date: Date,
-    /// Days since some day long ago, for counting thirty of them.
+    /// Day number, for counting the 30 days.
     pub(super) number: i32,
-    /// How many of this day's shares a share from before the first split is.
+    /// Shares of this day per share before the first split.
     pub(super) factor: Ratio,
-    /// Shares that came in, with their cost.
+    /// Shares acquired, with their cost.
     pub(super) bought: Parcel,
-    /// Shares that were sold.
+    /// Shares sold.
     pub(super) sold: u128,
-    /// Shares that went to the spouse.
+    /// Shares transferred to the spouse.
     pub(super) given: u128,
-    /// What the sale brought.
+    /// Gross proceeds.
     pub(super) gross: Money,
-    /// What the sale cost.
+    /// Costs of disposal.
     pub(super) fees: Money,
-    /// A pool brought forward.
+    /// Pool brought forward.
     pub(super) opening: Parcel,
-    /// Income that was reinvested.
+    /// Reinvested income.
     pub(super) accumulated: Money,
-    /// Capital that came back, after fees.
+    /// Capital returned, after fees.
     pub(super) returned: Money,
     /// Amounts before conversion.
     pub(super) bought_originals: Option<Arc<[Original]>>,
     pub(super) sold_originals: Option<Arc<[Original]>>,
-    /// The row to blame when something is wrong with the day.
+    /// Row that errors about the day refer to.
     pub(super) row: &'a Row,
 }
 
 impl Day<'_> {
-    /// Shares that went out, one way or the other.
+    /// Shares disposed of, by sale or transfer.
     pub(super) const fn out(&self) -> u128 {
         self.sold.saturating_add(self.given)
     }
 
-    /// The row to blame.
     pub(super) fn too_large(&self) -> EngineError {
         too_large(self.row)
     }
 }
 
 impl History<'_> {
-    /// The error for numbers that do not fit, blamed on the first row.
+    /// Overflow error, located at the first row.
     pub(super) fn too_large(&self) -> EngineError {
         too_large(self.first)
     }
 
-    /// Grains as shares of a day with this factor.
+    /// Converts grains to shares of a day with this factor.
     pub(super) fn shares(&self, grains: u128, factor: Ratio) -> Option<Ratio> {
         Ratio::new(grains, self.scale.grains_per_share)?.times(factor)
     }
 }
 
-/// The rows of each holding, in order of date, holdings in order of ticker.
+/// Groups rows by holding, sorted by ticker and date.
 pub(super) fn holdings(rows: &[Row]) -> Vec<Vec<&Row>> {
     let mut by_ticker: HashMap<&Ticker, Vec<&Row>> = HashMap::new();
     for row in rows {
@@ -107,8 +105,8 @@ pub(super) fn holdings(rows: &[Row]) -> Vec<Vec<&Row>> {
         .collect()
 }
 
-/// A holding's history, or everything that is wrong with its rows. `None` when nothing but
-/// dividends happened to it; those are added to `dividends`.
+/// Builds a holding's history, or reports all its errors. `None` when it has dividends only; those
+/// are added to `dividends`.
 pub(super) fn history<'a>(
     rows: &[&'a Row],
     rates: &Rates,
@@ -145,7 +143,7 @@ fn same_date(a: &&Row, b: &&Row) -> bool {
     a.transaction.date == b.transaction.date
 }
 
-/// The factor of each day's trades, and the factor after the last day.
+/// Split factor of each day's trades, and the factor after the last day.
 fn factors(
     rows: &[&Row],
     same_day_split: SameDaySplit,
@@ -168,7 +166,11 @@ fn factors(
         factors.push(match (split, same_day_split) {
             (Some(row), SameDaySplit::Refuse) if trades => {
                 let (date, ticker) = (row.transaction.date, row.transaction.ticker.clone());
-                errors.push(EngineError::AmbiguousSplit { place: row.place.clone(), date, ticker });
+                errors.push(EngineError::AmbiguousSplit {
+                    location: row.location.clone(),
+                    date,
+                    ticker,
+                });
                 before
             }
             (_, SameDaySplit::BeforeTrades) => current,
@@ -178,14 +180,13 @@ fn factors(
     (factors, current)
 }
 
-/// How many shares one became through all reorganisations among the rows; `None` when the number
-/// does not fit.
+/// Product of all split factors among the rows; `None` on overflow.
 pub(crate) fn split_factor(rows: &[&Row]) -> Option<Ratio> {
     let steps = rows.iter().filter_map(|row| step(&row.transaction.kind));
     steps.into_iter().try_fold(Ratio::ONE, |factor, step| factor.times(step?))
 }
 
-/// How many shares one became; `None` when the row is no reorganisation.
+/// Split factor of a row: outer `None` when it is no reorganisation, inner `None` on overflow.
 fn step(kind: &Kind) -> Option<Option<Ratio>> {
     let of = |quantity: &Quantity| Ratio::of(quantity.get());
     match kind {
@@ -205,7 +206,7 @@ fn step(kind: &Kind) -> Option<Option<Ratio>> {
     }
 }
 
-/// Whether the row's quantity is one that the computation uses.
+/// Whether the row's quantity takes part in the computation.
 const fn counts_shares(kind: &Kind) -> bool {
     quantity_of(kind).is_some()
 }
@@ -226,12 +227,12 @@ const fn quantity_of(kind: &Kind) -> Option<Quantity> {
     }
 }
 
-/// How quantities become grains.
+/// Conversion of quantities to grains.
 #[derive(Clone, Copy)]
 struct Scale {
     /// Decimals of the finest quantity.
     decimals: u32,
-    /// What every factor's numerator divides.
+    /// Common multiple of all factors' numerators.
     numerators: u128,
     grains_per_share: u128,
 }
@@ -247,7 +248,7 @@ impl Scale {
         Some(Self { decimals, numerators, grains_per_share })
     }
 
-    /// Shares of a day with this factor, in grains.
+    /// Converts shares of a day with this factor to grains.
     fn grains(&self, quantity: Quantity, factor: Ratio) -> Option<u128> {
         let quantity = quantity.get().normalize();
         let finer = 10_u128.checked_pow(self.decimals.checked_sub(quantity.scale())?)?;
@@ -259,24 +260,24 @@ impl Scale {
     }
 }
 
-/// What is needed to bring a day's rows into grains and pounds.
+/// Converts a day's rows to grains and pounds.
 struct Converter<'a> {
     rates: &'a Rates,
     scale: Scale,
     factor: Ratio,
 }
 
-/// Sums of a day while its rows are read; kept between days to save allocations.
+/// Totals of a day. Reused between days to avoid allocations.
 #[derive(Default)]
 struct Sums {
-    bought: Tally,
-    buying_fees: Tally,
-    sold: Tally,
-    selling_fees: Tally,
-    opening: Tally,
-    accumulated: Tally,
-    returned: Tally,
-    return_fees: Tally,
+    bought: CurrencySums,
+    buying_fees: CurrencySums,
+    sold: CurrencySums,
+    selling_fees: CurrencySums,
+    opening: CurrencySums,
+    accumulated: CurrencySums,
+    returned: CurrencySums,
+    return_fees: CurrencySums,
 }
 
 impl Sums {
@@ -289,10 +290,10 @@ impl Sums {
         self.clear();
         let mut errors = Vec::new();
         let mut shares = Shares::default();
-        let mut blamed: Option<&Row> = None;
+        let mut representative: Option<&Row> = None;
         for row in rows {
             match self.add(row, converter, &mut shares, dividends) {
-                Ok(true) => blamed = heavier(blamed, row),
+                Ok(true) => representative = more_significant(representative, row),
                 Ok(false) => {}
                 Err(error) => errors.push(error),
             }
@@ -300,7 +301,7 @@ impl Sums {
         if !errors.is_empty() {
             return Err(errors);
         }
-        let Some(row) = blamed else { return Ok(None) };
+        let Some(row) = representative else { return Ok(None) };
         self.finish(row, converter.factor, shares).map(Some).ok_or_else(|| vec![too_large(row)])
     }
 
@@ -324,7 +325,7 @@ impl Sums {
         })
     }
 
-    /// Adds a row; `false` when it leaves the holding as it was.
+    /// Adds a row; returns `false` when it does not affect the holding.
     fn add(
         &mut self,
         row: &Row,
@@ -334,7 +335,7 @@ impl Sums {
     ) -> Result<bool, EngineError> {
         let transaction = &row.transaction;
         let date = transaction.date;
-        let adder = Adder { row, rates: converter.rates };
+        let adder = AmountConverter { row, rates: converter.rates };
         let count = |into: &mut u128, quantity: Quantity| {
             let grains = converter.scale.grains(quantity, converter.factor);
             let sum = grains.and_then(|grains| into.checked_add(grains));
@@ -390,15 +391,15 @@ impl Sums {
             returned,
             return_fees,
         } = self;
-        for tally in
+        for sums in
             [bought, buying_fees, sold, selling_fees, opening, accumulated, returned, return_fees]
         {
-            tally.0.clear();
+            sums.0.clear();
         }
     }
 }
 
-/// Shares of a day by what became of them, in grains.
+/// Shares of a day, in grains.
 #[derive(Clone, Copy, Default)]
 struct Shares {
     bought: u128,
@@ -407,8 +408,8 @@ struct Shares {
     opening: u128,
 }
 
-/// The row that an error about the day should name: what takes out rather than what puts in.
-fn heavier<'a>(blamed: Option<&'a Row>, row: &'a Row) -> Option<&'a Row> {
+/// Selects the row that errors about the day refer to: disposals before acquisitions.
+fn more_significant<'a>(representative: Option<&'a Row>, row: &'a Row) -> Option<&'a Row> {
     const fn weight(kind: &Kind) -> u8 {
         match kind {
             Kind::Sell { .. } | Kind::SpouseOut { .. } => 2,
@@ -422,18 +423,18 @@ fn heavier<'a>(blamed: Option<&'a Row>, row: &'a Row) -> Option<&'a Row> {
             | Kind::Opening { .. } => 0,
         }
     }
-    let key = |row: &Row| (weight(&row.transaction.kind), std::cmp::Reverse(row.place.line));
-    match blamed {
-        Some(other) if key(other) >= key(row) => blamed,
+    let key = |row: &Row| (weight(&row.transaction.kind), std::cmp::Reverse(row.location.line));
+    match representative {
+        Some(other) if key(other) >= key(row) => representative,
         _ => Some(row),
     }
 }
 
 /// Amounts by currency and rate.
 #[derive(Default)]
-struct Tally(Vec<(Currency, Rate, Product)>);
+struct CurrencySums(Vec<(Currency, Rate, Product)>);
 
-impl Tally {
+impl CurrencySums {
     fn add(&mut self, currency: Currency, rate: Rate, amount: Product) -> Option<()> {
         let same = |entry: &&mut (Currency, Rate, Product)| (entry.0, entry.1) == (currency, rate);
         match self.0.iter_mut().find(same) {
@@ -453,20 +454,25 @@ impl Tally {
     }
 }
 
-struct Adder<'a> {
+struct AmountConverter<'a> {
     row: &'a Row,
     rates: &'a Rates,
 }
 
-impl Adder<'_> {
-    fn add(&self, tally: &mut Tally, amount: Amount, times: Decimal) -> Result<(), EngineError> {
+impl AmountConverter<'_> {
+    fn add(
+        &self,
+        sums: &mut CurrencySums,
+        amount: Amount,
+        times: Decimal,
+    ) -> Result<(), EngineError> {
         if amount.is_none() {
             return Ok(());
         }
         let rate = self.rate(amount)?;
         let product = Product::of(amount.value()).times(times);
         product
-            .and_then(|product| tally.add(amount.currency(), rate, product))
+            .and_then(|product| sums.add(amount.currency(), rate, product))
             .ok_or_else(|| too_large(self.row))
     }
 
@@ -479,7 +485,7 @@ impl Adder<'_> {
     fn rate(&self, amount: Amount) -> Result<Rate, EngineError> {
         let transaction = &self.row.transaction;
         self.rates.of_amount(amount, transaction.date).map_err(|error| EngineError::MissingRate {
-            place: self.row.place.clone(),
+            location: self.row.location.clone(),
             date: transaction.date,
             ticker: transaction.ticker.clone(),
             error,
@@ -487,9 +493,9 @@ impl Adder<'_> {
     }
 }
 
-/// The amounts before conversion; `None` when all were in pounds.
-fn originals(amounts: &Tally, fees: &Tally) -> Option<Arc<[Original]>> {
-    let foreign = |tally: &Tally| tally.0.iter().any(|(currency, ..)| currency.is_foreign());
+/// Amounts before conversion; `None` when all were in pounds.
+fn originals(amounts: &CurrencySums, fees: &CurrencySums) -> Option<Arc<[Original]>> {
+    let foreign = |sums: &CurrencySums| sums.0.iter().any(|(currency, ..)| currency.is_foreign());
     if !foreign(amounts) && !foreign(fees) {
         return None;
     }
@@ -510,13 +516,13 @@ fn originals(amounts: &Tally, fees: &Tally) -> Option<Arc<[Original]>> {
 fn too_large(row: &Row) -> EngineError {
     let transaction = &row.transaction;
     EngineError::TooLarge {
-        place: row.place.clone(),
+        location: row.location.clone(),
         date: transaction.date,
         ticker: transaction.ticker.clone(),
     }
 }
 
-/// Days since 1 March of the year 0. The year starts in March, so that the odd day comes last.
+/// Days since 1 March of year 0. Years start in March, so that the leap day comes last.
 fn day_number(date: Date) -> i32 {
     let (year, month, day) =
         (i32::from(date.year()), i32::from(date.month()), i32::from(date.day()));

@@ -1,14 +1,14 @@
-//! Phase 2: which shares were sold. Quantities only, and only whole grains.
+//! Phase 2: share identification, in grains.
 //!
-//! The order of identification (HMRC CG51555) is the order of the three sweeps:
+//! The order of identification (HMRC CG51555) is the order of the three passes:
 //!
 //! 1. shares acquired on the same day: TCGA 1992 s.105(1)(b);
-//! 2. shares acquired in the 30 days after, earliest first: s.106A(5), with the same-day rule
-//!    of those later days going before: s.106A(9), HMRC CG51560;
-//! 3. the Section 104 holding: s.104; and when that runs out, shares acquired later, earliest
+//! 2. shares acquired within 30 days after, earliest first: s.106A(5), where the same-day rule of
+//!    those days takes precedence: s.106A(9), HMRC CG51560;
+//! 3. the Section 104 holding: s.104; when it is exhausted, shares acquired later, earliest
 //!    first: s.105(2). Shares so identified never enter the holding: s.105(3), s.106A(5ZA).
 //!
-//! A transfer to the spouse is a disposal too and is identified in the same way (HMRC CG22200).
+//! A transfer to the spouse is a disposal and is identified in the same way (HMRC CG22200).
 
 use std::collections::VecDeque;
 
@@ -16,10 +16,10 @@ use super::normalize::{Day, History};
 use super::{EngineError, Rule};
 use crate::ratio::Ratio;
 
-/// Purchases count from the day after the sale to the thirtieth, both included.
+/// The window is day 1 to day 30 after the sale, both inclusive.
 const WINDOW_DAYS: i32 = 30;
 
-/// Some of a day's outgoing shares and the day they came in. Days are places in the history.
+/// Matched shares of one disposal. Days are indices into the history.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct PlannedLeg {
     pub(super) disposal: usize,
@@ -28,15 +28,15 @@ pub(super) struct PlannedLeg {
     pub(super) grains: u128,
 }
 
-/// Every leg, in order of disposal, rule and acquisition.
+/// Returns all legs, ordered by disposal, rule and acquisition.
 pub(super) fn plan(
     history: &History<'_>,
     allow_short: bool,
 ) -> Result<Vec<PlannedLeg>, EngineError> {
     if !allow_short {
-        refuse_uncovered(history)?;
+        reject_uncovered(history)?;
     }
-    let mut open: Vec<Open> = history.days.iter().map(Open::of).collect();
+    let mut open: Vec<Unmatched> = history.days.iter().map(Unmatched::of).collect();
     let mut legs = Vec::with_capacity(open.len());
     same_day(&mut open, &mut legs);
     thirty_days(&mut open, &mut legs);
@@ -45,15 +45,15 @@ pub(super) fn plan(
     Ok(legs)
 }
 
-/// What of a day is not yet identified.
-struct Open {
+/// Unmatched shares of a day.
+struct Unmatched {
     number: i32,
     bought: u128,
     out: u128,
     opening: u128,
 }
 
-impl Open {
+impl Unmatched {
     const fn of(day: &Day<'_>) -> Self {
         Self {
             number: day.number,
@@ -64,9 +64,9 @@ impl Open {
     }
 }
 
-/// Nothing can be sold that is not there. A purchase in the next 30 days decides what sold
-/// shares cost, not whether there were any.
-fn refuse_uncovered(history: &History<'_>) -> Result<(), EngineError> {
+/// Rejects disposals that exceed the holding. A purchase in the next 30 days determines the cost of
+/// sold shares, not whether they were held.
+fn reject_uncovered(history: &History<'_>) -> Result<(), EngineError> {
     let mut held: u128 = 0;
     for day in &history.days {
         let morning = held.saturating_add(day.opening.grains);
@@ -76,7 +76,7 @@ fn refuse_uncovered(history: &History<'_>) -> Result<(), EngineError> {
             None => {
                 let shares = |grains| history.shares(grains, day.factor).unwrap_or(Ratio::ZERO);
                 return Err(EngineError::ExceedsHolding {
-                    place: day.row.place.clone(),
+                    location: day.row.location.clone(),
                     date: day.date,
                     ticker: history.ticker.clone(),
                     sold: shares(day.out()),
@@ -89,20 +89,20 @@ fn refuse_uncovered(history: &History<'_>) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// First sweep: s.105(1)(b).
-fn same_day(open: &mut [Open], legs: &mut Vec<PlannedLeg>) {
-    for (place, day) in open.iter_mut().enumerate() {
+/// Pass 1: same day, s.105(1)(b).
+fn same_day(open: &mut [Unmatched], legs: &mut Vec<PlannedLeg>) {
+    for (index, day) in open.iter_mut().enumerate() {
         let grains = day.bought.min(day.out);
         day.bought -= grains;
         day.out -= grains;
-        push(legs, place, Rule::SameDay, Some(place), grains);
+        push(legs, index, Rule::SameDay, Some(index), grains);
     }
 }
 
-/// Second sweep: s.106A(5). Purchases still open have kept back what their own day needs.
-fn thirty_days(open: &mut [Open], legs: &mut Vec<PlannedLeg>) {
+/// Pass 2: 30 days, s.106A(5). Pass 1 has already reserved purchases for their own day.
+fn thirty_days(open: &mut [Unmatched], legs: &mut Vec<PlannedLeg>) {
     let mut rest = open;
-    let mut place = 0;
+    let mut index = 0;
     while let Some((day, later)) = rest.split_first_mut() {
         let in_window = later
             .iter_mut()
@@ -115,26 +115,26 @@ fn thirty_days(open: &mut [Open], legs: &mut Vec<PlannedLeg>) {
             let grains = purchase.bought.min(day.out);
             purchase.bought -= grains;
             day.out -= grains;
-            push(legs, place, Rule::BedAndBreakfast, Some(place + 1 + ahead), grains);
+            push(legs, index, Rule::BedAndBreakfast, Some(index + 1 + ahead), grains);
         }
         rest = later;
-        place += 1;
+        index += 1;
     }
 }
 
-/// Third sweep: s.104, and s.105(2) for what the pool cannot give.
+/// Pass 3: s.104, and s.105(2) for shares that the pool does not cover.
 fn pool_and_later(
     history: &History<'_>,
-    open: &[Open],
+    open: &[Unmatched],
     legs: &mut Vec<PlannedLeg>,
 ) -> Result<(), EngineError> {
     let mut pool: u128 = 0;
-    let mut short: VecDeque<Short<'_>> = VecDeque::new();
-    for (place, (open, day)) in open.iter().zip(&history.days).enumerate() {
+    let mut short: VecDeque<ShortSale<'_>> = VecDeque::new();
+    for (index, (open, day)) in open.iter().zip(&history.days).enumerate() {
         pool = pool.saturating_add(open.opening);
         let from_pool = open.out.min(pool);
         pool -= from_pool;
-        push(legs, place, Rule::Section104, None, from_pool);
+        push(legs, index, Rule::Section104, None, from_pool);
         let mut bought = open.bought;
         while bought > 0
             && let Some(sale) = short.front_mut()
@@ -142,15 +142,15 @@ fn pool_and_later(
             let grains = bought.min(sale.missing);
             bought -= grains;
             sale.missing -= grains;
-            push(legs, sale.place, Rule::LaterAcquisition, Some(place), grains);
+            push(legs, sale.index, Rule::LaterAcquisition, Some(index), grains);
             if sale.missing == 0 {
                 short.pop_front();
             }
         }
         pool = pool.saturating_add(bought);
-        // Only now: a purchase of the same day was spent by the first sweep.
+        // After the purchases: those of the same day were matched in pass 1.
         if open.out > from_pool {
-            short.push_back(Short { place, day, missing: open.out - from_pool });
+            short.push_back(ShortSale { index, day, missing: open.out - from_pool });
         }
     }
     match short.front() {
@@ -159,17 +159,17 @@ fn pool_and_later(
     }
 }
 
-/// A sale of shares that were not there yet.
-struct Short<'a> {
-    place: usize,
+/// A short sale that is not yet covered.
+struct ShortSale<'a> {
+    index: usize,
     day: &'a Day<'a>,
     missing: u128,
 }
 
-fn never_covered(history: &History<'_>, sale: &Short<'_>) -> EngineError {
+fn never_covered(history: &History<'_>, sale: &ShortSale<'_>) -> EngineError {
     match history.shares(sale.missing, sale.day.factor) {
         Some(open) => EngineError::NeverCovered {
-            place: sale.day.row.place.clone(),
+            location: sale.day.row.location.clone(),
             date: sale.day.date,
             ticker: history.ticker.clone(),
             open,

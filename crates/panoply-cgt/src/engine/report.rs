@@ -1,8 +1,8 @@
 //! Phase 4: rounding, tax years, totals.
 //!
-//! The law names no rounding for computations. `PerLeg` is to the penny, halves away from zero,
-//! leg by leg, so that every sum can be checked with a pencil. `Exact` rounds nothing.
-//! `WholePounds` is how HMRC's examples and the return work: proceeds down, costs up.
+//! The law prescribes no rounding. `PerLeg` rounds each leg to the penny, half away from zero, so
+//! that sums can be verified manually. `Exact` does not round. `WholePounds` follows HMRC's examples
+//! and the return: proceeds down, costs up.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,20 +11,20 @@ use crate::money::Money;
 use crate::parameters::Parameters;
 use crate::tax_year::TaxYear;
 
-/// How figures are rounded.
+/// Rounding of figures.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Rounding {
-    /// To the penny, leg by leg.
+    /// To the penny, per leg.
     #[default]
     PerLeg,
-    /// Not at all.
+    /// No rounding.
     Exact,
-    /// Proceeds down and costs up, to whole pounds.
+    /// To whole pounds: proceeds down, costs up.
     WholePounds,
 }
 
 impl Rounding {
-    /// How an amount is written under this rounding.
+    /// Formats an amount.
     pub fn text(self, amount: Money) -> String {
         match self {
             Self::Exact => amount.exact(),
@@ -49,73 +49,73 @@ impl Rounding {
     }
 }
 
-/// The figures of every tax year, rounded.
+/// Rounded figures of all tax years.
 #[derive(Debug)]
 pub struct Report<'a> {
-    /// In order; only years with disposals, unless one was asked for.
+    /// Tax years in order; years without disposals only on request.
     pub years: Vec<YearReport<'a>>,
-    /// What is left.
+    /// Remaining holdings.
     pub holdings: &'a [Holding],
     /// Transfers to the spouse in those years.
     pub transfers: Vec<&'a Transfer>,
-    /// What a reader should know.
+    /// Warnings for the reader.
     pub warnings: Vec<String>,
 }
 
-/// The figures of one tax year.
+/// Rounded figures of one tax year.
 #[derive(Debug)]
 pub struct YearReport<'a> {
-    /// The year.
+    /// Tax year.
     pub year: TaxYear,
-    /// Its disposals, by date and ticker.
+    /// Disposals, by date and ticker.
     pub disposals: Vec<RoundedDisposal<'a>>,
-    /// All gains.
+    /// Total gains.
     pub total_gain: Money,
-    /// All losses, as a positive amount.
+    /// Total losses, as a positive amount.
     pub total_loss: Money,
-    /// Gains less losses.
+    /// Gains minus losses.
     pub net_gain: Money,
-    /// What the disposals brought before costs.
+    /// Gross proceeds.
     pub gross_proceeds: Money,
-    /// What the shares had cost, without the costs of selling.
+    /// Allowable cost without costs of disposal.
     pub allowable_cost: Money,
-    /// The costs of selling.
+    /// Costs of disposal.
     pub selling_costs: Money,
-    /// What is free of tax; `None` when we do not know the year.
+    /// Annual exempt amount; `None` when unknown.
     pub exempt_amount: Option<Money>,
-    /// What is above the exempt amount; `None` when that is not known and there is a net gain.
+    /// Gain above the exempt amount; `None` when that is unknown and there is a net gain.
     pub taxable_gain: Option<Money>,
     /// Dividends.
     pub dividends: Dividends,
 }
 
-/// A disposal with rounded figures.
+/// Disposal with rounded figures.
 #[derive(Debug)]
 pub struct RoundedDisposal<'a> {
-    /// The disposal itself.
+    /// The disposal.
     pub disposal: &'a Disposal,
-    /// What it brought before costs.
+    /// Gross proceeds.
     pub gross: Money,
-    /// What it brought after costs.
+    /// Net proceeds.
     pub proceeds: Money,
-    /// The legs.
+    /// Legs.
     pub legs: Vec<RoundedLeg<'a>>,
-    /// What it gained: the sum of its legs.
+    /// Gain: the sum of the legs' gains.
     pub gain: Money,
 }
 
-/// A leg with rounded figures.
+/// Leg with rounded figures.
 #[derive(Debug)]
 pub struct RoundedLeg<'a> {
-    /// The leg itself.
+    /// The leg.
     pub leg: &'a Leg,
-    /// What the shares had cost.
+    /// Allowable cost.
     pub cost: Money,
-    /// What they gained.
+    /// Gain.
     pub gain: Money,
 }
 
-/// The report of one year, or of every year with disposals.
+/// Reports one year, or all years with disposals.
 pub fn report<'a>(
     computation: &'a Computation,
     parameters: &Parameters,
@@ -208,8 +208,8 @@ fn rounded(disposal: &Disposal, rounding: Rounding) -> RoundedDisposal<'_> {
     RoundedDisposal { disposal, gross, proceeds, legs, gain }
 }
 
-/// In whole pounds the disposal is rounded, not its legs: proceeds less costs. The first leg
-/// takes what the others leave, so that the legs still add up.
+/// In whole pounds the disposal is rounded, not its legs. The first leg absorbs the difference, so
+/// that the legs add up.
 fn share_out_whole_pounds(legs: &mut [RoundedLeg<'_>], proceeds: Money) {
     let gain = proceeds - legs.iter().map(|leg| leg.cost).sum();
     if let Some((first, others)) = legs.split_first_mut() {

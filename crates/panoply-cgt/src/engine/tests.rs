@@ -1,4 +1,4 @@
-//! The engine's laws: what must hold for every portfolio, and what it refuses.
+//! Engine invariants over random portfolios, and rejected input.
 
 use jiff::ToSpan;
 use jiff::civil::{Date, date};
@@ -15,7 +15,11 @@ fn computed(text: &str) -> Computation {
 
 fn refusal(text: &str, options: Options) -> String {
     let errors = compute(&dsl::parse(text).unwrap(), &Rates::default(), options).unwrap_err();
-    errors.iter().map(|error| format!("{}: {error}", error.place())).collect::<Vec<_>>().join("\n")
+    errors
+        .iter()
+        .map(|error| format!("{}: {error}", error.location()))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[test]
@@ -23,7 +27,7 @@ fn sale_exceeding_the_holding_is_rejected_with_the_quantity_held() {
     let text = "2022-01-01 BUY OC 10 @ 1\n2022-06-01 BUY OC 2 @ 1\n2022-06-01 SELL OC 15 @ 2\n2022-06-11 BUY OC 5 @ 1.5";
     assert_eq!(
         refusal(text, Options::default()),
-        "line 3: OC, 2022-06-01: 15 shares went out, but only 10 were held and 2 bought that day"
+        "line 3: OC, 2022-06-01: 15 shares were disposed of, but only 10 were held and 2 bought that day"
     );
 }
 
@@ -136,7 +140,7 @@ fn same_day_rule_takes_precedence_over_30_day_rule() {
     assert_eq!(legs(second), [(Rule::SameDay, "600".to_owned())]);
 }
 
-/// Rows that never sell more than is held: a plan of steps, made safe while it is walked.
+/// Random rows that never sell more than is held.
 fn portfolio() -> impl Strategy<Value = Vec<Transaction>> {
     let step = (0_u8..10, 0_i64..20, 1_i64..500, 1_i64..90_000, 0_i64..2_000, 0_usize..2);
     prop::collection::vec(step, 1..40).prop_map(|steps| {
@@ -186,7 +190,7 @@ fn portfolio() -> impl Strategy<Value = Vec<Transaction>> {
     })
 }
 
-/// Whether something was surely in the pool before that day.
+/// Whether the pool was certainly non-empty before that day.
 fn rows_before(rows: &[Transaction], day: Date, ticker: &Ticker) -> bool {
     let moved =
         |row: &&Transaction| &row.ticker == ticker && !matches!(row.kind, Kind::Dividend { .. });
@@ -198,7 +202,7 @@ fn rows(transactions: &[Transaction]) -> Vec<Row> {
         .zip(transactions)
         .map(|(line, transaction)| Row {
             transaction: transaction.clone(),
-            place: Place { file: None, line },
+            location: SourceLocation { file: None, line },
         })
         .collect()
 }
@@ -207,7 +211,7 @@ fn try_compute(transactions: &[Transaction]) -> Option<Computation> {
     compute(&rows(transactions), &Rates::default(), Options::default()).ok()
 }
 
-/// Everything a reader could see, to the last digit.
+/// All figures, unrounded.
 fn figures(computation: &Computation) -> Vec<String> {
     let leg = |leg: &Leg| {
         format!(
@@ -293,7 +297,7 @@ proptest! {
         prop_assert_eq!(figures(&whole), figures(&pieces));
     }
 
-    /// Doubling every share from some day on, at half the price, changes no pound.
+    /// Doubling every share from some day on, at half the price, does not change any amount.
     #[test]
     fn split_changes_share_counts_only(given in portfolio(), which in 0_usize..40) {
         let day = given[which % given.len()].date.checked_add(1.day()).unwrap();

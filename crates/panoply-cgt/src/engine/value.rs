@@ -1,18 +1,18 @@
-//! Phase 3: what the identified shares had cost, and what each leg gained.
+//! Phase 3: allowable cost and gain of each leg.
 //!
-//! Costs are those of TCGA 1992 s.38: the price and the costs of buying and selling. Part of a
-//! purchase or of the pool carries its part of the cost, by number of shares (s.104, s.42 in
-//! effect). On a day, in this order: a pool brought forward, capital that came back (s.122,
-//! off the cost), income that was reinvested (on the cost), sales, and last what was bought and
-//! is still there joins the pool. An earlier disposal is never changed by a later event.
+//! Costs are those of TCGA 1992 s.38: the price and the incidental costs of acquisition and
+//! disposal. Part of a purchase or pool carries its proportion of the cost, by number of shares
+//! (s.104, s.42 in effect). Order within a day: opening pool, capital returns (s.122, reduce the
+//! cost), accumulations (add to the cost), disposals, and finally unmatched purchases join the
+//! pool. A later event never changes an earlier disposal.
 
 use super::normalize::{Day, History};
 use super::plan::PlannedLeg;
-use super::{Computation, Disposal, EngineError, Holding, Leg, PoolMove, PoolState, Transfer};
+use super::{Computation, Disposal, EngineError, Holding, Leg, PoolChange, PoolState, Transfer};
 use crate::money::{Money, Parcel};
 use crate::ratio::Ratio;
 
-/// Adds the holding's disposals, transfers and what is left of it to `computation`.
+/// Adds the holding's disposals, transfers and remaining pool to `computation`.
 pub(super) fn value(
     history: &History<'_>,
     planned: &[PlannedLeg],
@@ -22,20 +22,20 @@ pub(super) fn value(
     let mut pool = Parcel::default();
     let mut ever_pooled = false;
     let mut rest = planned;
-    for (place, day) in history.days.iter().enumerate() {
+    for (index, day) in history.days.iter().enumerate() {
         pool.put(day.opening);
         change_cost(history, day, &mut pool)?;
-        let (of_day, later) = rest.split_at(rest.partition_point(|leg| leg.disposal == place));
+        let (of_day, later) = rest.split_at(rest.partition_point(|leg| leg.disposal == index));
         rest = later;
         if !of_day.is_empty() {
             let valued = of_day
                 .iter()
                 .map(|leg| take(history, day, leg, &mut purchases, &mut pool))
-                .collect::<Option<Vec<Taken>>>()
+                .collect::<Option<Vec<CostedLeg>>>()
                 .ok_or_else(|| day.too_large())?;
             dispose(history, day, valued, computation).ok_or_else(|| day.too_large())?;
         }
-        if let Some(left) = purchases.get_mut(place) {
+        if let Some(left) = purchases.get_mut(index) {
             pool.put(std::mem::take(left));
         }
         ever_pooled |= pool.grains > 0;
@@ -52,12 +52,13 @@ pub(super) fn value(
     Ok(())
 }
 
-/// Capital returns and accumulations, which change what the pool has cost.
+/// Applies capital returns and accumulations to the pooled cost.
 fn change_cost(history: &History<'_>, day: &Day<'_>, pool: &mut Parcel) -> Result<(), EngineError> {
-    let (place, date, ticker) = (|| day.row.place.clone(), day.date, || history.ticker.clone());
+    let (location, date, ticker) =
+        (|| day.row.location.clone(), day.date, || history.ticker.clone());
     if (pool.value - day.returned).is_negative() {
         return Err(EngineError::CapitalReturnExceedsCost {
-            place: place(),
+            location: location(),
             date,
             ticker: ticker(),
             returned: day.returned,
@@ -67,7 +68,7 @@ fn change_cost(history: &History<'_>, day: &Day<'_>, pool: &mut Parcel) -> Resul
     pool.value -= day.returned;
     if !day.accumulated.is_zero() && pool.grains == 0 {
         return Err(EngineError::AccumulationWithoutHolding {
-            place: place(),
+            location: location(),
             date,
             ticker: ticker(),
         });
@@ -76,12 +77,12 @@ fn change_cost(history: &History<'_>, day: &Day<'_>, pool: &mut Parcel) -> Resul
     Ok(())
 }
 
-/// A leg with its cost, before it is known whose it is: the sale's or the transfer's.
-struct Taken {
+/// A leg with its cost, before it is split between sale and transfer.
+struct CostedLeg {
     planned: PlannedLeg,
     cost: Money,
     acquired: Option<jiff::civil::Date>,
-    pool: Option<PoolMove>,
+    pool: Option<PoolChange>,
     originals: Option<std::sync::Arc<[super::Original]>>,
 }
 
@@ -91,7 +92,7 @@ fn take(
     leg: &PlannedLeg,
     purchases: &mut [Parcel],
     pool: &mut Parcel,
-) -> Option<Taken> {
+) -> Option<CostedLeg> {
     let Some(acquisition) = leg.acquisition else {
         let state = |pool: &Parcel| {
             let quantity = history.shares(pool.grains, day.factor)?;
@@ -99,8 +100,8 @@ fn take(
         };
         let before = state(pool)?;
         let cost = pool.take(leg.grains)?;
-        let moved = PoolMove { before, after: state(pool)? };
-        return Some(Taken {
+        let moved = PoolChange { before, after: state(pool)? };
+        return Some(CostedLeg {
             planned: *leg,
             cost,
             acquired: None,
@@ -110,7 +111,7 @@ fn take(
     };
     let bought = history.days.get(acquisition)?;
     let cost = purchases.get_mut(acquisition)?.take(leg.grains)?;
-    Some(Taken {
+    Some(CostedLeg {
         planned: *leg,
         cost,
         acquired: Some(bought.date),
@@ -119,15 +120,15 @@ fn take(
     })
 }
 
-/// Everything that went out on a day is one disposal in law. Where some was sold and some given
-/// to the spouse, each has its part of every leg.
+/// All disposals of a day are one disposal in law. When some shares were sold and some transferred
+/// to the spouse, each gets its proportion of every leg.
 fn dispose(
     history: &History<'_>,
     day: &Day<'_>,
-    legs: Vec<Taken>,
+    legs: Vec<CostedLeg>,
     computation: &mut Computation,
 ) -> Option<()> {
-    // Legs are kept for every disposal, so each list has room for its legs and no more.
+    // Exact capacity: legs of all disposals stay in memory.
     let room = |shares: u128| Vec::with_capacity(if shares > 0 { legs.len() } else { 0 });
     let (mut sold, mut given) = (room(day.sold), room(day.given));
     let mut proceeds = Parcel { grains: day.out(), value: day.gross - day.fees };

@@ -1,10 +1,10 @@
-//! The text form of cgtcalculator: `B 08/09/2010 BARC 5000 4.1565 9.95 104`, that is action,
-//! day, company, shares, price, charges and tax. `R` is a split with its factor.
+//! cgtcalculator text format: `B 08/09/2010 BARC 5000 4.1565 9.95 104`, that is action, date,
+//! company, shares, price, charges and tax. `R` is a split with its factor.
 
-use super::draft::{Drafts, Trade, amount, day_first};
+use super::builder::{ImportBuilder, Trade, amount, day_first};
 use crate::transaction::{Kind, Quantity};
 
-pub(super) fn looks_like_it(text: &str) -> bool {
+pub(super) fn matches(text: &str) -> bool {
     let mut lines =
         text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines.next().is_some_and(|line| {
@@ -16,7 +16,7 @@ pub(super) fn looks_like_it(text: &str) -> bool {
     })
 }
 
-pub(super) fn read(text: &str, drafts: &mut Drafts) {
+pub(super) fn read(text: &str, builder: &mut ImportBuilder) {
     for (line, row) in (1..).zip(text.lines()) {
         let words: Vec<&str> = row.split_whitespace().collect();
         let first = words.first().map(|word| word.to_uppercase()).unwrap_or_default();
@@ -33,25 +33,25 @@ pub(super) fn read(text: &str, drafts: &mut Drafts) {
                     currency: "GBP",
                     fees: charges.iter().take(2).map(|fee| (*fee, "GBP")).collect(),
                 };
-                drafts.trade(line, &trade);
+                builder.trade(line, &trade);
             }
             ("R" | "SPLIT" | "UNSPLIT", [_, date, ticker, factor, ..]) => {
                 let ratio = amount(factor).and_then(Quantity::new);
-                let place = drafts.date_and_ticker(line, day_first(date), ticker);
-                match (place, ratio) {
+                let target = builder.date_and_ticker(line, day_first(date), ticker);
+                match (target, ratio) {
                     (Some((date, ticker)), Some(ratio)) if first == "UNSPLIT" => {
-                        drafts.push(line, date, ticker, Kind::Unsplit { ratio });
+                        builder.push(line, date, ticker, Kind::Unsplit { ratio });
                     }
                     (Some((date, ticker)), Some(ratio)) => {
-                        drafts.push(line, date, ticker, Kind::Split { ratio });
+                        builder.push(line, date, ticker, Kind::Split { ratio });
                     }
                     (None, _) => {}
                     (Some(_), None) => {
-                        drafts.warn(line, format!("the factor `{factor}` cannot be read"));
+                        builder.warn(line, format!("the factor `{factor}` cannot be read"));
                     }
                 }
             }
-            _ => drafts.warn(line, format!("`{row}` is not understood and left out")),
+            _ => builder.warn(line, format!("`{row}` is not understood and left out")),
         }
     }
 }

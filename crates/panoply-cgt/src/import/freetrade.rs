@@ -1,11 +1,11 @@
 //! Freetrade: CSV with Type, Timestamp, Buy / Sell, Ticker and amounts in pounds.
 
-use super::csv::Sheet;
-use super::draft::{Drafts, Trade, is_nothing, iso_date};
+use super::builder::{ImportBuilder, Trade, is_blank_or_zero, iso_date};
+use super::sheet::Sheet;
 
-pub(super) fn read(text: &str, drafts: &mut Drafts) {
+pub(super) fn read(text: &str, builder: &mut ImportBuilder) {
     let Some(sheet) = Sheet::find(text, &["type", "timestamp", "buy / sell", "ticker"]) else {
-        return drafts.not_recognised("expected the headings Type, Timestamp, Buy / Sell, Ticker");
+        return builder.not_recognised("expected the headings Type, Timestamp, Buy / Sell, Ticker");
     };
     for record in &sheet.records {
         let get = |name: &str| sheet.get(record, name);
@@ -23,31 +23,31 @@ pub(super) fn read(text: &str, drafts: &mut Drafts) {
                     currency: account,
                     fees: vec![(get("Stamp Duty"), account), (get("FX Fee Amount"), account)],
                 };
-                drafts.trade(line, &trade);
+                builder.trade(line, &trade);
                 if kind == "FREESHARE_ORDER" {
-                    drafts.warn(
+                    builder.warn(
                         line,
                         "a free share: check that its price is what it was worth when it came",
                     );
                 }
             }
             "DIVIDEND" | "SPECIAL_DIVIDEND" => {
-                // The total is what arrived; what is taxed is what was paid before tax.
+                // The total is the net amount; the gross amount is taxable.
                 let instrument = get("Instrument Currency");
                 let gross = get("Dividend Gross Distribution Amount");
-                let total = if is_nothing(gross) {
+                let total = if is_blank_or_zero(gross) {
                     (get("Total Amount"), account)
                 } else {
                     (gross, instrument)
                 };
                 let tax = (get("Dividend Withheld Tax Amount"), instrument);
-                drafts.dividend(line, date, get("Ticker"), total, tax);
+                builder.dividend(line, date, get("Ticker"), total, tax);
             }
             "TOP_UP" | "WITHDRAWAL" | "INTEREST_FROM_CASH" | "MONTHLY_STATEMENT"
             | "TAX_CERTIFICATE" | "SUBSCRIPTION" => {
-                drafts.skip(kind);
+                builder.skip(kind);
             }
-            other => drafts.warn(line, format!("`{other}` is not understood and left out")),
+            other => builder.warn(line, format!("`{other}` is not understood and left out")),
         }
     }
 }

@@ -1,34 +1,34 @@
-//! Any CSV, with a map that says what its columns are called.
+//! Generic CSV with a column map.
 
-use super::csv::Sheet;
-use super::draft::{Drafts, Trade, day_first, iso_date, month_first};
+use super::builder::{ImportBuilder, Trade, day_first, iso_date, month_first};
+use super::sheet::Sheet;
 
-/// What the columns are called. Those not named are looked for under their own names.
+/// Column names. Unnamed columns have their default names.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Columns {
-    /// The day.
+    /// Date.
     pub date: Option<String>,
-    /// Buy, sell or dividend, in words that contain one of these.
+    /// Action: a text containing buy, sell or dividend.
     pub action: Option<String>,
-    /// The holding.
+    /// Ticker.
     pub ticker: Option<String>,
-    /// How many shares.
+    /// Number of shares.
     pub quantity: Option<String>,
-    /// For each.
+    /// Price per share.
     pub price: Option<String>,
-    /// Costs of the trade.
+    /// Incidental costs.
     pub fees: Option<String>,
-    /// The currency of price and fees.
+    /// Currency of price and fees.
     pub currency: Option<String>,
-    /// All of a dividend.
+    /// Total amount of a dividend.
     pub total: Option<String>,
-    /// Tax kept back from a dividend.
+    /// Tax withheld from a dividend.
     pub tax: Option<String>,
-    /// How days are written.
+    /// Date format.
     pub dates: DateOrder,
 }
 
-/// How days are written.
+/// Date format.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum DateOrder {
     /// 2024-01-15.
@@ -40,7 +40,7 @@ pub enum DateOrder {
     MonthFirst,
 }
 
-pub(super) fn read(text: &str, columns: Option<&Columns>, drafts: &mut Drafts) {
+pub(super) fn read(text: &str, columns: Option<&Columns>, builder: &mut ImportBuilder) {
     let columns = columns.cloned().unwrap_or_default();
     let name =
         |given: &Option<String>, usual: &str| given.clone().unwrap_or_else(|| usual.to_owned());
@@ -62,7 +62,7 @@ pub(super) fn read(text: &str, columns: Option<&Columns>, drafts: &mut Drafts) {
     let needed =
         [date.as_str(), action.as_str(), ticker.as_str(), quantity.as_str(), price.as_str()];
     let Some(sheet) = Sheet::find(text, &needed) else {
-        return drafts.not_recognised(&format!(
+        return builder.not_recognised(&format!(
             "expected the headings {}; name others in the column map",
             needed.join(", ")
         ));
@@ -86,12 +86,12 @@ pub(super) fn read(text: &str, columns: Option<&Columns>, drafts: &mut Drafts) {
                 currency: get(&currency),
                 fees: vec![(get(&fees), get(&currency))],
             };
-            drafts.trade(record.line, &trade);
+            builder.trade(record.line, &trade);
         } else if word.contains("dividend") {
             let amount = (get(&total), get(&currency));
-            drafts.dividend(record.line, day, get(&ticker), amount, (get(&tax), get(&currency)));
+            builder.dividend(record.line, day, get(&ticker), amount, (get(&tax), get(&currency)));
         } else {
-            drafts.warn(
+            builder.warn(
                 record.line,
                 format!(
                     "`{}` is not understood and left out; headings are {}",

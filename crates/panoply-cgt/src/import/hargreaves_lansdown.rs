@@ -3,16 +3,16 @@
 
 use rust_decimal::Decimal;
 
-use super::csv::Sheet;
-use super::draft::{Drafts, Trade, amount, day_first};
+use super::builder::{ImportBuilder, Trade, amount, day_first};
+use super::sheet::Sheet;
 use super::vanguard::slug;
 
-pub(super) fn read(text: &str, drafts: &mut Drafts) {
+pub(super) fn read(text: &str, builder: &mut ImportBuilder) {
     let Some(sheet) = Sheet::find(
         text,
         &["trade date", "reference", "description", "unit cost", "quantity", "value"],
     ) else {
-        return drafts.not_recognised("expected the headings Trade date, Reference, Description, Unit cost (p), Quantity, Value");
+        return builder.not_recognised("expected the headings Trade date, Reference, Description, Unit cost (p), Quantity, Value");
     };
     for record in &sheet.records {
         let get = |name: &str| sheet.get(record, name);
@@ -26,9 +26,9 @@ pub(super) fn read(text: &str, drafts: &mut Drafts) {
                 let known =
                     ["INTEREST", "FPC", "CARD", "TRANSFER", "MANAGE FEE", "FPD", "LOYALTY", "UNIT"];
                 if known.iter().any(|word| reference.to_uppercase().starts_with(word)) {
-                    drafts.skip(reference);
+                    builder.skip(reference);
                 } else {
-                    drafts.warn(
+                    builder.warn(
                         line,
                         format!(
                             "`{reference}` is not understood and left out: {}",
@@ -50,11 +50,11 @@ pub(super) fn read(text: &str, drafts: &mut Drafts) {
             currency: "GBX",
             fees: vec![(&fees, "GBP")],
         };
-        drafts.trade(line, &trade);
+        builder.trade(line, &trade);
     }
 }
 
-/// The company in `Vodafone Group plc 1000 @ 70.00`: what was traded stands behind its name.
+/// Company name in `Vodafone Group plc 1000 @ 70.00`; the trade follows the name.
 fn name_in(description: &str) -> &str {
     let Some((before, _)) = description.rsplit_once('@') else { return description };
     match before.trim_end().rsplit_once(' ') {
@@ -63,7 +63,7 @@ fn name_in(description: &str) -> &str {
     }
 }
 
-/// What lies between price times quantity and the value paid or received.
+/// Difference between price times quantity and the value paid or received.
 fn fees(pence: &str, quantity: &str, value: &str, sells: bool) -> Option<String> {
     let gross = amount(pence)?.checked_mul(amount(quantity)?.abs())? / Decimal::ONE_HUNDRED;
     let value = amount(value)?.abs();

@@ -1,30 +1,30 @@
 //! Interactive Brokers: a Flex query as XML or CSV, with trades and cash transactions.
 
-use super::csv::{Record, Sheet};
-use super::draft::{Drafts, Trade, amount, compact_date, iso_date};
+use super::builder::{ImportBuilder, Trade, amount, compact_date, iso_date};
+use super::sheet::{Record, Sheet};
 
-pub(super) fn read(text: &str, drafts: &mut Drafts) {
+pub(super) fn read(text: &str, builder: &mut ImportBuilder) {
     let elements = if text.contains("<FlexQueryResponse") { elements(text) } else { rows(text) };
     let is_trade = |element: &Element| element.name == "Trade";
     if elements.is_empty() {
-        return drafts.not_recognised(
+        return builder.not_recognised(
             "expected a Flex query as XML, or as CSV with Symbol, TradeDate, Quantity, TradePrice",
         );
     }
-    let cancelled = cancelled(elements.iter().filter(|element| is_trade(element)), drafts);
+    let cancelled = cancelled(elements.iter().filter(|element| is_trade(element)), builder);
     for element in elements.iter().filter(|element| is_trade(element)) {
         if !cancelled.contains(&element.line) {
-            trade(element, drafts);
+            trade(element, builder);
         }
     }
-    cash(&elements, drafts);
+    cash(&elements, builder);
     for element in elements.iter().filter(|element| element.name == "CorporateAction") {
         let what = format!("a corporate action is left out: {}", element.get("description"));
-        drafts.warn(element.line, what);
+        builder.warn(element.line, what);
     }
 }
 
-/// The rows of a CSV as the elements they are in XML. One file may have several tables.
+/// Converts CSV rows to the elements of the XML format. One file may have several tables.
 fn rows(text: &str) -> Vec<Element> {
     let mut found = Vec::new();
     for sheet in Sheet::all(text, &["symbol", "currencyprimary"]) {
@@ -53,10 +53,10 @@ fn rows(text: &str) -> Vec<Element> {
     found
 }
 
-/// Begin and end of a file, an account and a section, where the query has them written.
+/// Section markers that a query may include: begin and end of file, account and section.
 const MARKERS: [&str; 6] = ["BOF", "BOA", "BOS", "EOS", "EOA", "EOF"];
 
-/// What a column is called in XML, in lower case.
+/// XML attribute name of a CSV column, in lower case.
 fn attribute_of(column: &str) -> &str {
     match column {
         "currencyprimary" => "currency",
@@ -67,7 +67,7 @@ fn attribute_of(column: &str) -> &str {
     }
 }
 
-fn cash(elements: &[Element], drafts: &mut Drafts) {
+fn cash(elements: &[Element], builder: &mut ImportBuilder) {
     let of_type = |types: &[&str]| -> Vec<&Element> {
         let is = |element: &&Element| {
             element.name == "CashTransaction" && types.contains(&element.get("type").as_str())
@@ -77,14 +77,14 @@ fn cash(elements: &[Element], drafts: &mut Drafts) {
     let mut taxes = of_type(&["Withholding Tax"]);
     for dividend in of_type(&DIVIDENDS) {
         let key = (dividend.get("symbol"), dividend.day());
-        let place = taxes.iter().position(|tax| (tax.get("symbol"), tax.day()) == key);
-        let tax = place.map(|place| taxes.remove(place));
+        let matching = taxes.iter().position(|tax| (tax.get("symbol"), tax.day()) == key);
+        let tax = matching.map(|index| taxes.remove(index));
         let tax = tax.map_or_else(
             || (String::new(), String::new()),
             |tax| (tax.get("amount"), tax.get("currency")),
         );
         let (amount, currency) = (dividend.get("amount"), dividend.get("currency"));
-        drafts.dividend(
+        builder.dividend(
             dividend.line,
             date_of(&dividend.day()),
             &ticker_of(&key.0),
@@ -94,27 +94,25 @@ fn cash(elements: &[Element], drafts: &mut Drafts) {
     }
     for tax in taxes {
         let (amount, symbol) = (tax.get("amount"), tax.get("symbol"));
-        drafts.warn(
+        builder.warn(
             tax.line,
-            format!(
-                "tax of {amount} on {symbol} belongs to no dividend of that day and is left out"
-            ),
+            format!("tax of {amount} on {symbol} matches no dividend of that day and is left out"),
         );
     }
     for other in elements.iter().filter(|element| element.name == "CashTransaction") {
         let kind = other.get("type");
         if !DIVIDENDS.contains(&kind.as_str()) && kind != "Withholding Tax" {
-            drafts.skip(&kind);
+            builder.skip(&kind);
         }
     }
 }
 
 const DIVIDENDS: [&str; 2] = ["Dividends", "Payment In Lieu Of Dividends"];
 
-/// Lines of trades that were cancelled later, and of what cancelled them (`BUY (Ca.)`).
+/// Lines of cancelled trades and of their cancellations (`BUY (Ca.)`).
 fn cancelled<'a>(
     trades: impl Iterator<Item = &'a Element> + Clone,
-    drafts: &mut Drafts,
+    builder: &mut ImportBuilder,
 ) -> Vec<u32> {
     let is_cancel = |element: &Element| element.get("buySell").contains("(Ca.)");
     let key = |element: &Element| {
@@ -129,25 +127,25 @@ fn cancelled<'a>(
         });
         match original {
             Some(original) => lines.push(original.line),
-            None => drafts.warn(
+            None => builder.warn(
                 cancel.line,
-                format!("a cancelled trade of {} fits no trade", cancel.get("symbol")),
+                format!("a cancelled trade of {} matches no trade", cancel.get("symbol")),
             ),
         }
     }
     lines
 }
 
-fn trade(element: &Element, drafts: &mut Drafts) {
+fn trade(element: &Element, builder: &mut ImportBuilder) {
     let get = |name: &str| element.get(name);
     let category = get("assetCategory");
     if !matches!(category.as_str(), "STK" | "ETF" | "FUND" | "") {
-        return drafts.skip(&format!("{category} trade"));
+        return builder.skip(&format!("{category} trade"));
     }
-    // Orders, summaries and closed lots say again what the executions say.
+    // Orders, summaries and closed lots repeat the executions.
     let level = get("levelOfDetail");
     if !matches!(level.as_str(), "EXECUTION" | "") {
-        return drafts.skip(&format!("{level} of trades"));
+        return builder.skip(&format!("{level} of trades"));
     }
     let (quantity, price) = (get("quantity"), get("tradePrice"));
     let (commission, taxes) = (get("ibCommission"), get("taxes"));
@@ -165,10 +163,10 @@ fn trade(element: &Element, drafts: &mut Drafts) {
         currency: &currency,
         fees: vec![(&commission, &commission_currency), (&taxes, &currency)],
     };
-    drafts.trade(element.line, &trade);
+    builder.trade(element.line, &trade);
 }
 
-/// `BRK B` is `BRK.B` elsewhere.
+/// `BRK B` is `BRK.B` at other brokers.
 fn ticker_of(symbol: &str) -> String {
     symbol.trim().replace(' ', ".")
 }
@@ -177,7 +175,7 @@ fn date_of(text: &str) -> Option<jiff::civil::Date> {
     iso_date(text).or_else(|| compact_date(text))
 }
 
-/// An XML element with its attributes, names in any case. A Flex report has nothing but those.
+/// An XML element; attribute names are case-insensitive.
 struct Element {
     line: u32,
     name: String,
@@ -190,12 +188,17 @@ impl Element {
         found.map(|(_, value)| value.clone()).unwrap_or_default()
     }
 
-    /// The day of a cash transaction, without its time.
+    /// Date of a cash transaction, without its time.
     fn day(&self) -> String {
-        let moment = [self.get("reportDate"), self.get("dateTime")]
+        let timestamp = [self.get("reportDate"), self.get("dateTime")]
             .into_iter()
             .find(|text| !text.is_empty());
-        moment.unwrap_or_default().split([';', ',', ' ', 'T']).next().unwrap_or_default().to_owned()
+        timestamp
+            .unwrap_or_default()
+            .split([';', ',', ' ', 'T'])
+            .next()
+            .unwrap_or_default()
+            .to_owned()
     }
 }
 
@@ -216,7 +219,7 @@ fn elements(text: &str) -> Vec<Element> {
     found
 }
 
-/// What stands before the `>` that is in no quotes, and what after it.
+/// Splits at the first `>` outside quotes.
 fn split_tag(text: &str) -> (&str, &str) {
     let mut quote: Option<char> = None;
     for (position, c) in text.char_indices() {

@@ -1,9 +1,8 @@
-//! Brokers' exports into transactions. Every row keeps its file and line, and what is not
-//! understood becomes a warning, never silence.
+//! Importers of broker exports. Every row keeps its file and line; every row that is not understood
+//! becomes a warning.
 
+mod builder;
 mod cgtcalculator;
-mod csv;
-mod draft;
 mod freetrade;
 mod generic;
 mod hargreaves_lansdown;
@@ -11,6 +10,7 @@ mod interactive_brokers;
 mod revolut;
 mod schwab;
 mod schwab_awards;
+mod sheet;
 mod trading212;
 mod vanguard;
 
@@ -21,33 +21,33 @@ pub use generic::{Columns, DateOrder};
 
 use crate::dsl;
 use crate::transaction::Row;
-use draft::Drafts;
+use builder::ImportBuilder;
 
-/// Whose export it is.
+/// Broker of an export.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Broker {
-    /// Charles Schwab, JSON, with awards.
+    /// Charles Schwab: JSON or CSV, with equity awards.
     Schwab,
-    /// Trading 212, CSV.
+    /// Trading 212: CSV.
     Trading212,
-    /// Interactive Brokers, Flex query, XML or CSV.
+    /// Interactive Brokers: Flex query as XML or CSV.
     InteractiveBrokers,
-    /// Freetrade, CSV.
+    /// Freetrade: CSV.
     Freetrade,
-    /// Vanguard UK, CSV.
+    /// Vanguard UK: CSV.
     VanguardUk,
-    /// Hargreaves Lansdown, CSV.
+    /// Hargreaves Lansdown: CSV.
     HargreavesLansdown,
-    /// Revolut, CSV.
+    /// Revolut: CSV.
     Revolut,
-    /// The text form of cgtcalculator.
+    /// cgtcalculator: text.
     CgtCalculator,
-    /// Any CSV, with a map of its columns.
+    /// Any CSV, with a column map.
     Generic,
 }
 
 impl Broker {
-    /// All of them.
+    /// All brokers.
     pub const ALL: [Self; 9] = [
         Self::Schwab,
         Self::Trading212,
@@ -60,7 +60,7 @@ impl Broker {
         Self::Generic,
     ];
 
-    /// The word in arguments and on the command line.
+    /// Name in arguments and on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Schwab => "schwab",
@@ -75,12 +75,12 @@ impl Broker {
         }
     }
 
-    /// The broker of that word.
+    /// Parses [`Broker::as_str`].
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|broker| broker.as_str() == word)
     }
 
-    /// Whose export a text looks like, by what each alone has.
+    /// Detects the broker by headings unique to its export.
     pub fn recognise(text: &str) -> Option<Self> {
         let head: String = text.lines().take(20).collect::<Vec<_>>().join("\n");
         let has = |words: &[&str]| words.iter().all(|word| head.contains(word));
@@ -102,7 +102,7 @@ impl Broker {
             Some(Self::HargreavesLansdown)
         } else if has(&["Ticker", "Price per share", "Total Amount"]) {
             Some(Self::Revolut)
-        } else if cgtcalculator::looks_like_it(text) {
+        } else if cgtcalculator::matches(text) {
             Some(Self::CgtCalculator)
         } else {
             None
@@ -113,50 +113,50 @@ impl Broker {
 /// A broker's export.
 #[derive(Clone, Debug)]
 pub struct File<'a> {
-    /// Its name, for places.
+    /// File name, for locations.
     pub name: &'a str,
-    /// Whose it is.
+    /// Broker.
     pub broker: Broker,
-    /// What it holds.
+    /// Content.
     pub text: &'a str,
-    /// Schwab's awards, where there is such a file.
+    /// Schwab's equity awards.
     pub awards: Option<&'a str>,
-    /// What the columns of a generic file are called.
+    /// Column names of a generic file.
     pub columns: Option<&'a Columns>,
 }
 
-/// What was understood of one or more exports.
+/// Result of importing one or more exports.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Imported {
-    /// The transactions, by date.
+    /// Transactions, by date.
     pub rows: Vec<Row>,
-    /// What was not understood or needs a look, with file and line.
+    /// Rows that were not understood or need review, with file and line.
     pub warnings: Vec<String>,
-    /// Rows that were passed over because they are not about shares, by what they are.
+    /// Number of skipped rows that are not about shares, by type.
     pub skipped: BTreeMap<String, usize>,
     /// Transactions that another file has too; they count once.
     pub duplicates: Vec<String>,
 }
 
-/// Reads one export.
+/// Imports one export.
 pub fn read(file: &File<'_>) -> Imported {
-    let mut drafts = Drafts::new(file.name);
+    let mut builder = ImportBuilder::new(file.name);
     match file.broker {
-        Broker::Schwab => schwab::read(file.text, file.awards, &mut drafts),
-        Broker::Trading212 => trading212::read(file.text, &mut drafts),
-        Broker::InteractiveBrokers => interactive_brokers::read(file.text, &mut drafts),
-        Broker::Freetrade => freetrade::read(file.text, &mut drafts),
-        Broker::VanguardUk => vanguard::read(file.text, &mut drafts),
-        Broker::HargreavesLansdown => hargreaves_lansdown::read(file.text, &mut drafts),
-        Broker::Revolut => revolut::read(file.text, &mut drafts),
-        Broker::CgtCalculator => cgtcalculator::read(file.text, &mut drafts),
-        Broker::Generic => generic::read(file.text, file.columns, &mut drafts),
+        Broker::Schwab => schwab::read(file.text, file.awards, &mut builder),
+        Broker::Trading212 => trading212::read(file.text, &mut builder),
+        Broker::InteractiveBrokers => interactive_brokers::read(file.text, &mut builder),
+        Broker::Freetrade => freetrade::read(file.text, &mut builder),
+        Broker::VanguardUk => vanguard::read(file.text, &mut builder),
+        Broker::HargreavesLansdown => hargreaves_lansdown::read(file.text, &mut builder),
+        Broker::Revolut => revolut::read(file.text, &mut builder),
+        Broker::CgtCalculator => cgtcalculator::read(file.text, &mut builder),
+        Broker::Generic => generic::read(file.text, file.columns, &mut builder),
     }
-    drafts.finish()
+    builder.finish()
 }
 
-/// Reads several exports and drops what a later file repeats of an earlier one. Rows that stand
-/// twice in one file are two transactions: brokers fill an order in pieces.
+/// Imports several exports and drops rows that repeat an earlier file. Equal rows within one file
+/// are separate transactions: brokers fill an order in parts.
 pub fn read_all(files: &[File<'_>]) -> Imported {
     let mut all = Imported::default();
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
@@ -172,7 +172,7 @@ pub fn read_all(files: &[File<'_>]) -> Imported {
             let seen = own.entry(line.clone()).or_default();
             *seen += 1;
             if *seen <= counts.get(&line).copied().unwrap_or(0) {
-                all.duplicates.push(format!("{}: {line}", row.place));
+                all.duplicates.push(format!("{}: {line}", row.location));
             } else {
                 all.rows.push(row);
             }
@@ -186,10 +186,10 @@ pub fn read_all(files: &[File<'_>]) -> Imported {
     all
 }
 
-/// The name of a file, shared by its rows.
+/// File name, shared by its rows.
 pub(crate) type FileName = Arc<str>;
 
 #[cfg(test)]
-mod shapes;
+mod fixtures;
 #[cfg(test)]
 mod tests;

@@ -2,12 +2,12 @@
 
 use rust_decimal::Decimal;
 
-use super::csv::{Record, Sheet};
-use super::draft::{Drafts, Trade, amount, iso_date};
+use super::builder::{ImportBuilder, Trade, amount, iso_date};
+use super::sheet::{Record, Sheet};
 
-pub(super) fn read(text: &str, drafts: &mut Drafts) {
+pub(super) fn read(text: &str, builder: &mut ImportBuilder) {
     let Some(sheet) = Sheet::find(text, &["date", "ticker", "type", "price per share"]) else {
-        return drafts.not_recognised("expected the headings Date, Ticker, Type, Price per share");
+        return builder.not_recognised("expected the headings Date, Ticker, Type, Price per share");
     };
     let kind_of = |record: &Record| sheet.get(record, "Type").to_uppercase();
     let mut taxes: Vec<&Record> =
@@ -16,37 +16,35 @@ pub(super) fn read(text: &str, drafts: &mut Drafts) {
         let get = |name: &str| sheet.get(record, name);
         let (kind, line) = (kind_of(record), record.line);
         if kind.starts_with("BUY") || kind.starts_with("SELL") {
-            trade(&sheet, record, kind.starts_with("SELL"), drafts);
+            trade(&sheet, record, kind.starts_with("SELL"), builder);
         } else if is_tax(&kind) {
-            // Stands with its dividend.
+            // Handled with its dividend.
         } else if kind.starts_with("DIVIDEND") {
             let key = (get("Ticker"), iso_date(get("Date")));
             let same =
                 |tax: &&Record| (sheet.get(tax, "Ticker"), iso_date(sheet.get(tax, "Date"))) == key;
-            let tax = taxes.iter().position(same).map(|place| taxes.remove(place));
+            let tax = taxes.iter().position(same).map(|index| taxes.remove(index));
             let tax = tax.map_or(("", ""), |tax| {
                 (sheet.get(tax, "Total Amount"), sheet.get(tax, "Currency"))
             });
-            drafts.dividend(line, key.1, key.0, (get("Total Amount"), get("Currency")), tax);
+            builder.dividend(line, key.1, key.0, (get("Total Amount"), get("Currency")), tax);
         } else if kind.contains("SPLIT") {
             let (ticker, added) = (get("Ticker"), get("Quantity"));
-            drafts.warn(line, format!("a split of {ticker} that brought {added} shares: add a SPLIT or UNSPLIT with its ratio by hand, for this file does not say how many were held"));
+            builder.warn(line, format!("a split of {ticker} that added {added} shares: add a SPLIT or UNSPLIT with its ratio manually, because this file does not state how many were held"));
         } else if ["CASH", "CUSTODY", "FEE", "TRANSFER FROM", "TRANSFER TO"]
             .iter()
             .any(|word| kind.contains(word))
         {
-            drafts.skip(get("Type"));
+            builder.skip(get("Type"));
         } else {
-            drafts.warn(line, format!("`{}` is not understood and left out", get("Type")));
+            builder.warn(line, format!("`{}` is not understood and left out", get("Type")));
         }
     }
     for tax in taxes {
         let (ticker, total) = (sheet.get(tax, "Ticker"), sheet.get(tax, "Total Amount"));
-        drafts.warn(
+        builder.warn(
             tax.line,
-            format!(
-                "tax of {total} on {ticker} belongs to no dividend of that day and is left out"
-            ),
+            format!("tax of {total} on {ticker} matches no dividend of that day and is left out"),
         );
     }
 }
@@ -55,8 +53,8 @@ fn is_tax(kind: &str) -> bool {
     kind.starts_with("DIVIDEND TAX")
 }
 
-/// Revolut names no fees: they are what lies between price times quantity and the total.
-fn trade(sheet: &Sheet, record: &Record, sells: bool, drafts: &mut Drafts) {
+/// Revolut states no fees: they are the difference between price times quantity and the total.
+fn trade(sheet: &Sheet, record: &Record, sells: bool, builder: &mut ImportBuilder) {
     let get = |name: &str| sheet.get(record, name);
     let (quantity, price, total) = (get("Quantity"), get("Price per share"), get("Total Amount"));
     let between = between(quantity, price, total, sells);
@@ -71,16 +69,16 @@ fn trade(sheet: &Sheet, record: &Record, sells: bool, drafts: &mut Drafts) {
         currency: get("Currency"),
         fees: vec![(&fee, get("Currency"))],
     };
-    drafts.trade(record.line, &trade);
+    builder.trade(record.line, &trade);
     match between {
-        Some(between) if between.is_sign_negative() => drafts.warn(record.line, format!("price times quantity is {} {} away from the total {total}, the wrong way for a fee; the price is kept", -between, trade.currency)),
-        Some(_) => drafts.warn(record.line, format!("{fee} {} between price times quantity and the total {total} count as fees", trade.currency)),
+        Some(between) if between.is_sign_negative() => builder.warn(record.line, format!("price times quantity differs from the total {total} by {} {} and cannot be a fee; the price is used", -between, trade.currency)),
+        Some(_) => builder.warn(record.line, format!("{fee} {} between price times quantity and the total {total} count as fees", trade.currency)),
         None => {}
     }
 }
 
-/// What was paid more, or received less, than price times quantity; nothing where the price's
-/// missing decimals explain it.
+/// Amount paid above, or received below, price times quantity; `None` when the rounding of the
+/// price explains it.
 fn between(quantity: &str, price: &str, total: &str, sells: bool) -> Option<Decimal> {
     let (quantity, price, total) =
         (amount(quantity)?.abs(), amount(price)?.abs(), amount(total)?.abs());

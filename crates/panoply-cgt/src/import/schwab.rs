@@ -1,36 +1,36 @@
-//! Charles Schwab: JSON or CSV of brokerage transactions, and JSON of equity awards for what
-//! vested shares were worth.
+//! Charles Schwab: brokerage transactions as JSON or CSV, and equity awards as JSON for the value
+//! of vested shares.
 
 use jiff::ToSpan;
 use jiff::civil::Date;
 use serde_json::Value;
 
-use super::csv::{Record, Sheet};
-use super::draft::{Drafts, Trade, amount, is_nothing, month_first};
+use super::builder::{ImportBuilder, Trade, amount, is_blank_or_zero, month_first};
 use super::schwab_awards;
-use crate::json::places::Places;
+use super::sheet::{Record, Sheet};
+use crate::json::positions::ElementPositions;
 
-/// Shares arrive some days after they vest.
-const DAYS_BETWEEN_VESTING_AND_ARRIVAL: i64 = 7;
+/// Vested shares arrive up to this many days later.
+const MAX_SETTLEMENT_DAYS: i64 = 7;
 
-pub(super) fn read(text: &str, awards: Option<&str>, drafts: &mut Drafts) {
+pub(super) fn read(text: &str, awards: Option<&str>, builder: &mut ImportBuilder) {
     let Some(rows) = transactions(text) else {
         if let Some(list) = list_of(text, "Transactions") {
-            return schwab_awards::read(&list, drafts);
+            return schwab_awards::read(&list, builder);
         }
-        return drafts.not_recognised(
+        return builder.not_recognised(
             "expected JSON with `BrokerageTransactions` or `Transactions`, or CSV with Date, Action, Symbol, Quantity, Price",
         );
     };
-    let awards = awards.map(|text| read_awards(text, drafts)).unwrap_or_default();
-    let cancelled = cancelled_trades(&rows, drafts);
+    let awards = awards.map(|text| read_awards(text, builder)).unwrap_or_default();
+    let cancelled = cancelled_trades(&rows, builder);
     let mut taxes: Vec<&Item> = rows.iter().filter(|item| is_tax(item.get("Action"))).collect();
     for item in rows.iter().filter(|item| !cancelled.contains(&item.line)) {
         match item.get("Action") {
             "Buy" | "Sell" | "Sell Short" | "Buy to Cover" | "Reinvest Shares" => {
-                trade(item, drafts);
+                trade(item, builder);
             }
-            "Stock Plan Activity" => vest(item, &awards, drafts),
+            "Stock Plan Activity" => vest(item, &awards, builder),
             "Cash Dividend"
             | "Qualified Dividend"
             | "Special Dividend"
@@ -40,10 +40,10 @@ pub(super) fn read(text: &str, awards: Option<&str>, drafts: &mut Drafts) {
             | "Long Term Cap Gain"
             | "Reinvest Dividend"
             | "Qual Div Reinvest"
-            | "Div For Reinvest" => dividend(item, &mut taxes, drafts),
-            "Stock Split" => drafts.warn(
+            | "Div For Reinvest" => dividend(item, &mut taxes, builder),
+            "Stock Split" => builder.warn(
                 item.line,
-                format!("a split of {}: add a SPLIT with its ratio by hand", item.get("Symbol")),
+                format!("a split of {}: add a SPLIT with its ratio manually", item.get("Symbol")),
             ),
             "Cancel Sell" | "Cancel Buy" => {}
             action if is_tax(action) => {}
@@ -61,15 +61,15 @@ pub(super) fn read(text: &str, awards: Option<&str>, drafts: &mut Drafts) {
             | "ADR Mgmt Fee"
             | "Adjustment"
             | "Funds Received") => {
-                drafts.skip(action);
+                builder.skip(action);
             }
-            action => drafts.warn(item.line, format!("`{action}` is not understood and left out")),
+            action => builder.warn(item.line, format!("`{action}` is not understood and left out")),
         }
     }
-    warn_of_taxes(&taxes, drafts);
+    warn_unmatched_taxes(&taxes, builder);
 }
 
-/// The transactions of a brokerage account, from JSON or CSV.
+/// Brokerage transactions, from JSON or CSV.
 fn transactions(text: &str) -> Option<Vec<Item>> {
     if let Some(list) = list_of(text, "BrokerageTransactions") {
         return Some(list);
@@ -83,21 +83,21 @@ fn transactions(text: &str) -> Option<Vec<Item>> {
     Some(sheet.records.iter().map(item).collect())
 }
 
-/// The list that the JSON has under `name`, each element with the line it starts on.
+/// Array under `name`, each element with its line.
 fn list_of(text: &str, name: &str) -> Option<Vec<Item>> {
     let mut parsed: Value = serde_json::from_str(text.trim_start_matches('\u{FEFF}')).ok()?;
-    let places = Places::of_member(text, name);
+    let positions = ElementPositions::of_member(text, name);
     let Some(Value::Array(list)) = parsed.get_mut(name).map(Value::take) else { return None };
-    let item = |(index, value)| Item { line: places.element(index).line(), value };
+    let item = |(index, value)| Item { line: positions.element(index).line(), value };
     Some(list.into_iter().enumerate().map(item).collect())
 }
 
-/// A dividend with the tax of the same day that belongs to it.
-pub(super) fn dividend(item: &Item, taxes: &mut Vec<&Item>, drafts: &mut Drafts) {
+/// Adds a dividend with the tax withheld on the same day.
+pub(super) fn dividend(item: &Item, taxes: &mut Vec<&Item>, builder: &mut ImportBuilder) {
     let key = (item.date(), item.get("Symbol"));
-    let place = taxes.iter().position(|tax| (tax.date(), tax.get("Symbol")) == key);
-    let tax = place.map(|place| taxes.remove(place).get("Amount")).unwrap_or_default();
-    drafts.dividend(
+    let matching = taxes.iter().position(|tax| (tax.date(), tax.get("Symbol")) == key);
+    let tax = matching.map(|index| taxes.remove(index).get("Amount")).unwrap_or_default();
+    builder.dividend(
         item.line,
         item.date(),
         item.get("Symbol"),
@@ -106,45 +106,43 @@ pub(super) fn dividend(item: &Item, taxes: &mut Vec<&Item>, drafts: &mut Drafts)
     );
 }
 
-/// Tax that no dividend took.
-pub(super) fn warn_of_taxes(taxes: &[&Item], drafts: &mut Drafts) {
+/// Warns about tax without a dividend.
+pub(super) fn warn_unmatched_taxes(taxes: &[&Item], builder: &mut ImportBuilder) {
     for tax in taxes {
         let (amount, symbol) = (tax.get("Amount"), tax.get("Symbol"));
-        drafts.warn(
+        builder.warn(
             tax.line,
-            format!(
-                "tax of {amount} on {symbol} belongs to no dividend of that day and is left out"
-            ),
+            format!("tax of {amount} on {symbol} matches no dividend of that day and is left out"),
         );
     }
 }
 
-/// One transaction and the line it starts on.
+/// A transaction and its line.
 pub(super) struct Item {
     pub(super) line: u32,
     pub(super) value: Value,
 }
 
 impl Item {
-    /// A member by its name in any case: headings of a CSV are in lower case.
+    /// Member by name, ignoring case: CSV headings are in lower case.
     pub(super) fn get(&self, name: &str) -> &str {
         member(&self.value, name)
     }
 
-    /// `01/20/2024 as of 01/15/2024` happened on the second day.
+    /// `01/20/2024 as of 01/15/2024` is dated 15 January.
     pub(super) fn date(&self) -> Option<Date> {
         let text = self.get("Date");
         month_first(text.rsplit_once(" as of ").map_or(text, |(_, date)| date))
     }
 }
 
-/// A text member by its name; empty when it is not there.
+/// String member; empty when missing.
 pub(super) fn member<'a>(value: &'a Value, name: &str) -> &'a str {
     let exact = value.get(name).or_else(|| value.get(name.to_lowercase()));
     exact.and_then(Value::as_str).unwrap_or_default().trim()
 }
 
-/// What a transaction says about single awards or purchases.
+/// Award or purchase details of a transaction.
 pub(super) fn details(value: &Value) -> impl Iterator<Item = &Value> {
     let list = value.get("TransactionDetails").and_then(Value::as_array);
     list.into_iter().flatten().map(|detail| detail.get("Details").unwrap_or(detail))
@@ -154,7 +152,7 @@ fn is_tax(action: &str) -> bool {
     matches!(action, "NRA Tax Adj" | "NRA Withholding" | "Foreign Tax Paid")
 }
 
-fn trade(item: &Item, drafts: &mut Drafts) {
+fn trade(item: &Item, builder: &mut ImportBuilder) {
     let trade = Trade {
         date: item.date(),
         ticker: item.get("Symbol"),
@@ -164,21 +162,21 @@ fn trade(item: &Item, drafts: &mut Drafts) {
         currency: "USD",
         fees: vec![(item.get("Fees & Comm"), "USD")],
     };
-    drafts.trade(item.line, &trade);
+    builder.trade(item.line, &trade);
 }
 
-/// Shares that vested, at what they were worth on that day.
-fn vest(item: &Item, awards: &[Award], drafts: &mut Drafts) {
+/// Adds vested shares at their market value on the vesting day.
+fn vest(item: &Item, awards: &[Award], builder: &mut ImportBuilder) {
     let symbol = item.get("Symbol");
     let arrived = item.date();
     let vested = arrived.and_then(|arrived| {
-        let earliest = arrived.checked_sub(DAYS_BETWEEN_VESTING_AND_ARRIVAL.days()).ok()?;
+        let earliest = arrived.checked_sub(MAX_SETTLEMENT_DAYS.days()).ok()?;
         let fits =
             |award: &&Award| award.symbol == symbol && (earliest..=arrived).contains(&award.date);
         awards.iter().filter(fits).max_by_key(|award| award.date)
     });
     let Some(award) = vested else {
-        return drafts.warn(item.line, format!("{} shares of {symbol} vested, but no award says what they were worth; they are left out: give the awards file or add a BUY by hand", item.get("Quantity")));
+        return builder.warn(item.line, format!("{} shares of {symbol} vested, but no award says what they were worth; they are left out: give the awards file or add a BUY manually", item.get("Quantity")));
     };
     let trade = Trade {
         date: Some(award.date),
@@ -189,19 +187,19 @@ fn vest(item: &Item, awards: &[Award], drafts: &mut Drafts) {
         currency: "USD",
         fees: Vec::new(),
     };
-    drafts.trade(item.line, &trade);
+    builder.trade(item.line, &trade);
 }
 
-/// What a share was worth when it vested.
+/// Market value of a share at vesting.
 struct Award {
     date: Date,
     symbol: String,
     value: String,
 }
 
-fn read_awards(text: &str, drafts: &mut Drafts) -> Vec<Award> {
+fn read_awards(text: &str, builder: &mut ImportBuilder) -> Vec<Award> {
     let Some(rows) = list_of(text, "Transactions").or_else(|| list_of(text, "EquityAwards")) else {
-        drafts.warn(1, "the awards file has no `Transactions` and is not used");
+        builder.warn(1, "the awards file has no `Transactions` and is not used");
         return Vec::new();
     };
     let mut awards = Vec::new();
@@ -212,7 +210,7 @@ fn read_awards(text: &str, drafts: &mut Drafts) -> Vec<Award> {
             let value = ["VestFairMarketValue", "FairMarketValuePrice", "PurchaseFairMarketValue"]
                 .iter()
                 .map(|name| get(name))
-                .find(|value| !is_nothing(value));
+                .find(|value| !is_blank_or_zero(value));
             if let (Some(date), Some(value)) = (date, value) {
                 let (symbol, value) = (row.get("Symbol").to_owned(), value.to_owned());
                 awards.push(Award { date, symbol, value });
@@ -222,8 +220,8 @@ fn read_awards(text: &str, drafts: &mut Drafts) -> Vec<Award> {
     awards
 }
 
-/// Trades that a `Cancel Sell` or `Cancel Buy` takes back, by line.
-fn cancelled_trades(rows: &[Item], drafts: &mut Drafts) -> Vec<u32> {
+/// Lines of trades reversed by a `Cancel Sell` or `Cancel Buy`.
+fn cancelled_trades(rows: &[Item], builder: &mut ImportBuilder) -> Vec<u32> {
     let mut cancelled = Vec::new();
     let same = |a: &Item, b: &Item| {
         let numbers = |item: &Item| {
@@ -238,10 +236,10 @@ fn cancelled_trades(rows: &[Item], drafts: &mut Drafts) -> Vec<u32> {
         });
         match trade {
             Some(trade) => cancelled.push(trade.line),
-            None if matches!(action, "Buy" | "Sell") => drafts.warn(
+            None if matches!(action, "Buy" | "Sell") => builder.warn(
                 cancel.line,
                 format!(
-                    "a cancelled {} of {} fits no trade",
+                    "a cancelled {} of {} matches no trade",
                     action.to_lowercase(),
                     cancel.get("Symbol")
                 ),

@@ -1,4 +1,4 @@
-//! One fixture a broker, in the broker's own columns, with figures made up.
+//! One fixture per broker, in the broker's columns, with invented figures.
 
 use super::*;
 
@@ -29,7 +29,7 @@ fn trading_212() {
     );
     assert_eq!(imported.warnings, ["export, line 7: `Mystery` is not understood and left out"]);
     assert_eq!(imported.skipped, BTreeMap::from([("Deposit".to_owned(), 1)]));
-    assert_eq!(imported.rows[0].place.to_string(), "export, line 3");
+    assert_eq!(imported.rows[0].location.to_string(), "export, line 3");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn hargreaves_lansdown() {
         lines(&imported),
         "2024-01-15 BUY VODAFONE-GROUP-PLC 1000 @ 0.7 GBP FEES 11.95 GBP\n2024-06-15 SELL VODAFONE-GROUP-PLC 400 @ 0.75 GBP FEES 11.95 GBP"
     );
-    assert_eq!(imported.rows[0].place.line, 5);
+    assert_eq!(imported.rows[0].location.line, 5);
     assert_eq!(imported.warnings.len(), 1);
 }
 
@@ -118,7 +118,7 @@ fn interactive_brokers_as_xml() {
         lines(&imported),
         "2024-01-15 BUY BRK.B 10 @ 360.5 USD FEES 1.05 USD\n2024-05-16 DIVIDEND AAPL TOTAL 25 USD TAX 3.75 USD\n2024-06-20 SELL VOD 5 @ 0.7 GBP FEES 3.5 GBP"
     );
-    assert_eq!(imported.rows[0].place.line, 4);
+    assert_eq!(imported.rows[0].location.line, 4);
     assert_eq!(
         imported.warnings,
         ["export, line 10: a corporate action is left out: NVDA SPLIT 10 FOR 1"]

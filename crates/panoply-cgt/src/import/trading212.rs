@@ -2,8 +2,8 @@
 
 use jiff::civil::Date;
 
-use super::csv::Sheet;
-use super::draft::{Drafts, Trade, amount, iso_date};
+use super::builder::{ImportBuilder, Trade, amount, iso_date};
+use super::sheet::Sheet;
 use crate::transaction::{Kind, Quantity};
 
 const FEES: [&str; 7] = [
@@ -16,11 +16,11 @@ const FEES: [&str; 7] = [
     "French transaction tax",
 ];
 
-pub(super) fn read(text: &str, drafts: &mut Drafts) {
+pub(super) fn read(text: &str, builder: &mut ImportBuilder) {
     let Some(sheet) = Sheet::find(text, &["action", "time", "ticker", "no. of shares"]) else {
-        return drafts.not_recognised("expected the headings Action, Time, Ticker, No. of shares");
+        return builder.not_recognised("expected the headings Action, Time, Ticker, No. of shares");
     };
-    let mut halves: Vec<Half<'_>> = Vec::new();
+    let mut split_rows: Vec<SplitRow<'_>> = Vec::new();
     for record in &sheet.records {
         let get = |name: &str| sheet.get(record, name);
         let (action, line) = (get("Action"), record.line);
@@ -43,12 +43,12 @@ pub(super) fn read(text: &str, drafts: &mut Drafts) {
                 currency: get("Currency (Price / share)"),
                 fees,
             };
-            drafts.trade(line, &trade);
+            builder.trade(line, &trade);
         } else if lower.starts_with("dividend") {
-            dividend(&sheet, record, date, drafts);
+            dividend(&sheet, record, date, builder);
         } else if lower.starts_with("stock split") {
             let opens = lower.ends_with("open");
-            halves.push(Half {
+            split_rows.push(SplitRow {
                 line,
                 ticker: get("Ticker"),
                 date,
@@ -68,16 +68,16 @@ pub(super) fn read(text: &str, drafts: &mut Drafts) {
         .iter()
         .any(|word| lower.contains(word))
         {
-            drafts.skip(action);
+            builder.skip(action);
         } else {
-            drafts.warn(line, format!("`{action}` is not understood and left out"));
+            builder.warn(line, format!("`{action}` is not understood and left out"));
         }
     }
-    splits(halves, drafts);
+    splits(split_rows, builder);
 }
 
-/// Half of a split: the old shares go as `Stock split close`, the new ones come as `open`.
-struct Half<'a> {
+/// A row of a split: `Stock split close` removes the old shares, `open` adds the new ones.
+struct SplitRow<'a> {
     line: u32,
     ticker: &'a str,
     date: Option<Date>,
@@ -85,50 +85,55 @@ struct Half<'a> {
     shares: &'a str,
 }
 
-fn splits(halves: Vec<Half<'_>>, drafts: &mut Drafts) {
-    let (mut opened, closed): (Vec<_>, Vec<_>) = halves.into_iter().partition(|half| half.opens);
+fn splits(split_rows: Vec<SplitRow<'_>>, builder: &mut ImportBuilder) {
+    let (mut opened, closed): (Vec<_>, Vec<_>) = split_rows.into_iter().partition(|row| row.opens);
     let mut alone = Vec::new();
     for old in closed {
-        let same = |new: &Half<'_>| (new.ticker, new.date) == (old.ticker, old.date);
+        let same = |new: &SplitRow<'_>| (new.ticker, new.date) == (old.ticker, old.date);
         match opened.iter().position(same) {
-            Some(place) => split(&old, &opened.remove(place), drafts),
+            Some(index) => split(&old, &opened.remove(index), builder),
             None => alone.push(old),
         }
     }
-    for half in alone.iter().chain(&opened) {
-        let other = if half.opens { "closing" } else { "opening" };
-        let ticker = half.ticker;
-        drafts.warn(half.line, format!("a split of {ticker} without its {other} row: add a SPLIT or UNSPLIT with its ratio by hand"));
+    for row in alone.iter().chain(&opened) {
+        let other = if row.opens { "closing" } else { "opening" };
+        let ticker = row.ticker;
+        builder.warn(row.line, format!("a split of {ticker} without its {other} row: add a SPLIT or UNSPLIT with its ratio manually"));
     }
 }
 
-fn split(old: &Half<'_>, new: &Half<'_>, drafts: &mut Drafts) {
-    let shares = |half: &Half<'_>| {
-        let number = amount(half.shares)?.abs().normalize();
+fn split(old: &SplitRow<'_>, new: &SplitRow<'_>, builder: &mut ImportBuilder) {
+    let shares = |row: &SplitRow<'_>| {
+        let number = amount(row.shares)?.abs().normalize();
         Quantity::new(number)
     };
-    let Some((date, ticker)) = drafts.date_and_ticker(old.line, old.date, old.ticker) else {
+    let Some((date, ticker)) = builder.date_and_ticker(old.line, old.date, old.ticker) else {
         return;
     };
     match (shares(old), shares(new)) {
         (Some(old_shares), Some(new_shares)) => {
             let kind = Kind::Restruct { old: old_shares, new: new_shares };
-            drafts.push(old.line, date, ticker, kind);
+            builder.push(old.line, date, ticker, kind);
         }
-        _ => drafts
+        _ => builder
             .warn(old.line, format!("a split of {ticker} is left out: its shares cannot be read")),
     }
 }
 
-/// Dividends are told per share; the total is the product, the tax is kept back from it.
-fn dividend(sheet: &Sheet, record: &super::csv::Record, date: Option<Date>, drafts: &mut Drafts) {
+/// Dividends are stated per share; the total is the product, before withholding tax.
+fn dividend(
+    sheet: &Sheet,
+    record: &super::sheet::Record,
+    date: Option<Date>,
+    builder: &mut ImportBuilder,
+) {
     let get = |name: &str| sheet.get(record, name);
     let shares = amount(get("No. of shares"));
     let each = amount(get("Price / share"));
     let total = shares.zip(each).and_then(|(shares, each)| shares.checked_mul(each));
     let total = total.map_or_else(String::new, |total| total.normalize().to_string());
     let tax = (get("Withholding tax"), get("Currency (Withholding tax)"));
-    drafts.dividend(
+    builder.dividend(
         record.line,
         date,
         get("Ticker"),
@@ -137,6 +142,6 @@ fn dividend(sheet: &Sheet, record: &super::csv::Record, date: Option<Date>, draf
     );
 }
 
-fn fee_currency<'a>(sheet: &Sheet, record: &'a super::csv::Record, fee: &str) -> &'a str {
+fn fee_currency<'a>(sheet: &Sheet, record: &'a super::sheet::Record, fee: &str) -> &'a str {
     sheet.exact(record, &format!("Currency ({fee})"))
 }

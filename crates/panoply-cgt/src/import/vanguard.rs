@@ -1,17 +1,17 @@
-//! Vanguard UK: the sheets of its report saved as CSV. Investment Transactions has Date,
+//! Vanguard UK: the sheets of its report, saved as CSV. Investment Transactions has Date,
 //! InvestmentName, TransactionDetails, Quantity, Price and Cost; Cash Transactions has Date,
-//! Details, Amount and Balance, and is the only one with dividends. A report may have either
-//! or both, one below the other.
+//! Details, Amount and Balance, and is the only one with dividends. A file may have either or both,
+//! one below the other.
 
-use super::csv::{Record, Sheet};
-use super::draft::{Drafts, Trade, amount, day_first};
+use super::builder::{ImportBuilder, Trade, amount, day_first};
+use super::sheet::{Record, Sheet};
 
-pub(super) fn read(text: &str, drafts: &mut Drafts) {
+pub(super) fn read(text: &str, builder: &mut ImportBuilder) {
     let investments =
         Sheet::find(text, &["date", "investmentname", "transactiondetails", "quantity", "price"]);
     let cash = Sheet::find(text, &["date", "details", "amount", "balance"]);
     if investments.is_none() && cash.is_none() {
-        return drafts.not_recognised(
+        return builder.not_recognised(
             "expected the headings Date, InvestmentName, TransactionDetails, Quantity, Price, or Date, Details, Amount, Balance",
         );
     }
@@ -21,22 +21,22 @@ pub(super) fn read(text: &str, drafts: &mut Drafts) {
     if let Some(sheet) = &investments {
         let end = end(sheet, cash.as_ref());
         for record in sheet.records.iter().filter(|record| record.line < end) {
-            investment(sheet, record, drafts);
+            investment(sheet, record, builder);
         }
     }
     if let Some(sheet) = &cash {
         let end = end(sheet, investments.as_ref());
         let rows: Vec<&Record> = sheet.records.iter().filter(|record| record.line < end).collect();
-        cash_rows(sheet, &rows, investments.is_some(), drafts);
+        cash_rows(sheet, &rows, investments.is_some(), builder);
     }
 }
 
-/// Titles between the sheets, and the sums under them.
+/// Titles between the sheets, and totals.
 fn is_frame(sheet: &Sheet, record: &Record) -> bool {
     record.width() <= 1 || matches!(sheet.get(record, "Date"), "Balance" | "Cost")
 }
 
-fn investment(sheet: &Sheet, record: &Record, drafts: &mut Drafts) {
+fn investment(sheet: &Sheet, record: &Record, builder: &mut ImportBuilder) {
     let get = |name: &str| sheet.get(record, name);
     let (name, details, line) = (get("InvestmentName"), get("TransactionDetails"), record.line);
     let lower = details.to_lowercase();
@@ -55,17 +55,22 @@ fn investment(sheet: &Sheet, record: &Record, drafts: &mut Drafts) {
             currency: "GBP",
             fees: Vec::new(),
         };
-        drafts.trade(line, &trade);
+        builder.trade(line, &trade);
     } else if is_frame(sheet, record) {
-        // Says nothing about shares.
+        // Not about shares.
     } else if ["dividend", "deposit", "fee", "interest"].iter().any(|word| lower.contains(word)) {
-        drafts.skip(details);
+        builder.skip(details);
     } else {
-        drafts.warn(line, format!("`{details}` is not understood and left out"));
+        builder.warn(line, format!("`{details}` is not understood and left out"));
     }
 }
 
-fn cash_rows(sheet: &Sheet, rows: &[&Record], trades_stand_elsewhere: bool, drafts: &mut Drafts) {
+fn cash_rows(
+    sheet: &Sheet,
+    rows: &[&Record],
+    trades_stand_elsewhere: bool,
+    builder: &mut ImportBuilder,
+) {
     let mut reversed: Vec<&Record> = rows
         .iter()
         .copied()
@@ -79,13 +84,13 @@ fn cash_rows(sheet: &Sheet, rows: &[&Record], trades_stand_elsewhere: bool, draf
                 of.strip_prefix(REVERSAL).map(str::trim) == Some(details)
                     && amount.strip_prefix('-') == Some(sheet.get(record, "Amount"))
             };
-            if let Some(place) = reversed.iter().position(takes_back) {
-                reversed.remove(place);
+            if let Some(index) = reversed.iter().position(takes_back) {
+                reversed.remove(index);
                 continue;
             }
             let ticker = dividend.split(['.', '@']).next().unwrap_or_default().trim();
             let total = (sheet.get(record, "Amount"), "GBP");
-            drafts.dividend(
+            builder.dividend(
                 record.line,
                 day_first(sheet.get(record, "Date")),
                 ticker,
@@ -93,37 +98,35 @@ fn cash_rows(sheet: &Sheet, rows: &[&Record], trades_stand_elsewhere: bool, draf
                 ("", ""),
             );
         } else if details.starts_with(REVERSAL) || is_frame(sheet, record) {
-            // Taken back above, or below; or it says nothing.
+            // Reversals are handled with their dividend; titles and totals are not transactions.
         } else if details.starts_with("Bought ") || details.starts_with("Sold ") {
             if !trades_stand_elsewhere {
-                cash_trade(sheet, record, drafts);
+                cash_trade(sheet, record, builder);
             }
         } else {
-            cash_only(details, record.line, drafts);
+            cash_only(details, record.line, builder);
         }
     }
     for record in reversed {
         let details = sheet.get(record, "Details");
-        drafts.warn(
-            record.line,
-            format!("`{details}` takes back a dividend that is not in this file"),
-        );
+        builder
+            .warn(record.line, format!("`{details}` reverses a dividend that is not in this file"));
     }
 }
 
 const REVERSAL: &str = "Reversal of ";
 
-fn cash_only(details: &str, line: u32, drafts: &mut Drafts) {
+fn cash_only(details: &str, line: u32, builder: &mut ImportBuilder) {
     let lower = details.to_lowercase();
     let known = ["deposit", "interest", "fee", "payment", "withdrawal", "transfer"];
     match known.iter().find(|word| lower.contains(*word)) {
-        Some(word) => drafts.skip(word),
-        None => drafts.warn(line, format!("`{details}` is not understood and left out")),
+        Some(word) => builder.skip(word),
+        None => builder.warn(line, format!("`{details}` is not understood and left out")),
     }
 }
 
-/// `Bought 1,550 Foo ETF Distributing (FOO)`, with the whole cost as the amount.
-fn cash_trade(sheet: &Sheet, record: &Record, drafts: &mut Drafts) {
+/// `Bought 1,550 Foo ETF Distributing (FOO)`, with the total cost as the amount.
+fn cash_trade(sheet: &Sheet, record: &Record, builder: &mut ImportBuilder) {
     let details = sheet.get(record, "Details");
     let mut words = details.splitn(3, ' ');
     let (action, quantity, name) = (
@@ -134,7 +137,7 @@ fn cash_trade(sheet: &Sheet, record: &Record, drafts: &mut Drafts) {
     let price = amount(sheet.get(record, "Amount"))
         .zip(amount(quantity))
         .and_then(|(total, quantity)| total.abs().checked_div(quantity))
-        // A trillionth of a pound is too little to move a penny.
+        // Twelve decimals: a trillionth of a pound cannot change a penny.
         .map(|price| price.round_dp(PRICE_DECIMALS).normalize());
     let price = price.map_or_else(String::new, |price| price.to_string());
     let ticker = ticker_in(name).unwrap_or_else(|| slug(name));
@@ -147,12 +150,12 @@ fn cash_trade(sheet: &Sheet, record: &Record, drafts: &mut Drafts) {
         currency: "GBP",
         fees: Vec::new(),
     };
-    drafts.trade(record.line, &trade);
+    builder.trade(record.line, &trade);
 }
 
 const PRICE_DECIMALS: u32 = 12;
 
-/// The ticker in brackets at the end of a name: `S&P 500 UCITS ETF (VUSA)`.
+/// Ticker in brackets at the end of a name: `S&P 500 UCITS ETF (VUSA)`.
 fn ticker_in(name: &str) -> Option<String> {
     let (_, rest) = name.rsplit_once('(')?;
     let (ticker, _) = rest.split_once(')')?;
@@ -161,7 +164,7 @@ fn ticker_in(name: &str) -> Option<String> {
     fits.then(|| ticker.to_owned())
 }
 
-/// A name as a ticker: its letters and digits, words joined by dashes.
+/// Converts a name to a ticker: letters and digits, words joined by dashes.
 pub(super) fn slug(name: &str) -> String {
     let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("-").to_uppercase().chars().take(50).collect()

@@ -1,66 +1,67 @@
 //! Transactions as JSON: an array of objects such as
 //! `{"date": "2024-01-15", "action": "BUY", "ticker": "VOD", "quantity": "100", "price": "1.20"}`.
 //!
-//! Names of actions, tickers and members may be in any case. An amount is a text or number in
-//! pounds, or `{"amount": …, "currency": …}`; an object without a currency is refused, because
-//! nobody can tell what it means.
+//! Action names, tickers and member names are case-insensitive. An amount is a string or number in
+//! pounds, or `{"amount": …, "currency": …}`; an object without currency is ambiguous and rejected.
 
 mod object;
-pub(crate) mod places;
+pub(crate) mod positions;
 
 use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::problem::{Problem, shortened};
-use crate::transaction::{Place, Row};
+use crate::problem::{Problem, truncate};
+use crate::transaction::{Row, SourceLocation};
 use object::Object;
-use places::Places;
+use positions::ElementPositions;
 
-/// What was read, and what was noticed on the way.
+/// Parsed transactions and notices.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Parsed {
-    /// The transactions.
+    /// Transactions.
     pub rows: Vec<Row>,
-    /// What was passed over, such as a member nobody reads.
+    /// Ignored input, such as unknown members.
     pub notices: Vec<String>,
 }
 
-/// An object that works, for errors.
+/// Working example, for error messages.
 pub const EXAMPLE: &str = r#"{"date": "2024-01-15", "action": "BUY", "ticker": "AAPL", "quantity": "100", "price": {"amount": "150", "currency": "USD"}, "fees": {"amount": "10", "currency": "USD"}}"#;
 
-/// Reads JSON text: an array of transactions, or `{"transactions": [...]}`.
+/// Parses JSON text: an array of transactions, or `{"transactions": [...]}`.
 pub fn parse(text: &str) -> Result<Parsed, Vec<Problem>> {
     let value: Value = serde_json::from_str(text).map_err(|error| vec![broken(text, &error)])?;
-    let places = Places::of(text);
+    let positions = ElementPositions::of(text);
     match &value {
-        Value::Array(items) => read(items, &places),
+        Value::Array(items) => read(items, &positions),
         Value::Object(object) => match object.get("transactions") {
-            Some(Value::Array(items)) => read(items, &Places::of_member(text, "transactions")),
-            _ => read(std::slice::from_ref(&value), &Places::none()),
+            Some(Value::Array(items)) => {
+                read(items, &ElementPositions::of_member(text, "transactions"))
+            }
+            _ => read(std::slice::from_ref(&value), &ElementPositions::none()),
         },
-        other => Err(vec![not_a_list(other).in_short()]),
+        other => Err(vec![not_a_list(other).truncated()]),
     }
 }
 
-/// Reads an array that is no text any more; places are the numbers of its elements.
+/// Parses an array of JSON values; locations are element numbers.
 pub fn parse_values(items: &[Value]) -> Result<Parsed, Vec<Problem>> {
-    read(items, &Places::none())
+    read(items, &ElementPositions::none())
 }
 
-fn read(items: &[Value], places: &Places<'_>) -> Result<Parsed, Vec<Problem>> {
+fn read(items: &[Value], positions: &ElementPositions<'_>) -> Result<Parsed, Vec<Problem>> {
     let mut parsed = Parsed::default();
     let mut problems = Vec::new();
     for (index, item) in items.iter().enumerate() {
-        let mut object = Object::new(item, places.element(index));
+        let mut object = Object::new(item, positions.element(index));
         match object.transaction() {
             Some(transaction) => {
-                let place = Place { file: None::<Arc<str>>, line: object.line() };
-                parsed.rows.push(Row { transaction, place });
+                let location = SourceLocation { file: None::<Arc<str>>, line: object.line() };
+                parsed.rows.push(Row { transaction, location });
             }
-            None => problems.extend(object.problems.drain(..).map(Problem::in_short)),
+            None => problems.extend(object.problems.drain(..).map(Problem::truncated)),
         }
-        parsed.notices.extend(object.notices.drain(..).map(shortened));
+        parsed.notices.extend(object.notices.drain(..).map(truncate));
     }
     if problems.is_empty() { Ok(parsed) } else { Err(problems) }
 }

@@ -1,17 +1,17 @@
-//! One JSON object into a transaction, collecting everything that is wrong with it.
+//! Converts one JSON object to a transaction and collects all its problems.
 
 use rust_decimal::Decimal;
 use serde_json::{Map, Value};
 
 use super::EXAMPLE;
-use super::places::Element;
+use super::positions::Element;
 use crate::currency::Currency;
 use crate::dsl::grammar::{FORMS, form_of};
-use crate::number::{self, BadNumber};
-use crate::problem::{Problem, nearest};
-use crate::transaction::{Amount, BadTicker, Kind, Quantity, Ticker, Transaction};
+use crate::number::{self, NumberError};
+use crate::problem::{Problem, suggest_similar};
+use crate::transaction::{Amount, InvalidTicker, Kind, Quantity, Ticker, Transaction};
 
-/// Members by the names they may have, the first being the one we write.
+/// Accepted member names; the first is canonical.
 const DATE: &[&str] = &["date"];
 const ACTION: &[&str] = &["action", "type"];
 const TICKER: &[&str] = &["ticker", "symbol"];
@@ -23,10 +23,10 @@ const COST: &[&str] = &["cost", "total", "total_value"];
 const TAX: &[&str] = &["tax", "tax_paid"];
 const RATIO: &[&str] = &["ratio"];
 const CURRENCY: &[&str] = &["currency"];
-/// Ours, and no business of the reader's.
-const PASSED_OVER: &[&str] = &["line", "file", "note", "comment", "id"];
+/// Members that are ignored without notice.
+const IGNORED: &[&str] = &["line", "file", "note", "comment", "id"];
 
-/// An object while it is read.
+/// Parser of one object.
 pub(super) struct Object<'a> {
     value: &'a Value,
     element: Element<'a>,
@@ -43,11 +43,11 @@ impl<'a> Object<'a> {
         self.element.line()
     }
 
-    /// The transaction, or `None` with at least one problem.
+    /// Returns the transaction, or `None` with at least one problem.
     pub(super) fn transaction(&mut self) -> Option<Transaction> {
         let Value::Object(members) = self.value else {
             let message = "a transaction must be an object".to_owned();
-            self.complain(
+            self.report(
                 None,
                 self.value,
                 message,
@@ -56,7 +56,7 @@ impl<'a> Object<'a> {
             );
             return None;
         };
-        self.notice_unread(members);
+        self.report_unknown_members(members);
         let date = self.date();
         let ticker = self.ticker();
         let kind = self.kind();
@@ -79,7 +79,7 @@ impl<'a> Object<'a> {
             "DIVIDEND" => {
                 let total = self.amount(TOTAL, Some(word));
                 let tax = self.amount(TAX, None);
-                self.refuse_the_old_dividend()?;
+                self.reject_legacy_dividend()?;
                 Kind::Dividend { total: total?, tax: tax? }
             }
             "ACCUMULATION" => {
@@ -126,11 +126,11 @@ impl<'a> Object<'a> {
         if let Some(form) = form_of(text.trim()) {
             return Some(form.word);
         }
-        let hint = match nearest(text, known.iter().copied()) {
-            Some(close) => format!("write `{close}`, if that is what was meant"),
+        let hint = match suggest_similar(text, known.iter().copied()) {
+            Some(close) => format!("write `{close}` if that was meant"),
             None => format!("write {expected}"),
         };
-        self.complain(
+        self.report(
             Some(name),
             value,
             format!("{value} is not an action; the actions are {}", known.join(", ")),
@@ -146,7 +146,7 @@ impl<'a> Object<'a> {
         let text = value.as_str().unwrap_or_default().trim();
         let date = crate::dsl::read_date(text);
         if date.is_none() {
-            self.complain(
+            self.report(
                 Some(name),
                 value,
                 format!("{value} is not a date"),
@@ -158,14 +158,14 @@ impl<'a> Object<'a> {
     }
 
     fn ticker(&mut self) -> Option<Ticker> {
-        let (name, value) = self.required(TICKER, BadTicker::EXPECTED)?;
+        let (name, value) = self.required(TICKER, InvalidTicker::EXPECTED)?;
         let ticker = Ticker::parse(value.as_str().unwrap_or_default().trim());
         if ticker.is_err() {
-            self.complain(
+            self.report(
                 Some(name),
                 value,
                 format!("{value} is not a ticker"),
-                BadTicker::EXPECTED,
+                InvalidTicker::EXPECTED,
                 "write the holding's short name",
             );
         }
@@ -179,7 +179,7 @@ impl<'a> Object<'a> {
             && let Some((name, value)) = self.find(names)
         {
             let message = format!("`{name}` is {value}, but it must be positive");
-            self.complain(
+            self.report(
                 Some(name),
                 value,
                 message,
@@ -203,14 +203,14 @@ impl<'a> Object<'a> {
             Err(bad) => bad,
         };
         let message = match bad {
-            BadNumber::Negative => format!("`{name}` is {value}, but it must be positive"),
+            NumberError::Negative => format!("`{name}` is {value}, but it must be positive"),
             _ => format!("`{name}` is {value}, which {bad}"),
         };
-        self.complain(Some(name), value, message, "a number, best as text", bad.hint());
+        self.report(Some(name), value, message, "a number, best as text", bad.hint());
         None
     }
 
-    /// An amount; `needed_by` names the action that cannot be without it.
+    /// Parses an amount; `needed_by` names the action that requires it.
     fn amount(
         &mut self,
         names: &'static [&'static str],
@@ -248,7 +248,7 @@ impl<'a> Object<'a> {
         };
         if member("gbp").is_some() {
             let message = format!("`{name}` has a member `gbp`, which is an old form");
-            self.complain(
+            self.report(
                 Some(name),
                 value,
                 message,
@@ -259,7 +259,7 @@ impl<'a> Object<'a> {
         }
         let Some(amount) = member("amount").or_else(|| member("value")) else {
             let message = format!("`{name}` is an object without `amount`");
-            self.complain(
+            self.report(
                 Some(name),
                 value,
                 message,
@@ -271,7 +271,7 @@ impl<'a> Object<'a> {
         let Some(currency) = member("currency") else {
             let message =
                 format!("`{name}` is an object without `currency`: the object form needs one");
-            self.complain(
+            self.report(
                 Some(name),
                 value,
                 message,
@@ -286,7 +286,7 @@ impl<'a> Object<'a> {
         let number = self.read_number(name, rate)?;
         let Some(rate) = Quantity::new(number) else {
             let message = format!("the rate of `{name}` is zero, but it must be positive");
-            self.complain(
+            self.report(
                 Some(name),
                 value,
                 message,
@@ -298,7 +298,7 @@ impl<'a> Object<'a> {
         Some(amount.at_rate(Some(rate)))
     }
 
-    /// The currency beside plain amounts; pounds unless one is named.
+    /// Currency of plain amounts; pounds by default.
     fn own_currency(&mut self) -> Option<Currency> {
         match self.find(CURRENCY) {
             Some((name, value)) => self.read_currency(name, value),
@@ -311,7 +311,7 @@ impl<'a> Object<'a> {
             Ok(currency) => Some(currency),
             Err(unknown) => {
                 let message = format!("{value} in `{name}` is not an ISO 4217 currency code");
-                self.complain(
+                self.report(
                     Some(name),
                     value,
                     message,
@@ -331,7 +331,7 @@ impl<'a> Object<'a> {
         let both =
             text.split_once(':').and_then(|(old, new)| Some((positive(old)?, positive(new)?)));
         if both.is_none() {
-            self.complain(
+            self.report(
                 Some(name),
                 value,
                 format!("`{name}` is {value}, not two positive numbers"),
@@ -342,11 +342,11 @@ impl<'a> Object<'a> {
         both
     }
 
-    /// See the parser of the text form: a quantity would change what the line means.
-    fn refuse_the_old_dividend(&mut self) -> Option<()> {
+    /// See the parser of the transaction language: a quantity would change the meaning.
+    fn reject_legacy_dividend(&mut self) -> Option<()> {
         let Some((name, value)) = self.find(QUANTITY) else { return Some(()) };
         let message = format!("a DIVIDEND has no quantity, but `{name}` is {value}");
-        self.complain(
+        self.report(
             Some(name),
             value,
             message,
@@ -368,7 +368,7 @@ impl<'a> Object<'a> {
                 Some(other) => format!("add `{main}` (or `{other}`) to the object"),
                 None => format!("add `{main}` to the object"),
             };
-            self.complain(None, &Value::Null, format!("there is no `{main}`"), expected, &also);
+            self.report(None, &Value::Null, format!("there is no `{main}`"), expected, &also);
         }
         found
     }
@@ -387,25 +387,25 @@ impl<'a> Object<'a> {
         })
     }
 
-    fn notice_unread(&mut self, members: &Map<String, Value>) {
+    fn report_unknown_members(&mut self, members: &Map<String, Value>) {
         let known =
-            [DATE, ACTION, TICKER, QUANTITY, PRICE, FEES, COST, TAX, RATIO, CURRENCY, PASSED_OVER];
+            [DATE, ACTION, TICKER, QUANTITY, PRICE, FEES, COST, TAX, RATIO, CURRENCY, IGNORED];
         let known: Vec<&str> = known.into_iter().flatten().copied().collect();
         let unread = members
             .keys()
             .filter(|name| !known.iter().any(|known| known.eq_ignore_ascii_case(name)));
         for name in unread {
             let line = self.line();
-            self.notices.push(match nearest(name, known.iter().copied()) {
+            self.notices.push(match suggest_similar(name, known.iter().copied()) {
                 Some(close) => {
-                    format!("line {line}: `{name}` is not read; did you mean `{close}`?")
+                    format!("line {line}: `{name}` is ignored; did you mean `{close}`?")
                 }
-                None => format!("line {line}: `{name}` is not read"),
+                None => format!("line {line}: `{name}` is ignored"),
             });
         }
     }
 
-    fn complain(
+    fn report(
         &mut self,
         member: Option<&str>,
         value: &Value,
@@ -431,8 +431,8 @@ impl<'a> Object<'a> {
     }
 }
 
-/// A number as text or as a JSON number. JSON writes small ones as `1e-7`.
-fn number_of(value: &Value) -> Result<Decimal, BadNumber> {
+/// Parses a number sent as string or JSON number. JSON writes small numbers as `1e-7`.
+fn number_of(value: &Value) -> Result<Decimal, NumberError> {
     match value {
         Value::String(text) => number::parse(text.trim()),
         Value::Number(number) => {
@@ -442,6 +442,6 @@ fn number_of(value: &Value) -> Result<Decimal, BadNumber> {
                 _ => Err(bad),
             })
         }
-        _ => Err(BadNumber::NotANumber),
+        _ => Err(NumberError::NotANumber),
     }
 }

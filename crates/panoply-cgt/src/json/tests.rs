@@ -1,4 +1,4 @@
-//! What the JSON form takes and refuses.
+//! JSON input: accepted and rejected forms.
 
 use serde_json::json;
 
@@ -121,12 +121,12 @@ fn every_parse_error_has_a_hint() {
 #[test]
 fn every_problem_is_reported_with_its_location() {
     let text = "[\n  {\"date\": \"2024-01-15\", \"ticker\": \"A\", \"action\": \"SPOUSE_OUT\", \"quantity\": \"1\"},\n  {\"date\": \"x\",\n   \"ticker\": \"A\", \"action\": \"BUY\",\n   \"quantity\": \"-1\", \"price\": \"1\"}\n]";
-    let places: Vec<(u32, u32, String)> = parse(text)
+    let positions: Vec<(u32, u32, String)> = parse(text)
         .unwrap_err()
         .into_iter()
         .map(|problem| (problem.line, problem.column, problem.value))
         .collect();
-    assert_eq!(places, [(3, 4, "x".to_owned()), (5, 4, "-1".to_owned())]);
+    assert_eq!(positions, [(3, 4, "x".to_owned()), (5, 4, "-1".to_owned())]);
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn array_problems_report_element_numbers() {
 #[test]
 fn unknown_member_is_reported() {
     let parsed = parse(r#"[{"date":"2024-01-15","ticker":"A","action":"BUY","quantity":"1","price":"1","fee":"3"}]"#).unwrap();
-    assert_eq!(parsed.notices, ["line 1: `fee` is not read; did you mean `fees`?"]);
+    assert_eq!(parsed.notices, ["line 1: `fee` is ignored; did you mean `fees`?"]);
 }
 
 #[test]

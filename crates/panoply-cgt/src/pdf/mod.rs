@@ -1,67 +1,77 @@
-//! The report on paper: totals, every disposal with its matches and their law, what is left.
+//! Report as PDF: totals, disposals with matches and statutory references, remaining holdings.
 
-mod paper;
+mod writer;
 
 use crate::document::{COLUMNS, Heading, TITLE, dividends, notes, summary};
 use crate::engine::report::{Report, RoundedDisposal, Rounding, YearReport};
 use crate::money::Money;
-use paper::{Paper, Style};
+use writer::{PdfWriter, Style};
 
-/// The report as a PDF document.
+/// Renders the report.
 pub fn pdf(report: &Report<'_>, rounding: Rounding, heading: &Heading<'_>) -> Vec<u8> {
-    let mut paper = Paper::new();
-    opening(&mut paper, report, rounding, heading);
+    let mut writer = PdfWriter::new();
+    write_summary(&mut writer, report, rounding, heading);
     for year in &report.years {
-        disposals(&mut paper, year, rounding);
+        write_disposals(&mut writer, year, rounding);
     }
-    holdings(&mut paper, report, rounding);
-    closing(&mut paper, report);
-    paper.finish(TITLE)
+    write_holdings(&mut writer, report, rounding);
+    write_notes(&mut writer, report);
+    writer.finish(TITLE)
 }
 
-fn opening(paper: &mut Paper, report: &Report<'_>, rounding: Rounding, heading: &Heading<'_>) {
-    paper.write(Style::Title, TITLE);
-    paper.gap(4);
+fn write_summary(
+    writer: &mut PdfWriter,
+    report: &Report<'_>,
+    rounding: Rounding,
+    heading: &Heading<'_>,
+) {
+    writer.write(Style::Title, TITLE);
+    writer.gap(4);
     if let Some(name) = heading.name {
-        paper.write(Style::Text, &format!("For {name}"));
+        writer.write(Style::Text, &format!("For {name}"));
     }
-    paper.write(Style::Text, &heading.about(rounding));
-    paper.gap(8);
-    paper.write(Style::Heading, "Summary");
-    paper.write(Style::RowHead, &row(&COLUMNS));
+    writer.write(Style::Text, &heading.about(rounding));
+    writer.gap(8);
+    writer.write(Style::Heading, "Summary");
+    writer.write(Style::RowHead, &row(&COLUMNS));
     for cells in summary(report, rounding) {
-        paper.write(Style::Row, &row(&cells.each_ref().map(String::as_str)));
+        writer.write(Style::Row, &row(&cells.each_ref().map(String::as_str)));
     }
     if report.years.is_empty() {
-        paper.write(Style::Text, "Nothing was sold.");
+        writer.write(Style::Text, "Nothing was sold.");
     }
     for sentence in dividends(report, rounding) {
-        paper.write(Style::Text, &sentence);
+        writer.write(Style::Text, &sentence);
     }
 }
 
-fn disposals(paper: &mut Paper, year: &YearReport<'_>, rounding: Rounding) {
+fn write_disposals(writer: &mut PdfWriter, year: &YearReport<'_>, rounding: Rounding) {
     if year.disposals.is_empty() {
         return;
     }
-    paper.gap(12);
-    paper.keep_together(80);
-    paper.write(Style::Heading, &format!("Disposals in {}", year.year));
+    writer.gap(12);
+    writer.reserve(80);
+    writer.write(Style::Heading, &format!("Disposals in {}", year.year));
     for (number, disposal) in (1..).zip(&year.disposals) {
-        one(paper, number, disposal, rounding);
+        write_disposal(writer, number, disposal, rounding);
     }
 }
 
-fn one(paper: &mut Paper, number: usize, rounded: &RoundedDisposal<'_>, rounding: Rounding) {
+fn write_disposal(
+    writer: &mut PdfWriter,
+    number: usize,
+    rounded: &RoundedDisposal<'_>,
+    rounding: Rounding,
+) {
     let disposal = rounded.disposal;
     let text = |amount: Money| rounding.text(amount);
-    paper.gap(5);
-    paper.keep_together(40);
+    writer.gap(5);
+    writer.reserve(40);
     let fees = match disposal.fees.is_zero() {
         true => String::new(),
         false => format!(", costs of selling £{}", text(disposal.fees)),
     };
-    paper.write(
+    writer.write(
         Style::RowHead,
         &format!(
             "{number}. {}  {} {}  for £{}{fees}:  {}",
@@ -73,7 +83,7 @@ fn one(paper: &mut Paper, number: usize, rounded: &RoundedDisposal<'_>, rounding
         ),
     );
     for original in disposal.originals.iter().flat_map(|originals| originals.iter()) {
-        paper.write(
+        writer.write(
             Style::Row,
             &format!(
                 "   {} {} at {} a pound ({})",
@@ -95,7 +105,7 @@ fn one(paper: &mut Paper, number: usize, rounded: &RoundedDisposal<'_>, rounding
             (None, None) => "pool".to_owned(),
         };
         let (rule, quantity) = (leg.leg.rule.title(), leg.leg.quantity);
-        paper.write(
+        writer.write(
             Style::Row,
             &format!(
                 "   {rule}: {quantity}, {from}; cost £{}, {}",
@@ -106,16 +116,16 @@ fn one(paper: &mut Paper, number: usize, rounded: &RoundedDisposal<'_>, rounding
     }
 }
 
-fn holdings(paper: &mut Paper, report: &Report<'_>, rounding: Rounding) {
+fn write_holdings(writer: &mut PdfWriter, report: &Report<'_>, rounding: Rounding) {
     let held: Vec<_> = report.holdings.iter().filter(|held| !held.quantity.is_zero()).collect();
-    paper.gap(12);
-    paper.keep_together(60);
-    paper.write(Style::Heading, "Section 104 holdings at the end");
+    writer.gap(12);
+    writer.reserve(60);
+    writer.write(Style::Heading, "Section 104 holdings at the end");
     if held.is_empty() {
-        paper.write(Style::Text, "None.");
+        writer.write(Style::Text, "None.");
     }
     for held in held {
-        paper.write(
+        writer.write(
             Style::Row,
             &format!(
                 "{:<24}{:>24}{:>24}",
@@ -126,11 +136,11 @@ fn holdings(paper: &mut Paper, report: &Report<'_>, rounding: Rounding) {
         );
     }
     if !report.transfers.is_empty() {
-        paper.gap(12);
-        paper.write(Style::Heading, "Transfers to the spouse or civil partner");
+        writer.gap(12);
+        writer.write(Style::Heading, "Transfers to the spouse or civil partner");
     }
     for transfer in &report.transfers {
-        paper.write(
+        writer.write(
             Style::Row,
             &format!(
                 "{}  {} {}  at a cost of £{}",
@@ -143,12 +153,12 @@ fn holdings(paper: &mut Paper, report: &Report<'_>, rounding: Rounding) {
     }
 }
 
-fn closing(paper: &mut Paper, report: &Report<'_>) {
-    paper.gap(12);
-    paper.keep_together(90);
-    paper.write(Style::Heading, "Notes");
+fn write_notes(writer: &mut PdfWriter, report: &Report<'_>) {
+    writer.gap(12);
+    writer.reserve(90);
+    writer.write(Style::Heading, "Notes");
     for note in notes(report) {
-        paper.write(Style::Text, &note);
+        writer.write(Style::Text, &note);
     }
 }
 
@@ -160,11 +170,11 @@ fn result(gain: Money, rounding: Rounding) -> String {
     }
 }
 
-/// Cells of a table: the first to the left, the others to the right.
+/// Formats a table row: first cell left-aligned, the others right-aligned.
 fn row(cells: &[&str]) -> String {
     let mut text = String::new();
-    for (place, cell) in cells.iter().enumerate() {
-        match place {
+    for (index, cell) in cells.iter().enumerate() {
+        match index {
             0 => text += &format!("{cell:<9}"),
             1 => text += &format!("{cell:>10}"),
             _ => text += &format!(" {cell:>11}"),

@@ -7,9 +7,9 @@ use panoply_contract::spec::Widget;
 use serde_json::json;
 
 use super::content::{self, Content};
-use super::desk::Desk;
 use super::options::{RoundingParam, SameDaySplitParam, options};
-use super::pages::{self, Page};
+use super::pagination::{self, PageInfo, paginate};
+use super::service::CgtService;
 use super::wire::{OriginalOut, originals};
 use crate::engine::report::{Report, RoundedDisposal, RoundedLeg, Rounding, YearReport, report};
 use crate::engine::{Holding, Transfer};
@@ -17,10 +17,10 @@ use crate::json::Parsed;
 use crate::money::Money;
 use crate::tax_year::TaxYear;
 
-/// What holdings and transfers may take of a reply.
-const ROOM_FOR_HOLDINGS: usize = 20_000;
-const ROOM_FOR_TRANSFERS: usize = 6_000;
-const ROOM_FOR_DISPOSALS: usize = pages::ROOM - ROOM_FOR_HOLDINGS - ROOM_FOR_TRANSFERS;
+/// Byte budgets of the parts of a reply.
+const HOLDINGS_BUDGET: usize = 20_000;
+const TRANSFERS_BUDGET: usize = 6_000;
+const DISPOSALS_BUDGET: usize = pagination::BYTE_BUDGET - HOLDINGS_BUDGET - TRANSFERS_BUDGET;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "calculate_report",
@@ -67,39 +67,39 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// What to work out.
+/// Parameters of a report.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
     /// The transactions: lines of text, JSON text, or a JSON array. Required, here or as `transactions`.
     cgt_content: Option<Content>,
-    /// Another name for `cgt_content`.
+    /// Alias of `cgt_content`.
     transactions: Option<Content>,
-    /// The tax year by the year it starts in: 2024 is 2024/25. All years with sales unless given.
+    /// Tax year, by the year it starts in: 2024 is 2024/25. By default all years with disposals.
     #[schemars(range(min = 1900, max = 2100))]
     year: Option<i64>,
-    /// Match sales of more than was held with later purchases instead of refusing them.
+    /// Match sales exceeding the holding with later purchases instead of rejecting them.
     #[serde(default)]
     allow_short: bool,
-    /// What to do with a split on a day with trades; `refuse` unless given.
+    /// Order of a split and trades on the same day; default `refuse`.
     #[serde(default)]
     same_day_split: SameDaySplitParam,
-    /// How figures are rounded; `per_leg` unless given.
+    /// Rounding of figures; default `per_leg`.
     #[serde(default)]
     rounding: RoundingParam,
     /// `full` shows disposals and their matches, `summary` only totals.
     #[serde(default)]
     detail: Detail,
-    /// How many disposals to show at most; as many as fit unless given.
+    /// Maximum number of disposals to show; by default as many as fit.
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<usize>,
-    /// How many disposals to skip, over all years shown.
+    /// Number of disposals to skip, over all years shown.
     #[schemars(range(min = 0, max = 10_000_000))]
     #[serde(default)]
     offset: usize,
 }
 
-/// How much to show.
+/// Level of detail.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Detail {
@@ -110,129 +110,128 @@ pub(crate) enum Detail {
     Summary,
 }
 
-/// The report. Amounts are decimal strings in pounds.
+/// Capital gains report. Amounts are decimal strings in pounds.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// The tax years, in order.
+    /// Tax years, in order.
     tax_years: Vec<YearOut>,
-    /// What is left in each pool, empty ones last.
+    /// Remaining Section 104 pools, empty ones last.
     holdings: Vec<HoldingOut>,
-    /// Shares given to the spouse, with the cost they take along.
+    /// Transfers to the spouse, with the cost passed on.
     spouse_transfers: Vec<TransferOut>,
-    /// What a reader should know.
+    /// Warnings for the reader.
     warnings: Vec<String>,
-    /// How figures were rounded.
+    /// Rounding applied.
     rounding: RoundingParam,
-    /// Which part of the disposals is shown.
-    page: Page,
-    /// The day the exempt amounts were checked.
+    /// Page of the disposals shown.
+    page: PageInfo,
+    /// Date on which the exempt amounts were verified.
     parameters_as_of: String,
 }
 
 /// A tax year.
 #[derive(Debug, Serialize, JsonSchema)]
 struct YearOut {
-    /// Such as 2024/25.
+    /// Tax year, such as 2024/25.
     period: String,
-    /// How many disposals; all sales of a holding on a day are one.
+    /// Number of disposals; all sales of a holding on one day are one disposal.
     disposal_count: usize,
-    /// All gains.
+    /// Total gains.
     total_gain: String,
-    /// All losses, as a positive amount.
+    /// Total losses, as a positive amount.
     total_loss: String,
-    /// Gains less losses.
+    /// Gains minus losses.
     net_gain: String,
-    /// What the sales brought before costs.
+    /// Gross proceeds, before costs.
     gross_proceeds: String,
-    /// What the shares had cost, without the costs of selling.
+    /// Allowable cost without costs of disposal.
     total_allowable_cost: String,
-    /// The costs of selling.
+    /// Costs of disposal.
     selling_costs: String,
-    /// What is free of tax; null when not known for this year.
+    /// Annual exempt amount; null when unknown.
     exempt_amount: Option<String>,
-    /// What is above the exempt amount, before losses of earlier years; null when not known.
+    /// Gain above the exempt amount, before losses of earlier years; null when unknown.
     taxable_gain: Option<String>,
-    /// Dividends before tax.
+    /// Gross dividends.
     dividend_income: String,
-    /// Tax kept back from them.
+    /// Tax withheld from dividends.
     dividend_tax_paid: String,
-    /// The disposals of this page, by date and ticker.
+    /// Disposals on this page, by date and ticker.
     disposals: Vec<DisposalOut>,
 }
 
 /// All sales of a holding on one day.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct DisposalOut {
-    /// The day.
+    /// Date.
     date: String,
-    /// The holding.
+    /// Ticker.
     ticker: String,
-    /// How many shares.
+    /// Number of shares.
     quantity: String,
-    /// What they brought before costs.
+    /// Gross proceeds, before costs.
     gross_proceeds: String,
-    /// What they brought after costs.
+    /// Net proceeds, after costs.
     proceeds: String,
-    /// What they gained; a loss is negative.
+    /// Gain; a loss is negative.
     gain_or_loss: String,
-    /// Where the shares came from.
+    /// Matches, in statutory order.
     matches: Vec<MatchOut>,
-    /// The amounts before conversion, where any was foreign.
+    /// Amounts before conversion; absent when all were in pounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     original: Option<Vec<OriginalOut>>,
 }
 
-/// Some of the shares, and where they came from.
+/// Shares matched by one rule.
 #[derive(Debug, Serialize, JsonSchema)]
 struct MatchOut {
     /// SameDay, BedAndBreakfast, Section104 or LaterAcquisition.
     rule: String,
-    /// How many shares, as of the day of the sale.
+    /// Number of shares, as of the disposal.
     quantity: String,
-    /// What they had cost.
+    /// Allowable cost.
     allowable_cost: String,
-    /// What they gained; a loss is negative.
+    /// Gain; a loss is negative.
     gain_or_loss: String,
-    /// When they were bought; not for a pool.
+    /// Acquisition date; absent for the pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     acquisition_date: Option<String>,
-    /// The whole day's purchase before conversion, where any of it was foreign.
+    /// The whole day's purchase before conversion; absent when all was in pounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     original: Option<Vec<OriginalOut>>,
 }
 
-/// What is left in a pool.
+/// Remaining Section 104 pool.
 #[derive(Debug, Serialize, JsonSchema)]
 struct HoldingOut {
-    /// The holding.
+    /// Ticker.
     ticker: String,
-    /// How many shares.
+    /// Number of shares.
     quantity: String,
-    /// What they cost.
+    /// Pooled cost.
     total_cost: String,
 }
 
-/// Shares given to the spouse.
+/// Transfer to the spouse.
 #[derive(Debug, Serialize, JsonSchema)]
 struct TransferOut {
-    /// The day.
+    /// Date.
     date: String,
-    /// The holding.
+    /// Ticker.
     ticker: String,
-    /// How many shares.
+    /// Number of shares.
     quantity: String,
-    /// What they had cost: the spouse writes it in SPOUSE_IN.
+    /// Cost passed on: the spouse records it in SPOUSE_IN.
     cost: String,
 }
 
-/// See the module.
 pub(crate) struct CalculateReport {
-    desk: Arc<Desk>,
+    service: Arc<CgtService>,
 }
 
 impl CalculateReport {
-    pub(super) const fn new(desk: Arc<Desk>) -> Self {
-        Self { desk }
+    pub(super) const fn new(service: Arc<CgtService>) -> Self {
+        Self { service }
     }
 }
 
@@ -249,15 +248,15 @@ impl Tool for CalculateReport {
         let year = params.year.map(year_of).transpose()?;
         cx.check_cancelled()?;
         let options = options(params.allow_short, params.same_day_split);
-        let computation = self.desk.compute(&parsed.rows, options)?;
+        let computation = self.service.compute(&parsed.rows, options)?;
         cx.check_cancelled()?;
         let rounding = Rounding::from(params.rounding);
-        let report = report(&computation, &self.desk.parameters, year, rounding);
-        let text = in_words(&report, year);
+        let report = report(&computation, &self.service.parameters, year, rounding);
+        let text = summary_text(&report, year);
         let table = table_of(&report);
         let suggestions = suggestions(&report, &parsed, &params);
-        let evidence = self.desk.evidence(parsed.rows.len());
-        let output = shape(&report, rounding, &params, parsed.notices, &self.desk);
+        let evidence = self.service.evidence(parsed.rows.len());
+        let output = build_output(&report, rounding, &params, parsed.notices, &self.service);
         let mut reply = Reply::new(output, text, evidence)
             .table(table)
             .assuming("the transactions are the whole history of each holding")
@@ -269,7 +268,7 @@ impl Tool for CalculateReport {
     }
 }
 
-/// The tax year of an argument.
+/// Parses a tax year argument.
 pub(super) fn year_of(year: i64) -> Result<TaxYear, ToolError> {
     TaxYear::starting(year).map_err(|bad| {
         ToolError::validation("INVALID_YEAR", bad.to_string())
@@ -277,26 +276,26 @@ pub(super) fn year_of(year: i64) -> Result<TaxYear, ToolError> {
     })
 }
 
-fn shape(
+fn build_output(
     report: &Report<'_>,
     rounding: Rounding,
     params: &Params,
     notices: Vec<String>,
-    desk: &Desk,
+    service: &CgtService,
 ) -> Output {
     let disposals: Vec<(usize, &RoundedDisposal<'_>)> = report
         .years
         .iter()
         .enumerate()
-        .flat_map(|(place, year)| year.disposals.iter().map(move |disposal| (place, disposal)))
+        .flat_map(|(index, year)| year.disposals.iter().map(move |disposal| (index, disposal)))
         .collect();
     let limit = if params.detail == Detail::Summary { Some(0) } else { params.limit };
-    let out = disposals.iter().map(|(place, disposal)| (*place, disposal_out(disposal, rounding)));
-    let (shown, page) = pages::fit(out, params.offset, limit, ROOM_FOR_DISPOSALS);
+    let out = disposals.iter().map(|(index, disposal)| (*index, disposal_out(disposal, rounding)));
+    let (shown, page) = paginate(out, params.offset, limit, DISPOSALS_BUDGET);
     let mut tax_years: Vec<YearOut> =
         report.years.iter().map(|year| year_out(year, rounding)).collect();
-    for (place, disposal) in shown {
-        if let Some(year) = tax_years.get_mut(place) {
+    for (index, disposal) in shown {
+        if let Some(year) = tax_years.get_mut(index) {
             year.disposals.push(disposal);
         }
     }
@@ -310,14 +309,14 @@ fn shape(
     }
     let mut held: Vec<&Holding> = report.holdings.iter().collect();
     held.sort_by_key(|held| held.quantity.is_zero());
-    let (holdings, of_holdings) = pages::fit(
+    let (holdings, of_holdings) = paginate(
         held.into_iter().map(|held| holding_out(held, rounding)),
         0,
         None,
-        ROOM_FOR_HOLDINGS,
+        HOLDINGS_BUDGET,
     );
     let transfers = report.transfers.iter().map(|transfer| transfer_out(transfer, rounding));
-    let (spouse_transfers, of_transfers) = pages::fit(transfers, 0, None, ROOM_FOR_TRANSFERS);
+    let (spouse_transfers, of_transfers) = paginate(transfers, 0, None, TRANSFERS_BUDGET);
     for (what, page) in [("holdings", of_holdings), ("transfers to the spouse", of_transfers)] {
         if page.next_offset.is_some() {
             warnings.push(format!(
@@ -333,7 +332,7 @@ fn shape(
         warnings,
         rounding: params.rounding,
         page,
-        parameters_as_of: desk.parameters.as_of.to_string(),
+        parameters_as_of: service.parameters.as_of.to_string(),
     }
 }
 
@@ -399,7 +398,7 @@ fn transfer_out(transfer: &Transfer, rounding: Rounding) -> TransferOut {
     }
 }
 
-fn in_words(report: &Report<'_>, asked: Option<TaxYear>) -> String {
+fn summary_text(report: &Report<'_>, asked: Option<TaxYear>) -> String {
     match (report.years.as_slice(), asked) {
         ([], _) => "Nothing was sold, so there is no gain or loss.".to_owned(),
         ([year], Some(_)) if year.disposals.is_empty() => {
@@ -428,7 +427,7 @@ fn disposals(count: usize) -> String {
     if count == 1 { "1 disposal".to_owned() } else { format!("{count} disposals") }
 }
 
-/// A word and a positive amount.
+/// Label and absolute amount.
 pub(super) fn gain_or_loss(amount: Money) -> (&'static str, Money) {
     if amount.is_negative() { ("loss", -amount) } else { ("gain", amount) }
 }
@@ -451,7 +450,7 @@ fn table_of(report: &Report<'_>) -> Table {
     })
 }
 
-/// The sale that moved most is worth explaining; a year with sales is worth a return.
+/// Suggests explaining the largest gain or loss, and the return of its year.
 fn suggestions(report: &Report<'_>, parsed: &Parsed, params: &Params) -> Vec<NextAction> {
     let size = |disposal: &&RoundedDisposal<'_>| gain_or_loss(disposal.gain).1;
     let largest = report.years.iter().flat_map(|year| &year.disposals).max_by_key(size);
@@ -467,7 +466,7 @@ fn suggestions(report: &Report<'_>, parsed: &Parsed, params: &Params) -> Vec<Nex
         .chain(sa108)
         .filter_map(|(tool, more, why)| {
             let arguments =
-                content::again(parsed, params.allow_short, params.same_day_split, more)?;
+                content::repeat_arguments(parsed, params.allow_short, params.same_day_split, more)?;
             Some(NextAction::new(tool, arguments, why))
         })
         .collect()

@@ -1,4 +1,4 @@
-//! `check_repurchase`: on which days buying back would change a sale, and how.
+//! `check_repurchase`: the 30-day window in which a repurchase changes a sale's gain.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use jiff::civil::Date;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
+use super::arguments::{price_of, quantity_of};
 use super::content::{self, Content};
-use super::desk::Desk;
 use super::explain_matching::{date_of, find, ticker_of};
 use super::options::{SameDaySplitParam, options};
-use super::person::{price_of, quantity_of};
+use super::service::CgtService;
 use crate::engine::{Disposal, Rule};
 use crate::ratio::Ratio;
 use crate::scenario::with_purchase;
@@ -54,72 +54,71 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// Which sale, and what would be bought back.
+/// Sale, and the intended repurchase.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
     /// The transactions: lines of text, JSON text, or a JSON array. Required, here or as `transactions`.
     cgt_content: Option<Content>,
-    /// Another name for `cgt_content`.
+    /// Alias of `cgt_content`.
     transactions: Option<Content>,
-    /// The day of the sale, YYYY-MM-DD.
+    /// Date of the sale, YYYY-MM-DD.
     #[schemars(length(min = 1, max = 40))]
     disposal_date: String,
-    /// The holding, in any case.
+    /// Ticker, case-insensitive.
     #[schemars(length(min = 1, max = 50))]
     ticker: String,
-    /// How many shares would be bought back; all that are open unless given.
+    /// Number of shares to buy back; by default all unmatched ones.
     #[schemars(length(min = 1, max = 30))]
     quantity: Option<String>,
-    /// At what price each, in pounds; without it no new gain is worked out.
+    /// Price per share in pounds; required for the new gain.
     #[schemars(length(min = 1, max = 30))]
     price: Option<String>,
-    /// On which day, YYYY-MM-DD; the day after the sale unless given.
+    /// Date of the repurchase, YYYY-MM-DD; by default the day after the sale.
     #[schemars(length(min = 1, max = 40))]
     buy_date: Option<String>,
-    /// Match sales of more than was held with later purchases instead of refusing them.
+    /// Match sales exceeding the holding with later purchases instead of rejecting them.
     #[serde(default)]
     allow_short: bool,
-    /// What to do with a split on a day with trades; `refuse` unless given.
+    /// Order of a split and trades on the same day; default `refuse`.
     #[serde(default)]
     same_day_split: SameDaySplitParam,
 }
 
-/// The days, and what buying back would do. Amounts are decimal strings in pounds.
+/// The window and the effect of a repurchase. Amounts are decimal strings in pounds.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// The day of the sale.
+    /// Date of the sale.
     disposal_date: String,
-    /// The holding.
+    /// Ticker.
     ticker: String,
-    /// The first day on which a purchase would be re-matched.
+    /// First day on which a purchase would be matched with the sale.
     window_from: String,
-    /// The last.
+    /// Last day of that window.
     window_to: String,
-    /// The first day on which it would not.
+    /// First day after the window.
     first_safe_day: String,
-    /// How many shares of the sale a purchase in the window could still be matched with.
+    /// Shares of the sale that a purchase in the window could still match.
     open_quantity: String,
-    /// How many were bought back already.
+    /// Shares already bought back.
     already_bought_back: String,
-    /// The gain of the sale as things stand; a loss is negative.
+    /// Current gain of the sale; a loss is negative.
     gain_or_loss_now: String,
-    /// The gain of the sale after buying back; null when no price was given.
+    /// Gain of the sale after the repurchase; null without a price.
     gain_or_loss_after: Option<String>,
-    /// Whether the sale's gain would change; null when no price was given.
+    /// Whether the gain would change; null without a price.
     changes: Option<bool>,
-    /// The law.
+    /// Statutory reference.
     law: String,
 }
 
-/// See the module.
 pub(crate) struct CheckRepurchase {
-    desk: Arc<Desk>,
+    service: Arc<CgtService>,
 }
 
 impl CheckRepurchase {
-    pub(super) const fn new(desk: Arc<Desk>) -> Self {
-        Self { desk }
+    pub(super) const fn new(service: Arc<CgtService>) -> Self {
+        Self { service }
     }
 }
 
@@ -136,7 +135,7 @@ impl Tool for CheckRepurchase {
         let ticker = ticker_of(&params.ticker)?;
         let parsed = Content::read_some(params.cgt_content.as_ref(), params.transactions.as_ref())?;
         let options = options(params.allow_short, params.same_day_split);
-        let computation = self.desk.compute(&parsed.rows, options)?;
+        let computation = self.service.compute(&parsed.rows, options)?;
         let disposal = find(&computation, date, &ticker)?;
         let days = |count: i64| {
             date.checked_add(count.days()).map_err(|_| {
@@ -162,12 +161,12 @@ impl Tool for CheckRepurchase {
                     None => from,
                 };
                 let rows = with_purchase(&parsed.rows, &ticker, buy_date, quantity, price);
-                let changed = self.desk.compute(&rows, options)?;
+                let changed = self.service.compute(&rows, options)?;
                 Some(find(&changed, date, &ticker)?.gain())
             }
         };
         let now = disposal.gain();
-        let text = in_words(disposal, from, to, safe, &open);
+        let text = summary_text(disposal, from, to, safe, &open);
         let output = Output {
             disposal_date: date.to_string(),
             ticker: ticker.to_string(),
@@ -181,11 +180,11 @@ impl Tool for CheckRepurchase {
             changes: after.map(|after| after.to_pence() != now.to_pence()),
             law: Rule::BedAndBreakfast.law().to_owned(),
         };
-        let mut reply = Reply::new(output, text, self.desk.evidence(parsed.rows.len()))
+        let mut reply = Reply::new(output, text, self.service.evidence(parsed.rows.len()))
             .assuming("whoever buys back is UK resident then (TCGA 1992 s.106A(5A)), and buys in the same capacity");
         let more = json!({"disposal_date": date.to_string(), "ticker": ticker.as_str()});
         if let Some(arguments) =
-            content::again(&parsed, params.allow_short, params.same_day_split, more)
+            content::repeat_arguments(&parsed, params.allow_short, params.same_day_split, more)
         {
             reply = reply.next(NextAction::new(
                 "explain_matching",
@@ -197,14 +196,14 @@ impl Tool for CheckRepurchase {
     }
 }
 
-/// How many shares of a disposal were matched by these rules.
+/// Number of shares of a disposal matched by these rules.
 fn shares(disposal: &Disposal, rules: &[Rule]) -> String {
     let legs = disposal.legs.iter().filter(|leg| rules.contains(&leg.rule));
     let sum = legs.map(|leg| leg.quantity).try_fold(Ratio::ZERO, Ratio::plus);
     sum.map_or_else(|| "?".to_owned(), |sum| sum.to_string())
 }
 
-fn in_words(disposal: &Disposal, from: Date, to: Date, safe: Date, open: &str) -> String {
+fn summary_text(disposal: &Disposal, from: Date, to: Date, safe: Date, open: &str) -> String {
     let ticker = &disposal.ticker;
     if open == "0" {
         return format!(

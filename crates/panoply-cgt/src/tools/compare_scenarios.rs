@@ -1,21 +1,22 @@
-//! `compare_scenarios`: a sale on another day instead.
+//! `compare_scenarios`: effect of moving a sale to another day.
 
 use std::sync::Arc;
 
+use jiff::civil::Date;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
+use super::arguments::{price_of, quantity_of};
 use super::content::{self, Content};
-use super::desk::Desk;
 use super::explain_matching::{date_of, ticker_of};
 use super::options::{SameDaySplitParam, options};
-use super::person::{price_of, quantity_of};
-use crate::engine::Computation;
+use super::service::CgtService;
+use crate::engine::Options;
 use crate::engine::report::{Rounding, report};
 use crate::money::Money;
-use crate::scenario::{CannotMove, Move, moved};
+use crate::scenario::{MoveError, SaleMove, move_sale};
 use crate::tax_year::TaxYear;
-use crate::transaction::Row;
+use crate::transaction::{Row, Ticker};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "compare_scenarios",
@@ -55,61 +56,61 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// Which sale, and what else could be done.
+/// Sale and alternatives.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
     /// The transactions: lines of text, JSON text, or a JSON array. Required, here or as `transactions`.
     cgt_content: Option<Content>,
-    /// Another name for `cgt_content`.
+    /// Alias of `cgt_content`.
     transactions: Option<Content>,
-    /// The day of the sale, YYYY-MM-DD.
+    /// Date of the sale, YYYY-MM-DD.
     #[schemars(length(min = 1, max = 40))]
     disposal_date: String,
-    /// The holding, in any case.
+    /// Ticker, case-insensitive.
     #[schemars(length(min = 1, max = 50))]
     ticker: String,
-    /// The other days to look at.
+    /// Alternative dates.
     #[schemars(length(min = 1, max = 12))]
     alternatives: Vec<AlternativeParam>,
-    /// Match sales of more than was held with later purchases instead of refusing them.
+    /// Match sales exceeding the holding with later purchases instead of rejecting them.
     #[serde(default)]
     allow_short: bool,
-    /// What to do with a split on a day with trades; `refuse` unless given.
+    /// Order of a split and trades on the same day; default `refuse`.
     #[serde(default)]
     same_day_split: SameDaySplitParam,
 }
 
-/// A sale on another day.
+/// Alternative date of the sale.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AlternativeParam {
-    /// The other day, YYYY-MM-DD.
+    /// Alternative date, YYYY-MM-DD.
     #[schemars(length(min = 1, max = 40))]
     date: String,
-    /// How many shares to sell then instead; all of that sale unless given.
+    /// Number of shares to sell then; by default the whole sale.
     #[schemars(length(min = 1, max = 30))]
     quantity: Option<String>,
-    /// The price each on that day, in pounds; the same as in the plan unless given.
+    /// Price per share on that day, in pounds; by default unchanged.
     #[schemars(length(min = 1, max = 30))]
     price: Option<String>,
 }
 
-/// The scenarios. Amounts are decimal strings in pounds.
+/// Scenarios. Amounts are decimal strings in pounds.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// The transactions as given.
+    /// Transactions as given.
     baseline: ScenarioOut,
-    /// The alternatives, in the order given.
+    /// Alternatives, in the order given.
     alternatives: Vec<AlternativeOut>,
 }
 
 /// Gains over all years.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ScenarioOut {
-    /// Net gains of all years; a loss is negative.
+    /// Net gain of all years; a loss is negative.
     net_gain: String,
-    /// What is above the exempt amounts of all years; null when one is not known.
+    /// Gains above the exempt amounts of all years; null when one is unknown.
     taxable_gain: Option<String>,
     /// By tax year.
     tax_years: Vec<YearOut>,
@@ -118,15 +119,15 @@ struct ScenarioOut {
 /// An alternative.
 #[derive(Debug, Serialize, JsonSchema)]
 struct AlternativeOut {
-    /// The other day.
+    /// Alternative date.
     date: String,
-    /// How many shares are sold then.
+    /// Number of shares sold then.
     quantity: String,
-    /// Net gains of all years; a loss is negative.
+    /// Net gain of all years; a loss is negative.
     net_gain: String,
-    /// What is above the exempt amounts of all years; null when one is not known.
+    /// Gains above the exempt amounts of all years; null when one is unknown.
     taxable_gain: Option<String>,
-    /// Less or more than the plan.
+    /// Difference of the taxable gain from the baseline.
     taxable_difference: Option<String>,
     /// By tax year.
     tax_years: Vec<YearOut>,
@@ -135,29 +136,27 @@ struct AlternativeOut {
 /// A tax year of a scenario.
 #[derive(Debug, Serialize, JsonSchema)]
 struct YearOut {
-    /// Such as 2024/25.
+    /// Tax year, such as 2024/25.
     period: String,
-    /// Gains less losses.
+    /// Gains minus losses.
     net_gain: String,
-    /// What is above the exempt amount; null when that is not known.
+    /// Gain above the exempt amount; null when unknown.
     taxable_gain: Option<String>,
 }
 
-/// The figures of a scenario.
 struct Figures {
     net: Money,
     taxable: Option<Money>,
     years: Vec<(TaxYear, Money, Option<Money>)>,
 }
 
-/// See the module.
 pub(crate) struct CompareScenarios {
-    desk: Arc<Desk>,
+    service: Arc<CgtService>,
 }
 
 impl CompareScenarios {
-    pub(super) const fn new(desk: Arc<Desk>) -> Self {
-        Self { desk }
+    pub(super) const fn new(service: Arc<CgtService>) -> Self {
+        Self { service }
     }
 }
 
@@ -174,78 +173,43 @@ impl Tool for CompareScenarios {
         let ticker = ticker_of(&params.ticker)?;
         let parsed = Content::read_some(params.cgt_content.as_ref(), params.transactions.as_ref())?;
         let options = options(params.allow_short, params.same_day_split);
-        let figures =
-            |rows: &[Row]| Ok::<_, ToolError>(self.figures(&self.desk.compute(rows, options)?));
-        let baseline = figures(&parsed.rows)?;
+        let baseline = self.figures(&parsed.rows, options)?;
         let mut alternatives = Vec::new();
-        let mut best: Option<(Money, String)> = None;
+        let mut best: Option<(Money, Date)> = None;
         for alternative in &params.alternatives {
             cx.check_cancelled()?;
-            let to_move = Move {
-                ticker: ticker.clone(),
-                from,
-                to: date_of("date", &alternative.date)?,
-                quantity: alternative
-                    .quantity
-                    .as_deref()
-                    .map(|text| quantity_of("quantity", text))
-                    .transpose()?,
-                price: alternative
-                    .price
-                    .as_deref()
-                    .map(|text| price_of("price", text))
-                    .transpose()?,
-            };
-            let rows = moved(&parsed.rows, &to_move).map_err(|error| cannot_move(&error))?;
-            let found = figures(&rows)?;
-            let difference = found.taxable.zip(baseline.taxable).map(|(other, plan)| other - plan);
+            let sale = alternative.sale_move(&ticker, from)?;
+            let rows = move_sale(&parsed.rows, &sale).map_err(|error| move_error(&error))?;
+            let figures = self.figures(&rows, options)?;
+            let difference = figures.taxable.zip(baseline.taxable).map(|(new, plan)| new - plan);
             if let Some(difference) = difference
-                && best.as_ref().is_none_or(|(least, _)| difference < *least)
+                && best.is_none_or(|(least, _)| difference < least)
             {
-                best = Some((difference, to_move.to.to_string()));
+                best = Some((difference, sale.to));
             }
             alternatives.push(AlternativeOut {
-                date: to_move.to.to_string(),
+                date: sale.to.to_string(),
                 quantity: alternative.quantity.clone().unwrap_or_else(|| "all".to_owned()),
-                net_gain: found.net.to_string(),
-                taxable_gain: found.taxable.map(|amount| amount.to_string()),
+                net_gain: figures.net.to_string(),
+                taxable_gain: figures.taxable.map(|amount| amount.to_string()),
                 taxable_difference: difference.map(|amount| amount.to_string()),
-                tax_years: years_out(&found),
+                tax_years: years_out(&figures),
             });
         }
-        let text = match &best {
-            Some((difference, date)) if difference.is_negative() => {
-                format!("Selling on {date} instead would lower the taxable gain by £{}.", -*difference)
-            }
-            Some(_) => "None of the alternatives lowers the taxable gain.".to_owned(),
-            None => "The alternatives were worked out; an exempt amount is not known, so taxable gains cannot be compared.".to_owned(),
-        };
-        let table = alternatives.iter().fold(
-            Table::new(["sell on", "shares", "net gain", "taxable", "difference"]),
-            |table, other| {
-                let shown =
-                    |amount: &Option<String>| amount.clone().unwrap_or_else(|| "?".to_owned());
-                table.row([
-                    other.date.clone(),
-                    other.quantity.clone(),
-                    other.net_gain.clone(),
-                    shown(&other.taxable_gain),
-                    shown(&other.taxable_difference),
-                ])
-            },
-        );
+        let table = table_of(&alternatives);
         let plan = ScenarioOut {
             net_gain: baseline.net.to_string(),
             taxable_gain: baseline.taxable.map(|amount| amount.to_string()),
             tax_years: years_out(&baseline),
         };
         let output = Output { baseline: plan, alternatives };
-        let mut reply = Reply::new(output, text, self.desk.evidence(parsed.rows.len()))
+        let evidence = self.service.evidence(parsed.rows.len());
+        let mut reply = Reply::new(output, summary_text(best), evidence)
             .table(table)
             .assuming("the price on another day is the same unless one was given");
         let more = json!({"disposal_date": from.to_string(), "ticker": ticker.as_str()});
         if let Some(arguments) =
-            content::again(&parsed, params.allow_short, params.same_day_split, more)
+            content::repeat_arguments(&parsed, params.allow_short, params.same_day_split, more)
         {
             reply = reply.next(NextAction::new(
                 "explain_matching",
@@ -257,10 +221,50 @@ impl Tool for CompareScenarios {
     }
 }
 
+impl AlternativeParam {
+    fn sale_move(&self, ticker: &Ticker, from: Date) -> Result<SaleMove, ToolError> {
+        let quantity = self.quantity.as_deref().map(|text| quantity_of("quantity", text));
+        let price = self.price.as_deref().map(|text| price_of("price", text));
+        Ok(SaleMove {
+            ticker: ticker.clone(),
+            from,
+            to: date_of("date", &self.date)?,
+            quantity: quantity.transpose()?,
+            price: price.transpose()?,
+        })
+    }
+}
+
+/// Names the alternative with the lowest taxable gain, if it is below the plan's.
+fn summary_text(best: Option<(Money, Date)>) -> String {
+    match best {
+        Some((difference, date)) if difference.is_negative() => {
+            format!("Selling on {date} instead would lower the taxable gain by £{}.", -difference)
+        }
+        Some(_) => "None of the alternatives lowers the taxable gain.".to_owned(),
+        None => "The alternatives were computed; an exempt amount is not known, so taxable gains cannot be compared.".to_owned(),
+    }
+}
+
+fn table_of(alternatives: &[AlternativeOut]) -> Table {
+    let shown = |amount: &Option<String>| amount.clone().unwrap_or_else(|| "?".to_owned());
+    let table = Table::new(["sell on", "shares", "net gain", "taxable", "difference"]);
+    alternatives.iter().fold(table, |table, other| {
+        table.row([
+            other.date.clone(),
+            other.quantity.clone(),
+            other.net_gain.clone(),
+            shown(&other.taxable_gain),
+            shown(&other.taxable_difference),
+        ])
+    })
+}
+
 impl CompareScenarios {
-    fn figures(&self, computation: &Computation) -> Figures {
-        let report = report(computation, &self.desk.parameters, None, Rounding::PerLeg);
-        Figures {
+    fn figures(&self, rows: &[Row], options: Options) -> Result<Figures, ToolError> {
+        let computation = self.service.compute(rows, options)?;
+        let report = report(&computation, &self.service.parameters, None, Rounding::PerLeg);
+        Ok(Figures {
             net: report.years.iter().map(|year| year.net_gain).sum(),
             taxable: report.years.iter().map(|year| year.taxable_gain).sum(),
             years: report
@@ -268,7 +272,7 @@ impl CompareScenarios {
                 .iter()
                 .map(|year| (year.year, year.net_gain, year.taxable_gain))
                 .collect(),
-        }
+        })
     }
 }
 
@@ -281,10 +285,10 @@ fn years_out(figures: &Figures) -> Vec<YearOut> {
     figures.years.iter().map(out).collect()
 }
 
-fn cannot_move(error: &CannotMove) -> ToolError {
+fn move_error(error: &MoveError) -> ToolError {
     let code = match error {
-        CannotMove::NoSale { .. } => "DISPOSAL_NOT_FOUND",
-        CannotMove::TooMany { .. } => "MORE_THAN_SOLD",
+        MoveError::NoSale { .. } => "DISPOSAL_NOT_FOUND",
+        MoveError::TooMany { .. } => "MORE_THAN_SOLD",
     };
     ToolError::not_found(code, error.to_string())
         .hint("give the day and size of a sale that is in the transactions")

@@ -1,4 +1,4 @@
-//! The argument that every tool takes: the transactions, as text or as a JSON array.
+//! The `cgt_content` argument: transactions as text or as a JSON array.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,60 +15,60 @@ use crate::json::{self, Parsed};
 use crate::tax_year::TaxYear;
 use crate::{content, dsl};
 
-/// A suggestion repeats the transactions only while they are short.
-const LONGEST_ECHO: usize = 4_000;
+/// Suggested calls repeat the transactions only up to this size.
+const MAX_ECHO_BYTES: usize = 4_000;
 
-/// More than this and the reader has stopped reading.
-const MOST_NOTICES: usize = 20;
+/// Maximum number of notices in a reply.
+const MAX_NOTICES: usize = 20;
 
-/// Transactions as they were given.
+/// Transactions as given.
 #[derive(Clone, Debug)]
 pub(super) enum Content {
-    /// Lines of the transaction language, or JSON.
+    /// Text: transaction language or JSON.
     Text(String),
     /// A JSON array.
     Items(Vec<Value>),
 }
 
 impl Content {
-    /// What was given under either name, read; an empty list is fine.
+    /// Parses the argument or its alias; an empty list is allowed.
     pub(super) fn read(content: Option<&Self>, alias: Option<&Self>) -> Result<Parsed, ToolError> {
         let read = match content.or(alias) {
             Some(Self::Text(text)) => content::read(text),
             Some(Self::Items(items)) => json::parse_values(items),
-            None => return Err(errors::nothing_given()),
+            None => return Err(errors::no_transactions()),
         };
-        let mut parsed = read.map_err(|problems| errors::unreadable(&problems))?;
-        let more = parsed.notices.len().saturating_sub(MOST_NOTICES);
+        let mut parsed = read.map_err(|problems| errors::parse_error(&problems))?;
+        let more = parsed.notices.len().saturating_sub(MAX_NOTICES);
         if more > 0 {
-            parsed.notices.truncate(MOST_NOTICES);
-            parsed.notices.push(format!("and {more} more of the kind"));
+            parsed.notices.truncate(MAX_NOTICES);
+            parsed.notices.push(format!("and {more} more"));
         }
         Ok(parsed)
     }
 
-    /// The same where nothing to compute with is an error.
+    /// Like [`Content::read`], but rejects an empty list.
     pub(super) fn read_some(
         content: Option<&Self>,
         alias: Option<&Self>,
     ) -> Result<Parsed, ToolError> {
         let parsed = Self::read(content, alias)?;
-        if parsed.rows.is_empty() { Err(errors::nothing_given()) } else { Ok(parsed) }
+        if parsed.rows.is_empty() { Err(errors::no_transactions()) } else { Ok(parsed) }
     }
 }
 
-/// The transactions as lines, to be repeated in a suggestion; `None` when they are long.
+/// Prints the transactions for a suggested call; `None` when they are too long.
 pub(super) fn echo(parsed: &Parsed) -> Option<String> {
-    if parsed.rows.len() > LONGEST_ECHO / 20 {
+    if parsed.rows.len() > MAX_ECHO_BYTES / 20 {
         return None;
     }
     let text = dsl::print(parsed.rows.iter().map(|row| &row.transaction));
-    (text.len() <= LONGEST_ECHO).then_some(text)
+    (text.len() <= MAX_ECHO_BYTES).then_some(text)
 }
 
-/// The arguments of a suggested call about the same transactions: them, what the computation was
-/// told, and `more` without its nulls. `None` when the transactions are long.
-pub(super) fn again(
+/// Arguments of a suggested call about the same transactions: the transactions, the options, and
+/// `more` without its nulls. `None` when the transactions are too long.
+pub(super) fn repeat_arguments(
     parsed: &Parsed,
     allow_short: bool,
     same_day_split: SameDaySplitParam,
@@ -88,7 +88,7 @@ pub(super) fn again(
     Some(Value::Object(arguments))
 }
 
-/// A tax year as a suggested call may name it; `None` outside the years that arguments take.
+/// Tax year as an argument; `None` outside the supported range.
 pub(super) fn year_argument(year: TaxYear) -> Option<i64> {
     let start = i64::from(year.start());
     TaxYear::starting(start).is_ok().then_some(start)

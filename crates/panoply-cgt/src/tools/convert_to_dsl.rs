@@ -1,14 +1,14 @@
-//! `convert_to_dsl`: transactions as lines of text.
+//! `convert_to_dsl`: prints transactions in the transaction language.
 
 use panoply_contract::prelude::*;
 use serde_json::json;
 
 use super::content::{self, Content};
-use super::pages::{self, Page};
+use super::pagination::{self, PageInfo, paginate};
 use crate::dsl;
 
-/// The lines go out twice, as data and as text.
-const ROOM: usize = pages::ROOM / 2;
+/// The lines are sent twice, as data and as text.
+const BYTE_BUDGET: usize = pagination::BYTE_BUDGET / 2;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "convert_to_dsl",
@@ -48,32 +48,31 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// What to write.
+/// Transactions to print.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
     /// The transactions: a JSON array, JSON text, or lines of text. Required, here or as `transactions`.
     cgt_content: Option<Content>,
-    /// Another name for `cgt_content`.
+    /// Alias of `cgt_content`.
     transactions: Option<Content>,
-    /// How many transactions to skip.
+    /// Number of transactions to skip.
     #[schemars(range(min = 0, max = 10_000_000))]
     #[serde(default)]
     offset: usize,
 }
 
-/// The lines.
+/// Printed transactions.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// One transaction a line, without a line end after the last.
+    /// One transaction per line, without a trailing newline.
     dsl: String,
-    /// Which part of the transactions is shown.
-    page: Page,
-    /// What was passed over.
+    /// Page of the transactions shown.
+    page: PageInfo,
+    /// Ignored input.
     warnings: Vec<String>,
 }
 
-/// See the module.
 pub(crate) struct ConvertToDsl;
 
 impl Tool for ConvertToDsl {
@@ -87,14 +86,11 @@ impl Tool for ConvertToDsl {
     async fn call(&self, params: Params, _cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let parsed = Content::read(params.cgt_content.as_ref(), params.transactions.as_ref())?;
         let all = parsed.rows.iter().map(|row| dsl::line(&row.transaction));
-        let (lines, page) = pages::fit(all, params.offset, None, ROOM);
+        let (lines, page) = paginate(all, params.offset, None, BYTE_BUDGET);
         let dsl = lines.join("\n");
-        // The text is what was asked for, and nothing around it: it is meant to be copied.
-        let text = if dsl.is_empty() {
-            "There are no transactions in it.".to_owned()
-        } else {
-            dsl.clone()
-        };
+        // The text is the bare result, so that it can be copied.
+        let text =
+            if dsl.is_empty() { "The input has no transactions.".to_owned() } else { dsl.clone() };
         let evidence = Evidence::from(Source::new(SourceClass::Exact, "the transactions given"));
         let suggestion = content::echo(&parsed).filter(|_| !parsed.rows.is_empty());
         let mut reply = Reply::new(Output { dsl, page, warnings: parsed.notices }, text, evidence);

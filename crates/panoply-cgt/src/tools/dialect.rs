@@ -1,13 +1,13 @@
-//! How this pack dresses answers: its own shape at the top, and errors as errors of the
-//! protocol with `data` that says line, column, value, hint and example.
+//! Reply format of this pack: structured content at the top level, and errors as JSON-RPC errors
+//! whose `data` has line, column, value, hint and example.
 
 use panoply_contract::dialect::{Dialect, Envelope, Failed, Fault, error_result};
 use panoply_contract::error::{ErrorClass, ErrorKind, ToolError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// The detail that holds what would work at the place of an error. On the wire it is `example`;
-/// inside, that name is taken by whole calls, which the kernel turns into suggestions.
+/// Internal key of an error's working example. On the wire it is `example`; internally that name is
+/// reserved for example calls, which the kernel turns into suggestions.
 pub(super) const EXAMPLE_KEY: &str = "working_example";
 
 /// How errors are sent.
@@ -17,11 +17,10 @@ pub enum ErrorForm {
     /// As JSON-RPC errors.
     #[default]
     Protocol,
-    /// As results that say they are errors.
+    /// As results with `isError`.
     Result,
 }
 
-/// See the module.
 pub(super) struct CgtDialect {
     errors: ErrorForm,
 }
@@ -66,7 +65,7 @@ const fn fault_of(kind: ErrorKind) -> Fault {
     }
 }
 
-/// The message with hint and example under it: many clients show nothing else.
+/// Message with hint and example appended: many clients show nothing else.
 fn message_of(error: &ToolError) -> String {
     let mut message = error.message.clone();
     if let Some(hint) = &error.hint {

@@ -1,4 +1,4 @@
-//! The domain's errors in the words of the contract: a stable code, a place, a next step.
+//! Maps domain errors to tool errors with code, location and hint.
 
 use panoply_contract::error::ToolError;
 use serde_json::{Value, json};
@@ -9,19 +9,19 @@ use crate::fx::FxError;
 use crate::json::EXAMPLE;
 use crate::problem::Problem;
 
-/// More than this and the reader has stopped reading.
-const MOST_SHOWN: usize = 20;
-/// A line that works, where nothing nearer is known.
+/// Maximum number of problems listed in an error.
+const MAX_LISTED: usize = 20;
+/// Example when no more specific one is known.
 const LINES: &str =
     "2024-01-15 BUY AAPL 100 @ 150 USD FEES 10 USD\n2024-06-20 SELL AAPL 50 @ 180 USD FEES 5 USD";
 
-/// Lines or elements that cannot be read.
-pub(super) fn unreadable(problems: &[Problem]) -> ToolError {
+/// Error for input that cannot be parsed.
+pub(super) fn parse_error(problems: &[Problem]) -> ToolError {
     let Some(first) = problems.first() else {
-        return ToolError::system("an unreadable input without a problem");
+        return ToolError::system("parse problems are empty");
     };
-    let shown: Vec<String> = problems.iter().take(MOST_SHOWN).map(in_brief).collect();
-    let more = problems.len().saturating_sub(MOST_SHOWN);
+    let shown: Vec<String> = problems.iter().take(MAX_LISTED).map(problem_text).collect();
+    let more = problems.len().saturating_sub(MAX_LISTED);
     let mut message = match problems {
         [_] => shown.join("\n"),
         _ => format!("{} problems:\n{}", problems.len(), shown.join("\n")),
@@ -29,7 +29,7 @@ pub(super) fn unreadable(problems: &[Problem]) -> ToolError {
     if more > 0 {
         message += &format!("\nand {more} more");
     }
-    let list: Vec<Value> = problems.iter().take(MOST_SHOWN).map(wire).collect();
+    let list: Vec<Value> = problems.iter().take(MAX_LISTED).map(problem_json).collect();
     ToolError::validation("PARSE_ERROR", message)
         .hint(first.hint.clone())
         .detail("line", first.line)
@@ -41,15 +41,15 @@ pub(super) fn unreadable(problems: &[Problem]) -> ToolError {
         .detail("problems", list)
 }
 
-fn in_brief(problem: &Problem) -> String {
-    let place = format!("line {}, column {}: {}", problem.line, problem.column, problem.message);
-    match problem.pointed() {
-        pointed if pointed.is_empty() => place,
-        pointed => format!("{place}\n{pointed}"),
+fn problem_text(problem: &Problem) -> String {
+    let located = format!("line {}, column {}: {}", problem.line, problem.column, problem.message);
+    match problem.excerpt() {
+        excerpt if excerpt.is_empty() => located,
+        excerpt => format!("{located}\n{excerpt}"),
     }
 }
 
-fn wire(problem: &Problem) -> Value {
+fn problem_json(problem: &Problem) -> Value {
     json!({
         "line": problem.line,
         "column": problem.column,
@@ -58,24 +58,27 @@ fn wire(problem: &Problem) -> Value {
         "expected": problem.expected,
         "hint": problem.hint,
         "example": problem.example,
-        "pointed": problem.pointed(),
+        "pointed": problem.excerpt(),
     })
 }
 
-/// Transactions that can be read but not computed with.
-pub(super) fn uncomputable(errors: &[EngineError]) -> ToolError {
+/// Error for transactions that cannot be computed.
+pub(super) fn engine_error(errors: &[EngineError]) -> ToolError {
     let Some(first) = errors.first() else {
-        return ToolError::system("a refusal without a reason");
+        return ToolError::system("engine errors are empty");
     };
-    let lines: Vec<String> =
-        errors.iter().take(MOST_SHOWN).map(|error| format!("{}: {error}", error.place())).collect();
+    let lines: Vec<String> = errors
+        .iter()
+        .take(MAX_LISTED)
+        .map(|error| format!("{}: {error}", error.location()))
+        .collect();
     let list: Vec<Value> = errors
         .iter()
-        .take(MOST_SHOWN)
+        .take(MAX_LISTED)
         .map(|error| {
             json!({
-                "line": error.place().line,
-                "file": error.place().file.as_deref(),
+                "line": error.location().line,
+                "file": error.location().file.as_deref(),
                 "code": code_of(error),
                 "message": error.to_string(),
                 "hint": hint_of(error),
@@ -84,7 +87,7 @@ pub(super) fn uncomputable(errors: &[EngineError]) -> ToolError {
         .collect();
     ToolError::validation(code_of(first), lines.join("\n"))
         .hint(hint_of(first))
-        .detail("line", first.place().line)
+        .detail("line", first.location().line)
         .detail("value", value_of(first))
         .detail(EXAMPLE_KEY, example_of(first))
         .detail("problem_count", errors.len())
@@ -182,8 +185,8 @@ impl From<FxError> for ToolError {
     }
 }
 
-/// Nothing to compute with.
-pub(super) fn nothing_given() -> ToolError {
+/// Error for missing transactions.
+pub(super) fn no_transactions() -> ToolError {
     ToolError::validation("NO_TRANSACTIONS", "there are no transactions in `cgt_content`")
         .hint("give the whole history of each holding, one transaction a line or as a JSON array")
         .detail(EXAMPLE_KEY, LINES)

@@ -1,15 +1,15 @@
-//! `estimate_tax`: what a year's gains cost in tax.
+//! `estimate_tax`: Capital Gains Tax of a year.
 
 use std::sync::Arc;
 
 use panoply_contract::prelude::*;
 use serde_json::json;
 
+use super::arguments::{only_year, pounds_of, pounds_or_none, unknown_year};
 use super::calculate_report::year_of;
 use super::content::{self, Content};
-use super::desk::Desk;
 use super::options::{SameDaySplitParam, options};
-use super::person::{only_year, pounds_of, pounds_or_none, unknown_year};
+use super::service::CgtService;
 use crate::engine::report::{Rounding, report};
 use crate::estimate::{Estimate, Period, Situation, estimate};
 use crate::money::Money;
@@ -52,94 +52,93 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// Whose tax, and of which year.
+/// Tax year, transactions and the taxpayer's income and losses.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
     /// The transactions: lines of text, JSON text, or a JSON array. Required, here or as `transactions`.
     cgt_content: Option<Content>,
-    /// Another name for `cgt_content`.
+    /// Alias of `cgt_content`.
     transactions: Option<Content>,
-    /// The tax year by the year it starts in: 2024 is 2024/25.
+    /// Tax year, by the year it starts in: 2024 is 2024/25.
     #[schemars(range(min = 1900, max = 2100))]
     year: i64,
     /// Income of that year after allowances and reliefs, in pounds, such as "37700".
     #[schemars(length(min = 1, max = 30))]
     taxable_income: String,
-    /// Losses of earlier years that were claimed and not yet used, in pounds; none unless given.
+    /// Claimed and unused losses of earlier years, in pounds; default 0.
     #[schemars(length(min = 1, max = 30))]
     losses_brought_forward: Option<String>,
-    /// The basic rate band in pounds, where Gift Aid or pension payments have raised it.
+    /// Basic rate band in pounds, when extended by Gift Aid or pension contributions.
     #[schemars(length(min = 1, max = 30))]
     basic_rate_band: Option<String>,
-    /// Match sales of more than was held with later purchases instead of refusing them.
+    /// Match sales exceeding the holding with later purchases instead of rejecting them.
     #[serde(default)]
     allow_short: bool,
-    /// What to do with a split on a day with trades; `refuse` unless given.
+    /// Order of a split and trades on the same day; default `refuse`.
     #[serde(default)]
     same_day_split: SameDaySplitParam,
 }
 
-/// The tax. Amounts are decimal strings in pounds.
+/// Estimate. Amounts are decimal strings in pounds.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// Such as 2024/25.
+    /// Tax year, such as 2024/25.
     period: String,
-    /// All gains.
+    /// Total gains.
     total_gain: String,
     /// Losses of the year.
     total_loss: String,
-    /// Losses of earlier years that were used.
+    /// Losses of earlier years used.
     losses_brought_forward_used: String,
-    /// Losses for later years.
+    /// Losses carried forward.
     losses_carried_forward: String,
-    /// How much of the exempt amount was used.
+    /// Exempt amount used.
     exempt_amount_used: String,
-    /// What is taxed.
+    /// Taxable gain.
     taxable_gain: String,
-    /// How much of the basic rate band income left for gains.
+    /// Basic rate band remaining for gains after income.
     basic_rate_band_left: String,
-    /// One period, or two where rates changed inside the year.
+    /// One period, or two when rates changed within the year.
     rate_periods: Vec<PeriodOut>,
-    /// The tax.
+    /// Tax due.
     tax_due: String,
-    /// What the year's first rates would give for all of it: what the return computes by itself.
+    /// Tax at the year's first rates: the amount that the return computes.
     tax_computed_by_return: String,
-    /// The difference: box 51 of SA108.
+    /// Adjustment for box 51 of SA108.
     return_adjustment: String,
-    /// The law behind rates, band and exempt amount.
+    /// Statutory references of rates, band and exempt amount.
     law: Vec<String>,
 }
 
-/// The gains of a period with one set of rates.
+/// Gains of a period with uniform rates.
 #[derive(Debug, Serialize, JsonSchema)]
 struct PeriodOut {
-    /// The first day.
+    /// First day.
     from: String,
-    /// Percent inside the basic rate band.
+    /// Rate within the basic rate band, in percent.
     basic_rate_percent: u32,
-    /// Percent above it.
+    /// Rate above it, in percent.
     higher_rate_percent: u32,
-    /// Gains, before anything is deducted.
+    /// Gains before deductions.
     gains: String,
-    /// Losses and exempt amount set against them.
+    /// Losses and exempt amount deducted.
     deducted: String,
-    /// Taxed at the basic rate.
+    /// Amount taxed at the basic rate.
     taxed_at_basic_rate: String,
-    /// Taxed at the higher rate.
+    /// Amount taxed at the higher rate.
     taxed_at_higher_rate: String,
-    /// The tax on both.
+    /// Tax on both.
     tax: String,
 }
 
-/// See the module.
 pub(crate) struct EstimateTax {
-    desk: Arc<Desk>,
+    service: Arc<CgtService>,
 }
 
 impl EstimateTax {
-    pub(super) const fn new(desk: Arc<Desk>) -> Self {
-        Self { desk }
+    pub(super) const fn new(service: Arc<CgtService>) -> Self {
+        Self { service }
     }
 }
 
@@ -166,9 +165,10 @@ impl Tool for EstimateTax {
                 .transpose()?,
         };
         let parsed = Content::read_some(params.cgt_content.as_ref(), params.transactions.as_ref())?;
-        let computation =
-            self.desk.compute(&parsed.rows, options(params.allow_short, params.same_day_split))?;
-        let parameters = &self.desk.parameters;
+        let computation = self
+            .service
+            .compute(&parsed.rows, options(params.allow_short, params.same_day_split))?;
+        let parameters = &self.service.parameters;
         let report = report(&computation, parameters, Some(year), Rounding::PerLeg);
         let of_year = only_year(&report)?;
         let estimate = estimate(of_year, parameters, situation)
@@ -191,9 +191,9 @@ impl Tool for EstimateTax {
                 parameters.basic_rate_band_law().to_owned(),
                 parameters.exempt_amount_law().to_owned(),
             ],
-            ..shape(&estimate, of_year.total_gain)
+            ..build_output(&estimate, of_year.total_gain)
         };
-        let mut reply = Reply::new(output, text, self.desk.evidence(parsed.rows.len()))
+        let mut reply = Reply::new(output, text, self.service.evidence(parsed.rows.len()))
             .table(table)
             .assuming("these are the year's only gains, all on shares and none at business or trustee rates")
             .assuming("losses brought forward were claimed in time");
@@ -203,7 +203,7 @@ impl Tool for EstimateTax {
             "losses_brought_forward": params.losses_brought_forward,
         });
         if let Some(arguments) =
-            content::again(&parsed, params.allow_short, params.same_day_split, more)
+            content::repeat_arguments(&parsed, params.allow_short, params.same_day_split, more)
         {
             reply = reply.next(NextAction::new(
                 "sa108_summary",
@@ -215,7 +215,7 @@ impl Tool for EstimateTax {
     }
 }
 
-fn shape(estimate: &Estimate, total_gain: Money) -> Output {
+fn build_output(estimate: &Estimate, total_gain: Money) -> Output {
     Output {
         period: String::new(),
         total_gain: total_gain.to_string(),

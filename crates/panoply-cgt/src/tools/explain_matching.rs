@@ -1,4 +1,4 @@
-//! `explain_matching`: why a sale has the gain it has.
+//! `explain_matching`: how a sale was matched and its gain computed.
 
 use std::sync::Arc;
 
@@ -8,18 +8,18 @@ use serde_json::json;
 
 use super::calculate_report::gain_or_loss;
 use super::content::{self, Content};
-use super::desk::Desk;
 use super::dialect::EXAMPLE_KEY;
 use super::options::{SameDaySplitParam, options};
+use super::service::CgtService;
 use super::wire::{OriginalOut, originals};
 use crate::dsl;
-use crate::engine::{Computation, Disposal, Leg, PoolMove, PoolState, Rule};
+use crate::engine::{Computation, Disposal, Leg, PoolChange, PoolState, Rule};
 use crate::money::Money;
 use crate::tax_year::TaxYear;
 use crate::transaction::Ticker;
 
-/// More than this many disposals are not listed in an error.
-const MOST_LISTED: usize = 30;
+/// Maximum number of disposals listed in an error.
+const MAX_LISTED: usize = 30;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "explain_matching",
@@ -61,128 +61,127 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// Which sale.
+/// Sale to explain.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
     /// The transactions: lines of text, JSON text, or a JSON array. Required, here or as `transactions`.
     cgt_content: Option<Content>,
-    /// Another name for `cgt_content`.
+    /// Alias of `cgt_content`.
     transactions: Option<Content>,
-    /// The day of the sale, YYYY-MM-DD.
+    /// Date of the sale, YYYY-MM-DD.
     #[schemars(length(min = 1, max = 40))]
     disposal_date: String,
-    /// The holding, in any case.
+    /// Ticker, case-insensitive.
     #[schemars(length(min = 1, max = 50))]
     ticker: String,
-    /// Match sales of more than was held with later purchases instead of refusing them.
+    /// Match sales exceeding the holding with later purchases instead of rejecting them.
     #[serde(default)]
     allow_short: bool,
-    /// What to do with a split on a day with trades; `refuse` unless given.
+    /// Order of a split and trades on the same day; default `refuse`.
     #[serde(default)]
     same_day_split: SameDaySplitParam,
 }
 
-/// How a sale was matched. Amounts are decimal strings in pounds.
+/// Matching of a sale. Amounts are decimal strings in pounds.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// The day.
+    /// Date.
     disposal_date: String,
-    /// The holding.
+    /// Ticker.
     ticker: String,
-    /// The tax year it falls into.
+    /// Tax year.
     tax_year: String,
-    /// How many shares.
+    /// Number of shares.
     quantity: String,
-    /// What they brought before costs.
+    /// Gross proceeds, before costs.
     gross_proceeds: String,
-    /// The costs of selling.
+    /// Costs of disposal.
     fees: String,
-    /// What they brought after costs.
+    /// Net proceeds, after costs.
     proceeds: String,
-    /// Where the shares came from, in the order the law looks.
+    /// Matches, in statutory order.
     matches: Vec<MatchOut>,
-    /// What the sale gained; a loss is negative.
+    /// Gain of the sale; a loss is negative.
     total_gain_or_loss: String,
-    /// The whole in plain words.
+    /// Explanation of the whole sale.
     explanation: String,
-    /// The amounts before conversion, where any was foreign.
+    /// Amounts before conversion; absent when all were in pounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     original: Option<Vec<OriginalOut>>,
 }
 
-/// Some of the shares, and where they came from.
+/// Shares matched by one rule.
 #[derive(Debug, Serialize, JsonSchema)]
 struct MatchOut {
     /// Same Day, Bed & Breakfast, Section 104 or Later Acquisition.
     rule: String,
-    /// How many shares, as of the day of the sale.
+    /// Number of shares, as of the disposal.
     quantity: String,
-    /// Their part of the proceeds after costs.
+    /// Proportion of the net proceeds.
     proceeds: String,
-    /// What they had cost.
+    /// Allowable cost.
     allowable_cost: String,
-    /// What they gained; a loss is negative.
+    /// Gain; a loss is negative.
     gain_or_loss: String,
-    /// The cost before rounding.
+    /// Unrounded cost.
     exact_cost: String,
-    /// The gain before rounding.
+    /// Unrounded gain.
     exact_gain_or_loss: String,
-    /// When they were bought; not for a pool.
+    /// Acquisition date; absent for the pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     acquisition_date: Option<String>,
-    /// The days on which the rule looks for purchases; not for a pool.
+    /// Days on which the rule looks for purchases; absent for the pool.
     #[serde(skip_serializing_if = "Option::is_none")]
     window: Option<Window>,
-    /// The pool they came from; only for Section 104.
+    /// Pool before and after; only for Section 104.
     #[serde(skip_serializing_if = "Option::is_none")]
     pool: Option<PoolOut>,
-    /// The law.
+    /// Statutory reference.
     law: String,
-    /// In plain words.
+    /// Explanation of the match.
     explanation: String,
-    /// The whole day's purchase before conversion, where any of it was foreign.
+    /// The whole day's purchase before conversion; absent when all was in pounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     original: Option<Vec<OriginalOut>>,
 }
 
-/// A span of days, both ends included; open when the rule has no end.
+/// Range of days, both ends included.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Window {
-    /// The first day.
+    /// First day.
     from: String,
-    /// The last day; null when there is none.
+    /// Last day; null when open-ended.
     to: Option<String>,
 }
 
-/// A pool before and after.
+/// Pool before and after the sale.
 #[derive(Debug, Serialize, JsonSchema)]
 struct PoolOut {
     /// Before the sale.
     before: PoolStateOut,
-    /// After it.
+    /// After the sale.
     after: PoolStateOut,
-    /// What each share had cost on average.
+    /// Average cost per share.
     average_cost: String,
 }
 
-/// A pool at one moment.
+/// State of the pool.
 #[derive(Debug, Serialize, JsonSchema)]
 struct PoolStateOut {
-    /// How many shares.
+    /// Number of shares.
     quantity: String,
-    /// What they had cost.
+    /// Pooled cost.
     total_cost: String,
 }
 
-/// See the module.
 pub(crate) struct ExplainMatching {
-    desk: Arc<Desk>,
+    service: Arc<CgtService>,
 }
 
 impl ExplainMatching {
-    pub(super) const fn new(desk: Arc<Desk>) -> Self {
-        Self { desk }
+    pub(super) const fn new(service: Arc<CgtService>) -> Self {
+        Self { service }
     }
 }
 
@@ -199,9 +198,9 @@ impl Tool for ExplainMatching {
         let ticker = ticker_of(&params.ticker)?;
         let parsed = Content::read_some(params.cgt_content.as_ref(), params.transactions.as_ref())?;
         let options = options(params.allow_short, params.same_day_split);
-        let computation = self.desk.compute(&parsed.rows, options)?;
+        let computation = self.service.compute(&parsed.rows, options)?;
         let disposal = find(&computation, date, &ticker)?;
-        let output = shape(disposal);
+        let output = build_output(disposal);
         let text = output.explanation.clone();
         let table = disposal.legs.iter().fold(
             Table::new(["rule", "shares", "cost", "gain or loss", "bought"]),
@@ -218,9 +217,10 @@ impl Tool for ExplainMatching {
             },
         );
         let mut reply =
-            Reply::new(output, text, self.desk.evidence(parsed.rows.len())).table(table);
+            Reply::new(output, text, self.service.evidence(parsed.rows.len())).table(table);
         let more = json!({"year": content::year_argument(TaxYear::of(disposal.date))});
-        let again = content::again(&parsed, params.allow_short, params.same_day_split, more);
+        let again =
+            content::repeat_arguments(&parsed, params.allow_short, params.same_day_split, more);
         if let Some(arguments) = again {
             reply = reply.next(NextAction::new(
                 "calculate_report",
@@ -232,7 +232,7 @@ impl Tool for ExplainMatching {
     }
 }
 
-/// A date argument.
+/// Parses a date argument.
 pub(super) fn date_of(name: &str, text: &str) -> Result<jiff::civil::Date, ToolError> {
     dsl::read_date(text.trim()).ok_or_else(|| {
         ToolError::validation(
@@ -245,7 +245,7 @@ pub(super) fn date_of(name: &str, text: &str) -> Result<jiff::civil::Date, ToolE
     })
 }
 
-/// A ticker argument.
+/// Parses a ticker argument.
 pub(super) fn ticker_of(text: &str) -> Result<Ticker, ToolError> {
     Ticker::parse(text.trim()).map_err(|bad| {
         ToolError::validation("INVALID_TICKER", bad.to_string())
@@ -254,7 +254,7 @@ pub(super) fn ticker_of(text: &str) -> Result<Ticker, ToolError> {
     })
 }
 
-/// The disposal, or an error that lists those there are.
+/// Finds a disposal, or returns an error that lists the existing ones.
 pub(super) fn find<'a>(
     computation: &'a Computation,
     date: jiff::civil::Date,
@@ -273,7 +273,7 @@ pub(super) fn find<'a>(
         .collect();
     let message = format!("{ticker} was not sold on {date}");
     if !own.is_empty() {
-        let listed = own.iter().take(MOST_LISTED).cloned().collect::<Vec<_>>().join(", ");
+        let listed = own.iter().take(MAX_LISTED).cloned().collect::<Vec<_>>().join(", ");
         return Err(ToolError::not_found(
             "DISPOSAL_NOT_FOUND",
             format!("{message}; it was sold on {listed}"),
@@ -287,8 +287,11 @@ pub(super) fn find<'a>(
     tickers.sort_unstable();
     tickers.dedup();
     let message = match tickers.as_slice() {
-        [] => format!("{message}; nothing was ever sold"),
-        _ => format!("{message}, nor on any other day; sold were {}", tickers.join(", ")),
+        [] => format!("{message}; there are no disposals"),
+        _ => format!(
+            "{message} or on any other day; holdings with disposals: {}",
+            tickers.join(", ")
+        ),
     };
     Err(ToolError::not_found("DISPOSAL_NOT_FOUND", message)
         .hint("give the ticker of a holding that was sold")
@@ -296,7 +299,7 @@ pub(super) fn find<'a>(
         .detail("value", ticker.as_str()))
 }
 
-fn shape(disposal: &Disposal) -> Output {
+fn build_output(disposal: &Disposal) -> Output {
     let gain: Money = disposal.legs.iter().map(|leg| leg.gain().to_pence()).sum();
     let (what, size) = gain_or_loss(gain);
     let parts: Vec<String> = disposal.legs.iter().map(|leg| sentence(disposal, leg)).collect();
@@ -353,7 +356,7 @@ fn window(disposal: &Disposal, rule: Rule) -> Option<Window> {
     }
 }
 
-fn pool_out(pool: &PoolMove) -> PoolOut {
+fn pool_out(pool: &PoolChange) -> PoolOut {
     let state = |state: &PoolState| PoolStateOut {
         quantity: state.quantity.to_string(),
         total_cost: state.cost.to_string(),
@@ -365,7 +368,7 @@ fn pool_out(pool: &PoolMove) -> PoolOut {
     }
 }
 
-/// What each share of a pool had cost.
+/// Average cost per share of a pool.
 fn average(pool: &PoolState) -> String {
     let each = pool.cost.share(pool.quantity.denominator(), pool.quantity.numerator());
     each.map_or_else(|| "0.00".to_owned(), Money::exact)

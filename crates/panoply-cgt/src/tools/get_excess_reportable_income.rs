@@ -1,4 +1,4 @@
-//! `get_excess_reportable_income`: income that an offshore fund kept, as transactions.
+//! `get_excess_reportable_income`: reported income of an offshore fund, as transactions.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use rust_decimal::Decimal;
 use serde_json::json;
 
 use super::content::Content;
-use super::desk::Desk;
 use super::explain_matching::ticker_of;
 use super::options::{SameDaySplitParam, options};
+use super::service::CgtService;
 use crate::dsl;
 use crate::engine::{Computation, Options};
 use crate::eri::{self, ReportedIncome};
@@ -63,85 +63,87 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// Which fund.
+/// Fund, and units or transactions.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
     /// The fund's ISIN, twelve characters.
     #[schemars(length(min = 12, max = 12))]
     isin: String,
-    /// Units held at every period's end, where that is simple; otherwise give the transactions.
+    /// Units held at every period end, when constant; otherwise give the transactions.
     #[schemars(length(min = 1, max = 30))]
     units: Option<String>,
-    /// The transactions, from which the units at each period's end are counted: lines of text, JSON text, or a JSON array.
+    /// Transactions from which the units at each period end are counted: lines of text, JSON text,
+    /// or a JSON array.
     cgt_content: Option<Content>,
-    /// Another name for `cgt_content`.
+    /// Alias of `cgt_content`.
     transactions: Option<Content>,
-    /// What the holding is called in the transactions; the ISIN unless given.
+    /// Ticker of the holding in the transactions; default: the ISIN.
     #[schemars(length(min = 1, max = 50))]
     ticker: Option<String>,
-    /// Only periods whose income counts in the tax year that starts in this year.
+    /// Only periods whose income falls in the tax year that starts in this year.
     #[schemars(range(min = 1900, max = 2100))]
     year: Option<i64>,
-    /// Match sales of more than was held with later purchases instead of refusing them.
+    /// Match sales exceeding the holding with later purchases instead of rejecting them.
     #[serde(default)]
     allow_short: bool,
-    /// What to do with a split on a day with trades; `refuse` unless given.
+    /// Order of a split and trades on the same day; default `refuse`.
     #[serde(default)]
     same_day_split: SameDaySplitParam,
 }
 
-/// The fund's periods.
+/// Reporting periods of the fund.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// The fund.
+    /// ISIN of the fund.
     isin: String,
-    /// Its periods, in order.
+    /// Periods, in order.
     periods: Vec<PeriodOut>,
-    /// The law.
+    /// Statutory reference.
     law: String,
-    /// Whose figures these are.
+    /// Source of the figures.
     source: String,
 }
 
 /// A reporting period.
 #[derive(Debug, Serialize, JsonSchema)]
 struct PeriodOut {
-    /// Its last day.
+    /// Last day of the period.
     period_end: String,
-    /// The currency of the figures.
+    /// Currency of the figures.
     currency: String,
-    /// Excess reportable income for each unit.
+    /// Excess reportable income per unit.
     per_unit: String,
-    /// The day it counts as income.
+    /// Date of the deemed income.
     income_date: Option<String>,
-    /// The tax year it is income of.
+    /// Tax year of the income.
     tax_year: Option<String>,
-    /// Units that count as held at its end; null when neither units nor transactions were given.
+    /// Units that count as held at the period end; null when neither units nor transactions were
+    /// given.
     units: Option<String>,
-    /// How many of those had been sold and were bought back within 30 days, after the period's end.
+    /// Units sold before and bought back within 30 days, but after the period end.
     units_bought_back: Option<String>,
-    /// The income of those units; null without them.
+    /// Income of those units; null without units.
     amount: Option<String>,
-    /// The line for the transactions; null without units.
+    /// ACCUMULATION line for the transactions; null without units.
     transaction: Option<String>,
-    /// Who manages the fund.
+    /// Fund manager.
     provider: String,
 }
 
-/// Units that count as held at a period's end, in the tool's terms.
+/// Units that count as held at a period end.
 struct Counted {
     units: Decimal,
     bought_back: Option<Ratio>,
 }
 
-/// Where the units come from.
+/// Source of the number of units.
 enum Units {
-    /// Nobody said.
+    /// Neither units nor transactions were given.
     Unknown,
-    /// The same at every period's end.
+    /// Constant at every period end.
     Same(Decimal),
-    /// To be counted.
+    /// Counted from transactions.
     From { rows: Vec<Row>, computation: Computation, options: Options },
 }
 
@@ -167,14 +169,13 @@ impl Units {
     }
 }
 
-/// See the module.
 pub(crate) struct GetExcessReportableIncome {
-    desk: Arc<Desk>,
+    service: Arc<CgtService>,
 }
 
 impl GetExcessReportableIncome {
-    pub(super) const fn new(desk: Arc<Desk>) -> Self {
-        Self { desk }
+    pub(super) const fn new(service: Arc<CgtService>) -> Self {
+        Self { service }
     }
 
     fn units(&self, params: &Params, ticker: &Ticker) -> Result<Units, ToolError> {
@@ -195,7 +196,7 @@ impl GetExcessReportableIncome {
                     return Err(not_in_transactions(ticker, &others));
                 }
                 let options = options(params.allow_short, params.same_day_split);
-                let computation = self.desk.compute(&rows, options)?;
+                let computation = self.service.compute(&rows, options)?;
                 Ok(Units::From { rows, computation, options })
             }
         }
@@ -320,15 +321,15 @@ fn not_in_table(isin: &str) -> ToolError {
 
 fn not_in_transactions(ticker: &Ticker, rows: &[Row]) -> ToolError {
     let known: BTreeSet<&str> =
-        rows.iter().map(|row| row.transaction.ticker.as_str()).take(MOST_LISTED).collect();
+        rows.iter().map(|row| row.transaction.ticker.as_str()).take(MAX_LISTED).collect();
     let known: Vec<&str> = known.into_iter().collect();
     ToolError::not_found("HOLDING_NOT_FOUND", format!("{ticker} is not in the transactions"))
         .hint(format!("name the holding by `ticker`, one of {}", known.join(", ")))
         .detail("value", ticker.as_str())
 }
 
-/// More tickers than this help nobody.
-const MOST_LISTED: usize = 50;
+/// Maximum number of tickers listed in an error.
+const MAX_LISTED: usize = 50;
 
 fn units_of(text: &str) -> Result<Decimal, ToolError> {
     number::parse(text.trim()).map_err(|bad| {

@@ -1,12 +1,12 @@
-//! `get_fx_rate`: the monthly rate for one currency.
+//! `get_fx_rate`: HMRC's monthly rate of a currency.
 
 use std::sync::Arc;
 
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::desk::Desk;
 use super::dialect::EXAMPLE_KEY;
+use super::service::CgtService;
 use crate::currency::Currency;
 use crate::fx::Month;
 
@@ -48,46 +48,45 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// Which rate.
+/// Currency and month.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The currency by its ISO 4217 code, such as `USD`, in any case.
+    /// ISO 4217 currency code, such as `USD`, case-insensitive.
     #[schemars(length(min = 1, max = 12))]
     currency: String,
-    /// The year.
+    /// Year.
     #[schemars(range(min = 1900, max = 2100))]
     year: i16,
-    /// The month, from 1 to 12.
+    /// Month, from 1 to 12.
     #[schemars(range(min = 1, max = 12))]
     month: i8,
 }
 
-/// The rate.
+/// Exchange rate.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// Units of the currency a pound.
+    /// Units of the currency per pound.
     rate: String,
-    /// The currency.
+    /// Currency.
     currency: String,
-    /// The month, YYYY-MM.
+    /// Month, YYYY-MM.
     period: String,
-    /// Who says so.
+    /// Source of the rate.
     source: String,
-    /// The first month with HMRC rates.
+    /// First month with HMRC rates.
     available_from: Option<String>,
-    /// The last month with HMRC rates.
+    /// Last month with HMRC rates.
     available_to: Option<String>,
 }
 
-/// See the module.
 pub(crate) struct GetFxRate {
-    desk: Arc<Desk>,
+    service: Arc<CgtService>,
 }
 
 impl GetFxRate {
-    pub(super) const fn new(desk: Arc<Desk>) -> Self {
-        Self { desk }
+    pub(super) const fn new(service: Arc<CgtService>) -> Self {
+        Self { service }
     }
 }
 
@@ -107,16 +106,16 @@ impl Tool for GetFxRate {
                 .detail(EXAMPLE_KEY, json!({"currency": "USD", "year": 2024, "month": 3}))
         })?;
         let month = Month::new(params.year, params.month)
-            .ok_or_else(|| ToolError::system("a month that the schema let through"))?;
-        let rate = self.desk.rates.monthly(currency, month)?;
-        let span = self.desk.rates.span();
+            .ok_or_else(|| ToolError::system("the schema accepted an invalid month"))?;
+        let rate = self.service.rates.monthly(currency, month)?;
+        let span = self.service.rates.span();
         let text = match currency.is_foreign() {
             true => format!(
                 "£1 was {} {currency} in {month} ({}).",
                 rate.units_per_pound,
                 rate.source.as_str()
             ),
-            false => "Pounds are pounds: the rate is 1.".to_owned(),
+            false => "The rate of pounds is 1.".to_owned(),
         };
         let output = Output {
             rate: rate.units_per_pound.to_string(),

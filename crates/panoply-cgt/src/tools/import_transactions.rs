@@ -1,25 +1,25 @@
-//! `import_transactions`: brokers' exports into transactions.
+//! `import_transactions`: imports broker exports.
 
 use panoply_contract::prelude::*;
 use serde_json::json;
 
 use super::content;
-use super::pages::{self, Page};
+use super::pagination::{self, PageInfo, paginate};
 use crate::dsl;
 use crate::import::{Broker, Columns, DateOrder, File, read_all};
 use crate::json::Parsed;
 
-/// The lines go out as data only, but warnings need room too.
-const ROOM: usize = pages::ROOM / 2;
-/// More than this are counted, not listed.
-const MOST_LISTED: usize = 100;
+/// Half of the reply is left for warnings.
+const BYTE_BUDGET: usize = pagination::BYTE_BUDGET / 2;
+/// Further warnings and duplicates are counted, not listed.
+const MAX_LISTED: usize = 100;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "import_transactions",
     title: "Import a broker's export",
     description: Description {
         does: "Turns exports of Schwab (JSON, with awards), Trading 212, Interactive Brokers Flex, Freetrade, Vanguard UK, Hargreaves Lansdown, Revolut, cgtcalculator text, or any CSV with a map of its columns into transactions.",
-        when: "Use this when the user gives a broker's file. The broker is recognised unless named. Give several files at once: rows that overlap count once. Splits are often missing from exports and must be added by hand.",
+        when: "Use this when the user gives a broker's file. The broker is recognised unless named. Give several files at once: rows that overlap count once. Splits are often missing from exports and must be added manually.",
         returns: "Returns the transactions as lines of text to pass on as `cgt_content`, with every row that was not understood as a warning with file and line, and duplicates between files.",
         asks: &["Here is my Trading 212 export", "Import these two broker files"],
     },
@@ -40,7 +40,7 @@ const SPEC: ToolSpec = ToolSpec {
             ),
         },
         Example {
-            shows: "a file that nobody recognises",
+            shows: "a file of an unknown broker",
             params: r#"{"files": [{"name": "x.csv", "content": "hello"}]}"#,
             expect: Expect::Error("BROKER_NOT_RECOGNISED"),
         },
@@ -54,14 +54,14 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// What to import.
+/// Files to import.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The files.
+    /// Files.
     #[schemars(length(min = 1, max = 20))]
     files: Vec<FileParam>,
-    /// How many transactions to skip.
+    /// Number of transactions to skip.
     #[schemars(range(min = 0, max = 10_000_000))]
     #[serde(default)]
     offset: usize,
@@ -71,22 +71,22 @@ pub(crate) struct Params {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct FileParam {
-    /// What it is called; stands in warnings.
+    /// File name, for warnings.
     #[schemars(length(min = 1, max = 200))]
     name: Option<String>,
-    /// Whose it is; recognised unless given.
+    /// Broker; detected by default.
     broker: Option<BrokerParam>,
-    /// What it holds, as text.
+    /// Content as text.
     #[schemars(length(min = 0, max = 4_000_000))]
     content: String,
-    /// Schwab's equity awards as JSON text: what vested shares were worth.
+    /// Schwab's equity awards as JSON text: market values of vested shares.
     #[schemars(length(min = 0, max = 4_000_000))]
     awards: Option<String>,
-    /// For `generic`: what the columns are called.
+    /// Column names, for `generic`.
     columns: Option<ColumnsParam>,
 }
 
-/// Whose export.
+/// Broker.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum BrokerParam {
@@ -104,7 +104,7 @@ enum BrokerParam {
     HargreavesLansdown,
     /// Revolut.
     Revolut,
-    /// The text form of cgtcalculator.
+    /// cgtcalculator text format.
     Cgtcalculator,
     /// Any CSV.
     Generic,
@@ -126,43 +126,43 @@ impl From<BrokerParam> for Broker {
     }
 }
 
-/// What the columns of a CSV are called. Those not named are looked for under their own names.
+/// Column names of a CSV. Unnamed columns have their default names.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ColumnsParam {
-    /// The day.
+    /// Date.
     #[schemars(length(min = 1, max = 100))]
     date: Option<String>,
-    /// Words that contain buy, sell or dividend.
+    /// Action: a text containing buy, sell or dividend.
     #[schemars(length(min = 1, max = 100))]
     action: Option<String>,
-    /// The holding.
+    /// Ticker.
     #[schemars(length(min = 1, max = 100))]
     ticker: Option<String>,
-    /// How many shares.
+    /// Number of shares.
     #[schemars(length(min = 1, max = 100))]
     quantity: Option<String>,
-    /// For each share.
+    /// Price per share.
     #[schemars(length(min = 1, max = 100))]
     price: Option<String>,
-    /// Costs of the trade.
+    /// Incidental costs.
     #[schemars(length(min = 1, max = 100))]
     fees: Option<String>,
-    /// The currency of price and fees.
+    /// Currency of price and fees.
     #[schemars(length(min = 1, max = 100))]
     currency: Option<String>,
-    /// All of a dividend.
+    /// Total amount of a dividend.
     #[schemars(length(min = 1, max = 100))]
     total: Option<String>,
-    /// Tax kept back from a dividend.
+    /// Tax withheld from a dividend.
     #[schemars(length(min = 1, max = 100))]
     tax: Option<String>,
-    /// How days are written; `year_first` unless given.
+    /// Date format; default `year_first`.
     #[serde(default)]
     dates: DatesParam,
 }
 
-/// How days are written.
+/// Date format.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 enum DatesParam {
     /// 2024-01-15.
@@ -198,37 +198,36 @@ impl ColumnsParam {
     }
 }
 
-/// What was understood.
+/// Result of an import.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// The transactions, a line each, by date; pass it on as `cgt_content`.
+    /// Transactions, one per line, by date; pass it on as `cgt_content`.
     cgt_content: String,
-    /// How many there are in all.
+    /// Number of transactions.
     count: usize,
-    /// Which part of them is shown.
-    page: Page,
-    /// Rows that were not understood or need a look, with file and line.
+    /// Page of the transactions shown.
+    page: PageInfo,
+    /// Rows that were not understood or need review, with file and line.
     warnings: Vec<String>,
-    /// How many warnings there are in all.
+    /// Number of warnings.
     warning_count: usize,
     /// Rows that another file has too; they count once.
     duplicates: Vec<String>,
-    /// How many duplicates there are in all.
+    /// Number of duplicates.
     duplicate_count: usize,
-    /// Rows that are not about shares, by what they are.
+    /// Skipped rows that are not about shares, by type.
     skipped: Vec<Skipped>,
 }
 
-/// Rows that were passed over.
+/// Skipped rows of one type.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Skipped {
-    /// What the broker calls them.
+    /// Type in the export.
     what: String,
-    /// How many.
+    /// Number of rows.
     count: usize,
 }
 
-/// See the module.
 pub(crate) struct ImportTransactions;
 
 impl Tool for ImportTransactions {
@@ -258,18 +257,18 @@ impl Tool for ImportTransactions {
         let mut imported = read_all(&files);
         let count = imported.rows.len();
         let lines = imported.rows.iter().map(|row| dsl::line(&row.transaction));
-        let (shown, page) = pages::fit(lines, params.offset, None, ROOM);
+        let (shown, page) = paginate(lines, params.offset, None, BYTE_BUDGET);
         let (warning_count, duplicate_count) = (imported.warnings.len(), imported.duplicates.len());
         let text = format!(
-            "{count} transactions were imported; {warning_count} rows need a look, {duplicate_count} stand in more than one file."
+            "{count} transactions were imported; {warning_count} rows need review, {duplicate_count} are duplicates of another file."
         );
         let table = imported
             .warnings
             .iter()
-            .take(MOST_LISTED)
-            .fold(Table::new(["needs a look"]), |table, warning| table.row([warning]));
-        imported.warnings.truncate(MOST_LISTED);
-        imported.duplicates.truncate(MOST_LISTED);
+            .take(MAX_LISTED)
+            .fold(Table::new(["to review"]), |table, warning| table.row([warning]));
+        imported.warnings.truncate(MAX_LISTED);
+        imported.duplicates.truncate(MAX_LISTED);
         let understood = u64::try_from(count).unwrap_or(u64::MAX);
         let left_out = u64::try_from(warning_count).unwrap_or(u64::MAX);
         let evidence =
@@ -311,7 +310,7 @@ fn broker_of(file: &FileParam) -> Result<Broker, ToolError> {
         let known: Vec<&str> = Broker::ALL.iter().map(|broker| broker.as_str()).collect();
         ToolError::validation(
             "BROKER_NOT_RECOGNISED",
-            format!("whose export `{name}` is cannot be recognised"),
+            format!("the broker of `{name}` cannot be detected"),
         )
         .hint(format!(
             "name the `broker`: one of {}; `generic` takes a map of the columns",

@@ -1,11 +1,11 @@
-//! What an agent calls: one file a tool, the documents it can read, and how answers are dressed.
+//! MCP tools of this pack, one file each, with its resources, reply format and settings.
 
+mod arguments;
 mod calculate_report;
 mod check_repurchase;
 mod compare_scenarios;
 mod content;
 mod convert_to_dsl;
-mod desk;
 mod dialect;
 mod documents;
 mod errors;
@@ -15,26 +15,26 @@ mod get_excess_reportable_income;
 mod get_fx_rate;
 mod import_transactions;
 mod options;
-mod pages;
-mod paper;
+mod pagination;
 mod parse_transactions;
-mod person;
+mod render;
 mod sa108_summary;
+mod service;
 mod settings;
 mod validate_transactions;
 mod wire;
 
 pub use dialect::ErrorForm;
-pub use paper::{PaperForm, PaperReport, report_on_paper};
-pub use settings::{BadSettings, Settings};
+pub use render::{DocumentFormat, ReportRequest, render_report};
+pub use settings::{Settings, SettingsError};
 
 use std::sync::Arc;
 
 use panoply_contract::pack::{Pack, PackInfo};
 use panoply_contract::prompt::{Prompt, PromptArgument};
 
-use desk::Desk;
 use dialect::CgtDialect;
+use service::CgtService;
 
 const INFO: PackInfo = PackInfo {
     name: "cgt",
@@ -69,22 +69,22 @@ const STARTER: Prompt = Prompt {
         return with `sa108_summary`, and name everything you had to assume.\n\nMy trades:\n{trades}",
 };
 
-/// The pack, or everything that is wrong with its settings.
-pub fn pack(settings: &Settings) -> Result<Pack, BadSettings> {
-    let desk = Arc::new(Desk::new(settings)?);
+/// Builds the pack, or reports all problems with its settings.
+pub fn pack(settings: &Settings) -> Result<Pack, SettingsError> {
+    let service = Arc::new(CgtService::new(settings)?);
     Ok(Pack::new(INFO, CgtDialect::new(settings.errors))
         .with(parse_transactions::ParseTransactions)
-        .with(calculate_report::CalculateReport::new(Arc::clone(&desk)))
-        .with(explain_matching::ExplainMatching::new(Arc::clone(&desk)))
-        .with(get_fx_rate::GetFxRate::new(Arc::clone(&desk)))
+        .with(calculate_report::CalculateReport::new(Arc::clone(&service)))
+        .with(explain_matching::ExplainMatching::new(Arc::clone(&service)))
+        .with(get_fx_rate::GetFxRate::new(Arc::clone(&service)))
         .with(convert_to_dsl::ConvertToDsl)
-        .with(estimate_tax::EstimateTax::new(Arc::clone(&desk)))
-        .with(sa108_summary::Sa108Summary::new(Arc::clone(&desk)))
-        .with(compare_scenarios::CompareScenarios::new(Arc::clone(&desk)))
-        .with(check_repurchase::CheckRepurchase::new(Arc::clone(&desk)))
-        .with(validate_transactions::ValidateTransactions::new(Arc::clone(&desk)))
+        .with(estimate_tax::EstimateTax::new(Arc::clone(&service)))
+        .with(sa108_summary::Sa108Summary::new(Arc::clone(&service)))
+        .with(compare_scenarios::CompareScenarios::new(Arc::clone(&service)))
+        .with(check_repurchase::CheckRepurchase::new(Arc::clone(&service)))
+        .with(validate_transactions::ValidateTransactions::new(Arc::clone(&service)))
         .with(import_transactions::ImportTransactions)
-        .with(get_excess_reportable_income::GetExcessReportableIncome::new(desk))
+        .with(get_excess_reportable_income::GetExcessReportableIncome::new(service))
         .with_resources(documents::Documents)
         .with_prompt(STARTER))
 }

@@ -1,33 +1,33 @@
-//! Arguments about the computation that several tools share.
+//! Computation options shared by several tools.
 
 use panoply_contract::prelude::*;
 
 use crate::engine::report::Rounding;
 use crate::engine::{Options, SameDaySplit};
 
-/// What to do with a split on a day with trades.
+/// Order of a split and trades on the same day.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum SameDaySplitParam {
-    /// Ask: nobody can tell which came first.
+    /// Reject: the order is ambiguous.
     #[default]
     Refuse,
-    /// The split came first; that day's trades are in new shares.
+    /// The split comes first; that day's trades are in new shares.
     BeforeTrades,
-    /// The split came last; that day's trades are in old shares.
+    /// The split comes last; that day's trades are in old shares.
     AfterTrades,
 }
 
-/// How figures are rounded.
+/// Rounding of figures.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum RoundingParam {
-    /// To the penny, leg by leg; sums are sums of rounded figures.
+    /// To the penny, per leg; totals are sums of rounded figures.
     #[default]
     PerLeg,
-    /// Not at all; ten decimals are shown.
+    /// No rounding; ten decimals are shown.
     Exact,
-    /// Proceeds down and costs up to whole pounds, as HMRC's examples do.
+    /// To whole pounds: proceeds down and costs up, as in HMRC's examples.
     WholePounds,
 }
 
@@ -41,7 +41,6 @@ impl From<RoundingParam> for Rounding {
     }
 }
 
-/// The engine's options.
 pub(super) const fn options(allow_short: bool, same_day_split: SameDaySplitParam) -> Options {
     let same_day_split = match same_day_split {
         SameDaySplitParam::Refuse => SameDaySplit::Refuse,

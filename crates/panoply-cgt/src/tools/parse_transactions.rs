@@ -1,10 +1,10 @@
-//! `parse_transactions`: reads transactions and gives them back in one normal form.
+//! `parse_transactions`: parses transactions and returns them in canonical form.
 
 use panoply_contract::prelude::*;
 use serde_json::json;
 
 use super::content::{self, Content};
-use super::pages::{self, Page};
+use super::pagination::{self, PageInfo, paginate};
 use super::wire::{TransactionOut, table_of};
 
 const SPEC: ToolSpec = ToolSpec {
@@ -47,37 +47,36 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// What to read.
+/// Transactions to parse.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
     /// The transactions: lines of text, JSON text, or a JSON array. Required, here or as `transactions`.
     cgt_content: Option<Content>,
-    /// Another name for `cgt_content`.
+    /// Alias of `cgt_content`.
     transactions: Option<Content>,
-    /// How many transactions to return at most; as many as fit unless given.
+    /// Maximum number of transactions to return; by default as many as fit.
     #[schemars(range(min = 1, max = 1000))]
     limit: Option<usize>,
-    /// How many transactions to skip.
+    /// Number of transactions to skip.
     #[schemars(range(min = 0, max = 10_000_000))]
     #[serde(default)]
     offset: usize,
 }
 
-/// What was read.
+/// Parsed transactions.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// The transactions, in the order given.
+    /// Transactions, in the order given.
     transactions: Vec<TransactionOut>,
-    /// How many were read in all.
+    /// Number of transactions.
     count: usize,
-    /// Which part of them is shown.
-    page: Page,
-    /// What was passed over.
+    /// Page of the transactions shown.
+    page: PageInfo,
+    /// Ignored input.
     warnings: Vec<String>,
 }
 
-/// See the module.
 pub(crate) struct ParseTransactions;
 
 impl Tool for ParseTransactions {
@@ -91,10 +90,11 @@ impl Tool for ParseTransactions {
     async fn call(&self, params: Params, _cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let parsed = Content::read(params.cgt_content.as_ref(), params.transactions.as_ref())?;
         let all = parsed.rows.iter().map(TransactionOut::of);
-        let (transactions, page) = pages::fit(all, params.offset, params.limit, pages::ROOM);
+        let (transactions, page) =
+            paginate(all, params.offset, params.limit, pagination::BYTE_BUDGET);
         let count = parsed.rows.len();
         let text = match count {
-            0 => "There are no transactions in it.".to_owned(),
+            0 => "The input has no transactions.".to_owned(),
             1 => "1 transaction was read.".to_owned(),
             _ => format!("{count} transactions were read."),
         };

@@ -1,15 +1,15 @@
-//! `sa108_summary`: what to enter on the return, and whether one is needed.
+//! `sa108_summary`: entries of form SA108, and whether a return is required.
 
 use std::sync::Arc;
 
 use panoply_contract::prelude::*;
 use serde_json::json;
 
+use super::arguments::{only_year, pounds_or_none};
 use super::calculate_report::year_of;
 use super::content::{self, Content};
-use super::desk::Desk;
 use super::options::{SameDaySplitParam, options};
-use super::person::{only_year, pounds_or_none};
+use super::service::CgtService;
 use crate::engine::report::{Rounding, report};
 use crate::estimate::{Situation, estimate};
 use crate::money::Money;
@@ -53,67 +53,66 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// Which return.
+/// Tax year, transactions and the taxpayer's income and losses.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
     /// The transactions: lines of text, JSON text, or a JSON array. Required, here or as `transactions`.
     cgt_content: Option<Content>,
-    /// Another name for `cgt_content`.
+    /// Alias of `cgt_content`.
     transactions: Option<Content>,
-    /// The tax year by the year it starts in: 2024 is 2024/25.
+    /// Tax year, by the year it starts in: 2024 is 2024/25.
     #[schemars(range(min = 1900, max = 2100))]
     year: i64,
-    /// Income of that year after allowances and reliefs, in pounds; only box 51 needs it.
+    /// Income of that year after allowances and reliefs, in pounds; required for box 51 only.
     #[schemars(length(min = 1, max = 30))]
     taxable_income: Option<String>,
-    /// Losses of earlier years that were claimed and not yet used, in pounds; none unless given.
+    /// Claimed and unused losses of earlier years, in pounds; default 0.
     #[schemars(length(min = 1, max = 30))]
     losses_brought_forward: Option<String>,
-    /// Match sales of more than was held with later purchases instead of refusing them.
+    /// Match sales exceeding the holding with later purchases instead of rejecting them.
     #[serde(default)]
     allow_short: bool,
-    /// What to do with a split on a day with trades; `refuse` unless given.
+    /// Order of a split and trades on the same day; default `refuse`.
     #[serde(default)]
     same_day_split: SameDaySplitParam,
 }
 
-/// The figures.
+/// SA108 entries.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// Such as 2024/25.
+    /// Tax year, such as 2024/25.
     period: String,
-    /// The boxes, in order of the form.
+    /// Boxes, in the order of the form.
     boxes: Vec<BoxOut>,
     /// Whether the gains must be reported.
     report_needed: bool,
-    /// Why.
+    /// Reasons to report.
     reasons: Vec<String>,
-    /// The law behind the duty to report.
+    /// Statute of the duty to report.
     law: String,
-    /// What a reader should know.
+    /// Warnings for the reader.
     warnings: Vec<String>,
 }
 
-/// A box of the form.
+/// Box of the form.
 #[derive(Debug, Serialize, JsonSchema)]
 struct BoxOut {
-    /// Its number.
+    /// Box number.
     number: String,
-    /// What it asks for.
+    /// Label of the box.
     label: String,
-    /// What to enter; null when more must be known.
+    /// Entry; null when more information is needed.
     entry: Option<String>,
 }
 
-/// See the module.
 pub(crate) struct Sa108Summary {
-    desk: Arc<Desk>,
+    service: Arc<CgtService>,
 }
 
 impl Sa108Summary {
-    pub(super) const fn new(desk: Arc<Desk>) -> Self {
-        Self { desk }
+    pub(super) const fn new(service: Arc<CgtService>) -> Self {
+        Self { service }
     }
 }
 
@@ -136,9 +135,10 @@ impl Tool for Sa108Summary {
             basic_rate_band: None,
         };
         let parsed = Content::read_some(params.cgt_content.as_ref(), params.transactions.as_ref())?;
-        let computation =
-            self.desk.compute(&parsed.rows, options(params.allow_short, params.same_day_split))?;
-        let parameters = &self.desk.parameters;
+        let computation = self
+            .service
+            .compute(&parsed.rows, options(params.allow_short, params.same_day_split))?;
+        let parameters = &self.service.parameters;
         let report = report(&computation, parameters, Some(year), Rounding::WholePounds);
         let of_year = only_year(&report)?;
         let estimate = estimate(of_year, parameters, situation);
@@ -163,7 +163,7 @@ impl Tool for Sa108Summary {
             law: parameters.reporting_law().to_owned(),
             warnings: report.warnings.clone(),
         };
-        let mut reply = Reply::new(output, text, self.desk.evidence(parsed.rows.len()))
+        let mut reply = Reply::new(output, text, self.service.evidence(parsed.rows.len()))
             .table(table)
             .assuming("all holdings are listed shares or securities: unlisted shares go into boxes 31 to 35")
             .assuming("there are no other gains or losses in the year");
@@ -175,7 +175,8 @@ impl Tool for Sa108Summary {
             "taxable_income": params.taxable_income.as_deref().unwrap_or("0"),
             "losses_brought_forward": params.losses_brought_forward,
         });
-        let arguments = content::again(&parsed, params.allow_short, params.same_day_split, more);
+        let arguments =
+            content::repeat_arguments(&parsed, params.allow_short, params.same_day_split, more);
         if let (Some(arguments), Some(_)) = (arguments, &estimate) {
             reply = reply.next(NextAction::new(
                 "estimate_tax",

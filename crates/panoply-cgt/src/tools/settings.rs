@@ -1,4 +1,4 @@
-//! What an operator can choose for this pack: the table `[pack.cgt]` of the settings.
+//! Settings of this pack: the table `[pack.cgt]`.
 
 use std::collections::BTreeMap;
 
@@ -6,21 +6,21 @@ use serde::Deserialize;
 
 use super::dialect::ErrorForm;
 
-/// The settings. All may be left out.
+/// Settings; all are optional.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Settings {
-    /// How errors are sent: `protocol` (JSON-RPC errors, as the contract of this pack says) or
-    /// `result` (results that say they are errors).
+    /// How errors are sent: `protocol` (JSON-RPC errors, as this pack's contract specifies) or
+    /// `result` (results with `isError`).
     pub errors: ErrorForm,
-    /// Exempt amounts in pounds by the year a tax year starts in; go before the bundled ones.
+    /// Exempt amounts in pounds by first calendar year of a tax year; override the bundled ones.
     pub exempt_amounts: BTreeMap<String, i64>,
-    /// Units of a currency for a pound by month and currency, such as
-    /// `{"2010-01": {"USD": "1.6"}}`; go before HMRC's.
+    /// Units per pound by month and currency, such as `{"2010-01": {"USD": "1.6"}}`; override
+    /// HMRC's.
     pub fx_rates: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// Everything that is wrong with the settings.
+/// All problems with the settings.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{}", .0.join("; "))]
-pub struct BadSettings(pub Vec<String>);
+pub struct SettingsError(pub Vec<String>);

@@ -1,4 +1,4 @@
-//! `validate_transactions`: every error and every oddity, without failing.
+//! `validate_transactions`: reports errors and suspicious rows without failing.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,20 +9,20 @@ use panoply_contract::prelude::*;
 use serde_json::json;
 
 use super::content::{self, Content};
-use super::desk::Desk;
 use super::options::{SameDaySplitParam, options};
+use super::service::CgtService;
 use crate::dsl;
 use crate::engine::compute;
 use crate::transaction::{Kind, Row};
 
-/// More than this are counted, not listed.
-const MOST_LISTED: usize = 100;
+/// Further findings are counted, not listed.
+const MAX_LISTED: usize = 100;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "validate_transactions",
     title: "Check transactions",
     description: Description {
-        does: "Checks transactions without computing a report: lists every line that cannot be read, everything that cannot be computed, and what looks odd, such as rows that stand twice, sales before the first purchase and dates in the future.",
+        does: "Checks transactions without computing a report: lists every line that cannot be read, everything that cannot be computed, and what looks odd, such as duplicate rows, sales before the first purchase and dates in the future.",
         when: "Use this when the user wants to know whether their records are complete and correct, or when another tool refused them. It never fails because of what is in them.",
         returns: "Returns is_valid, errors and warnings, each with its line.",
         asks: &["Is anything wrong with my trades?", "Are there duplicates in this file?"],
@@ -37,7 +37,7 @@ const SPEC: ToolSpec = ToolSpec {
     data: &["hmrc-rates", "uk-parameters"],
     examples: &[
         Example {
-            shows: "a row that stands twice",
+            shows: "a duplicate row",
             params: r#"{"cgt_content": "2024-01-15 BUY A 1 @ 1\n2024-01-15 BUY A 1 @ 1"}"#,
             expect: Expect::Data(r#"{"is_valid": true, "errors": [], "warning_count": 1}"#),
         },
@@ -56,58 +56,57 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// What to check.
+/// Transactions to check.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
     /// The transactions: lines of text, JSON text, or a JSON array. Required, here or as `transactions`.
     cgt_content: Option<Content>,
-    /// Another name for `cgt_content`.
+    /// Alias of `cgt_content`.
     transactions: Option<Content>,
-    /// Match sales of more than was held with later purchases instead of refusing them.
+    /// Match sales exceeding the holding with later purchases instead of rejecting them.
     #[serde(default)]
     allow_short: bool,
-    /// What to do with a split on a day with trades; `refuse` unless given.
+    /// Order of a split and trades on the same day; default `refuse`.
     #[serde(default)]
     same_day_split: SameDaySplitParam,
 }
 
-/// What was found.
+/// Findings.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     /// Whether a report can be computed.
     is_valid: bool,
-    /// How many transactions were read.
+    /// Number of transactions parsed.
     count: usize,
-    /// What stands in the way.
+    /// Errors that prevent a report.
     errors: Vec<Finding>,
-    /// How many errors there are in all.
+    /// Number of errors.
     error_count: usize,
-    /// What looks odd.
+    /// Suspicious rows.
     warnings: Vec<Finding>,
-    /// How many warnings there are in all.
+    /// Number of warnings.
     warning_count: usize,
 }
 
-/// Something that was found.
+/// An error or warning.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Finding {
-    /// The line, or the element's number; null when it is about the whole.
+    /// Line or element number; null for findings about the whole input.
     line: Option<u32>,
-    /// What it is.
+    /// Message.
     message: String,
-    /// What to do about it.
+    /// Suggested correction.
     hint: String,
 }
 
-/// See the module.
 pub(crate) struct ValidateTransactions {
-    desk: Arc<Desk>,
+    service: Arc<CgtService>,
 }
 
 impl ValidateTransactions {
-    pub(super) const fn new(desk: Arc<Desk>) -> Self {
-        Self { desk }
+    pub(super) const fn new(service: Arc<CgtService>) -> Self {
+        Self { service }
     }
 }
 
@@ -134,32 +133,29 @@ impl Tool for ValidateTransactions {
             Err(error) => return Err(error),
         }
         let options = options(params.allow_short, params.same_day_split);
-        if let Err(found) = compute(&rows, &self.desk.rates, options) {
-            let refusal = super::errors::uncomputable(&found);
+        if let Err(found) = compute(&rows, &self.service.rates, options) {
+            let refusal = super::errors::engine_error(&found);
             errors.extend(problems_of(&refusal));
         }
         let today = cx.clock.now().to_zoned(TimeZone::UTC).date();
-        warnings.extend(oddities(&rows, today));
+        warnings.extend(suspicious_rows(&rows, today));
         let (error_count, warning_count) = (errors.len(), warnings.len());
         let text = match (error_count, warning_count) {
-            (0, 0) => format!("{} transactions, nothing wrong with them.", rows.len()),
-            (0, _) => format!(
-                "{} transactions can be computed; {warning_count} things look odd.",
-                rows.len()
-            ),
+            (0, 0) => format!("{} transactions are valid.", rows.len()),
+            (0, _) => format!("{} transactions are valid; {warning_count} warnings.", rows.len()),
             _ => format!("{error_count} errors and {warning_count} warnings."),
         };
         let table = errors
             .iter()
             .map(|finding| ("error", finding))
             .chain(warnings.iter().map(|finding| ("warning", finding)))
-            .take(MOST_LISTED)
+            .take(MAX_LISTED)
             .fold(Table::new(["line", "kind", "what"]), |table, (kind, finding)| {
                 let line = finding.line.map_or_else(String::new, |line| line.to_string());
                 table.row([line, kind.to_owned(), finding.message.clone()])
             });
-        errors.truncate(MOST_LISTED);
-        warnings.truncate(MOST_LISTED);
+        errors.truncate(MAX_LISTED);
+        warnings.truncate(MAX_LISTED);
         let parsed = crate::json::Parsed { rows, notices: Vec::new() };
         let echo = content::echo(&parsed).filter(|_| error_count == 0 && !parsed.rows.is_empty());
         let output = Output {
@@ -185,7 +181,7 @@ impl Tool for ValidateTransactions {
     }
 }
 
-/// The problems of an error, as findings.
+/// Converts the problems of an error to findings.
 fn problems_of(error: &ToolError) -> Vec<Finding> {
     let problems = error.details.get("problems").and_then(|problems| problems.as_array());
     let text = |problem: &serde_json::Value, name: &str| {
@@ -202,7 +198,7 @@ fn problems_of(error: &ToolError) -> Vec<Finding> {
     problems.into_iter().flatten().map(finding).collect()
 }
 
-fn oddities(rows: &[Row], today: jiff::civil::Date) -> Vec<Finding> {
+fn suspicious_rows(rows: &[Row], today: jiff::civil::Date) -> Vec<Finding> {
     let mut found = Vec::new();
     let mut seen: BTreeMap<String, u32> = BTreeMap::new();
     let mut first_in: BTreeMap<&str, jiff::civil::Date> = BTreeMap::new();
@@ -220,18 +216,18 @@ fn oddities(rows: &[Row], today: jiff::civil::Date) -> Vec<Finding> {
     for row in rows {
         let transaction = &row.transaction;
         let mut note = |message: String, hint: &str| {
-            found.push(Finding { line: Some(row.place.line), message, hint: hint.to_owned() });
+            found.push(Finding { line: Some(row.location.line), message, hint: hint.to_owned() });
         };
-        if let Some(line) = seen.insert(dsl::line(transaction), row.place.line) {
+        if let Some(line) = seen.insert(dsl::line(transaction), row.location.line) {
             note(
-                format!("the same transaction stands on line {line}"),
-                "leave one out if it happened once; two fills at one price are fine",
+                format!("duplicate of line {line}"),
+                "remove one if it happened once; two fills at one price are valid",
             );
         }
         if transaction.date > today {
             note(
                 format!("{} is in the future", transaction.date),
-                "correct the date, unless this is a plan",
+                "correct the date, unless the transaction is planned",
             );
         }
         if matches!(transaction.kind, Kind::Sell { .. }) {
@@ -252,10 +248,10 @@ fn oddities(rows: &[Row], today: jiff::civil::Date) -> Vec<Finding> {
                 Some(_) if transaction.date > last_sale_open && transaction.date <= today => {
                     note(
                         format!(
-                            "the 30 days after this sale of {} are not over",
+                            "the 30-day window after this sale of {} is still open",
                             transaction.ticker
                         ),
-                        "compute again when they are: a purchase until then changes its gain",
+                        "compute again after it: a purchase until then changes the gain",
                     );
                 }
                 Some(_) => {}
@@ -263,8 +259,8 @@ fn oddities(rows: &[Row], today: jiff::civil::Date) -> Vec<Finding> {
         }
         if matches!(transaction.kind, Kind::Buy { price, .. } if price.value().is_zero()) {
             note(
-                "these shares were bought for nothing".to_owned(),
-                "write the price, unless they were free",
+                "the price of this purchase is zero".to_owned(),
+                "write the price, unless the shares were free",
             );
         }
     }

@@ -1,4 +1,4 @@
-//! What an agent sees of transactions and amounts.
+//! JSON types of transactions and amounts.
 
 use panoply_contract::prelude::*;
 
@@ -9,11 +9,11 @@ use crate::transaction::{Amount, Kind, Row};
 /// An amount and its currency.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct AmountOut {
-    /// The number, as it was written.
+    /// Number, as written.
     amount: String,
-    /// ISO 4217.
+    /// ISO 4217 code.
     currency: String,
-    /// The rate that was written beside it: units a pound.
+    /// Exchange rate given on the transaction, in units per pound.
     #[serde(skip_serializing_if = "Option::is_none")]
     rate: Option<String>,
 }
@@ -28,46 +28,46 @@ impl AmountOut {
     }
 }
 
-/// A transaction in its one normal form. `amount`, `total_value` and `tax_paid` repeat
-/// `quantity`, `total` and `tax` for readers of the earlier form.
+/// Transaction in canonical form. `amount`, `total_value` and `tax_paid` repeat `quantity`, `total`
+/// and `tax` for clients of the earlier format.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(super) struct TransactionOut {
-    /// The day, YYYY-MM-DD.
+    /// Date, YYYY-MM-DD.
     date: String,
     /// BUY, SELL, DIVIDEND, ACCUMULATION, CAPRETURN, SPLIT, UNSPLIT, RESTRUCT, SPOUSE_OUT, SPOUSE_IN or OPENING.
     action: String,
-    /// The holding, in upper case.
+    /// Ticker, in upper case.
     ticker: String,
-    /// How many shares.
+    /// Number of shares.
     #[serde(skip_serializing_if = "Option::is_none")]
     quantity: Option<String>,
-    /// The same as `quantity`.
+    /// Alias of `quantity`.
     #[serde(skip_serializing_if = "Option::is_none")]
     amount: Option<String>,
-    /// For each share.
+    /// Price per share.
     #[serde(skip_serializing_if = "Option::is_none")]
     price: Option<AmountOut>,
-    /// Costs of the trade; nought pounds when none were given.
+    /// Incidental costs; zero pounds by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     fees: Option<AmountOut>,
-    /// All that was paid.
+    /// Total amount.
     #[serde(skip_serializing_if = "Option::is_none")]
     total: Option<AmountOut>,
-    /// The same as `total`.
+    /// Alias of `total`.
     #[serde(skip_serializing_if = "Option::is_none")]
     total_value: Option<AmountOut>,
-    /// Tax kept back; nought pounds when none was given.
+    /// Tax withheld; zero pounds by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     tax: Option<AmountOut>,
-    /// The same as `tax`.
+    /// Alias of `tax`.
     #[serde(skip_serializing_if = "Option::is_none")]
     tax_paid: Option<AmountOut>,
-    /// New shares for an old one (SPLIT), old for a new one (UNSPLIT), or `old:new` (RESTRUCT).
+    /// New shares per old share (SPLIT), old per new (UNSPLIT), or `old:new` (RESTRUCT).
     #[serde(skip_serializing_if = "Option::is_none")]
     ratio: Option<String>,
-    /// The currency of the price or total; GBP where there is neither.
+    /// Currency of the price or total; GBP by default.
     currency: String,
-    /// The line it was written on; the element's number in a list.
+    /// Line in the input; the element number in a list.
     line: u32,
 }
 
@@ -79,7 +79,7 @@ impl TransactionOut {
             action: transaction.kind.word().to_owned(),
             ticker: transaction.ticker.to_string(),
             currency: "GBP".to_owned(),
-            line: row.place.line,
+            line: row.location.line,
             ..Self::default()
         };
         match &transaction.kind {
@@ -131,22 +131,22 @@ impl TransactionOut {
     }
 }
 
-/// Amounts before conversion, and the rate they were converted at.
+/// Amounts before conversion, and the exchange rate.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct OriginalOut {
-    /// The currency.
+    /// Currency.
     currency: String,
     /// Price times quantity, in that currency.
     amount: String,
     /// Fees, in that currency.
     fees: String,
-    /// Units of the currency a pound.
+    /// Units of the currency per pound.
     rate: String,
-    /// Who says so.
+    /// Source of the rate.
     rate_source: String,
 }
 
-/// The originals of a day's trades, where any was foreign.
+/// Amounts of a day's trades before conversion; `None` when all were in pounds.
 pub(super) fn originals(of: Option<&[Original]>) -> Option<Vec<OriginalOut>> {
     let out = |original: &Original| OriginalOut {
         currency: original.currency.to_string(),
@@ -158,12 +158,12 @@ pub(super) fn originals(of: Option<&[Original]>) -> Option<Vec<OriginalOut>> {
     of.map(|originals| originals.iter().map(out).collect())
 }
 
-/// A table of transactions for people.
+/// Table of transactions.
 pub(super) fn table_of(parsed: &Parsed) -> Table {
-    // More than fits is cut anyway.
-    const MOST: usize = 60;
+    // The text is truncated beyond this anyway.
+    const MAX_ROWS: usize = 60;
     let table = Table::new(["line", "transaction"]);
-    parsed.rows.iter().take(MOST).fold(table, |table, row| {
-        table.row([row.place.line.to_string(), crate::dsl::line(&row.transaction)])
+    parsed.rows.iter().take(MAX_ROWS).fold(table, |table, row| {
+        table.row([row.location.line.to_string(), crate::dsl::line(&row.transaction)])
     })
 }

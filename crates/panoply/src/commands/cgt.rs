@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use panoply_cgt::engine::report::Rounding;
 use panoply_cgt::engine::{Options, SameDaySplit};
-use panoply_cgt::tools::{PaperForm, PaperReport, Settings, report_on_paper};
+use panoply_cgt::tools::{DocumentFormat, ReportRequest, Settings, render_report};
 use panoply_contract::dialect::Envelope;
 use serde_json::{Map, Value, json};
 
@@ -35,9 +35,9 @@ pub(super) fn run(command: &Cgt, session: &Session) -> Result<ExitCode, Failure>
 
 fn run_report(report: &CgtReport, session: &Session) -> Result<ExitCode, Failure> {
     let content = joined(&report.files)?;
-    let documents = [(&report.pdf, PaperForm::Pdf), (&report.html, PaperForm::Html)];
+    let documents = [(&report.pdf, DocumentFormat::Pdf), (&report.html, DocumentFormat::Html)];
     let documents = documents.into_iter().filter_map(|(path, form)| Some((path.as_deref()?, form)));
-    let documents: Vec<(&Path, PaperForm)> = documents.collect();
+    let documents: Vec<(&Path, DocumentFormat)> = documents.collect();
     if !documents.is_empty() {
         return print_documents(report, &content, &documents, session);
     }
@@ -52,7 +52,7 @@ fn run_report(report: &CgtReport, session: &Session) -> Result<ExitCode, Failure
 fn print_documents(
     report: &CgtReport,
     content: &str,
-    documents: &[(&Path, PaperForm)],
+    documents: &[(&Path, DocumentFormat)],
     session: &Session,
 ) -> Result<ExitCode, Failure> {
     let config = session.config()?;
@@ -60,7 +60,7 @@ fn print_documents(
     let settings: Settings = settings
         .try_into()
         .map_err(|error| Failure::usage(format!("the settings of cgt make no sense: {error}")))?;
-    let asked = PaperReport {
+    let asked = ReportRequest {
         content,
         year: report.year,
         name: report.name.as_deref(),
@@ -71,7 +71,7 @@ fn print_documents(
         },
     };
     for (path, form) in documents {
-        let bytes = report_on_paper(&settings, &asked, *form).map_err(|error| {
+        let bytes = render_report(&settings, &asked, *form).map_err(|error| {
             let failure = Failure::work(error.message);
             match error.hint {
                 Some(hint) => failure.hint(hint),

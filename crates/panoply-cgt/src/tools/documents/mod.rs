@@ -1,4 +1,4 @@
-//! Documents that a client can read: the transaction language and the law.
+//! MCP resources: the transaction language and the matching rules.
 
 use futures::FutureExt;
 use futures::future::BoxFuture;
@@ -11,10 +11,9 @@ use crate::dsl::grammar::FORMS;
 const TYPE: &str = "text/markdown";
 const TAX_RULES: &str = include_str!("tax_rules.md");
 const SYNTAX: &str = include_str!("dsl_syntax.md");
-/// Where the table of actions goes.
+/// Placeholder of the table of actions.
 const ACTIONS: &str = "{{actions}}\n";
 
-/// See the module.
 pub(super) struct Documents;
 
 struct Document {
@@ -48,7 +47,7 @@ impl Document {
     }
 }
 
-/// The table of actions, made from the grammar, so that it cannot lag behind.
+/// Table of actions, generated from the grammar.
 fn actions() -> String {
     let rows: Vec<String> = FORMS
         .iter()

@@ -1,21 +1,21 @@
-//! Comma-separated values after RFC 4180: quotes, doubled quotes, line ends inside quotes.
+//! Tables in CSV files: location of the header row, fields by heading.
 
-/// A table with headings.
+/// A table with a header row.
 pub(super) struct Sheet {
-    /// The line its headings stand on.
+    /// Line of the header row.
     pub(super) line: u32,
     headings: Vec<String>,
     pub(super) records: Vec<Record>,
 }
 
-/// A row and the line it starts on.
+/// A row and its line.
 pub(super) struct Record {
     pub(super) line: u32,
     fields: Vec<String>,
 }
 
 impl Sheet {
-    /// The table whose headings contain all of `needed`; brokers put notes above them.
+    /// Finds the table whose headings contain all of `needed`; brokers put notes above it.
     pub(super) fn find(text: &str, needed: &[&str]) -> Option<Self> {
         let mut records = records(text).into_iter();
         let (line, headings) =
@@ -23,8 +23,7 @@ impl Sheet {
         Some(Self { line, headings, records: records.collect() })
     }
 
-    /// Every table of a file that has several below each other: a new one starts where a row
-    /// has all of `needed` as its fields.
+    /// Finds all tables of a file: a new one starts at each row with all of `needed` as fields.
     pub(super) fn all(text: &str, needed: &[&str]) -> Vec<Self> {
         let mut sheets: Vec<Self> = Vec::new();
         for record in records(text) {
@@ -47,23 +46,22 @@ impl Sheet {
         self.headings.iter().zip(&record.fields).map(|(name, field)| (name.as_str(), field.trim()))
     }
 
-    /// A field by its heading, or by how its heading starts; empty when it is not there.
+    /// Field by heading or heading prefix; empty when missing.
     pub(super) fn get<'a>(&self, record: &'a Record, name: &str) -> &'a str {
         let name = name.to_lowercase();
         let exact = self.headings.iter().position(|heading| *heading == name);
-        let place =
+        let column =
             exact.or_else(|| self.headings.iter().position(|heading| heading.starts_with(&name)));
-        place.and_then(|place| record.fields.get(place)).map_or("", |field| field.trim())
+        column.and_then(|column| record.fields.get(column)).map_or("", |field| field.trim())
     }
 
-    /// A field by exactly its heading; empty when it is not there.
+    /// Field by exact heading; empty when missing.
     pub(super) fn exact<'a>(&self, record: &'a Record, name: &str) -> &'a str {
-        let place = self.headings.iter().position(|heading| heading.eq_ignore_ascii_case(name));
-        place.and_then(|place| record.fields.get(place)).map_or("", |field| field.trim())
+        let column = self.headings.iter().position(|heading| heading.eq_ignore_ascii_case(name));
+        column.and_then(|column| record.fields.get(column)).map_or("", |field| field.trim())
     }
 
-    /// A field whose heading may have its unit in brackets behind it, and that unit:
-    /// `Transaction fee (GBP)`.
+    /// Field whose heading ends with its unit, and that unit: `Transaction fee (GBP)`.
     pub(super) fn with_unit<'a>(&'a self, record: &'a Record, name: &str) -> (&'a str, &'a str) {
         let name = format!("{} (", name.to_lowercase());
         let unit_of = |heading: &'a str| heading.strip_prefix(&name)?.strip_suffix(')');
@@ -74,14 +72,14 @@ impl Sheet {
         found.unwrap_or_default()
     }
 
-    /// The headings, for errors.
+    /// Headings, for error messages.
     pub(super) fn headings(&self) -> String {
         self.headings.join(", ")
     }
 }
 
 impl Record {
-    /// Its fields as headings, where they start with all of `needed`.
+    /// The fields as headings, when they contain all of `needed` as prefixes.
     fn headings(&self, needed: &[&str]) -> Option<Vec<String>> {
         let headings: Vec<String> =
             self.fields.iter().map(|field| field.trim().to_lowercase()).collect();
@@ -90,7 +88,7 @@ impl Record {
         needed.iter().all(has).then_some(headings)
     }
 
-    /// How many fields say something.
+    /// Number of non-empty fields.
     pub(super) fn width(&self) -> usize {
         self.fields.iter().filter(|field| !field.trim().is_empty()).count()
     }

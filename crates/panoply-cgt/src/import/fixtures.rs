@@ -1,5 +1,5 @@
-//! Exports in the very shapes that brokers were seen to write: every column, quote, comma,
-//! currency and odd row, with figures of our own. `docs/packs/cgt.md` says where each was seen.
+//! Exports in the exact formats that brokers publish: every column, quote, comma, currency and
+//! special row, with invented figures. `docs/packs/cgt.md` lists the sources.
 
 use super::*;
 
@@ -136,11 +136,7 @@ fn revolut_tax_rows_and_fees_in_the_total() {
             "2021-10-05 BUY TIDL 25 @ 61.20 USD FEES 1.85 USD",
             "2025-11-14 DIVIDEND TIDL TOTAL 8.40 USD TAX 1.26 USD",
         ],
-        &[
-            "a split of ORBS that brought 6.25000000 shares",
-            "count as fees",
-            "belongs to no dividend",
-        ],
+        &["a split of ORBS that added 6.25000000 shares", "count as fees", "matches no dividend"],
     );
 }
 
@@ -173,7 +169,7 @@ fn vanguard_dividends_come_from_the_cash_sheet() {
         ],
         &["`Something new` is not understood"],
     );
-    // Without the other sheet the trades are read from here.
+    // Without the investment sheet, trades come from the cash sheet.
     check(
         &import(Broker::VanguardUk, cash),
         &[
@@ -251,7 +247,7 @@ fn schwab_csv_and_json_report_lines() {
         &["2024-10-21 SELL ACME 75 @ 44.10 USD FEES 0.11 USD"],
         &["export, line 17: `Teleport`"],
     );
-    assert_eq!(json.rows[0].place.to_string(), "export, line 5");
+    assert_eq!(json.rows[0].location.to_string(), "export, line 5");
 }
 
 #[test]

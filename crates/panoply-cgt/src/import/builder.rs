@@ -1,4 +1,4 @@
-//! What every importer does with a row: read its numbers, write a transaction, or say why not.
+//! Common part of all importers: parses fields, builds transactions, collects warnings.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use rust_decimal::Decimal;
 use super::{FileName, Imported};
 use crate::currency::Currency;
 use crate::dsl;
-use crate::transaction::{Amount, Kind, Place, Quantity, Row, Ticker, Transaction};
+use crate::transaction::{Amount, Kind, Quantity, Row, SourceLocation, Ticker, Transaction};
 
-/// Transactions and warnings of a file while it is read.
-pub(super) struct Drafts {
+/// Transactions and warnings of one file.
+pub(super) struct ImportBuilder {
     file: FileName,
     rows: Vec<Row>,
     warnings: Vec<String>,
     skipped: BTreeMap<String, usize>,
 }
 
-/// A trade as brokers tell it.
+/// Fields of a trade as exported.
 pub(super) struct Trade<'a> {
     pub(super) date: Option<Date>,
     pub(super) ticker: &'a str,
@@ -29,7 +29,7 @@ pub(super) struct Trade<'a> {
     pub(super) fees: Vec<(&'a str, &'a str)>,
 }
 
-impl Drafts {
+impl ImportBuilder {
     pub(super) fn new(file: &str) -> Self {
         Self { file: file.into(), rows: Vec::new(), warnings: Vec::new(), skipped: BTreeMap::new() }
     }
@@ -44,28 +44,31 @@ impl Drafts {
         }
     }
 
-    /// Something a person should look at.
+    /// Adds a warning for manual review.
     pub(super) fn warn(&mut self, line: u32, message: impl AsRef<str>) {
-        let place = Place { file: Some(self.file.clone()), line };
-        self.warnings.push(format!("{place}: {}", message.as_ref()));
+        let location = SourceLocation { file: Some(self.file.clone()), line };
+        self.warnings.push(format!("{location}: {}", message.as_ref()));
     }
 
-    /// The file is not what it was said to be.
+    /// Warns that the file is not in the expected format.
     pub(super) fn not_recognised(&mut self, expected: &str) {
-        self.warn(1, format!("this is not such a file: {expected}"));
+        self.warn(1, format!("the file is not in the broker's format: {expected}"));
     }
 
-    /// A row that is not about shares.
+    /// Counts a row that is not about shares.
     pub(super) fn skip(&mut self, what: &str) {
         *self.skipped.entry(what.to_owned()).or_default() += 1;
     }
 
     pub(super) fn push(&mut self, line: u32, date: Date, ticker: Ticker, kind: Kind) {
         let transaction = Transaction { date, ticker, kind };
-        self.rows.push(Row { transaction, place: Place { file: Some(self.file.clone()), line } });
+        self.rows.push(Row {
+            transaction,
+            location: SourceLocation { file: Some(self.file.clone()), line },
+        });
     }
 
-    /// Adds a purchase or sale, or warns about everything in it that cannot be read.
+    /// Adds a purchase or sale, or warns about the fields that cannot be parsed.
     pub(super) fn trade(&mut self, line: u32, trade: &Trade<'_>) {
         let Some((date, ticker)) = self.date_and_ticker(line, trade.date, trade.ticker) else {
             return;
@@ -87,10 +90,10 @@ impl Drafts {
         }
     }
 
-    /// The sum of the fees in each currency.
+    /// Sums the fees per currency.
     fn fees(&mut self, line: u32, fees: &[(&str, &str)]) -> Vec<Amount> {
         let mut sums: Vec<Amount> = Vec::new();
-        for (text, currency) in fees.iter().filter(|(text, _)| !is_nothing(text)) {
+        for (text, currency) in fees.iter().filter(|(text, _)| !is_blank_or_zero(text)) {
             let Some(fee) = self.money(text, currency) else {
                 self.warn(
                     line,
@@ -130,7 +133,7 @@ impl Drafts {
             );
         };
         let tax_amount =
-            if is_nothing(tax.0) { Some(Amount::NONE) } else { self.money(tax.0, tax.1) };
+            if is_blank_or_zero(tax.0) { Some(Amount::NONE) } else { self.money(tax.0, tax.1) };
         let tax = tax_amount.unwrap_or_else(|| {
             self.warn(
                 line,
@@ -161,7 +164,7 @@ impl Drafts {
         }
     }
 
-    /// An amount with the broker's word for its currency; pence become pounds.
+    /// Parses an amount; pence become pounds.
     pub(super) fn money(&self, text: &str, currency: &str) -> Option<Amount> {
         let number = amount(text)?.abs();
         match currency.trim() {
@@ -174,13 +177,13 @@ impl Drafts {
     }
 }
 
-/// Whether a field says nothing: empty, a dash or zero.
-pub(super) fn is_nothing(text: &str) -> bool {
+/// Whether a field is empty, a dash or zero.
+pub(super) fn is_blank_or_zero(text: &str) -> bool {
     matches!(text.trim(), "" | "-" | "--" | "n/a" | "N/A")
         || amount(text).is_some_and(|number| number.is_zero())
 }
 
-/// A number as brokers write it: `$1,234.50`, `-12`, `(3.20)`, `USD 5`.
+/// Parses a number as formatted by brokers: `$1,234.50`, `-12`, `(3.20)`, `USD 5`.
 pub(super) fn amount(text: &str) -> Option<Decimal> {
     let text = text.trim();
     let negative = text.starts_with(['-', '−', '(']) || text.contains("-£") || text.contains("-$");
@@ -194,22 +197,22 @@ pub(super) fn amount(text: &str) -> Option<Decimal> {
     Some(if negative { -number } else { number })
 }
 
-/// The sum of two fees in one currency.
+/// Sums two fees of one currency.
 fn add(fees: Amount, fee: Amount) -> Option<Amount> {
     Amount::new(fees.value().checked_add(fee.value())?, fees.currency())
 }
 
-/// A transaction has room for fees in one currency. Fees in several are spread over as many
+/// A transaction holds fees in one currency. Fees in several currencies are split over as many
 /// transactions of the day, which are one trade in law (TCGA 1992 s.105(1)(a)).
 fn portions(quantity: Quantity, fees: Vec<Amount>) -> Vec<(Quantity, Amount)> {
     let mut rest = quantity;
     let mut portions = Vec::new();
     let last = fees.len().saturating_sub(1);
-    for (place, fee) in fees.into_iter().enumerate() {
+    for (index, fee) in fees.into_iter().enumerate() {
         let half = Quantity::new((rest.get() / Decimal::TWO).normalize());
         let other = half.and_then(|half| Quantity::new((rest.get() - half.get()).normalize()));
         match (half, other) {
-            (Some(half), Some(other)) if place < last => {
+            (Some(half), Some(other)) if index < last => {
                 portions.push((half, fee));
                 rest = other;
             }
@@ -219,12 +222,12 @@ fn portions(quantity: Quantity, fees: Vec<Amount>) -> Vec<(Quantity, Amount)> {
     if portions.is_empty() { vec![(quantity, Amount::NONE)] } else { portions }
 }
 
-/// `2024-01-15`, with or without a time after it.
+/// `2024-01-15`, optionally followed by a time.
 pub(super) fn iso_date(text: &str) -> Option<Date> {
     dsl::read_date(text.trim().get(..10)?)
 }
 
-/// `20240115`, with or without a time after it.
+/// `20240115`, optionally followed by a time.
 pub(super) fn compact_date(text: &str) -> Option<Date> {
     let text = text.trim();
     let (year, month, day) = (text.get(..4)?, text.get(4..6)?, text.get(6..8)?);

@@ -1,4 +1,4 @@
-//! Arguments about the person: amounts in pounds, and years we know the law of.
+//! Parsing of arguments shared by several tools: amounts, quantities, tax years.
 
 use panoply_contract::error::ToolError;
 use serde_json::json;
@@ -12,7 +12,7 @@ use crate::parameters::Parameters;
 use crate::tax_year::TaxYear;
 use crate::transaction::{Amount, Quantity};
 
-/// An amount in pounds.
+/// Parses an amount in pounds.
 pub(super) fn pounds_of(name: &str, text: &str) -> Result<Money, ToolError> {
     let bad = |why: String, hint: &str| {
         ToolError::validation("INVALID_AMOUNT", format!("`{name}` is `{text}`, which {why}"))
@@ -26,25 +26,25 @@ pub(super) fn pounds_of(name: &str, text: &str) -> Result<Money, ToolError> {
         .ok_or_else(|| bad("is above a trillion pounds".to_owned(), "give the amount in pounds"))
 }
 
-/// An amount in pounds; nothing unless given.
+/// Parses an optional amount in pounds; zero by default.
 pub(super) fn pounds_or_none(name: &str, text: Option<&str>) -> Result<Money, ToolError> {
     text.map_or(Ok(Money::ZERO), |text| pounds_of(name, text))
 }
 
-/// The figures of the one year that a report was asked for.
+/// The single year of a report on one year.
 pub(super) fn only_year<'a, 'b>(report: &'a Report<'b>) -> Result<&'a YearReport<'b>, ToolError> {
-    report.years.first().ok_or_else(|| ToolError::system("a report without the year asked for"))
+    report.years.first().ok_or_else(|| ToolError::system("the report lacks the requested year"))
 }
 
-/// A price in pounds, as it was written.
+/// Parses a price in pounds, keeping its decimals.
 pub(super) fn price_of(name: &str, text: &str) -> Result<Amount, ToolError> {
     pounds_of(name, text)?;
     let number =
         number::parse(text.trim()).ok().and_then(|number| Amount::new(number, Currency::GBP));
-    number.ok_or_else(|| ToolError::system("a price that was a number a moment ago"))
+    number.ok_or_else(|| ToolError::system("a price that was parsed before is not a number"))
 }
 
-/// A number of shares above zero.
+/// Parses a positive number of shares.
 pub(super) fn quantity_of(name: &str, text: &str) -> Result<Quantity, ToolError> {
     let bad = |why: String, hint: &str| {
         ToolError::validation("INVALID_QUANTITY", format!("`{name}` is `{text}`, which {why}"))
@@ -55,10 +55,10 @@ pub(super) fn quantity_of(name: &str, text: &str) -> Result<Quantity, ToolError>
     let number =
         number::parse(text.trim()).map_err(|error| bad(error.to_string(), error.hint()))?;
     Quantity::new(number)
-        .ok_or_else(|| bad("must be positive".to_owned(), "say how many shares, or leave it out"))
+        .ok_or_else(|| bad("must be positive".to_owned(), "give a number of shares, or omit it"))
 }
 
-/// The error for a year whose rates we do not have.
+/// Error for a year without known rates.
 pub(super) fn unknown_year(year: TaxYear, parameters: &Parameters) -> ToolError {
     let known = match parameters.years() {
         Some((first, last)) => {

@@ -1,8 +1,8 @@
-//! A light writer of PDF: A4 pages of text in the fonts that every reader has.
+//! Minimal PDF writer: A4 pages of text in the standard fonts.
 //!
-//! ISO 32000-1: a catalog, a page tree, two fonts of the standard fourteen and one stream of
-//! text a page. Nothing is compressed and nothing is dated, so the same report gives the same
-//! bytes.
+//! ISO 32000-1: a catalog, a page tree, four of the standard 14 fonts and one text stream per page.
+//! Without compression and dates the output is deterministic. A PDF crate would add a dependency
+//! for these 240 lines.
 
 use std::fmt::Write as _;
 
@@ -11,18 +11,18 @@ const HEIGHT: u32 = 842;
 const MARGIN: u32 = 50;
 const BOTTOM: u32 = 60;
 
-/// How a line looks.
+/// Text style.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Style {
-    /// The title of the whole.
+    /// Document title.
     Title,
-    /// The title of a part.
+    /// Section heading.
     Heading,
-    /// Prose.
+    /// Paragraph.
     Text,
-    /// Rows of a table: all characters are equally wide, so columns stand.
+    /// Table row, monospaced.
     Row,
-    /// The head of a table.
+    /// Table header.
     RowHead,
 }
 
@@ -49,72 +49,77 @@ impl Style {
         self.size() + self.size() / 3 + 1
     }
 
-    /// How many characters fit on a line, by the width of an average one.
+    /// Characters per line, by the average width.
     const fn characters(self) -> usize {
         match self {
             Self::Title => 50,
             Self::Heading => 75,
             Self::Text => 105,
-            // Courier is 0.6 of its size wide.
+            // Courier is 0.6 em wide.
             Self::Row | Self::RowHead => 103,
         }
     }
 }
 
-/// A document while it is written.
-pub(super) struct Paper {
+/// PDF document under construction.
+pub(super) struct PdfWriter {
     pages: Vec<String>,
     y: u32,
 }
 
-impl Paper {
+impl PdfWriter {
     pub(super) fn new() -> Self {
         Self { pages: vec![String::new()], y: HEIGHT - MARGIN }
     }
 
-    /// Writes text, broken between words where it is too long; starts a page when one is full.
+    /// Writes text, wrapped between words; starts a new page when needed.
     pub(super) fn write(&mut self, style: Style, text: &str) {
-        for line in broken(text, style.characters()) {
+        for line in wrap(text, style.characters()) {
             self.line(style, &line);
         }
     }
 
-    /// Leaves some room.
+    /// Adds vertical space.
     pub(super) fn gap(&mut self, points: u32) {
         self.y = self.y.saturating_sub(points);
     }
 
-    /// Starts a page unless this much room is left.
-    pub(super) fn keep_together(&mut self, points: u32) {
+    /// Starts a new page unless this much space is left.
+    pub(super) fn reserve(&mut self, points: u32) {
         if self.y < BOTTOM + points {
-            self.turn();
+            self.new_page();
         }
     }
 
     fn line(&mut self, style: Style, text: &str) {
         if self.y < BOTTOM + style.leading() {
-            self.turn();
+            self.new_page();
         }
         self.y -= style.leading();
-        put(self.pages.last_mut(), style, self.y, text);
+        write_text(self.pages.last_mut(), style, self.y, text);
     }
 
-    fn turn(&mut self) {
+    fn new_page(&mut self) {
         self.pages.push(String::new());
         self.y = HEIGHT - MARGIN;
     }
 
-    /// The document.
+    /// Assembles the document.
     pub(super) fn finish(mut self, title: &str) -> Vec<u8> {
         let count = self.pages.len();
         for (number, page) in (1..).zip(&mut self.pages) {
-            put(Some(page), Style::Text, 30, &format!("{title}    page {number} of {count}"));
+            write_text(
+                Some(page),
+                Style::Text,
+                30,
+                &format!("{title}    page {number} of {count}"),
+            );
         }
         assemble(&self.pages, title)
     }
 }
 
-fn put(page: Option<&mut String>, style: Style, y: u32, text: &str) {
+fn write_text(page: Option<&mut String>, style: Style, y: u32, text: &str) {
     if let Some(page) = page {
         let _ = writeln!(
             page,
@@ -126,7 +131,7 @@ fn put(page: Option<&mut String>, style: Style, y: u32, text: &str) {
     }
 }
 
-/// Objects 1 to 6 are catalog, page tree and fonts; then two for each page.
+/// Objects 1 to 7 are catalog, page tree, fonts and document information; then two for each page.
 fn assemble(pages: &[String], title: &str) -> Vec<u8> {
     const FIRST_PAGE: usize = 8;
     let fonts = ["Helvetica", "Helvetica-Bold", "Courier", "Courier-Bold"];
@@ -140,18 +145,18 @@ fn assemble(pages: &[String], title: &str) -> Vec<u8> {
         format!("<< /Type /Font /Subtype /Type1 /BaseFont /{font} /Encoding /WinAnsiEncoding >>")
     }));
     objects.push(format!("<< /Title ({}) /Producer (Panoply) >>", escaped(title)));
-    for (place, page) in pages.iter().enumerate() {
+    for (index, page) in pages.iter().enumerate() {
         objects.push(format!(
             "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {WIDTH} {HEIGHT}] /Resources << /Font << /F1 3 0 R /F2 4 0 R /F3 5 0 R /F4 6 0 R >> >> /Contents {} 0 R >>",
-            FIRST_PAGE + 2 * place + 1
+            FIRST_PAGE + 2 * index + 1
         ));
-        objects.push(format!("<< /Length {} >>\nstream\n{page}endstream", latin(page).len()));
+        objects.push(format!("<< /Length {} >>\nstream\n{page}endstream", win_ansi(page).len()));
     }
     let mut bytes = b"%PDF-1.4\n".to_vec();
     let mut offsets = Vec::new();
     for (number, object) in (1..).zip(&objects) {
         offsets.push(bytes.len());
-        bytes.extend(latin(&format!("{number} 0 obj\n{object}\nendobj\n")));
+        bytes.extend(win_ansi(&format!("{number} 0 obj\n{object}\nendobj\n")));
     }
     let table = bytes.len();
     let mut end = format!("xref\n0 {}\n0000000000 65535 f \n", objects.len() + 1);
@@ -167,8 +172,8 @@ fn assemble(pages: &[String], title: &str) -> Vec<u8> {
     bytes
 }
 
-/// Text as WinAnsi bytes; what that has no sign for becomes a question mark.
-fn latin(text: &str) -> Vec<u8> {
+/// Encodes text as WinAnsi; unsupported characters become question marks.
+fn win_ansi(text: &str) -> Vec<u8> {
     text.chars().map(|c| u8::try_from(u32::from(c)).unwrap_or(b'?')).collect()
 }
 
@@ -185,12 +190,12 @@ fn escaped(text: &str) -> String {
     out
 }
 
-/// A text in lines of at most `most` characters. What is wider than a line is cut.
-fn broken(text: &str, most: usize) -> Vec<String> {
+/// Wraps text at `most` characters; longer words are cut.
+fn wrap(text: &str, most: usize) -> Vec<String> {
     let mut lines = Vec::new();
     let mut rest = text;
     while rest.chars().count() > most {
-        let end = rest.char_indices().nth(most).map_or(rest.len(), |(place, _)| place);
+        let end = rest.char_indices().nth(most).map_or(rest.len(), |(index, _)| index);
         let head = rest.get(..end).unwrap_or(rest);
         let between_words = rest.get(end..).is_some_and(|after| after.starts_with(' '));
         let last_space = head.rfind(' ').filter(|cut| *cut > 0 && !between_words);
@@ -208,11 +213,11 @@ mod tests {
 
     #[test]
     fn xref_table_points_to_every_object() {
-        let mut paper = Paper::new();
+        let mut writer = PdfWriter::new();
         for number in 0..200 {
-            paper.write(Style::Row, &format!("row {number} (£5)"));
+            writer.write(Style::Row, &format!("row {number} (£5)"));
         }
-        let bytes = paper.finish("Test");
+        let bytes = writer.finish("Test");
         let text: String = bytes.iter().map(|byte| char::from(*byte)).collect();
         assert!(text.starts_with("%PDF-1.4") && text.ends_with("%%EOF\n"));
         let table: usize =
@@ -235,8 +240,8 @@ mod tests {
 
     #[test]
     fn long_lines_wrap_between_words() {
-        assert_eq!(broken("one two three", 7), ["one two", "three"]);
-        assert_eq!(broken("abcdefghij", 4), ["abcd", "efgh", "ij"]);
-        assert_eq!(broken("", 4), [""]);
+        assert_eq!(wrap("one two three", 7), ["one two", "three"]);
+        assert_eq!(wrap("abcdefghij", 4), ["abcd", "efgh", "ij"]);
+        assert_eq!(wrap("", 4), [""]);
     }
 }

@@ -1,4 +1,4 @@
-//! What the tools work with: rates and parameters, with the operator's own laid over them.
+//! Exchange rates and tax parameters shared by the tools, with the operator's overrides.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -6,24 +6,24 @@ use std::fmt::Write as _;
 use jiff::tz::TimeZone;
 use panoply_contract::prelude::*;
 
-use super::settings::{BadSettings, Settings};
+use super::settings::{Settings, SettingsError};
 use crate::engine::{Computation, Options, compute};
 use crate::fx::Rates;
 use crate::parameters::Parameters;
 use crate::tax_year::TaxYear;
 use crate::transaction::Row;
 
-/// Tax law changes with a Finance Act a year.
+/// A Finance Act changes tax law about once a year.
 const LAW_HALF_LIFE: Duration = Duration::from_secs(2 * 365 * 86_400);
 
-/// Rates and parameters.
-pub(super) struct Desk {
+/// Exchange rates and tax parameters.
+pub(super) struct CgtService {
     pub(super) rates: Rates,
     pub(super) parameters: Parameters,
 }
 
-impl Desk {
-    pub(super) fn new(settings: &Settings) -> Result<Self, BadSettings> {
+impl CgtService {
+    pub(super) fn new(settings: &Settings) -> Result<Self, SettingsError> {
         let mut bad = Vec::new();
         let mut exempt = BTreeMap::new();
         for (year, pounds) in &settings.exempt_amounts {
@@ -41,26 +41,28 @@ impl Desk {
         }
         let rates = Rates::default().with_table(&table);
         let Some(parameters) = Parameters::bundled() else {
-            return Err(BadSettings(vec!["the bundled tax parameters cannot be read".to_owned()]));
+            return Err(SettingsError(vec![
+                "the bundled tax parameters cannot be read".to_owned(),
+            ]));
         };
         match rates {
             Ok(rates) if bad.is_empty() => {
                 Ok(Self { rates, parameters: parameters.clone().with_exempt_amounts(&exempt) })
             }
-            Ok(_) => Err(BadSettings(bad)),
+            Ok(_) => Err(SettingsError(bad)),
             Err(lines) => {
                 bad.extend(lines.into_iter().map(|line| format!("fx_rates: {line}")));
-                Err(BadSettings(bad))
+                Err(SettingsError(bad))
             }
         }
     }
 
-    /// Computes everything from rows, or says everything that stands in the way.
+    /// Computes gains and holdings, or returns an error with all problems.
     pub(super) fn compute(&self, rows: &[Row], options: Options) -> Result<Computation, ToolError> {
-        compute(rows, &self.rates, options).map_err(|errors| super::errors::uncomputable(&errors))
+        compute(rows, &self.rates, options).map_err(|errors| super::errors::engine_error(&errors))
     }
 
-    /// The evidence for a figure computed from `rows` transactions of the user.
+    /// Evidence of figures computed from the user's transactions.
     pub(super) fn evidence(&self, rows: usize) -> Evidence {
         let count = u64::try_from(rows).unwrap_or(u64::MAX);
         let evidence =
