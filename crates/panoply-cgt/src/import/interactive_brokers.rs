@@ -1,10 +1,15 @@
 //! Interactive Brokers: a Flex query as XML or CSV, with trades and cash transactions.
 
+use quick_xml::events::attributes::Attribute;
+use quick_xml::events::{BytesStart, Event};
+use quick_xml::{Reader, XmlVersion};
+
 use super::builder::{ImportBuilder, Trade, amount, compact_date, iso_date};
 use super::sheet::{Record, Sheet};
 
 pub(super) fn read(text: &str, builder: &mut ImportBuilder) {
-    let elements = if text.contains("<FlexQueryResponse") { elements(text) } else { rows(text) };
+    let elements =
+        if text.contains("<FlexQueryResponse") { elements(text, builder) } else { rows(text) };
     let is_trade = |element: &Element| element.name == "Trade";
     if elements.is_empty() {
         return builder.not_recognised(
@@ -202,59 +207,51 @@ impl Element {
     }
 }
 
-fn elements(text: &str) -> Vec<Element> {
+/// The elements of a Flex report. A damaged report is read up to the damage, with a warning.
+fn elements(text: &str, builder: &mut ImportBuilder) -> Vec<Element> {
+    let mut reader = Reader::from_str(text);
     let mut found = Vec::new();
-    let mut line = 1;
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('<') {
-        line += newlines(before);
-        let (inside, next) = split_tag(after);
-        let name: String = inside.chars().take_while(|c| c.is_alphanumeric()).collect();
-        if !name.is_empty() {
-            found.push(Element { line, attributes: attributes(inside), name });
-        }
-        line += newlines(inside);
-        rest = next;
-    }
-    found
-}
-
-/// Splits at the first `>` outside quotes.
-fn split_tag(text: &str) -> (&str, &str) {
-    let mut quote: Option<char> = None;
-    for (position, c) in text.char_indices() {
-        match quote {
-            Some(open) if c == open => quote = None,
-            Some(_) => {}
-            None if c == '"' || c == '\'' => quote = Some(c),
-            None if c == '>' => {
-                let (inside, rest) = text.split_at(position);
-                return (inside, rest.get(1..).unwrap_or_default());
+    let mut line = LineCounter { text, offset: 0, line: 1 };
+    loop {
+        let start = reader.buffer_position();
+        match reader.read_event() {
+            Ok(Event::Start(tag) | Event::Empty(tag)) => found.push(Element {
+                line: line.at(start),
+                name: tag.name().into_inner().to_owned(),
+                attributes: attributes(&tag),
+            }),
+            Ok(Event::Eof) => return found,
+            Ok(_) => {}
+            Err(error) => {
+                builder.warn(line.at(reader.error_position()), format!("invalid XML: {error}"));
+                return found;
             }
-            None => {}
         }
     }
-    (text, "")
 }
 
-fn newlines(text: &str) -> u32 {
-    u32::try_from(text.matches('\n').count()).unwrap_or(u32::MAX)
+/// Converts ascending byte offsets to line numbers in one pass over the text.
+struct LineCounter<'a> {
+    text: &'a str,
+    offset: usize,
+    line: u32,
 }
 
-fn attributes(inside: &str) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    let mut rest = inside;
-    while let Some((before, after)) = rest.split_once("=\"") {
-        let name = before.split_whitespace().next_back().unwrap_or_default();
-        let (value, next) = after.split_once('"').unwrap_or((after, ""));
-        let value = value
-            .replace("&lt;", "<")
-            .replace("&gt;", ">")
-            .replace("&quot;", "\"")
-            .replace("&apos;", "'")
-            .replace("&amp;", "&");
-        found.push((name.to_owned(), value));
-        rest = next;
+impl LineCounter<'_> {
+    fn at(&mut self, offset: u64) -> u32 {
+        let offset = usize::try_from(offset).unwrap_or(usize::MAX);
+        let passed = self.text.as_bytes().get(self.offset..offset).unwrap_or_default();
+        let newlines = passed.iter().filter(|byte| **byte == b'\n').count();
+        self.line = self.line.saturating_add(u32::try_from(newlines).unwrap_or(u32::MAX));
+        self.offset = offset;
+        self.line
     }
-    found
+}
+
+fn attributes(tag: &BytesStart<'_>) -> Vec<(String, String)> {
+    let attribute = |attribute: Attribute<'_>| {
+        let value = attribute.normalized_value(XmlVersion::Implicit1_0).ok()?;
+        Some((attribute.key.into_inner().to_owned(), value.into_owned()))
+    };
+    tag.attributes().filter_map(Result::ok).filter_map(attribute).collect()
 }

@@ -11,7 +11,7 @@ pub(super) struct Sheet {
 /// A row and its line.
 pub(super) struct Record {
     pub(super) line: u32,
-    fields: Vec<String>,
+    fields: csv::StringRecord,
 }
 
 impl Sheet {
@@ -52,13 +52,13 @@ impl Sheet {
         let exact = self.headings.iter().position(|heading| *heading == name);
         let column =
             exact.or_else(|| self.headings.iter().position(|heading| heading.starts_with(&name)));
-        column.and_then(|column| record.fields.get(column)).map_or("", |field| field.trim())
+        column.and_then(|column| record.fields.get(column)).map_or("", str::trim)
     }
 
     /// Field by exact heading; empty when missing.
     pub(super) fn exact<'a>(&self, record: &'a Record, name: &str) -> &'a str {
         let column = self.headings.iter().position(|heading| heading.eq_ignore_ascii_case(name));
-        column.and_then(|column| record.fields.get(column)).map_or("", |field| field.trim())
+        column.and_then(|column| record.fields.get(column)).map_or("", str::trim)
     }
 
     /// Field whose heading ends with its unit, and that unit: `Transaction fee (GBP)`.
@@ -96,41 +96,25 @@ impl Record {
 
 fn records(text: &str) -> Vec<Record> {
     let text = text.trim_start_matches('\u{FEFF}');
-    let mut records = Vec::new();
-    let mut fields = vec![String::new()];
-    let (mut line, mut start, mut quoted) = (1_u32, 1_u32, false);
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        let field = fields.last_mut();
-        match c {
-            '"' if quoted && chars.peek() == Some(&'"') => {
-                chars.next();
-                field.into_iter().for_each(|field| field.push('"'));
-            }
-            '"' => quoted = !quoted,
-            ',' if !quoted => fields.push(String::new()),
-            '\r' if !quoted => {}
-            '\n' => {
-                line += 1;
-                if quoted {
-                    field.into_iter().for_each(|field| field.push('\n'));
-                } else {
-                    push(&mut records, start, &mut fields);
-                    start = line;
-                }
-            }
-            c => field.into_iter().for_each(|field| field.push(c)),
-        }
-    }
-    push(&mut records, start, &mut fields);
-    records
+    let mut reader =
+        csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_bytes());
+    // Reading a `str` from memory cannot fail: it is valid UTF-8, and rows may differ in width.
+    let records = reader.records().filter_map(Result::ok).map(|fields| {
+        let line = fields.position().map_or(1, |position| start_line(text, position));
+        Record { line, fields }
+    });
+    records.filter(|record| record.width() > 0).collect()
 }
 
-fn push(records: &mut Vec<Record>, line: u32, fields: &mut Vec<String>) {
-    let fields = std::mem::replace(fields, vec![String::new()]);
-    if fields.iter().any(|field| !field.trim().is_empty()) {
-        records.push(Record { line, fields });
-    }
+/// The csv crate counts the blank lines before a record as part of it; this skips them.
+fn start_line(text: &str, position: &csv::Position) -> u32 {
+    let start = usize::try_from(position.byte()).unwrap_or(usize::MAX);
+    let rest = text.as_bytes().get(start..).unwrap_or_default();
+    let blank = rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n'));
+    let newlines = blank.filter(|byte| **byte == b'\n').count();
+    u32::try_from(position.line())
+        .unwrap_or(u32::MAX)
+        .saturating_add(u32::try_from(newlines).unwrap_or(u32::MAX))
 }
 
 #[cfg(test)]
