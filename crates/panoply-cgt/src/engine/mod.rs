@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 pub(crate) use normalize::split_factor;
+use serde::{Deserialize, Serialize};
 
 use crate::currency::Currency;
 use crate::fx::{FxError, Rate, Rates};
@@ -36,14 +37,16 @@ pub struct Options {
 }
 
 /// Order of a split and trades on the same day.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "tools", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum SameDaySplit {
     /// Reject: the order is ambiguous.
     #[default]
     Refuse,
-    /// The split comes first; trades are in new shares.
+    /// The split comes first; that day's trades are in new shares.
     BeforeTrades,
-    /// The split comes last; trades are in old shares.
+    /// The split comes last; that day's trades are in old shares.
     AfterTrades,
 }
 

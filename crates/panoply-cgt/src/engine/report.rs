@@ -6,20 +6,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
+
 use super::{Computation, Disposal, Dividends, Holding, Leg, Transfer};
 use crate::money::Money;
 use crate::parameters::Parameters;
 use crate::tax_year::TaxYear;
 
 /// Rounding of figures.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[cfg_attr(feature = "tools", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Rounding {
-    /// To the penny, per leg.
+    /// To the penny, per leg; totals are sums of rounded figures.
     #[default]
     PerLeg,
-    /// No rounding.
+    /// No rounding; ten decimals are shown.
     Exact,
-    /// To whole pounds: proceeds down, costs up.
+    /// To whole pounds: proceeds down and costs up, as in HMRC's examples.
     WholePounds,
 }
 

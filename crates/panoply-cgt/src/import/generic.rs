@@ -1,35 +1,51 @@
 //! Generic CSV with a column map.
 
+use serde::Deserialize;
+
 use super::builder::{ImportBuilder, Trade, day_first, iso_date, month_first};
 use super::sheet::Sheet;
 
-/// Column names. Unnamed columns have their default names.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
+/// Column names of a CSV. Unnamed columns have their default names.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq)]
+#[cfg_attr(feature = "tools", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
 pub struct Columns {
     /// Date.
+    #[cfg_attr(feature = "tools", schemars(length(min = 1, max = 100)))]
     pub date: Option<String>,
     /// Action: a text containing buy, sell or dividend.
+    #[cfg_attr(feature = "tools", schemars(length(min = 1, max = 100)))]
     pub action: Option<String>,
     /// Ticker.
+    #[cfg_attr(feature = "tools", schemars(length(min = 1, max = 100)))]
     pub ticker: Option<String>,
     /// Number of shares.
+    #[cfg_attr(feature = "tools", schemars(length(min = 1, max = 100)))]
     pub quantity: Option<String>,
     /// Price per share.
+    #[cfg_attr(feature = "tools", schemars(length(min = 1, max = 100)))]
     pub price: Option<String>,
     /// Incidental costs.
+    #[cfg_attr(feature = "tools", schemars(length(min = 1, max = 100)))]
     pub fees: Option<String>,
     /// Currency of price and fees.
+    #[cfg_attr(feature = "tools", schemars(length(min = 1, max = 100)))]
     pub currency: Option<String>,
     /// Total amount of a dividend.
+    #[cfg_attr(feature = "tools", schemars(length(min = 1, max = 100)))]
     pub total: Option<String>,
     /// Tax withheld from a dividend.
+    #[cfg_attr(feature = "tools", schemars(length(min = 1, max = 100)))]
     pub tax: Option<String>,
-    /// Date format.
+    /// Date format; default `year_first`.
+    #[serde(default)]
     pub dates: DateOrder,
 }
 
 /// Date format.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
+#[cfg_attr(feature = "tools", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum DateOrder {
     /// 2024-01-15.
     #[default]

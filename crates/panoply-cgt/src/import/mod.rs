@@ -18,13 +18,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use generic::{Columns, DateOrder};
+use serde::Deserialize;
 
 use crate::dsl;
 use crate::transaction::Row;
 use builder::ImportBuilder;
 
 /// Broker of an export.
-#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd)]
+#[cfg_attr(feature = "tools", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Broker {
     /// Charles Schwab: JSON or CSV, with equity awards.
     Schwab,
@@ -41,6 +44,7 @@ pub enum Broker {
     /// Revolut: CSV.
     Revolut,
     /// cgtcalculator: text.
+    #[serde(rename = "cgtcalculator")]
     CgtCalculator,
     /// Any CSV, with a column map.
     Generic,

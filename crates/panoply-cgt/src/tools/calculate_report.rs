@@ -7,12 +7,11 @@ use panoply_contract::spec::Widget;
 use serde_json::json;
 
 use super::content::{self, Content};
-use super::options::{RoundingParam, SameDaySplitParam, options};
 use super::pagination::{self, PageInfo, paginate};
 use super::service::CgtService;
 use super::wire::{OriginalOut, originals};
 use crate::engine::report::{Report, RoundedDisposal, RoundedLeg, Rounding, YearReport, report};
-use crate::engine::{Holding, Transfer};
+use crate::engine::{Holding, Options, SameDaySplit, Transfer};
 use crate::json::Parsed;
 use crate::money::Money;
 use crate::tax_year::TaxYear;
@@ -83,10 +82,10 @@ pub(crate) struct Params {
     allow_short: bool,
     /// Order of a split and trades on the same day; default `refuse`.
     #[serde(default)]
-    same_day_split: SameDaySplitParam,
+    same_day_split: SameDaySplit,
     /// Rounding of figures; default `per_leg`.
     #[serde(default)]
-    rounding: RoundingParam,
+    rounding: Rounding,
     /// `full` shows disposals and their matches, `summary` only totals.
     #[serde(default)]
     detail: Detail,
@@ -122,7 +121,7 @@ pub(crate) struct Output {
     /// Warnings for the reader.
     warnings: Vec<String>,
     /// Rounding applied.
-    rounding: RoundingParam,
+    rounding: Rounding,
     /// Page of the disposals shown.
     page: PageInfo,
     /// Date on which the exempt amounts were verified.
@@ -247,10 +246,11 @@ impl Tool for CalculateReport {
         let parsed = Content::read_some(params.cgt_content.as_ref(), params.transactions.as_ref())?;
         let year = params.year.map(year_of).transpose()?;
         cx.check_cancelled()?;
-        let options = options(params.allow_short, params.same_day_split);
+        let options =
+            Options { allow_short: params.allow_short, same_day_split: params.same_day_split };
         let computation = self.service.compute(&parsed.rows, options)?;
         cx.check_cancelled()?;
-        let rounding = Rounding::from(params.rounding);
+        let rounding = params.rounding;
         let report = report(&computation, &self.service.parameters, year, rounding);
         let text = summary_text(&report, year);
         let table = table_of(&report);

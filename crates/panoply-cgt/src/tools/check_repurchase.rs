@@ -10,9 +10,8 @@ use serde_json::json;
 use super::arguments::{price_of, quantity_of};
 use super::content::{self, Content};
 use super::explain_matching::{date_of, find, ticker_of};
-use super::options::{SameDaySplitParam, options};
 use super::service::CgtService;
-use crate::engine::{Disposal, Rule};
+use crate::engine::{Disposal, Options, Rule, SameDaySplit};
 use crate::ratio::Ratio;
 use crate::scenario::with_purchase;
 
@@ -82,7 +81,7 @@ pub(crate) struct Params {
     allow_short: bool,
     /// Order of a split and trades on the same day; default `refuse`.
     #[serde(default)]
-    same_day_split: SameDaySplitParam,
+    same_day_split: SameDaySplit,
 }
 
 /// The window and the effect of a repurchase. Amounts are decimal strings in pounds.
@@ -134,7 +133,8 @@ impl Tool for CheckRepurchase {
         let date = date_of("disposal_date", &params.disposal_date)?;
         let ticker = ticker_of(&params.ticker)?;
         let parsed = Content::read_some(params.cgt_content.as_ref(), params.transactions.as_ref())?;
-        let options = options(params.allow_short, params.same_day_split);
+        let options =
+            Options { allow_short: params.allow_short, same_day_split: params.same_day_split };
         let computation = self.service.compute(&parsed.rows, options)?;
         let disposal = find(&computation, date, &ticker)?;
         let days = |count: i64| {

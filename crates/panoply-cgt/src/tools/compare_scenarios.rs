@@ -9,10 +9,9 @@ use serde_json::json;
 use super::arguments::{price_of, quantity_of};
 use super::content::{self, Content};
 use super::explain_matching::{date_of, ticker_of};
-use super::options::{SameDaySplitParam, options};
 use super::service::CgtService;
-use crate::engine::Options;
 use crate::engine::report::{Rounding, report};
+use crate::engine::{Options, SameDaySplit};
 use crate::money::Money;
 use crate::scenario::{MoveError, SaleMove, move_sale};
 use crate::tax_year::TaxYear;
@@ -78,7 +77,7 @@ pub(crate) struct Params {
     allow_short: bool,
     /// Order of a split and trades on the same day; default `refuse`.
     #[serde(default)]
-    same_day_split: SameDaySplitParam,
+    same_day_split: SameDaySplit,
 }
 
 /// Alternative date of the sale.
@@ -172,7 +171,8 @@ impl Tool for CompareScenarios {
         let from = date_of("disposal_date", &params.disposal_date)?;
         let ticker = ticker_of(&params.ticker)?;
         let parsed = Content::read_some(params.cgt_content.as_ref(), params.transactions.as_ref())?;
-        let options = options(params.allow_short, params.same_day_split);
+        let options =
+            Options { allow_short: params.allow_short, same_day_split: params.same_day_split };
         let baseline = self.figures(&parsed.rows, options)?;
         let mut alternatives = Vec::new();
         let mut best: Option<(Money, Date)> = None;

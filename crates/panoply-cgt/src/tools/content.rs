@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use super::errors;
-use super::options::SameDaySplitParam;
+use crate::engine::SameDaySplit;
 use crate::json::{self, Parsed};
 use crate::tax_year::TaxYear;
 use crate::{content, dsl};
@@ -71,7 +71,7 @@ pub(super) fn echo(parsed: &Parsed) -> Option<String> {
 pub(super) fn repeat_arguments(
     parsed: &Parsed,
     allow_short: bool,
-    same_day_split: SameDaySplitParam,
+    same_day_split: SameDaySplit,
     more: Value,
 ) -> Option<Value> {
     let mut arguments = serde_json::Map::new();
@@ -79,7 +79,7 @@ pub(super) fn repeat_arguments(
     if allow_short {
         arguments.insert("allow_short".to_owned(), true.into());
     }
-    if same_day_split != SameDaySplitParam::Refuse {
+    if same_day_split != SameDaySplit::Refuse {
         arguments.insert("same_day_split".to_owned(), json!(same_day_split));
     }
     if let Value::Object(more) = more {

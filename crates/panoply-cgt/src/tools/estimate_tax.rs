@@ -8,9 +8,9 @@ use serde_json::json;
 use super::arguments::{only_year, pounds_of, pounds_or_none, unknown_year};
 use super::calculate_report::year_of;
 use super::content::{self, Content};
-use super::options::{SameDaySplitParam, options};
 use super::service::CgtService;
 use crate::engine::report::{Rounding, report};
+use crate::engine::{Options, SameDaySplit};
 use crate::estimate::{Estimate, Period, Situation, estimate};
 use crate::money::Money;
 
@@ -77,7 +77,7 @@ pub(crate) struct Params {
     allow_short: bool,
     /// Order of a split and trades on the same day; default `refuse`.
     #[serde(default)]
-    same_day_split: SameDaySplitParam,
+    same_day_split: SameDaySplit,
 }
 
 /// Estimate. Amounts are decimal strings in pounds.
@@ -165,9 +165,10 @@ impl Tool for EstimateTax {
                 .transpose()?,
         };
         let parsed = Content::read_some(params.cgt_content.as_ref(), params.transactions.as_ref())?;
-        let computation = self
-            .service
-            .compute(&parsed.rows, options(params.allow_short, params.same_day_split))?;
+        let computation = self.service.compute(
+            &parsed.rows,
+            Options { allow_short: params.allow_short, same_day_split: params.same_day_split },
+        )?;
         let parameters = &self.service.parameters;
         let report = report(&computation, parameters, Some(year), Rounding::PerLeg);
         let of_year = only_year(&report)?;

@@ -9,11 +9,12 @@ use serde_json::json;
 use super::calculate_report::gain_or_loss;
 use super::content::{self, Content};
 use super::dialect::EXAMPLE_KEY;
-use super::options::{SameDaySplitParam, options};
 use super::service::CgtService;
 use super::wire::{OriginalOut, originals};
 use crate::dsl;
-use crate::engine::{Computation, Disposal, Leg, PoolChange, PoolState, Rule};
+use crate::engine::{
+    Computation, Disposal, Leg, Options, PoolChange, PoolState, Rule, SameDaySplit,
+};
 use crate::money::Money;
 use crate::tax_year::TaxYear;
 use crate::transaction::Ticker;
@@ -80,7 +81,7 @@ pub(crate) struct Params {
     allow_short: bool,
     /// Order of a split and trades on the same day; default `refuse`.
     #[serde(default)]
-    same_day_split: SameDaySplitParam,
+    same_day_split: SameDaySplit,
 }
 
 /// Matching of a sale. Amounts are decimal strings in pounds.
@@ -197,7 +198,8 @@ impl Tool for ExplainMatching {
         let date = date_of("disposal_date", &params.disposal_date)?;
         let ticker = ticker_of(&params.ticker)?;
         let parsed = Content::read_some(params.cgt_content.as_ref(), params.transactions.as_ref())?;
-        let options = options(params.allow_short, params.same_day_split);
+        let options =
+            Options { allow_short: params.allow_short, same_day_split: params.same_day_split };
         let computation = self.service.compute(&parsed.rows, options)?;
         let disposal = find(&computation, date, &ticker)?;
         let output = build_output(disposal);

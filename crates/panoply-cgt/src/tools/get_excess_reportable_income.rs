@@ -10,10 +10,9 @@ use serde_json::json;
 
 use super::content::Content;
 use super::explain_matching::ticker_of;
-use super::options::{SameDaySplitParam, options};
 use super::service::CgtService;
 use crate::dsl;
-use crate::engine::{Computation, Options};
+use crate::engine::{Computation, Options, SameDaySplit};
 use crate::eri::{self, ReportedIncome};
 use crate::number;
 use crate::ratio::Ratio;
@@ -89,7 +88,7 @@ pub(crate) struct Params {
     allow_short: bool,
     /// Order of a split and trades on the same day; default `refuse`.
     #[serde(default)]
-    same_day_split: SameDaySplitParam,
+    same_day_split: SameDaySplit,
 }
 
 /// Reporting periods of the fund.
@@ -195,7 +194,10 @@ impl GetExcessReportableIncome {
                 if rows.is_empty() {
                     return Err(not_in_transactions(ticker, &others));
                 }
-                let options = options(params.allow_short, params.same_day_split);
+                let options = Options {
+                    allow_short: params.allow_short,
+                    same_day_split: params.same_day_split,
+                };
                 let computation = self.service.compute(&rows, options)?;
                 Ok(Units::From { rows, computation, options })
             }

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::content;
 use super::pagination::{self, PageInfo, paginate};
 use crate::dsl;
-use crate::import::{Broker, Columns, DateOrder, File, read_all};
+use crate::import::{Broker, Columns, File, read_all};
 use crate::json::Parsed;
 
 /// Half of the reply is left for warnings.
@@ -75,7 +75,7 @@ struct FileParam {
     #[schemars(length(min = 1, max = 200))]
     name: Option<String>,
     /// Broker; detected by default.
-    broker: Option<BrokerParam>,
+    broker: Option<Broker>,
     /// Content as text.
     #[schemars(length(min = 0, max = 4_000_000))]
     content: String,
@@ -83,119 +83,7 @@ struct FileParam {
     #[schemars(length(min = 0, max = 4_000_000))]
     awards: Option<String>,
     /// Column names, for `generic`.
-    columns: Option<ColumnsParam>,
-}
-
-/// Broker.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum BrokerParam {
-    /// Charles Schwab.
-    Schwab,
-    /// Trading 212.
-    Trading212,
-    /// Interactive Brokers.
-    InteractiveBrokers,
-    /// Freetrade.
-    Freetrade,
-    /// Vanguard UK.
-    VanguardUk,
-    /// Hargreaves Lansdown.
-    HargreavesLansdown,
-    /// Revolut.
-    Revolut,
-    /// cgtcalculator text format.
-    Cgtcalculator,
-    /// Any CSV.
-    Generic,
-}
-
-impl From<BrokerParam> for Broker {
-    fn from(broker: BrokerParam) -> Self {
-        match broker {
-            BrokerParam::Schwab => Self::Schwab,
-            BrokerParam::Trading212 => Self::Trading212,
-            BrokerParam::InteractiveBrokers => Self::InteractiveBrokers,
-            BrokerParam::Freetrade => Self::Freetrade,
-            BrokerParam::VanguardUk => Self::VanguardUk,
-            BrokerParam::HargreavesLansdown => Self::HargreavesLansdown,
-            BrokerParam::Revolut => Self::Revolut,
-            BrokerParam::Cgtcalculator => Self::CgtCalculator,
-            BrokerParam::Generic => Self::Generic,
-        }
-    }
-}
-
-/// Column names of a CSV. Unnamed columns have their default names.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct ColumnsParam {
-    /// Date.
-    #[schemars(length(min = 1, max = 100))]
-    date: Option<String>,
-    /// Action: a text containing buy, sell or dividend.
-    #[schemars(length(min = 1, max = 100))]
-    action: Option<String>,
-    /// Ticker.
-    #[schemars(length(min = 1, max = 100))]
-    ticker: Option<String>,
-    /// Number of shares.
-    #[schemars(length(min = 1, max = 100))]
-    quantity: Option<String>,
-    /// Price per share.
-    #[schemars(length(min = 1, max = 100))]
-    price: Option<String>,
-    /// Incidental costs.
-    #[schemars(length(min = 1, max = 100))]
-    fees: Option<String>,
-    /// Currency of price and fees.
-    #[schemars(length(min = 1, max = 100))]
-    currency: Option<String>,
-    /// Total amount of a dividend.
-    #[schemars(length(min = 1, max = 100))]
-    total: Option<String>,
-    /// Tax withheld from a dividend.
-    #[schemars(length(min = 1, max = 100))]
-    tax: Option<String>,
-    /// Date format; default `year_first`.
-    #[serde(default)]
-    dates: DatesParam,
-}
-
-/// Date format.
-#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
-enum DatesParam {
-    /// 2024-01-15.
-    #[default]
-    #[serde(rename = "year_first")]
-    Year,
-    /// 15/01/2024.
-    #[serde(rename = "day_first")]
-    Day,
-    /// 01/15/2024.
-    #[serde(rename = "month_first")]
-    Month,
-}
-
-impl ColumnsParam {
-    fn columns(&self) -> Columns {
-        Columns {
-            date: self.date.clone(),
-            action: self.action.clone(),
-            ticker: self.ticker.clone(),
-            quantity: self.quantity.clone(),
-            price: self.price.clone(),
-            fees: self.fees.clone(),
-            currency: self.currency.clone(),
-            total: self.total.clone(),
-            tax: self.tax.clone(),
-            dates: match self.dates {
-                DatesParam::Year => DateOrder::YearFirst,
-                DatesParam::Day => DateOrder::DayFirst,
-                DatesParam::Month => DateOrder::MonthFirst,
-            },
-        }
-    }
+    columns: Option<Columns>,
 }
 
 /// Result of an import.
@@ -239,19 +127,14 @@ impl Tool for ImportTransactions {
     }
 
     async fn call(&self, params: Params, _cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let columns: Vec<Option<Columns>> = params
-            .files
-            .iter()
-            .map(|file| file.columns.as_ref().map(ColumnsParam::columns))
-            .collect();
         let mut files = Vec::new();
-        for (file, columns) in params.files.iter().zip(&columns) {
+        for file in &params.files {
             files.push(File {
                 name: file.name.as_deref().unwrap_or("file"),
                 broker: broker_of(file)?,
                 text: &file.content,
                 awards: file.awards.as_deref(),
-                columns: columns.as_ref(),
+                columns: file.columns.as_ref(),
             });
         }
         let mut imported = read_all(&files);
@@ -303,8 +186,7 @@ impl Tool for ImportTransactions {
 }
 
 fn broker_of(file: &FileParam) -> Result<Broker, ToolError> {
-    let named =
-        file.broker.map(Broker::from).or_else(|| file.columns.as_ref().map(|_| Broker::Generic));
+    let named = file.broker.or_else(|| file.columns.as_ref().map(|_| Broker::Generic));
     named.or_else(|| Broker::recognise(&file.content)).ok_or_else(|| {
         let name = file.name.as_deref().unwrap_or("file");
         let known: Vec<&str> = Broker::ALL.iter().map(|broker| broker.as_str()).collect();

@@ -14,7 +14,6 @@ mod explain_matching;
 mod get_excess_reportable_income;
 mod get_fx_rate;
 mod import_transactions;
-mod options;
 mod pagination;
 mod parse_transactions;
 mod render;

@@ -8,9 +8,9 @@ use serde_json::json;
 use super::arguments::{only_year, pounds_or_none};
 use super::calculate_report::year_of;
 use super::content::{self, Content};
-use super::options::{SameDaySplitParam, options};
 use super::service::CgtService;
 use crate::engine::report::{Rounding, report};
+use crate::engine::{Options, SameDaySplit};
 use crate::estimate::{Situation, estimate};
 use crate::money::Money;
 use crate::sa108::{FilledBox, boxes, reasons_to_report};
@@ -75,7 +75,7 @@ pub(crate) struct Params {
     allow_short: bool,
     /// Order of a split and trades on the same day; default `refuse`.
     #[serde(default)]
-    same_day_split: SameDaySplitParam,
+    same_day_split: SameDaySplit,
 }
 
 /// SA108 entries.
@@ -135,9 +135,10 @@ impl Tool for Sa108Summary {
             basic_rate_band: None,
         };
         let parsed = Content::read_some(params.cgt_content.as_ref(), params.transactions.as_ref())?;
-        let computation = self
-            .service
-            .compute(&parsed.rows, options(params.allow_short, params.same_day_split))?;
+        let computation = self.service.compute(
+            &parsed.rows,
+            Options { allow_short: params.allow_short, same_day_split: params.same_day_split },
+        )?;
         let parameters = &self.service.parameters;
         let report = report(&computation, parameters, Some(year), Rounding::WholePounds);
         let of_year = only_year(&report)?;

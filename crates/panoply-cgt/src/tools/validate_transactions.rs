@@ -9,10 +9,9 @@ use panoply_contract::prelude::*;
 use serde_json::json;
 
 use super::content::{self, Content};
-use super::options::{SameDaySplitParam, options};
 use super::service::CgtService;
 use crate::dsl;
-use crate::engine::compute;
+use crate::engine::{Options, SameDaySplit, compute};
 use crate::transaction::{Kind, Row};
 
 /// Further findings are counted, not listed.
@@ -69,7 +68,7 @@ pub(crate) struct Params {
     allow_short: bool,
     /// Order of a split and trades on the same day; default `refuse`.
     #[serde(default)]
-    same_day_split: SameDaySplitParam,
+    same_day_split: SameDaySplit,
 }
 
 /// Findings.
@@ -132,7 +131,8 @@ impl Tool for ValidateTransactions {
             Err(error) if error.code == "PARSE_ERROR" => errors = problems_of(&error),
             Err(error) => return Err(error),
         }
-        let options = options(params.allow_short, params.same_day_split);
+        let options =
+            Options { allow_short: params.allow_short, same_day_split: params.same_day_split };
         if let Err(found) = compute(&rows, &self.service.rates, options) {
             let refusal = super::errors::engine_error(&found);
             errors.extend(problems_of(&refusal));
