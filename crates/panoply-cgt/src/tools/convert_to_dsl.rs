@@ -16,7 +16,7 @@ const SPEC: ToolSpec = ToolSpec {
     description: Description {
         does: "Writes transactions, given as JSON or text, as lines of the transaction language, in one normal form with every currency written out.",
         when: "Use this when the user wants a file for the command line, or to turn JSON into something a person can read and correct.",
-        returns: "Returns the text, a line each: `YYYY-MM-DD BUY TICKER QUANTITY @ PRICE CURRENCY [FEES AMOUNT CURRENCY]`; fees of nought pounds are left out.",
+        returns: "Returns the text, a line each: `YYYY-MM-DD BUY TICKER QUANTITY @ PRICE CURRENCY [FEES AMOUNT CURRENCY]`; fees of zero pounds are omitted.",
         asks: &["Turn this JSON into a transaction file", "Write my trades in the text format"],
     },
     version: "1.0.0",

@@ -131,7 +131,7 @@ def identify(rows, allow_short):
 
 
 def text(x, places=9):
-    """A fraction as a decimal, halves away from zero."""
+    """A fraction as a decimal, rounded half away from zero."""
     scaled = abs(x) * 10**places
     whole = (2 * scaled.numerator + scaled.denominator) // (2 * scaled.denominator)
     sign = "-" if x < 0 and whole else ""

@@ -118,7 +118,7 @@ impl Tool for GetRmfFundDetail {
             reply = reply.next(NextAction::new(
                 "get_rmf_peer_rank",
                 json!({"fundCode": fund.symbol, "period": "1y"}),
-                service.locale.pick("see where it stands among its peers", "ดูอันดับในกลุ่มเดียวกัน"),
+                service.locale.pick("see its rank among its peers", "ดูอันดับในกลุ่มเดียวกัน"),
             ));
         }
         Ok(reply.with_provenance(&service, Some(&FUND_CARD), [fund]))
