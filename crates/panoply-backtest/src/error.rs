@@ -29,10 +29,10 @@ pub enum LogError {
     /// Someone else put a batch where ours was to go. Nothing was overwritten; begin again from
     /// what is acknowledged.
     #[error("another process is writing to this run")]
-    OtherWriter,
+    ConcurrentWriter,
     /// Whoever asked does not wait any more.
     #[error("the work was stopped")]
-    Stopped,
+    Cancelled,
     /// A source of events could not be read.
     #[error("the events could not be read: {0}")]
     Source(#[from] std::io::Error),
@@ -49,6 +49,6 @@ impl LogError {
 pub type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
 
 /// An error once `stop` says so.
-pub fn go_on(stop: Stop<'_>) -> Result<(), LogError> {
-    if stop() { Err(LogError::Stopped) } else { Ok(()) }
+pub fn check_stop(stop: Stop<'_>) -> Result<(), LogError> {
+    if stop() { Err(LogError::Cancelled) } else { Ok(()) }
 }

@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_guid_is_read_in_either_case_and_printed_in_lower() {
+    fn guid_parses_either_case_and_prints_lower_case() {
         let cases = [
             ("a1b2c3d4-e5f6-7890-abcd-ef1234567890", Some("a1b2c3d4-e5f6-7890-abcd-ef1234567890")),
             ("A1B2C3D4-E5F6-7890-ABCD-EF1234567890", Some("a1b2c3d4-e5f6-7890-abcd-ef1234567890")),
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_named_guid_is_the_one_of_the_rfc() {
+    fn named_guid_matches_rfc_9562_version_5_vector() {
         // RFC 9562, appendix A.4: the name "www.example.com" in the DNS space.
         let dns = Guid::parse("6ba7b810-9dad-11d1-80b4-00c04fd430c8").unwrap();
         let named = Guid::named(dns, "www.example.com");
@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn every_word_and_every_code_leads_back() {
+    fn enum_words_and_codes_round_trip() {
         for kind in EventType::ALL {
             assert_eq!(EventType::parse(kind.as_str()), Some(*kind));
             assert_eq!(EventType::of_code(kind.code()), Some(*kind));

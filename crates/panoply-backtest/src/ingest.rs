@@ -21,13 +21,13 @@ use crate::timestamp::Timestamp;
 use crate::validate::Flags;
 
 /// Events in a batch.
-pub const BATCH: usize = 1000;
+pub const BATCH_EVENTS: usize = 1000;
 /// A batch is put after this time even when it is not full.
-pub const BATCH_TIME: Duration = Duration::from_secs(30);
+pub const BATCH_INTERVAL: Duration = Duration::from_secs(30);
 /// A batch is put when its texts have this many bytes: events may be a megabyte each.
 const BATCH_BYTES: usize = 8 << 20;
 /// Lines without an event that are remembered; all are counted.
-pub const MOST_REJECTIONS: usize = 10_000;
+pub const MAX_REJECTIONS: usize = 10_000;
 
 /// What an open run knows of itself; put together with every batch.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ struct OpenHead {
 
 /// How far an open run is on disk.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct OnDisk {
+pub struct PersistedProgress {
     /// Events.
     pub events: u64,
     /// The last line of the producer such that it and all lines before it are there.
@@ -129,9 +129,9 @@ impl OpenRun {
 
     /// How far an open run is on disk. The head is written with each batch, so this is true after
     /// a crash as well.
-    pub fn on_disk(store: &dyn Store, id: Guid) -> Result<OnDisk, LogError> {
+    pub fn persisted(store: &dyn Store, id: Guid) -> Result<PersistedProgress, LogError> {
         let head = stored_head(store.open_run(id)?.as_ref())?;
-        Ok(OnDisk { events: u64::from(head.events), sequence: head.sequence })
+        Ok(PersistedProgress { events: u64::from(head.events), sequence: head.sequence })
     }
 
     /// The last line of the producer that is on disk with all before it.
@@ -140,15 +140,15 @@ impl OpenRun {
     }
 
     /// The next line of the producer is taken; it is on disk with the next batch.
-    pub const fn take_line(&mut self, sequence: u64) {
+    pub const fn set_sequence(&mut self, sequence: u64) {
         self.sequence = sequence;
     }
 
     /// Takes an event. It is acknowledged once [`flush`](Self::flush) has been called or has
     /// happened by itself. `now` only has to grow.
     pub fn push(&mut self, line: u64, event: &Event<'_>, now: Duration) -> Result<(), LogError> {
-        let waiting = codec::count(self.writer.len());
-        let arrival = self.head.events.checked_add(waiting).filter(|next| *next < u32::MAX - 1);
+        let pending = codec::count(self.writer.len());
+        let arrival = self.head.events.checked_add(pending).filter(|next| *next < u32::MAX - 1);
         let arrival = arrival.ok_or(LogError::TooManyEvents)?;
         self.writer.push(&Entry {
             seq: arrival,
@@ -169,14 +169,14 @@ impl OpenRun {
             original: event.original.as_deref(),
         });
         self.batch_began.get_or_insert(now);
-        let full = self.writer.len() >= BATCH || self.writer.weight() >= BATCH_BYTES;
+        let full = self.writer.len() >= BATCH_EVENTS || self.writer.weight() >= BATCH_BYTES;
         if full || self.is_due(now) { self.flush() } else { Ok(()) }
     }
 
     /// Notes a line that gave no event.
     pub fn reject(&mut self, line: u64, reason: String) {
         self.head.rejected += 1;
-        if self.rejections.len() < MOST_REJECTIONS {
+        if self.rejections.len() < MAX_REJECTIONS {
             self.rejections.push(Rejection { line, reason });
         }
     }
@@ -208,17 +208,17 @@ impl OpenRun {
 
     /// Whether a batch is waiting and has waited long enough.
     pub fn is_due(&self, now: Duration) -> bool {
-        self.batch_began.is_some_and(|began| now.saturating_sub(began) >= BATCH_TIME)
+        self.batch_began.is_some_and(|began| now.saturating_sub(began) >= BATCH_INTERVAL)
     }
 
     /// Puts what is waiting and makes it safe from loss of power; gives how many events are.
     pub fn acknowledge(&mut self) -> Result<u64, LogError> {
         self.flush()?;
-        self.settle()
+        self.make_durable()
     }
 
     /// Makes safe from loss of power what was put; gives how many events are.
-    pub fn settle(&mut self) -> Result<u64, LogError> {
+    pub fn make_durable(&mut self) -> Result<u64, LogError> {
         self.store.make_durable(self.record.id)?;
         self.record.events = self.acknowledged();
         self.store.save(&self.record)?;
@@ -236,8 +236,8 @@ impl OpenRun {
                 rejected.extend(lines);
             }
         }
-        let untold = self.head.rejected.saturating_sub(rejected.len() as u64);
-        let written = self.write_sealed(rejected, untold, progress, stop);
+        let unlisted = self.head.rejected.saturating_sub(rejected.len() as u64);
+        let written = self.write_sealed(rejected, unlisted, progress, stop);
         let (head, report) = match written {
             Ok(written) => written,
             Err(error) => {
@@ -258,7 +258,7 @@ impl OpenRun {
     fn write_sealed(
         &self,
         rejected: Vec<Rejection>,
-        untold: u64,
+        unlisted: u64,
         progress: Progress<'_>,
         stop: Stop<'_>,
     ) -> Result<(Head, SealReport), LogError> {
@@ -266,7 +266,7 @@ impl OpenRun {
         // From here on nobody else can add to the run; what someone has added is not in our head.
         let stored = stored_head(self.blobs.as_ref())?;
         if (stored.batches, stored.events) != (self.head.batches, self.head.events) {
-            return Err(LogError::OtherWriter);
+            return Err(LogError::ConcurrentWriter);
         }
         let source = Source {
             blobs: self.blobs.as_ref(),
@@ -276,8 +276,8 @@ impl OpenRun {
             header: &self.record.header,
         };
         let (head, mut lines) = seal::seal(source, out.as_ref(), progress, stop)?;
-        let rejected = untold + lines.len() as u64;
-        lines.truncate(MOST_REJECTIONS);
+        let rejected = unlisted + lines.len() as u64;
+        lines.truncate(MAX_REJECTIONS);
         let report = SealReport {
             events: u64::from(head.events),
             repeated: head.repeated,

@@ -7,15 +7,14 @@
 //!
 //! Nothing here knows of tools but `tools`, and nothing but `store` knows where blobs are kept.
 
-pub mod books;
 pub mod error;
 pub mod event;
 pub mod import;
 pub mod ingest;
-pub mod intake;
 pub mod line;
 pub mod number;
 mod outline;
+pub mod position;
 pub mod query;
 pub mod report;
 pub mod run;
@@ -23,6 +22,7 @@ pub mod sample;
 pub mod scan;
 pub mod sealed;
 pub mod store;
+pub mod stream;
 pub mod timestamp;
 #[cfg(feature = "tools")]
 pub mod tools;

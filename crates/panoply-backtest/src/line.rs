@@ -17,7 +17,7 @@ use crate::scan;
 use crate::timestamp::Timestamp;
 
 /// Longer lines are reported, not read: no event of any engine comes near.
-pub const LONGEST_LINE: u64 = 64 << 20;
+pub const MAX_LINE_BYTES: u64 = 64 << 20;
 
 /// A line that gave no event.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
@@ -38,46 +38,55 @@ pub fn parse(line: &str) -> Result<(Option<Guid>, Event<'_>), String> {
 
 /// The same for a line in any form.
 fn parse_any(line: &str) -> Result<(Option<Guid>, Event<'_>), String> {
-    let raw: RawLine<'_> = serde_json::from_str(line).map_err(|error| unreadable(line, &error))?;
+    let raw: RawLine<'_> =
+        serde_json::from_str(line).map_err(|error| parse_failure(line, &error))?;
     let id = raw.event_id.ok_or("there is no `eventId`")?;
     let id =
-        Guid::parse(&id).ok_or_else(|| format!("`eventId` is `{}`, not a GUID", shown(&id)))?;
+        Guid::parse(&id).ok_or_else(|| format!("`eventId` is `{}`, not a GUID", excerpt(&id)))?;
     let run = match raw.run_id {
         None => None,
         Some(run) => Some(
-            Guid::parse(&run).ok_or_else(|| format!("`runId` is `{}`, not a GUID", shown(&run)))?,
+            Guid::parse(&run)
+                .ok_or_else(|| format!("`runId` is `{}`, not a GUID", excerpt(&run)))?,
         ),
     };
     let time = raw.timestamp.ok_or("there is no `timestamp`")?;
     let timestamp = Timestamp::parse(&time).map_err(|error| error.to_string())?;
     let word = raw.event_type.ok_or("there is no `eventType`")?;
-    let placed = word == "OrderPlaced";
-    let event_type = if placed { Some(EventType::StateChange) } else { EventType::parse(&word) };
-    let event_type = event_type.ok_or_else(|| unknown("eventType", &word))?;
+    let is_order_placed = word == "OrderPlaced";
+    let event_type =
+        if is_order_placed { Some(EventType::StateChange) } else { EventType::parse(&word) };
+    let event_type = event_type.ok_or_else(|| unknown_value("eventType", &word))?;
     let severity = match raw.severity {
         None => event_type.usual_severity(),
-        Some(word) => Severity::parse(&word).ok_or_else(|| unknown("severity", &word))?,
+        Some(word) => Severity::parse(&word).ok_or_else(|| unknown_value("severity", &word))?,
     };
     let category = match raw.category {
         None => event_type.usual_category(),
-        Some(word) => Category::parse_mapped(&word).ok_or_else(|| unknown("category", &word))?,
+        Some(word) => {
+            Category::parse_mapped(&word).ok_or_else(|| unknown_value("category", &word))?
+        }
     };
     let parent = match raw.parent_event_id {
         None => Parent::None,
         Some(id) => Guid::parse(&id).map_or(Parent::Unreadable, Parent::Id),
     };
     let properties = raw.properties.map_or("null", RawValue::get);
-    let properties = if placed { as_placed(properties) } else { Cow::Borrowed(properties) };
+    let properties = if is_order_placed {
+        normalize_order_placed(properties)
+    } else {
+        Cow::Borrowed(properties)
+    };
     let mut event =
         Event { id, timestamp, event_type, severity, category, properties, parent, original: None };
-    if run.is_none_or(|run| printed(run, &event) != line) {
+    if run.is_none_or(|run| format_line(run, &event) != line) {
         event.original = Some(Cow::Borrowed(line));
     }
     Ok((run, event))
 }
 
 /// An event as a line, without the line's end.
-pub fn printed(run: Guid, event: &Event<'_>) -> String {
+pub fn format_line(run: Guid, event: &Event<'_>) -> String {
     let mut out = String::with_capacity(event.properties.len() + 320);
     out.push_str(r#"{"eventId":""#);
     event.id.write_to(&mut out);
@@ -128,7 +137,7 @@ struct RawLine<'a> {
 
 /// `OrderPlaced` is what a state change of an order is called in patterns; some engines write it
 /// as a type of its own.
-pub(crate) fn as_placed(properties: &str) -> Cow<'_, str> {
+pub(crate) fn normalize_order_placed(properties: &str) -> Cow<'_, str> {
     let Some(rest) = properties.strip_prefix('{') else { return Cow::Borrowed(properties) };
     let mut added = String::from("{");
     for (name, value) in [("StateType", "Order"), ("OrderStatus", "Placed")] {
@@ -142,24 +151,24 @@ pub(crate) fn as_placed(properties: &str) -> Cow<'_, str> {
     Cow::Owned(added + rest)
 }
 
-fn unreadable(line: &str, error: &serde_json::Error) -> String {
+fn parse_failure(line: &str, error: &serde_json::Error) -> String {
     if error.is_eof() {
         return "the line ends in the middle of its JSON".to_owned();
     }
     if line.trim_ascii_start().starts_with('{') {
-        let said = error.to_string();
-        let said = said.split(" at line ").next().unwrap_or_default().to_owned();
-        format!("not an event at column {}: {said}", error.column())
+        let message = error.to_string();
+        let message = message.split(" at line ").next().unwrap_or_default().to_owned();
+        format!("not an event at column {}: {message}", error.column())
     } else {
         "not a JSON object".to_owned()
     }
 }
 
-fn unknown(what: &str, word: &str) -> String {
-    format!("`{what}` is `{}`, which is not one of the known ones", shown(word))
+fn unknown_value(what: &str, word: &str) -> String {
+    format!("`{what}` is `{}`, which is not one of the known ones", excerpt(word))
 }
 
-fn shown(text: &str) -> String {
+fn excerpt(text: &str) -> String {
     text.chars().take(60).collect()
 }
 
@@ -177,7 +186,7 @@ pub enum Line<'a> {
     /// Text.
     Text(&'a str),
     /// Something that cannot be text of an event, and why.
-    Broken(&'static str),
+    Invalid(&'static str),
 }
 
 impl<R: BufRead> Lines<R> {
@@ -196,16 +205,16 @@ impl<R: BufRead> Lines<R> {
         loop {
             self.buffer.clear();
             let read =
-                self.source.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut self.buffer)?;
+                self.source.by_ref().take(MAX_LINE_BYTES).read_until(b'\n', &mut self.buffer)?;
             if read == 0 {
                 return Ok(None);
             }
             self.bytes += read as u64;
             self.number += 1;
-            let too_long = read as u64 == LONGEST_LINE && !self.buffer.ends_with(b"\n");
+            let too_long = read as u64 == MAX_LINE_BYTES && !self.buffer.ends_with(b"\n");
             if too_long {
                 self.bytes += self.source.skip_until(b'\n')? as u64;
-                return Ok(Some((self.number, Line::Broken("the line is longer than 64 MiB"))));
+                return Ok(Some((self.number, Line::Invalid("the line is longer than 64 MiB"))));
             }
             if !self.buffer.trim_ascii().is_empty() {
                 break;
@@ -219,7 +228,7 @@ impl<R: BufRead> Lines<R> {
         }
         let found = match std::str::from_utf8(line) {
             Ok(text) => Line::Text(text),
-            Err(_) => Line::Broken("the line is not UTF-8"),
+            Err(_) => Line::Invalid("the line is not UTF-8"),
         };
         Ok(Some((self.number, found)))
     }
@@ -232,16 +241,16 @@ mod tests {
     const LINE: &str = r#"{"eventId":"11111111-2222-3333-4444-555555555555","runId":"a1b2c3d4-e5f6-7890-abcd-ef1234567890","timestamp":"2025-06-15T14:30:45.123Z","eventType":"TradeExecution","severity":"Info","category":"Execution","properties":{"Price":175.50, "x":1e400},"parentEventId":null,"validationErrors":null}"#;
 
     #[test]
-    fn a_line_of_the_contract_is_read_and_written_back() {
+    fn contract_line_round_trips() {
         let (run, event) = parse(LINE).unwrap();
         assert_eq!(event.event_type, EventType::TradeExecution);
         assert_eq!(event.properties, r#"{"Price":175.50, "x":1e400}"#, "byte for byte");
         assert_eq!(event.original, None);
-        assert_eq!(printed(run.unwrap(), &event), LINE);
+        assert_eq!(format_line(run.unwrap(), &event), LINE);
     }
 
     #[test]
-    fn a_line_that_we_would_write_differently_is_kept() {
+    fn non_canonical_line_keeps_its_original_text() {
         for line in [
             LINE.replace("45.123Z", "45.123+00:00"),
             LINE.replace(r#","validationErrors":null"#, ""),
@@ -257,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_without_an_event_says_why() {
+    fn invalid_line_reports_its_reason() {
         let cases = [
             ("{\"eventId\":\"111", "ends in the middle"),
             ("hello", "not a JSON object"),
@@ -277,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_placed_becomes_a_state_change_of_an_order() {
+    fn order_placed_type_becomes_a_state_change() {
         for (properties, expected) in [
             (r#"{"OrderId":"x"}"#, r#"{"StateType":"Order","OrderStatus":"Placed","OrderId":"x"}"#),
             (r#"{"StateType":"Order"}"#, r#"{"OrderStatus":"Placed","StateType":"Order"}"#),
@@ -294,11 +303,11 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_counted_through_blanks_and_broken_text() {
+    fn line_numbers_count_blank_and_invalid_lines() {
         let text = b"\xEF\xBB\xBFone\r\n\n  \ntwo\xFF\nthree";
         let mut lines = Lines::new(text.as_slice());
         assert_eq!(lines.next_line().unwrap(), Some((1, Line::Text("one"))));
-        assert_eq!(lines.next_line().unwrap(), Some((4, Line::Broken("the line is not UTF-8"))));
+        assert_eq!(lines.next_line().unwrap(), Some((4, Line::Invalid("the line is not UTF-8"))));
         assert_eq!(lines.next_line().unwrap(), Some((5, Line::Text("three"))));
         assert_eq!(lines.next_line().unwrap(), None);
         assert_eq!(lines.bytes(), text.len() as u64);

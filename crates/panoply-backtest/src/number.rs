@@ -17,7 +17,7 @@ pub enum Number {
 }
 
 /// Digits after the point that are still kept exactly.
-const DEEPEST_SCALE: i32 = 18;
+const MAX_SCALE: i32 = 18;
 
 impl Number {
     /// Reads a JSON number, or the same inside a string. `None` for text that is not a finite
@@ -29,7 +29,7 @@ impl Number {
     /// The nearest double.
     pub fn to_f64(self) -> f64 {
         match self {
-            Self::Exact { mantissa, scale } => nearest(i128::from(mantissa), scale),
+            Self::Exact { mantissa, scale } => decimal_to_f64(i128::from(mantissa), scale),
             Self::Double(value) => value,
         }
     }
@@ -78,7 +78,7 @@ fn exact(text: &[u8]) -> Option<Number> {
         scale -= 1;
     }
     let mantissa = if negative { -mantissa } else { mantissa };
-    let scale = u8::try_from(scale).ok().filter(|_| scale <= DEEPEST_SCALE)?;
+    let scale = u8::try_from(scale).ok().filter(|_| scale <= MAX_SCALE)?;
     Some(Number::Exact { mantissa, scale })
 }
 
@@ -140,12 +140,12 @@ impl Sum {
         *self = match (*self, other) {
             (Self::Exact { mantissa: a, scale: s }, Self::Exact { mantissa: b, scale: t }) => {
                 let scale = s.max(t);
-                match (raised(a, scale - s), raised(b, scale - t)) {
+                match (rescale(a, scale - s), rescale(b, scale - t)) {
                     (Some(a), Some(b)) => match a.checked_add(b) {
                         Some(mantissa) => Self::Exact { mantissa, scale },
-                        None => Self::Double(nearest(a, scale) + nearest(b, scale)),
+                        None => Self::Double(decimal_to_f64(a, scale) + decimal_to_f64(b, scale)),
                     },
-                    _ => Self::Double(nearest(a, s) + nearest(b, t)),
+                    _ => Self::Double(decimal_to_f64(a, s) + decimal_to_f64(b, t)),
                 }
             }
             (a, b) => Self::Double(a.to_f64() + b.to_f64()),
@@ -155,7 +155,7 @@ impl Sum {
     /// The nearest double.
     pub fn to_f64(self) -> f64 {
         match self {
-            Self::Exact { mantissa, scale } => nearest(mantissa, scale),
+            Self::Exact { mantissa, scale } => decimal_to_f64(mantissa, scale),
             Self::Double(value) => value,
         }
     }
@@ -180,7 +180,7 @@ impl Sum {
     }
 }
 
-fn raised(mantissa: i128, by: u8) -> Option<i128> {
+fn rescale(mantissa: i128, by: u8) -> Option<i128> {
     mantissa.checked_mul(10_i128.checked_pow(u32::from(by))?)
 }
 
@@ -191,7 +191,7 @@ const POWERS: [f64; 23] = [
 ];
 
 /// Rounded once, by the standard library, from all the digits.
-fn nearest(mantissa: i128, scale: u8) -> f64 {
+fn decimal_to_f64(mantissa: i128, scale: u8) -> f64 {
     // A double holds 2^53 and 10^22 exactly, so one division rounds once.
     const EXACT: i128 = 1 << 53;
     if mantissa.abs() <= EXACT && scale <= 22 {
@@ -222,16 +222,18 @@ pub fn fits_double(text: &str) -> bool {
             if mantissa.unsigned_abs() < 1_000_000_000_000_000 {
                 return true;
             }
-            let shown = nearest(i128::from(mantissa), scale).to_string();
-            Number::parse(&shown) == Some(Number::Exact { mantissa, scale })
+            let printed = decimal_to_f64(i128::from(mantissa), scale).to_string();
+            Number::parse(&printed) == Some(Number::Exact { mantissa, scale })
         }
-        Some(Number::Double(value)) => significant(text) == significant(&format!("{value:e}")),
+        Some(Number::Double(value)) => {
+            significant_digits(text) == significant_digits(&format!("{value:e}"))
+        }
         None => false,
     }
 }
 
 /// The significant digits of a number, without sign, point, exponent and outer zeros.
-fn significant(text: &str) -> String {
+fn significant_digits(text: &str) -> String {
     let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
     digits.trim_matches('0').to_owned()
@@ -244,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_read_exactly_and_nonsense_is_not() {
+    fn numbers_parse_exactly_and_invalid_text_is_rejected() {
         let exact = |mantissa, scale| Some(Number::Exact { mantissa, scale });
         let cases = [
             ("0", exact(0, 0)),
@@ -274,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_of_decimals_are_decimals() {
+    fn sum_of_decimals_is_exact() {
         let mut sum = Sum::ZERO;
         for text in ["0.1", "0.2", "-0.3", "1000000000000.01"] {
             sum.add(Number::parse(text).unwrap());
@@ -286,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_a_double_cannot_say_is_found_out() {
+    fn fits_double_detects_loss_of_precision() {
         let cases = [
             ("175.50", true),
             ("0.1", true),
@@ -304,7 +306,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_nearest_double_is_the_one_the_standard_library_reads(mantissa in any::<i64>(), scale in 0_u8..18) {
+        fn to_f64_rounds_like_the_standard_library(mantissa in any::<i64>(), scale in 0_u8..18) {
             let text = decimal_text(i128::from(mantissa), scale);
             let number = Number::parse(&text).unwrap();
             prop_assert_eq!(number.to_f64().to_bits(), (text.parse::<f64>().unwrap() + 0.0).to_bits());

@@ -6,7 +6,7 @@
 use crate::scan::{self, Token};
 
 /// Objects nested deeper than this are not looked into.
-pub(crate) const DEEPEST: usize = 8;
+pub(crate) const MAX_DEPTH: usize = 8;
 
 /// A member of an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,7 +68,7 @@ impl<'a> Outline<'a> {
             let (name, rest) = scan::string(json.get(at..)?)?;
             let rest = rest.trim_ascii_start().strip_prefix(':')?.trim_ascii_start();
             at = json.len() - rest.len();
-            if bytes.get(at) == Some(&b'{') && depth + 1 < DEEPEST {
+            if bytes.get(at) == Some(&b'{') && depth + 1 < MAX_DEPTH {
                 let place = self.members.len();
                 self.members.push(Member { depth, name, value: Token::Null });
                 let end = self.walk(json, at + 1, depth + 1)?;
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_of_objects_follow_them() {
+    fn outline_lists_nested_members_after_their_parent() {
         let json = r#" {"a":1 , "b" : {"c":{"d":"x"},"e":[{"f":2}]}, "a":null}"#;
         let outline = Outline::of(json);
         let listed: Vec<(usize, &str)> =
@@ -106,20 +106,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_has_no_members_and_what_is_too_deep_is_said() {
+    fn outline_flags_non_objects_and_excess_depth() {
         for json in ["null", "[1]", "\"{\"", "7", ""] {
             let outline = Outline::of(json);
             assert!(!outline.is_object && outline.members.is_empty(), "{json}");
         }
         let deep = "{\"a\":".repeat(20) + "1" + &"}".repeat(20);
         let outline = Outline::of(&deep);
-        assert_eq!(outline.members.len(), DEEPEST);
+        assert_eq!(outline.members.len(), MAX_DEPTH);
         assert!(!outline.complete);
     }
 
     proptest! {
         #[test]
-        fn the_outline_has_what_the_walk_of_the_text_has(
+        fn outline_agrees_with_the_member_iterator(
             values in prop::collection::btree_map("[a-z\"\\\\{}]{1,4}", "\\PC{0,6}", 0..5),
             inner in prop::collection::btree_map("[a-z]{1,3}", any::<i32>(), 0..4),
         ) {

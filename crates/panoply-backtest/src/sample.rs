@@ -21,13 +21,13 @@ pub fn store() -> &'static MemoryStore {
     static STORE: LazyLock<Arc<MemoryStore>> = LazyLock::new(|| {
         let store = Arc::new(MemoryStore::default());
         // The lines are ours and tests read them; a program without its sample still works.
-        let _ = fill(Arc::clone(&store) as Arc<dyn Store>);
+        let _ = import_sample(Arc::clone(&store) as Arc<dyn Store>);
         store
     });
     &STORE
 }
 
-fn fill(store: Arc<dyn Store>) -> Option<()> {
+fn import_sample(store: Arc<dyn Store>) -> Option<()> {
     let header: RunHeader = serde_json::from_str(HEADER).ok()?;
     let lines = zstd::decode_all(LINES).ok()?;
     let clock = Arc::new(|| Duration::ZERO);
@@ -41,7 +41,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sample_is_whole() {
+    fn sample_run_is_complete() {
         let record = store().run(ID).unwrap().unwrap();
         assert_eq!(record.events, 7923);
         assert_eq!(record.header.strategy_name.as_deref(), Some("EMAX"));

@@ -31,7 +31,7 @@ impl<'a> Token<'a> {
     /// A string's content.
     pub fn text(self) -> Option<Cow<'a, str>> {
         match self {
-            Self::Text(raw) => Some(unescaped(raw)),
+            Self::Text(raw) => Some(unescape(raw)),
             _ => None,
         }
     }
@@ -39,7 +39,7 @@ impl<'a> Token<'a> {
     /// The content of a string, or a number as written: what an id may be.
     pub fn id_text(self) -> Option<Cow<'a, str>> {
         match self {
-            Self::Text(raw) => Some(unescaped(raw)),
+            Self::Text(raw) => Some(unescape(raw)),
             Self::Number(text) => Some(Cow::Borrowed(text)),
             _ => None,
         }
@@ -170,7 +170,7 @@ fn nested(json: &str) -> Option<(&str, &str)> {
     None
 }
 
-fn unescaped(raw: &str) -> Cow<'_, str> {
+fn unescape(raw: &str) -> Cow<'_, str> {
     if !raw.contains('\\') {
         return Cow::Borrowed(raw);
     }
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_come_in_order_and_as_written() {
+    fn members_are_yielded_in_order_with_raw_text() {
         let json =
             r#" { "a" : 1.50 , "b":{"c":["}",{"d":"\"]"}]},"e":"x\u0041\"y" ,"f":null,"g":true} "#;
         let found: Vec<(&str, Token<'_>)> = members(json).collect();
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_object_has_no_members() {
+    fn non_objects_have_no_members() {
         for json in ["", "[1]", "7", "null", "\"{\"", "{", "{\"a\"", "{\"a\":", "{\"a\":\"x"] {
             assert_eq!(members(json).count(), 0, "{json}");
         }
@@ -225,7 +225,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_walk_finds_what_a_parser_finds(value in prop::collection::btree_map("[a-z]{1,4}", tree(), 0..6)) {
+        fn scanner_agrees_with_serde_json(value in prop::collection::btree_map("[a-z]{1,4}", tree(), 0..6)) {
             let object = Value::Object(value.into_iter().collect());
             let json = object.to_string();
             for (name, token) in members(&json) {

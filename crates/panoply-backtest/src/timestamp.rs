@@ -66,23 +66,23 @@ impl Timestamp {
         let seconds = self.0.div_euclid(NANOS);
         let fraction = self.0.rem_euclid(NANOS);
         let (days, second) = (seconds.div_euclid(DAY_SECONDS), seconds.rem_euclid(DAY_SECONDS));
-        let (year, month, day) = civil(days);
-        pad(out, year, 4);
+        let (year, month, day) = civil_from_days(days);
+        push_padded(out, year, 4);
         out.push('-');
-        pad(out, month, 2);
+        push_padded(out, month, 2);
         out.push('-');
-        pad(out, day, 2);
+        push_padded(out, day, 2);
         out.push('T');
-        pad(out, second / 3600, 2);
+        push_padded(out, second / 3600, 2);
         out.push(':');
-        pad(out, second / 60 % 60, 2);
+        push_padded(out, second / 60 % 60, 2);
         out.push(':');
-        pad(out, second % 60, 2);
+        push_padded(out, second % 60, 2);
         if digits > 0 {
             out.push('.');
             let digits = digits.min(9);
-            let cut = 10_i64.pow(u32::from(9 - digits));
-            pad(out, fraction / cut, usize::from(digits));
+            let divisor = 10_i64.pow(u32::from(9 - digits));
+            push_padded(out, fraction / divisor, usize::from(digits));
         }
         out.push('Z');
     }
@@ -96,7 +96,7 @@ impl fmt::Display for Timestamp {
     }
 }
 
-fn pad(out: &mut String, mut number: i64, width: usize) {
+fn push_padded(out: &mut String, mut number: i64, width: usize) {
     let mut digits = [b'0'; 20];
     for digit in digits.iter_mut().rev().take(width) {
         *digit = b'0' + u8::try_from(number % 10).unwrap_or_default();
@@ -230,7 +230,7 @@ const fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + day_of_era - 719_468
 }
 
-const fn civil(days: i64) -> (i64, i64, i64) {
+const fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let days = days + 719_468;
     let era = days.div_euclid(146_097);
     let day_of_era = days.rem_euclid(146_097);
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_read_with_any_offset_and_printed_in_utc() {
+    fn timestamp_parses_any_offset_and_prints_utc() {
         let cases = [
             ("2025-06-15T14:30:45.123Z", Some("2025-06-15T14:30:45.123Z")),
             ("2025-06-15T14:30:00Z", Some("2025-06-15T14:30:00Z")),
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_prints_three_six_or_nine_digits() {
+    fn event_timestamp_prints_three_six_or_nine_fraction_digits() {
         let cases =
             [(0, "00.000Z"), (1_000_000, "00.001Z"), (1_000, "00.000001Z"), (7, "00.000000007Z")];
         for (nanos, ending) in cases {
@@ -290,7 +290,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_read_again(nanos in any::<i64>()) {
+        fn timestamp_round_trips(nanos in any::<i64>()) {
             let moment = Timestamp::from_nanos(nanos);
             prop_assert_eq!(Timestamp::parse(&moment.to_string()), Ok(moment));
             prop_assert_eq!(Timestamp::parse(&moment.with_millis()), Ok(moment));

@@ -9,7 +9,7 @@ use crate::outline::Outline;
 use crate::scan::Token;
 
 /// Properties longer than this are a problem.
-pub const LARGEST_PROPERTIES: usize = 1 << 20;
+pub const MAX_PROPERTIES_BYTES: usize = 1 << 20;
 
 /// One thing wrong with an event.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -42,7 +42,7 @@ impl ProblemSeverity {
 }
 
 const MISSING: &str = "Missing required field";
-const NOT_RECOMMENDED: &str = "Missing recommended field";
+const MISSING_RECOMMENDED: &str = "Missing recommended field";
 const BAD_GUID: &str = "Invalid GUID format";
 
 const fn error(field: &'static str, error: &'static str) -> Problem {
@@ -55,21 +55,21 @@ const fn warning(field: &'static str, error: &'static str) -> Problem {
 
 /// What can be seen from an event's type and properties alone.
 pub fn properties(event_type: EventType, json: &str) -> Vec<Problem> {
-    problems_of(event_type, &Outline::of(json))
+    property_problems(event_type, &Outline::of(json))
 }
 
 /// The same, of properties that were walked already.
-pub(crate) fn problems_of(event_type: EventType, outline: &Outline<'_>) -> Vec<Problem> {
+pub(crate) fn property_problems(event_type: EventType, outline: &Outline<'_>) -> Vec<Problem> {
     let mut found = Vec::new();
     if !outline.is_object {
         found.push(error("Properties", "Not a JSON object"));
         return found;
     }
-    if outline.bytes > LARGEST_PROPERTIES {
+    if outline.bytes > MAX_PROPERTIES_BYTES {
         found.push(error("Properties", "Larger than 1 MiB"));
     }
     let present = |name| outline.member(name).filter(|token| *token != Token::Null);
-    let mut demand = |name, problem| {
+    let mut require = |name, problem| {
         if present(name).is_none() {
             found.push(problem);
         }
@@ -77,13 +77,13 @@ pub(crate) fn problems_of(event_type: EventType, outline: &Outline<'_>) -> Vec<P
     match event_type {
         EventType::TradeExecution => {
             found.extend(order_id(present("OrderId")));
-            let mut demand = |name, problem| {
+            let mut require = |name, problem| {
                 if present(name).is_none() {
                     found.push(problem);
                 }
             };
-            demand("Price", warning("Properties.Price", MISSING));
-            demand("Quantity", warning("Properties.Quantity", NOT_RECOMMENDED));
+            require("Price", warning("Properties.Price", MISSING));
+            require("Quantity", warning("Properties.Quantity", MISSING_RECOMMENDED));
         }
         EventType::OrderRejection => {
             found.extend(order_id(present("OrderId")));
@@ -92,16 +92,16 @@ pub(crate) fn problems_of(event_type: EventType, outline: &Outline<'_>) -> Vec<P
             }
         }
         EventType::IndicatorCalculation => {
-            demand("IndicatorName", error("Properties.IndicatorName", MISSING));
-            demand("Value", error("Properties.Value", MISSING));
+            require("IndicatorName", error("Properties.IndicatorName", MISSING));
+            require("Value", error("Properties.Value", MISSING));
             if present("Value").is_some_and(|value| !is_number(value)) {
                 found.push(error("Properties.Value", "Invalid number format"));
             }
         }
         EventType::PositionUpdate => {
-            demand("SecuritySymbol", error("Properties.SecuritySymbol", MISSING));
+            require("SecuritySymbol", error("Properties.SecuritySymbol", MISSING));
         }
-        EventType::RiskEvent => demand("RiskType", error("Properties.RiskType", MISSING)),
+        EventType::RiskEvent => require("RiskType", error("Properties.RiskType", MISSING)),
         EventType::StateChange | EventType::MarketDataEvent => {}
     }
     found
@@ -128,7 +128,7 @@ impl Flags {
     /// It is its own ancestor; the link is ignored.
     pub const CIRCULAR: Self = Self(2);
     /// It lies outside the period that the run declares.
-    pub const OUTSIDE: Self = Self(4);
+    pub const OUTSIDE_PERIOD: Self = Self(4);
     /// Its parent's id is not a GUID.
     pub const PARENT_UNREADABLE: Self = Self(8);
     /// Its properties have an error.
@@ -147,12 +147,12 @@ impl Flags {
     }
 
     /// Raises a flag.
-    pub const fn raise(&mut self, flag: Self) {
+    pub const fn insert(&mut self, flag: Self) {
         self.0 |= flag.0;
     }
 
     /// Whether a flag is up.
-    pub const fn has(self, flag: Self) -> bool {
+    pub const fn contains(self, flag: Self) -> bool {
         self.0 & flag.0 != 0
     }
 
@@ -160,7 +160,7 @@ impl Flags {
     pub fn of_problems(problems: &[Problem]) -> Self {
         let mut flags = Self::default();
         for problem in problems {
-            flags.raise(match problem.severity {
+            flags.insert(match problem.severity {
                 ProblemSeverity::Error => Self::PROPERTY_ERROR,
                 ProblemSeverity::Warning => Self::PROPERTY_WARNING,
             });
@@ -170,28 +170,32 @@ impl Flags {
 
     /// Whether there is an error.
     pub const fn is_error(self) -> bool {
-        self.has(Self(Self::CIRCULAR.0 | Self::PARENT_UNREADABLE.0 | Self::PROPERTY_ERROR.0))
+        self.contains(Self(Self::CIRCULAR.0 | Self::PARENT_UNREADABLE.0 | Self::PROPERTY_ERROR.0))
     }
 
     /// Whether there is a warning.
     pub const fn is_warning(self) -> bool {
-        self.has(Self(Self::PARENT_MISSING.0 | Self::OUTSIDE.0 | Self::PROPERTY_WARNING.0))
+        self.contains(Self(
+            Self::PARENT_MISSING.0 | Self::OUTSIDE_PERIOD.0 | Self::PROPERTY_WARNING.0,
+        ))
     }
 }
 
 /// Everything wrong with an event, in a fixed order.
 pub fn all(event_type: EventType, json: &str, flags: Flags) -> Vec<Problem> {
     let mut found = Vec::new();
-    if flags.has(Flags::PROPERTY_ERROR) || flags.has(Flags::PROPERTY_WARNING) {
+    if flags.contains(Flags::PROPERTY_ERROR) || flags.contains(Flags::PROPERTY_WARNING) {
         found = properties(event_type, json);
     }
     let later = [
         (Flags::PARENT_UNREADABLE, error("ParentEventId", BAD_GUID)),
         (Flags::PARENT_MISSING, warning("ParentEventId", "Parent event not found")),
         (Flags::CIRCULAR, error("ParentEventId", "Circular reference")),
-        (Flags::OUTSIDE, warning("Timestamp", "Outside the period of the run")),
+        (Flags::OUTSIDE_PERIOD, warning("Timestamp", "Outside the period of the run")),
     ];
-    found.extend(later.iter().filter(|(flag, _)| flags.has(*flag)).map(|(_, problem)| *problem));
+    found.extend(
+        later.iter().filter(|(flag, _)| flags.contains(*flag)).map(|(_, problem)| *problem),
+    );
     found
 }
 
@@ -200,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_type_has_its_rules() {
+    fn validation_rules_per_event_type() {
         use EventType as T;
         const ID: &str = r#""OrderId":"99999999-8888-7777-6666-555555555555""#;
         let cases = [
@@ -273,12 +277,12 @@ mod tests {
     }
 
     #[test]
-    fn flags_tell_errors_from_warnings() {
+    fn flags_distinguish_errors_from_warnings() {
         let mut flags = Flags::default();
         assert!(!flags.is_error() && !flags.is_warning());
-        flags.raise(Flags::PARENT_MISSING);
+        flags.insert(Flags::PARENT_MISSING);
         assert!(!flags.is_error() && flags.is_warning());
-        flags.raise(Flags::CIRCULAR);
+        flags.insert(Flags::CIRCULAR);
         assert!(flags.is_error());
         let fields: Vec<&str> =
             all(EventType::StateChange, "{}", flags).iter().map(|problem| problem.error).collect();

@@ -9,13 +9,13 @@ use std::io::BufRead;
 
 use rust_decimal::Decimal;
 
-use super::draft::{Draft, shown};
-use super::records::Taken;
+use super::event_builder::{EventBuilder, decimal_text};
+use super::records::RecordOutcome;
 use super::table::{self, Row};
-use super::{Import, Watch};
-use crate::books::{Position, decimal};
+use super::{Import, ImportControl};
 use crate::error::LogError;
 use crate::event::{EventType, Guid};
+use crate::position::{Position, decimal};
 use crate::timestamp::Timestamp;
 
 /// Reads trades of one security, or the equity curve: the columns tell.
@@ -24,10 +24,10 @@ pub fn read(
     symbol: &str,
     run: Guid,
     import: &mut Import,
-    watch: &mut Watch<'_>,
+    control: &mut ImportControl<'_>,
 ) -> Result<(), LogError> {
     let mut fills = Vec::new();
-    table::each_row(source, import, watch, |row, import| {
+    table::each_row(source, import, control, |row, import| {
         if row.has("Equity") {
             return equity(row, run, import);
         }
@@ -61,14 +61,16 @@ struct Fill {
     tag: String,
 }
 
-fn equity(row: &Row<'_>, run: Guid, import: &mut Import) -> Taken {
+fn equity(row: &Row<'_>, run: Guid, import: &mut Import) -> RecordOutcome {
     // pandas writes the index, here the time, into a first column without a name.
     let read = |cell: Option<&str>| cell.and_then(|text| Timestamp::parse(text).ok());
     let (Some(time), Some(equity)) = (read(row.at(0)), row.cell("Equity")) else {
         return Ok(Err("there is no time or no `Equity`".to_owned()));
     };
     let name = format!("equity {}", row.number);
-    Draft::account(time, &[("Equity", equity)]).send(import, run, row.number, &name).map(|_| Ok(()))
+    EventBuilder::account(time, &[("Equity", equity)])
+        .send(import, run, row.number, &name)
+        .map(|_| Ok(()))
 }
 
 fn trade(row: &Row<'_>) -> Result<[Fill; 2], String> {
@@ -114,7 +116,7 @@ fn send(
     let end = if fill.profit.is_some() { "exit" } else { "entry" };
     let external = format!("{}-{end}", number - 1);
     let direction = if fill.signed < Decimal::ZERO { "Sell" } else { "Buy" };
-    let described = |draft: Draft| {
+    let described = |draft: EventBuilder| {
         draft
             .order(run, &external)
             .text("SecuritySymbol", symbol)
@@ -123,12 +125,14 @@ fn send(
             .decimal("Price", fill.price)
             .text_if("Tag", Some(&fill.tag))
     };
-    let placed = described(Draft::order_status(fill.time, "Placed")).text("ChangeReason", end);
+    let placed =
+        described(EventBuilder::order_status(fill.time, "Placed")).text("ChangeReason", end);
     let placed = placed.send(import, run, number, &format!("placed {external}"))?;
-    let filled = described(Draft::new(fill.time, EventType::TradeExecution).parent(Some(placed)));
-    let filled = filled.number("Commission", &shown(fill.commission));
+    let filled =
+        described(EventBuilder::new(fill.time, EventType::TradeExecution).parent(Some(placed)));
+    let filled = filled.number("Commission", &decimal_text(fill.commission));
     let filled = filled.send(import, run, number, &format!("filled {external}"))?;
-    Draft::position(fill.time, symbol, position).parent(Some(filled)).send(
+    EventBuilder::position(fill.time, symbol, position).parent(Some(filled)).send(
         import,
         run,
         number,

@@ -47,19 +47,19 @@ impl Format {
     }
 
     /// The form that begins like this. `head` need not be all of the file.
-    pub fn detect(head: &[u8]) -> Result<Self, Unknown> {
+    pub fn detect(head: &[u8]) -> Result<Self, UnknownFormat> {
         if head.starts_with(b"PK\x03\x04") {
             return Ok(Self::Freqtrade);
         }
         let text = String::from_utf8_lossy(head);
         let text = text.trim_start_matches('\u{feff}').trim_ascii_start();
         if text.is_empty() {
-            return Err(Unknown("the file is empty".to_owned()));
+            return Err(UnknownFormat("the file is empty".to_owned()));
         }
         match text.as_bytes().first() {
-            Some(b'[') => of_object(text.trim_start_matches(['[', ' ', '\t', '\r', '\n'])),
-            Some(b'{') => of_object(text),
-            _ => of_table(text.lines().next().unwrap_or_default()),
+            Some(b'[') => detect_json(text.trim_start_matches(['[', ' ', '\t', '\r', '\n'])),
+            Some(b'{') => detect_json(text),
+            _ => detect_csv(text.lines().next().unwrap_or_default()),
         }
     }
 }
@@ -73,10 +73,10 @@ impl fmt::Display for Format {
 /// What was seen instead of a known form.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{0}")]
-pub struct Unknown(pub String);
+pub struct UnknownFormat(pub String);
 
 /// By the names of the first object's members. The object may be cut short.
-fn of_object(text: &str) -> Result<Format, Unknown> {
+fn detect_json(text: &str) -> Result<Format, UnknownFormat> {
     let members: Vec<(&str, Token<'_>)> = scan::members(text).take(40).collect();
     let has = |name: &str| members.iter().any(|(known, _)| *known == name);
     let format = if has("eventId") && has("eventType") {
@@ -92,7 +92,7 @@ fn of_object(text: &str) -> Result<Format, Unknown> {
         Format::Freqtrade
     } else {
         let names: Vec<&str> = members.iter().map(|(name, _)| *name).take(12).collect();
-        return Err(Unknown(if names.is_empty() {
+        return Err(UnknownFormat(if names.is_empty() {
             "a JSON object that ends before its first member".to_owned()
         } else {
             format!("JSON objects with {}", names.join(", "))
@@ -102,14 +102,14 @@ fn of_object(text: &str) -> Result<Format, Unknown> {
 }
 
 /// By the names of the columns.
-fn of_table(line: &str) -> Result<Format, Unknown> {
+fn detect_csv(line: &str) -> Result<Format, UnknownFormat> {
     let names: Vec<&str> = line.split(',').map(|name| name.trim().trim_matches('"')).collect();
     let has = |name: &str| names.contains(&name);
     if has("EntryTime") && has("ExitTime") && has("Size") || has("Equity") && has("DrawdownPct") {
         return Ok(Format::BacktestingPy);
     }
     let shown: String = line.chars().take(120).collect();
-    Err(Unknown(if names.len() > 1 {
+    Err(UnknownFormat(if names.len() > 1 {
         format!("a table with the columns {shown}")
     } else {
         format!("text that begins with {}", Value::from(shown))
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_known_by_how_it_begins() {
+    fn format_is_detected_from_the_first_bytes() {
         let cases: [(&[u8], Format); 12] = [
             (b"PK\x03\x04rest", Format::Freqtrade),
             (br#"{"strategy":{"S":{"trades":[{"pair":"#, Format::Freqtrade),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_told_as_it_was_seen() {
+    fn unknown_format_describes_the_content() {
         let cases: [(&[u8], &str); 5] = [
             (b"", "the file is empty"),
             (b"{\"a\":1,\"b\":2}", "JSON objects with a, b"),

@@ -11,12 +11,12 @@ use rust_decimal::Decimal;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::draft::{Draft, moment, shown};
-use super::records::{LARGEST_DOCUMENT, document};
-use super::{Import, Watch};
-use crate::books::{Position, decimal};
-use crate::error::{LogError, go_on};
+use super::event_builder::{EventBuilder, decimal_text, parse_timestamp};
+use super::records::{MAX_DOCUMENT_BYTES, document};
+use super::{Import, ImportControl};
+use crate::error::{LogError, check_stop};
 use crate::event::{EventType, Guid};
+use crate::position::{Position, decimal};
 use crate::run::RunHeader;
 use crate::scan::{self, Token};
 use crate::timestamp::Timestamp;
@@ -27,23 +27,23 @@ pub fn read(
     mut source: impl BufRead,
     run: Guid,
     import: &mut Import,
-    watch: &mut Watch<'_>,
+    control: &mut ImportControl<'_>,
 ) -> Result<(), LogError> {
     let is_zip = source.fill_buf()?.starts_with(b"PK");
-    let text = if is_zip { unpacked(source)? } else { document(source)? };
-    (watch.progress)(text.len() as u64 / 2);
+    let text = if is_zip { result_from_archive(source)? } else { document(source)? };
+    (control.progress)(text.len() as u64 / 2);
     let whole: &RawValue = match serde_json::from_str(&text) {
         Ok(whole) => whole,
-        Err(error) => return Err(wrong(format!("the result is not JSON: {error}"))),
+        Err(error) => return Err(invalid_source(format!("the result is not JSON: {error}"))),
     };
     let Some(Token::Object(strategies)) = scan::member(whole.get(), "strategy") else {
-        return Err(wrong("there is no `strategy` in the result".to_owned()));
+        return Err(invalid_source("there is no `strategy` in the result".to_owned()));
     };
     let strategies: Vec<(&str, &str)> =
         scan::members(strategies).filter_map(|(name, token)| Some((name, token.json()?))).collect();
     if let (Some(named), [_, _, ..]) = (import.run(), strategies.as_slice()) {
         let names: Vec<&str> = strategies.iter().map(|(name, _)| *name).collect();
-        return Err(wrong(format!(
+        return Err(invalid_source(format!(
             "the result has {} strategies ({}), which cannot all be run `{named}`: import it without --run",
             names.len(),
             names.join(", ")
@@ -51,21 +51,21 @@ pub fn read(
     }
     for (name, json) in &strategies {
         let own = if strategies.len() == 1 { run } else { Guid::named(run, name) };
-        strategy(name, json, own, import, watch)?;
+        strategy(name, json, own, import, control)?;
     }
-    (watch.progress)(text.len() as u64);
+    (control.progress)(text.len() as u64);
     Ok(())
 }
 
-fn wrong(said: String) -> LogError {
-    LogError::Source(std::io::Error::new(std::io::ErrorKind::InvalidData, said))
+fn invalid_source(message: String) -> LogError {
+    LogError::Source(std::io::Error::new(std::io::ErrorKind::InvalidData, message))
 }
 
 /// The result inside the archive: the JSON that is neither its configuration nor its metadata.
-fn unpacked(mut source: impl BufRead) -> Result<String, LogError> {
+fn result_from_archive(mut source: impl BufRead) -> Result<String, LogError> {
     let mut bytes = Vec::new();
-    source.by_ref().take(LARGEST_DOCUMENT).read_to_end(&mut bytes)?;
-    let broken = |error: zip::result::ZipError| wrong(format!("the archive: {error}"));
+    source.by_ref().take(MAX_DOCUMENT_BYTES).read_to_end(&mut bytes)?;
+    let broken = |error: zip::result::ZipError| invalid_source(format!("the archive: {error}"));
     let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).map_err(broken)?;
     let names: Vec<String> = archive
         .file_names()
@@ -78,7 +78,10 @@ fn unpacked(mut source: impl BufRead) -> Result<String, LogError> {
     };
     let Some(name) = names.iter().filter(is_result).min_by_key(|name| name.len()) else {
         let seen: Vec<&str> = names.iter().map(String::as_str).take(10).collect();
-        return Err(wrong(format!("the archive has no result, only: {}", seen.join(", "))));
+        return Err(invalid_source(format!(
+            "the archive has no result, only: {}",
+            seen.join(", ")
+        )));
     };
     let file = archive.by_name(name).map_err(broken)?;
     document(file)
@@ -107,9 +110,9 @@ fn strategy(
     json: &str,
     run: Guid,
     import: &mut Import,
-    watch: &mut Watch<'_>,
+    control: &mut ImportControl<'_>,
 ) -> Result<(), LogError> {
-    import.describe(run, header(name, json))?;
+    import.set_header(run, header(name, json))?;
     let trades: Vec<&RawValue> = match scan::member(json, "trades") {
         Some(Token::Array(trades)) => serde_json::from_str(trades).unwrap_or_default(),
         _ => Vec::new(),
@@ -127,9 +130,9 @@ fn strategy(
     fills.sort_by_key(|fill| (fill.time, fill.opened, fill.trade, fill.place));
     let opening = text_of(json, "starting_balance").or_else(|| text_of(json, "dry_run_wallet"));
     let opening = opening.as_deref().and_then(decimal);
-    let edge = |name: &str| text_of(json, name).as_deref().and_then(moment);
+    let edge = |name: &str| text_of(json, name).as_deref().and_then(parse_timestamp);
     let balance = |time, balance: Decimal, currency: &str| {
-        Draft::account(time, &[("Balance", &shown(balance)), ("Currency", currency)])
+        EventBuilder::account(time, &[("Balance", &decimal_text(balance)), ("Currency", currency)])
     };
     let currency = text_of(json, "stake_currency").unwrap_or_default();
     if let (Some(time), Some(opening)) =
@@ -139,18 +142,18 @@ fn strategy(
     }
     let mut pairs: std::collections::BTreeMap<&str, (Position, Decimal)> = Default::default();
     for fill in &fills {
-        go_on(watch.stop)?;
-        let (held, closed) = pairs.entry(fill.pair).or_default();
-        if held.fill(fill.signed, fill.price, fill.fee).is_none() {
+        check_stop(control.stop)?;
+        let (position, closed) = pairs.entry(fill.pair).or_default();
+        if position.fill(fill.signed, fill.price, fill.fee).is_none() {
             import.reject(fill.trade, format!("trade {}: its numbers are too large", fill.trade));
             continue;
         }
         if let Some(profit) = fill.profit {
             // Interest, funding and the engine's own rounding are in its figure.
             *closed += profit;
-            held.realized = *closed;
+            position.realized = *closed;
         }
-        send(fill, held, run, import)?;
+        send(fill, position, run, import)?;
     }
     let last = text_of(json, "final_balance").as_deref().and_then(decimal);
     if let (Some(time), Some(last)) = (edge("backtest_end_ts").or(edge("backtest_end")), last) {
@@ -161,8 +164,9 @@ fn strategy(
 }
 
 fn header(name: &str, json: &str) -> RunHeader {
-    let moment_text =
-        |name: &str| text_of(json, name).as_deref().and_then(moment).map(|time| time.with_millis());
+    let moment_text = |name: &str| {
+        text_of(json, name).as_deref().and_then(parse_timestamp).map(|time| time.with_millis())
+    };
     let mut config = serde_json::Map::new();
     for key in [
         "timeframe",
@@ -199,8 +203,9 @@ fn fills_of<'a>(trade: u64, json: &str, pair: &'a str) -> Result<Vec<Fill<'a>>, 
     let number = |json: &str, name: &str| text_of(json, name).as_deref().and_then(decimal);
     let need = |name: &str| number(json, name).ok_or_else(|| format!("there is no `{name}`"));
     let time = |names: [&str; 2]| {
-        let found =
-            names.into_iter().find_map(|name| text_of(json, name).as_deref().and_then(moment));
+        let found = names
+            .into_iter()
+            .find_map(|name| text_of(json, name).as_deref().and_then(parse_timestamp));
         found.ok_or_else(|| format!("there is no `{}`", names[0]))
     };
     let is_short = scan::member(json, "is_short") == Some(Token::Bool(true));
@@ -243,7 +248,8 @@ fn fills_of<'a>(trade: u64, json: &str, pair: &'a str) -> Result<Vec<Fill<'a>>, 
     for (place, order) in (1..).zip(&orders) {
         let order = order.get();
         // What was never filled moved nothing.
-        let Some(time) = text_of(order, "order_filled_timestamp").as_deref().and_then(moment)
+        let Some(time) =
+            text_of(order, "order_filled_timestamp").as_deref().and_then(parse_timestamp)
         else {
             continue;
         };
@@ -275,9 +281,14 @@ fn fills_of<'a>(trade: u64, json: &str, pair: &'a str) -> Result<Vec<Fill<'a>>, 
     Ok(fills)
 }
 
-fn send(fill: &Fill<'_>, held: &Position, run: Guid, import: &mut Import) -> Result<(), LogError> {
+fn send(
+    fill: &Fill<'_>,
+    position: &Position,
+    run: Guid,
+    import: &mut Import,
+) -> Result<(), LogError> {
     let direction = if fill.signed < Decimal::ZERO { "Sell" } else { "Buy" };
-    let described = |draft: Draft| {
+    let described = |draft: EventBuilder| {
         draft
             .order(run, &fill.external)
             .text("SecuritySymbol", fill.pair)
@@ -287,14 +298,14 @@ fn send(fill: &Fill<'_>, held: &Position, run: Guid, import: &mut Import) -> Res
             .decimal("Price", fill.price)
     };
     let (line, name) = (fill.trade, &fill.external);
-    let placed = described(Draft::order_status(fill.time, "Placed"))
+    let placed = described(EventBuilder::order_status(fill.time, "Placed"))
         .text("ChangeReason", &fill.reason)
         .send(import, run, line, &format!("placed {name}"))?;
-    let filled = described(Draft::new(fill.time, EventType::TradeExecution))
+    let filled = described(EventBuilder::new(fill.time, EventType::TradeExecution))
         .parent(Some(placed))
         .decimal("Commission", fill.fee)
         .send(import, run, line, &format!("filled {name}"))?;
-    let update = Draft::position(fill.time, fill.pair, held).parent(Some(filled));
+    let update = EventBuilder::position(fill.time, fill.pair, position).parent(Some(filled));
     update.send(import, run, line, &format!("position {name}")).map(|_| ())
 }
 

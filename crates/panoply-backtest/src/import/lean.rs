@@ -9,12 +9,12 @@ use std::io::BufRead;
 
 use rust_decimal::Decimal;
 
-use super::draft::{Draft, moment, shown};
-use super::records::{Taken, each_object};
-use super::{Import, Watch};
-use crate::books::{Position, decimal};
+use super::event_builder::{EventBuilder, decimal_text, parse_timestamp};
+use super::records::{RecordOutcome, each_object};
+use super::{Import, ImportControl};
 use crate::error::LogError;
 use crate::event::{EventType, Guid, Severity};
+use crate::position::{Position, decimal};
 use crate::scan;
 
 /// Reads order events.
@@ -22,44 +22,46 @@ pub fn read(
     source: impl BufRead,
     run: Guid,
     import: &mut Import,
-    watch: &mut Watch<'_>,
+    control: &mut ImportControl<'_>,
 ) -> Result<(), LogError> {
-    let mut books = Books::default();
-    each_object(source, import, watch, |number, json, import| books.take(number, json, run, import))
+    let mut reader = LeanReader::default();
+    each_object(source, import, control, |number, json, import| {
+        reader.take(number, json, run, import)
+    })
 }
 
 #[derive(Default)]
-struct Books {
+struct LeanReader {
     /// The event that placed each order.
     placed: BTreeMap<String, Guid>,
-    held: BTreeMap<String, Position>,
+    position: BTreeMap<String, Position>,
 }
 
-impl Books {
-    fn take(&mut self, number: u64, json: &str, run: Guid, import: &mut Import) -> Taken {
+impl LeanReader {
+    fn take(&mut self, number: u64, json: &str, run: Guid, import: &mut Import) -> RecordOutcome {
         let cell = |hyphenated: &str| cell(json, hyphenated);
         let (Some(order), Some(symbol)) =
             (cell("order-id"), cell("symbol-value").or_else(|| cell("symbol")))
         else {
             return Ok(Err("there is no order id or no symbol".to_owned()));
         };
-        let Some(time) = cell("time").as_deref().and_then(moment) else {
+        let Some(time) = cell("time").as_deref().and_then(parse_timestamp) else {
             return Ok(Err("there is no time".to_owned()));
         };
         let status = cell("status").unwrap_or_default();
-        let described = |draft: Draft| {
+        let described = |draft: EventBuilder| {
             let draft = draft.order(run, &order).text("SecuritySymbol", &symbol);
             draft.text_if("Message", cell("message").as_deref())
         };
         let name = format!("{number} {order}");
         let cause = self.placed.get(&order).copied();
-        let changed = |word: &str| described(Draft::order_status(time, word).parent(cause));
+        let changed = |word: &str| described(EventBuilder::order_status(time, word).parent(cause));
         match status.to_ascii_lowercase().as_str() {
             "submitted" | "new" if cause.is_none() => {
                 let quantity = cell("quantity").unwrap_or_default();
                 let direction = if quantity.starts_with('-') { "Sell" } else { "Buy" };
                 let price = cell("limit-price").or_else(|| cell("stop-price")).unwrap_or_default();
-                let draft = described(Draft::order_status(time, "Placed"))
+                let draft = described(EventBuilder::order_status(time, "Placed"))
                     .text("Direction", direction)
                     .number("Quantity", quantity.trim_start_matches('-'))
                     .number("Price", &price);
@@ -74,17 +76,18 @@ impl Books {
                 };
                 let fee = cell("order-fee-amount").as_deref().and_then(decimal).unwrap_or_default();
                 let direction = if signed < Decimal::ZERO { "Sell" } else { "Buy" };
-                let draft = described(Draft::new(time, EventType::TradeExecution).parent(cause))
-                    .text("Direction", direction)
-                    .number("Quantity", &shown(signed.abs()))
-                    .number("Price", &shown(price))
-                    .number("Commission", &shown(fee));
+                let draft =
+                    described(EventBuilder::new(time, EventType::TradeExecution).parent(cause))
+                        .text("Direction", direction)
+                        .number("Quantity", &decimal_text(signed.abs()))
+                        .number("Price", &decimal_text(price))
+                        .number("Commission", &decimal_text(fee));
                 let fill = draft.send(import, run, number, &name)?;
-                let held = self.held.entry(symbol.clone()).or_default();
-                if held.fill(signed, price, fee).is_none() {
+                let position = self.position.entry(symbol.clone()).or_default();
+                if position.fill(signed, price, fee).is_none() {
                     return Ok(Err("the numbers of this fill are too large".to_owned()));
                 }
-                Draft::position(time, &symbol, held).parent(Some(fill)).send(
+                EventBuilder::position(time, &symbol, position).parent(Some(fill)).send(
                     import,
                     run,
                     number,
@@ -93,7 +96,7 @@ impl Books {
             }
             "invalid" => {
                 let reason = cell("message").unwrap_or_else(|| "Invalid".to_owned());
-                described(Draft::new(time, EventType::OrderRejection).parent(cause))
+                described(EventBuilder::new(time, EventType::OrderRejection).parent(cause))
                     .text("RejectionReason", &reason)
                     .number("RequestedQuantity", &cell("quantity").unwrap_or_default())
                     .send(import, run, number, &name)?;

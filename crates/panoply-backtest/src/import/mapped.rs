@@ -20,10 +20,10 @@ use std::io::BufRead;
 
 use serde::Deserialize;
 
-use super::draft::{moment, moment_of};
-use super::records::{Taken, each_object};
+use super::event_builder::{parse_timestamp, timestamp_in_unit};
+use super::records::{RecordOutcome, each_object};
 use super::table::{Row, each_row};
-use super::{Import, Watch};
+use super::{Import, ImportControl};
 use crate::error::LogError;
 use crate::event::{Category, Event, EventType, Guid, Parent, Severity};
 use crate::line;
@@ -35,24 +35,24 @@ use crate::timestamp::Timestamp;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Mapping {
-    timestamp: Origin,
-    event_type: Origin,
+    timestamp: ColumnSource,
+    event_type: ColumnSource,
     #[serde(default)]
-    severity: Option<Origin>,
+    severity: Option<ColumnSource>,
     #[serde(default)]
-    category: Option<Origin>,
+    category: Option<ColumnSource>,
     #[serde(default)]
-    event_id: Option<Origin>,
+    event_id: Option<ColumnSource>,
     #[serde(default)]
-    parent_event_id: Option<Origin>,
+    parent_event_id: Option<ColumnSource>,
     #[serde(default)]
-    properties: Option<BTreeMap<String, Origin>>,
+    properties: Option<BTreeMap<String, ColumnSource>>,
 }
 
 /// Where a value comes from: a column alone, or with a unit, other words, or one fixed word.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(try_from = "Written")]
-struct Origin {
+#[serde(try_from = "ColumnSourceInput")]
+struct ColumnSource {
     column: Option<String>,
     value: Option<String>,
     unit: Option<Unit>,
@@ -70,50 +70,59 @@ enum Unit {
 }
 
 /// A source as it is written: a text, or an object.
-struct Written(Origin);
+struct ColumnSourceInput(ColumnSource);
 
-impl<'de> Deserialize<'de> for Written {
+impl<'de> Deserialize<'de> for ColumnSourceInput {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
-        struct Long {
+        struct ObjectForm {
             column: Option<String>,
             value: Option<String>,
             unit: Option<Unit>,
             #[serde(default)]
             values: BTreeMap<String, String>,
         }
-        struct Either;
-        impl<'de> serde::de::Visitor<'de> for Either {
-            type Value = Written;
+        struct ColumnSourceVisitor;
+        impl<'de> serde::de::Visitor<'de> for ColumnSourceVisitor {
+            type Value = ColumnSourceInput;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("the name of a column, or {\"column\": …} or {\"value\": …}")
             }
 
-            fn visit_str<E>(self, column: &str) -> Result<Written, E> {
+            fn visit_str<E>(self, column: &str) -> Result<ColumnSourceInput, E> {
                 let column = Some(column.to_owned());
-                Ok(Written(Origin { column, value: None, unit: None, values: BTreeMap::new() }))
+                Ok(ColumnSourceInput(ColumnSource {
+                    column,
+                    value: None,
+                    unit: None,
+                    values: BTreeMap::new(),
+                }))
             }
 
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, map: A) -> Result<Written, A::Error> {
-                let long = Long::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
-                let Long { column, value, unit, values } = long;
-                Ok(Written(Origin { column, value, unit, values }))
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                map: A,
+            ) -> Result<ColumnSourceInput, A::Error> {
+                let long =
+                    ObjectForm::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
+                let ObjectForm { column, value, unit, values } = long;
+                Ok(ColumnSourceInput(ColumnSource { column, value, unit, values }))
             }
         }
-        deserializer.deserialize_any(Either)
+        deserializer.deserialize_any(ColumnSourceVisitor)
     }
 }
 
-impl TryFrom<Written> for Origin {
+impl TryFrom<ColumnSourceInput> for ColumnSource {
     type Error = &'static str;
 
-    fn try_from(Written(from): Written) -> Result<Self, Self::Error> {
-        if from.column.is_some() == from.value.is_some() {
+    fn try_from(ColumnSourceInput(source): ColumnSourceInput) -> Result<Self, Self::Error> {
+        if source.column.is_some() == source.value.is_some() {
             return Err("name either a `column` or a fixed `value`");
         }
-        Ok(from)
+        Ok(source)
     }
 }
 
@@ -128,7 +137,7 @@ impl Mapping {
         let given = [Some(&self.timestamp), Some(&self.event_type)];
         let optional = [&self.severity, &self.category, &self.event_id, &self.parent_event_id];
         let all = given.into_iter().chain(optional.map(Option::as_ref)).flatten();
-        all.into_iter().any(|from| from.column.as_deref() == Some(column))
+        all.into_iter().any(|source| source.column.as_deref() == Some(column))
     }
 }
 
@@ -138,9 +147,9 @@ pub fn read_csv(
     mapping: &Mapping,
     run: Guid,
     import: &mut Import,
-    watch: &mut Watch<'_>,
+    control: &mut ImportControl<'_>,
 ) -> Result<(), LogError> {
-    each_row(source, import, watch, |row, import| take(row.number, row, mapping, run, import))
+    each_row(source, import, control, |row, import| take(row.number, row, mapping, run, import))
 }
 
 /// Reads objects of a JSONL, or of an array.
@@ -149,15 +158,15 @@ pub fn read_jsonl(
     mapping: &Mapping,
     run: Guid,
     import: &mut Import,
-    watch: &mut Watch<'_>,
+    control: &mut ImportControl<'_>,
 ) -> Result<(), LogError> {
-    each_object(source, import, watch, |number, json, import| {
+    each_object(source, import, control, |number, json, import| {
         take(number, &Object(json), mapping, run, import)
     })
 }
 
 /// Something with columns.
-trait Columns {
+trait Record {
     /// A cell as text.
     fn text(&self, column: &str) -> Option<String>;
     /// A cell as JSON, numbers as numbers where `as_number`.
@@ -166,7 +175,7 @@ trait Columns {
     fn names(&self) -> Vec<String>;
 }
 
-impl Columns for Row<'_> {
+impl Record for Row<'_> {
     fn text(&self, column: &str) -> Option<String> {
         self.cell(column).map(str::to_owned)
     }
@@ -184,7 +193,7 @@ impl Columns for Row<'_> {
 
 struct Object<'a>(&'a str);
 
-impl Columns for Object<'_> {
+impl Record for Object<'_> {
     fn text(&self, column: &str) -> Option<String> {
         scan::at_path(self.0, column)?.id_text().map(|text| text.into_owned())
     }
@@ -206,72 +215,75 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-impl Origin {
+impl ColumnSource {
     /// The word, with its translation; an untranslated word stays what it is.
-    fn word(&self, row: &dyn Columns) -> Option<String> {
+    fn word(&self, row: &dyn Record) -> Option<String> {
         let Some(column) = &self.column else { return self.value.clone() };
         let cell = row.text(column)?;
         Some(self.values.get(&cell).cloned().unwrap_or(cell))
     }
 
-    fn moment(&self, row: &dyn Columns) -> Result<Timestamp, String> {
+    fn parse_timestamp(&self, row: &dyn Record) -> Result<Timestamp, String> {
         let column = self.column.as_deref().unwrap_or("timestamp");
         let text = self.word(row).ok_or_else(|| format!("there is nothing in `{column}`"))?;
         let read = match self.unit {
-            None => moment(&text),
-            Some(Unit::S) => moment_of(&text, 1_000_000_000),
-            Some(Unit::Ms) => moment_of(&text, 1_000_000),
-            Some(Unit::Us) => moment_of(&text, 1_000),
-            Some(Unit::Ns) => moment_of(&text, 1),
+            None => parse_timestamp(&text),
+            Some(Unit::S) => timestamp_in_unit(&text, 1_000_000_000),
+            Some(Unit::Ms) => timestamp_in_unit(&text, 1_000_000),
+            Some(Unit::Us) => timestamp_in_unit(&text, 1_000),
+            Some(Unit::Ns) => timestamp_in_unit(&text, 1),
         };
-        read.ok_or_else(|| format!("`{column}` is `{}`, not a time", shown(&text)))
+        read.ok_or_else(|| format!("`{column}` is `{}`, not a time", excerpt(&text)))
     }
 }
 
-fn shown(text: &str) -> String {
+fn excerpt(text: &str) -> String {
     text.chars().take(60).collect()
 }
 
 /// Texts even where they look like numbers.
-const NAMES: [&str; 6] =
+const TEXT_PROPERTIES: [&str; 6] =
     ["OrderId", "ExternalOrderId", "PositionId", "SecuritySymbol", "IndicatorName", "TradeId"];
 
 fn take(
     number: u64,
-    row: &dyn Columns,
+    row: &dyn Record,
     mapping: &Mapping,
     run: Guid,
     import: &mut Import,
-) -> Taken {
+) -> RecordOutcome {
     let read = || -> Result<Event<'static>, String> {
-        let timestamp = mapping.timestamp.moment(row)?;
+        let timestamp = mapping.timestamp.parse_timestamp(row)?;
         let word = mapping.event_type.word(row).ok_or("there is no event type")?;
-        let placed = word == "OrderPlaced";
+        let is_order_placed = word == "OrderPlaced";
         let event_type =
-            if placed { Some(EventType::StateChange) } else { EventType::parse(&word) };
+            if is_order_placed { Some(EventType::StateChange) } else { EventType::parse(&word) };
         let event_type = event_type.ok_or_else(|| {
-            format!("`{}` is no event type; translate it with `values`", shown(&word))
+            format!("`{}` is no event type; translate it with `values`", excerpt(&word))
         })?;
-        let severity = mapping.severity.as_ref().and_then(|from| from.word(row));
+        let severity = mapping.severity.as_ref().and_then(|source| source.word(row));
         let severity = match severity {
             None => event_type.usual_severity(),
             Some(word) => Severity::parse(&word)
-                .ok_or_else(|| format!("`{}` is no severity", shown(&word)))?,
+                .ok_or_else(|| format!("`{}` is no severity", excerpt(&word)))?,
         };
-        let category = mapping.category.as_ref().and_then(|from| from.word(row));
+        let category = mapping.category.as_ref().and_then(|source| source.word(row));
         let category = match category {
             None => event_type.usual_category(),
             Some(word) => Category::parse_mapped(&word)
-                .ok_or_else(|| format!("`{}` is no category", shown(&word)))?,
+                .ok_or_else(|| format!("`{}` is no category", excerpt(&word)))?,
         };
         let guid = |text: String| {
             Guid::parse(&text).unwrap_or_else(|| Guid::named(run, &format!("event {text}")))
         };
-        let id = mapping.event_id.as_ref().and_then(|from| from.word(row));
-        let parent = mapping.parent_event_id.as_ref().and_then(|from| from.word(row));
+        let id = mapping.event_id.as_ref().and_then(|source| source.word(row));
+        let parent = mapping.parent_event_id.as_ref().and_then(|source| source.word(row));
         let properties = properties(row, mapping, run);
-        let properties =
-            if placed { line::as_placed(&properties).into_owned() } else { properties };
+        let properties = if is_order_placed {
+            line::normalize_order_placed(&properties).into_owned()
+        } else {
+            properties
+        };
         Ok(Event {
             id: id.map_or_else(|| Guid::named(run, &format!("line {number}")), guid),
             timestamp,
@@ -289,7 +301,7 @@ fn take(
     }
 }
 
-fn properties(row: &dyn Columns, mapping: &Mapping, run: Guid) -> String {
+fn properties(row: &dyn Record, mapping: &Mapping, run: Guid) -> String {
     let mut out = String::from("{");
     let mut add = |name: &str, json: &str| {
         if out.len() > 1 {
@@ -313,15 +325,21 @@ fn properties(row: &dyn Columns, mapping: &Mapping, run: Guid) -> String {
     match &mapping.properties {
         None => {
             for name in row.names().iter().filter(|name| !mapping.used(name)) {
-                one(name, row.json(name, !NAMES.contains(&name.as_str())), row.text(name));
+                one(
+                    name,
+                    row.json(name, !TEXT_PROPERTIES.contains(&name.as_str())),
+                    row.text(name),
+                );
             }
         }
-        Some(chosen) => {
-            for (name, from) in chosen {
-                let word = from.word(row);
-                let is_cell = from.values.is_empty() && from.column.is_some();
-                let json = match (&from.column, is_cell) {
-                    (Some(column), true) => row.json(column, !NAMES.contains(&name.as_str())),
+        Some(mapped) => {
+            for (name, source) in mapped {
+                let word = source.word(row);
+                let is_cell = source.values.is_empty() && source.column.is_some();
+                let json = match (&source.column, is_cell) {
+                    (Some(column), true) => {
+                        row.json(column, !TEXT_PROPERTIES.contains(&name.as_str()))
+                    }
                     _ => word.as_deref().map(quoted),
                 };
                 one(name, json, word);

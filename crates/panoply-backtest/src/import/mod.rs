@@ -1,7 +1,7 @@
 //! Imports: from files of engines to events of runs.
 
 pub mod backtesting_py;
-mod draft;
+mod event_builder;
 pub mod format;
 pub mod freqtrade;
 pub mod lean;
@@ -28,7 +28,7 @@ use crate::store::Store;
 use crate::timestamp::Timestamp;
 
 /// How a reader tells how far it is, and learns that nobody waits any more.
-pub struct Watch<'a> {
+pub struct ImportControl<'a> {
     /// Told how many bytes were read.
     pub progress: &'a mut dyn FnMut(u64),
     /// Asked now and then.
@@ -36,7 +36,7 @@ pub struct Watch<'a> {
 }
 
 /// How a file is to be read.
-pub enum Reading<'a> {
+pub enum SourceFormat<'a> {
     /// As this form.
     Known(Format),
     /// As CSV by this mapping.
@@ -49,23 +49,29 @@ pub enum Reading<'a> {
 /// what files that name no security are about.
 pub fn read(
     source: impl BufRead,
-    reading: &Reading<'_>,
+    format: &SourceFormat<'_>,
     run: Guid,
     symbol: &str,
     import: &mut Import,
-    watch: &mut Watch<'_>,
+    control: &mut ImportControl<'_>,
 ) -> Result<(), LogError> {
-    match reading {
-        Reading::Known(Format::Native) => native::read(source, import, watch.progress, watch.stop),
-        Reading::Known(Format::Nautilus) => nautilus::read(source, run, import, watch),
-        Reading::Known(Format::Freqtrade) => freqtrade::read(source, run, import, watch),
-        Reading::Known(Format::Lean) => lean::read(source, run, import, watch),
-        Reading::Known(Format::BacktestingPy) => {
-            backtesting_py::read(source, symbol, run, import, watch)
+    match format {
+        SourceFormat::Known(Format::Native) => {
+            native::read(source, import, control.progress, control.stop)
         }
-        Reading::Known(Format::StockSharp) => stocksharp::read(source, symbol, run, import, watch),
-        Reading::MappedCsv(mapping) => mapped::read_csv(source, mapping, run, import, watch),
-        Reading::MappedJsonl(mapping) => mapped::read_jsonl(source, mapping, run, import, watch),
+        SourceFormat::Known(Format::Nautilus) => nautilus::read(source, run, import, control),
+        SourceFormat::Known(Format::Freqtrade) => freqtrade::read(source, run, import, control),
+        SourceFormat::Known(Format::Lean) => lean::read(source, run, import, control),
+        SourceFormat::Known(Format::BacktestingPy) => {
+            backtesting_py::read(source, symbol, run, import, control)
+        }
+        SourceFormat::Known(Format::StockSharp) => {
+            stocksharp::read(source, symbol, run, import, control)
+        }
+        SourceFormat::MappedCsv(mapping) => mapped::read_csv(source, mapping, run, import, control),
+        SourceFormat::MappedJsonl(mapping) => {
+            mapped::read_jsonl(source, mapping, run, import, control)
+        }
     }
 }
 
@@ -79,7 +85,7 @@ pub struct Import {
     monotonic: Arc<dyn Fn() -> Duration + Send + Sync>,
     runs: BTreeMap<Guid, OpenRun>,
     /// Lines before any run was known.
-    homeless: Vec<(u64, String)>,
+    unassigned: Vec<(u64, String)>,
 }
 
 impl Import {
@@ -91,7 +97,7 @@ impl Import {
         now: Timestamp,
         monotonic: Arc<dyn Fn() -> Duration + Send + Sync>,
     ) -> Self {
-        Self { store, run, header, now, monotonic, runs: BTreeMap::new(), homeless: Vec::new() }
+        Self { store, run, header, now, monotonic, runs: BTreeMap::new(), unassigned: Vec::new() }
     }
 
     /// The run that the caller named.
@@ -100,7 +106,7 @@ impl Import {
     }
 
     /// Says what a file knows about its run; what the caller said goes before it.
-    pub fn describe(&mut self, run: Guid, header: RunHeader) -> Result<(), LogError> {
+    pub fn set_header(&mut self, run: Guid, header: RunHeader) -> Result<(), LogError> {
         self.open_as(run, self.header.clone().or(header)).map(|_| ())
     }
 
@@ -130,7 +136,7 @@ impl Import {
     pub fn reject(&mut self, line: u64, reason: String) {
         match self.runs.values_mut().next() {
             Some(run) => run.reject(line, reason),
-            None => self.homeless.push((line, reason)),
+            None => self.unassigned.push((line, reason)),
         }
     }
 
@@ -143,7 +149,7 @@ impl Import {
             std::collections::btree_map::Entry::Occupied(entry) => Ok(entry.into_mut()),
             std::collections::btree_map::Entry::Vacant(entry) => {
                 let mut run = OpenRun::open(Arc::clone(&self.store), id, header, self.now)?;
-                for (line, reason) in self.homeless.drain(..) {
+                for (line, reason) in self.unassigned.drain(..) {
                     run.reject(line, reason);
                 }
                 Ok(entry.insert(run))
@@ -172,7 +178,7 @@ impl Import {
     }
 
     /// Lines that found no run to be reported to.
-    pub fn homeless(&self) -> &[(u64, String)] {
-        &self.homeless
+    pub fn unassigned(&self) -> &[(u64, String)] {
+        &self.unassigned
     }
 }

@@ -3,7 +3,7 @@
 use std::io::BufRead;
 
 use super::Import;
-use crate::error::{LogError, Stop, go_on};
+use crate::error::{LogError, Stop, check_stop};
 use crate::line::{self, Line, Lines};
 
 /// Reads every line; `progress` is told how many bytes were read.
@@ -19,12 +19,12 @@ pub fn read(
         let bytes = lines.bytes();
         let Some((number, text)) = lines.next_line()? else { break };
         if seen.is_multiple_of(4096) {
-            go_on(stop)?;
+            check_stop(stop)?;
             progress(bytes);
         }
         seen += 1;
         match text {
-            Line::Broken(reason) => import.reject(number, reason.to_owned()),
+            Line::Invalid(reason) => import.reject(number, reason.to_owned()),
             Line::Text(text) => match line::parse(text) {
                 Ok((run, event)) => import.event(number, run, &event)?,
                 Err(reason) => import.reject(number, reason),

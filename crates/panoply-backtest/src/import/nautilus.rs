@@ -9,12 +9,12 @@ use std::io::BufRead;
 
 use rust_decimal::Decimal;
 
-use super::draft::{Draft, moment, shown};
-use super::records::{Taken, each_object};
-use super::{Import, Watch};
-use crate::books::decimal;
+use super::event_builder::{EventBuilder, decimal_text, parse_timestamp};
+use super::records::{RecordOutcome, each_object};
+use super::{Import, ImportControl};
 use crate::error::LogError;
 use crate::event::{EventType, Guid, Severity};
+use crate::position::decimal;
 use crate::scan::{self, Token};
 use crate::timestamp::Timestamp;
 
@@ -23,11 +23,11 @@ pub fn read(
     source: impl BufRead,
     run: Guid,
     import: &mut Import,
-    watch: &mut Watch<'_>,
+    control: &mut ImportControl<'_>,
 ) -> Result<(), LogError> {
     let mut reader =
         Reader { run, placed: BTreeMap::new(), fills: BTreeMap::new(), positions: BTreeMap::new() };
-    each_object(source, import, watch, |number, json, import| reader.take(number, json, import))
+    each_object(source, import, control, |number, json, import| reader.take(number, json, import))
 }
 
 struct Reader {
@@ -37,23 +37,23 @@ struct Reader {
     /// The last fill of each security.
     fills: BTreeMap<String, Guid>,
     /// By security and position: strategies may hold the same security apart.
-    positions: BTreeMap<(String, String), Held>,
+    positions: BTreeMap<(String, String), PositionState>,
 }
 
 /// A position, through all its lives.
 #[derive(Default)]
-struct Held {
+struct PositionState {
     signed: Decimal,
     average: Decimal,
     /// Of lives that have ended.
-    ended: Decimal,
+    closed_pnl: Decimal,
     realized: Decimal,
     unrealized: Decimal,
     currency: String,
 }
 
 /// An event and what is read of every one.
-struct Seen<'a> {
+struct Record<'a> {
     number: u64,
     json: &'a str,
     time: Timestamp,
@@ -61,7 +61,7 @@ struct Seen<'a> {
     name: String,
 }
 
-impl Seen<'_> {
+impl Record<'_> {
     fn cell(&self, name: &str) -> Option<String> {
         text_of(self.json, name)
     }
@@ -72,7 +72,7 @@ impl Seen<'_> {
     }
 
     fn plain(&self, name: &str) -> String {
-        self.amount(name).map(shown).unwrap_or_default()
+        self.amount(name).map(decimal_text).unwrap_or_default()
     }
 
     /// The currency of an amount that has one behind it.
@@ -82,159 +82,160 @@ impl Seen<'_> {
 }
 
 impl Reader {
-    fn take(&mut self, number: u64, json: &str, import: &mut Import) -> Taken {
+    fn take(&mut self, number: u64, json: &str, import: &mut Import) -> RecordOutcome {
         let Some(kind) = text_of(json, "type") else {
             return Ok(Err("there is no `type`".to_owned()));
         };
         let time = ["ts_event", "ts_closed", "ts_init"]
             .into_iter()
-            .find_map(|name| text_of(json, name).as_deref().and_then(moment));
+            .find_map(|name| text_of(json, name).as_deref().and_then(parse_timestamp));
         let Some(time) = time else { return Ok(Err("there is no `ts_event`".to_owned())) };
         let instrument = text_of(json, "instrument_id")
             .or_else(|| text_of(json, "bar_type").map(|text| bar_instrument(&text)));
         let symbol = instrument.as_deref().map(symbol_of).unwrap_or_default().to_owned();
-        let seen = Seen { number, json, time, symbol, name: format!("event {number}") };
-        if kind != "AccountState" && seen.symbol.is_empty() {
+        let record = Record { number, json, time, symbol, name: format!("event {number}") };
+        if kind != "AccountState" && record.symbol.is_empty() {
             return Ok(Err(format!("a `{kind}` without an `instrument_id`")));
         }
         match kind.as_str() {
-            "AccountState" => self.account(&seen, import),
-            "OrderFilled" => self.filled(&seen, import),
+            "AccountState" => self.account(&record, import),
+            "OrderFilled" => self.filled(&record, import),
             "PositionOpened" | "PositionChanged" | "PositionClosed" => {
-                self.position(&seen, &kind, import)
+                self.position(&record, &kind, import)
             }
-            "Bar" | "QuoteTick" | "TradeTick" => self.market_data(&seen, &kind, import),
+            "Bar" | "QuoteTick" | "TradeTick" => self.market_data(&record, &kind, import),
             other => match other.strip_prefix("Order") {
-                Some(status) => self.order(&seen, status, import),
+                Some(status) => self.order(&record, status, import),
                 None => Ok(Err(format!("the type `{kind}` is not known"))),
             },
         }
     }
 
-    fn order(&mut self, seen: &Seen<'_>, status: &str, import: &mut Import) -> Taken {
-        let Some(order) = seen.cell("client_order_id") else {
+    fn order(&mut self, record: &Record<'_>, status: &str, import: &mut Import) -> RecordOutcome {
+        let Some(order) = record.cell("client_order_id") else {
             return Ok(Err("there is no `client_order_id`".to_owned()));
         };
         let cause = self.placed.get(&order).copied();
         let run = self.run;
-        let described = |draft: Draft| {
+        let described = |draft: EventBuilder| {
             draft
-                .id(seen.cell("event_id").as_deref().and_then(Guid::parse))
+                .id(record.cell("event_id").as_deref().and_then(Guid::parse))
                 .parent(cause)
                 .order(run, &order)
-                .text("SecuritySymbol", &seen.symbol)
+                .text("SecuritySymbol", &record.symbol)
         };
-        let changed = |word: &str| described(Draft::order_status(seen.time, word));
+        let changed = |word: &str| described(EventBuilder::order_status(record.time, word));
         let draft = match status {
             "Initialized" => {
-                let options = options_of(seen.json);
+                let options = options_of(record.json);
                 let price = ["price", "trigger_price"]
                     .into_iter()
                     .find_map(|name| text_of(&options, name))
                     .unwrap_or_default();
                 let sent = changed("Placed")
-                    .text("Direction", direction(seen.cell("order_side").as_deref()))
-                    .text_if("OrderType", seen.cell("order_type").as_deref())
-                    .number("Quantity", &seen.plain("quantity"))
+                    .text("Direction", direction(record.cell("order_side").as_deref()))
+                    .text_if("OrderType", record.cell("order_type").as_deref())
+                    .number("Quantity", &record.plain("quantity"))
                     .number("Price", &price)
-                    .send(import, run, seen.number, &seen.name)?;
+                    .send(import, run, record.number, &record.name)?;
                 self.placed.insert(order, sent);
                 return Ok(Ok(()));
             }
             "Rejected" | "Denied" => {
-                let reason = seen.cell("reason").unwrap_or_else(|| status.to_owned());
-                described(Draft::new(seen.time, EventType::OrderRejection))
+                let reason = record.cell("reason").unwrap_or_else(|| status.to_owned());
+                described(EventBuilder::new(record.time, EventType::OrderRejection))
                     .text("RejectionReason", &reason)
             }
             "Canceled" => changed("Cancelled"),
             "Expired" => changed("Expired"),
             "Updated" => changed("Updated")
-                .number("Quantity", &seen.plain("quantity"))
-                .number("Price", &seen.plain("price")),
+                .number("Quantity", &record.plain("quantity"))
+                .number("Price", &record.plain("price")),
             // The order itself lives on: only the wish to change it was refused.
             "ModifyRejected" | "CancelRejected" => changed(status)
                 .severity(Severity::Warning)
-                .text_if("ChangeReason", seen.cell("reason").as_deref()),
+                .text_if("ChangeReason", record.cell("reason").as_deref()),
             "Submitted" | "Accepted" | "Triggered" | "Emulated" | "Released" | "PendingUpdate"
             | "PendingCancel" => changed(status).severity(Severity::Debug),
             other => return Ok(Err(format!("the type `Order{other}` is not known"))),
         };
-        draft.send(import, run, seen.number, &seen.name).map(|_| Ok(()))
+        draft.send(import, run, record.number, &record.name).map(|_| Ok(()))
     }
 
-    fn filled(&mut self, seen: &Seen<'_>, import: &mut Import) -> Taken {
-        let Some(order) = seen.cell("client_order_id") else {
+    fn filled(&mut self, record: &Record<'_>, import: &mut Import) -> RecordOutcome {
+        let Some(order) = record.cell("client_order_id") else {
             return Ok(Err("there is no `client_order_id`".to_owned()));
         };
-        let id = Draft::new(seen.time, EventType::TradeExecution)
-            .id(seen.cell("event_id").as_deref().and_then(Guid::parse))
+        let id = EventBuilder::new(record.time, EventType::TradeExecution)
+            .id(record.cell("event_id").as_deref().and_then(Guid::parse))
             .parent(self.placed.get(&order).copied())
             .order(self.run, &order)
-            .text("SecuritySymbol", &seen.symbol)
-            .text_if("PositionId", seen.cell("position_id").as_deref())
-            .text("Direction", direction(seen.cell("order_side").as_deref()))
-            .number("Quantity", &seen.plain("last_qty"))
-            .number("Price", &seen.plain("last_px"))
-            .text_if("Currency", seen.cell("currency").as_deref())
-            .number("Commission", &seen.plain("commission"))
-            .text_if("CommissionCurrency", seen.currency_of("commission").as_deref())
-            .text_if("LiquiditySide", seen.cell("liquidity_side").as_deref())
-            .text_if("TradeId", seen.cell("trade_id").as_deref())
-            .send(import, self.run, seen.number, &seen.name)?;
-        self.fills.insert(seen.symbol.clone(), id);
+            .text("SecuritySymbol", &record.symbol)
+            .text_if("PositionId", record.cell("position_id").as_deref())
+            .text("Direction", direction(record.cell("order_side").as_deref()))
+            .number("Quantity", &record.plain("last_qty"))
+            .number("Price", &record.plain("last_px"))
+            .text_if("Currency", record.cell("currency").as_deref())
+            .number("Commission", &record.plain("commission"))
+            .text_if("CommissionCurrency", record.currency_of("commission").as_deref())
+            .text_if("LiquiditySide", record.cell("liquidity_side").as_deref())
+            .text_if("TradeId", record.cell("trade_id").as_deref())
+            .send(import, self.run, record.number, &record.name)?;
+        self.fills.insert(record.symbol.clone(), id);
         Ok(Ok(()))
     }
 
-    fn position(&mut self, seen: &Seen<'_>, kind: &str, import: &mut Import) -> Taken {
-        let (Some(id), Some(signed)) = (seen.cell("position_id"), seen.amount("signed_qty")) else {
+    fn position(&mut self, record: &Record<'_>, kind: &str, import: &mut Import) -> RecordOutcome {
+        let (Some(id), Some(signed)) = (record.cell("position_id"), record.amount("signed_qty"))
+        else {
             return Ok(Err("there is no `position_id` or no `signed_qty`".to_owned()));
         };
-        let held = self.positions.entry((seen.symbol.clone(), id.clone())).or_default();
-        held.signed = signed;
-        held.average = if signed.is_zero() {
+        let position = self.positions.entry((record.symbol.clone(), id.clone())).or_default();
+        position.signed = signed;
+        position.average = if signed.is_zero() {
             Decimal::ZERO
         } else {
-            seen.amount("avg_px_open").unwrap_or_default()
+            record.amount("avg_px_open").unwrap_or_default()
         };
-        held.realized = seen.amount("realized_pnl").unwrap_or_default();
-        held.unrealized = seen.amount("unrealized_pnl").unwrap_or_default();
-        held.currency = seen.cell("currency").unwrap_or_default();
+        position.realized = record.amount("realized_pnl").unwrap_or_default();
+        position.unrealized = record.amount("unrealized_pnl").unwrap_or_default();
+        position.currency = record.cell("currency").unwrap_or_default();
         if kind == "PositionClosed" {
-            held.ended += std::mem::take(&mut held.realized);
-            held.unrealized = Decimal::ZERO;
+            position.closed_pnl += std::mem::take(&mut position.realized);
+            position.unrealized = Decimal::ZERO;
         }
-        let own = self.positions.iter().filter(|((symbol, _), _)| *symbol == seen.symbol);
-        let Some(totals) = Totals::of(own.map(|(_, held)| held)) else {
+        let own = self.positions.iter().filter(|((symbol, _), _)| *symbol == record.symbol);
+        let Some(totals) = Totals::of(own.map(|(_, position)| position)) else {
             return Ok(Err("the numbers of this position are too large".to_owned()));
         };
-        let update = Draft::new(seen.time, EventType::PositionUpdate)
-            .id(seen.cell("event_id").as_deref().and_then(Guid::parse))
-            .parent(self.fills.get(&seen.symbol).copied())
-            .text("SecuritySymbol", &seen.symbol)
+        let update = EventBuilder::new(record.time, EventType::PositionUpdate)
+            .id(record.cell("event_id").as_deref().and_then(Guid::parse))
+            .parent(self.fills.get(&record.symbol).copied())
+            .text("SecuritySymbol", &record.symbol)
             .text("PositionId", &id)
             .decimal("Quantity", totals.signed)
             .decimal("AveragePrice", totals.average)
             .decimal("UnrealizedPnL", totals.unrealized)
             .decimal("RealizedPnL", totals.realized)
-            .text_if("Currency", seen.cell("currency").as_deref())
+            .text_if("Currency", record.cell("currency").as_deref())
             .text("PositionStatus", kind.trim_start_matches("Position"))
-            .send(import, self.run, seen.number, &seen.name)?;
+            .send(import, self.run, record.number, &record.name)?;
         // Sums over currencies would need rates, which the log does not have.
-        let currency = self.positions.values().next().map(|held| held.currency.clone());
+        let currency = self.positions.values().next().map(|position| position.currency.clone());
         let one_currency =
-            self.positions.values().all(|held| Some(&held.currency) == currency.as_ref());
+            self.positions.values().all(|position| Some(&position.currency) == currency.as_ref());
         if let (true, Some(all)) = (one_currency, Totals::of(self.positions.values())) {
-            Draft::pnl(seen.time, all.realized, all.unrealized)
+            EventBuilder::pnl(record.time, all.realized, all.unrealized)
                 .parent(Some(update))
                 .text_if("Currency", currency.as_deref())
                 .text("ChangeReason", kind)
-                .send(import, self.run, seen.number, &format!("{} pnl", seen.name))?;
+                .send(import, self.run, record.number, &format!("{} pnl", record.name))?;
         }
         Ok(Ok(()))
     }
 
-    fn account(&self, seen: &Seen<'_>, import: &mut Import) -> Taken {
-        let Some(Token::Array(balances)) = scan::member(seen.json, "balances") else {
+    fn account(&self, record: &Record<'_>, import: &mut Import) -> RecordOutcome {
+        let Some(Token::Array(balances)) = scan::member(record.json, "balances") else {
             return Ok(Err("an `AccountState` without `balances`".to_owned()));
         };
         let balances: Vec<&serde_json::value::RawValue> =
@@ -249,7 +250,7 @@ impl Reader {
                     ("Currency", cell("currency")),
                 ];
                 let after = after.each_ref().map(|(name, value)| (*name, value.as_str()));
-                Draft::account(seen.time, &after)
+                EventBuilder::account(record.time, &after)
             }
             // One number for several currencies would need rates.
             several => {
@@ -261,32 +262,32 @@ impl Reader {
                     .collect();
                 let balances: Vec<(&str, &str)> =
                     cells.iter().map(|(name, total)| (name.as_str(), total.as_str())).collect();
-                Draft::account_of_several(seen.time, &balances)
+                EventBuilder::account_of_several(record.time, &balances)
             }
         };
         let draft = draft
-            .id(seen.cell("event_id").as_deref().and_then(Guid::parse))
-            .text_if("AccountId", seen.cell("account_id").as_deref())
-            .text_if("AccountType", seen.cell("account_type").as_deref());
-        draft.send(import, self.run, seen.number, &seen.name).map(|_| Ok(()))
+            .id(record.cell("event_id").as_deref().and_then(Guid::parse))
+            .text_if("AccountId", record.cell("account_id").as_deref())
+            .text_if("AccountType", record.cell("account_type").as_deref());
+        draft.send(import, self.run, record.number, &record.name).map(|_| Ok(()))
     }
 
-    fn market_data(&self, seen: &Seen<'_>, kind: &str, import: &mut Import) -> Taken {
+    fn market_data(&self, record: &Record<'_>, kind: &str, import: &mut Import) -> RecordOutcome {
         let (data_type, names): (_, &[&str]) = match kind {
             "Bar" => ("Candle", &["open", "high", "low", "close", "volume"]),
             "QuoteTick" => ("Level2", &["bid_price", "ask_price", "bid_size", "ask_size"]),
             _ => ("Tick", &["price", "size"]),
         };
         let cells: Vec<(String, String)> =
-            names.iter().map(|name| (pascal(name), seen.plain(name))).collect();
+            names.iter().map(|name| (pascal(name), record.plain(name))).collect();
         let data: Vec<(&str, &str)> =
             cells.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
-        Draft::new(seen.time, EventType::MarketDataEvent)
-            .text("SecuritySymbol", &seen.symbol)
+        EventBuilder::new(record.time, EventType::MarketDataEvent)
+            .text("SecuritySymbol", &record.symbol)
             .text("DataType", data_type)
-            .text_if("BarType", seen.cell("bar_type").as_deref())
+            .text_if("BarType", record.cell("bar_type").as_deref())
             .object("Data", &data)
-            .send(import, self.run, seen.number, &seen.name)
+            .send(import, self.run, record.number, &record.name)
             .map(|_| Ok(()))
     }
 }
@@ -300,16 +301,16 @@ struct Totals {
 }
 
 impl Totals {
-    fn of<'a>(positions: impl Iterator<Item = &'a Held>) -> Option<Self> {
+    fn of<'a>(positions: impl Iterator<Item = &'a PositionState>) -> Option<Self> {
         let zero = Decimal::ZERO;
         let mut totals = Self { signed: zero, average: zero, realized: zero, unrealized: zero };
         let mut worth = zero;
-        for held in positions {
-            totals.signed = totals.signed.checked_add(held.signed)?;
-            worth = worth.checked_add(held.average.checked_mul(held.signed)?)?;
-            let realized = held.ended.checked_add(held.realized)?;
+        for position in positions {
+            totals.signed = totals.signed.checked_add(position.signed)?;
+            worth = worth.checked_add(position.average.checked_mul(position.signed)?)?;
+            let realized = position.closed_pnl.checked_add(position.realized)?;
             totals.realized = totals.realized.checked_add(realized)?;
-            totals.unrealized = totals.unrealized.checked_add(held.unrealized)?;
+            totals.unrealized = totals.unrealized.checked_add(position.unrealized)?;
         }
         if !totals.signed.is_zero() {
             totals.average = worth.checked_div(totals.signed)?;

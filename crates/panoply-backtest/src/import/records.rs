@@ -4,23 +4,23 @@ use std::io::{BufRead, Read};
 
 use serde_json::value::RawValue;
 
-use super::{Import, Watch};
-use crate::error::{LogError, go_on};
+use super::{Import, ImportControl};
+use crate::error::{LogError, check_stop};
 use crate::line::{Line, Lines};
 
 /// Files that have to be read as a whole may be this large.
-pub(crate) const LARGEST_DOCUMENT: u64 = 1 << 30;
+pub(crate) const MAX_DOCUMENT_BYTES: u64 = 1 << 30;
 
 /// What becomes of an object: nothing is wrong, or why it gave no event.
-pub(crate) type Taken = Result<Result<(), String>, LogError>;
+pub(crate) type RecordOutcome = Result<Result<(), String>, LogError>;
 
 /// Hands each object over with its number: of its line, or of its place in the array, from 1.
 /// What is no object, and what `take` does not want, is reported.
 pub(crate) fn each_object(
     mut source: impl BufRead,
     import: &mut Import,
-    watch: &mut Watch<'_>,
-    mut take: impl FnMut(u64, &str, &mut Import) -> Taken,
+    control: &mut ImportControl<'_>,
+    mut take: impl FnMut(u64, &str, &mut Import) -> RecordOutcome,
 ) -> Result<(), LogError> {
     let starts_with_bracket = loop {
         let buffer = source.fill_buf()?;
@@ -35,7 +35,7 @@ pub(crate) fn each_object(
         }
     };
     if starts_with_bracket {
-        return each_element(&document(source)?, import, watch, take);
+        return each_element(&document(source)?, import, control, take);
     }
     let mut lines = Lines::new(source);
     let mut seen = 0_u64;
@@ -43,30 +43,30 @@ pub(crate) fn each_object(
         let bytes = lines.bytes();
         let Some((number, line)) = lines.next_line()? else { break };
         if seen.is_multiple_of(4096) {
-            go_on(watch.stop)?;
-            (watch.progress)(bytes);
+            check_stop(control.stop)?;
+            (control.progress)(bytes);
         }
         seen += 1;
-        let taken = match line {
-            Line::Broken(reason) => Err(reason.to_owned()),
+        let outcome = match line {
+            Line::Invalid(reason) => Err(reason.to_owned()),
             Line::Text(text) => match object(text) {
                 Ok(object) => take(number, object, import)?,
                 Err(reason) => Err(reason),
             },
         };
-        if let Err(reason) = taken {
+        if let Err(reason) = outcome {
             import.reject(number, reason);
         }
     }
-    (watch.progress)(lines.bytes());
+    (control.progress)(lines.bytes());
     Ok(())
 }
 
 fn each_element(
     text: &str,
     import: &mut Import,
-    watch: &mut Watch<'_>,
-    mut take: impl FnMut(u64, &str, &mut Import) -> Taken,
+    control: &mut ImportControl<'_>,
+    mut take: impl FnMut(u64, &str, &mut Import) -> RecordOutcome,
 ) -> Result<(), LogError> {
     let elements: Vec<&RawValue> = match serde_json::from_str(text) {
         Ok(elements) => elements,
@@ -77,14 +77,14 @@ fn each_element(
     };
     let mut bytes = 0;
     for (number, element) in (1_u64..).zip(elements) {
-        go_on(watch.stop)?;
+        check_stop(control.stop)?;
         bytes += element.get().len() as u64;
-        (watch.progress)(bytes);
-        let taken = match object(element.get()) {
+        (control.progress)(bytes);
+        let outcome = match object(element.get()) {
             Ok(object) => take(number, object, import)?,
             Err(reason) => Err(reason),
         };
-        if let Err(reason) = taken {
+        if let Err(reason) = outcome {
             import.reject(number, reason);
         }
     }
@@ -104,10 +104,10 @@ fn object(text: &str) -> Result<&str, String> {
 /// The whole source as text.
 pub(crate) fn document(source: impl Read) -> Result<String, LogError> {
     let mut text = String::new();
-    let read = source.take(LARGEST_DOCUMENT).read_to_string(&mut text)?;
-    if read as u64 == LARGEST_DOCUMENT {
-        let said = "a file that has to be read as a whole may have 1 GiB; split it";
-        return Err(LogError::Source(std::io::Error::other(said)));
+    let read = source.take(MAX_DOCUMENT_BYTES).read_to_string(&mut text)?;
+    if read as u64 == MAX_DOCUMENT_BYTES {
+        let message = "a file that has to be read as a whole may have 1 GiB; split it";
+        return Err(LogError::Source(std::io::Error::other(message)));
     }
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }

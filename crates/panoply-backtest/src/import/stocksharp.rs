@@ -6,12 +6,12 @@
 
 use std::io::BufRead;
 
-use super::draft::{Draft, moment};
-use super::records::{Taken, each_object};
-use super::{Import, Watch};
-use crate::books::decimal;
+use super::event_builder::{EventBuilder, parse_timestamp};
+use super::records::{RecordOutcome, each_object};
+use super::{Import, ImportControl};
 use crate::error::LogError;
 use crate::event::{EventType, Guid};
+use crate::position::decimal;
 use crate::scan;
 
 /// Reads lines; `symbol` is what lines that name no security are about.
@@ -20,10 +20,10 @@ pub fn read(
     symbol: &str,
     run: Guid,
     import: &mut Import,
-    watch: &mut Watch<'_>,
+    control: &mut ImportControl<'_>,
 ) -> Result<(), LogError> {
     let mut reader = Reader { symbol: symbol.to_owned(), run, candle: None, fill: None };
-    each_object(source, import, watch, |number, json, import| reader.take(number, json, import))
+    each_object(source, import, control, |number, json, import| reader.take(number, json, import))
 }
 
 struct Reader {
@@ -35,7 +35,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn take(&mut self, number: u64, json: &str, import: &mut Import) -> Taken {
+    fn take(&mut self, number: u64, json: &str, import: &mut Import) -> RecordOutcome {
         let kind = scan::member(json, "type").and_then(|token| token.text());
         let data = scan::member(json, "data").and_then(|token| token.json());
         let (Some(kind), Some(data)) = (kind, data) else {
@@ -43,7 +43,7 @@ impl Reader {
         };
         let cell = |name: &str| scan::member(data, name).and_then(|token| token.id_text());
         let number_of = |name: &str| cell(name).unwrap_or_default().into_owned();
-        let Some(time) = cell("time").as_deref().and_then(moment) else {
+        let Some(time) = cell("time").as_deref().and_then(parse_timestamp) else {
             return Ok(Err("there is no `time` in `data`".to_owned()));
         };
         if let Some(symbol) = cell("securityId") {
@@ -51,7 +51,7 @@ impl Reader {
         }
         let (run, symbol) = (self.run, self.symbol.as_str());
         let name = format!("line {number}");
-        let about = |event_type| Draft::new(time, event_type).text("SecuritySymbol", symbol);
+        let about = |event_type| EventBuilder::new(time, event_type).text("SecuritySymbol", symbol);
         match &*kind {
             "candle" => {
                 let data: Vec<(&str, String)> = ["Open", "High", "Low", "Close", "Volume"]
@@ -93,7 +93,7 @@ impl Reader {
                     .decimal("UnrealizedPnL", open)
                     .decimal("RealizedPnL", realized);
                 let update = draft.send(import, run, number, &format!("{name} position"))?;
-                Draft::pnl(time, realized, open)
+                EventBuilder::pnl(time, realized, open)
                     .parent(Some(update))
                     .text_if("ProcessState", cell("processState").as_deref())
                     .send(import, run, number, &name)?;

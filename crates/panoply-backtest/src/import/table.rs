@@ -4,9 +4,9 @@ use std::io::BufRead;
 
 use csv::{ReaderBuilder, StringRecord};
 
-use super::records::Taken;
-use super::{Import, Watch};
-use crate::error::{LogError, go_on};
+use super::records::RecordOutcome;
+use super::{Import, ImportControl};
+use crate::error::{LogError, check_stop};
 
 /// A row under the names of its columns.
 pub(crate) struct Row<'a> {
@@ -43,8 +43,8 @@ impl<'a> Row<'a> {
 pub(crate) fn each_row(
     source: impl BufRead,
     import: &mut Import,
-    watch: &mut Watch<'_>,
-    mut take: impl FnMut(&Row<'_>, &mut Import) -> Taken,
+    control: &mut ImportControl<'_>,
+    mut take: impl FnMut(&Row<'_>, &mut Import) -> RecordOutcome,
 ) -> Result<(), LogError> {
     let mut reader = ReaderBuilder::new().flexible(true).from_reader(source);
     let names = match reader.headers() {
@@ -55,12 +55,12 @@ pub(crate) fn each_row(
     let mut seen = 0_u64;
     loop {
         if seen.is_multiple_of(1024) {
-            go_on(watch.stop)?;
-            (watch.progress)(reader.position().byte());
+            check_stop(control.stop)?;
+            (control.progress)(reader.position().byte());
         }
         seen += 1;
         let number = reader.position().line();
-        let taken = match reader.read_record(&mut cells) {
+        let outcome = match reader.read_record(&mut cells) {
             Ok(false) => break,
             Ok(true) => {
                 let number = cells.position().map_or(number, csv::Position::line);
@@ -72,11 +72,11 @@ pub(crate) fn each_row(
             }
             Err(_) => Err((number, "the line is not UTF-8".to_owned())),
         };
-        if let Err((number, reason)) = taken {
+        if let Err((number, reason)) = outcome {
             import.reject(number, reason);
         }
     }
-    (watch.progress)(reader.position().byte());
+    (control.progress)(reader.position().byte());
     Ok(())
 }
 

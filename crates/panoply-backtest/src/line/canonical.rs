@@ -1,4 +1,4 @@
-//! A line exactly as [`printed`](super::printed) writes it, which is how most logs write theirs.
+//! A line exactly as [`format_line`](super::printed) writes it, which is how most logs write theirs.
 //!
 //! Such a line is read from left to right without asking which member comes next, and without
 //! printing it again to see whether an export could. Whatever else a line is, `None` is the
@@ -77,7 +77,7 @@ fn object(text: &str) -> Option<(&str, &str)> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{parse_any, printed};
+    use super::super::{format_line, parse_any};
     use super::*;
 
     /// The two ways agree: what is read here is read there, to the same event.
@@ -93,7 +93,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_line_that_we_print_is_read_and_every_other_is_left(
+        fn canonical_parser_agrees_with_the_general_parser(
             (id, run, parent) in (any::<u128>(), any::<u128>(), any::<Option<u128>>()),
             nanos in prop_oneof![any::<i64>(), (0_i64..2_000_000_000_000).prop_map(|ms| ms * 1_000_000)],
             (kind, severity, category) in (0_usize..7, 0_usize..4, 0_usize..5),
@@ -114,7 +114,7 @@ mod tests {
                 parent: parent.map_or(Parent::None, |parent| Parent::Id(Guid::new(parent))),
                 original: None,
             };
-            let line = printed(Guid::new(run), &event);
+            let line = format_line(Guid::new(run), &event);
             prop_assert!(agree(&line), "{line}");
             // One character changed: either way it is the same event, or not ours to read.
             let changed: String = line
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_in_another_form_is_left_to_the_general_way() {
+    fn canonical_parser_declines_non_canonical_lines() {
         const LINE: &str = r#"{"eventId":"11111111-2222-3333-4444-55555555555a","runId":"a1b2c3d4-e5f6-7890-abcd-ef1234567890","timestamp":"2025-06-15T14:30:45.123Z","eventType":"RiskEvent","severity":"Info","category":"Risk","properties":{"a":1},"parentEventId":null,"validationErrors":null}"#;
         assert!(agree(LINE));
         for (from, to) in [

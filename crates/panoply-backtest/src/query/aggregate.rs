@@ -5,18 +5,18 @@ use std::ops::Range;
 
 use super::reader::SealedRun;
 use super::selection::{Entity, Filter};
-use crate::error::{LogError, Stop, go_on};
+use crate::error::{LogError, Stop, check_stop};
 use crate::event::{EventType, Severity};
 use crate::number::Number;
 use crate::scan;
 use crate::sealed::codec;
 use crate::sealed::column::{COLUMN_BLOCK, Stats};
-use crate::sealed::head::Mark;
+use crate::sealed::head::Attribute;
 use crate::timestamp::Timestamp;
 
 /// What an aggregate is about.
 #[derive(Clone, Debug)]
-pub struct Question<'a> {
+pub struct AggregateQuery<'a> {
     /// Events of this type.
     pub event_type: EventType,
     /// The property, as names joined by dots.
@@ -51,14 +51,14 @@ impl SealedRun {
     /// How many events of the type there are in the range, and what their numbers sum to.
     pub fn aggregate(
         &self,
-        question: &Question<'_>,
+        query: &AggregateQuery<'_>,
         stop: Stop<'_>,
     ) -> Result<(u64, Stats), LogError> {
-        let filter = Filter { types: vec![question.event_type], ..Filter::default() };
-        let events = self.select(&filter, question.range.clone())?.total();
-        let stats = match self.column(question.event_type, question.path) {
-            Some(group) => self.column_stats(group, question)?,
-            None if self.head().overflow => self.scanned(question, stop)?,
+        let filter = Filter { types: vec![query.event_type], ..Filter::default() };
+        let events = self.select(&filter, query.range.clone())?.total();
+        let stats = match self.column(query.event_type, query.path) {
+            Some(group) => self.column_stats(group, query)?,
+            None if self.head().overflow => self.full_scan(query, stop)?,
             None => Stats::NONE,
         };
         Ok((events, stats))
@@ -67,33 +67,33 @@ impl SealedRun {
     /// The same, split into groups. Groups without events are left out.
     pub fn aggregate_by(
         &self,
-        question: &Question<'_>,
+        query: &AggregateQuery<'_>,
         by: GroupBy,
-        most: usize,
+        limit: usize,
         stop: Stop<'_>,
     ) -> Result<Vec<Group>, LogError> {
         match by {
-            GroupBy::Every(step) => self.by_time(question, step, most, stop),
+            GroupBy::Every(step) => self.by_time(query, step, limit, stop),
             GroupBy::Entity(entity) => {
                 let mut groups = Vec::new();
-                for (value, places) in self.values(entity.dictionary(), usize::MAX)? {
-                    go_on(stop)?;
-                    let set = self.place_set(entity.dictionary(), &places)?;
-                    let own = &*set & &*self.bitmap(Mark::Type(question.event_type))?;
-                    let places = own.range(question.range.clone());
-                    self.push_group(&mut groups, question, value.into_string(), places, stop)?;
+                for (value, postings) in self.values(entity.dictionary(), usize::MAX)? {
+                    check_stop(stop)?;
+                    let set = self.posting_bitmap(entity.dictionary(), &postings)?;
+                    let own = &*set & &*self.bitmap(Attribute::Type(query.event_type))?;
+                    let postings = own.range(query.range.clone());
+                    self.push_group(&mut groups, query, value.into_string(), postings, stop)?;
                 }
                 groups.sort_by(|a, b| b.events.cmp(&a.events).then_with(|| a.key.cmp(&b.key)));
-                groups.truncate(most);
+                groups.truncate(limit);
                 Ok(groups)
             }
             GroupBy::Severity => {
                 let mut groups = Vec::new();
                 for severity in Severity::ALL {
-                    let set = self.bitmap(Mark::Severity(*severity))?;
-                    let own = &*set & &*self.bitmap(Mark::Type(question.event_type))?;
-                    let places = own.range(question.range.clone());
-                    self.push_group(&mut groups, question, severity.to_string(), places, stop)?;
+                    let set = self.bitmap(Attribute::Severity(*severity))?;
+                    let own = &*set & &*self.bitmap(Attribute::Type(query.event_type))?;
+                    let postings = own.range(query.range.clone());
+                    self.push_group(&mut groups, query, severity.to_string(), postings, stop)?;
                 }
                 Ok(groups)
             }
@@ -102,22 +102,22 @@ impl SealedRun {
 
     fn by_time(
         &self,
-        question: &Question<'_>,
+        query: &AggregateQuery<'_>,
         step: i64,
-        most: usize,
+        limit: usize,
         stop: Stop<'_>,
     ) -> Result<Vec<Group>, LogError> {
         let mut groups = Vec::new();
-        let filter = Filter { types: vec![question.event_type], ..Filter::default() };
-        let selection = self.select(&filter, question.range.clone())?;
+        let filter = Filter { types: vec![query.event_type], ..Filter::default() };
+        let selection = self.select(&filter, query.range.clone())?;
         let mut next = selection.nth(0);
-        while let Some(first) = next.filter(|_| groups.len() < most) {
-            go_on(stop)?;
+        while let Some(first) = next.filter(|_| groups.len() < limit) {
+            check_stop(stop)?;
             let time = self.event(first)?.timestamp().nanos();
             let start = time - time.rem_euclid(step);
             let end = Timestamp::from_nanos(start.saturating_add(step - 1));
-            let until = self.between(None, Some(end))?.end.min(question.range.end);
-            let part = Question { range: first..until, ..question.clone() };
+            let until = self.between(None, Some(end))?.end.min(query.range.end);
+            let part = AggregateQuery { range: first..until, ..query.clone() };
             let (events, stats) = self.aggregate(&part, stop)?;
             groups.push(Group { key: Timestamp::from_nanos(start).to_string(), events, stats });
             next = selection.nth(selection.count_before(until));
@@ -128,19 +128,19 @@ impl SealedRun {
     fn push_group(
         &self,
         groups: &mut Vec<Group>,
-        question: &Question<'_>,
+        query: &AggregateQuery<'_>,
         key: String,
-        places: impl Iterator<Item = u32>,
+        postings: impl Iterator<Item = u32>,
         stop: Stop<'_>,
     ) -> Result<(), LogError> {
         let mut numbers = Vec::new();
         let mut events = 0_u64;
         let mut stats = Stats::NONE;
-        let group = self.column(question.event_type, question.path);
+        let group = self.column(query.event_type, query.path);
         let head = group.map(|group| self.column_head(group)).transpose()?;
-        for seq in places {
+        for seq in postings {
             if events.is_multiple_of(4096) {
-                go_on(stop)?;
+                check_stop(stop)?;
                 stats.merge(&Stats::of(&numbers));
                 numbers.clear();
             }
@@ -149,12 +149,12 @@ impl SealedRun {
                 (Some(head), Some(group)) => {
                     let (_, rank) = self.kind_and_rank(seq)?;
                     if head.presence.contains(rank) {
-                        self.column_number(group, head.before(rank))?
+                        self.column_number(group, head.values_before(rank))?
                     } else {
                         None
                     }
                 }
-                _ => self.number_of(seq, question.path)?,
+                _ => self.number_of(seq, query.path)?,
             };
             numbers.extend(number);
         }
@@ -181,15 +181,15 @@ impl SealedRun {
         Ok(self.column_values(group, block)?.get(within).copied())
     }
 
-    fn column_stats(&self, group: u16, question: &Question<'_>) -> Result<Stats, LogError> {
-        let types = self.bitmap(Mark::Type(question.event_type))?;
+    fn column_stats(&self, group: u16, query: &AggregateQuery<'_>) -> Result<Stats, LogError> {
+        let types = self.bitmap(Attribute::Type(query.event_type))?;
         let rank = |seq: u32| {
             let rank = seq.checked_sub(1).map_or(0, |last| types.rank(last));
             u32::try_from(rank).unwrap_or(u32::MAX)
         };
         let head = self.column_head(group)?;
-        let from = head.before(rank(question.range.start));
-        let to = head.before(rank(question.range.end));
+        let from = head.values_before(rank(query.range.start));
+        let to = head.values_before(rank(query.range.end));
         let size = u64::from(COLUMN_BLOCK);
         let mut stats = Stats::NONE;
         let mut at = from;
@@ -197,9 +197,11 @@ impl SealedRun {
             let block = at / size;
             let end = ((block + 1) * size).min(to);
             let number = u32::try_from(block).unwrap_or(u32::MAX);
-            let known = head.stats.get(number as usize);
-            match known {
-                Some(known) if at % size == 0 && end - at == known.count => stats.merge(known),
+            let block_stats = head.stats.get(number as usize);
+            match block_stats {
+                Some(block_stats) if at % size == 0 && end - at == block_stats.count => {
+                    stats.merge(block_stats)
+                }
                 _ => {
                     let values = self.column_values(group, number)?;
                     let within =
@@ -214,18 +216,18 @@ impl SealedRun {
     }
 
     /// The slow way, for properties that were too many to have a column.
-    fn scanned(&self, question: &Question<'_>, stop: Stop<'_>) -> Result<Stats, LogError> {
-        let filter = Filter { types: vec![question.event_type], ..Filter::default() };
-        let selection = self.select(&filter, question.range.clone())?;
+    fn full_scan(&self, query: &AggregateQuery<'_>, stop: Stop<'_>) -> Result<Stats, LogError> {
+        let filter = Filter { types: vec![query.event_type], ..Filter::default() };
+        let selection = self.select(&filter, query.range.clone())?;
         let mut stats = Stats::NONE;
         let mut numbers = Vec::new();
         for (place, seq) in selection.iter().enumerate() {
             if place % codec::count(4096) as usize == 0 {
-                go_on(stop)?;
+                check_stop(stop)?;
                 stats.merge(&Stats::of(&numbers));
                 numbers.clear();
             }
-            numbers.extend(self.number_of(seq, question.path)?);
+            numbers.extend(self.number_of(seq, query.path)?);
         }
         stats.merge(&Stats::of(&numbers));
         Ok(stats)

@@ -116,7 +116,7 @@ mod tests {
     use crate::store::BlobKind;
 
     #[test]
-    fn what_is_used_stays_and_the_rest_goes() {
+    fn clock_cache_keeps_entries_in_use() {
         let cache = Cache::new(1000);
         let key = |number| BlobKey::new(BlobKind::Block, 0, number);
         let mut loads = 0;
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_loaded_by_many_at_once_stays_as_well() {
+    fn concurrent_loads_of_one_key_keep_it_cached() {
         let mut ring = Ring::default();
         let key = |number| (Guid::new(1), BlobKey::new(BlobKind::Block, 0, number));
         for _ in 0..8 {

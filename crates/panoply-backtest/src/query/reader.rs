@@ -6,20 +6,20 @@ use std::sync::Arc;
 use roaring::RoaringBitmap;
 
 use super::cache::Cache;
-use super::sequence::LastSearch;
+use super::sequence::ChainSearchCache;
 use crate::error::LogError;
 use crate::event::{Category, Event, EventType, Guid, Parent, Severity};
 use crate::ingest::{REPORT, SealReport};
 use crate::line;
 use crate::number::Number;
-use crate::sealed::block::{BLOCK, Block, Link, Row};
+use crate::sealed::block::{BLOCK_EVENTS, Block, Link, Row};
 use crate::sealed::codec;
 use crate::sealed::column::{self, ColumnHead};
 use crate::sealed::dictionary::{
-    self, Dictionary, DictionaryChunk, DictionaryIndex, Places, chunk_key, posting_key,
+    self, Dictionary, DictionaryChunk, DictionaryIndex, Postings, chunk_key, posting_key,
 };
-use crate::sealed::directory::{CHUNK, DirectoryChunk, Kind};
-use crate::sealed::head::{FORMAT, Head, Mark};
+use crate::sealed::directory::{CHUNK_EVENTS, DirectoryChunk, Kind};
+use crate::sealed::head::{Attribute, FORMAT, Head};
 use crate::sealed::ids::{IdChunk, IdIndex};
 use crate::sealed::links::LinkChunk;
 use crate::store::{BlobKey, BlobKind, Blobs};
@@ -34,7 +34,7 @@ pub struct SealedRun {
     head: Head,
     /// The first time of each stretch of the directory.
     times: Vec<i64>,
-    last_search: LastSearch,
+    chain_searches: ChainSearchCache,
 }
 
 impl SealedRun {
@@ -51,10 +51,10 @@ impl SealedRun {
         let times = blobs
             .get(BlobKey::new(BlobKind::Times, 0, 0))?
             .ok_or(LogError::Damaged("a sealed run has no times"))?;
-        let times = codec::unpack(&times)?;
+        let times = codec::decompress(&times)?;
         let (times, _) = times.as_chunks::<8>();
         let times = times.iter().map(|time| i64::from_le_bytes(*time)).collect();
-        Ok(Self { id, blobs, cache, head, times, last_search: LastSearch::default() })
+        Ok(Self { id, blobs, cache, head, times, chain_searches: ChainSearchCache::default() })
     }
 
     /// Its name.
@@ -62,8 +62,8 @@ impl SealedRun {
         self.id
     }
 
-    pub(super) const fn last_search(&self) -> &LastSearch {
-        &self.last_search
+    pub(super) const fn chain_searches(&self) -> &ChainSearchCache {
+        &self.chain_searches
     }
 
     /// What it says about itself.
@@ -90,49 +90,49 @@ impl SealedRun {
     ) -> Result<Range<u32>, LogError> {
         let from = match start {
             None => 0,
-            Some(start) => self.first_at(|time| time >= start.nanos())?,
+            Some(start) => self.first_seq_where(|time| time >= start.nanos())?,
         };
         let to = match end {
             None => self.head.events,
-            Some(end) => self.first_at(|time| time > end.nanos())?,
+            Some(end) => self.first_seq_where(|time| time > end.nanos())?,
         };
         Ok(from..to.max(from))
     }
 
     /// The first place whose time passes a test that earlier times fail.
-    fn first_at(&self, passes: impl Fn(i64) -> bool) -> Result<u32, LogError> {
+    fn first_seq_where(&self, passes: impl Fn(i64) -> bool) -> Result<u32, LogError> {
         let stretch = self.times.partition_point(|time| !passes(*time));
         let Some(stretch) = stretch.checked_sub(1) else { return Ok(0) };
         let chunk = self.directory(codec::count(stretch))?;
         let within = chunk.times.partition_point(|time| !passes(*time));
-        Ok(codec::count(stretch) * CHUNK + codec::count(within))
+        Ok(codec::count(stretch) * CHUNK_EVENTS + codec::count(within))
     }
 
     /// The last place at or before a moment.
-    pub fn last_at(&self, moment: Timestamp) -> Result<Option<u32>, LogError> {
-        Ok(self.between(None, Some(moment))?.end.checked_sub(1))
+    pub fn last_at(&self, timestamp: Timestamp) -> Result<Option<u32>, LogError> {
+        Ok(self.between(None, Some(timestamp))?.end.checked_sub(1))
     }
 
     /// The event at a place.
     pub fn event(&self, seq: u32) -> Result<StoredEvent, LogError> {
         let event = self.event_without_texts(seq)?;
-        event.block.unpack_texts()?;
+        event.block.decompress_texts()?;
         Ok(event)
     }
 
     fn event_without_texts(&self, seq: u32) -> Result<StoredEvent, LogError> {
         let (kind, rank) = self.kind_and_rank(seq)?;
         let code = u16::from(kind.event_type().code());
-        let number = rank / codec::count(BLOCK);
-        let block = self.kept(BlobKey::new(BlobKind::Block, code, number), |blob| {
+        let number = rank / codec::count(BLOCK_EVENTS);
+        let block = self.cached(BlobKey::new(BlobKind::Block, code, number), |blob| {
             Block::read(blob).map(|block| {
                 let weight = block.weight();
                 (block, weight)
             })
         })?;
-        let place = (rank % codec::count(BLOCK)) as usize;
-        match block.rows.get(place) {
-            Some(row) if row.seq == seq => Ok(StoredEvent { block, place }),
+        let index = (rank % codec::count(BLOCK_EVENTS)) as usize;
+        match block.rows.get(index) {
+            Some(row) if row.seq == seq => Ok(StoredEvent { block, index }),
             _ => Err(LogError::Damaged("an event is not in its block")),
         }
     }
@@ -153,14 +153,14 @@ impl SealedRun {
 
     /// The place of the event with this id.
     pub fn find(&self, id: Guid) -> Result<Option<u32>, LogError> {
-        let index = self.kept(BlobKey::new(BlobKind::IdIndex, 0, 0), |blob| {
+        let index = self.cached(BlobKey::new(BlobKind::IdIndex, 0, 0), |blob| {
             IdIndex::read(blob).map(|index| {
                 let weight = index.weight();
                 (index, weight)
             })
         })?;
         for number in index.chunks_of(id) {
-            let chunk = self.kept(BlobKey::new(BlobKind::IdChunk, 0, number), |blob| {
+            let chunk = self.cached(BlobKey::new(BlobKind::IdChunk, 0, number), |blob| {
                 IdChunk::read(blob).map(|chunk| {
                     let weight = chunk.weight();
                     (chunk, weight)
@@ -201,16 +201,16 @@ impl SealedRun {
         &self,
         mut line: impl FnMut(&str) -> Result<(), LogError>,
     ) -> Result<(), LogError> {
-        let mut one = |seq: u32| {
+        let mut export_event = |seq: u32| {
             let stored = self.event(seq)?;
             let event = self.original_event(&stored)?;
             match &event.original {
                 Some(original) => line(original),
-                None => line(&line::printed(self.id, &event)),
+                None => line(&line::format_line(self.id, &event)),
             }
         };
         if self.head.in_order {
-            return (0..self.head.events).try_for_each(one);
+            return (0..self.head.events).try_for_each(export_event);
         }
         let mut order: Vec<(u32, u32)> = Vec::with_capacity(self.head.events as usize);
         for seq in 0..self.head.events {
@@ -218,16 +218,18 @@ impl SealedRun {
             order.push((arrival, seq));
         }
         order.sort_unstable();
-        order.into_iter().try_for_each(|(_, seq)| one(seq))
+        order.into_iter().try_for_each(|(_, seq)| export_event(seq))
     }
 
     pub(crate) fn kind_and_rank(&self, seq: u32) -> Result<(Kind, u32), LogError> {
-        let chunk = self.directory(seq / CHUNK)?;
-        chunk.at((seq % CHUNK) as usize).ok_or(LogError::Damaged("a place is outside the run"))
+        let chunk = self.directory(seq / CHUNK_EVENTS)?;
+        chunk
+            .at((seq % CHUNK_EVENTS) as usize)
+            .ok_or(LogError::Damaged("a place is outside the run"))
     }
 
     pub(crate) fn directory(&self, number: u32) -> Result<Arc<DirectoryChunk>, LogError> {
-        self.kept(BlobKey::new(BlobKind::Directory, 0, number), |blob| {
+        self.cached(BlobKey::new(BlobKind::Directory, 0, number), |blob| {
             DirectoryChunk::read(blob).map(|chunk| {
                 let weight = chunk.weight();
                 (chunk, weight)
@@ -236,7 +238,7 @@ impl SealedRun {
     }
 
     pub(crate) fn links(&self, number: u32) -> Result<Arc<LinkChunk>, LogError> {
-        self.kept(BlobKey::new(BlobKind::Links, 0, number), |blob| {
+        self.cached(BlobKey::new(BlobKind::Links, 0, number), |blob| {
             LinkChunk::read(number, blob).map(|chunk| {
                 let weight = chunk.weight();
                 (chunk, weight)
@@ -245,18 +247,18 @@ impl SealedRun {
     }
 
     /// The same for someone who reads all of them one after the other.
-    pub(crate) fn links_once(&self, number: u32) -> Result<LinkChunk, LogError> {
+    pub(crate) fn links_uncached(&self, number: u32) -> Result<LinkChunk, LogError> {
         let key = BlobKey::new(BlobKind::Links, 0, number);
         let blob = self.blobs.get(key)?.ok_or(LogError::Damaged("a blob is missing"))?;
         LinkChunk::read(number, &blob)
     }
 
-    pub(crate) fn bitmap(&self, mark: Mark) -> Result<Arc<RoaringBitmap>, LogError> {
-        self.kept(mark.key(), read_bitmap)
+    pub(crate) fn bitmap(&self, mark: Attribute) -> Result<Arc<RoaringBitmap>, LogError> {
+        self.cached(mark.key(), read_bitmap)
     }
 
     pub(crate) fn column_head(&self, group: u16) -> Result<Arc<ColumnHead>, LogError> {
-        self.kept(BlobKey::new(BlobKind::ColumnHead, group, 0), |blob| {
+        self.cached(BlobKey::new(BlobKind::ColumnHead, group, 0), |blob| {
             ColumnHead::read(blob).map(|head| {
                 let weight = head.weight();
                 (head, weight)
@@ -269,7 +271,7 @@ impl SealedRun {
         group: u16,
         number: u32,
     ) -> Result<Arc<Vec<Number>>, LogError> {
-        self.kept(BlobKey::new(BlobKind::ColumnBlock, group, number), |blob| {
+        self.cached(BlobKey::new(BlobKind::ColumnBlock, group, number), |blob| {
             column::read_values(blob).map(|values| {
                 let weight = values.len() * size_of::<Number>();
                 (values, weight)
@@ -281,7 +283,7 @@ impl SealedRun {
         &self,
         dictionary: Dictionary,
     ) -> Result<Arc<DictionaryIndex>, LogError> {
-        self.kept(BlobKey::new(BlobKind::DictionaryIndex, dictionary.code(), 0), |blob| {
+        self.cached(BlobKey::new(BlobKind::DictionaryIndex, dictionary.code(), 0), |blob| {
             DictionaryIndex::read(blob).map(|index| {
                 let weight = index.weight();
                 (index, weight)
@@ -294,7 +296,7 @@ impl SealedRun {
         dictionary: Dictionary,
         number: u32,
     ) -> Result<Arc<DictionaryChunk>, LogError> {
-        self.kept(chunk_key(dictionary, number), |blob| {
+        self.cached(chunk_key(dictionary, number), |blob| {
             DictionaryChunk::read(blob).map(|chunk| {
                 let weight = chunk.weight();
                 (chunk, weight)
@@ -303,25 +305,25 @@ impl SealedRun {
     }
 
     /// The places of a value.
-    pub(crate) fn places(
+    pub(crate) fn postings(
         &self,
         dictionary: Dictionary,
         value: &str,
-    ) -> Result<Option<Places>, LogError> {
+    ) -> Result<Option<Postings>, LogError> {
         let Some(number) = self.dictionary(dictionary)?.chunk_of(value) else { return Ok(None) };
         Ok(self.dictionary_chunk(dictionary, number)?.find(value).cloned())
     }
 
     /// The places of a value as a set.
-    pub(crate) fn place_set(
+    pub(crate) fn posting_bitmap(
         &self,
         dictionary: Dictionary,
-        places: &Places,
+        postings: &Postings,
     ) -> Result<Arc<RoaringBitmap>, LogError> {
-        match places {
-            Places::Few(places) => Ok(Arc::new(places.iter().copied().collect())),
-            Places::Many { posting, .. } => {
-                self.kept(posting_key(dictionary, *posting), read_bitmap)
+        match postings {
+            Postings::Inline(postings) => Ok(Arc::new(postings.iter().copied().collect())),
+            Postings::Bitmap { posting, .. } => {
+                self.cached(posting_key(dictionary, *posting), read_bitmap)
             }
         }
     }
@@ -330,13 +332,13 @@ impl SealedRun {
     pub(crate) fn values(
         &self,
         dictionary: Dictionary,
-        most: usize,
-    ) -> Result<Vec<(Box<str>, Places)>, LogError> {
+        limit: usize,
+    ) -> Result<Vec<(Box<str>, Postings)>, LogError> {
         let mut values = Vec::new();
         for number in 0..self.dictionary(dictionary)?.chunks() {
             let chunk = self.dictionary_chunk(dictionary, number)?;
-            values.extend(chunk.0.iter().take(most.saturating_sub(values.len())).cloned());
-            if values.len() >= most {
+            values.extend(chunk.0.iter().take(limit.saturating_sub(values.len())).cloned());
+            if values.len() >= limit {
                 break;
             }
         }
@@ -344,7 +346,7 @@ impl SealedRun {
     }
 
     /// The unpacked form of a blob, kept for the next time.
-    pub(crate) fn kept<T: std::any::Any + Send + Sync>(
+    pub(crate) fn cached<T: std::any::Any + Send + Sync>(
         &self,
         key: BlobKey,
         read: impl FnOnce(&[u8]) -> Result<(T, usize), LogError>,
@@ -355,8 +357,8 @@ impl SealedRun {
         })
     }
 
-    /// Like [`kept`](Self::kept) for blobs that need not be there.
-    pub(crate) fn kept_if_any<T: std::any::Any + Send + Sync + Default>(
+    /// Like [`cached`](Self::kept) for blobs that need not be there.
+    pub(crate) fn cached_or_default<T: std::any::Any + Send + Sync + Default>(
         &self,
         key: BlobKey,
         read: impl FnOnce(&[u8]) -> Result<(T, usize), LogError>,
@@ -378,12 +380,12 @@ fn read_bitmap(blob: &[u8]) -> Result<(RoaringBitmap, usize), LogError> {
 #[derive(Clone)]
 pub struct StoredEvent {
     block: Arc<Block>,
-    place: usize,
+    index: usize,
 }
 
 impl StoredEvent {
     pub(crate) fn row(&self) -> Option<&Row> {
-        self.block.rows.get(self.place)
+        self.block.rows.get(self.index)
     }
 
     /// Its place in the run.

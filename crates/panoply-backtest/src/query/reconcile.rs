@@ -19,13 +19,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rust_decimal::Decimal;
 
-use self::comparison::Mark;
-pub use self::comparison::{Comparison, Money, Parting};
+use self::comparison::AmountPair;
+pub use self::comparison::{AmountComparison, Comparison, Discrepancy};
 use super::reader::{SealedRun, StoredEvent};
 use super::selection::Filter;
-use crate::books::{Position, decimal};
-use crate::error::{LogError, Stop, go_on};
+use crate::error::{LogError, Stop, check_stop};
 use crate::event::EventType;
+use crate::position::{Position, decimal};
 use crate::scan::{self, Token};
 use crate::timestamp::Timestamp;
 
@@ -33,32 +33,32 @@ use crate::timestamp::Timestamp;
 #[derive(Debug, Default)]
 pub struct Reconciliation {
     /// By security.
-    pub securities: BTreeMap<String, Books>,
+    pub securities: BTreeMap<String, SecurityLedger>,
     /// What the account says, by where it says it and in which currency, which is empty when the
     /// log names none; no accounts for one security alone.
-    pub accounts: BTreeMap<(Telling, String), Account>,
+    pub accounts: BTreeMap<(AmountSource, String), Account>,
     /// The currencies that the log names.
     pub currencies: BTreeSet<String>,
     /// What of the money was not compared, and why.
-    pub left_out: Vec<LeftOut>,
+    pub uncompared: Vec<Uncompared>,
     /// Fills without security, direction, quantity or price, and those too large to add up.
     pub unusable: u64,
 }
 
 /// Money that was not compared.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum LeftOut {
+pub enum Uncompared {
     /// Everything: so many fills name no currency, and the log has several.
     FillsWithoutCurrency(u64),
     /// A telling that names no currency, in a log that has several.
-    WithoutCurrency(Telling),
+    WithoutCurrency(AmountSource),
     /// Currencies beyond the first thirty-two.
     TooManyCurrencies,
 }
 
 /// Where money is told of.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Telling {
+pub enum AmountSource {
     /// State changes of profit and loss: what is realized.
     Pnl,
     /// State changes of the account: its balance.
@@ -67,7 +67,7 @@ pub enum Telling {
     Equity,
 }
 
-impl Telling {
+impl AmountSource {
     /// Its word.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -80,7 +80,7 @@ impl Telling {
 
 /// The books of one security.
 #[derive(Debug, Default)]
-pub struct Books {
+pub struct SecurityLedger {
     /// Fills counted.
     pub fills: u64,
     /// Updates seen.
@@ -90,17 +90,17 @@ pub struct Books {
     /// Quantities.
     pub quantity: Comparison,
     /// Realized profit.
-    pub profit: Money,
+    pub profit: AmountComparison,
     /// Realized profit by the last update.
     pub realized_in_log: Option<Decimal>,
     /// What its prices and its profit are in; empty when the log does not say.
     pub currency: String,
     /// Moments with fills that no update followed, and the first fill of the first.
-    pub unanswered: u64,
+    pub fills_without_update: u64,
     /// See there.
-    pub first_unanswered: Option<u32>,
-    said: Option<(u32, Decimal)>,
-    said_profit: Option<(u32, Decimal)>,
+    pub first_fill_without_update: Option<u32>,
+    reported: Option<(u32, Decimal)>,
+    reported_profit: Option<(u32, Decimal)>,
     filled: Option<u32>,
 }
 
@@ -108,12 +108,12 @@ pub struct Books {
 #[derive(Debug, Default)]
 pub struct Account {
     /// How it changed, beside what the fills realized.
-    pub money: Money,
+    pub money: AmountComparison,
     /// The first amount that was told, and the last.
     pub span: Option<(Decimal, Decimal)>,
     /// What the fills realized between the two.
     pub by_fills: Decimal,
-    said: Option<(u32, Decimal)>,
+    reported: Option<(u32, Decimal)>,
 }
 
 impl SealedRun {
@@ -130,58 +130,58 @@ impl SealedRun {
         }
         let filter = Filter { types, ..Filter::default() };
         let selection = self.select(&filter, self.between(None, None)?)?;
-        let mut clerk = Clerk::default();
+        let mut reconciler = Reconciler::default();
         for (place, seq) in selection.iter().enumerate() {
             if place % 1024 == 0 {
-                go_on(stop)?;
+                check_stop(stop)?;
             }
             let event = self.event(seq)?;
-            if clerk.time.is_some_and(|time| time != event.timestamp()) {
-                clerk.compare();
+            if reconciler.time.is_some_and(|time| time != event.timestamp()) {
+                reconciler.compare();
             }
-            clerk.time = Some(event.timestamp());
-            clerk.see(seq, &event, symbol);
+            reconciler.time = Some(event.timestamp());
+            reconciler.process(seq, &event, symbol);
         }
-        clerk.compare();
-        Ok(clerk.finish())
+        reconciler.compare();
+        Ok(reconciler.finish())
     }
 }
 
 /// Currencies that are kept apart; a log with more is not one of money.
-const MOST_CURRENCIES: usize = 32;
+const MAX_CURRENCIES: usize = 32;
 /// The name of a currency that is not told.
 const UNNAMED: &str = "";
 
 /// Reads the run once, moment by moment.
 #[derive(Default)]
-struct Clerk {
-    found: Reconciliation,
+struct Reconciler {
+    result: Reconciliation,
     time: Option<Timestamp>,
     /// Securities something was said about at this moment.
-    touched: Vec<String>,
+    changed_symbols: Vec<String>,
     /// What the fills realized, by currency.
-    tills: BTreeMap<String, Till>,
+    totals: BTreeMap<String, CurrencyTotal>,
     /// How many securities are held.
-    held: usize,
+    open_positions: usize,
     too_many: bool,
 }
 
 /// What fills realized in one currency, and how many did.
 #[derive(Clone, Copy, Debug, Default)]
-struct Till {
+struct CurrencyTotal {
     realized: Decimal,
     fills: u64,
 }
 
-impl Till {
+impl CurrencyTotal {
     fn and(self, other: Self) -> Option<Self> {
         let realized = self.realized.checked_add(other.realized)?;
         Some(Self { realized, fills: self.fills + other.fills })
     }
 }
 
-impl Clerk {
-    fn see(&mut self, seq: u32, event: &StoredEvent, symbol: Option<&str>) {
+impl Reconciler {
+    fn process(&mut self, seq: u32, event: &StoredEvent, symbol: Option<&str>) {
         let json = event.properties();
         if event.event_type() == EventType::StateChange {
             return self.state(seq, json);
@@ -189,7 +189,7 @@ impl Clerk {
         let is_fill = event.event_type() == EventType::TradeExecution;
         let own = scan::member(json, "SecuritySymbol").and_then(|token| token.id_text());
         let Some(own) = own else {
-            self.found.unusable += u64::from(is_fill);
+            self.result.unusable += u64::from(is_fill);
             return;
         };
         if symbol.is_some_and(|symbol| !symbol.eq_ignore_ascii_case(&own)) {
@@ -198,8 +198,8 @@ impl Clerk {
         let booked =
             if is_fill { self.fill(seq, &own, json) } else { self.update(seq, &own, json) };
         match booked {
-            Some(()) => self.touched.push(own.into_owned()),
-            None => self.found.unusable += u64::from(is_fill),
+            Some(()) => self.changed_symbols.push(own.into_owned()),
+            None => self.result.unusable += u64::from(is_fill),
         }
     }
 
@@ -212,197 +212,207 @@ impl Clerk {
             Some("Sell") => -quantity,
             _ => return None,
         };
-        let own = self.named(text(json, "Currency"));
-        let paid_in = self.named(text(json, "CommissionCurrency"));
-        let books = self.found.securities.entry(symbol.to_owned()).or_default();
+        let own = self.known_currency(text(json, "Currency"));
+        let paid_in = self.known_currency(text(json, "CommissionCurrency"));
+        let ledger = self.result.securities.entry(symbol.to_owned()).or_default();
         if let Some(own) = own {
-            books.currency = own;
+            ledger.currency = own;
         }
-        let currency = books.currency.clone();
+        let currency = ledger.currency.clone();
         let mut commission = number(json, "Commission").unwrap_or_default();
         // A commission in another currency is no part of this security's profit.
-        let elsewhere = paid_in.filter(|paid_in| *paid_in != currency);
-        let paid_elsewhere = match &elsewhere {
+        let commission_currency = paid_in.filter(|paid_in| *paid_in != currency);
+        let foreign_commission = match &commission_currency {
             Some(_) => std::mem::take(&mut commission),
             None => Decimal::ZERO,
         };
-        let before = books.position.clone();
-        books.position.fill(signed, price, commission)?;
-        let earned = books.position.realized.checked_sub(before.realized)?;
-        match (is_flat(before.quantity), is_flat(books.position.quantity)) {
-            (true, false) => self.held += 1,
-            (false, true) => self.held -= 1,
+        let before = ledger.position.clone();
+        ledger.position.fill(signed, price, commission)?;
+        let realized = ledger.position.realized.checked_sub(before.realized)?;
+        match (is_flat(before.quantity), is_flat(ledger.position.quantity)) {
+            (true, false) => self.open_positions += 1,
+            (false, true) => self.open_positions -= 1,
             (true, true) | (false, false) => {}
         }
-        books.fills += 1;
-        books.filled.get_or_insert(seq);
-        self.earn(currency, earned)?;
-        elsewhere.map_or(Some(()), |currency| self.earn(currency, -paid_elsewhere))
+        ledger.fills += 1;
+        ledger.filled.get_or_insert(seq);
+        self.add_realized(currency, realized)?;
+        commission_currency
+            .map_or(Some(()), |currency| self.add_realized(currency, -foreign_commission))
     }
 
     /// A currency that the log names, if it is one of those that are kept apart.
-    fn named(&mut self, currency: Option<Cow<'_, str>>) -> Option<String> {
+    fn known_currency(&mut self, currency: Option<Cow<'_, str>>) -> Option<String> {
         let currency = currency.filter(|currency| !currency.is_empty())?.into_owned();
-        if !self.found.currencies.contains(&currency) {
-            if self.found.currencies.len() >= MOST_CURRENCIES {
+        if !self.result.currencies.contains(&currency) {
+            if self.result.currencies.len() >= MAX_CURRENCIES {
                 self.too_many = true;
                 return None;
             }
-            self.found.currencies.insert(currency.clone());
+            self.result.currencies.insert(currency.clone());
         }
         Some(currency)
     }
 
-    fn earn(&mut self, currency: String, earned: Decimal) -> Option<()> {
-        let till = self.tills.entry(currency).or_default();
-        *till = till.and(Till { realized: earned, fills: 1 })?;
+    fn add_realized(&mut self, currency: String, realized: Decimal) -> Option<()> {
+        let total = self.totals.entry(currency).or_default();
+        *total = total.and(CurrencyTotal { realized, fills: 1 })?;
         Some(())
     }
 
     fn update(&mut self, seq: u32, symbol: &str, json: &str) -> Option<()> {
         let quantity = number(json, "Quantity")?;
-        let currency = self.named(text(json, "Currency"));
-        let books = self.found.securities.entry(symbol.to_owned()).or_default();
+        let currency = self.known_currency(text(json, "Currency"));
+        let ledger = self.result.securities.entry(symbol.to_owned()).or_default();
         if let Some(currency) = currency {
-            books.currency = currency;
+            ledger.currency = currency;
         }
-        books.updates += 1;
-        books.said = Some((seq, quantity));
+        ledger.updates += 1;
+        ledger.reported = Some((seq, quantity));
         if let Some(realized) = number(json, "RealizedPnL") {
-            books.said_profit = Some((seq, realized));
-            books.realized_in_log = Some(realized);
+            ledger.reported_profit = Some((seq, realized));
+            ledger.realized_in_log = Some(realized);
         }
         Some(())
     }
 
     fn state(&mut self, seq: u32, json: &str) {
         let kind = text(json, "StateType");
-        let tellings: &[(Telling, &str)] = match kind.as_deref() {
-            Some("PnL") => &[(Telling::Pnl, "StateAfter.RealizedPnL")],
-            Some("Account") => {
-                &[(Telling::Balance, "StateAfter.Balance"), (Telling::Equity, "StateAfter.Equity")]
-            }
+        let sources: &[(AmountSource, &str)] = match kind.as_deref() {
+            Some("PnL") => &[(AmountSource::Pnl, "StateAfter.RealizedPnL")],
+            Some("Account") => &[
+                (AmountSource::Balance, "StateAfter.Balance"),
+                (AmountSource::Equity, "StateAfter.Equity"),
+            ],
             _ => return,
         };
         let currency = text(json, "StateAfter.Currency").or_else(|| text(json, "Currency"));
-        for (telling, path) in tellings {
-            let said = scan::at_path(json, path).and_then(|token| token.number_text());
-            if let Some(said) = said.and_then(decimal) {
-                self.said(*telling, seq, said, currency.clone());
+        for (source, path) in sources {
+            let reported = scan::at_path(json, path).and_then(|token| token.number_text());
+            if let Some(reported) = reported.and_then(decimal) {
+                self.reported(*source, seq, reported, currency.clone());
             }
         }
         if let (Some("Account"), Some(Token::Object(balances))) =
             (kind.as_deref(), scan::at_path(json, "StateAfter.Balances"))
         {
             for (name, amount) in scan::members(balances) {
-                if let Some(said) = amount.number_text().and_then(decimal) {
-                    self.said(Telling::Balance, seq, said, Token::Text(name).text());
+                if let Some(reported) = amount.number_text().and_then(decimal) {
+                    self.reported(AmountSource::Balance, seq, reported, Token::Text(name).text());
                 }
             }
         }
     }
 
-    fn said(&mut self, telling: Telling, seq: u32, said: Decimal, currency: Option<Cow<'_, str>>) {
+    fn reported(
+        &mut self,
+        source: AmountSource,
+        seq: u32,
+        reported: Decimal,
+        currency: Option<Cow<'_, str>>,
+    ) {
         let has_name = currency.as_ref().is_some_and(|currency| !currency.is_empty());
-        let currency = match self.named(currency) {
+        let currency = match self.known_currency(currency) {
             Some(currency) => currency,
             None if has_name => return,
             None => UNNAMED.to_owned(),
         };
-        self.found.accounts.entry((telling, currency)).or_default().said = Some((seq, said));
+        self.result.accounts.entry((source, currency)).or_default().reported =
+            Some((seq, reported));
     }
 
     /// Time has moved on: what was said last at this moment is compared.
     fn compare(&mut self) {
-        self.touched.sort_unstable();
-        self.touched.dedup();
-        for symbol in self.touched.drain(..) {
-            if let Some(books) = self.found.securities.get_mut(&symbol) {
-                books.compare();
+        self.changed_symbols.sort_unstable();
+        self.changed_symbols.dedup();
+        for symbol in self.changed_symbols.drain(..) {
+            if let Some(ledger) = self.result.securities.get_mut(&symbol) {
+                ledger.compare();
             }
         }
-        for ((telling, currency), account) in &mut self.found.accounts {
-            let Some((seq, said)) = account.said.take() else { continue };
-            if *telling == Telling::Equity && self.held > 0 {
+        for ((source, currency), account) in &mut self.result.accounts {
+            let Some((seq, reported)) = account.reported.take() else { continue };
+            if *source == AmountSource::Equity && self.open_positions > 0 {
                 continue;
             }
             // What names no currency counts everywhere: if there turn out to be several, nothing
             // of it is told.
-            let all = self.tills.iter().filter(|(own, _)| {
+            let all = self.totals.iter().filter(|(own, _)| {
                 own.as_str() == UNNAMED || currency.as_str() == UNNAMED || *own == currency
             });
-            let till = all.map(|(_, till)| *till).try_fold(Till::default(), Till::and);
-            let Some(till) = till else { continue };
-            let now = Mark { by_fills: till.realized, in_log: said, fills: till.fills };
-            account.compare(seq, now, self.held == 0, *telling);
+            let total =
+                all.map(|(_, total)| *total).try_fold(CurrencyTotal::default(), CurrencyTotal::and);
+            let Some(total) = total else { continue };
+            let now = AmountPair { by_fills: total.realized, in_log: reported, fills: total.fills };
+            account.compare(seq, now, self.open_positions == 0, *source);
         }
     }
 
     /// What was found, without what cannot be known.
     fn finish(self) -> Reconciliation {
-        let mut found = self.found;
+        let mut result = self.result;
         if self.too_many {
-            found.left_out.push(LeftOut::TooManyCurrencies);
+            result.uncompared.push(Uncompared::TooManyCurrencies);
         }
-        if found.currencies.len() < 2 {
-            return found;
+        if result.currencies.len() < 2 {
+            return result;
         }
-        match self.tills.get(UNNAMED).filter(|_| !found.accounts.is_empty()) {
-            Some(till) => {
-                found.left_out.push(LeftOut::FillsWithoutCurrency(till.fills));
-                found.accounts.clear();
+        match self.totals.get(UNNAMED).filter(|_| !result.accounts.is_empty()) {
+            Some(total) => {
+                result.uncompared.push(Uncompared::FillsWithoutCurrency(total.fills));
+                result.accounts.clear();
             }
             None => {
-                let unnamed = |(_, currency): &(Telling, String)| currency == UNNAMED;
-                let tellings = found.accounts.keys().filter(|key| unnamed(key));
-                found
-                    .left_out
-                    .extend(tellings.map(|(telling, _)| LeftOut::WithoutCurrency(*telling)));
-                found.accounts.retain(|key, _| !unnamed(key));
+                let unnamed = |(_, currency): &(AmountSource, String)| currency == UNNAMED;
+                let sources = result.accounts.keys().filter(|key| unnamed(key));
+                result
+                    .uncompared
+                    .extend(sources.map(|(source, _)| Uncompared::WithoutCurrency(*source)));
+                result.accounts.retain(|key, _| !unnamed(key));
             }
         }
-        found
+        result
     }
 }
 
-impl Books {
+impl SecurityLedger {
     /// Whether any of these books differ.
-    pub const fn part(&self) -> bool {
+    pub const fn has_disagreement(&self) -> bool {
         self.quantity.disagreements > 0 || self.profit.verdict().0.disagreements > 0
     }
 
     fn compare(&mut self) {
-        if let Some((seq, in_log)) = self.said.take() {
+        if let Some((seq, in_log)) = self.reported.take() {
             let by_fills = self.position.quantity;
             // Engines compute in doubles; one part in a thousand million is no difference.
             let size = by_fills.abs().max(in_log.abs()).max(Decimal::ONE);
             let tolerance = size.checked_mul(Decimal::new(1, 9)).unwrap_or_default();
-            self.quantity.note(Parting { seq, by_fills, in_log }, tolerance);
+            self.quantity.add(Discrepancy { seq, by_fills, in_log }, tolerance);
             self.filled = None;
         } else if let Some(fill) = self.filled.take() {
-            self.unanswered += 1;
-            self.first_unanswered.get_or_insert(fill);
+            self.fills_without_update += 1;
+            self.first_fill_without_update.get_or_insert(fill);
         }
-        if let Some((seq, in_log)) = self.said_profit.take() {
-            self.profit.begins_with_nothing();
-            let now = Mark { by_fills: self.position.realized, in_log, fills: self.fills };
-            self.profit.tell(seq, now, is_flat(self.position.quantity));
+        if let Some((seq, in_log)) = self.reported_profit.take() {
+            self.profit.start_at_zero();
+            let now = AmountPair { by_fills: self.position.realized, in_log, fills: self.fills };
+            self.profit.record(seq, now, is_flat(self.position.quantity));
         }
     }
 }
 
 impl Account {
-    fn compare(&mut self, seq: u32, now: Mark, is_flat: bool, telling: Telling) {
+    fn compare(&mut self, seq: u32, now: AmountPair, is_flat: bool, source: AmountSource) {
         // What is realized begins with nothing; a balance begins with whatever was paid in.
-        if telling == Telling::Pnl {
-            self.money.begins_with_nothing();
+        if source == AmountSource::Pnl {
+            self.money.start_at_zero();
         }
         if let Some(last) = self.money.last {
             let change = now.by_fills.checked_sub(last.by_fills).unwrap_or_default();
             self.by_fills = self.by_fills.checked_add(change).unwrap_or_default();
         }
         self.span = Some((self.span.map_or(now.in_log, |(first, _)| first), now.in_log));
-        self.money.tell(seq, now, is_flat);
+        self.money.record(seq, now, is_flat);
     }
 }
 

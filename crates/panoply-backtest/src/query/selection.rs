@@ -10,8 +10,8 @@ use crate::error::LogError;
 use crate::event::{Category, EventType, Severity};
 use crate::sealed::codec;
 use crate::sealed::dictionary::Dictionary;
-use crate::sealed::head::Mark;
-use crate::sealed::seal::order_key;
+use crate::sealed::head::Attribute;
+use crate::sealed::seal::canonical_order_id;
 use crate::validate::ProblemSeverity;
 
 /// Which events.
@@ -68,30 +68,31 @@ impl SealedRun {
         let mut sets = Vec::new();
         match filter.types.as_slice() {
             [] => {}
-            [one] => sets.push(self.bitmap(Mark::Type(*one))?),
+            [one] => sets.push(self.bitmap(Attribute::Type(*one))?),
             several => {
                 let mut union = RoaringBitmap::new();
                 for event_type in several {
-                    union |= &*self.bitmap(Mark::Type(*event_type))?;
+                    union |= &*self.bitmap(Attribute::Type(*event_type))?;
                 }
                 sets.push(Arc::new(union));
             }
         }
         if let Some(severity) = filter.severity {
-            sets.push(self.bitmap(Mark::Severity(severity))?);
+            sets.push(self.bitmap(Attribute::Severity(severity))?);
         }
         if let Some(category) = filter.category {
-            sets.push(self.bitmap(Mark::Category(category))?);
+            sets.push(self.bitmap(Attribute::Category(category))?);
         }
         if let Some((entity, value)) = &filter.entity {
             sets.push(self.entity_set(*entity, value)?);
         }
         match filter.problems {
             None => {}
-            Some(Some(ProblemSeverity::Error)) => sets.push(self.bitmap(Mark::Error)?),
-            Some(Some(ProblemSeverity::Warning)) => sets.push(self.bitmap(Mark::Warning)?),
+            Some(Some(ProblemSeverity::Error)) => sets.push(self.bitmap(Attribute::Error)?),
+            Some(Some(ProblemSeverity::Warning)) => sets.push(self.bitmap(Attribute::Warning)?),
             Some(None) => {
-                let (errors, warnings) = (self.bitmap(Mark::Error)?, self.bitmap(Mark::Warning)?);
+                let (errors, warnings) =
+                    (self.bitmap(Attribute::Error)?, self.bitmap(Attribute::Warning)?);
                 sets.push(Arc::new(&*errors | &*warnings));
             }
         }
@@ -99,10 +100,11 @@ impl SealedRun {
     }
 
     fn entity_set(&self, entity: Entity, value: &str) -> Result<Arc<RoaringBitmap>, LogError> {
-        let value = if entity == Entity::Order { order_key(value) } else { value.to_owned() };
-        match self.places(entity.dictionary(), &value)? {
+        let value =
+            if entity == Entity::Order { canonical_order_id(value) } else { value.to_owned() };
+        match self.postings(entity.dictionary(), &value)? {
             None => Ok(Arc::default()),
-            Some(places) => self.place_set(entity.dictionary(), &places),
+            Some(postings) => self.posting_bitmap(entity.dictionary(), &postings),
         }
     }
 
@@ -110,22 +112,24 @@ impl SealedRun {
     pub fn entities(
         &self,
         entity: Entity,
-        most: usize,
+        limit: usize,
     ) -> Result<(u64, Vec<(String, u64)>), LogError> {
         let total = self.dictionary(entity.dictionary())?.values;
         let values = self.values(entity.dictionary(), 10_000)?;
         let mut counted: Vec<(String, u64)> = values
             .into_iter()
-            .map(|(value, places)| (value.into_string(), places.count()))
+            .map(|(value, postings)| (value.into_string(), postings.count()))
             .collect();
         counted.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        counted.truncate(most);
+        counted.truncate(limit);
         Ok((total, counted))
     }
 
     /// The place of the first event of an order.
     pub fn first_of_order(&self, id: &str) -> Result<Option<u32>, LogError> {
-        Ok(self.places(Dictionary::Order, &order_key(id))?.and_then(|places| places.first()))
+        Ok(self
+            .postings(Dictionary::Order, &canonical_order_id(id))?
+            .and_then(|postings| postings.first()))
     }
 }
 
@@ -133,7 +137,7 @@ fn intersection(mut sets: Vec<Arc<RoaringBitmap>>) -> Option<Arc<RoaringBitmap>>
     sets.sort_by_key(|set| set.len());
     let mut sets = sets.into_iter();
     let first = sets.next()?;
-    Some(sets.fold(first, |kept, set| Arc::new(&*kept & &*set)))
+    Some(sets.fold(first, |cached, set| Arc::new(&*cached & &*set)))
 }
 
 impl Selection {
@@ -164,9 +168,9 @@ impl Selection {
         }
     }
 
-    /// Up to `most` places from the `n`th on.
-    pub fn page(&self, n: u64, most: usize) -> Vec<u32> {
-        let left = usize::try_from(self.total.saturating_sub(n)).unwrap_or(usize::MAX).min(most);
+    /// Up to `limit` places from the `n`th on.
+    pub fn page(&self, n: u64, limit: usize) -> Vec<u32> {
+        let left = usize::try_from(self.total.saturating_sub(n)).unwrap_or(usize::MAX).min(limit);
         let Some(first) = self.nth(n).filter(|_| left > 0) else { return Vec::new() };
         match &self.set {
             None => (first..first + codec::count(left)).collect(),
@@ -174,9 +178,9 @@ impl Selection {
         }
     }
 
-    /// Up to `most` places, evenly spread from the first to the last.
-    pub fn sample(&self, most: usize) -> Vec<u32> {
-        let wanted = (most as u64).min(self.total);
+    /// Up to `limit` places, evenly spread from the first to the last.
+    pub fn sample(&self, limit: usize) -> Vec<u32> {
+        let wanted = (limit as u64).min(self.total);
         let last = self.total.saturating_sub(1);
         let spread = |n: u64| if wanted <= 1 { 0 } else { n * last / (wanted - 1) };
         (0..wanted).filter_map(|n| self.nth(spread(n))).collect()

@@ -10,18 +10,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use roaring::RoaringBitmap;
 
 use super::reader::SealedRun;
-use crate::error::{LogError, Stop, go_on};
+use crate::error::{LogError, Stop, check_stop};
 use crate::event::EventType;
-use crate::sealed::directory::CHUNK;
-use crate::sealed::head::Mark;
+use crate::sealed::directory::CHUNK_EVENTS;
+use crate::sealed::head::Attribute;
 use crate::sealed::links::LinkChunk;
 
 /// A search is shared among so many threads at most …
-const HANDS: usize = 2;
+const SEARCH_THREADS: usize = 2;
 /// … when each has at least so many places to begin at.
-const LEAST_SHARE: usize = 20_000;
+const MIN_ROOTS_PER_THREAD: usize = 20_000;
 /// A chain is cut after so many events; no reply could show more.
-const MOST_EVENTS: usize = 5_000;
+const MAX_CHAIN_EVENTS: usize = 5_000;
 
 /// A step of a pattern.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -41,10 +41,10 @@ impl Step {
         }
     }
 
-    const fn mark(self) -> Mark {
+    const fn attribute(self) -> Attribute {
         match self {
-            Self::Type(event_type) => Mark::Type(event_type),
-            Self::OrderPlaced => Mark::OrderPlaced,
+            Self::Type(event_type) => Attribute::Type(event_type),
+            Self::OrderPlaced => Attribute::OrderPlaced,
         }
     }
 }
@@ -73,29 +73,30 @@ pub struct Chain {
 
 /// The pattern that was searched last: its next page needs no search.
 #[derive(Debug, Default)]
-pub(crate) struct LastSearch(Mutex<Option<Search>>);
+pub(crate) struct ChainSearchCache(Mutex<Option<CachedSearch>>);
 
 #[derive(Debug)]
-struct Search {
+struct CachedSearch {
     pattern: Pattern,
     incomplete: bool,
     /// Where its chains begin.
     found: Arc<Vec<u32>>,
 }
 
-/// More places than this are not kept.
-const MOST_KEPT: usize = 1 << 20;
+/// More places than this are not use_cache.
+const MAX_CACHED_ROOTS: usize = 1 << 20;
 
-impl LastSearch {
+impl ChainSearchCache {
     fn of(&self, pattern: &Pattern, incomplete: bool) -> Option<Arc<Vec<u32>>> {
         let last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let last = last.as_ref()?;
         (last.pattern == *pattern && last.incomplete == incomplete).then(|| Arc::clone(&last.found))
     }
 
-    fn keep(&self, pattern: &Pattern, incomplete: bool, found: &Arc<Vec<u32>>) {
-        if found.len() <= MOST_KEPT {
-            let search = Search { pattern: pattern.clone(), incomplete, found: Arc::clone(found) };
+    fn store(&self, pattern: &Pattern, incomplete: bool, found: &Arc<Vec<u32>>) {
+        if found.len() <= MAX_CACHED_ROOTS {
+            let search =
+                CachedSearch { pattern: pattern.clone(), incomplete, found: Arc::clone(found) };
             *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(search);
         }
     }
@@ -109,11 +110,11 @@ impl SealedRun {
         incomplete: bool,
         stop: Stop<'_>,
     ) -> Result<Arc<Vec<u32>>, LogError> {
-        if let Some(found) = self.last_search().of(pattern, incomplete) {
+        if let Some(found) = self.chain_searches().of(pattern, incomplete) {
             return Ok(found);
         }
         let found = Arc::new(self.search(pattern, incomplete, stop)?);
-        self.last_search().keep(pattern, incomplete, &found);
+        self.chain_searches().store(pattern, incomplete, &found);
         Ok(found)
     }
 
@@ -128,45 +129,45 @@ impl SealedRun {
             return Ok(if incomplete {
                 Vec::new()
             } else {
-                self.bitmap(Mark::Root)?.iter().collect()
+                self.bitmap(Attribute::Root)?.iter().collect()
             });
         };
-        let wanted = Wanted::of(self, pattern)?;
-        let begin: Vec<u32> = self.bitmap(first.mark())?.iter().collect();
+        let pattern = StepBitmaps::of(self, pattern)?;
+        let candidates: Vec<u32> = self.bitmap(first.attribute())?.iter().collect();
         // Every chunk of links is unpacked, which keeps a core busy; the other may help.
-        let share = begin.len().div_ceil(HANDS).max(LEAST_SHARE);
+        let roots_per_thread = candidates.len().div_ceil(SEARCH_THREADS).max(MIN_ROOTS_PER_THREAD);
         let found: Result<Vec<Vec<u32>>, LogError> = std::thread::scope(|scope| {
-            let hands: Vec<_> = begin
-                .chunks(share)
-                .map(|begin| {
-                    let wanted = &wanted;
-                    scope.spawn(move || self.chains_among(begin, wanted, incomplete, stop))
+            let workers: Vec<_> = candidates
+                .chunks(roots_per_thread)
+                .map(|candidates| {
+                    let pattern = &pattern;
+                    scope.spawn(move || self.matching_roots(candidates, pattern, incomplete, stop))
                 })
                 .collect();
-            let broken = || Err(LogError::Damaged("a search broke off"));
-            hands.into_iter().map(|hand| hand.join().unwrap_or_else(|_| broken())).collect()
+            let panicked = || Err(LogError::Damaged("a search broke off"));
+            workers.into_iter().map(|worker| worker.join().unwrap_or_else(|_| panicked())).collect()
         });
         Ok(found?.concat())
     }
 
     /// Those of these places where a chain begins that is complete, or that is not.
-    fn chains_among(
+    fn matching_roots(
         &self,
-        places: &[u32],
-        wanted: &Wanted,
+        candidates: &[u32],
+        pattern: &StepBitmaps,
         incomplete: bool,
         stop: Stop<'_>,
     ) -> Result<Vec<u32>, LogError> {
         let mut walker = Walker::new(self, false);
         let mut found = Vec::new();
-        for (place, seq) in places.iter().copied().enumerate() {
-            if place % 1024 == 0 {
-                go_on(stop)?;
+        for (index, seq) in candidates.iter().copied().enumerate() {
+            if index % 1024 == 0 {
+                check_stop(stop)?;
             }
-            if walker.parent(seq)?.is_some_and(|parent| wanted.is_step(0, parent)) {
+            if walker.parent(seq)?.is_some_and(|parent| pattern.is_step(0, parent)) {
                 continue;
             }
-            let complete = walker.matched(seq, wanted, stop)? == wanted.steps.len();
+            let complete = walker.matched(seq, pattern, stop)? == pattern.steps.len();
             if complete != incomplete {
                 found.push(seq);
             }
@@ -177,7 +178,7 @@ impl SealedRun {
     /// The chain that begins at an event.
     pub fn chain(&self, root: u32, pattern: &Pattern, stop: Stop<'_>) -> Result<Chain, LogError> {
         let mut walker = Walker::new(self, true);
-        let matched = walker.matched(root, &Wanted::of(self, pattern)?, stop)?;
+        let matched = walker.matched(root, &StepBitmaps::of(self, pattern)?, stop)?;
         let (events, cut) = walker.descendants(root, pattern.max_depth, stop)?;
         let missing = pattern.steps.get(matched..).unwrap_or_default().to_vec();
         Ok(Chain { root, events, cut, missing })
@@ -185,21 +186,21 @@ impl SealedRun {
 }
 
 /// A pattern as sets: for each step the places of the events that are it.
-struct Wanted {
+struct StepBitmaps {
     steps: Vec<Arc<RoaringBitmap>>,
     max_depth: u32,
 }
 
-impl Wanted {
+impl StepBitmaps {
     fn of(run: &SealedRun, pattern: &Pattern) -> Result<Self, LogError> {
         let steps: Result<_, LogError> =
-            pattern.steps.iter().map(|step| run.bitmap(step.mark())).collect();
+            pattern.steps.iter().map(|step| run.bitmap(step.attribute())).collect();
         Ok(Self { steps: steps?, max_depth: pattern.max_depth })
     }
 
     /// Whether an event is the step at a place of the pattern.
-    fn is_step(&self, place: usize, seq: u32) -> bool {
-        self.steps.get(place).is_some_and(|step| step.contains(seq))
+    fn is_step(&self, index: usize, seq: u32) -> bool {
+        self.steps.get(index).is_some_and(|step| step.contains(seq))
     }
 }
 
@@ -208,34 +209,34 @@ struct Walker<'a> {
     run: &'a SealedRun,
     /// Whether the run remembers what is unpacked. A search unpacks everything, which would only
     /// drive out what other questions need.
-    kept: bool,
+    use_cache: bool,
     /// The newest first.
     links: VecDeque<(u32, Arc<LinkChunk>)>,
     /// Events that [`matched`](Self::matched) has still to visit, with their depth and how much
     /// of the pattern led to them. Empty between two calls.
-    waiting: Vec<(u32, u32, usize)>,
+    stack: Vec<(u32, u32, usize)>,
 }
 
 /// Chunks that a walker has at hand.
-const AT_HAND: usize = 4;
+const LINK_CHUNKS: usize = 4;
 
 impl<'a> Walker<'a> {
-    const fn new(run: &'a SealedRun, kept: bool) -> Self {
-        Self { run, kept, links: VecDeque::new(), waiting: Vec::new() }
+    const fn new(run: &'a SealedRun, use_cache: bool) -> Self {
+        Self { run, use_cache, links: VecDeque::new(), stack: Vec::new() }
     }
 
     fn links(&mut self, seq: u32) -> Result<&LinkChunk, LogError> {
-        let number = seq / CHUNK;
-        match self.links.iter().position(|(kept, _)| *kept == number) {
+        let number = seq / CHUNK_EVENTS;
+        match self.links.iter().position(|(cached, _)| *cached == number) {
             Some(0) => {}
-            Some(place) => self.links.swap(0, place),
+            Some(index) => self.links.swap(0, index),
             None => {
-                let chunk = if self.kept {
+                let chunk = if self.use_cache {
                     self.run.links(number)?
                 } else {
-                    Arc::new(self.run.links_once(number)?)
+                    Arc::new(self.run.links_uncached(number)?)
                 };
-                self.links.truncate(AT_HAND - 1);
+                self.links.truncate(LINK_CHUNKS - 1);
                 self.links.push_front((number, chunk));
             }
         }
@@ -244,35 +245,40 @@ impl<'a> Walker<'a> {
     }
 
     fn parent(&mut self, seq: u32) -> Result<Option<u32>, LogError> {
-        Ok(self.links(seq)?.parent((seq % CHUNK) as usize))
+        Ok(self.links(seq)?.parent((seq % CHUNK_EVENTS) as usize))
     }
 
     /// How many steps of the pattern the best path from `root` takes.
-    fn matched(&mut self, root: u32, wanted: &Wanted, stop: Stop<'_>) -> Result<usize, LogError> {
+    fn matched(
+        &mut self,
+        root: u32,
+        pattern: &StepBitmaps,
+        stop: Stop<'_>,
+    ) -> Result<usize, LogError> {
         let mut best = 0;
-        let mut waiting = std::mem::take(&mut self.waiting);
-        waiting.push((root, 1, 0));
+        let mut stack = std::mem::take(&mut self.stack);
+        stack.push((root, 1, 0));
         let mut visited = 0_u32;
-        while let Some((seq, depth, mut matched)) = waiting.pop() {
+        while let Some((seq, depth, mut matched)) = stack.pop() {
             visited += 1;
             if visited.is_multiple_of(4096) {
-                go_on(stop)?;
+                check_stop(stop)?;
             }
-            if wanted.is_step(matched, seq) {
+            if pattern.is_step(matched, seq) {
                 matched += 1;
                 best = best.max(matched);
             }
-            if best == wanted.steps.len() {
+            if best == pattern.steps.len() {
                 break;
             }
-            if depth < wanted.max_depth {
+            if depth < pattern.max_depth {
                 let chunk = self.links(seq)?;
-                let children = chunk.children((seq % CHUNK) as usize);
-                waiting.extend(children.iter().rev().map(|child| (*child, depth + 1, matched)));
+                let children = chunk.children((seq % CHUNK_EVENTS) as usize);
+                stack.extend(children.iter().rev().map(|child| (*child, depth + 1, matched)));
             }
         }
-        waiting.clear();
-        self.waiting = waiting;
+        stack.clear();
+        self.stack = stack;
         Ok(best)
     }
 
@@ -286,26 +292,26 @@ impl<'a> Walker<'a> {
         let mut found = vec![root];
         let mut level = vec![root];
         for _ in 1..max_depth {
-            go_on(stop)?;
+            check_stop(stop)?;
             let mut next = Vec::new();
             for seq in &level {
                 let chunk = self.links(*seq)?;
-                next.extend_from_slice(chunk.children((*seq % CHUNK) as usize));
+                next.extend_from_slice(chunk.children((*seq % CHUNK_EVENTS) as usize));
             }
             if next.is_empty() {
                 break;
             }
             found.extend_from_slice(&next);
-            if found.len() > MOST_EVENTS {
+            if found.len() > MAX_CHAIN_EVENTS {
                 break;
             }
             level = next;
         }
-        let cut = found.len() > MOST_EVENTS;
+        let cut = found.len() > MAX_CHAIN_EVENTS;
         if let Some(rest) = found.get_mut(1..) {
             rest.sort_unstable();
         }
-        found.truncate(MOST_EVENTS);
+        found.truncate(MAX_CHAIN_EVENTS);
         // A child may be logged before its parent; the order is that of time.
         found.sort_unstable();
         Ok((found, cut))

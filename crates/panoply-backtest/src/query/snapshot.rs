@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use super::reader::{SealedRun, StoredEvent};
-use crate::error::{LogError, Stop, go_on};
+use crate::error::{LogError, Stop, check_stop};
 use crate::number::{Number, Sum};
 use crate::scan;
 use crate::sealed::codec;
-use crate::sealed::dictionary::{Dictionary, Places};
-use crate::sealed::directory::CHUNK;
-pub use crate::sealed::orders::Terms;
+use crate::sealed::dictionary::{Dictionary, Postings};
+use crate::sealed::directory::CHUNK_EVENTS;
+pub use crate::sealed::orders::OrderTerms;
 use crate::sealed::orders::{self, OrderIndex, OrderRecord};
 use crate::store::{BlobKey, BlobKind};
 use crate::timestamp::Timestamp;
@@ -46,7 +46,7 @@ pub struct Snapshot {
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenOrder {
     /// What was ordered.
-    pub terms: Arc<Terms>,
+    pub terms: Arc<OrderTerms>,
     /// How much of it is filled.
     pub filled: Sum,
 }
@@ -72,14 +72,14 @@ pub enum PnlSource {
 }
 
 impl SealedRun {
-    /// The state after everything up to and including `moment`.
+    /// The state after everything up to and including `timestamp`.
     pub fn snapshot(
         &self,
-        moment: Timestamp,
+        timestamp: Timestamp,
         view: &View<'_>,
         stop: Stop<'_>,
     ) -> Result<Snapshot, LogError> {
-        self.snapshot_at(self.last_at(moment)?, view, stop)
+        self.snapshot_at(self.last_at(timestamp)?, view, stop)
     }
 
     /// The state after the event at `seq`; before the first when `None`.
@@ -122,7 +122,7 @@ impl SealedRun {
         }
         let (orders, open_orders) = match view.orders {
             None => (Vec::new(), 0),
-            Some(most) => self.open_orders(last, &shown, view.symbol.is_some(), most)?,
+            Some(limit) => self.open_orders(last, &shown, view.symbol.is_some(), limit)?,
         };
         let pnl = self.pnl(last, view.symbol.is_some(), &positions)?;
         Ok(Snapshot { seq, positions, indicators, orders, open_orders, pnl })
@@ -137,34 +137,35 @@ impl SealedRun {
         wanted: &dyn Fn(&str) -> bool,
     ) -> Result<Vec<(String, StoredEvent)>, LogError> {
         let mut found = Vec::new();
-        for (place, (key, places)) in self.values(dictionary, usize::MAX)?.into_iter().enumerate() {
-            if place % 256 == 0 {
-                go_on(stop)?;
+        for (index, (key, postings)) in self.values(dictionary, usize::MAX)?.into_iter().enumerate()
+        {
+            if index % 256 == 0 {
+                check_stop(stop)?;
             }
             if !wanted(&key) {
                 continue;
             }
-            if let Some(seq) = self.last_of(dictionary, &places, last)? {
+            if let Some(seq) = self.last_posting(dictionary, &postings, last)? {
                 found.push((key.into_string(), self.event(seq)?));
             }
         }
         Ok(found)
     }
 
-    fn last_of(
+    fn last_posting(
         &self,
         dictionary: Dictionary,
-        places: &Places,
+        postings: &Postings,
         last: u32,
     ) -> Result<Option<u32>, LogError> {
-        if let Places::Few(places) = places {
-            let before = places.partition_point(|seq| *seq <= last);
-            return Ok(before.checked_sub(1).and_then(|place| places.get(place)).copied());
+        if let Postings::Inline(postings) = postings {
+            let before = postings.partition_point(|seq| *seq <= last);
+            return Ok(before.checked_sub(1).and_then(|index| postings.get(index)).copied());
         }
-        let set = self.place_set(dictionary, places)?;
+        let set = self.posting_bitmap(dictionary, postings)?;
         let before = set.rank(last);
-        let place = before.checked_sub(1).and_then(|place| u32::try_from(place).ok());
-        Ok(place.and_then(|place| set.select(place)))
+        let index = before.checked_sub(1).and_then(|index| u32::try_from(index).ok());
+        Ok(index.and_then(|index| set.select(index)))
     }
 
     fn pnl(
@@ -174,8 +175,8 @@ impl SealedRun {
         positions: &[(String, StoredEvent)],
     ) -> Result<Pnl, LogError> {
         if !filtered
-            && let Some(places) = self.places(Dictionary::PnlState, "")?
-            && let Some(seq) = self.last_of(Dictionary::PnlState, &places, last)?
+            && let Some(postings) = self.postings(Dictionary::PnlState, "")?
+            && let Some(seq) = self.last_posting(Dictionary::PnlState, &postings, last)?
         {
             let event = self.event(seq)?;
             return Ok(Pnl {
@@ -198,9 +199,9 @@ impl SealedRun {
         last: u32,
         shown: &dyn Fn(&str) -> bool,
         filtered: bool,
-        most: usize,
+        limit: usize,
     ) -> Result<(Vec<OpenOrder>, usize), LogError> {
-        let index = self.kept(BlobKey::new(BlobKind::OrdersIndex, 0, 0), |blob| {
+        let index = self.cached(BlobKey::new(BlobKind::OrdersIndex, 0, 0), |blob| {
             OrderIndex::read(blob).map(|index| {
                 let weight = index.weight();
                 (index, weight)
@@ -208,7 +209,7 @@ impl SealedRun {
         })?;
         let list = match index.list_at(last) {
             None => Default::default(),
-            Some(number) => self.kept(BlobKey::new(BlobKind::OrdersOpen, 0, number), |blob| {
+            Some(number) => self.cached(BlobKey::new(BlobKind::OrdersOpen, 0, number), |blob| {
                 orders::read_open_list(blob).map(|list| {
                     let weight = list.len() * 4 + 64;
                     (list, weight)
@@ -216,31 +217,31 @@ impl SealedRun {
             })?,
         };
         let long = index.open_at(last, &list);
-        let local = self.order_records(BlobKind::OrdersLocal, last / CHUNK)?;
+        let local = self.order_records(BlobKind::OrdersLocal, last / CHUNK_EVENTS)?;
         let local: Vec<&OrderRecord> = local
             .iter()
             .filter(|record| record.is_open_at(last) && shown(&record.terms.symbol))
             .collect();
         let mut open = Vec::new();
         let mut total = local.len();
-        for place in &long {
+        for index in &long {
             // Without a filter there is no need to read the orders that are not shown.
-            if !filtered && open.len() >= most {
+            if !filtered && open.len() >= limit {
                 total += 1;
                 continue;
             }
-            let (chunk, within) = orders::long_chunk_of(*place);
+            let (chunk, within) = orders::long_chunk_of(*index);
             let records = self.order_records(BlobKind::OrdersLong, chunk)?;
             if let Some(record) = records.get(within).filter(|record| shown(&record.terms.symbol)) {
                 total += 1;
-                if open.len() < most {
-                    open.push((record.placed, shown_order(record, last)));
+                if open.len() < limit {
+                    open.push((record.placed, open_order(record, last)));
                 }
             }
         }
-        open.extend(local.into_iter().map(|record| (record.placed, shown_order(record, last))));
+        open.extend(local.into_iter().map(|record| (record.placed, open_order(record, last))));
         open.sort_by_key(|(placed, _)| *placed);
-        open.truncate(most);
+        open.truncate(limit);
         Ok((open.into_iter().map(|(_, order)| order).collect(), total))
     }
 
@@ -249,7 +250,7 @@ impl SealedRun {
         kind: BlobKind,
         number: u32,
     ) -> Result<Arc<Vec<OrderRecord>>, LogError> {
-        self.kept_if_any(BlobKey::new(kind, 0, number), |blob| {
+        self.cached_or_default(BlobKey::new(kind, 0, number), |blob| {
             orders::read_records(blob).map(|records| {
                 let weight = codec::count(records.len()) as usize * 256 + 64;
                 (records, weight)
@@ -258,7 +259,7 @@ impl SealedRun {
     }
 }
 
-fn shown_order(record: &OrderRecord, last: u32) -> OpenOrder {
+fn open_order(record: &OrderRecord, last: u32) -> OpenOrder {
     OpenOrder { terms: Arc::clone(&record.terms), filled: record.filled_at(last) }
 }
 

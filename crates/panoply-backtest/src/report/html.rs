@@ -5,17 +5,17 @@ use std::fmt::Write as _;
 use rust_decimal::Decimal;
 
 use super::{Point, Report, Trade};
-use crate::books::to_f64;
+use crate::position::to_f64;
 
 /// Points that are drawn: more than a screen has columns would only make the file larger.
-const MOST_POINTS: usize = 1200;
+const MAX_POINTS: usize = 1200;
 /// Trades that are listed; the rest is counted.
-const MOST_TRADES: usize = 1000;
+const MAX_TRADES: usize = 1000;
 const WIDTH: f64 = 960.0;
 const LEFT: f64 = 104.0;
 
 /// The page.
-pub fn page(report: &Report) -> String {
+pub fn render(report: &Report) -> String {
     let title = report.header.strategy_name.as_deref().unwrap_or("Backtest");
     let mut out = String::with_capacity(64 << 10);
     let _ = writeln!(
@@ -23,15 +23,15 @@ pub fn page(report: &Report) -> String {
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <title>{} – backtest report</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>",
-        escaped(title)
+        escape_html(title)
     );
     heading(&mut out, report, title);
-    cards(&mut out, report);
-    let drawn = thinned(&report.curve);
+    summary_cards(&mut out, report);
+    let drawn = downsample(&report.curve);
     let _ = writeln!(out, "<h2>{}</h2>", report.figures.curve.title());
     chart(&mut out, &drawn, 300.0, "line");
     out.push_str("<h2>Drawdown</h2>\n");
-    chart(&mut out, &falls(&drawn), 140.0, "fall");
+    chart(&mut out, &drawdowns(&drawn), 140.0, "fall");
     trades(&mut out, report);
     out.push_str("</main>\n</body>\n</html>\n");
     out
@@ -65,30 +65,30 @@ fn heading(out: &mut String, report: &Report, title: &str) {
     let _ = writeln!(
         out,
         "<h1>{}</h1>\n<p>{} to {} · {} events{}</p>\n<p>Run {}</p>",
-        escaped(title),
-        escaped(&figures.first),
-        escaped(&figures.last),
+        escape_html(title),
+        escape_html(&figures.first),
+        escape_html(&figures.last),
         figures.events,
         report
             .header
             .source
             .as_deref()
-            .map(|source| format!(" · {}", escaped(source)))
+            .map(|source| format!(" · {}", escape_html(source)))
             .unwrap_or_default(),
-        escaped(&report.run),
+        escape_html(&report.run),
     );
 }
 
-fn cards(out: &mut String, report: &Report) {
+fn summary_cards(out: &mut String, report: &Report) {
     let figures = &report.figures;
     let change = figures.end - figures.start;
     out.push_str("<dl>\n");
-    let mut card = |name: &str, value: String, tone: &str| {
-        let _ = writeln!(out, "<div><dt>{name}</dt><dd class=\"{tone}\">{value}</dd></div>");
+    let mut card = |name: &str, value: String, sign_class: &str| {
+        let _ = writeln!(out, "<div><dt>{name}</dt><dd class=\"{sign_class}\">{value}</dd></div>");
     };
     card("Start", amount(figures.start), "");
     card("End", amount(figures.end), "");
-    card("Change", signed(change), tone(change));
+    card("Change", signed(change), sign_class(change));
     let share = figures.max_drawdown_percent.map(|share| format!(" ({share:.2} %)"));
     card(
         "Deepest fall",
@@ -173,12 +173,12 @@ fn trades(out: &mut String, report: &Report) {
         out.push_str("<p>No trade was closed.</p>\n");
         return;
     }
-    let left = report.trades.len().saturating_sub(MOST_TRADES);
+    let left = report.trades.len().saturating_sub(MAX_TRADES);
     if left > 0 {
-        let _ = writeln!(out, "<p>The first {MOST_TRADES}; {left} more are in the run.</p>");
+        let _ = writeln!(out, "<p>The first {MAX_TRADES}; {left} more are in the run.</p>");
     }
     out.push_str("<div class=\"wide\"><table>\n<tr><th>Security</th><th>Side</th><th>Opened</th><th>Closed</th><th>Size</th><th>Entry</th><th>Exit</th><th>Fills</th><th>Profit</th></tr>\n");
-    for trade in report.trades.iter().take(MOST_TRADES) {
+    for trade in report.trades.iter().take(MAX_TRADES) {
         row(out, trade);
     }
     out.push_str("</table></div>\n");
@@ -189,7 +189,7 @@ fn row(out: &mut String, trade: &Trade) {
     let _ = writeln!(
         out,
         "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td class=\"{}\">{}</td></tr>",
-        escaped(&trade.symbol),
+        escape_html(&trade.symbol),
         if trade.is_long { "long" } else { "short" },
         shown_time(trade.opened),
         shown_time(trade.closed),
@@ -197,7 +197,7 @@ fn row(out: &mut String, trade: &Trade) {
         plain(trade.entry),
         plain(trade.exit),
         trade.fills,
-        tone(profit),
+        sign_class(profit),
         signed(profit),
     );
 }
@@ -206,28 +206,28 @@ fn shown_time(time: crate::timestamp::Timestamp) -> String {
     time.to_string().replace('T', " ").trim_end_matches('Z').to_owned()
 }
 
-/// At most [`MOST_POINTS`], with the lowest and highest of each stretch, so that no peak is lost.
-fn thinned(points: &[Point]) -> Vec<(i64, f64)> {
+/// At most [`MAX_POINTS`], with the lowest and highest of each stretch, so that no peak is lost.
+fn downsample(points: &[Point]) -> Vec<(i64, f64)> {
     let all = points.iter().map(|point| (point.time.nanos(), to_f64(point.value)));
-    if points.len() <= MOST_POINTS {
+    if points.len() <= MAX_POINTS {
         return all.collect();
     }
     let all: Vec<(i64, f64)> = all.collect();
-    let stretch = all.len().div_ceil(MOST_POINTS / 2);
-    let mut kept = Vec::with_capacity(MOST_POINTS + 2);
-    for part in all.chunks(stretch) {
+    let bucket_size = all.len().div_ceil(MAX_POINTS / 2);
+    let mut sampled = Vec::with_capacity(MAX_POINTS + 2);
+    for part in all.chunks(bucket_size) {
         let by_value = |a: &&(i64, f64), b: &&(i64, f64)| a.1.total_cmp(&b.1);
         let ends = [part.iter().min_by(by_value), part.iter().max_by(by_value)];
         let mut ends: Vec<(i64, f64)> = ends.into_iter().flatten().copied().collect();
         ends.sort_by_key(|end| end.0);
-        kept.extend(ends);
+        sampled.extend(ends);
     }
-    kept.extend(all.last());
-    kept
+    sampled.extend(all.last());
+    sampled
 }
 
 /// How far the curve is below its height so far, as numbers below zero.
-fn falls(points: &[(i64, f64)]) -> Vec<(i64, f64)> {
+fn drawdowns(points: &[(i64, f64)]) -> Vec<(i64, f64)> {
     let mut height = f64::NEG_INFINITY;
     let fall = |(time, value): &(i64, f64)| {
         height = height.max(*value);
@@ -236,7 +236,7 @@ fn falls(points: &[(i64, f64)]) -> Vec<(i64, f64)> {
     points.iter().map(fall).collect()
 }
 
-fn tone(value: f64) -> &'static str {
+fn sign_class(value: f64) -> &'static str {
     if value > 0.0 {
         "good"
     } else if value < 0.0 {
@@ -268,7 +268,7 @@ fn level_text(value: f64, range: f64) -> String {
         range if range >= 0.04 => 4,
         _ => 8,
     };
-    grouped(&format!("{value:.digits$}"))
+    group_thousands(&format!("{value:.digits$}"))
 }
 
 /// A number with the digits that say something: two after the point, more for small ones.
@@ -278,12 +278,12 @@ fn amount(value: f64) -> String {
         size if size >= 1.0 => 4,
         _ => 8,
     };
-    let text = grouped(&format!("{value:.digits$}"));
+    let text = group_thousands(&format!("{value:.digits$}"));
     if digits > 2 { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
 /// Thousands set off, and a sign that is as wide as a plus.
-fn grouped(text: &str) -> String {
+fn group_thousands(text: &str) -> String {
     let (sign, text) = text.strip_prefix('-').map_or(("", text), |rest| ("−", rest));
     let (whole, fraction) = text.split_once('.').map_or((text, None), |(a, b)| (a, Some(b)));
     let mut out = sign.to_owned();
@@ -300,7 +300,7 @@ fn grouped(text: &str) -> String {
     out
 }
 
-fn escaped(text: &str) -> String {
+fn escape_html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -320,7 +320,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_are_written_for_people() {
+    fn amounts_are_formatted_with_separators() {
         let cases = [
             (1_234_567.891, "1,234,567.89"),
             (-999.5, "−999.50"),
@@ -335,15 +335,15 @@ mod tests {
     }
 
     #[test]
-    fn a_long_curve_keeps_its_peaks() {
+    fn downsampled_curve_keeps_its_extremes() {
         let point = |place: i64| Point {
             time: crate::timestamp::Timestamp::from_nanos(place),
             value: if place == 777 { Decimal::from(999) } else { Decimal::from(place % 7) },
         };
         let points: Vec<Point> = (0..100_000).map(point).collect();
-        let kept = thinned(&points);
-        assert!(kept.len() <= MOST_POINTS + 2, "{}", kept.len());
-        assert!(kept.iter().any(|(_, value)| (value - 999.0).abs() < 0.5));
-        assert!(kept.is_sorted_by_key(|(time, _)| *time));
+        let sampled = downsample(&points);
+        assert!(sampled.len() <= MAX_POINTS + 2, "{}", sampled.len());
+        assert!(sampled.iter().any(|(_, value)| (value - 999.0).abs() < 0.5));
+        assert!(sampled.is_sorted_by_key(|(time, _)| *time));
     }
 }

@@ -12,9 +12,9 @@ use std::collections::BTreeMap;
 use rust_decimal::Decimal;
 use serde::Serialize;
 
-use crate::books::{Position, decimal, to_f64};
-use crate::error::{LogError, Stop, go_on};
+use crate::error::{LogError, Stop, check_stop};
 use crate::event::EventType;
+use crate::position::{Position, decimal, to_f64};
 use crate::query::reader::SealedRun;
 use crate::query::selection::Filter;
 use crate::run::RunHeader;
@@ -135,30 +135,34 @@ pub struct Trade {
 
 impl SealedRun {
     /// The run on one page.
-    pub fn page(&self, header: RunHeader, stop: Stop<'_>) -> Result<Report, LogError> {
+    pub fn performance_report(
+        &self,
+        header: RunHeader,
+        stop: Stop<'_>,
+    ) -> Result<Report, LogError> {
         let types = vec![EventType::TradeExecution, EventType::StateChange];
         let filter = Filter { types, ..Filter::default() };
         let selection = self.select(&filter, self.between(None, None)?)?;
-        let mut gathered = Gathered::default();
+        let mut builder = ReportBuilder::default();
         for (place, seq) in selection.iter().enumerate() {
             if place % 1024 == 0 {
-                go_on(stop)?;
+                check_stop(stop)?;
             }
             let event = self.event(seq)?;
             let (time, json) = (event.timestamp(), event.properties());
             if event.event_type() == EventType::StateChange {
-                gathered.state(time, json);
-            } else if gathered.fill(time, json).is_none() {
-                gathered.unusable += 1;
+                builder.state(time, json);
+            } else if builder.fill(time, json).is_none() {
+                builder.unusable += 1;
             }
         }
         let (first, last) = (Timestamp::from_nanos(self.head().first), self.last_time());
-        Ok(gathered.report(self.id().to_string(), header, self.head().events, (first, last)))
+        Ok(builder.report(self.id().to_string(), header, self.head().events, (first, last)))
     }
 }
 
 #[derive(Default)]
-struct Gathered {
+struct ReportBuilder {
     equity: Vec<Point>,
     pnl: Vec<Point>,
     balance: Vec<Point>,
@@ -170,17 +174,17 @@ struct Gathered {
     unusable: u64,
 }
 
-impl Gathered {
+impl ReportBuilder {
     fn state(&mut self, time: Timestamp, json: &str) {
         let number = |path| scan::at_path(json, path)?.number_text().and_then(decimal);
         let kind = scan::member(json, "StateType").and_then(|token| token.text());
         match kind.as_deref() {
             Some("Account") => {
-                let told = [
+                let series = [
                     (&mut self.equity, "StateAfter.Equity"),
                     (&mut self.balance, "StateAfter.Balance"),
                 ];
-                for (points, path) in told {
+                for (points, path) in series {
                     points.extend(number(path).map(|value| Point { time, value }));
                 }
             }
@@ -211,12 +215,12 @@ impl Gathered {
         self.commissions = self.commissions.checked_add(fee)?;
         self.fills.push(Point { time, value: self.realized });
         let (was, now) = (before.quantity, position.quantity);
-        let turned =
+        let flipped =
             !now.is_zero() && !was.is_zero() && now.is_sign_negative() != was.is_sign_negative();
         if let Some(mut ended) = trade.take() {
             ended.fills += 1;
             ended.size = ended.size.max(now.abs());
-            if turned || now.is_zero() {
+            if flipped || now.is_zero() {
                 let profit = position.realized.checked_sub(*at_start)?;
                 let size = ended.size.max(was.abs());
                 self.trades.push(Trade { closed: time, exit: price, profit, size, ..ended });
@@ -251,7 +255,7 @@ impl Gathered {
         (first, last): (Timestamp, Timestamp),
     ) -> Report {
         let base = self.balance.first().map(|point| point.value);
-        let raised = |points: Vec<Point>| -> Vec<Point> {
+        let with_base = |points: Vec<Point>| -> Vec<Point> {
             let raise = |point: Point| Point {
                 value: point.value.checked_add(base.unwrap_or_default()).unwrap_or(point.value),
                 ..point
@@ -262,13 +266,13 @@ impl Gathered {
         let (curve, points, is_account) = if self.equity.len() > 1 {
             (Curve::Equity, self.equity, true)
         } else if self.pnl.len() > 1 {
-            (Curve::Pnl, raised(self.pnl), base.is_some())
+            (Curve::Pnl, with_base(self.pnl), base.is_some())
         } else if self.balance.len() > 2 {
             (Curve::Balance, self.balance, true)
         } else {
-            (Curve::Fills, raised(self.fills), base.is_some())
+            (Curve::Fills, with_base(self.fills), base.is_some())
         };
-        let (fall, share) = deepest(&points);
+        let (fall, share) = max_drawdown(&points);
         let sum = |wanted: fn(&Trade) -> bool| -> Decimal {
             self.trades.iter().filter(|trade| wanted(trade)).map(|trade| trade.profit).sum()
         };
@@ -296,7 +300,7 @@ impl Gathered {
 
 /// The deepest fall from a height: in money, and in percent of the height. They need not be the
 /// same fall.
-fn deepest(points: &[Point]) -> (Decimal, Decimal) {
+fn max_drawdown(points: &[Point]) -> (Decimal, Decimal) {
     let (mut height, mut fall, mut share) = (None::<Decimal>, Decimal::ZERO, Decimal::ZERO);
     for point in points {
         let top = height.map_or(point.value, |height| height.max(point.value));

@@ -16,7 +16,7 @@ use crate::timestamp::Timestamp;
 use crate::validate::Flags;
 
 /// Events in a sealed block.
-pub(crate) const BLOCK: usize = 256;
+pub(crate) const BLOCK_EVENTS: usize = 256;
 
 /// One event as it is stored.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,7 +73,7 @@ pub(crate) struct Entry<'a> {
 pub(crate) struct BlockWriter {
     count: usize,
     numbers: Vec<u8>,
-    marks: Vec<u8>,
+    codes: Vec<u8>,
     ids: Vec<u8>,
     parents: Vec<u8>,
     lengths: Vec<u8>,
@@ -90,7 +90,7 @@ impl BlockWriter {
         put_signed(&mut self.numbers, entry.line.wrapping_sub(last_line).cast_signed());
         put_signed(&mut self.numbers, time.wrapping_sub(last_time));
         self.last = (entry.seq, entry.line, time);
-        self.marks.extend([
+        self.codes.extend([
             entry.event_type.code(),
             entry.severity.code() << 4 | entry.category.code(),
             entry.flags.byte(),
@@ -131,10 +131,10 @@ impl BlockWriter {
 
     /// The block, and an empty writer for the next.
     pub(crate) fn finish(&mut self) -> Result<Vec<u8>, LogError> {
-        let rows = codec::pack(&self.rows(), codec::KEPT)?;
+        let rows = codec::compress(&self.rows(), codec::SEALED_LEVEL)?;
         let mut out = Vec::with_capacity(rows.len() + self.texts.len() / 4);
         put_section(&mut out, &rows);
-        out.extend(codec::pack(&self.texts, codec::KEPT)?);
+        out.extend(codec::compress(&self.texts, codec::SEALED_LEVEL)?);
         self.clear();
         Ok(out)
     }
@@ -146,8 +146,8 @@ impl BlockWriter {
     ) -> Result<[(BlobKey, Vec<u8>); 2], LogError> {
         let [rows, texts] = batch_keys(number);
         let blobs = [
-            (rows, codec::pack(&self.rows(), codec::QUICK)?),
-            (texts, codec::pack(&self.texts, codec::QUICK)?),
+            (rows, codec::compress(&self.rows(), codec::OPEN_LEVEL)?),
+            (texts, codec::compress(&self.texts, codec::OPEN_LEVEL)?),
         ];
         self.clear();
         Ok(blobs)
@@ -157,7 +157,7 @@ impl BlockWriter {
     fn rows(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.weight() + self.numbers.len() + 64);
         put_varint(&mut out, self.count as u64);
-        for section in [&self.numbers, &self.marks, &self.ids, &self.parents, &self.lengths] {
+        for section in [&self.numbers, &self.codes, &self.ids, &self.parents, &self.lengths] {
             put_section(&mut out, section);
         }
         out
@@ -169,7 +169,7 @@ impl BlockWriter {
         self.last = (0, 0, 0);
         for section in [
             &mut self.numbers,
-            &mut self.marks,
+            &mut self.codes,
             &mut self.ids,
             &mut self.parents,
             &mut self.lengths,
@@ -190,7 +190,7 @@ pub(crate) const fn batch_keys(number: u32) -> [BlobKey; 2] {
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) rows: Vec<Row>,
-    packed: Box<[u8]>,
+    compressed_texts: Box<[u8]>,
     texts: OnceLock<String>,
 }
 
@@ -198,20 +198,24 @@ impl Block {
     pub(crate) fn read(blob: &[u8]) -> Result<Self, LogError> {
         let mut reader = Reader(blob);
         let rows = read_rows(reader.section()?.0)?;
-        Ok(Self { rows, packed: reader.0.into(), texts: OnceLock::new() })
+        Ok(Self { rows, compressed_texts: reader.0.into(), texts: OnceLock::new() })
     }
 
     pub(crate) fn read_batch(rows: &[u8], texts: &[u8]) -> Result<Self, LogError> {
-        let block = Self { rows: read_rows(rows)?, packed: Box::default(), texts: OnceLock::new() };
-        let _ = block.texts.set(unpacked(texts)?);
+        let block = Self {
+            rows: read_rows(rows)?,
+            compressed_texts: Box::default(),
+            texts: OnceLock::new(),
+        };
+        let _ = block.texts.set(decompress_text(texts)?);
         Ok(block)
     }
 
     /// Makes the texts readable; without this there are none.
-    pub(crate) fn unpack_texts(&self) -> Result<(), LogError> {
+    pub(crate) fn decompress_texts(&self) -> Result<(), LogError> {
         if self.texts.get().is_none() {
             // Two may have come at once; both have the same.
-            let _ = self.texts.set(unpacked(&self.packed)?);
+            let _ = self.texts.set(decompress_text(&self.compressed_texts)?);
         }
         Ok(())
     }
@@ -250,54 +254,54 @@ impl Block {
     pub(crate) fn weight(&self) -> usize {
         let end = |row: &Row| row.original.as_ref().unwrap_or(&row.properties).end;
         let texts = self.rows.last().map_or(0, end);
-        texts + self.packed.len() + self.rows.len() * size_of::<Row>() + 64
+        texts + self.compressed_texts.len() + self.rows.len() * size_of::<Row>() + 64
     }
 }
 
-fn unpacked(texts: &[u8]) -> Result<String, LogError> {
-    String::from_utf8(codec::unpack(texts)?).map_err(|_| NOT_TEXT)
+fn decompress_text(texts: &[u8]) -> Result<String, LogError> {
+    String::from_utf8(codec::decompress(texts)?).map_err(|_| NOT_TEXT)
 }
 
 /// The rows of a batch.
 pub(crate) fn read_rows(blob: &[u8]) -> Result<Vec<Row>, LogError> {
-    rows_of(&mut Reader(&codec::unpack(blob)?))
+    rows_of(&mut Reader(&codec::decompress(blob)?))
 }
 
 fn rows_of(reader: &mut Reader<'_>) -> Result<Vec<Row>, LogError> {
     let count = reader.length()?;
     let mut numbers = reader.section()?;
-    let mut marks = reader.section()?;
+    let mut codes = reader.section()?;
     let mut ids = reader.section()?;
     let mut parents = reader.section()?;
     let mut lengths = reader.section()?;
     let (mut seq, mut line, mut time, mut place) = (0_u32, 0_u64, 0_i64, 0_usize);
     let mut rows = Vec::with_capacity(count.min(1 << 16));
     for _ in 0..count {
-        seq = seq.wrapping_add(numbers.small()?);
+        seq = seq.wrapping_add(numbers.varint_u32()?);
         let arrival = i64::from(seq) + numbers.signed()?;
         line = line.wrapping_add(numbers.signed()?.cast_unsigned());
         time = time.wrapping_add(numbers.signed()?);
-        let [kind, mark, flags] = marks.array()?;
+        let [kind, severity_category, flags] = codes.array()?;
         let id = Guid::new(u128::from_be_bytes(ids.array()?));
         let parent = match parents.byte()? {
             0 => Link::None,
-            1 => Link::Seq(narrow(i64::from(seq) - parents.signed()?)?),
+            1 => Link::Seq(to_u32(i64::from(seq) - parents.signed()?)?),
             2 => Link::Id(Guid::new(u128::from_be_bytes(parents.array()?))),
             _ => Link::Unreadable,
         };
-        let properties = span(&mut place, lengths.length()?)?;
+        let properties = next_range(&mut place, lengths.length()?)?;
         let original = match lengths.length()? {
             0 => None,
-            length => Some(span(&mut place, length - 1)?),
+            length => Some(next_range(&mut place, length - 1)?),
         };
         rows.push(Row {
             seq,
-            arrival: narrow(arrival)?,
+            arrival: to_u32(arrival)?,
             line,
             timestamp: Timestamp::from_nanos(time),
             event_type: EventType::of_code(kind).ok_or(UNKNOWN_CODE)?,
-            severity: Severity::of_code(mark >> 4).ok_or(UNKNOWN_CODE)?,
-            category: Category::of_code(mark & 15).ok_or(UNKNOWN_CODE)?,
+            severity: Severity::of_code(severity_category >> 4).ok_or(UNKNOWN_CODE)?,
+            category: Category::of_code(severity_category & 15).ok_or(UNKNOWN_CODE)?,
             flags: Flags::of_byte(flags),
             id,
             parent,
@@ -311,11 +315,11 @@ fn rows_of(reader: &mut Reader<'_>) -> Result<Vec<Row>, LogError> {
 const NOT_TEXT: LogError = LogError::Damaged("a block's text is not UTF-8");
 const UNKNOWN_CODE: LogError = LogError::Damaged("a block has an unknown code");
 
-fn narrow(number: i64) -> Result<u32, LogError> {
+fn to_u32(number: i64) -> Result<u32, LogError> {
     u32::try_from(number).map_err(|_| LogError::Damaged("a block has a number out of range"))
 }
 
-fn span(place: &mut usize, length: usize) -> Result<Range<usize>, LogError> {
+fn next_range(place: &mut usize, length: usize) -> Result<Range<usize>, LogError> {
     let start = *place;
     *place = start.checked_add(length).ok_or(LogError::Damaged("a length is too large"))?;
     Ok(start..*place)
@@ -327,7 +331,7 @@ mod tests {
     use crate::sealed::codec::count;
 
     #[test]
-    fn a_block_gives_back_what_it_took() {
+    fn block_round_trips() {
         let mut writer = BlockWriter::default();
         let links =
             [Link::None, Link::Seq(3), Link::Id(Guid::new(7)), Link::Unreadable, Link::Seq(900)];
@@ -353,7 +357,7 @@ mod tests {
         let [(_, rows), (_, texts)] = writer.finish_batch(0).unwrap();
         let batch = Block::read_batch(&rows, &texts).unwrap();
         assert_eq!(block.properties(&block.rows[0]), "null", "nobody has asked for texts");
-        block.unpack_texts().unwrap();
+        block.decompress_texts().unwrap();
         for block in [block, batch] {
             for (place, row) in block.rows.iter().enumerate() {
                 assert_eq!(format!("{:?}", block.entry(row)), format!("{:?}", entry(place)));

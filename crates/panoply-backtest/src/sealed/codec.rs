@@ -6,7 +6,7 @@ use zstd::bulk::{Compressor, Decompressor};
 
 use crate::error::LogError;
 
-const CUT_SHORT: LogError = LogError::Damaged("a blob is cut short");
+const TRUNCATED: LogError = LogError::Damaged("a blob is cut short");
 
 /// Appends a number, seven bits a byte, lowest first.
 pub(crate) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
@@ -42,7 +42,7 @@ impl<'a> Reader<'a> {
     pub(crate) fn varint(&mut self) -> Result<u64, LogError> {
         let (mut number, mut shift) = (0_u64, 0);
         loop {
-            let (byte, rest) = self.0.split_first().ok_or(CUT_SHORT)?;
+            let (byte, rest) = self.0.split_first().ok_or(TRUNCATED)?;
             self.0 = rest;
             number |= u64::from(byte & 0x7F).checked_shl(shift).unwrap_or_default();
             if byte & 0x80 == 0 {
@@ -55,7 +55,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(crate) fn small(&mut self) -> Result<u32, LogError> {
+    pub(crate) fn varint_u32(&mut self) -> Result<u32, LogError> {
         u32::try_from(self.varint()?).map_err(|_| LogError::Damaged("a number is too large"))
     }
 
@@ -69,13 +69,13 @@ impl<'a> Reader<'a> {
     }
 
     pub(crate) fn bytes(&mut self, length: usize) -> Result<&'a [u8], LogError> {
-        let (bytes, rest) = self.0.split_at_checked(length).ok_or(CUT_SHORT)?;
+        let (bytes, rest) = self.0.split_at_checked(length).ok_or(TRUNCATED)?;
         self.0 = rest;
         Ok(bytes)
     }
 
     pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], LogError> {
-        self.bytes(N)?.try_into().map_err(|_| CUT_SHORT)
+        self.bytes(N)?.try_into().map_err(|_| TRUNCATED)
     }
 
     pub(crate) fn byte(&mut self) -> Result<u8, LogError> {
@@ -103,48 +103,53 @@ impl<'a> Reader<'a> {
 }
 
 /// How hard to press: batches of an open run are soon read again, sealed ones are kept.
-pub(crate) const QUICK: i32 = 1;
-pub(crate) const KEPT: i32 = 3;
+pub(crate) const OPEN_LEVEL: i32 = 1;
+pub(crate) const SEALED_LEVEL: i32 = 3;
 /// No blob of ours unpacks to more than this.
-const LARGEST: usize = 1 << 31;
+const MAX_DECOMPRESSED_BYTES: usize = 1 << 31;
 
 // To make either costs more than to press or unpack a small blob with it.
 thread_local! {
-    static PRESS: RefCell<Option<Press>> = const { RefCell::new(None) };
-    static UNPRESS: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
+    static COMPRESSOR: RefCell<Option<LevelCompressor>> = const { RefCell::new(None) };
+    static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
-struct Press {
+struct LevelCompressor {
     level: i32,
     compressor: Compressor<'static>,
 }
 
-pub(crate) fn pack(bytes: &[u8], level: i32) -> Result<Vec<u8>, LogError> {
-    PRESS.with_borrow_mut(|kept| {
-        let mut press = match kept.take() {
-            Some(press) => press,
-            None => Press { level, compressor: Compressor::new(level).map_err(LogError::store)? },
+pub(crate) fn compress(bytes: &[u8], level: i32) -> Result<Vec<u8>, LogError> {
+    COMPRESSOR.with_borrow_mut(|slot| {
+        let mut cached = match slot.take() {
+            Some(cached) => cached,
+            None => LevelCompressor {
+                level,
+                compressor: Compressor::new(level).map_err(LogError::store)?,
+            },
         };
-        if press.level != level {
-            press.compressor.set_compression_level(level).map_err(LogError::store)?;
-            press.level = level;
+        if cached.level != level {
+            cached.compressor.set_compression_level(level).map_err(LogError::store)?;
+            cached.level = level;
         }
-        let packed = press.compressor.compress(bytes).map_err(LogError::store);
-        *kept = Some(press);
-        packed
+        let compressed = cached.compressor.compress(bytes).map_err(LogError::store);
+        *slot = Some(cached);
+        compressed
     })
 }
 
-pub(crate) fn unpack(blob: &[u8]) -> Result<Vec<u8>, LogError> {
-    let bound = Decompressor::upper_bound(blob).unwrap_or(LARGEST).min(LARGEST);
-    UNPRESS.with_borrow_mut(|kept| {
-        let mut decompressor = match kept.take() {
+pub(crate) fn decompress(blob: &[u8]) -> Result<Vec<u8>, LogError> {
+    let bound = Decompressor::upper_bound(blob)
+        .unwrap_or(MAX_DECOMPRESSED_BYTES)
+        .min(MAX_DECOMPRESSED_BYTES);
+    DECOMPRESSOR.with_borrow_mut(|slot| {
+        let mut decompressor = match slot.take() {
             Some(decompressor) => decompressor,
             None => Decompressor::new().map_err(LogError::store)?,
         };
-        let unpacked = decompressor.decompress(blob, bound);
-        *kept = Some(decompressor);
-        unpacked.map_err(|_| LogError::Damaged("a blob does not unpack"))
+        let decompressed = decompressor.decompress(blob, bound);
+        *slot = Some(decompressor);
+        decompressed.map_err(|_| LogError::Damaged("a blob does not unpack"))
     })
 }
 
@@ -161,14 +166,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_come_back(plain: Vec<u64>, signed: Vec<i64>, text: String) {
+        fn codec_round_trips(plain: Vec<u64>, signed: Vec<i64>, text: String) {
             let mut out = Vec::new();
             plain.iter().for_each(|number| put_varint(&mut out, *number));
             signed.iter().for_each(|number| put_signed(&mut out, *number));
             put_text(&mut out, &text);
-            let packed = pack(&out, KEPT).unwrap();
-            let unpacked = unpack(&packed).unwrap();
-            let mut reader = Reader(&unpacked);
+            let compressed = compress(&out, SEALED_LEVEL).unwrap();
+            let decompressed = decompress(&compressed).unwrap();
+            let mut reader = Reader(&decompressed);
             for number in plain { prop_assert_eq!(reader.varint().unwrap(), number); }
             for number in signed { prop_assert_eq!(reader.signed().unwrap(), number); }
             prop_assert_eq!(reader.text().unwrap(), text);
@@ -176,10 +181,10 @@ mod tests {
         }
 
         #[test]
-        fn nonsense_is_damage_and_never_a_panic(bytes: Vec<u8>) {
+        fn decoding_arbitrary_bytes_never_panics(bytes: Vec<u8>) {
             let mut reader = Reader(&bytes);
             while reader.varint().is_ok() && reader.text().is_ok() {}
-            let _ = unpack(&bytes);
+            let _ = decompress(&bytes);
         }
     }
 }

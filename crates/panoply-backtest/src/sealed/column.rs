@@ -40,7 +40,7 @@ impl Stats {
 
     /// Of these numbers, in two passes, which is more exact than one.
     pub fn of(numbers: &[Number]) -> Self {
-        if let Some((scale, mantissas)) = at_one_scale(numbers) {
+        if let Some((scale, mantissas)) = at_common_scale(numbers) {
             return Self::of_exact(scale, &mantissas);
         }
         let mut stats = Self::NONE;
@@ -154,7 +154,7 @@ impl ColumnWriter {
         }
         self.last_rank = Some(rank);
         if self.presence.is_none() && rank != self.count {
-            self.presence = Some(all_below(self.count));
+            self.presence = Some(ranks_below(self.count));
         }
         if let Some(presence) = &mut self.presence {
             presence.insert(rank);
@@ -187,15 +187,15 @@ impl ColumnWriter {
         put_varint(&mut out, u64::from(self.blocks));
         put_section(&mut out, &self.stats);
         let presence = match &self.presence {
-            None => dictionary::bitmap_blob(&all_below(self.count))?,
+            None => dictionary::bitmap_blob(&ranks_below(self.count))?,
             Some(presence) => dictionary::bitmap_blob(presence)?,
         };
         put_section(&mut out, &presence);
-        codec::pack(&out, codec::KEPT)
+        codec::compress(&out, codec::SEALED_LEVEL)
     }
 }
 
-fn all_below(count: u32) -> RoaringBitmap {
+fn ranks_below(count: u32) -> RoaringBitmap {
     let mut all = RoaringBitmap::new();
     all.insert_range(0..count);
     all
@@ -211,7 +211,7 @@ pub(crate) struct ColumnHead {
 
 impl ColumnHead {
     pub(crate) fn read(blob: &[u8]) -> Result<Self, LogError> {
-        let bytes = codec::unpack(blob)?;
+        let bytes = codec::decompress(blob)?;
         let mut reader = Reader(&bytes);
         let blocks = reader.length()?;
         let mut section = reader.section()?;
@@ -223,7 +223,7 @@ impl ColumnHead {
     }
 
     /// How many events of a rank below this one have a number.
-    pub(crate) fn before(&self, rank: u32) -> u64 {
+    pub(crate) fn values_before(&self, rank: u32) -> u64 {
         rank.checked_sub(1).map_or(0, |last| self.presence.rank(last))
     }
 
@@ -238,7 +238,7 @@ const DOUBLES: u8 = 1;
 fn write_values(values: &[Number]) -> Result<Vec<u8>, LogError> {
     let mut out = Vec::with_capacity(values.len() * 4);
     put_varint(&mut out, values.len() as u64);
-    match at_one_scale(values) {
+    match at_common_scale(values) {
         Some((scale, mantissas)) => {
             out.extend([EXACT, scale]);
             let mut last = 0_i64;
@@ -252,30 +252,30 @@ fn write_values(values: &[Number]) -> Result<Vec<u8>, LogError> {
             values.iter().for_each(|number| out.extend(number.to_f64().to_le_bytes()));
         }
     }
-    codec::pack(&out, codec::KEPT)
+    codec::compress(&out, codec::SEALED_LEVEL)
 }
 
 /// The digits of all values with the point at one place, if they fit.
-fn at_one_scale(values: &[Number]) -> Option<(u8, Vec<i64>)> {
-    let mut deepest = 0;
+fn at_common_scale(values: &[Number]) -> Option<(u8, Vec<i64>)> {
+    let mut max_scale = 0;
     for number in values {
         match number {
-            Number::Exact { scale, .. } => deepest = deepest.max(*scale),
+            Number::Exact { scale, .. } => max_scale = max_scale.max(*scale),
             Number::Double(_) => return None,
         }
     }
-    let raised = values.iter().map(|number| match number {
-        Number::Exact { mantissa, scale } if *scale == deepest => Some(*mantissa),
+    let rescaled = values.iter().map(|number| match number {
+        Number::Exact { mantissa, scale } if *scale == max_scale => Some(*mantissa),
         Number::Exact { mantissa, scale } => {
-            mantissa.checked_mul(10_i64.checked_pow(u32::from(deepest - scale))?)
+            mantissa.checked_mul(10_i64.checked_pow(u32::from(max_scale - scale))?)
         }
         Number::Double(_) => None,
     });
-    Some((deepest, raised.collect::<Option<Vec<i64>>>()?))
+    Some((max_scale, rescaled.collect::<Option<Vec<i64>>>()?))
 }
 
 pub(crate) fn read_values(blob: &[u8]) -> Result<Vec<Number>, LogError> {
-    let bytes = codec::unpack(blob)?;
+    let bytes = codec::decompress(blob)?;
     let mut reader = Reader(&bytes);
     let count = reader.length()?;
     let mut values = Vec::with_capacity(count.min(1 << 16));
@@ -301,7 +301,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_deviation_is_of_the_population() {
+    fn standard_deviation_is_of_the_population() {
         let numbers: Vec<Number> =
             ["10", "20", "30", "40", "50"].iter().filter_map(|text| Number::parse(text)).collect();
         let stats = Stats::of(&numbers);
@@ -312,7 +312,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn parts_merge_to_the_whole(values in prop::collection::vec(-1e6_f64..1e6, 2..200), cut in 0_usize..200) {
+        fn merged_stats_equal_stats_of_the_whole(values in prop::collection::vec(-1e6_f64..1e6, 2..200), cut in 0_usize..200) {
             let numbers: Vec<Number> = values.iter().map(|value| Number::Double(*value)).collect();
             let (left, right) = numbers.split_at(cut.min(numbers.len()));
             let mut merged = Stats::of(left);
@@ -325,7 +325,7 @@ mod tests {
         }
 
         #[test]
-        fn values_come_back(texts in prop::collection::vec("-?[1-9][0-9]{0,5}(\\.[0-9]{1,6})?", 1..50)) {
+        fn column_values_round_trip(texts in prop::collection::vec("-?[1-9][0-9]{0,5}(\\.[0-9]{1,6})?", 1..50)) {
             let numbers: Vec<Number> = texts.iter().filter_map(|text| Number::parse(text)).collect();
             let back = read_values(&write_values(&numbers).unwrap()).unwrap();
             let doubles = |numbers: &[Number]| numbers.iter().map(|number| number.to_f64()).collect::<Vec<f64>>();

@@ -12,7 +12,7 @@ use crate::error::LogError;
 use crate::store::{BlobKey, BlobKind};
 
 /// With more places than this a value gets its own bitmap.
-const RARE: usize = 256;
+const MAX_INLINE_POSTINGS: usize = 256;
 /// A chunk is closed when it has this many bytes.
 const CHUNK_BYTES: usize = 16 << 10;
 
@@ -51,55 +51,55 @@ impl Dictionary {
 pub(crate) struct DictionaryWriter {
     values: Vec<(Box<str>, Vec<u32>)>,
     /// Where each value stands in `values`.
-    known: HashMap<Box<str>, usize>,
-    /// Where values stood that were met lately, by [`guess`]: a run has few securities and
+    index_of_value: HashMap<Box<str>, usize>,
+    /// Where values stood that were met lately, by [`recent_slot`]: a run has few securities and
     /// indicators, and to look one up costs more than to compare it.
-    lately: [usize; GUESSES],
+    recent: [usize; RECENT_SLOTS],
 }
 
 /// Values that are remembered; a power of two.
-const GUESSES: usize = 64;
+const RECENT_SLOTS: usize = 64;
 
 /// A number that values met together seldom share.
-fn guess(value: &str) -> usize {
+fn recent_slot(value: &str) -> usize {
     let bytes = value.as_bytes();
-    let at = |place: usize| bytes.get(place).copied().map_or(0, usize::from);
+    let at = |index: usize| bytes.get(index).copied().map_or(0, usize::from);
     let last = bytes.len().saturating_sub(1);
-    (at(last) + at(0) * 5 + at(last / 2) * 17 + bytes.len() * 3) % GUESSES
+    (at(last) + at(0) * 5 + at(last / 2) * 17 + bytes.len() * 3) % RECENT_SLOTS
 }
 
 impl Default for DictionaryWriter {
     fn default() -> Self {
-        Self { values: Vec::new(), known: HashMap::new(), lately: [0; GUESSES] }
+        Self { values: Vec::new(), index_of_value: HashMap::new(), recent: [0; RECENT_SLOTS] }
     }
 }
 
 impl DictionaryWriter {
     pub(crate) fn push(&mut self, value: &str, seq: u32) {
-        let guess = guess(value);
-        let lately = self.lately.get(guess).copied().unwrap_or_default();
-        let place = match self.values.get(lately) {
-            Some((own, _)) if **own == *value => lately,
-            _ => self.place_of(value),
+        let slot = recent_slot(value);
+        let recent = self.recent.get(slot).copied().unwrap_or_default();
+        let index = match self.values.get(recent) {
+            Some((own, _)) if **own == *value => recent,
+            _ => self.index_or_insert(value),
         };
-        if let Some(slot) = self.lately.get_mut(guess) {
-            *slot = place;
+        if let Some(recent) = self.recent.get_mut(slot) {
+            *recent = index;
         }
-        if let Some((_, places)) = self.values.get_mut(place)
-            && places.last() != Some(&seq)
+        if let Some((_, postings)) = self.values.get_mut(index)
+            && postings.last() != Some(&seq)
         {
-            places.push(seq);
+            postings.push(seq);
         }
     }
 
-    fn place_of(&mut self, value: &str) -> usize {
-        if let Some(place) = self.known.get(value) {
-            return *place;
+    fn index_or_insert(&mut self, value: &str) -> usize {
+        if let Some(index) = self.index_of_value.get(value) {
+            return *index;
         }
-        let place = self.values.len();
-        self.known.insert(value.into(), place);
+        let index = self.values.len();
+        self.index_of_value.insert(value.into(), index);
         self.values.push((value.into(), Vec::new()));
-        place
+        index
     }
 
     pub(crate) fn finish(
@@ -109,43 +109,49 @@ impl DictionaryWriter {
     ) -> Result<(), LogError> {
         let mut values = self.values;
         values.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        let (mut index, mut chunk, mut chunks, mut postings) = (Vec::new(), Vec::new(), 0, 0);
+        let (mut index, mut chunk, mut chunks, mut bitmap_count) = (Vec::new(), Vec::new(), 0, 0);
         put_varint(&mut index, values.len() as u64);
-        for (value, places) in values {
+        for (value, postings) in values {
             if chunk.is_empty() {
                 put_text(&mut index, &value);
             }
             put_text(&mut chunk, &value);
-            put_varint(&mut chunk, places.len() as u64);
-            if places.len() <= RARE {
+            put_varint(&mut chunk, postings.len() as u64);
+            if postings.len() <= MAX_INLINE_POSTINGS {
                 let mut last = 0;
-                for place in &places {
-                    put_varint(&mut chunk, u64::from(place - last));
-                    last = *place;
+                for seq in &postings {
+                    put_varint(&mut chunk, u64::from(seq - last));
+                    last = *seq;
                 }
             } else {
-                put_varint(&mut chunk, u64::from(postings));
-                put_varint(&mut chunk, u64::from(places.first().copied().unwrap_or_default()));
-                let key = BlobKey::new(BlobKind::Posting, dictionary.code(), postings);
+                put_varint(&mut chunk, u64::from(bitmap_count));
+                put_varint(&mut chunk, u64::from(postings.first().copied().unwrap_or_default()));
+                let key = BlobKey::new(BlobKind::Posting, dictionary.code(), bitmap_count);
                 out.push((
                     key,
                     bitmap_blob(
-                        &RoaringBitmap::from_sorted_iter(places).map_err(LogError::store)?,
+                        &RoaringBitmap::from_sorted_iter(postings).map_err(LogError::store)?,
                     )?,
                 ));
-                postings += 1;
+                bitmap_count += 1;
             }
             if chunk.len() >= CHUNK_BYTES {
-                out.push((chunk_key(dictionary, chunks), codec::pack(&chunk, codec::KEPT)?));
+                out.push((
+                    chunk_key(dictionary, chunks),
+                    codec::compress(&chunk, codec::SEALED_LEVEL)?,
+                ));
                 chunk.clear();
                 chunks += 1;
             }
         }
         if !chunk.is_empty() {
-            out.push((chunk_key(dictionary, chunks), codec::pack(&chunk, codec::KEPT)?));
+            out.push((
+                chunk_key(dictionary, chunks),
+                codec::compress(&chunk, codec::SEALED_LEVEL)?,
+            ));
         }
         let key = BlobKey::new(BlobKind::DictionaryIndex, dictionary.code(), 0);
-        out.push((key, codec::pack(&index, codec::KEPT)?));
+        out.push((key, codec::compress(&index, codec::SEALED_LEVEL)?));
         Ok(())
     }
 }
@@ -168,7 +174,7 @@ pub(crate) struct DictionaryIndex {
 
 impl DictionaryIndex {
     pub(crate) fn read(blob: &[u8]) -> Result<Self, LogError> {
-        let bytes = codec::unpack(blob)?;
+        let bytes = codec::decompress(blob)?;
         let mut reader = Reader(&bytes);
         let values = reader.varint()?;
         let mut firsts = Vec::new();
@@ -194,70 +200,70 @@ impl DictionaryIndex {
 
 /// Where the places of a value are.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Places {
+pub(crate) enum Postings {
     /// Here.
-    Few(Vec<u32>),
+    Inline(Vec<u32>),
     /// In the bitmap of this number.
-    Many { posting: u32, first: u32, count: u64 },
+    Bitmap { posting: u32, first: u32, count: u64 },
 }
 
-impl Places {
+impl Postings {
     pub(crate) fn count(&self) -> u64 {
         match self {
-            Self::Few(places) => places.len() as u64,
-            Self::Many { count, .. } => *count,
+            Self::Inline(postings) => postings.len() as u64,
+            Self::Bitmap { count, .. } => *count,
         }
     }
 
     pub(crate) fn first(&self) -> Option<u32> {
         match self {
-            Self::Few(places) => places.first().copied(),
-            Self::Many { first, .. } => Some(*first),
+            Self::Inline(postings) => postings.first().copied(),
+            Self::Bitmap { first, .. } => Some(*first),
         }
     }
 }
 
 /// The values of a chunk, sorted.
 #[derive(Debug)]
-pub(crate) struct DictionaryChunk(pub(crate) Vec<(Box<str>, Places)>);
+pub(crate) struct DictionaryChunk(pub(crate) Vec<(Box<str>, Postings)>);
 
 impl DictionaryChunk {
     pub(crate) fn read(blob: &[u8]) -> Result<Self, LogError> {
-        let bytes = codec::unpack(blob)?;
+        let bytes = codec::decompress(blob)?;
         let mut reader = Reader(&bytes);
         let mut values = Vec::new();
         while !reader.is_empty() {
             let value = reader.text()?.into();
-            let many = reader.length()?;
-            let places = if many <= RARE {
-                let mut place = 0_u32;
-                let mut places = Vec::with_capacity(many);
-                for _ in 0..many {
-                    place = place.wrapping_add(reader.small()?);
-                    places.push(place);
+            let length = reader.length()?;
+            let postings = if length <= MAX_INLINE_POSTINGS {
+                let mut index = 0_u32;
+                let mut postings = Vec::with_capacity(length);
+                for _ in 0..length {
+                    index = index.wrapping_add(reader.varint_u32()?);
+                    postings.push(index);
                 }
-                Places::Few(places)
+                Postings::Inline(postings)
             } else {
-                Places::Many {
-                    posting: reader.small()?,
-                    first: reader.small()?,
-                    count: many as u64,
+                Postings::Bitmap {
+                    posting: reader.varint_u32()?,
+                    first: reader.varint_u32()?,
+                    count: length as u64,
                 }
             };
-            values.push((value, places));
+            values.push((value, postings));
         }
         Ok(Self(values))
     }
 
-    pub(crate) fn find(&self, value: &str) -> Option<&Places> {
-        let place = self.0.binary_search_by(|(found, _)| (**found).cmp(value)).ok()?;
-        self.0.get(place).map(|(_, places)| places)
+    pub(crate) fn find(&self, value: &str) -> Option<&Postings> {
+        let index = self.0.binary_search_by(|(found, _)| (**found).cmp(value)).ok()?;
+        self.0.get(index).map(|(_, postings)| postings)
     }
 
     pub(crate) fn weight(&self) -> usize {
         self.0
             .iter()
-            .map(|(value, places)| value.len() + 64 + places.count().min(256) as usize * 4)
+            .map(|(value, postings)| value.len() + 64 + postings.count().min(256) as usize * 4)
             .sum()
     }
 }
@@ -268,12 +274,12 @@ pub(crate) fn bitmap_blob(bitmap: &RoaringBitmap) -> Result<Vec<u8>, LogError> {
     optimised.optimize();
     let mut bytes = Vec::with_capacity(optimised.serialized_size());
     optimised.serialize_into(&mut bytes).map_err(LogError::store)?;
-    codec::pack(&bytes, codec::KEPT)
+    codec::compress(&bytes, codec::SEALED_LEVEL)
 }
 
 /// A bitmap that was kept.
 pub(crate) fn read_bitmap(blob: &[u8]) -> Result<RoaringBitmap, LogError> {
-    let bytes = codec::unpack(blob)?;
+    let bytes = codec::decompress(blob)?;
     RoaringBitmap::deserialize_from(bytes.as_slice())
         .map_err(|_| LogError::Damaged("a bitmap cannot be read"))
 }
@@ -283,7 +289,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rare_and_frequent_values_are_found_and_others_are_not() {
+    fn dictionary_finds_inline_and_bitmap_postings() {
         let mut writer = DictionaryWriter::default();
         for seq in 0..20_000 {
             writer.push("EURUSD", seq);
@@ -302,8 +308,8 @@ mod tests {
                 DictionaryChunk::read(&blobs[&chunk_key(Dictionary::Order, chunk)]).unwrap();
             chunk.find(value).cloned()
         };
-        assert_eq!(find("order 00700"), Some(Places::Few(vec![2100, 2101, 2102])));
-        assert_eq!(find("EURUSD"), Some(Places::Many { posting: 0, first: 0, count: 20_000 }));
+        assert_eq!(find("order 00700"), Some(Postings::Inline(vec![2100, 2101, 2102])));
+        assert_eq!(find("EURUSD"), Some(Postings::Bitmap { posting: 0, first: 0, count: 20_000 }));
         let bitmap = read_bitmap(&blobs[&posting_key(Dictionary::Order, 0)]).unwrap();
         assert_eq!(bitmap.len(), 20_000);
         for value in ["", "A", "order 00700x", "zzz", "' OR 1=1 --"] {

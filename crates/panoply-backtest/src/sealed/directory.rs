@@ -7,9 +7,9 @@ use crate::error::LogError;
 use crate::event::EventType;
 
 /// Events in a chunk of the directory, of the links, and between two lists of open orders.
-pub(crate) const CHUNK: u32 = 4096;
+pub(crate) const CHUNK_EVENTS: u32 = 4096;
 /// How many types there are.
-pub(crate) const TYPES: usize = 7;
+pub(crate) const EVENT_TYPES: usize = 7;
 
 /// An event's type, where a placed order counts as a type of its own.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -39,13 +39,13 @@ impl Kind {
 /// Takes times and kinds in order.
 #[derive(Debug, Default)]
 pub(crate) struct DirectoryWriter {
-    ranks: [u32; TYPES],
+    ranks: [u32; EVENT_TYPES],
     times: Vec<u8>,
     kinds: Vec<u8>,
     last: i64,
     /// The first time of each chunk so far.
     pub(crate) firsts: Vec<i64>,
-    start_ranks: [u32; TYPES],
+    start_ranks: [u32; EVENT_TYPES],
 }
 
 impl DirectoryWriter {
@@ -59,15 +59,15 @@ impl DirectoryWriter {
         put_signed(&mut self.times, time.wrapping_sub(self.last));
         self.last = time;
         self.kinds.push(kind.code());
-        let place = usize::from(kind.event_type().code());
-        self.ranks.get_mut(place).map_or(0, |rank| {
+        let index = usize::from(kind.event_type().code());
+        self.ranks.get_mut(index).map_or(0, |rank| {
             *rank += 1;
             *rank - 1
         })
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.kinds.len() >= CHUNK as usize
+        self.kinds.len() >= CHUNK_EVENTS as usize
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -81,7 +81,7 @@ impl DirectoryWriter {
         put_signed(&mut out, self.firsts.last().copied().unwrap_or_default());
         out.append(&mut self.kinds);
         out.append(&mut self.times);
-        codec::pack(&out, codec::KEPT)
+        codec::compress(&out, codec::SEALED_LEVEL)
     }
 }
 
@@ -91,20 +91,20 @@ pub(crate) struct DirectoryChunk {
     pub(crate) times: Vec<i64>,
     pub(crate) kinds: Vec<u8>,
     /// How many events of each type come before this chunk.
-    ranks: [u32; TYPES],
+    ranks: [u32; EVENT_TYPES],
     /// How many of its type come before each event in this chunk. Counted once: every event that
     /// is read is looked up here.
-    earlier: Vec<u16>,
+    ranks_in_chunk: Vec<u16>,
 }
 
 impl DirectoryChunk {
     pub(crate) fn read(blob: &[u8]) -> Result<Self, LogError> {
-        let bytes = codec::unpack(blob)?;
+        let bytes = codec::decompress(blob)?;
         let mut reader = Reader(&bytes);
         let count = reader.length()?;
-        let mut ranks = [0; TYPES];
+        let mut ranks = [0; EVENT_TYPES];
         for rank in &mut ranks {
-            *rank = reader.small()?;
+            *rank = reader.varint_u32()?;
         }
         let mut time = reader.signed()?;
         let kinds = reader.bytes(count)?.to_vec();
@@ -113,23 +113,23 @@ impl DirectoryChunk {
             time = time.wrapping_add(reader.signed()?);
             times.push(time);
         }
-        let mut counts = [0_u16; TYPES];
-        let earlier = kinds.iter().map(|code| {
-            let place = usize::from(Kind::of_code(*code).event_type().code());
-            counts.get_mut(place).map_or(0, |count| {
+        let mut counts = [0_u16; EVENT_TYPES];
+        let ranks_in_chunk = kinds.iter().map(|code| {
+            let index = usize::from(Kind::of_code(*code).event_type().code());
+            counts.get_mut(index).map_or(0, |count| {
                 *count = count.wrapping_add(1);
                 count.wrapping_sub(1)
             })
         });
-        let earlier = earlier.collect();
-        Ok(Self { times, kinds, ranks, earlier })
+        let ranks_in_chunk = ranks_in_chunk.collect();
+        Ok(Self { times, kinds, ranks, ranks_in_chunk })
     }
 
-    /// The kind of the event at `place` and its rank among those of its type.
-    pub(crate) fn at(&self, place: usize) -> Option<(Kind, u32)> {
-        let kind = Kind::of_code(*self.kinds.get(place)?);
+    /// The kind of the event at `index` and its rank among those of its type.
+    pub(crate) fn at(&self, index: usize) -> Option<(Kind, u32)> {
+        let kind = Kind::of_code(*self.kinds.get(index)?);
         let base = self.ranks.get(usize::from(kind.event_type().code()))?;
-        Some((kind, base + u32::from(*self.earlier.get(place)?)))
+        Some((kind, base + u32::from(*self.ranks_in_chunk.get(index)?)))
     }
 
     pub(crate) fn weight(&self) -> usize {
@@ -142,11 +142,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranks_count_on_from_chunk_to_chunk() {
+    fn directory_ranks_continue_across_chunks() {
         let mut writer = DirectoryWriter::default();
         let mut chunks = Vec::new();
         let kind_of = |seq: u32| Kind::of_code(u8::try_from(seq % 8).unwrap());
-        for seq in 0..CHUNK * 2 + 10 {
+        for seq in 0..CHUNK_EVENTS * 2 + 10 {
             writer.push(i64::from(seq) * 1_000, kind_of(seq));
             if writer.is_full() {
                 chunks.push(writer.finish_chunk().unwrap());

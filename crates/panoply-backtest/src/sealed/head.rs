@@ -38,7 +38,8 @@ pub struct Head {
     /// Events with an error, and with a warning.
     pub problems: [u64; 2],
     /// How many parents could not be found, and how many links were circular.
-    pub loose: [u64; 2],
+    #[serde(rename = "loose")]
+    pub unresolved_parents: [u64; 2],
 }
 
 /// A numeric property of one type.
@@ -80,7 +81,7 @@ impl Head {
 
 /// A mark that events share, each with its bitmap.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(crate) enum Mark {
+pub(crate) enum Attribute {
     Type(EventType),
     Severity(Severity),
     Category(Category),
@@ -93,7 +94,7 @@ pub(crate) enum Mark {
     OrderPlaced,
 }
 
-impl Mark {
+impl Attribute {
     pub(crate) fn key(self) -> BlobKey {
         let (group, number) = match self {
             Self::Type(event_type) => (0, event_type.code()),

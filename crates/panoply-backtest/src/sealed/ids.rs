@@ -6,7 +6,7 @@ use crate::error::LogError;
 use crate::event::Guid;
 
 /// Ids in a chunk.
-const CHUNK: usize = 1024;
+const CHUNK_IDS: usize = 1024;
 
 /// All ids of a run, sorted, each with the place of its event. Twenty bytes an id.
 #[derive(Debug, Default)]
@@ -21,8 +21,8 @@ impl SortedIds {
         Self { entries: Vec::with_capacity(capacity), starts: Vec::new() }
     }
 
-    pub(crate) fn push(&mut self, id: Guid, place: u32) {
-        self.entries.push((id.bits().to_be_bytes(), place));
+    pub(crate) fn push(&mut self, id: Guid, seq: u32) {
+        self.entries.push((id.bits().to_be_bytes(), seq));
     }
 
     /// Sorts by id, and by place where an id stands twice.
@@ -33,10 +33,10 @@ impl SortedIds {
 
     fn index(&mut self) {
         let mut starts = Vec::with_capacity((1 << 16) + 1);
-        for (place, ([first, second, ..], _)) in self.entries.iter().enumerate() {
+        for (seq, ([first, second, ..], _)) in self.entries.iter().enumerate() {
             let prefix = usize::from(*first) << 8 | usize::from(*second);
             while starts.len() <= prefix {
-                starts.push(count(place));
+                starts.push(count(seq));
             }
         }
         starts.resize((1 << 16) + 1, count(self.entries.len()));
@@ -46,14 +46,14 @@ impl SortedIds {
     /// Places that share an id, first come first.
     pub(crate) fn duplicates(&self) -> Vec<Vec<u32>> {
         let groups = self.entries.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1);
-        groups.map(|group| group.iter().map(|(_, place)| *place).collect()).collect()
+        groups.map(|group| group.iter().map(|(_, seq)| *seq).collect()).collect()
     }
 
     /// Leaves out the entries whose place `keep` refuses, and gives the others new places.
-    pub(crate) fn renumber(&mut self, new_place: impl Fn(u32) -> Option<u32>) {
-        self.entries.retain_mut(|(_, place)| match new_place(*place) {
+    pub(crate) fn renumber(&mut self, new_seq: impl Fn(u32) -> Option<u32>) {
+        self.entries.retain_mut(|(_, seq)| match new_seq(*seq) {
             Some(new) => {
-                *place = new;
+                *seq = new;
                 true
             }
             None => false,
@@ -66,9 +66,9 @@ impl SortedIds {
         let [first, second, ..] = bytes;
         let prefix = usize::from(first) << 8 | usize::from(second);
         let (from, to) = (self.starts.get(prefix)?, self.starts.get(prefix + 1)?);
-        let near = self.entries.get(*from as usize..*to as usize)?;
-        let place = near.binary_search_by(|(found, _)| found.cmp(&bytes)).ok()?;
-        near.get(place).map(|(_, place)| *place)
+        let bucket = self.entries.get(*from as usize..*to as usize)?;
+        let seq = bucket.binary_search_by(|(found, _)| found.cmp(&bytes)).ok()?;
+        bucket.get(seq).map(|(_, seq)| *seq)
     }
 
     /// The index blob, and the chunks in order.
@@ -77,7 +77,7 @@ impl SortedIds {
         mut put: impl FnMut(u32, Vec<u8>) -> Result<(), LogError>,
     ) -> Result<Vec<u8>, LogError> {
         let mut index = Vec::new();
-        for (number, chunk) in self.entries.chunks(CHUNK).enumerate() {
+        for (number, chunk) in self.entries.chunks(CHUNK_IDS).enumerate() {
             let first = chunk.first().map_or(0, |(id, _)| prefix_of(id));
             index.extend(first.to_be_bytes());
             let mut out = Vec::with_capacity(chunk.len() * 8);
@@ -85,12 +85,12 @@ impl SortedIds {
             for (id, _) in chunk {
                 out.extend(fingerprint_of(id).to_be_bytes());
             }
-            for (_, place) in chunk {
-                out.extend(place.to_le_bytes());
+            for (_, seq) in chunk {
+                out.extend(seq.to_le_bytes());
             }
-            put(count(number), codec::pack(&out, codec::KEPT)?)?;
+            put(count(number), codec::compress(&out, codec::SEALED_LEVEL)?)?;
         }
-        codec::pack(&index, codec::KEPT)
+        codec::compress(&index, codec::SEALED_LEVEL)
     }
 }
 
@@ -108,7 +108,7 @@ pub(crate) struct IdIndex(Vec<u64>);
 
 impl IdIndex {
     pub(crate) fn read(blob: &[u8]) -> Result<Self, LogError> {
-        let bytes = codec::unpack(blob)?;
+        let bytes = codec::decompress(blob)?;
         let (firsts, _) = bytes.as_chunks::<8>();
         Ok(Self(firsts.iter().map(|first| u64::from_be_bytes(*first)).collect()))
     }
@@ -132,20 +132,20 @@ pub(crate) struct IdChunk(Vec<(u32, u32)>);
 
 impl IdChunk {
     pub(crate) fn read(blob: &[u8]) -> Result<Self, LogError> {
-        let bytes = codec::unpack(blob)?;
+        let bytes = codec::decompress(blob)?;
         let mut reader = Reader(&bytes);
         let length = reader.length()?;
-        let (fingerprints, places) = reader.0.split_at_checked(length * 4).unwrap_or_default();
+        let (fingerprints, seqs) = reader.0.split_at_checked(length * 4).unwrap_or_default();
         let (fingerprints, _) = fingerprints.as_chunks::<4>();
-        let (places, _) = places.as_chunks::<4>();
-        let pairs = fingerprints.iter().zip(places);
+        let (seqs, _) = seqs.as_chunks::<4>();
+        let pairs = fingerprints.iter().zip(seqs);
         Ok(Self(pairs.map(|(a, b)| (u32::from_be_bytes(*a), u32::from_le_bytes(*b))).collect()))
     }
 
     /// Places of events that may have `id`.
     pub(crate) fn candidates(&self, id: Guid) -> impl Iterator<Item = u32> {
         let wanted = fingerprint_of(&id.bits().to_be_bytes());
-        self.0.iter().filter(move |(found, _)| *found == wanted).map(|(_, place)| *place)
+        self.0.iter().filter(move |(found, _)| *found == wanted).map(|(_, seq)| *seq)
     }
 
     pub(crate) fn weight(&self) -> usize {
@@ -158,12 +158,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_id_is_found_also_when_all_begin_alike() {
+    fn every_id_is_found_even_with_a_common_prefix() {
         for shift in [0, 64, 100] {
-            let id_of = |place: u32| Guid::new((u128::from(place) * 7919 + 1) << shift);
+            let id_of = |seq: u32| Guid::new((u128::from(seq) * 7919 + 1) << shift);
             let mut ids = SortedIds::with_capacity(0);
-            for place in 0..5000 {
-                ids.push(id_of(place), place);
+            for seq in 0..5000 {
+                ids.push(id_of(seq), seq);
             }
             ids.sort();
             let mut chunks = Vec::new();
@@ -172,23 +172,23 @@ mod tests {
                 Ok(())
             });
             let index = IdIndex::read(&index.unwrap()).unwrap();
-            for place in 0..5000 {
-                assert_eq!(ids.find(id_of(place)), Some(place), "shift {shift}");
-                let range = index.chunks_of(id_of(place));
+            for seq in 0..5000 {
+                assert_eq!(ids.find(id_of(seq)), Some(seq), "shift {shift}");
+                let range = index.chunks_of(id_of(seq));
                 let found = range
-                    .flat_map(|number| chunks[number as usize].candidates(id_of(place)))
-                    .any(|found| found == place);
-                assert!(found, "shift {shift}, place {place}");
+                    .flat_map(|number| chunks[number as usize].candidates(id_of(seq)))
+                    .any(|found| found == seq);
+                assert!(found, "shift {shift}, place {seq}");
             }
             assert_eq!(ids.find(Guid::new(3 << shift)), None);
         }
     }
 
     #[test]
-    fn ids_that_stand_twice_are_grouped_first_come_first() {
+    fn duplicate_ids_are_grouped_in_arrival_order() {
         let mut ids = SortedIds::default();
-        for (place, id) in [5, 9, 5, 1, 9, 9].into_iter().enumerate() {
-            ids.push(Guid::new(id), count(place));
+        for (seq, id) in [5, 9, 5, 1, 9, 9].into_iter().enumerate() {
+            ids.push(Guid::new(id), count(seq));
         }
         ids.sort();
         assert_eq!(ids.duplicates(), [vec![0, 2], vec![1, 4, 5]]);

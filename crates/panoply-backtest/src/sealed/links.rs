@@ -1,28 +1,28 @@
 //! Who caused whom: each event's parent, and each event's children, in chunks.
 
 use super::codec::{self, Reader, count, put_signed, put_varint};
-use super::directory::CHUNK;
+use super::directory::CHUNK_EVENTS;
 use crate::error::LogError;
 
 /// No event.
-pub(crate) const NOBODY: u32 = u32::MAX;
+pub(crate) const NO_EVENT: u32 = u32::MAX;
 
 /// Events on a circle of parents. Their links are cut.
-pub(crate) fn cut_circles(parents: &mut [u32]) -> Vec<u32> {
+pub(crate) fn break_cycles(parents: &mut [u32]) -> Vec<u32> {
     // 0: not seen; 1: on the way; 2: known to lead out.
     let mut seen = vec![0_u8; parents.len()];
-    let mut circle = Vec::new();
+    let mut cycle = Vec::new();
     for start in 0..count(parents.len()) {
         let mut path = Vec::new();
         let mut at = start;
         while let Some(mark @ 0) = seen.get_mut(at as usize) {
             *mark = 1;
             path.push(at);
-            at = parents.get(at as usize).copied().unwrap_or(NOBODY);
+            at = parents.get(at as usize).copied().unwrap_or(NO_EVENT);
         }
         if seen.get(at as usize) == Some(&1) {
             let first = path.iter().position(|step| *step == at).unwrap_or_default();
-            circle.extend(path.iter().skip(first));
+            cycle.extend(path.iter().skip(first));
         }
         for step in path {
             if let Some(mark) = seen.get_mut(step as usize) {
@@ -30,13 +30,13 @@ pub(crate) fn cut_circles(parents: &mut [u32]) -> Vec<u32> {
             }
         }
     }
-    for event in &circle {
+    for event in &cycle {
         if let Some(parent) = parents.get_mut(*event as usize) {
-            *parent = NOBODY;
+            *parent = NO_EVENT;
         }
     }
-    circle.sort_unstable();
-    circle
+    cycle.sort_unstable();
+    cycle
 }
 
 /// The chunks of a whole run: each event's parent as a distance, all of the same width, and after
@@ -45,13 +45,13 @@ pub(crate) fn write(
     parents: &[u32],
     mut put: impl FnMut(u32, Vec<u8>) -> Result<(), LogError>,
 ) -> Result<(), LogError> {
-    let mut far = far_children(parents).into_iter().peekable();
-    for (number, chunk) in parents.chunks(CHUNK as usize).enumerate() {
-        let first = number * CHUNK as usize;
+    let mut cross_chunk = cross_chunk_children(parents).into_iter().peekable();
+    for (number, chunk) in parents.chunks(CHUNK_EVENTS as usize).enumerate() {
+        let first = number * CHUNK_EVENTS as usize;
         let distances: Vec<u32> = chunk
             .iter()
             .enumerate()
-            .map(|(place, parent)| distance(count(first + place), *parent))
+            .map(|(index, parent)| distance(count(first + index), *parent))
             .collect();
         let width = width_of(&distances);
         let mut out = Vec::with_capacity(chunk.len() * width + 64);
@@ -62,12 +62,12 @@ pub(crate) fn write(
         }
         let end = count(first + chunk.len());
         let mut last = count(first);
-        while let Some((parent, child)) = far.next_if(|(parent, _)| *parent < end) {
+        while let Some((parent, child)) = cross_chunk.next_if(|(parent, _)| *parent < end) {
             put_varint(&mut out, u64::from(parent - last));
             put_signed(&mut out, i64::from(child) - i64::from(parent));
             last = parent;
         }
-        put(count(number), codec::pack(&out, codec::KEPT)?)?;
+        put(count(number), codec::compress(&out, codec::SEALED_LEVEL)?)?;
     }
     Ok(())
 }
@@ -76,7 +76,7 @@ pub(crate) fn write(
 /// range of numbers.
 const fn distance(event: u32, parent: u32) -> u32 {
     match parent {
-        NOBODY => 0,
+        NO_EVENT => 0,
         parent => event.wrapping_sub(parent),
     }
 }
@@ -84,7 +84,7 @@ const fn distance(event: u32, parent: u32) -> u32 {
 /// The parent at a distance.
 const fn parent_at(event: u32, distance: u32) -> u32 {
     match distance {
-        0 => NOBODY,
+        0 => NO_EVENT,
         distance => event.wrapping_sub(distance),
     }
 }
@@ -99,13 +99,14 @@ fn width_of(distances: &[u32]) -> usize {
 }
 
 /// Parents and children that do not lie in the same chunk, by parent and then by child.
-fn far_children(parents: &[u32]) -> Vec<(u32, u32)> {
+fn cross_chunk_children(parents: &[u32]) -> Vec<(u32, u32)> {
     let pairs = parents.iter().enumerate().map(|(child, parent)| (*parent, count(child)));
-    let is_far =
-        |(parent, child): &(u32, u32)| *parent != NOBODY && parent / CHUNK != child / CHUNK;
-    let mut far: Vec<(u32, u32)> = pairs.filter(is_far).collect();
-    far.sort_unstable();
-    far
+    let crosses_chunks = |(parent, child): &(u32, u32)| {
+        *parent != NO_EVENT && parent / CHUNK_EVENTS != child / CHUNK_EVENTS
+    };
+    let mut cross_chunk: Vec<(u32, u32)> = pairs.filter(crosses_chunks).collect();
+    cross_chunk.sort_unstable();
+    cross_chunk
 }
 
 /// A chunk unpacked.
@@ -118,10 +119,10 @@ pub(crate) struct LinkChunk {
 
 impl LinkChunk {
     pub(crate) fn read(number: u32, blob: &[u8]) -> Result<Self, LogError> {
-        let bytes = codec::unpack(blob)?;
+        let bytes = codec::decompress(blob)?;
         let mut reader = Reader(&bytes);
-        let first = number.saturating_mul(CHUNK);
-        let length = reader.length()?.min(CHUNK as usize);
+        let first = number.saturating_mul(CHUNK_EVENTS);
+        let length = reader.length()?.min(CHUNK_EVENTS as usize);
         let width = reader.length()?;
         let distances = reader.bytes(length * width)?;
         let parents: Vec<u32> = match width {
@@ -136,18 +137,18 @@ impl LinkChunk {
             }
             _ => return Err(LogError::Damaged("a chunk of links has an unknown width")),
         };
-        let far = read_far(&mut reader, first)?;
-        let (offsets, children) = children_of(first, &parents, &far);
+        let cross_chunk = read_cross_chunk(&mut reader, first)?;
+        let (offsets, children) = children_of(first, &parents, &cross_chunk);
         Ok(Self { parents, offsets, children })
     }
 
-    pub(crate) fn parent(&self, place: usize) -> Option<u32> {
-        self.parents.get(place).copied().filter(|parent| *parent != NOBODY)
+    pub(crate) fn parent(&self, index: usize) -> Option<u32> {
+        self.parents.get(index).copied().filter(|parent| *parent != NO_EVENT)
     }
 
     /// In order of time.
-    pub(crate) fn children(&self, place: usize) -> &[u32] {
-        let range = self.offsets.get(place).zip(self.offsets.get(place + 1));
+    pub(crate) fn children(&self, index: usize) -> &[u32] {
+        let range = self.offsets.get(index).zip(self.offsets.get(index + 1));
         range
             .and_then(|(from, to)| self.children.get(*from as usize..*to as usize))
             .unwrap_or_default()
@@ -163,25 +164,25 @@ fn parents_at(first: u32, distances: impl Iterator<Item = u32>) -> Vec<u32> {
 }
 
 /// Children in other chunks, with their parents.
-fn read_far(reader: &mut Reader<'_>, first: u32) -> Result<Vec<(u32, u32)>, LogError> {
+fn read_cross_chunk(reader: &mut Reader<'_>, first: u32) -> Result<Vec<(u32, u32)>, LogError> {
     let out_of_range = |_| LogError::Damaged("a link leads out of the run");
-    let (mut far, mut parent) = (Vec::new(), first);
+    let (mut cross_chunk, mut parent) = (Vec::new(), first);
     while !reader.is_empty() {
-        parent = parent.wrapping_add(reader.small()?);
+        parent = parent.wrapping_add(reader.varint_u32()?);
         let child = u32::try_from(i64::from(parent) + reader.signed()?).map_err(out_of_range)?;
-        far.push((parent, child));
+        cross_chunk.push((parent, child));
     }
-    Ok(far)
+    Ok(cross_chunk)
 }
 
 /// The children of a chunk's events, one after the other, and where each event's begin.
-fn children_of(first: u32, parents: &[u32], far: &[(u32, u32)]) -> (Vec<u32>, Vec<u32>) {
+fn children_of(first: u32, parents: &[u32], cross_chunk: &[(u32, u32)]) -> (Vec<u32>, Vec<u32>) {
     let within = |parent: u32| parent.wrapping_sub(first) as usize;
     let mut offsets = vec![0_u32; parents.len() + 1];
-    let all = || parents.iter().copied().chain(far.iter().map(|(parent, _)| *parent));
+    let all = || parents.iter().copied().chain(cross_chunk.iter().map(|(parent, _)| *parent));
     // Each is counted one place further on, which makes the sums the beginnings.
     for parent in all() {
-        let slot = within(parent).checked_add(1).and_then(|place| offsets.get_mut(place));
+        let slot = within(parent).checked_add(1).and_then(|index| offsets.get_mut(index));
         if let Some(slot) = slot {
             *slot += 1;
         }
@@ -195,20 +196,20 @@ fn children_of(first: u32, parents: &[u32], far: &[(u32, u32)]) -> (Vec<u32>, Ve
     let mut next = offsets.clone();
     let mut take = |parent: u32, child: u32| {
         if let Some(slot) = next.get_mut(within(parent))
-            && let Some(place) = children.get_mut(*slot as usize)
+            && let Some(index) = children.get_mut(*slot as usize)
         {
-            *place = child;
+            *index = child;
             *slot += 1;
         }
     };
     // By time: what lies before the chunk, in it, and after it.
-    for (parent, child) in far.iter().filter(|(_, child)| *child < first) {
+    for (parent, child) in cross_chunk.iter().filter(|(_, child)| *child < first) {
         take(*parent, *child);
     }
     for (child, parent) in (first..).zip(parents) {
         take(*parent, child);
     }
-    for (parent, child) in far.iter().filter(|(_, child)| *child >= first) {
+    for (parent, child) in cross_chunk.iter().filter(|(_, child)| *child >= first) {
         take(*parent, *child);
     }
     (offsets, children)
@@ -221,29 +222,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_events_on_a_circle_lose_their_link() {
+    fn only_events_on_a_cycle_lose_their_parent() {
         // 0 ← 1 ← 2; 3 → 4 → 5 → 3; 6 hangs on the circle; 7 is its own parent.
-        let mut parents = vec![NOBODY, 0, 1, 4, 5, 3, 4, 7];
-        assert_eq!(cut_circles(&mut parents), [3, 4, 5, 7]);
-        assert_eq!(parents, [NOBODY, 0, 1, NOBODY, NOBODY, NOBODY, 4, NOBODY]);
+        let mut parents = vec![NO_EVENT, 0, 1, 4, 5, 3, 4, 7];
+        assert_eq!(break_cycles(&mut parents), [3, 4, 5, 7]);
+        assert_eq!(parents, [NO_EVENT, 0, 1, NO_EVENT, NO_EVENT, NO_EVENT, 4, NO_EVENT]);
     }
 
     #[test]
-    fn a_chain_of_a_million_is_no_trouble() {
+    fn cycle_detection_handles_a_chain_of_a_million() {
         let mut parents: Vec<u32> =
             (0..1_000_000).map(|event: u32| event.wrapping_sub(1)).collect();
-        assert_eq!(cut_circles(&mut parents), Vec::<u32>::new());
+        assert_eq!(break_cycles(&mut parents), Vec::<u32>::new());
         parents[0] = 999_999;
-        assert_eq!(cut_circles(&mut parents).len(), 1_000_000);
+        assert_eq!(break_cycles(&mut parents).len(), 1_000_000);
     }
 
     #[test]
-    fn parents_and_children_come_back() {
-        let total: u32 = CHUNK * 2 + 100;
+    fn links_round_trip() {
+        let total: u32 = CHUNK_EVENTS * 2 + 100;
         // Every third event has no parent, and some parents come later than their child.
         let parents: Vec<u32> = (0..total)
             .map(|event| match event % 3 {
-                0 => NOBODY,
+                0 => NO_EVENT,
                 1 => event / 2,
                 _ => (event + 5000).min(total - 3) / 3 * 3,
             })
@@ -255,13 +256,13 @@ mod tests {
         })
         .unwrap();
         for event in 0..total {
-            let chunk = &chunks[&(event / CHUNK)];
-            let place = (event % CHUNK) as usize;
-            assert_eq!(chunk.parent(place).unwrap_or(NOBODY), parents[event as usize], "{event}");
+            let chunk = &chunks[&(event / CHUNK_EVENTS)];
+            let index = (event % CHUNK_EVENTS) as usize;
+            assert_eq!(chunk.parent(index).unwrap_or(NO_EVENT), parents[event as usize], "{event}");
             let expected: Vec<u32> =
                 (0..total).filter(|child| parents[*child as usize] == event).collect();
             if event % 97 == 0 {
-                assert_eq!(chunk.children(place), expected, "{event}");
+                assert_eq!(chunk.children(index), expected, "{event}");
             }
         }
     }

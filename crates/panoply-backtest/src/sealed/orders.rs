@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::codec::{self, Reader, count, put_section, put_varint};
-use super::directory::CHUNK;
+use super::directory::CHUNK_EVENTS;
 use crate::error::LogError;
 use crate::event::EventType;
 use crate::number::{Number, Sum};
@@ -17,13 +17,13 @@ use crate::outline::Outline;
 use crate::store::{BlobKey, BlobKind};
 
 /// Not ended in this run.
-const NEVER: u32 = u32::MAX;
+const STILL_OPEN: u32 = u32::MAX;
 /// Longer orders in a blob.
-const LONG_CHUNK: u32 = 256;
+const LONG_CHUNK_ORDERS: u32 = 256;
 
 /// What was ordered.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Terms {
+pub struct OrderTerms {
     /// The order's id.
     pub id: String,
     /// What it is for.
@@ -39,11 +39,11 @@ pub struct Terms {
 /// An order from its placing to its end.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OrderRecord {
-    pub(crate) terms: Arc<Terms>,
+    pub(crate) terms: Arc<OrderTerms>,
     pub(crate) placed: u32,
     pub(crate) ended: u32,
     /// Filled before this record began.
-    before: Sum,
+    filled_before: Sum,
     fills: Vec<(u32, Number)>,
 }
 
@@ -54,7 +54,7 @@ impl OrderRecord {
 
     /// How much of it was filled up to and including `seq`.
     pub(crate) fn filled_at(&self, seq: u32) -> Sum {
-        let mut sum = self.before;
+        let mut sum = self.filled_before;
         for (_, quantity) in self.fills.iter().take_while(|(at, _)| *at <= seq) {
             sum.add(*quantity);
         }
@@ -62,13 +62,13 @@ impl OrderRecord {
     }
 
     fn write(&self, out: &mut Vec<u8>) {
-        let Terms { id, symbol, direction, quantity, price } = self.terms.as_ref();
+        let OrderTerms { id, symbol, direction, quantity, price } = self.terms.as_ref();
         for text in [id, symbol, direction, quantity, price] {
             codec::put_text(out, text);
         }
         put_varint(out, u64::from(self.placed));
         put_varint(out, u64::from(self.ended));
-        codec::put_text(out, &self.before.to_text());
+        codec::put_text(out, &self.filled_before.to_text());
         put_varint(out, self.fills.len() as u64);
         for (seq, quantity) in &self.fills {
             put_varint(out, u64::from(*seq));
@@ -84,15 +84,15 @@ impl OrderRecord {
             *text = reader.text()?.to_owned();
         }
         let [id, symbol, direction, quantity, price] = texts;
-        let (placed, ended) = (reader.small()?, reader.small()?);
-        let mut before = Sum::ZERO;
-        before.add(number(reader.text()?)?);
+        let (placed, ended) = (reader.varint_u32()?, reader.varint_u32()?);
+        let mut filled_before = Sum::ZERO;
+        filled_before.add(number(reader.text()?)?);
         let mut fills = Vec::new();
         for _ in 0..reader.length()? {
-            fills.push((reader.small()?, number(reader.text()?)?));
+            fills.push((reader.varint_u32()?, number(reader.text()?)?));
         }
-        let terms = Arc::new(Terms { id, symbol, direction, quantity, price });
-        Ok(Self { terms, placed, ended, before, fills })
+        let terms = Arc::new(OrderTerms { id, symbol, direction, quantity, price });
+        Ok(Self { terms, placed, ended, filled_before, fills })
     }
 }
 
@@ -139,14 +139,14 @@ pub(crate) fn effect(event_type: EventType, outline: &Outline<'_>) -> Option<Eff
 /// Follows orders through the run.
 #[derive(Debug, Default)]
 pub(crate) struct OrderTracker {
-    live: HashMap<String, OrderRecord>,
-    done: Vec<OrderRecord>,
+    open_orders: HashMap<String, OrderRecord>,
+    closed: Vec<OrderRecord>,
     /// Fills that came before their order.
-    early: HashMap<String, Sum>,
+    early_fills: HashMap<String, Sum>,
 }
 
 impl OrderTracker {
-    pub(crate) fn see(&mut self, seq: u32, effect: Effect, outline: &Outline<'_>) {
+    pub(crate) fn apply(&mut self, seq: u32, effect: Effect, outline: &Outline<'_>) {
         let Some(id) = outline.member("OrderId").and_then(|token| token.id_text()) else {
             return;
         };
@@ -160,7 +160,7 @@ impl OrderTracker {
 
     fn place(&mut self, seq: u32, id: &str, outline: &Outline<'_>) {
         self.end(seq, id);
-        let terms = Terms {
+        let terms = OrderTerms {
             id: id.to_owned(),
             symbol: text_of(outline, "SecuritySymbol").unwrap_or_default(),
             direction: text_of(outline, "Direction").unwrap_or_default(),
@@ -170,38 +170,38 @@ impl OrderTracker {
         let record = OrderRecord {
             terms: Arc::new(terms),
             placed: seq,
-            ended: NEVER,
-            before: self.early.remove(id).unwrap_or(Sum::ZERO),
+            ended: STILL_OPEN,
+            filled_before: self.early_fills.remove(id).unwrap_or(Sum::ZERO),
             fills: Vec::new(),
         };
-        self.live.insert(id.to_owned(), record);
+        self.open_orders.insert(id.to_owned(), record);
         self.end_if_full(seq, id);
     }
 
     fn change(&mut self, seq: u32, id: &str, outline: &Outline<'_>) {
-        let Some(mut record) = self.live.remove(id) else { return };
+        let Some(mut record) = self.open_orders.remove(id) else { return };
         let filled = record.filled_at(seq);
         let mut next = record.clone();
         record.ended = seq;
-        self.done.push(record);
+        self.closed.push(record);
         next.placed = seq;
-        next.before = filled;
+        next.filled_before = filled;
         next.fills.clear();
-        let mut terms = Terms::clone(&next.terms);
+        let mut terms = OrderTerms::clone(&next.terms);
         terms.quantity = number_of(outline, "Quantity").unwrap_or(terms.quantity);
         terms.price = number_of(outline, "Price").unwrap_or(terms.price);
         next.terms = Arc::new(terms);
-        self.live.insert(id.to_owned(), next);
+        self.open_orders.insert(id.to_owned(), next);
         self.end_if_full(seq, id);
     }
 
     fn fill(&mut self, seq: u32, id: &str, outline: &Outline<'_>) {
         let quantity = outline.member("Quantity").and_then(|token| token.number_text());
         let Some(quantity) = quantity.and_then(Number::parse) else { return };
-        match self.live.get_mut(id) {
+        match self.open_orders.get_mut(id) {
             Some(record) => record.fills.push((seq, quantity)),
             None => {
-                self.early.entry(id.to_owned()).or_insert(Sum::ZERO).add(quantity);
+                self.early_fills.entry(id.to_owned()).or_insert(Sum::ZERO).add(quantity);
                 return;
             }
         }
@@ -209,7 +209,7 @@ impl OrderTracker {
     }
 
     fn end_if_full(&mut self, seq: u32, id: &str) {
-        let full = self.live.get(id).is_some_and(|record| {
+        let full = self.open_orders.get(id).is_some_and(|record| {
             let wanted = Number::parse(&record.terms.quantity).map(Number::to_f64);
             // Engines round quantities; what is left below one in ten thousand million is nothing.
             wanted.is_some_and(|wanted| {
@@ -222,26 +222,27 @@ impl OrderTracker {
     }
 
     fn end(&mut self, seq: u32, id: &str) {
-        if let Some(mut record) = self.live.remove(id) {
+        if let Some(mut record) = self.open_orders.remove(id) {
             record.ended = seq;
-            self.done.push(record);
+            self.closed.push(record);
         }
     }
 
     /// All orders as blobs.
     pub(crate) fn finish(mut self, out: &mut Vec<(BlobKey, Vec<u8>)>) -> Result<(), LogError> {
-        self.done.extend(self.live.into_values());
-        let mut records = self.done;
+        self.closed.extend(self.open_orders.into_values());
+        let mut records = self.closed;
         records.sort_unstable_by(|a, b| {
             (a.placed, a.ended, &a.terms.id).cmp(&(b.placed, b.ended, &b.terms.id))
         });
-        let (long, local): (Vec<OrderRecord>, Vec<OrderRecord>) =
-            records.into_iter().partition(|record| record.placed / CHUNK != record.ended / CHUNK);
-        for stretch in local.chunk_by(|a, b| a.placed / CHUNK == b.placed / CHUNK) {
-            let number = stretch.first().map_or(0, |record| record.placed / CHUNK);
-            out.push((BlobKey::new(BlobKind::OrdersLocal, 0, number), write_records(stretch)?));
+        let (long, local): (Vec<OrderRecord>, Vec<OrderRecord>) = records
+            .into_iter()
+            .partition(|record| record.placed / CHUNK_EVENTS != record.ended / CHUNK_EVENTS);
+        for chunk in local.chunk_by(|a, b| a.placed / CHUNK_EVENTS == b.placed / CHUNK_EVENTS) {
+            let number = chunk.first().map_or(0, |record| record.placed / CHUNK_EVENTS);
+            out.push((BlobKey::new(BlobKind::OrdersLocal, 0, number), write_records(chunk)?));
         }
-        for (number, chunk) in long.chunks(LONG_CHUNK as usize).enumerate() {
+        for (number, chunk) in long.chunks(LONG_CHUNK_ORDERS as usize).enumerate() {
             let key = BlobKey::new(BlobKind::OrdersLong, 0, count(number));
             out.push((key, write_records(chunk)?));
         }
@@ -255,7 +256,10 @@ impl OrderTracker {
             let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
             put_section(&mut index, &bytes);
         }
-        out.push((BlobKey::new(BlobKind::OrdersIndex, 0, 0), codec::pack(&index, codec::KEPT)?));
+        out.push((
+            BlobKey::new(BlobKind::OrdersIndex, 0, 0),
+            codec::compress(&index, codec::SEALED_LEVEL)?,
+        ));
         Ok(())
     }
 }
@@ -280,28 +284,28 @@ fn write_open_lists(
     let mut starts = Vec::new();
     let mut open: Vec<u32> = Vec::new();
     let (mut next, mut changes) = (0_usize, 0_usize);
-    let last = long.iter().map(|record| record.placed).max().unwrap_or_default() / CHUNK + 1;
-    for stretch in 1..=last {
-        let start = stretch * CHUNK;
+    let last = long.iter().map(|record| record.placed).max().unwrap_or_default() / CHUNK_EVENTS + 1;
+    for chunk in 1..=last {
+        let start = chunk * CHUNK_EVENTS;
         while let Some(record) = long.get(next).filter(|record| record.placed < start) {
             open.push(count(next));
             changes += 1 + usize::from(record.ended < start);
             next += 1;
         }
-        if changes < (open.len() / 4).max(64) && stretch != last {
+        if changes < (open.len() / 4).max(64) && chunk != last {
             continue;
         }
         let is_open =
             |place: &u32| long.get(*place as usize).is_some_and(|record| record.ended >= start);
         open.retain(is_open);
         let mut list = Vec::new();
-        let mut before = 0;
+        let mut last_index = 0;
         for place in &open {
-            put_varint(&mut list, u64::from(place - before));
-            before = *place;
+            put_varint(&mut list, u64::from(place - last_index));
+            last_index = *place;
         }
         let key = BlobKey::new(BlobKind::OrdersOpen, 0, count(starts.len()));
-        out.push((key, codec::pack(&list, codec::KEPT)?));
+        out.push((key, codec::compress(&list, codec::SEALED_LEVEL)?));
         starts.push(start);
         changes = 0;
     }
@@ -311,11 +315,11 @@ fn write_open_lists(
 fn write_records(records: &[OrderRecord]) -> Result<Vec<u8>, LogError> {
     let mut out = Vec::new();
     records.iter().for_each(|record| record.write(&mut out));
-    codec::pack(&out, codec::KEPT)
+    codec::compress(&out, codec::SEALED_LEVEL)
 }
 
 pub(crate) fn read_records(blob: &[u8]) -> Result<Vec<OrderRecord>, LogError> {
-    let bytes = codec::unpack(blob)?;
+    let bytes = codec::decompress(blob)?;
     let mut reader = Reader(&bytes);
     let mut records = Vec::new();
     while !reader.is_empty() {
@@ -326,11 +330,11 @@ pub(crate) fn read_records(blob: &[u8]) -> Result<Vec<OrderRecord>, LogError> {
 
 /// Places in a list of open orders.
 pub(crate) fn read_open_list(blob: &[u8]) -> Result<Vec<u32>, LogError> {
-    let bytes = codec::unpack(blob)?;
+    let bytes = codec::decompress(blob)?;
     let mut reader = Reader(&bytes);
     let (mut places, mut place) = (Vec::new(), 0_u32);
     while !reader.is_empty() {
-        place = place.wrapping_add(reader.small()?);
+        place = place.wrapping_add(reader.varint_u32()?);
         places.push(place);
     }
     Ok(places)
@@ -346,7 +350,7 @@ pub(crate) struct OrderIndex {
 
 impl OrderIndex {
     pub(crate) fn read(blob: &[u8]) -> Result<Self, LogError> {
-        let bytes = codec::unpack(blob)?;
+        let bytes = codec::decompress(blob)?;
         let mut reader = Reader(&bytes);
         let mut numbers = || {
             let (words, _) = reader.section()?.0.as_chunks::<4>();
@@ -378,7 +382,7 @@ impl OrderIndex {
 
 /// Where the longer order of this place is kept.
 pub(crate) const fn long_chunk_of(place: u32) -> (u32, usize) {
-    (place / LONG_CHUNK, (place % LONG_CHUNK) as usize)
+    (place / LONG_CHUNK_ORDERS, (place % LONG_CHUNK_ORDERS) as usize)
 }
 
 #[cfg(test)]
@@ -396,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_is_open_until_it_is_full_or_ended() {
+    fn order_is_open_until_filled_or_ended() {
         use EventType as T;
         let mut tracker = OrderTracker::default();
         let story = [
@@ -416,11 +420,11 @@ mod tests {
         for (seq, (event_type, json)) in story.iter().enumerate() {
             let outline = Outline::of(json);
             if let Some(effect) = effect(*event_type, &outline) {
-                tracker.see(count(seq), effect, &outline);
+                tracker.apply(count(seq), effect, &outline);
             }
         }
-        let mut all = tracker.done;
-        all.extend(tracker.live.into_values());
+        let mut all = tracker.closed;
+        all.extend(tracker.open_orders.into_values());
         let open_at = |seq: u32| {
             let mut open: Vec<String> = all
                 .iter()
@@ -452,8 +456,8 @@ mod tests {
     }
 
     #[test]
-    fn lists_and_additions_give_the_open_orders_of_every_moment() {
-        let terms = |number: u32| Terms {
+    fn open_order_lists_give_the_open_orders_at_every_seq() {
+        let terms = |number: u32| OrderTerms {
             id: number.to_string(),
             symbol: String::new(),
             direction: String::new(),
@@ -464,16 +468,20 @@ mod tests {
             terms: Arc::new(terms(number)),
             placed,
             ended,
-            before: Sum::ZERO,
+            filled_before: Sum::ZERO,
             fills: Vec::new(),
         };
         // Every fourth order never ends, the others live for some stretches.
         let long: Vec<OrderRecord> = (0..2000_u32)
             .map(|n| {
-                record(n, n * 50, if n % 4 == 0 { NEVER } else { n * 50 + 5000 + n * 7 % 9000 })
+                record(
+                    n,
+                    n * 50,
+                    if n % 4 == 0 { STILL_OPEN } else { n * 50 + 5000 + n * 7 % 9000 },
+                )
             })
             .collect();
-        let tracker = OrderTracker { done: long.clone(), ..OrderTracker::default() };
+        let tracker = OrderTracker { closed: long.clone(), ..OrderTracker::default() };
         let mut blobs = Vec::new();
         tracker.finish(&mut blobs).unwrap();
         let blobs: HashMap<BlobKey, Vec<u8>> = blobs.into_iter().collect();

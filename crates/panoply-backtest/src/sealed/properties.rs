@@ -1,11 +1,11 @@
 //! Walks an event's properties and names the paths of its numbers, each name kept once.
 
 use crate::error::LogError;
-use crate::outline::{DEEPEST, Outline};
+use crate::outline::{MAX_DEPTH, Outline};
 use crate::scan::Token;
 
 /// Names under one parent; an object used as a map of many keys has no columns beyond these.
-const MOST_NAMES: usize = 1024;
+const MAX_NAMES_PER_OBJECT: usize = 1024;
 
 /// A path, as a number.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -13,7 +13,7 @@ pub(crate) struct PathId(pub(crate) u32);
 
 /// The paths seen so far.
 #[derive(Debug)]
-pub(crate) struct Properties {
+pub(crate) struct PathTable {
     paths: Vec<PathNode>,
 }
 
@@ -21,27 +21,27 @@ pub(crate) struct Properties {
 struct PathNode {
     parent: Option<u32>,
     name: Box<str>,
-    below: Vec<u32>,
+    children: Vec<u32>,
 }
 
-impl Default for Properties {
+impl Default for PathTable {
     fn default() -> Self {
         Self { paths: vec![PathNode::default()] }
     }
 }
 
-impl Properties {
-    /// Calls `found` with each number and each text that may be one. False when some were too
+impl PathTable {
+    /// Calls `visit` with each number and each text that may be one. False when some were too
     /// deep or too many to be named.
     pub(crate) fn walk(
         &mut self,
         outline: &Outline<'_>,
-        mut found: impl FnMut(PathId, &str) -> Result<(), LogError>,
+        mut visit: impl FnMut(PathId, &str) -> Result<(), LogError>,
     ) -> Result<bool, LogError> {
         let mut complete = outline.complete;
         // The object that members of each depth lie in; none when it could not be named.
-        let mut above = [None; DEEPEST + 1];
-        above[0] = Some(0);
+        let mut parent_at_depth = [None; MAX_DEPTH + 1];
+        parent_at_depth[0] = Some(0);
         for member in &outline.members {
             let text = match member.value {
                 Token::Number(text) => text,
@@ -49,47 +49,47 @@ impl Properties {
                 Token::Object(_) => "",
                 Token::Text(_) | Token::Array(_) | Token::Bool(_) | Token::Null => continue,
             };
-            let parent = above.get(member.depth).copied().flatten();
-            let path = match parent.map(|parent| self.name(parent, member.name)) {
-                None | Some(Named::Never) => None,
-                Some(Named::Path(path)) => Some(path),
-                Some(Named::TooMany) => {
+            let parent = parent_at_depth.get(member.depth).copied().flatten();
+            let path = match parent.map(|parent| self.lookup_or_insert(parent, member.name)) {
+                None | Some(PathLookup::Unqueryable) => None,
+                Some(PathLookup::Path(path)) => Some(path),
+                Some(PathLookup::TooMany) => {
                     complete = false;
                     None
                 }
             };
             match (member.value, path) {
                 (Token::Object(_), path) => {
-                    if let Some(slot) = above.get_mut(member.depth + 1) {
+                    if let Some(slot) = parent_at_depth.get_mut(member.depth + 1) {
                         *slot = path;
                     }
                 }
-                (_, Some(path)) => found(PathId(path), text)?,
+                (_, Some(path)) => visit(PathId(path), text)?,
                 (_, None) => {}
             }
         }
         Ok(complete)
     }
 
-    fn name(&mut self, parent: u32, name: &str) -> Named {
-        let Some(node) = self.paths.get(parent as usize) else { return Named::Never };
-        let is_it =
-            |path: &&u32| self.paths.get(**path as usize).is_some_and(|below| *below.name == *name);
-        if let Some(path) = node.below.iter().find(is_it) {
-            return Named::Path(*path);
+    fn lookup_or_insert(&mut self, parent: u32, name: &str) -> PathLookup {
+        let Some(node) = self.paths.get(parent as usize) else { return PathLookup::Unqueryable };
+        let matches =
+            |path: &&u32| self.paths.get(**path as usize).is_some_and(|node| *node.name == *name);
+        if let Some(path) = node.children.iter().find(matches) {
+            return PathLookup::Path(*path);
         }
-        if !is_plain(name) {
-            return Named::Never;
+        if !is_queryable_name(name) {
+            return PathLookup::Unqueryable;
         }
-        if node.below.len() >= MOST_NAMES {
-            return Named::TooMany;
+        if node.children.len() >= MAX_NAMES_PER_OBJECT {
+            return PathLookup::TooMany;
         }
-        let Ok(path) = u32::try_from(self.paths.len()) else { return Named::TooMany };
-        self.paths.push(PathNode { parent: Some(parent), name: name.into(), below: Vec::new() });
+        let Ok(path) = u32::try_from(self.paths.len()) else { return PathLookup::TooMany };
+        self.paths.push(PathNode { parent: Some(parent), name: name.into(), children: Vec::new() });
         if let Some(node) = self.paths.get_mut(parent as usize) {
-            node.below.push(path);
+            node.children.push(path);
         }
-        Named::Path(path)
+        PathLookup::Path(path)
     }
 
     /// The names of a path, joined by dots.
@@ -106,17 +106,17 @@ impl Properties {
 }
 
 /// What a name under a parent leads to.
-enum Named {
+enum PathLookup {
     /// This path.
     Path(u32),
     /// Nothing: nobody can ask for such a name.
-    Never,
+    Unqueryable,
     /// Nothing: there are too many.
     TooMany,
 }
 
 /// Only such names can be asked for: the published pattern of a property path.
-fn is_plain(name: &str) -> bool {
+fn is_queryable_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
@@ -131,8 +131,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_named_by_their_path() {
-        let mut properties = Properties::default();
+    fn numeric_properties_are_reported_by_path() {
+        let mut properties = PathTable::default();
         let mut seen = Vec::new();
         let json = r#"{"A":1,"B":{"C":"2.50","D":{"A":-3}},"E":[4],"F":"text","G-H":5,"I":" 7 ","J":null}"#;
         let complete = properties
@@ -148,8 +148,8 @@ mod tests {
     }
 
     #[test]
-    fn objects_without_end_are_given_up() {
-        let mut properties = Properties::default();
+    fn too_deep_or_too_wide_objects_are_incomplete() {
+        let mut properties = PathTable::default();
         let deep = "{\"a\":".repeat(100) + "1" + &"}".repeat(100);
         assert!(!properties.walk(&Outline::of(&deep), |_, _| Ok(())).unwrap());
         let wide: Vec<String> = (0..2000).map(|n| format!("\"k{n}\":{n}")).collect();

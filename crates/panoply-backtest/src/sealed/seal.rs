@@ -8,17 +8,17 @@ use std::collections::HashSet;
 
 use roaring::RoaringBitmap;
 
-use super::block::{self, BLOCK, Block, BlockWriter, Link, Row};
+use super::block::{self, BLOCK_EVENTS, Block, BlockWriter, Link, Row};
 use super::codec::{self, count};
 use super::column::ColumnWriter;
 use super::dictionary::{self, Dictionary, DictionaryWriter};
 use super::directory::{DirectoryWriter, Kind};
-use super::head::{ColumnInfo, FORMAT, Head, Mark};
+use super::head::{Attribute, ColumnInfo, FORMAT, Head};
 use super::ids::SortedIds;
-use super::links::{self, NOBODY};
+use super::links::{self, NO_EVENT};
 use super::orders::{self, Effect, OrderTracker};
-use super::properties::{PathId, Properties};
-use crate::error::{LogError, Stop, go_on};
+use super::properties::{PathId, PathTable};
+use crate::error::{LogError, Stop, check_stop};
 use crate::event::{Category, EventType, Guid, Severity};
 use crate::line::Rejection;
 use crate::number::Number;
@@ -30,11 +30,11 @@ use crate::timestamp::Timestamp;
 use crate::validate::{self, Flags};
 
 /// Blobs are put when this many bytes wait.
-const PUT_BYTES: usize = 4 << 20;
+const WRITE_BUFFER_BYTES: usize = 4 << 20;
 /// Out of order, so many events are gathered at a time.
-const WINDOW: usize = 1 << 18;
+const REORDER_WINDOW: usize = 1 << 18;
 /// Numeric properties of a type that get a column.
-const MOST_COLUMNS: usize = 512;
+const MAX_COLUMNS_PER_TYPE: usize = 512;
 
 /// What to seal.
 pub(crate) struct Source<'a> {
@@ -55,22 +55,22 @@ pub(crate) fn seal(
     progress: Progress<'_>,
     stop: Stop<'_>,
 ) -> Result<(Head, Vec<Rejection>), LogError> {
-    let survey = Survey::of(&source, stop)?;
+    let first_pass = FirstPass::of(&source, stop)?;
     let mut rejected = source.rejected;
-    rejected.extend(survey.rejected.iter().cloned());
+    rejected.extend(first_pass.rejected.iter().cloned());
     rejected.sort_by_key(|rejection| rejection.line);
-    let mut writer = Writer::new(out, &survey, source.header);
+    let mut writer = SealWriter::new(out, &first_pass, source.header);
     let total = u64::from(source.events);
     let mut done = 0;
     let mut take = |block: &Block, row: &Row, seq: u32| -> Result<(), LogError> {
         if done % 4096 == 0 {
-            go_on(stop)?;
+            check_stop(stop)?;
             progress(done, total);
         }
         done += 1;
         writer.event(block, row, seq)
     };
-    match &survey.order {
+    match &first_pass.order {
         None => {
             let mut seq = 0;
             for number in 0..source.batches {
@@ -82,15 +82,18 @@ pub(crate) fn seal(
             }
         }
         Some(order) => {
-            for (window, arrivals) in order.chunks(WINDOW).enumerate() {
-                let first = count(window * WINDOW);
-                gather(source.blobs, &survey.batch_starts, arrivals, |block, row, place| {
-                    take(block, row, first + place)
-                })?;
+            for (window, arrivals) in order.chunks(REORDER_WINDOW).enumerate() {
+                let first = count(window * REORDER_WINDOW);
+                for_each_arrival(
+                    source.blobs,
+                    &first_pass.batch_starts,
+                    arrivals,
+                    |block, row, place| take(block, row, first + place),
+                )?;
             }
         }
     }
-    let head = writer.finish(&survey, source.header, rejected.len() as u64)?;
+    let head = writer.finish(&first_pass, source.header, rejected.len() as u64)?;
     progress(total, total);
     Ok((head, rejected))
 }
@@ -109,7 +112,7 @@ fn batch_rows(blobs: &dyn Blobs, number: u32) -> Result<Vec<Row>, LogError> {
 const MISSING: LogError = LogError::Damaged("a batch is missing");
 
 /// Reads each batch that has one of the wanted arrivals once, then hands them out in order.
-fn gather(
+fn for_each_arrival(
     blobs: &dyn Blobs,
     starts: &[u32],
     arrivals: &[u32],
@@ -138,7 +141,7 @@ fn gather(
 }
 
 /// What the first pass finds out.
-struct Survey {
+struct FirstPass {
     /// Arrivals in order of time; `None` when that is the order of arrival.
     order: Option<Vec<u32>>,
     /// The first arrival of each batch.
@@ -153,15 +156,15 @@ struct Survey {
     repeated: u64,
 }
 
-impl Survey {
+impl FirstPass {
     fn of(source: &Source<'_>, stop: Stop<'_>) -> Result<Self, LogError> {
         let capacity = source.events as usize;
         let mut times: Vec<i64> = Vec::with_capacity(capacity);
         let mut ids = SortedIds::with_capacity(capacity);
-        let mut stated: Vec<(u32, Guid128)> = Vec::new();
+        let mut claimed_parents: Vec<(u32, UnalignedGuid)> = Vec::new();
         let mut batch_starts = Vec::new();
         for number in 0..source.batches {
-            go_on(stop)?;
+            check_stop(stop)?;
             let rows = batch_rows(source.blobs, number)?;
             batch_starts.push(count(times.len()));
             for row in &rows {
@@ -169,7 +172,7 @@ impl Survey {
                 times.push(row.timestamp.nanos());
                 ids.push(row.id, arrival);
                 if let Link::Id(parent) = row.parent {
-                    stated.push((arrival, Guid128(parent.bits().to_be_bytes())));
+                    claimed_parents.push((arrival, UnalignedGuid(parent.bits().to_be_bytes())));
                 }
             }
         }
@@ -183,14 +186,14 @@ impl Survey {
             order
         });
         let events = order.as_ref().map_or(times.len(), Vec::len);
-        let place_of = places(order.as_deref(), times.len());
+        let seq_by_arrival = seqs_by_arrival(order.as_deref(), times.len());
         drop(times);
         if !sorted {
-            ids.renumber(|arrival| place(&place_of, arrival));
+            ids.renumber(|arrival| place(&seq_by_arrival, arrival));
         }
-        let mut parents = vec![NOBODY; events];
-        for (arrival, parent) in stated {
-            let seq = if sorted { Some(arrival) } else { place(&place_of, arrival) };
+        let mut parents = vec![NO_EVENT; events];
+        for (arrival, parent) in claimed_parents {
+            let seq = if sorted { Some(arrival) } else { place(&seq_by_arrival, arrival) };
             let found = ids.find(Guid::new(u128::from_be_bytes(parent.0)));
             if let (Some(seq), Some(parent)) = (seq, found)
                 && let Some(slot) = parents.get_mut(seq as usize)
@@ -198,28 +201,28 @@ impl Survey {
                 *slot = parent;
             }
         }
-        let circular = links::cut_circles(&mut parents);
+        let circular = links::break_cycles(&mut parents);
         Ok(Self { order, batch_starts, parents, circular, ids, rejected, repeated })
     }
 }
 
 /// A GUID without the alignment of a `u128`.
-struct Guid128([u8; 16]);
+struct UnalignedGuid([u8; 16]);
 
 /// Where each arrival went; empty when all stayed.
-fn places(order: Option<&[u32]>, arrivals: usize) -> Vec<u32> {
+fn seqs_by_arrival(order: Option<&[u32]>, arrivals: usize) -> Vec<u32> {
     let Some(order) = order else { return Vec::new() };
-    let mut places = vec![NOBODY; arrivals];
+    let mut seqs_by_arrival = vec![NO_EVENT; arrivals];
     for (place, arrival) in order.iter().enumerate() {
-        if let Some(slot) = places.get_mut(*arrival as usize) {
+        if let Some(slot) = seqs_by_arrival.get_mut(*arrival as usize) {
             *slot = count(place);
         }
     }
-    places
+    seqs_by_arrival
 }
 
-fn place(places: &[u32], arrival: u32) -> Option<u32> {
-    places.get(arrival as usize).copied().filter(|place| *place != NOBODY)
+fn place(seqs_by_arrival: &[u32], arrival: u32) -> Option<u32> {
+    seqs_by_arrival.get(arrival as usize).copied().filter(|place| *place != NO_EVENT)
 }
 
 /// Of events with one id the first stays. One that says the same is a repetition; one that says
@@ -232,7 +235,7 @@ fn duplicates(
     let (mut dropped, mut rejected, mut repeated) = (HashSet::new(), Vec::new(), 0);
     for group in ids.duplicates() {
         let mut first: Option<String> = None;
-        gather(blobs, starts, &group, |block, row, place| {
+        for_each_arrival(blobs, starts, &group, |block, row, place| {
             let content = content(block, row);
             match &first {
                 None => first = Some(content),
@@ -258,32 +261,32 @@ fn content(block: &Block, row: &Row) -> String {
 }
 
 /// Writes the sealed blobs.
-struct Writer<'a> {
+struct SealWriter<'a> {
     out: &'a dyn Blobs,
-    waiting: Vec<(BlobKey, Vec<u8>)>,
-    waiting_bytes: usize,
+    pending: Vec<(BlobKey, Vec<u8>)>,
+    pending_bytes: usize,
     period: (Timestamp, Timestamp),
     parents: &'a [u32],
     circular: &'a [u32],
     in_order: bool,
     directory: DirectoryWriter,
-    directories: u32,
+    directory_chunks: u32,
     blocks: Vec<(BlockWriter, u32)>,
-    properties: Properties,
+    properties: PathTable,
     columns: Vec<Vec<Option<ColumnWriter>>>,
-    column_numbers: Vec<(u8, PathId)>,
+    column_ids: Vec<(u8, PathId)>,
     overflow: bool,
-    marks: Marks,
+    attributes: AttributeBitmaps,
     dictionaries: Dictionaries,
     orders: OrderTracker,
     counts: Vec<[u32; 4]>,
     span: (i64, i64),
     key: String,
-    loose: [u64; 2],
+    unresolved_parents: [u64; 2],
 }
 
 #[derive(Default)]
-struct Marks {
+struct AttributeBitmaps {
     types: Vec<RoaringBitmap>,
     severities: Vec<RoaringBitmap>,
     categories: Vec<RoaringBitmap>,
@@ -304,42 +307,42 @@ struct Dictionaries {
     pnl_state: DictionaryWriter,
 }
 
-impl<'a> Writer<'a> {
-    fn new(out: &'a dyn Blobs, survey: &'a Survey, header: &RunHeader) -> Self {
+impl<'a> SealWriter<'a> {
+    fn new(out: &'a dyn Blobs, first_pass: &'a FirstPass, header: &RunHeader) -> Self {
         let bitmaps = |many: usize| vec![RoaringBitmap::new(); many];
         Self {
             out,
-            waiting: Vec::new(),
-            waiting_bytes: 0,
+            pending: Vec::new(),
+            pending_bytes: 0,
             period: header.period(),
-            parents: &survey.parents,
-            circular: &survey.circular,
-            in_order: survey.order.is_none(),
+            parents: &first_pass.parents,
+            circular: &first_pass.circular,
+            in_order: first_pass.order.is_none(),
             directory: DirectoryWriter::default(),
-            directories: 0,
+            directory_chunks: 0,
             blocks: EventType::ALL.iter().map(|_| (BlockWriter::default(), 0)).collect(),
-            properties: Properties::default(),
+            properties: PathTable::default(),
             columns: EventType::ALL.iter().map(|_| Vec::new()).collect(),
-            column_numbers: Vec::new(),
+            column_ids: Vec::new(),
             overflow: false,
-            marks: Marks {
+            attributes: AttributeBitmaps {
                 types: bitmaps(EventType::ALL.len()),
                 severities: bitmaps(Severity::ALL.len()),
                 categories: bitmaps(Category::ALL.len()),
-                ..Marks::default()
+                ..AttributeBitmaps::default()
             },
             dictionaries: Dictionaries::default(),
             orders: OrderTracker::default(),
             counts: vec![[0; 4]; EventType::ALL.len()],
             span: (0, 0),
             key: String::new(),
-            loose: [0, 0],
+            unresolved_parents: [0, 0],
         }
     }
 
     fn event(&mut self, block: &Block, row: &Row, seq: u32) -> Result<(), LogError> {
         let outline = Outline::of(block.properties(row));
-        let (parent, flags) = self.tie(row, seq, &outline);
+        let (parent, flags) = self.resolve_parent(row, seq, &outline);
         let effect = orders::effect(row.event_type, &outline);
         let kind = match effect {
             Some(Effect::Placed) => Kind::ORDER_PLACED,
@@ -356,7 +359,7 @@ impl<'a> Writer<'a> {
         }
         self.mark(row, seq, kind, flags);
         if let Some(effect) = effect {
-            self.orders.see(seq, effect, &outline);
+            self.orders.apply(seq, effect, &outline);
         }
         self.index(row.event_type, seq, flags, &outline);
         self.numbers(row.event_type, rank, &outline)?;
@@ -368,7 +371,7 @@ impl<'a> Writer<'a> {
         let code = row.event_type.code();
         let Some((writer, number)) = self.blocks.get_mut(usize::from(code)) else { return Ok(()) };
         writer.push(&entry);
-        if writer.len() == BLOCK {
+        if writer.len() == BLOCK_EVENTS {
             let blob = writer.finish()?;
             let key = BlobKey::new(BlobKind::Block, u16::from(code), *number);
             *number += 1;
@@ -378,33 +381,33 @@ impl<'a> Writer<'a> {
     }
 
     /// The link as it is kept, and all that is wrong with the event.
-    fn tie(&mut self, row: &Row, seq: u32, outline: &Outline<'_>) -> (Link, Flags) {
-        let mut flags = Flags::of_problems(&validate::problems_of(row.event_type, outline));
+    fn resolve_parent(&mut self, row: &Row, seq: u32, outline: &Outline<'_>) -> (Link, Flags) {
+        let mut flags = Flags::of_problems(&validate::property_problems(row.event_type, outline));
         let parent = match row.parent {
             Link::None | Link::Seq(_) => Link::None,
             Link::Unreadable => {
-                flags.raise(Flags::PARENT_UNREADABLE);
+                flags.insert(Flags::PARENT_UNREADABLE);
                 Link::Unreadable
             }
             Link::Id(id) => match self.parents.get(seq as usize).copied() {
-                Some(parent) if parent != NOBODY => Link::Seq(parent),
+                Some(parent) if parent != NO_EVENT => Link::Seq(parent),
                 _ if self.circular.binary_search(&seq).is_ok() => {
-                    flags.raise(Flags::CIRCULAR);
-                    self.loose[1] += 1;
+                    flags.insert(Flags::CIRCULAR);
+                    self.unresolved_parents[1] += 1;
                     Link::Id(id)
                 }
                 _ => {
-                    flags.raise(Flags::PARENT_MISSING);
-                    self.loose[0] += 1;
+                    flags.insert(Flags::PARENT_MISSING);
+                    self.unresolved_parents[0] += 1;
                     Link::Id(id)
                 }
             },
         };
         if row.timestamp < self.period.0 || row.timestamp > self.period.1 {
-            flags.raise(Flags::OUTSIDE);
+            flags.insert(Flags::OUTSIDE_PERIOD);
         }
-        if parent == Link::None || flags.has(Flags::CIRCULAR) {
-            self.marks.root.insert(seq);
+        if parent == Link::None || flags.contains(Flags::CIRCULAR) {
+            self.attributes.root.insert(seq);
         }
         (parent, flags)
     }
@@ -413,9 +416,9 @@ impl<'a> Writer<'a> {
         let (event_type, severity, category) =
             (row.event_type.code(), row.severity.code(), row.category.code());
         let groups = [
-            (&mut self.marks.types, event_type),
-            (&mut self.marks.severities, severity),
-            (&mut self.marks.categories, category),
+            (&mut self.attributes.types, event_type),
+            (&mut self.attributes.severities, severity),
+            (&mut self.attributes.categories, category),
         ];
         for (bitmaps, code) in groups {
             if let Some(bitmap) = bitmaps.get_mut(usize::from(code)) {
@@ -423,13 +426,13 @@ impl<'a> Writer<'a> {
             }
         }
         if kind == Kind::ORDER_PLACED {
-            self.marks.placed.insert(seq);
+            self.attributes.placed.insert(seq);
         }
         if flags.is_error() {
-            self.marks.error.insert(seq);
+            self.attributes.error.insert(seq);
         }
         if flags.is_warning() {
-            self.marks.warning.insert(seq);
+            self.attributes.warning.insert(seq);
         }
         let cell = self.counts.get_mut(usize::from(event_type));
         if let Some(cell) = cell.and_then(|row| row.get_mut(usize::from(severity))) {
@@ -447,7 +450,7 @@ impl<'a> Writer<'a> {
                 "IndicatorName" => indicator = indicator.or_else(|| token.id_text()),
                 "OrderId" | "ExternalOrderId" => {
                     if let Some(id) = token.id_text() {
-                        self.dictionaries.order.push(&order_key(&id), seq);
+                        self.dictionaries.order.push(&canonical_order_id(&id), seq);
                     }
                 }
                 "PositionId" => {
@@ -469,7 +472,7 @@ impl<'a> Writer<'a> {
             self.dictionaries.pnl_state.push("", seq);
         }
         // Events with an error in their properties are kept and found, but tell no state.
-        if flags.has(Flags::PROPERTY_ERROR) {
+        if flags.contains(Flags::PROPERTY_ERROR) {
             return;
         }
         match (event_type, symbol, indicator) {
@@ -496,7 +499,7 @@ impl<'a> Writer<'a> {
         let code = event_type.code();
         let Some(columns) = self.columns.get_mut(usize::from(code)) else { return Ok(()) };
         let mut full = Vec::new();
-        let (numbers, overflow) = (&mut self.column_numbers, &mut self.overflow);
+        let (numbers, overflow) = (&mut self.column_ids, &mut self.overflow);
         let complete = self.properties.walk(outline, |path, text| {
             let Some(number) = Number::parse(text) else { return Ok(()) };
             let place = path.0 as usize;
@@ -505,7 +508,7 @@ impl<'a> Writer<'a> {
             }
             // Only a new property has to be counted; this runs for every number of the log.
             let is_new = columns.get(place).is_some_and(Option::is_none);
-            let too_many = is_new && columns.iter().flatten().count() >= MOST_COLUMNS;
+            let too_many = is_new && columns.iter().flatten().count() >= MAX_COLUMNS_PER_TYPE;
             let Some(slot) = columns.get_mut(place) else { return Ok(()) };
             if is_new {
                 if too_many {
@@ -527,7 +530,7 @@ impl<'a> Writer<'a> {
     }
 
     fn put_column_block(&mut self, code: u8, path: PathId, blob: Vec<u8>) -> Result<(), LogError> {
-        let place = self.column_numbers.iter().position(|column| *column == (code, path));
+        let place = self.column_ids.iter().position(|column| *column == (code, path));
         let column =
             self.columns.get(usize::from(code)).and_then(|columns| columns.get(path.0 as usize));
         let (Some(place), Some(Some(column))) = (place, column) else { return Ok(()) };
@@ -538,25 +541,25 @@ impl<'a> Writer<'a> {
 
     fn close_directory(&mut self) -> Result<(), LogError> {
         let blob = self.directory.finish_chunk()?;
-        let key = BlobKey::new(BlobKind::Directory, 0, self.directories);
-        self.directories += 1;
+        let key = BlobKey::new(BlobKind::Directory, 0, self.directory_chunks);
+        self.directory_chunks += 1;
         self.put(key, blob)
     }
 
     fn put(&mut self, key: BlobKey, blob: Vec<u8>) -> Result<(), LogError> {
-        self.waiting_bytes += blob.len();
-        self.waiting.push((key, blob));
-        if self.waiting_bytes < PUT_BYTES { Ok(()) } else { self.flush() }
+        self.pending_bytes += blob.len();
+        self.pending.push((key, blob));
+        if self.pending_bytes < WRITE_BUFFER_BYTES { Ok(()) } else { self.flush() }
     }
 
     fn flush(&mut self) -> Result<(), LogError> {
-        self.waiting_bytes = 0;
-        self.out.put(std::mem::take(&mut self.waiting))
+        self.pending_bytes = 0;
+        self.out.put(std::mem::take(&mut self.pending))
     }
 
     fn finish(
         mut self,
-        survey: &Survey,
+        first_pass: &FirstPass,
         header: &RunHeader,
         rejected: u64,
     ) -> Result<Head, LogError> {
@@ -565,7 +568,10 @@ impl<'a> Writer<'a> {
         }
         let times: Vec<u8> =
             self.directory.firsts.iter().flat_map(|time| time.to_le_bytes()).collect();
-        self.put(BlobKey::new(BlobKind::Times, 0, 0), codec::pack(&times, codec::KEPT)?)?;
+        self.put(
+            BlobKey::new(BlobKind::Times, 0, 0),
+            codec::compress(&times, codec::SEALED_LEVEL)?,
+        )?;
         self.finish_blocks()?;
         let columns = self.finish_columns()?;
         self.finish_marks()?;
@@ -585,17 +591,17 @@ impl<'a> Writer<'a> {
         }
         std::mem::take(&mut self.orders).finish(&mut blobs)?;
         self.put_all(&mut blobs)?;
-        let index = survey
+        let index = first_pass
             .ids
             .write(|number, blob| self.put(BlobKey::new(BlobKind::IdChunk, 0, number), blob))?;
         self.put(BlobKey::new(BlobKind::IdIndex, 0, 0), index)?;
-        links::write(&survey.parents, |number, blob| {
+        links::write(&first_pass.parents, |number, blob| {
             self.put(BlobKey::new(BlobKind::Links, 0, number), blob)
         })?;
         let head = Head {
             format: FORMAT,
             header: header.clone(),
-            events: count(survey.parents.len()),
+            events: count(first_pass.parents.len()),
             first: self.span.0,
             last: self.span.1,
             counts: self.counts.clone(),
@@ -603,9 +609,9 @@ impl<'a> Writer<'a> {
             overflow: self.overflow,
             in_order: self.in_order,
             rejected,
-            repeated: survey.repeated,
-            problems: [self.marks.error.len(), self.marks.warning.len()],
-            loose: self.loose,
+            repeated: first_pass.repeated,
+            problems: [self.attributes.error.len(), self.attributes.warning.len()],
+            unresolved_parents: self.unresolved_parents,
         };
         let json = serde_json::to_vec(&head).map_err(LogError::store)?;
         self.put(BlobKey::new(BlobKind::Head, 0, 0), json)?;
@@ -629,7 +635,7 @@ impl<'a> Writer<'a> {
 
     fn finish_columns(&mut self) -> Result<Vec<ColumnInfo>, LogError> {
         let mut infos = Vec::new();
-        for (group, (code, path)) in (0_u16..).zip(self.column_numbers.clone()) {
+        for (group, (code, path)) in (0_u16..).zip(self.column_ids.clone()) {
             let columns = self.columns.get_mut(usize::from(code));
             let Some(column) =
                 columns.and_then(|columns| columns.get_mut(path.0 as usize)?.as_mut())
@@ -654,27 +660,31 @@ impl<'a> Writer<'a> {
     }
 
     fn finish_marks(&mut self) -> Result<(), LogError> {
-        let marks = std::mem::take(&mut self.marks);
-        let mut named: Vec<(Mark, &RoaringBitmap)> = Vec::new();
-        named.extend(EventType::ALL.iter().map(|own| Mark::Type(*own)).zip(&marks.types));
-        named.extend(Severity::ALL.iter().map(|own| Mark::Severity(*own)).zip(&marks.severities));
-        named.extend(Category::ALL.iter().map(|own| Mark::Category(*own)).zip(&marks.categories));
+        let attributes = std::mem::take(&mut self.attributes);
+        let mut named: Vec<(Attribute, &RoaringBitmap)> = Vec::new();
+        named.extend(EventType::ALL.iter().map(|own| Attribute::Type(*own)).zip(&attributes.types));
+        named.extend(
+            Severity::ALL.iter().map(|own| Attribute::Severity(*own)).zip(&attributes.severities),
+        );
+        named.extend(
+            Category::ALL.iter().map(|own| Attribute::Category(*own)).zip(&attributes.categories),
+        );
         named.extend([
-            (Mark::Error, &marks.error),
-            (Mark::Warning, &marks.warning),
-            (Mark::Root, &marks.root),
-            (Mark::OrderPlaced, &marks.placed),
+            (Attribute::Error, &attributes.error),
+            (Attribute::Warning, &attributes.warning),
+            (Attribute::Root, &attributes.root),
+            (Attribute::OrderPlaced, &attributes.placed),
         ]);
         for (mark, bitmap) in named {
             let blob = dictionary::bitmap_blob(bitmap)?;
             self.put(mark.key(), blob)?;
         }
-        self.marks = marks;
+        self.attributes = attributes;
         Ok(())
     }
 }
 
 /// Order ids that are GUIDs are found in either case.
-pub(crate) fn order_key(id: &str) -> String {
+pub(crate) fn canonical_order_id(id: &str) -> String {
     Guid::parse(id).map_or_else(|| id.to_owned(), |guid| guid.to_string())
 }

@@ -34,12 +34,12 @@ impl Blobs for MemoryBlobs {
 /// Runs in memory.
 #[derive(Debug, Default)]
 pub struct MemoryStore {
-    runs: Mutex<BTreeMap<Guid, Kept>>,
+    runs: Mutex<BTreeMap<Guid, StoredRun>>,
     version: AtomicU64,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct StoredRun {
     record: Option<RunRecord>,
     open: Arc<MemoryBlobs>,
     sealing: Arc<MemoryBlobs>,
@@ -49,13 +49,13 @@ struct Kept {
 impl Store for MemoryStore {
     fn runs(&self) -> Result<Vec<RunRecord>, LogError> {
         let mut records: Vec<RunRecord> =
-            lock(&self.runs).values().filter_map(|kept| kept.record.clone()).collect();
+            lock(&self.runs).values().filter_map(|stored| stored.record.clone()).collect();
         records.sort_by(|a, b| b.created_at.cmp(&a.created_at).then(a.id.cmp(&b.id)));
         Ok(records)
     }
 
     fn run(&self, id: Guid) -> Result<Option<RunRecord>, LogError> {
-        Ok(lock(&self.runs).get(&id).and_then(|kept| kept.record.clone()))
+        Ok(lock(&self.runs).get(&id).and_then(|stored| stored.record.clone()))
     }
 
     fn save(&self, record: &RunRecord) -> Result<(), LogError> {
@@ -80,9 +80,9 @@ impl Store for MemoryStore {
 
     fn begin_seal(&self, id: Guid) -> Result<Arc<dyn Blobs>, LogError> {
         let mut runs = lock(&self.runs);
-        let kept = runs.entry(id).or_default();
-        kept.sealing = Arc::default();
-        let sealing = Arc::clone(&kept.sealing);
+        let stored = runs.entry(id).or_default();
+        stored.sealing = Arc::default();
+        let sealing = Arc::clone(&stored.sealing);
         Ok(sealing)
     }
 
@@ -93,16 +93,16 @@ impl Store for MemoryStore {
 
     fn finish_seal(&self, record: &RunRecord) -> Result<(), LogError> {
         let mut runs = lock(&self.runs);
-        let kept = runs.entry(record.id).or_default();
-        kept.sealed = Some(std::mem::take(&mut kept.sealing));
-        kept.open = Arc::default();
-        kept.record = Some(record.clone());
+        let stored = runs.entry(record.id).or_default();
+        stored.sealed = Some(std::mem::take(&mut stored.sealing));
+        stored.open = Arc::default();
+        stored.record = Some(record.clone());
         self.version.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
     fn sealed(&self, id: Guid) -> Result<Arc<dyn Blobs>, LogError> {
-        let sealed = lock(&self.runs).get(&id).and_then(|kept| kept.sealed.clone());
+        let sealed = lock(&self.runs).get(&id).and_then(|stored| stored.sealed.clone());
         sealed.map(|blobs| blobs as Arc<dyn Blobs>).ok_or(LogError::UnknownRun(id))
     }
 

@@ -24,7 +24,7 @@ use crate::event::Guid;
 use crate::run::{RunHeader, RunRecord, Status};
 use crate::timestamp::Timestamp;
 
-const CATALOG: &[Migration] = &[
+const CATALOG_MIGRATIONS: &[Migration] = &[
     Migration {
         name: "the catalog of runs",
         sql: "CREATE TABLE run (
@@ -37,7 +37,7 @@ const CATALOG: &[Migration] = &[
     },
     mutations::MIGRATION,
 ];
-const RUN_FILE: &[Migration] = &[Migration {
+const RUN_MIGRATIONS: &[Migration] = &[Migration {
     name: "blobs",
     sql: "CREATE TABLE blob (key INTEGER PRIMARY KEY, value BLOB NOT NULL) STRICT;",
 }];
@@ -56,8 +56,8 @@ impl SqliteStore {
     /// Opens the catalog at `catalog` and the folder of runs beside it, named as the catalog is
     /// without its ending. Finishes or clears what a crash left.
     pub fn open(catalog: &Path) -> Result<Self, LogError> {
-        let connection =
-            migrate::open(catalog, Durability::Full, CATALOG).map_err(LogError::store)?;
+        let connection = migrate::open(catalog, Durability::Full, CATALOG_MIGRATIONS)
+            .map_err(LogError::store)?;
         let folder = catalog.with_extension("");
         let store = Self {
             catalog_file: catalog.to_owned(),
@@ -77,7 +77,7 @@ impl SqliteStore {
                 // The rename had happened, the catalog had not heard of it.
                 Status::Running if run.exists() => {
                     let sealed = self.sealed_record(&record)?;
-                    self.save_and_count(&sealed)?;
+                    self.save_and_bump_version(&sealed)?;
                     remove(&open)?;
                 }
                 Status::Running => {}
@@ -103,8 +103,8 @@ impl SqliteStore {
         })
     }
 
-    fn file(&self, id: Guid, ending: &str) -> PathBuf {
-        self.folder.join(format!("{id}.{ending}"))
+    fn file(&self, id: Guid, extension: &str) -> PathBuf {
+        self.folder.join(format!("{id}.{extension}"))
     }
 
     fn seals(&self) -> MutexGuard<'_, HashMap<Guid, fs::File>> {
@@ -115,21 +115,21 @@ impl SqliteStore {
         self.catalog.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn about(&self) -> impl Fn(rusqlite::Error) -> LogError + '_ {
+    fn catalog_error(&self) -> impl Fn(rusqlite::Error) -> LogError + '_ {
         |source| LogError::store(StoreError::of(&self.catalog_file, source))
     }
 
-    fn save_and_count(&self, record: &RunRecord) -> Result<(), LogError> {
+    fn save_and_bump_version(&self, record: &RunRecord) -> Result<(), LogError> {
         self.save(record)?;
         self.catalog()
             .execute("UPDATE version SET number = number + 1", ())
             .map(|_| ())
-            .map_err(self.about())
+            .map_err(self.catalog_error())
     }
 
     /// How many bytes a run takes on disk.
     pub fn size_of(&self, id: Guid) -> u64 {
-        let size = |ending| fs::metadata(self.file(id, ending)).map_or(0, |file| file.len());
+        let size = |extension| fs::metadata(self.file(id, extension)).map_or(0, |file| file.len());
         size("run") + size("open") + size("open-wal")
     }
 }
@@ -157,7 +157,7 @@ impl Store for SqliteStore {
             )?;
             statement.query_map((), read_record)?.collect::<rusqlite::Result<Vec<_>>>()
         };
-        read().map_err(self.about())
+        read().map_err(self.catalog_error())
     }
 
     fn run(&self, id: Guid) -> Result<Option<RunRecord>, LogError> {
@@ -168,7 +168,7 @@ impl Store for SqliteStore {
                 read_record,
             )
             .optional()
-            .map_err(self.about())
+            .map_err(self.catalog_error())
     }
 
     fn save(&self, record: &RunRecord) -> Result<(), LogError> {
@@ -189,20 +189,20 @@ impl Store for SqliteStore {
                 ],
             )
             .map(|_| ())
-            .map_err(self.about())
+            .map_err(self.catalog_error())
     }
 
     fn delete(&self, id: Guid) -> Result<(), LogError> {
         {
             let catalog = self.catalog();
-            let forget = || {
+            let delete_rows = || {
                 catalog.execute("DELETE FROM run WHERE id = ?1", [id.to_string()])?;
                 catalog.execute("UPDATE version SET number = number + 1", ())
             };
-            forget().map_err(self.about())?;
+            delete_rows().map_err(self.catalog_error())?;
         }
-        for ending in ["run", "sealing", "open", "lock"] {
-            remove(&self.file(id, ending))?;
+        for extension in ["run", "sealing", "open", "lock"] {
+            remove(&self.file(id, extension))?;
         }
         Ok(())
     }
@@ -210,7 +210,7 @@ impl Store for SqliteStore {
     fn open_run(&self, id: Guid) -> Result<Arc<dyn Blobs>, LogError> {
         let file = self.file(id, "open");
         let connection =
-            migrate::open(&file, Durability::Normal, RUN_FILE).map_err(LogError::store)?;
+            migrate::open(&file, Durability::Normal, RUN_MIGRATIONS).map_err(LogError::store)?;
         Ok(Arc::new(SqliteBlobs::of(file, Access::Open, connection)))
     }
 
@@ -226,18 +226,19 @@ impl Store for SqliteStore {
 
     fn begin_seal(&self, id: Guid) -> Result<Arc<dyn Blobs>, LogError> {
         let open = self.file(id, "open");
-        let lock = lock_of(&open)?;
-        taken(lock.try_lock())?;
+        let lock = lock_file(&open)?;
+        lock_outcome(lock.try_lock())?;
         // Another process has sealed it in the meantime.
         if !open.exists() {
-            return Err(LogError::OtherWriter);
+            return Err(LogError::ConcurrentWriter);
         }
         self.seals().insert(id, lock);
         let file = self.file(id, "sealing");
         remove(&file)?;
         let connection =
-            migrate::open(&file, Durability::Normal, RUN_FILE).map_err(LogError::store)?;
-        write_once(&connection).map_err(|source| LogError::store(StoreError::of(&file, source)))?;
+            migrate::open(&file, Durability::Normal, RUN_MIGRATIONS).map_err(LogError::store)?;
+        disable_journal(&connection)
+            .map_err(|source| LogError::store(StoreError::of(&file, source)))?;
         Ok(Arc::new(SqliteBlobs::of(file, Access::Sealing, connection)))
     }
 
@@ -258,10 +259,10 @@ impl Store for SqliteStore {
             .pragma_update(None, "journal_mode", "DELETE")
             .map_err(|source| LogError::store(StoreError::of(&sealing, source)))?;
         drop(connection);
-        sync(&sealing)?;
+        fsync(&sealing)?;
         fs::rename(&sealing, &run).map_err(LogError::store)?;
-        sync(&self.folder)?;
-        self.save_and_count(record)?;
+        fsync(&self.folder)?;
+        self.save_and_bump_version(record)?;
         // The open run goes first: who gets the lock after us finds that there is none any more.
         remove(&self.file(record.id, "open"))?;
         remove(&self.file(record.id, "lock"))
@@ -287,8 +288,8 @@ impl Store for SqliteStore {
 
 fn read_record(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunRecord> {
     let (id, status, header): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-    let moment = |place: usize| {
-        row.get::<_, Option<i64>>(place).map(|nanos| nanos.map(Timestamp::from_nanos))
+    let timestamp = |column: usize| {
+        row.get::<_, Option<i64>>(column).map(|nanos| nanos.map(Timestamp::from_nanos))
     };
     Ok(RunRecord {
         id: Guid::parse(&id).unwrap_or(Guid::new(0)),
@@ -298,17 +299,17 @@ fn read_record(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunRecord> {
             Status::Running
         },
         header: serde_json::from_str::<RunHeader>(&header).unwrap_or_default(),
-        created_at: moment(3)?.unwrap_or(Timestamp::from_nanos(0)),
+        created_at: timestamp(3)?.unwrap_or(Timestamp::from_nanos(0)),
         events: row.get::<_, i64>(4)?.cast_unsigned(),
-        span: moment(5)?.zip(moment(6)?),
+        span: timestamp(5)?.zip(timestamp(6)?),
     })
 }
 
 /// Deletes a file and the logs beside it, if they are there.
 fn remove(file: &Path) -> Result<(), LogError> {
-    for ending in ["", "-wal", "-shm", "-journal"] {
+    for extension in ["", "-wal", "-shm", "-journal"] {
         let mut name = file.as_os_str().to_owned();
-        name.push(ending);
+        name.push(extension);
         match fs::remove_file(PathBuf::from(name)) {
             Ok(()) => {}
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -319,19 +320,19 @@ fn remove(file: &Path) -> Result<(), LogError> {
 }
 
 /// The file that keeps the writers of a run apart.
-fn lock_of(open: &Path) -> Result<fs::File, LogError> {
+fn lock_file(open: &Path) -> Result<fs::File, LogError> {
     let lock = open.with_extension("lock");
     fs::File::options().create(true).truncate(false).write(true).open(lock).map_err(LogError::store)
 }
 
-fn taken(outcome: Result<(), fs::TryLockError>) -> Result<(), LogError> {
+fn lock_outcome(outcome: Result<(), fs::TryLockError>) -> Result<(), LogError> {
     outcome.map_err(|error| match error {
-        fs::TryLockError::WouldBlock => LogError::OtherWriter,
+        fs::TryLockError::WouldBlock => LogError::ConcurrentWriter,
         fs::TryLockError::Error(error) => LogError::store(error),
     })
 }
 
-fn sync(path: &Path) -> Result<(), LogError> {
+fn fsync(path: &Path) -> Result<(), LogError> {
     fs::File::open(path).and_then(|file| file.sync_all()).map_err(LogError::store)
 }
 
@@ -355,13 +356,13 @@ enum Access {
 }
 
 /// Writes go to the file itself, and to the disk when the file is complete.
-fn write_once(connection: &Connection) -> rusqlite::Result<()> {
+fn disable_journal(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", "OFF")?;
     connection.pragma_update(None, "synchronous", "OFF")
 }
 
 /// Connections of a file that wait for the next question.
-const MOST_IDLE: usize = 8;
+const MAX_IDLE_CONNECTIONS: usize = 8;
 
 impl SqliteBlobs {
     fn of(file: PathBuf, access: Access, connection: Connection) -> Self {
@@ -375,25 +376,25 @@ impl SqliteBlobs {
         };
         let connection = opened.map_err(LogError::store)?;
         if self.access == Access::Sealing {
-            write_once(&connection)
+            disable_journal(&connection)
                 .map_err(|source| LogError::store(StoreError::of(&self.file, source)))?;
         }
         Ok(connection)
     }
 
-    fn with<T>(
+    fn with_connection<T>(
         &self,
         work: impl FnOnce(&mut Connection) -> rusqlite::Result<T>,
     ) -> Result<T, LogError> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let waiting = idle().pop();
-        let mut connection = match waiting {
+        let reused = idle().pop();
+        let mut connection = match reused {
             Some(connection) => connection,
             None => self.connect()?,
         };
         let done = work(&mut connection);
         let mut idle = idle();
-        if idle.len() < MOST_IDLE {
+        if idle.len() < MAX_IDLE_CONNECTIONS {
             idle.push(connection);
         }
         done.map_err(|source| {
@@ -401,7 +402,7 @@ impl SqliteBlobs {
                 source.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation);
             match StoreError::of(&self.file, source) {
                 // Only a batch is inserted where one may be already; see `put`.
-                StoreError::Sql { .. } if constraint => LogError::OtherWriter,
+                StoreError::Sql { .. } if constraint => LogError::ConcurrentWriter,
                 error => LogError::store(error),
             }
         })
@@ -410,7 +411,7 @@ impl SqliteBlobs {
 
 impl Blobs for SqliteBlobs {
     fn get(&self, key: BlobKey) -> Result<Option<Vec<u8>>, LogError> {
-        self.with(|connection| {
+        self.with_connection(|connection| {
             let mut statement =
                 connection.prepare_cached("SELECT value FROM blob WHERE key = ?1")?;
             statement.query_row([key.to_i64()], |row| row.get(0)).optional()
@@ -419,17 +420,17 @@ impl Blobs for SqliteBlobs {
 
     fn put(&self, blobs: Vec<(BlobKey, Vec<u8>)>) -> Result<(), LogError> {
         let lock = match self.access {
-            Access::Open => Some(lock_of(&self.file)?),
+            Access::Open => Some(lock_file(&self.file)?),
             Access::Sealing | Access::Sealed => None,
         };
         if let Some(lock) = &lock {
-            taken(lock.try_lock_shared())?;
+            lock_outcome(lock.try_lock_shared())?;
             // A seal removes the open run, and what went into it now would be lost.
             if !self.file.exists() {
-                return Err(LogError::OtherWriter);
+                return Err(LogError::ConcurrentWriter);
             }
         }
-        self.with(|connection| {
+        self.with_connection(|connection| {
             let transaction =
                 connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
             {

@@ -6,10 +6,10 @@ use panoply_contract::evidence::Sample;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::service::{Backtests, period, tool_error};
-use super::words::{EventType, MaxTokens, PropertyPath, RunId};
+use super::params::{EventType, MaxTokens, PropertyPath, RunId};
+use super::service::{BacktestService, seq_range, tool_error};
 use super::{events, page};
-use crate::query::aggregate::{GroupBy, Question};
+use crate::query::aggregate::{AggregateQuery, GroupBy};
 use crate::query::selection::Entity;
 use crate::sealed::column::Stats;
 
@@ -197,34 +197,34 @@ struct AggregationMetadata {
 }
 
 fn figures(events: u64, stats: &Stats, wanted: &[Function]) -> Figures {
-    let asked = |function, value: Option<f64>| {
+    let if_requested = |function, value: Option<f64>| {
         value.filter(|_| wanted.contains(&function) && stats.count > 0)
     };
     Figures {
         count: events,
-        sum: asked(Function::Sum, Some(stats.sum.to_f64())),
-        avg: asked(Function::Avg, stats.average()),
-        min: asked(Function::Min, Some(stats.min)),
-        max: asked(Function::Max, Some(stats.max)),
-        stddev: asked(Function::Stddev, stats.deviation()),
+        sum: if_requested(Function::Sum, Some(stats.sum.to_f64())),
+        avg: if_requested(Function::Avg, stats.average()),
+        min: if_requested(Function::Min, Some(stats.min)),
+        max: if_requested(Function::Max, Some(stats.max)),
+        stddev: if_requested(Function::Stddev, stats.deviation()),
     }
 }
 
 /// The names of a path, without the root; the pattern lets empty names through.
-fn names(path: &str) -> Result<&str, ToolError> {
-    let names = path.strip_prefix("$.").unwrap_or_default();
-    if names.split('.').any(str::is_empty) {
+fn property_names(path: &str) -> Result<&str, ToolError> {
+    let property_names = path.strip_prefix("$.").unwrap_or_default();
+    if property_names.split('.').any(str::is_empty) {
         let message = format!("`{path}` is not a path: a name between two dots is empty");
         return Err(ToolError::validation("INVALID_JSON_PATH", message)
             .hint("write it as `$.Price` or `$.Data.Close`")
             .detail("propertyPath", path));
     }
-    Ok(names)
+    Ok(property_names)
 }
 
 /// See the module.
 pub(crate) struct AggregateMetrics {
-    pub(crate) backtests: Arc<Backtests>,
+    pub(crate) service: Arc<BacktestService>,
 }
 
 impl Tool for AggregateMetrics {
@@ -240,23 +240,23 @@ impl Tool for AggregateMetrics {
         params: Params,
         cx: &CallContext,
     ) -> Result<Reply<AggregationResult>, ToolError> {
-        let run = self.backtests.run(&params.run_id.0)?;
-        let path = names(&params.property_path.0)?;
-        let range = period(&run, params.start_time.as_deref(), params.end_time.as_deref(), cx)?;
+        let run = self.service.run(&params.run_id.0)?;
+        let path = property_names(&params.property_path.0)?;
+        let range = seq_range(&run, params.start_time.as_deref(), params.end_time.as_deref(), cx)?;
         let wanted = params.aggregations.unwrap_or_else(|| vec![Function::Count, Function::Avg]);
-        let question = Question { event_type: params.event_type.into(), path, range };
+        let query = AggregateQuery { event_type: params.event_type.into(), path, range };
         let stop = || cx.cancel.is_cancelled();
-        let (events, stats) = run.aggregate(&question, &stop).map_err(tool_error)?;
+        let (events, stats) = run.aggregate(&query, &stop).map_err(tool_error)?;
         let mut truncated = None;
         let groups = match params.group_by {
             None => None,
             Some(grouping) => {
-                let most = events::budget(params.max_tokens) / GROUP_BYTES;
+                let max_groups = events::budget(params.max_tokens) / GROUP_BYTES;
                 let mut groups = run
-                    .aggregate_by(&question, grouping.by(), most + 1, &stop)
+                    .aggregate_by(&query, grouping.by(), max_groups + 1, &stop)
                     .map_err(tool_error)?;
-                truncated = Some(groups.len() > most);
-                groups.truncate(most);
+                truncated = Some(groups.len() > max_groups);
+                groups.truncate(max_groups);
                 let wire = groups.iter().map(|group| GroupFigures {
                     key: group.key.clone(),
                     value_count: group.stats.count,

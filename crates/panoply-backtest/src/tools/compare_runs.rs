@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use panoply_contract::prelude::*;
 
-use super::service::{Backtests, tool_error};
-use super::words::RunId;
+use super::params::RunId;
+use super::service::{BacktestService, tool_error};
 use super::{page, state};
 use crate::event::EventType;
-use crate::query::aggregate::Question;
+use crate::query::aggregate::AggregateQuery;
 use crate::query::reader::SealedRun;
 use crate::query::snapshot::View;
 
@@ -102,8 +102,8 @@ fn figures(run: &SealedRun, cx: &CallContext) -> Result<Vec<(String, Option<f64>
         [("traded quantity", "Quantity"), ("commission", "Commission"), ("slippage", "Slippage")]
     {
         let range = run.between(None, None).map_err(tool_error)?;
-        let question = Question { event_type: EventType::TradeExecution, path, range };
-        let (_, stats) = run.aggregate(&question, &stop).map_err(tool_error)?;
+        let query = AggregateQuery { event_type: EventType::TradeExecution, path, range };
+        let (_, stats) = run.aggregate(&query, &stop).map_err(tool_error)?;
         found.push((name.to_owned(), (stats.count > 0).then(|| stats.sum.to_f64())));
     }
     let view = View { symbol: None, indicators: false, orders: Some(0) };
@@ -119,7 +119,7 @@ fn figures(run: &SealedRun, cx: &CallContext) -> Result<Vec<(String, Option<f64>
 
 /// See the module.
 pub(crate) struct CompareRuns {
-    pub(crate) backtests: Arc<Backtests>,
+    pub(crate) service: Arc<BacktestService>,
 }
 
 impl Tool for CompareRuns {
@@ -131,8 +131,8 @@ impl Tool for CompareRuns {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let first = self.backtests.run(&params.run_id.0)?;
-        let second = self.backtests.run(&params.other_run_id.0)?;
+        let first = self.service.run(&params.run_id.0)?;
+        let second = self.service.run(&params.other_run_id.0)?;
         let rows: Vec<Row> = figures(&first, cx)?
             .into_iter()
             .zip(figures(&second, cx)?)

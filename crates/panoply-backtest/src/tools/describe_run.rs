@@ -8,8 +8,8 @@ use panoply_contract::spec::Widget;
 use serde_json::json;
 
 use super::page;
-use super::service::{Backtests, tool_error};
-use super::words::{EventType, RunId};
+use super::params::{EventType, RunId};
+use super::service::{BacktestService, tool_error};
 use crate::event;
 use crate::query::selection::Entity;
 use crate::sealed::head::ColumnInfo;
@@ -111,13 +111,13 @@ struct DescriptionMetadata {
 }
 
 /// Names shown of each kind.
-const MOST_NAMES: usize = 8;
+const MAX_NAMES: usize = 8;
 /// Paths shown unless one type is asked for.
-const MOST_PATHS: usize = 14;
+const MAX_PATHS: usize = 14;
 
 /// See the module.
 pub(crate) struct DescribeRun {
-    pub(crate) backtests: Arc<Backtests>,
+    pub(crate) service: Arc<BacktestService>,
 }
 
 impl Tool for DescribeRun {
@@ -129,17 +129,17 @@ impl Tool for DescribeRun {
     }
 
     async fn call(&self, params: Params, _: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let run = self.backtests.run(&params.run_id.0)?;
+        let run = self.service.run(&params.run_id.0)?;
         let head = run.head();
         let (symbol_count, symbols) =
-            run.entities(Entity::Symbol, MOST_NAMES).map_err(tool_error)?;
+            run.entities(Entity::Symbol, MAX_NAMES).map_err(tool_error)?;
         let (indicator_count, indicators) =
-            run.entities(Entity::Indicator, MOST_NAMES).map_err(tool_error)?;
+            run.entities(Entity::Indicator, MAX_NAMES).map_err(tool_error)?;
         let (order_count, _) = run.entities(Entity::Order, 0).map_err(tool_error)?;
         let names =
             |counted: Vec<(String, u64)>| counted.into_iter().map(|(name, _)| name).collect();
         let wanted = params.event_type.map(event::EventType::from);
-        let most = if wanted.is_some() { 200 } else { MOST_PATHS };
+        let limit = if wanted.is_some() { 200 } else { MAX_PATHS };
         let mut columns: Vec<&ColumnInfo> = head.columns.iter().collect();
         columns.retain(|column| wanted.is_none_or(|wanted| column.event_type() == wanted));
         columns.sort_by_key(|column| column.path.matches('.').count());
@@ -172,7 +172,7 @@ impl Tool for DescribeRun {
             severities,
             symbols: names(symbols),
             indicators: names(indicators),
-            paths: columns.iter().take(most).map(path).collect(),
+            paths: columns.iter().take(limit).map(path).collect(),
             metadata: DescriptionMetadata {
                 symbol_count,
                 indicator_count,

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_time_is_told_in_the_metadata_of_the_whole_and_nowhere_else() {
+    fn query_time_is_inserted_only_into_top_level_metadata() {
         let cases = [
             json!({"events": [{"metadata": {"a": 1}}], "metadata": {"b": "}"}}),
             json!({"metadata": {}}),

@@ -10,9 +10,9 @@ use serde::Serializer;
 use serde::ser::SerializeMap;
 use serde_json::{Map, Value, json};
 
+use super::params::{EventType, MaxTokens, Severity};
 use super::service::tool_error;
-use super::words::{EventType, MaxTokens, Severity};
-use super::written::Written;
+use super::sized_json::SizedJson;
 use crate::number;
 use crate::query::reader::{SealedRun, StoredEvent};
 use crate::scan::{self, Token};
@@ -80,16 +80,16 @@ pub(crate) struct WireEvent<'a> {
 #[derive(Debug)]
 enum Properties<'a> {
     /// All, as they were logged.
-    Whole(&'a str),
+    All(&'a str),
     /// Some, or with shorter names.
-    Chosen(Value),
+    Selected(Value),
 }
 
 impl Serialize for Properties<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Self::Whole(json) => Exact::of(json).serialize(serializer),
-            Self::Chosen(value) => value.serialize(serializer),
+            Self::All(json) => LosslessJson::of(json).serialize(serializer),
+            Self::Selected(value) => value.serialize(serializer),
         }
     }
 }
@@ -133,48 +133,48 @@ pub(crate) struct EventTable {
 
 /// Events in the shape that was asked for, as many as fit.
 #[derive(Debug, Default)]
-pub(crate) struct Page {
-    pub(crate) events: Option<Vec<Written<WireEvent<'static>>>>,
+pub(crate) struct EventPage {
+    pub(crate) events: Option<Vec<SizedJson<WireEvent<'static>>>>,
     pub(crate) table: Option<EventTable>,
     /// How many events were written.
     pub(crate) count: usize,
 }
 
 /// Writes events until the budget is used up. One that does not fit alone is an error.
-pub(crate) fn write(run: &SealedRun, places: &[u32], style: &Style) -> Result<Page, ToolError> {
-    let most = budget(style.max_tokens);
-    let writer = Writer { run, run_id: run.id().to_string(), style };
+pub(crate) fn write(run: &SealedRun, seqs: &[u32], style: &Style) -> Result<EventPage, ToolError> {
+    let limit = budget(style.max_tokens);
+    let writer = EventWriter { run, run_id: run.id().to_string(), style };
     match style.format {
         Format::Events => {
             let mut events = Vec::new();
             let mut bytes = 0;
-            for seq in places {
+            for seq in seqs {
                 let stored = run.event(*seq).map_err(tool_error)?;
-                let event = Written::of(&writer.event(&stored)?)?;
+                let event = SizedJson::of(&writer.event(&stored)?)?;
                 bytes += event.len() + 1;
-                if bytes > most {
+                if bytes > limit {
                     break;
                 }
                 events.push(event);
             }
-            fits(places, events.len(), run)?;
+            require_one(seqs, events.len(), run)?;
             let count = events.len();
-            Ok(Page { events: Some(events), table: None, count })
+            Ok(EventPage { events: Some(events), table: None, count })
         }
         Format::Table => {
             let mut rows = Vec::new();
             let mut bytes = 0;
-            for seq in places {
+            for seq in seqs {
                 let cells = writer.cells(&run.event(*seq).map_err(tool_error)?)?;
                 bytes += cells.iter().map(|(_, value)| size_of_json(value) + 1).sum::<usize>() + 2;
-                if bytes > most {
+                if bytes > limit {
                     break;
                 }
                 rows.push(cells);
             }
-            fits(places, rows.len(), run)?;
+            require_one(seqs, rows.len(), run)?;
             let count = rows.len();
-            Ok(Page { events: None, table: Some(as_table(rows, &style.fields)), count })
+            Ok(EventPage { events: None, table: Some(as_table(rows, &style.fields)), count })
         }
     }
 }
@@ -185,8 +185,8 @@ pub(crate) fn budget(max_tokens: MaxTokens) -> usize {
     (tokens * TOKEN_BYTES).saturating_sub(FRAME_BYTES)
 }
 
-fn fits(places: &[u32], written: usize, run: &SealedRun) -> Result<(), ToolError> {
-    let Some(first) = places.first().filter(|_| written == 0) else { return Ok(()) };
+fn require_one(seqs: &[u32], written: usize, run: &SealedRun) -> Result<(), ToolError> {
+    let Some(first) = seqs.first().filter(|_| written == 0) else { return Ok(()) };
     let id = run.id_at(*first).map_err(tool_error)?;
     Err(ToolError::business(
         "RESULT_TOO_LARGE",
@@ -198,14 +198,14 @@ fn fits(places: &[u32], written: usize, run: &SealedRun) -> Result<(), ToolError
 
 /// How many bytes of JSON a value is.
 pub(crate) fn size_of_json(value: &impl Serialize) -> usize {
-    let mut count = Count(0);
+    let mut count = ByteCounter(0);
     serde_json::to_writer(&mut count, value).map_or(0, |()| count.0)
 }
 
 /// Counts what is written to it and keeps nothing.
-struct Count(usize);
+struct ByteCounter(usize);
 
-impl std::io::Write for Count {
+impl std::io::Write for ByteCounter {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0 += bytes.len();
         Ok(bytes.len())
@@ -217,7 +217,7 @@ impl std::io::Write for Count {
 }
 
 /// Where an event's own members stand in a table.
-const OWN: [&str; 8] = [
+const EVENT_MEMBERS: [&str; 8] = [
     "timestamp",
     "eventId",
     "runId",
@@ -228,19 +228,19 @@ const OWN: [&str; 8] = [
     "validationErrors",
 ];
 
-struct Writer<'a> {
+struct EventWriter<'a> {
     run: &'a SealedRun,
     run_id: String,
     style: &'a Style,
 }
 
-impl Writer<'_> {
+impl EventWriter<'_> {
     fn event<'a>(&'a self, event: &'a StoredEvent) -> Result<WireEvent<'a>, ToolError> {
         let all = self.style.fields.is_empty();
         let wants = |name: &str| all || self.style.fields.iter().any(|field| field == name);
         let mut wire = WireEvent::default();
         if wants("eventId") {
-            wire.event_id = Some(self.event_name(event));
+            wire.event_id = Some(self.event_ref(event));
         }
         if wants("runId") {
             wire.run_id = Some(&self.run_id);
@@ -258,7 +258,7 @@ impl Writer<'_> {
             wire.category = Some(event.category().as_str());
         }
         if wants("parentEventId") {
-            wire.parent_event_id = Some(self.parent_name(event)?);
+            wire.parent_event_id = Some(self.parent_ref(event)?);
         }
         if wants("validationErrors") {
             wire.validation_errors = Some(problems(event));
@@ -274,24 +274,24 @@ impl Writer<'_> {
     ) -> Result<Option<Properties<'a>>, ToolError> {
         let json = event.properties();
         if all && self.style.handles {
-            let mut value = exact_value(json);
+            let mut value = lossless_value(json);
             self.shorten_order(&mut value)?;
-            return Ok(Some(Properties::Chosen(value)));
+            return Ok(Some(Properties::Selected(value)));
         }
         if all {
-            return Ok(Some(Properties::Whole(json)));
+            return Ok(Some(Properties::All(json)));
         }
-        let mut chosen = Map::new();
+        let mut selected = Map::new();
         for path in self.style.fields.iter().filter_map(|field| property_path(field)) {
             if let Some(token) = scan::at_path(json, path) {
                 let mut value = token_value(token);
                 if path == "OrderId" && self.style.handles {
                     self.shorten(&mut value)?;
                 }
-                chosen.insert(path.to_owned(), value);
+                selected.insert(path.to_owned(), value);
             }
         }
-        Ok((!chosen.is_empty()).then_some(Properties::Chosen(Value::Object(chosen))))
+        Ok((!selected.is_empty()).then_some(Properties::Selected(Value::Object(selected))))
     }
 
     /// Cells in the order they are met: own members, then properties by path.
@@ -299,15 +299,15 @@ impl Writer<'_> {
         let all = self.style.fields.is_empty();
         let wants = |name: &str| all || self.style.fields.iter().any(|field| field == name);
         let mut cells: Vec<(String, Value)> = Vec::new();
-        for name in OWN.into_iter().filter(|name| wants(name)) {
+        for name in EVENT_MEMBERS.into_iter().filter(|name| wants(name)) {
             let value = match name {
                 "timestamp" => event.timestamp().with_millis().into(),
-                "eventId" => self.event_name(event).into(),
+                "eventId" => self.event_ref(event).into(),
                 "runId" => self.run_id.as_str().into(),
                 "eventType" => event.event_type().as_str().into(),
                 "severity" => event.severity().as_str().into(),
                 "category" => event.category().as_str().into(),
-                "parentEventId" => self.parent_name(event)?.into(),
+                "parentEventId" => self.parent_ref(event)?.into(),
                 _ => problems(event).map_or(Value::Null, |problems| json!(problems)),
             };
             cells.push((name.to_owned(), value));
@@ -328,11 +328,11 @@ impl Writer<'_> {
         Ok(cells)
     }
 
-    fn event_name(&self, event: &StoredEvent) -> String {
+    fn event_ref(&self, event: &StoredEvent) -> String {
         if self.style.handles { format!("e{}", event.seq()) } else { event.id().to_string() }
     }
 
-    fn parent_name(&self, event: &StoredEvent) -> Result<Option<String>, ToolError> {
+    fn parent_ref(&self, event: &StoredEvent) -> Result<Option<String>, ToolError> {
         if let Some(seq) = event.parent_seq().filter(|_| self.style.handles) {
             return Ok(Some(format!("e{seq}")));
         }
@@ -361,7 +361,7 @@ impl Writer<'_> {
 fn property_path(field: &str) -> Option<&str> {
     let path = field.strip_prefix("$.").unwrap_or(field);
     let path = path.strip_prefix("properties.").unwrap_or(path);
-    (!OWN.contains(&path) && path != "properties").then_some(path)
+    (!EVENT_MEMBERS.contains(&path) && path != "properties").then_some(path)
 }
 
 fn problems(event: &StoredEvent) -> Option<Vec<WireProblem>> {
@@ -405,7 +405,7 @@ fn as_table(rows: Vec<Vec<(String, Value)>>, fields: &[String]) -> EventTable {
 
 fn flatten(json: &str, prefix: &str, cells: &mut Vec<(String, Value)>) {
     let Some(Token::Object(_)) = Token::of(json) else {
-        cells.push(("properties".to_owned(), exact_value(json)));
+        cells.push(("properties".to_owned(), lossless_value(json)));
         return;
     };
     for (name, token) in scan::members(json) {
@@ -417,28 +417,28 @@ fn flatten(json: &str, prefix: &str, cells: &mut Vec<(String, Value)>) {
     }
 }
 
-/// JSON text as it is shown: what [`exact_value`] makes a tree of, without the tree.
-struct Exact<'a> {
+/// JSON text as it is shown: what [`lossless_value`] makes a tree of, without the tree.
+struct LosslessJson<'a> {
     token: Token<'a>,
     depth: usize,
 }
 
-impl<'a> Exact<'a> {
+impl<'a> LosslessJson<'a> {
     fn of(json: &'a str) -> Self {
         Self { token: Token::of(json).unwrap_or(Token::Null), depth: 0 }
     }
 }
 
 /// Up to so many members an object's names are compared one by one.
-const FEW_MEMBERS: usize = 16;
+const MAX_LINEAR_MEMBERS: usize = 16;
 
-impl Serialize for Exact<'_> {
+impl Serialize for LosslessJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (Token::Object(json), true) = (self.token, self.depth < DEEPEST) else {
+        let (Token::Object(json), true) = (self.token, self.depth < MAX_DEPTH) else {
             return nested_value(self.token, self.depth).serialize(serializer);
         };
         // Of members of the same name the first counts, which is rarely worth a look.
-        if scan::members(json).nth(FEW_MEMBERS).is_some() {
+        if scan::members(json).nth(MAX_LINEAR_MEMBERS).is_some() {
             return nested_value(self.token, self.depth).serialize(serializer);
         }
         let mut map = serializer.serialize_map(None)?;
@@ -448,7 +448,7 @@ impl Serialize for Exact<'_> {
                 Token::Text(other).text().unwrap_or_default() == name
             };
             if !scan::members(json).take(place).any(is_same) {
-                map.serialize_entry(&name, &Exact { token, depth: self.depth + 1 })?;
+                map.serialize_entry(&name, &LosslessJson { token, depth: self.depth + 1 })?;
             }
         }
         map.end()
@@ -456,7 +456,7 @@ impl Serialize for Exact<'_> {
 }
 
 /// JSON text as a value; a number that a double would change is kept as text.
-pub(crate) fn exact_value(json: &str) -> Value {
+pub(crate) fn lossless_value(json: &str) -> Value {
     Token::of(json).map_or(Value::Null, token_value)
 }
 
@@ -465,7 +465,7 @@ pub(crate) fn token_value(token: Token<'_>) -> Value {
 }
 
 /// Nested deeper than this, JSON stays text: a hostile log must not exhaust the stack.
-const DEEPEST: usize = 32;
+const MAX_DEPTH: usize = 32;
 
 fn nested_value(token: Token<'_>, depth: usize) -> Value {
     match token {
@@ -473,7 +473,7 @@ fn nested_value(token: Token<'_>, depth: usize) -> Value {
         Token::Bool(value) => value.into(),
         Token::Text(_) => token.text().map_or(Value::Null, |text| Value::String(text.into_owned())),
         Token::Number(text) => number_value(text),
-        Token::Object(json) if depth >= DEEPEST => json.into(),
+        Token::Object(json) if depth >= MAX_DEPTH => json.into(),
         Token::Object(json) => {
             let mut object = Map::new();
             for (name, token) in scan::members(json) {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use panoply_contract::prelude::*;
 use panoply_contract::spec::Widget;
 
-use super::events::{self, Page, WireEvent};
-use super::service::{Backtests, moment, tool_error};
+use super::events::{self, EventPage, WireEvent};
+use super::params::{EventRef, MaxTokens, RunId};
+use super::service::{BacktestService, parse_time, tool_error};
+use super::sized_json::SizedJson;
 use super::state::{self, State};
-use super::words::{EventRef, MaxTokens, RunId};
-use super::written::Written;
 use super::{handles, page};
 use crate::query::selection::{Entity, Filter};
 use crate::query::snapshot::View;
@@ -92,11 +92,11 @@ pub(crate) struct Params {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Output {
     /// The events before, in order of time.
-    before: Vec<Written<WireEvent<'static>>>,
+    before: Vec<SizedJson<WireEvent<'static>>>,
     /// The event itself; null when a moment was asked for.
-    event: Option<Written<WireEvent<'static>>>,
+    event: Option<SizedJson<WireEvent<'static>>>,
     /// The events after, in order of time.
-    after: Vec<Written<WireEvent<'static>>>,
+    after: Vec<SizedJson<WireEvent<'static>>>,
     /// The state after the event, or at the moment.
     state: State,
     /// What was left out.
@@ -112,7 +112,7 @@ struct ContextMetadata {
 
 /// See the module.
 pub(crate) struct GetContext {
-    pub(crate) backtests: Arc<Backtests>,
+    pub(crate) service: Arc<BacktestService>,
 }
 
 impl Tool for GetContext {
@@ -124,7 +124,7 @@ impl Tool for GetContext {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let run = self.backtests.run(&params.run_id.0)?;
+        let run = self.service.run(&params.run_id.0)?;
         let stop = || cx.cancel.is_cancelled();
         // The place of the event, and where what comes after begins.
         let (own, last, next) = match (&params.event_id, &params.timestamp) {
@@ -133,7 +133,7 @@ impl Tool for GetContext {
                 (Some(seq), Some(seq), seq + 1)
             }
             (None, Some(text)) => {
-                let last = run.last_at(moment("timestamp", text)?).map_err(tool_error)?;
+                let last = run.last_at(parse_time("timestamp", text)?).map_err(tool_error)?;
                 (None, last, last.map_or(0, |last| last + 1))
             }
             _ => {
@@ -157,13 +157,13 @@ impl Tool for GetContext {
         let size = |n: u64| usize::try_from(n).unwrap_or_default();
         let before = selection.page(past - shown, size(shown));
         let after = selection.page(selection.count_before(next), size(count(params.after)));
-        let half = MaxTokens((params.max_tokens.0 / 3).max(400));
-        let style = page::style(None, params.fields, params.handles, half);
-        let write = |places: &[u32]| {
-            if places.is_empty() {
-                Ok(Page::default())
+        let part_budget = MaxTokens((params.max_tokens.0 / 3).max(400));
+        let style = page::style(None, params.fields, params.handles, part_budget);
+        let write = |seqs: &[u32]| {
+            if seqs.is_empty() {
+                Ok(EventPage::default())
             } else {
-                events::write(&run, places, &style)
+                events::write(&run, seqs, &style)
             }
         };
         // What is nearest matters most, so the past is written from its end.
@@ -172,9 +172,9 @@ impl Tool for GetContext {
         let past = write(&reversed)?;
         let future = write(&after)?;
         let event = own.map(|seq| write(&[seq])).transpose()?;
-        let view = View { symbol, indicators: true, orders: Some(state::MOST_ORDERS) };
+        let view = View { symbol, indicators: true, orders: Some(state::MAX_ORDERS) };
         let snapshot = run.snapshot_at(last, &view, &stop).map_err(tool_error)?;
-        let (state, cut) = state::write(&snapshot, half)?;
+        let (state, cut) = state::write(&snapshot, part_budget)?;
         let truncated = cut || past.count < before.len() || future.count < after.len();
         let text = format!(
             "{} events before and {} after; {} positions, {} active orders.",

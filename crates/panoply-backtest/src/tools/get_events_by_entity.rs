@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::handles;
 use super::page::{self, EventQueryResult, page_params};
-use super::service::{Backtests, tool_error};
-use super::words::{EntityType, EventType, RunId};
+use super::params::{EntityType, EventType, RunId};
+use super::service::{BacktestService, tool_error};
 use crate::query::selection::Filter;
 
 const SPEC: ToolSpec = ToolSpec {
@@ -67,7 +67,7 @@ page_params! {
 
 /// See the module.
 pub(crate) struct GetEventsByEntity {
-    pub(crate) backtests: Arc<Backtests>,
+    pub(crate) service: Arc<BacktestService>,
 }
 
 impl Tool for GetEventsByEntity {
@@ -83,7 +83,7 @@ impl Tool for GetEventsByEntity {
         params: Params,
         _: &CallContext,
     ) -> Result<Reply<EventQueryResult>, ToolError> {
-        let run = self.backtests.run(&params.run_id.0)?;
+        let run = self.service.run(&params.run_id.0)?;
         let mut value = params.entity_value.clone();
         if params.entity_type == EntityType::OrderId
             && let Some(seq) = handles::number(&value, 'o')

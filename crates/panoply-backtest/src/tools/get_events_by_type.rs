@@ -6,8 +6,8 @@ use panoply_contract::prelude::*;
 use serde_json::json;
 
 use super::page::{self, EventQueryResult, page_params};
-use super::service::{Backtests, period, tool_error};
-use super::words::{EventType, RunId, Severity};
+use super::params::{EventType, RunId, Severity};
+use super::service::{BacktestService, seq_range, tool_error};
 use crate::query::selection::Filter;
 
 const SPEC: ToolSpec = ToolSpec {
@@ -69,13 +69,13 @@ page_params! {
         /// Filter by severity level.
         severity: Option<Severity>,
         /// Filter by category.
-        category: Option<super::words::Category>,
+        category: Option<super::params::Category>,
     }
 }
 
 /// See the module.
 pub(crate) struct GetEventsByType {
-    pub(crate) backtests: Arc<Backtests>,
+    pub(crate) service: Arc<BacktestService>,
 }
 
 impl Tool for GetEventsByType {
@@ -91,8 +91,8 @@ impl Tool for GetEventsByType {
         params: Params,
         cx: &CallContext,
     ) -> Result<Reply<EventQueryResult>, ToolError> {
-        let run = self.backtests.run(&params.run_id.0)?;
-        let range = period(&run, params.start_time.as_deref(), params.end_time.as_deref(), cx)?;
+        let run = self.service.run(&params.run_id.0)?;
+        let range = seq_range(&run, params.start_time.as_deref(), params.end_time.as_deref(), cx)?;
         let filter = Filter {
             types: vec![params.event_type.into()],
             severity: params.severity.map(Into::into),

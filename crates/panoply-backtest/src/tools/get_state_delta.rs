@@ -7,8 +7,8 @@ use panoply_contract::prelude::*;
 use serde_json::Value;
 
 use super::events::token_value;
-use super::service::{Backtests, moment, period, tool_error};
-use super::words::RunId;
+use super::params::RunId;
+use super::service::{BacktestService, parse_time, seq_range, tool_error};
 use super::{page, state};
 use crate::event::EventType;
 use crate::number::{Number, Sum};
@@ -122,7 +122,7 @@ struct DeltaMetadata {
 }
 
 /// Positions and orders shown at most.
-const MOST: usize = 200;
+const MAX_ROWS: usize = 200;
 
 fn figure(event: Option<&StoredEvent>, name: &str) -> Sum {
     let token = event.and_then(|event| scan::member(event.properties(), name));
@@ -177,7 +177,7 @@ fn only_in(these: &Snapshot, those: &Snapshot) -> Vec<String> {
 
 /// See the module.
 pub(crate) struct GetStateDelta {
-    pub(crate) backtests: Arc<Backtests>,
+    pub(crate) service: Arc<BacktestService>,
 }
 
 impl Tool for GetStateDelta {
@@ -189,13 +189,15 @@ impl Tool for GetStateDelta {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let run = self.backtests.run(&params.run_id.0)?;
-        period(&run, Some(&params.start_time), Some(&params.end_time), cx)?;
-        let (start, end) =
-            (moment("startTime", &params.start_time)?, moment("endTime", &params.end_time)?);
+        let run = self.service.run(&params.run_id.0)?;
+        seq_range(&run, Some(&params.start_time), Some(&params.end_time), cx)?;
+        let (start, end) = (
+            parse_time("startTime", &params.start_time)?,
+            parse_time("endTime", &params.end_time)?,
+        );
         let stop = || cx.cancel.is_cancelled();
         let symbol = params.security_symbol.as_deref().filter(|symbol| !symbol.is_empty());
-        let view = View { symbol, indicators: false, orders: Some(state::MOST_ORDERS) };
+        let view = View { symbol, indicators: false, orders: Some(state::MAX_ORDERS) };
         let before = run.snapshot(start, &view, &stop).map_err(tool_error)?;
         let after = run.snapshot(end, &view, &stop).map_err(tool_error)?;
         let range = before.seq.map_or(0, |seq| seq + 1)..after.seq.map_or(0, |seq| seq + 1);
@@ -213,14 +215,14 @@ impl Tool for GetStateDelta {
         }
         let (mut changed, mut opened, mut closed) =
             (positions(&before, &after), only_in(&after, &before), only_in(&before, &after));
-        let truncated = changed.len() > MOST
-            || opened.len() > MOST
-            || closed.len() > MOST
+        let truncated = changed.len() > MAX_ROWS
+            || opened.len() > MAX_ROWS
+            || closed.len() > MAX_ROWS
             || before.open_orders > before.orders.len()
             || after.open_orders > after.orders.len();
-        changed.truncate(MOST);
-        opened.truncate(MOST);
-        closed.truncate(MOST);
+        changed.truncate(MAX_ROWS);
+        opened.truncate(MAX_ROWS);
+        closed.truncate(MAX_ROWS);
         let realized = change(after.pnl.realized, before.pnl.realized);
         let unrealized = change(after.pnl.unrealized, before.pnl.unrealized);
         let mut total = after.pnl.realized;

@@ -6,9 +6,9 @@ use panoply_contract::prelude::*;
 use serde_json::json;
 
 use super::page;
-use super::service::{Backtests, is_future, moment, tool_error};
+use super::params::{MaxTokens, RunId};
+use super::service::{BacktestService, is_future, parse_time, tool_error};
 use super::state::{self, PnlOrigin, State};
-use super::words::{MaxTokens, RunId};
 use crate::query::snapshot::View;
 
 const SPEC: ToolSpec = ToolSpec {
@@ -102,7 +102,7 @@ struct SnapshotMetadata {
 
 /// See the module.
 pub(crate) struct GetStateSnapshot {
-    pub(crate) backtests: Arc<Backtests>,
+    pub(crate) service: Arc<BacktestService>,
 }
 
 impl Tool for GetStateSnapshot {
@@ -118,8 +118,8 @@ impl Tool for GetStateSnapshot {
         params: Params,
         cx: &CallContext,
     ) -> Result<Reply<StateSnapshot>, ToolError> {
-        let run = self.backtests.run(&params.run_id.0)?;
-        let at = moment("timestamp", &params.timestamp)?;
+        let run = self.service.run(&params.run_id.0)?;
+        let at = parse_time("timestamp", &params.timestamp)?;
         if is_future(&run, at, cx) {
             return Err(ToolError::validation("INVALID_TIME_RANGE", "Timestamp is in the future")
                 .hint("ask `describe_run` for the period of the run")
@@ -129,7 +129,7 @@ impl Tool for GetStateSnapshot {
         let view = View {
             symbol,
             indicators: params.include_indicators.unwrap_or(true),
-            orders: params.include_active_orders.unwrap_or(true).then_some(state::MOST_ORDERS),
+            orders: params.include_active_orders.unwrap_or(true).then_some(state::MAX_ORDERS),
         };
         let stop = || cx.cancel.is_cancelled();
         let snapshot = run.snapshot(at, &view, &stop).map_err(tool_error)?;

@@ -6,8 +6,8 @@ use panoply_contract::prelude::*;
 use serde_json::json;
 
 use super::page::{self, EventQueryResult, page_params};
-use super::service::{Backtests, tool_error};
-use super::words::RunId;
+use super::params::RunId;
+use super::service::{BacktestService, tool_error};
 use crate::query::selection::Filter;
 use crate::validate::ProblemSeverity;
 
@@ -66,7 +66,7 @@ page_params! {
 
 /// See the module.
 pub(crate) struct GetValidationErrors {
-    pub(crate) backtests: Arc<Backtests>,
+    pub(crate) service: Arc<BacktestService>,
 }
 
 impl Tool for GetValidationErrors {
@@ -82,7 +82,7 @@ impl Tool for GetValidationErrors {
         params: Params,
         _: &CallContext,
     ) -> Result<Reply<EventQueryResult>, ToolError> {
-        let run = self.backtests.run(&params.run_id.0)?;
+        let run = self.service.run(&params.run_id.0)?;
         let severity = params.severity_filter.map(|filter| match filter {
             SeverityFilter::Error => ProblemSeverity::Error,
             SeverityFilter::Warning => ProblemSeverity::Warning,

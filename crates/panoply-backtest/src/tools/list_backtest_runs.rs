@@ -5,7 +5,7 @@ use std::sync::Arc;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::service::Backtests;
+use super::service::BacktestService;
 use crate::run::RunRecord;
 
 const SPEC: ToolSpec = ToolSpec {
@@ -118,7 +118,7 @@ fn matches(run: &Run, query: &str) -> bool {
 
 /// See the module.
 pub(crate) struct ListBacktestRuns {
-    pub(crate) backtests: Arc<Backtests>,
+    pub(crate) service: Arc<BacktestService>,
 }
 
 impl Tool for ListBacktestRuns {
@@ -130,7 +130,7 @@ impl Tool for ListBacktestRuns {
     }
 
     async fn call(&self, params: Params, _: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let mut runs: Vec<Run> = self.backtests.runs()?.into_iter().map(shown).collect();
+        let mut runs: Vec<Run> = self.service.runs()?.into_iter().map(shown).collect();
         if let Some(query) = &params.query {
             runs.retain(|run| matches(run, query));
         }

@@ -14,18 +14,18 @@ mod get_validation_errors;
 mod handles;
 mod list_backtest_runs;
 mod page;
+mod params;
 mod query_event_sequence;
 mod reconcile_run;
 mod service;
+mod sized_json;
 mod state;
-mod words;
-mod written;
 
 use std::sync::Arc;
 
 use panoply_contract::pack::{Pack, PackInfo};
 
-pub use self::service::Backtests;
+pub use self::service::BacktestService;
 use crate::store::Store;
 
 const INFO: PackInfo = PackInfo {
@@ -36,22 +36,22 @@ const INFO: PackInfo = PackInfo {
 
 /// The pack over a store.
 pub fn pack(store: Arc<dyn Store>) -> Pack {
-    let backtests = Backtests::new(store);
-    let own = || Arc::clone(&backtests);
+    let service = BacktestService::new(store);
+    let own = || Arc::clone(&service);
     let versions = own();
     Pack::new(INFO, dialect::BacktestDialect)
-        .with(get_events_by_type::GetEventsByType { backtests: own() })
-        .with(get_events_by_entity::GetEventsByEntity { backtests: own() })
-        .with(aggregate_metrics::AggregateMetrics { backtests: own() })
-        .with(get_state_snapshot::GetStateSnapshot { backtests: own() })
-        .with(query_event_sequence::QueryEventSequence { backtests: own() })
-        .with(get_validation_errors::GetValidationErrors { backtests: own() })
-        .with(list_backtest_runs::ListBacktestRuns { backtests: own() })
-        .with(describe_run::DescribeRun { backtests: own() })
-        .with(get_state_delta::GetStateDelta { backtests: own() })
-        .with(compare_runs::CompareRuns { backtests: own() })
-        .with(reconcile_run::ReconcileRun { backtests: own() })
-        .with(get_context::GetContext { backtests: own() })
+        .with(get_events_by_type::GetEventsByType { service: own() })
+        .with(get_events_by_entity::GetEventsByEntity { service: own() })
+        .with(aggregate_metrics::AggregateMetrics { service: own() })
+        .with(get_state_snapshot::GetStateSnapshot { service: own() })
+        .with(query_event_sequence::QueryEventSequence { service: own() })
+        .with(get_validation_errors::GetValidationErrors { service: own() })
+        .with(list_backtest_runs::ListBacktestRuns { service: own() })
+        .with(describe_run::DescribeRun { service: own() })
+        .with(get_state_delta::GetStateDelta { service: own() })
+        .with(compare_runs::CompareRuns { service: own() })
+        .with(reconcile_run::ReconcileRun { service: own() })
+        .with(get_context::GetContext { service: own() })
         .with_data_version(move || versions.version())
         .with_blocking_store()
 }

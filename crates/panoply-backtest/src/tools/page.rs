@@ -4,8 +4,8 @@ use panoply_contract::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::events::{self, EventTable, Format, Style, WireEvent};
-use super::words::{MaxTokens, PageIndex, PageSize};
-use super::written::Written;
+use super::params::{MaxTokens, PageIndex, PageSize};
+use super::sized_json::SizedJson;
 use crate::query::reader::SealedRun;
 use crate::query::selection::Selection;
 
@@ -15,7 +15,7 @@ use crate::query::selection::Selection;
 pub(crate) struct EventQueryResult {
     /// The events, in order of time; absent when a table was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) events: Option<Vec<Written<WireEvent<'static>>>>,
+    pub(crate) events: Option<Vec<SizedJson<WireEvent<'static>>>>,
     /// The events as columns and rows, when asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) table: Option<EventTable>,
@@ -88,18 +88,18 @@ pub(crate) fn style(
 /// Declares the parameters of a tool that returns a page of events: its own, and after them those
 /// of every page. Not a flattened struct: that would open the schema to unknown members.
 macro_rules! page_params {
-    ($(#[$doc:meta])* $name:ident { $($(#[$own:meta])* $field:ident: $type:ty),+ $(,)? }) => {
+    ($(#[$doc:meta])* $name:ident { $($(#[$tool_arguments:meta])* $field:ident: $type:ty),+ $(,)? }) => {
         $(#[$doc])*
         #[derive(Debug, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields, rename_all = "camelCase")]
         pub(crate) struct $name {
-            $($(#[$own])* $field: $type,)+
+            $($(#[$tool_arguments])* $field: $type,)+
             /// Number of events per page.
             #[serde(default)]
-            page_size: $crate::tools::words::PageSize,
+            page_size: $crate::tools::params::PageSize,
             /// Zero-based page index.
             #[serde(default)]
-            page_index: $crate::tools::words::PageIndex,
+            page_index: $crate::tools::params::PageIndex,
             /// `table` writes columns and rows, with what all rows share said once.
             format: Option<$crate::tools::events::Format>,
             /// Only these: members such as `timestamp`, or properties such as `Price` and `Data.Close`.
@@ -117,7 +117,7 @@ macro_rules! page_params {
             skip: u64,
             /// Budget for the reply, in tokens of about four bytes.
             #[serde(default)]
-            max_tokens: $crate::tools::words::MaxTokens,
+            max_tokens: $crate::tools::params::MaxTokens,
         }
 
         impl $name {
@@ -141,26 +141,26 @@ macro_rules! page_params {
 }
 pub(crate) use page_params;
 
-/// The reply to a question for a page; `own` are the tool's own arguments, for suggesting the next
+/// The reply to a question for a page; `tool_arguments` are the tool's own arguments, for suggesting the next
 /// call.
 pub(crate) fn reply(
     run: &SealedRun,
     selection: &Selection,
     request: &PageRequest,
     tool: &'static str,
-    own: Value,
+    tool_arguments: Value,
     what: &str,
 ) -> Result<Reply<EventQueryResult>, ToolError> {
     let (size, index) = (request.page_size.0, request.page_index.0);
     let start = index.saturating_mul(size);
     let skipped = start.saturating_add(request.skip.min(size));
     let wanted = usize::try_from(size.saturating_sub(request.skip)).unwrap_or_default();
-    let places = match request.sample {
+    let seqs = match request.sample {
         Some(sample) => selection.sample(usize::try_from(sample).unwrap_or_default()),
         None => selection.page(skipped, wanted),
     };
-    let written = events::write(run, &places, &request.style)?;
-    let truncated = written.count < places.len();
+    let written = events::write(run, &seqs, &request.style)?;
+    let truncated = written.count < seqs.len();
     let total = selection.total();
     let has_more = request.sample.is_none() && start.saturating_add(size) < total;
     let next = if truncated && request.sample.is_none() {
@@ -175,7 +175,7 @@ pub(crate) fn reply(
         (_, Some(_)) => format!("{} of {total} {what}, evenly spread.", written.count),
         _ => format!("{} of {total} {what}, from number {} on.", written.count, skipped + 1),
     };
-    let table = summary(run, places.get(..written.count).unwrap_or_default())?;
+    let table = summary(run, seqs.get(..written.count).unwrap_or_default())?;
     let next_page_hint = next.filter(|_| truncated).map(|(name, value)| {
         format!("the reply was full: call again with the same arguments and \"{name}\": {value}")
     });
@@ -191,7 +191,7 @@ pub(crate) fn reply(
     let data = EventQueryResult { events: written.events, table: written.table, metadata };
     let mut reply = Reply::new(data, text, evidence(run)).table(table);
     if let Some((name, value)) = next {
-        let mut arguments = arguments(own);
+        let mut arguments = arguments(tool_arguments);
         request.add_to(&mut arguments);
         arguments.insert(name.to_owned(), value.into());
         reply = reply.next(NextAction::new(tool, arguments.into(), "see the events that follow"));
@@ -211,9 +211,9 @@ pub(crate) fn evidence(run: &SealedRun) -> Evidence {
 }
 
 /// A few columns for people.
-fn summary(run: &SealedRun, places: &[u32]) -> Result<Table, ToolError> {
+fn summary(run: &SealedRun, seqs: &[u32]) -> Result<Table, ToolError> {
     let mut table = Table::new(["time", "type", "severity", "properties"]);
-    for seq in places.iter().take(25) {
+    for seq in seqs.iter().take(25) {
         let event = run.event(*seq).map_err(super::service::tool_error)?;
         let properties: String = event.properties().chars().take(80).collect();
         table = table.row([

@@ -6,9 +6,9 @@ use panoply_contract::prelude::*;
 use serde_json::json;
 
 use super::events::{self, Style, WireEvent};
-use super::service::{Backtests, tool_error};
-use super::words::{EventRef, MaxDepth, MaxTokens, PageIndex, RunId, SequencePageSize};
-use super::written::Written;
+use super::params::{EventRef, MaxDepth, MaxTokens, PageIndex, RunId, SequencePageSize};
+use super::service::{BacktestService, tool_error};
+use super::sized_json::SizedJson;
 use super::{handles, page};
 use crate::event::EventType;
 use crate::query::reader::SealedRun;
@@ -143,7 +143,7 @@ struct Sequence {
     /// Where it begins.
     root_event_id: String,
     /// The first event and what followed from it, in order of time.
-    events: Vec<Written<WireEvent<'static>>>,
+    events: Vec<SizedJson<WireEvent<'static>>>,
     /// Whether every step of the pattern came.
     complete: bool,
     /// The steps that never came; null when none is missing.
@@ -194,7 +194,7 @@ fn sequence(run: &SealedRun, chain: &Chain, style: &Style) -> Result<Sequence, T
 
 /// See the module.
 pub(crate) struct QueryEventSequence {
-    pub(crate) backtests: Arc<Backtests>,
+    pub(crate) service: Arc<BacktestService>,
 }
 
 impl Tool for QueryEventSequence {
@@ -210,7 +210,7 @@ impl Tool for QueryEventSequence {
         params: Params,
         cx: &CallContext,
     ) -> Result<Reply<SequenceResult>, ToolError> {
-        let run = self.backtests.run(&params.run_id.0)?;
+        let run = self.service.run(&params.run_id.0)?;
         let stop = || cx.cancel.is_cancelled();
         let steps = params.sequence_pattern.iter().flatten().map(|step| step.step()).collect();
         let depth = u32::try_from(params.max_depth.0).unwrap_or(50);
@@ -225,13 +225,13 @@ impl Tool for QueryEventSequence {
         let (from, to) = (at(start.saturating_add(params.skip)), at(start.saturating_add(size)));
         let wanted = roots.get(from..to.max(from)).unwrap_or_default();
         let style = page::style(None, params.fields.clone(), params.handles, params.max_tokens);
-        let most = events::budget(params.max_tokens);
+        let limit = events::budget(params.max_tokens);
         let (mut sequences, mut bytes, mut cut) = (Vec::new(), 0, false);
         for root in wanted {
             let chain = run.chain(*root, &pattern, &stop).map_err(tool_error)?;
             let sequence = sequence(&run, &chain, &style)?;
             let size = events::size_of_json(&sequence);
-            if bytes + size > most && !sequences.is_empty() {
+            if bytes + size > limit && !sequences.is_empty() {
                 cut = true;
                 break;
             }

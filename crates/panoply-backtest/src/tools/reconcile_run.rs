@@ -5,11 +5,11 @@ use std::sync::Arc;
 use panoply_contract::prelude::*;
 
 use super::page;
-use super::service::{Backtests, tool_error};
-use super::words::RunId;
-use crate::books::to_f64;
+use super::params::RunId;
+use super::service::{BacktestService, tool_error};
+use crate::position::to_f64;
 use crate::query::reader::SealedRun;
-use crate::query::reconcile::{LeftOut, Parting, Reconciliation};
+use crate::query::reconcile::{Discrepancy, Reconciliation, Uncompared};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "reconcile_run",
@@ -64,9 +64,10 @@ pub(crate) struct Output {
     /// Whether they agree for every security and every telling of money.
     agrees: bool,
     /// The earliest event where any two books part; null when they agree.
-    first_parting: Option<FirstParting>,
+    #[serde(rename = "firstParting")]
+    first_discrepancy: Option<FirstDiscrepancy>,
     /// One row a security.
-    securities: Vec<Books>,
+    securities: Vec<SecurityResult>,
     /// What the log says of money; empty when it says nothing, or for one security alone.
     balances: Vec<Balance>,
     /// What was compared.
@@ -76,7 +77,7 @@ pub(crate) struct Output {
 /// The earliest event where any two books part.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct FirstParting {
+struct FirstDiscrepancy {
     /// What differs: `quantity`, `realized`, `pnl`, `balance` or `equity`.
     what: String,
     /// The security, for quantity and realized profit.
@@ -93,7 +94,7 @@ struct FirstParting {
 /// The books of one security.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Books {
+struct SecurityResult {
     /// The security.
     security_symbol: String,
     /// What its prices and its profit are in, where the log says it.
@@ -177,11 +178,11 @@ struct ReconciliationMetadata {
 }
 
 /// Securities shown at most.
-const MOST: usize = 150;
+const MAX_SECURITIES: usize = 150;
 
 /// See the module.
 pub(crate) struct ReconcileRun {
-    pub(crate) backtests: Arc<Backtests>,
+    pub(crate) service: Arc<BacktestService>,
 }
 
 impl Tool for ReconcileRun {
@@ -193,27 +194,28 @@ impl Tool for ReconcileRun {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let run = self.backtests.run(&params.run_id.0)?;
+        let run = self.service.run(&params.run_id.0)?;
         let stop = || cx.cancel.is_cancelled();
         let found = run.reconcile(params.security_symbol.as_deref(), &stop).map_err(tool_error)?;
-        let first_parting = first_parting(&run, &found)?;
-        let truncated = found.securities.len() > MOST;
+        let first_discrepancy = first_discrepancy(&run, &found)?;
+        let truncated = found.securities.len() > MAX_SECURITIES;
         let checks = found.securities.len() + found.accounts.len();
-        let parted = found.securities.values().filter(|books| books.part()).count()
-            + found
-                .accounts
-                .values()
-                .filter(|account| account.money.verdict().0.disagreements > 0)
-                .count();
+        let differing =
+            found.securities.values().filter(|ledger| ledger.has_disagreement()).count()
+                + found
+                    .accounts
+                    .values()
+                    .filter(|account| account.money.verdict().0.disagreements > 0)
+                    .count();
         let mut balances = Vec::new();
-        for ((telling, currency), account) in &found.accounts {
+        for ((source, currency), account) in &found.accounts {
             let Some((first, last)) = account.span else { continue };
-            let (change, every_telling) = account.money.verdict();
+            let (change, all_compared) = account.money.verdict();
             balances.push(Balance {
-                what: telling.as_str().to_owned(),
-                currency: told(currency),
+                what: source.as_str().to_owned(),
+                currency: non_empty(currency),
                 compared: change.compared,
-                only_when_flat: !every_telling,
+                only_when_flat: !all_compared,
                 disagreements: change.disagreements,
                 first_disagreement: disagreement(&run, change.first)?,
                 first: to_f64(first),
@@ -222,36 +224,37 @@ impl Tool for ReconcileRun {
             });
         }
         let mut securities = Vec::new();
-        for (symbol, books) in found.securities.into_iter().take(MOST) {
-            let unanswered = books.first_unanswered.filter(|_| books.updates > 0);
-            let unanswered =
-                unanswered.map(|seq| run.id_at(seq)).transpose().map_err(tool_error)?;
-            let (profit, _) = books.profit.verdict();
-            securities.push(Books {
+        for (symbol, ledger) in found.securities.into_iter().take(MAX_SECURITIES) {
+            let fills_without_update =
+                ledger.first_fill_without_update.filter(|_| ledger.updates > 0);
+            let fills_without_update =
+                fills_without_update.map(|seq| run.id_at(seq)).transpose().map_err(tool_error)?;
+            let (profit, _) = ledger.profit.verdict();
+            securities.push(SecurityResult {
                 security_symbol: symbol,
-                currency: told(&books.currency),
-                fills: books.fills,
-                updates: books.updates,
-                disagreements: books.quantity.disagreements,
-                first_disagreement: disagreement(&run, books.quantity.first)?,
+                currency: non_empty(&ledger.currency),
+                fills: ledger.fills,
+                updates: ledger.updates,
+                disagreements: ledger.quantity.disagreements,
+                first_disagreement: disagreement(&run, ledger.quantity.first)?,
                 profit_disagreements: profit.disagreements,
                 first_profit_disagreement: disagreement(&run, profit.first)?,
-                fills_without_update: books.unanswered,
-                first_fill_without_update: unanswered.map(|id| id.to_string()),
-                realized_from_fills: to_f64(books.position.realized),
-                realized_in_log: books.realized_in_log.map(to_f64),
+                fills_without_update: ledger.fills_without_update,
+                first_fill_without_update: fills_without_update.map(|id| id.to_string()),
+                realized_from_fills: to_f64(ledger.position.realized),
+                realized_in_log: ledger.realized_in_log.map(to_f64),
             });
         }
-        let not_compared: Vec<String> = found.left_out.iter().map(reason).collect();
-        let mut text = match &first_parting {
+        let not_compared: Vec<String> = found.uncompared.iter().map(uncompared_reason).collect();
+        let mut text = match &first_discrepancy {
             None => format!("Fills, positions and money agree in all {checks} books."),
             Some(first) => format!(
-                "The books part in {parted} of {checks} places, first at {}: {} is {} by the fills and {} in the log.",
+                "The books part in {differing} of {checks} places, first at {}: {} is {} by the fills and {} in the log.",
                 first.at.timestamp, first.what, first.at.by_fills, first.at.in_log
             ),
         };
-        for reason in &not_compared {
-            text.push_str(&format!(" Not compared: {reason}."));
+        for uncompared_reason in &not_compared {
+            text.push_str(&format!(" Not compared: {uncompared_reason}."));
         }
         let table = securities.iter().fold(
             Table::new([
@@ -262,16 +265,18 @@ impl Tool for ReconcileRun {
                 "first at",
                 "without update",
             ]),
-            |table, books| {
-                let first =
-                    books.first_disagreement.as_ref().or(books.first_profit_disagreement.as_ref());
+            |table, ledger| {
+                let first = ledger
+                    .first_disagreement
+                    .as_ref()
+                    .or(ledger.first_profit_disagreement.as_ref());
                 table.row([
-                    books.security_symbol.clone(),
-                    books.fills.to_string(),
-                    books.updates.to_string(),
-                    (books.disagreements + books.profit_disagreements).to_string(),
+                    ledger.security_symbol.clone(),
+                    ledger.fills.to_string(),
+                    ledger.updates.to_string(),
+                    (ledger.disagreements + ledger.profit_disagreements).to_string(),
                     first.map(|first| first.timestamp.clone()).unwrap_or_default(),
-                    books.fills_without_update.to_string(),
+                    ledger.fills_without_update.to_string(),
                 ])
             },
         );
@@ -281,12 +286,12 @@ impl Tool for ReconcileRun {
             not_compared,
             truncated,
         };
-        let agreeing = (checks - parted) as u64;
+        let agreeing = (checks - differing) as u64;
         let evidence = page::evidence(&run).agreed(agreeing, checks.max(1) as u64);
         let data = Output {
             run_id: run.id().to_string(),
-            agrees: first_parting.is_none(),
-            first_parting,
+            agrees: first_discrepancy.is_none(),
+            first_discrepancy,
             securities,
             balances,
             metadata,
@@ -296,61 +301,61 @@ impl Tool for ReconcileRun {
 }
 
 /// A name, when there is one.
-fn told(currency: &str) -> Option<String> {
+fn non_empty(currency: &str) -> Option<String> {
     (!currency.is_empty()).then(|| currency.to_owned())
 }
 
-fn reason(left_out: &LeftOut) -> String {
-    match left_out {
-        LeftOut::FillsWithoutCurrency(fills) => format!(
+fn uncompared_reason(uncompared: &Uncompared) -> String {
+    match uncompared {
+        Uncompared::FillsWithoutCurrency(fills) => format!(
             "money, because the log has several currencies and {fills} fills name none (`Currency`)"
         ),
-        LeftOut::WithoutCurrency(telling) => format!(
+        Uncompared::WithoutCurrency(source) => format!(
             "{}, because the log has several currencies and it names none (`StateAfter.Currency`)",
-            telling.as_str()
+            source.as_str()
         ),
-        LeftOut::TooManyCurrencies => "currencies beyond the first 32".to_owned(),
+        Uncompared::TooManyCurrencies => "currencies beyond the first 32".to_owned(),
     }
 }
 
 /// The earliest difference of all books.
-fn first_parting(
+fn first_discrepancy(
     run: &SealedRun,
     found: &Reconciliation,
-) -> Result<Option<FirstParting>, ToolError> {
-    let of_securities = found.securities.iter().flat_map(|(symbol, books)| {
+) -> Result<Option<FirstDiscrepancy>, ToolError> {
+    let of_securities = found.securities.iter().flat_map(|(symbol, ledger)| {
         let symbol = Some(symbol.clone());
         [
-            ("quantity", symbol.clone(), None, books.quantity.first),
-            ("realized", symbol, told(&books.currency), books.profit.verdict().0.first),
+            ("quantity", symbol.clone(), None, ledger.quantity.first),
+            ("realized", symbol, non_empty(&ledger.currency), ledger.profit.verdict().0.first),
         ]
     });
-    let of_money = found.accounts.iter().map(|((telling, currency), account)| {
-        (telling.as_str(), None, told(currency), account.money.verdict().0.first)
+    let of_money = found.accounts.iter().map(|((source, currency), account)| {
+        (source.as_str(), None, non_empty(currency), account.money.verdict().0.first)
     });
     // At one moment the quantity says most, then the security's own profit, then the account's.
-    let mut partings = Vec::new();
+    let mut discrepancies = Vec::new();
     for (rank, (what, symbol, currency, first)) in of_securities.chain(of_money).enumerate() {
         let Some(first) = first else { continue };
         let time = run.event(first.seq).map_err(tool_error)?.timestamp();
-        partings.push(((time, what != "quantity", rank), what, symbol, currency, first));
+        discrepancies.push(((time, what != "quantity", rank), what, symbol, currency, first));
     }
-    let earliest = partings.into_iter().min_by_key(|(place, ..)| *place);
+    let earliest = discrepancies.into_iter().min_by_key(|(place, ..)| *place);
     let Some((_, what, security_symbol, currency, first)) = earliest else { return Ok(None) };
     let at = disagreement(run, Some(first))?;
-    Ok(at.map(|at| FirstParting { what: what.to_owned(), security_symbol, currency, at }))
+    Ok(at.map(|at| FirstDiscrepancy { what: what.to_owned(), security_symbol, currency, at }))
 }
 
 fn disagreement(
     run: &SealedRun,
-    parting: Option<Parting>,
+    discrepancy: Option<Discrepancy>,
 ) -> Result<Option<Disagreement>, ToolError> {
-    let Some(parting) = parting else { return Ok(None) };
-    let event = run.event(parting.seq).map_err(tool_error)?;
+    let Some(discrepancy) = discrepancy else { return Ok(None) };
+    let event = run.event(discrepancy.seq).map_err(tool_error)?;
     Ok(Some(Disagreement {
         event_id: event.id().to_string(),
         timestamp: event.timestamp().with_millis(),
-        by_fills: to_f64(parting.by_fills),
-        in_log: to_f64(parting.in_log),
+        by_fills: to_f64(discrepancy.by_fills),
+        in_log: to_f64(discrepancy.in_log),
     }))
 }

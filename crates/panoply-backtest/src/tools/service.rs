@@ -19,19 +19,19 @@ use crate::timestamp::Timestamp;
 /// of ten million, when this was 64.
 const CACHE_BYTES: usize = 40 << 20;
 /// Runs whose heads stay open.
-const MOST_OPEN: usize = 64;
+const MAX_OPEN_RUNS: usize = 64;
 
 /// Shared by all tools of the pack.
-pub struct Backtests {
+pub struct BacktestService {
     store: Arc<dyn Store>,
     cache: Arc<Cache>,
-    open: Mutex<OpenRuns>,
+    open_runs: Mutex<RunCache>,
 }
 
-impl Backtests {
+impl BacktestService {
     /// Tools over this store.
     pub fn new(store: Arc<dyn Store>) -> Arc<Self> {
-        Arc::new(Self { store, cache: Cache::new(CACHE_BYTES), open: Mutex::default() })
+        Arc::new(Self { store, cache: Cache::new(CACHE_BYTES), open_runs: Mutex::default() })
     }
 
     /// Every run, newest first, and the sample run at the end.
@@ -45,7 +45,7 @@ impl Backtests {
     }
 
     /// A run and the store that has it: the user's own, or else the sample's.
-    fn known(&self, id: Guid) -> Result<Option<(RunRecord, &dyn Store)>, LogError> {
+    fn find(&self, id: Guid) -> Result<Option<(RunRecord, &dyn Store)>, LogError> {
         if let Some(record) = self.store.run(id)? {
             return Ok(Some((record, self.store.as_ref())));
         }
@@ -65,11 +65,11 @@ impl Backtests {
         let guid = Guid::parse(id).ok_or_else(|| not_found(id))?;
         // Asked before the catalog is: what changes in between is seen by the next question.
         let version = self.version();
-        if let Some(run) = self.open().of(guid, version) {
+        if let Some(run) = self.open_runs().get(guid, version) {
             return Ok(run);
         }
-        let known = self.known(guid).map_err(tool_error)?;
-        let (record, store) = known.ok_or_else(|| not_found(id))?;
+        let found = self.find(guid).map_err(tool_error)?;
+        let (record, store) = found.ok_or_else(|| not_found(id))?;
         if record.status == Status::Running {
             return Err(ToolError::not_found(
                 "RUN_NOT_FOUND",
@@ -80,52 +80,55 @@ impl Backtests {
             .detail("status", record.status.as_str())
             .detail("acknowledgedEvents", record.events));
         }
-        if let Some(run) = self.open().still(&record, version) {
+        if let Some(run) = self.open_runs().revalidate(&record, version) {
             return Ok(run);
         }
         // Whatever is remembered of a run of this id was another's, deleted since.
         self.cache.forget(guid);
         let blobs = store.sealed(guid).map_err(tool_error)?;
         let run = SealedRun::open(guid, blobs, Arc::clone(&self.cache)).map_err(tool_error)?;
-        Ok(self.open().keep(OpenRun { run: Arc::new(run), record, version }))
+        Ok(self.open_runs().insert(CachedRun { run: Arc::new(run), record, version }))
     }
 
-    fn open(&self) -> MutexGuard<'_, OpenRuns> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    fn open_runs(&self) -> MutexGuard<'_, RunCache> {
+        self.open_runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Runs in use.
 #[derive(Default)]
-struct OpenRuns(HashMap<Guid, OpenRun>);
+struct RunCache(HashMap<Guid, CachedRun>);
 
 /// A run, what the catalog said of it, and the version of the catalog then. As long as that stays,
 /// no run was sealed or deleted, by whatever process, and it need not be looked up again.
-struct OpenRun {
+struct CachedRun {
     run: Arc<SealedRun>,
     record: RunRecord,
     version: u64,
 }
 
-impl OpenRuns {
+impl RunCache {
     /// The run, if nothing has changed since it was looked up.
-    fn of(&self, id: Guid, version: u64) -> Option<Arc<SealedRun>> {
-        self.0.get(&id).filter(|open| open.version == version).map(|open| Arc::clone(&open.run))
+    fn get(&self, id: Guid, version: u64) -> Option<Arc<SealedRun>> {
+        self.0
+            .get(&id)
+            .filter(|cached| cached.version == version)
+            .map(|cached| Arc::clone(&cached.run))
     }
 
     /// The run, if this record is its own.
-    fn still(&mut self, record: &RunRecord, version: u64) -> Option<Arc<SealedRun>> {
-        let open = self.0.get_mut(&record.id).filter(|open| open.record == *record)?;
-        open.version = version;
-        Some(Arc::clone(&open.run))
+    fn revalidate(&mut self, record: &RunRecord, version: u64) -> Option<Arc<SealedRun>> {
+        let cached = self.0.get_mut(&record.id).filter(|cached| cached.record == *record)?;
+        cached.version = version;
+        Some(Arc::clone(&cached.run))
     }
 
-    fn keep(&mut self, open: OpenRun) -> Arc<SealedRun> {
-        if self.0.len() >= MOST_OPEN {
+    fn insert(&mut self, cached: CachedRun) -> Arc<SealedRun> {
+        if self.0.len() >= MAX_OPEN_RUNS {
             self.0.clear();
         }
-        let run = Arc::clone(&open.run);
-        self.0.insert(run.id(), open);
+        let run = Arc::clone(&cached.run);
+        self.0.insert(run.id(), cached);
         run
     }
 }
@@ -140,13 +143,13 @@ fn not_found(id: &str) -> ToolError {
 /// An error of the log as a caller sees it.
 pub(crate) fn tool_error(error: LogError) -> ToolError {
     match error {
-        LogError::Stopped => ToolError::new(
+        LogError::Cancelled => ToolError::new(
             panoply_contract::error::ErrorKind::Cancelled,
             "CANCELLED",
             "the call was cancelled",
         ),
         LogError::UnknownRun(id) => not_found(&id.to_string()),
-        LogError::WrongStatus { .. } | LogError::TooManyEvents | LogError::OtherWriter => {
+        LogError::WrongStatus { .. } | LogError::TooManyEvents | LogError::ConcurrentWriter => {
             ToolError::conflict("INVALID_PARAMETER", error.to_string())
         }
         LogError::Store(cause) if cause.is::<panoply_store::StoreError>() => {
@@ -173,7 +176,7 @@ pub(crate) fn tool_error(error: LogError) -> ToolError {
 }
 
 /// A moment that a caller wrote.
-pub(crate) fn moment(name: &str, text: &str) -> Result<Timestamp, ToolError> {
+pub(crate) fn parse_time(name: &str, text: &str) -> Result<Timestamp, ToolError> {
     Timestamp::parse(text).map_err(|error| {
         ToolError::validation("INVALID_PARAMETER", format!("`{name}`: {error}"))
             .hint("write it as 2025-06-15T14:30:00Z")
@@ -182,15 +185,15 @@ pub(crate) fn moment(name: &str, text: &str) -> Result<Timestamp, ToolError> {
 }
 
 /// A period that a caller wrote: both ends are optional and included.
-pub(crate) fn period(
+pub(crate) fn seq_range(
     run: &SealedRun,
     start: Option<&str>,
     end: Option<&str>,
     cx: &CallContext,
 ) -> Result<std::ops::Range<u32>, ToolError> {
-    let from = start.map(|text| moment("startTime", text)).transpose()?;
-    let to = end.map(|text| moment("endTime", text)).transpose()?;
-    let broken = |message: &str| {
+    let from = start.map(|text| parse_time("startTime", text)).transpose()?;
+    let to = end.map(|text| parse_time("endTime", text)).transpose()?;
+    let invalid = |message: &str| {
         ToolError::validation("INVALID_TIME_RANGE", message)
             .hint("ask `describe_run` for the period of the run")
             .detail("startTime", start)
@@ -199,16 +202,16 @@ pub(crate) fn period(
     if let (Some(from), Some(to)) = (from, to)
         && from > to
     {
-        return Err(broken("StartTime must be before or equal to EndTime"));
+        return Err(invalid("StartTime must be before or equal to EndTime"));
     }
     if from.is_some_and(|from| is_future(run, from, cx)) {
-        return Err(broken("StartTime is in the future"));
+        return Err(invalid("StartTime is in the future"));
     }
     run.between(from, to).map_err(tool_error)
 }
 
 /// Later than now and than the end of the run.
-pub(crate) fn is_future(run: &SealedRun, moment: Timestamp, cx: &CallContext) -> bool {
+pub(crate) fn is_future(run: &SealedRun, parse_time: Timestamp, cx: &CallContext) -> bool {
     let now = i64::try_from(cx.timestamp.as_nanosecond()).unwrap_or(i64::MAX);
-    moment.nanos() > now && moment > run.last_time()
+    parse_time.nanos() > now && parse_time > run.last_time()
 }

@@ -3,16 +3,16 @@
 use panoply_contract::prelude::*;
 use serde_json::Value;
 
-use super::events::{budget, exact_value, number_value, size_of_json, token_value};
-use super::words::MaxTokens;
-use super::written::Written;
+use super::events::{budget, lossless_value, number_value, size_of_json, token_value};
+use super::params::MaxTokens;
+use super::sized_json::SizedJson;
 use crate::number::Sum;
 use crate::query::reader::StoredEvent;
 use crate::query::snapshot::{OpenOrder, PnlSource, Snapshot};
 use crate::scan;
 
 /// Orders that are looked at for a reply; more would not fit.
-pub(crate) const MOST_ORDERS: usize = 500;
+pub(crate) const MAX_ORDERS: usize = 500;
 
 /// The state of a strategy.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -21,9 +21,9 @@ pub(crate) struct State {
     /// The last word on each position, by symbol; flat ones too.
     pub(crate) positions: Vec<Position>,
     /// The last value of each indicator, by name and symbol.
-    pub(crate) indicators: Vec<Written<Indicator<'static>>>,
+    pub(crate) indicators: Vec<SizedJson<Indicator<'static>>>,
     /// Orders placed and not done, first placed first.
-    pub(crate) active_orders: Vec<Written<Order<'static>>>,
+    pub(crate) active_orders: Vec<SizedJson<Order<'static>>>,
     /// Profit and loss.
     pub(crate) pnl: Pnl,
 }
@@ -113,19 +113,19 @@ pub(crate) fn write(
     max_tokens: MaxTokens,
 ) -> Result<(State, bool), ToolError> {
     let truncated = snapshot.orders.len() < snapshot.open_orders;
-    let mut room = Room { left: budget(max_tokens), truncated };
+    let mut remaining = ReplyBudget { left: budget(max_tokens), truncated };
     let mut positions = Vec::new();
     for (symbol, event) in &snapshot.positions {
         let position = position(symbol, event);
-        if !room.has(size_of_json(&position)) {
+        if !remaining.take(size_of_json(&position)) {
             break;
         }
         positions.push(position);
     }
     let mut active_orders = Vec::new();
     for open in &snapshot.orders {
-        let order = Written::of(&order(open))?;
-        if !room.has(order.len()) {
+        let order = SizedJson::of(&order(open))?;
+        if !remaining.take(order.len()) {
             break;
         }
         active_orders.push(order);
@@ -133,25 +133,25 @@ pub(crate) fn write(
     let mut indicators = Vec::new();
     for (name, security_symbol, event) in &snapshot.indicators {
         let (value, parameters) = (member(event, "Value"), member(event, "Parameters"));
-        let indicator = Written::of(&Indicator { name, security_symbol, value, parameters })?;
-        if !room.has(indicator.len()) {
+        let indicator = SizedJson::of(&Indicator { name, security_symbol, value, parameters })?;
+        if !remaining.take(indicator.len()) {
             break;
         }
         indicators.push(indicator);
     }
     let state = State { positions, indicators, active_orders, pnl: pnl(snapshot) };
-    Ok((state, room.truncated))
+    Ok((state, remaining.truncated))
 }
 
 /// What a reply still has room for.
-struct Room {
+struct ReplyBudget {
     left: usize,
     truncated: bool,
 }
 
-impl Room {
+impl ReplyBudget {
     /// Takes so many bytes and a comma, or says that the reply is full.
-    const fn has(&mut self, bytes: usize) -> bool {
+    const fn take(&mut self, bytes: usize) -> bool {
         match self.left.checked_sub(bytes + 1) {
             Some(left) => {
                 self.left = left;
@@ -187,7 +187,7 @@ fn order(order: &OpenOrder) -> Order<'_> {
         direction: &order.terms.direction,
         quantity: number(&order.terms.quantity),
         price: number(&order.terms.price),
-        filled_quantity: exact_value(&order.filled.to_text()),
+        filled_quantity: lossless_value(&order.filled.to_text()),
     }
 }
 

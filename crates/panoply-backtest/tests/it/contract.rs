@@ -108,7 +108,7 @@ fn covers(seen: &Value, expected: &Value, about: &str) {
 }
 
 #[test]
-fn each_of_the_six_tools_takes_the_parameters_of_the_contract_with_their_limits() {
+fn contract_parameters_and_limits_of_the_six_tools() {
     let kernel = kernel(REAL.clone());
     for tool in SIX {
         let entry =
@@ -138,7 +138,7 @@ fn each_of_the_six_tools_takes_the_parameters_of_the_contract_with_their_limits(
 }
 
 #[test]
-fn tools_are_snake_case_with_a_prefixed_alias_and_parameters_are_camel_case() {
+fn tool_names_are_snake_case_and_parameters_camel_case() {
     let kernel = kernel(REAL.clone());
     for entry in kernel.registry().get_all().iter().filter(|entry| entry.pack == "backtest") {
         let name = entry.spec.name;
@@ -241,7 +241,7 @@ async fn replies_have_the_members_of_the_contract() {
 }
 
 #[tokio::test]
-async fn an_event_keeps_to_the_words_of_the_contract() {
+async fn event_fields_use_contract_values() {
     let kernel = kernel(REAL.clone());
     let (types, severities) = (types(), severities());
     let categories = json!(["Execution", "MarketData", "Indicators", "Risk", "Performance"]);
@@ -264,7 +264,7 @@ async fn an_event_keeps_to_the_words_of_the_contract() {
 }
 
 #[tokio::test]
-async fn both_ends_of_a_period_are_included() {
+async fn time_range_includes_both_ends() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let at = |second: u32| format!("2025-01-01T00:00:0{second}.000Z");
     let lines: String = (1..=5)
@@ -297,7 +297,7 @@ async fn both_ends_of_a_period_are_included() {
 }
 
 #[tokio::test]
-async fn a_run_whose_file_is_damaged_is_a_database_error_that_tells_no_path() {
+async fn damaged_run_is_a_database_error_without_paths() {
     let folder = tempfile::tempdir().unwrap();
     let store: Arc<dyn Store> =
         Arc::new(SqliteStore::open(&folder.path().join("backtest.db")).unwrap());
@@ -324,7 +324,7 @@ async fn a_run_whose_file_is_damaged_is_a_database_error_that_tells_no_path() {
 }
 
 #[tokio::test]
-async fn the_sample_answers_what_its_engine_said_of_the_run() {
+async fn sample_run_matches_the_engine_totals() {
     // nautilus_trader's own totals: 154 orders, 139 fills, 20 rejected, 43 cancelled, 3 expired,
     // commissions 923.58. Five fills and two rejections were put in malformed.
     let kernel = kernel(REAL.clone());
@@ -362,7 +362,7 @@ async fn the_sample_answers_what_its_engine_said_of_the_run() {
 }
 
 #[tokio::test]
-async fn trades_as_a_table_take_less_than_a_third_of_their_lines() {
+async fn table_of_trades_takes_under_a_third_of_the_jsonl_bytes() {
     // The contract asks for 70 % fewer tokens than the lines; bytes stand for tokens.
     let kernel = kernel(REAL.clone());
     let lines = crate::helpers::data("ema_cross.jsonl.zst");
@@ -380,7 +380,7 @@ async fn trades_as_a_table_take_less_than_a_third_of_their_lines() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_hundred_questions_at_once_get_their_hundred_answers() {
+async fn hundred_concurrent_queries_all_succeed() {
     let kernel = kernel(REAL.clone());
     let question = |place: u64| {
         let (kind, size) =

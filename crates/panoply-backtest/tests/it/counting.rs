@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use panoply_backtest::error::LogError;
 use panoply_backtest::event::{EventType, Guid};
-use panoply_backtest::query::aggregate::Question;
+use panoply_backtest::query::aggregate::AggregateQuery;
 use panoply_backtest::query::cache::Cache;
 use panoply_backtest::query::reader::SealedRun;
 use panoply_backtest::query::selection::{Entity, Filter};
@@ -157,8 +157,8 @@ fn questions(run: &Run) -> Vec<Ask<'_>> {
         move |run: &SealedRun| {
             let range = run.between(Some(from), Some(to)).unwrap();
             let event_type = EventType::IndicatorCalculation;
-            let question = Question { event_type, path: "Value", range };
-            assert!(run.aggregate(&question, &|| false).unwrap().1.count > 200);
+            let query = AggregateQuery { event_type, path: "Value", range };
+            assert!(run.aggregate(&query, &|| false).unwrap().1.count > 200);
         }
     };
     let state = |eighths: u32| {
@@ -199,7 +199,7 @@ fn questions(run: &Run) -> Vec<Ask<'_>> {
 }
 
 #[test]
-fn a_question_reads_as_few_blobs_of_a_long_run_as_of_a_short_one() {
+fn blobs_read_per_query_do_not_grow_with_the_run() {
     let (short, long) = (Run::of(SHORT), Run::of(LONG));
     for ((name, most, of_short), (_, _, of_long)) in
         questions(&short).into_iter().zip(questions(&long))
@@ -212,21 +212,21 @@ fn a_question_reads_as_few_blobs_of_a_long_run_as_of_a_short_one() {
 }
 
 #[test]
-fn an_aggregate_looks_into_two_blocks_of_values_however_many_lie_between() {
+fn aggregate_reads_only_the_two_edge_column_blocks() {
     let long = Run::of(LONG);
     let (from, to) = (long.time(1), long.time(7));
     let read = long.reads(|run| {
         let range = run.between(Some(from), Some(to)).unwrap();
         let event_type = EventType::IndicatorCalculation;
-        let question = Question { event_type, path: "Value", range };
+        let query = AggregateQuery { event_type, path: "Value", range };
         // 12,001 values: two whole blocks of 4096 between the two at the edges.
-        assert_eq!(run.aggregate(&question, &|| false).unwrap().1.count, 12_001);
+        assert_eq!(run.aggregate(&query, &|| false).unwrap().1.count, 12_001);
     });
     assert_eq!(read.get(&BlobKind::ColumnBlock), Some(&2), "{read:?}");
 }
 
 #[test]
-fn a_sealed_run_is_one_file_and_deleting_it_deletes_that_file() {
+fn deleting_a_sealed_run_deletes_its_one_file() {
     let folder = tempfile::tempdir().unwrap();
     let store: Arc<dyn Store> =
         Arc::new(SqliteStore::open(&folder.path().join("backtest.db")).unwrap());

@@ -21,7 +21,7 @@ const FOLDER: &str = "BACKTEST_CRASH_FOLDER";
 
 #[expect(clippy::disallowed_methods, reason = "how the child of a test is told its folder")]
 #[test]
-fn what_was_acknowledged_before_a_kill_is_there_once() {
+fn acknowledged_events_survive_sigkill_exactly_once() {
     if let Ok(folder) = std::env::var(FOLDER) {
         return write_until_killed(&folder);
     }
@@ -29,7 +29,7 @@ fn what_was_acknowledged_before_a_kill_is_there_once() {
         let folder = tempfile::tempdir().unwrap();
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args([
-                "crash::what_was_acknowledged_before_a_kill_is_there_once",
+                "crash::acknowledged_events_survive_sigkill_exactly_once",
                 "--exact",
                 "--nocapture",
             ])

@@ -120,12 +120,12 @@ const SMALL_DISK: &str =
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_loses_nothing_that_was_acknowledged() {
+fn full_disk_loses_no_acknowledged_event() {
     if let Some(folder) = folder_of_child() {
         return fill_the_disk(Path::new(&folder));
     }
     let folder = tempfile::tempdir().unwrap();
-    let test = "a_full_disk_loses_nothing_that_was_acknowledged";
+    let test = "full_disk_loses_no_acknowledged_event";
     let Ok(output) = child(test, folder.path(), SMALL_DISK).output() else { return };
     let said = String::from_utf8_lossy(&output.stdout).into_owned()
         + &String::from_utf8_lossy(&output.stderr);
@@ -192,7 +192,7 @@ fn no_file_above(kilobytes: u32) -> String {
 
 #[cfg(unix)]
 #[test]
-fn files_that_may_not_grow_lose_nothing_that_was_acknowledged() {
+fn file_size_limit_loses_no_acknowledged_event() {
     if let Some(folder) = folder_of_child() {
         let (acknowledged, error) = take(store(Path::new(&folder)), 0, 200);
         let mut out = std::io::stdout().lock();
@@ -201,7 +201,7 @@ fn files_that_may_not_grow_lose_nothing_that_was_acknowledged() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let test = "files_that_may_not_grow_lose_nothing_that_was_acknowledged";
+    let test = "file_size_limit_loses_no_acknowledged_event";
     let output = child(test, folder.path(), &no_file_above(800)).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
@@ -217,7 +217,7 @@ fn files_that_may_not_grow_lose_nothing_that_was_acknowledged() {
 
 #[cfg(unix)]
 #[test]
-fn a_seal_that_may_not_write_leaves_the_run_open_and_whole() {
+fn failed_seal_leaves_the_run_open_and_intact() {
     if let Some(folder) = folder_of_child() {
         let store = store(Path::new(&folder));
         let error = reopened(&store).seal(&mut |_, _| {}, &|| false).unwrap_err();
@@ -228,7 +228,7 @@ fn a_seal_that_may_not_write_leaves_the_run_open_and_whole() {
     let folder = tempfile::tempdir().unwrap();
     let (acknowledged, error) = take(store(folder.path()), 0, 4);
     assert!(error.is_none() && acknowledged == 4000, "{error:?}");
-    let test = "a_seal_that_may_not_write_leaves_the_run_open_and_whole";
+    let test = "failed_seal_leaves_the_run_open_and_intact";
     // Enough for the catalog, and not for the sealed run.
     let output = child(test, folder.path(), &no_file_above(200)).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -247,7 +247,7 @@ fn acknowledged_in(said: &str) -> u64 {
 }
 
 #[test]
-fn a_kill_while_sealing_leaves_the_open_run_or_the_sealed_one() {
+fn sigkill_while_sealing_leaves_the_open_or_the_sealed_run() {
     const BATCHES: u32 = 8;
     if let Some(folder) = folder_of_child() {
         let store = store(Path::new(&folder));
@@ -259,7 +259,7 @@ fn a_kill_while_sealing_leaves_the_open_run_or_the_sealed_one() {
         reopened(&store).seal(&mut tell, &|| false).unwrap();
         return;
     }
-    let test = "a_kill_while_sealing_leaves_the_open_run_or_the_sealed_one";
+    let test = "sigkill_while_sealing_leaves_the_open_or_the_sealed_run";
     // Before the first block, between blocks, and after the last, when the file gets its name.
     for kill_at in [0, 4096, u64::from(BATCHES * BATCH)] {
         let folder = tempfile::tempdir().unwrap();

@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::helpers::{REAL, ask, kernel};
 
 #[tokio::test]
-async fn every_answer_is_the_other_programs_answer() {
+async fn replies_match_the_independent_oracle() {
     let expected: Value = serde_json::from_str(include_str!("../oracle/answers.json")).unwrap();
     let kernel = kernel(REAL.clone());
     for case in expected["cases"].as_array().unwrap() {
@@ -71,7 +71,7 @@ fn same(seen: &Value, expected: &Value, about: &str) {
 }
 
 #[tokio::test]
-async fn every_tool_keeps_the_contract() {
+async fn pack_passes_the_contract_compliance_check() {
     let matrix = compliance::check(&kernel(REAL.clone())).await;
     let violations: Vec<String> = matrix.violations.iter().map(ToString::to_string).collect();
     assert_eq!(violations, Vec::<String>::new());

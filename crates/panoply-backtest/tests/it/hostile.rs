@@ -86,7 +86,7 @@ fn with(arguments: &Value, name: &str, value: Value) -> Value {
 }
 
 #[tokio::test]
-async fn an_attack_in_any_string_of_any_tool_is_an_error_of_the_contract_or_finds_nothing() {
+async fn injection_in_any_string_parameter_errors_or_matches_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let store: Arc<dyn Store> =
         Arc::new(SqliteStore::open(&folder.path().join("backtest.db")).unwrap());
@@ -137,7 +137,7 @@ async fn an_attack_in_any_string_of_any_tool_is_an_error_of_the_contract_or_find
 }
 
 #[tokio::test]
-async fn a_path_outside_the_safe_pattern_is_refused() {
+async fn property_path_outside_the_safe_pattern_is_rejected() {
     let kernel = kernel(REAL.clone());
     for path in [
         "",
@@ -173,7 +173,7 @@ async fn a_path_outside_the_safe_pattern_is_refused() {
 
 /// What is too long is said to be, in an error that is itself short: not "the result is too large".
 #[tokio::test]
-async fn a_text_of_a_hundred_thousand_letters_is_refused_for_its_length_wherever_it_stands() {
+async fn overlong_string_parameter_is_rejected_for_its_length() {
     let kernel = kernel(REAL.clone());
     // A path, a handle and a moment that are well-formed but for their length.
     let texts = [
@@ -202,7 +202,7 @@ async fn a_text_of_a_hundred_thousand_letters_is_refused_for_its_length_wherever
 }
 
 #[tokio::test]
-async fn a_period_that_ends_before_it_starts_is_refused_by_every_tool_that_takes_one() {
+async fn reversed_time_range_is_rejected_by_every_tool() {
     let kernel = kernel(REAL.clone());
     let mut refused = 0;
     for (tool, arguments) in working() {
@@ -221,7 +221,7 @@ async fn a_period_that_ends_before_it_starts_is_refused_by_every_tool_that_takes
 }
 
 #[tokio::test]
-async fn nothing_of_one_run_is_found_in_another() {
+async fn queries_never_cross_runs() {
     let store = REAL.clone();
     let kernel = kernel(Arc::clone(&store) as Arc<dyn Store>);
     let run = |id: &str| panoply_backtest::event::Guid::parse(id).unwrap();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use panoply_backtest::event::Guid;
 use panoply_backtest::import::format::Format;
 use panoply_backtest::import::mapped::Mapping;
-use panoply_backtest::import::{Reading, Watch, read};
+use panoply_backtest::import::{ImportControl, SourceFormat, read};
 use panoply_backtest::ingest::SealReport;
 use panoply_backtest::run::RunHeader;
 use panoply_backtest::store::Store;
@@ -19,20 +19,20 @@ use crate::helpers::{OWN_RUN, ask, import, kernel};
 
 /// A store with the runs of some files, as the form they are found to be in.
 pub(crate) fn imported(files: &[&[u8]], symbol: &str) -> (Arc<dyn Store>, Vec<(Guid, SealReport)>) {
-    let readings = files.iter().map(|file| Reading::Known(Format::detect(file).unwrap()));
+    let readings = files.iter().map(|file| SourceFormat::Known(Format::detect(file).unwrap()));
     imported_as(files, &readings.collect::<Vec<_>>(), symbol)
 }
 
 fn imported_as(
     files: &[&[u8]],
-    readings: &[Reading<'_>],
+    readings: &[SourceFormat<'_>],
     symbol: &str,
 ) -> (Arc<dyn Store>, Vec<(Guid, SealReport)>) {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let run = Guid::parse(OWN_RUN).unwrap();
     let mut own = import(Arc::clone(&store), None, RunHeader::default());
     for (file, reading) in files.iter().zip(readings) {
-        let mut watch = Watch { progress: &mut |_| {}, stop: &|| false };
+        let mut watch = ImportControl { progress: &mut |_| {}, stop: &|| false };
         read(*file, reading, run, symbol, &mut own, &mut watch).unwrap();
     }
     let reports = own.seal(&mut |_, _| {}, &|| false).unwrap();
@@ -132,7 +132,7 @@ async fn as_nautilus_says(name: &str) -> (Arc<Kernel>, Value) {
 }
 
 #[tokio::test]
-async fn a_run_in_two_currencies_has_the_engines_commissions_and_profit_in_each() {
+async fn nautilus_two_currency_run_matches_engine_commissions_and_profit() {
     let (kernel, truth) = as_nautilus_says("nautilus_two").await;
     let fees = json!({"runId": OWN_RUN, "eventType": "TradeExecution", "propertyPath": "$.Commission", "aggregations": ["sum"], "groupBy": "SecuritySymbol"});
     let fees = ask(&kernel, "aggregate_metrics", fees).await.unwrap();
@@ -147,7 +147,7 @@ async fn a_run_in_two_currencies_has_the_engines_commissions_and_profit_in_each(
 }
 
 #[tokio::test]
-async fn a_run_of_nautilus_trader_has_the_engines_orders_positions_and_balance() {
+async fn nautilus_run_matches_engine_orders_positions_and_balance() {
     let (kernel, truth) = as_nautilus_says("nautilus").await;
     let commission = json!({"runId": OWN_RUN, "eventType": "TradeExecution", "propertyPath": "$.Commission", "aggregations": ["sum"]});
     let commission = ask(&kernel, "aggregate_metrics", commission).await.unwrap();
@@ -163,7 +163,7 @@ async fn a_run_of_nautilus_trader_has_the_engines_orders_positions_and_balance()
 }
 
 #[tokio::test]
-async fn an_array_of_events_is_as_good_as_lines_of_them() {
+async fn nautilus_json_array_imports_like_jsonl() {
     let lines = String::from_utf8(golden("nautilus.jsonl.zst")).unwrap();
     let array = format!(" [\n{}]", lines.trim_end().replace('\n', ",\n"));
     let (_, of_lines) = imported(&[lines.as_bytes()], "");
@@ -172,7 +172,7 @@ async fn an_array_of_events_is_as_good_as_lines_of_them() {
 }
 
 #[tokio::test]
-async fn trades_and_equity_of_backtesting_py_have_the_engines_positions_and_profit() {
+async fn backtesting_py_run_matches_engine_positions_and_profit() {
     let (store, reports) = imported(&[&golden("trades.csv"), &golden("equity.csv")], "TEST");
     let truth = truth("backtesting_py");
     let report = &reports[0].1;
@@ -194,7 +194,7 @@ async fn trades_and_equity_of_backtesting_py_have_the_engines_positions_and_prof
 }
 
 #[tokio::test]
-async fn trades_that_cannot_be_read_are_reported_by_their_line() {
+async fn unreadable_trades_are_reported_with_line_numbers() {
     let trades = b"\
 ,Size,EntryBar,ExitBar,EntryPrice,ExitPrice,SL,TP,PnL,Commission,ReturnPct,EntryTime,ExitTime,Duration,Tag
 0,-590,64,70,169.02,184.7,,,-9456.6,205.4,-0.09,2004-11-17 00:00:00,2004-11-26 00:00:00,9 days,
@@ -212,7 +212,7 @@ async fn trades_that_cannot_be_read_are_reported_by_their_line() {
 }
 
 #[tokio::test]
-async fn each_strategy_of_a_freqtrade_result_is_a_run_with_the_engines_totals() {
+async fn freqtrade_strategies_become_runs_with_engine_totals() {
     for name in ["freqtrade", "freqtrade_two"] {
         let (store, reports) = imported(&[&golden(&format!("{name}.zip"))], "");
         let truth = truth("freqtrade")[name].clone();
@@ -239,7 +239,7 @@ async fn each_strategy_of_a_freqtrade_result_is_a_run_with_the_engines_totals() 
 }
 
 #[tokio::test]
-async fn a_freqtrade_trade_without_orders_is_one_entry_and_one_exit() {
+async fn freqtrade_trade_without_orders_yields_one_entry_and_one_exit() {
     // As freqtrade 2021 wrote it, with the tag of that time.
     let result = br#"{"strategy":{"Old":{"trades":[
       {"pair":"TRX/BTC","amount":10.37344398340249,"open_date":"2018-01-10 07:15:00+00:00","close_date":"2018-01-10 07:20:00+00:00","open_rate":9.64e-05,"close_rate":0.00010074887218045112,"fee_open":0.0025,"fee_close":0.0025,"profit_abs":4.348872180451118e-06,"exit_reason":"roi","is_open":false,"buy_tag":"dip","open_timestamp":1515568500000.0,"close_timestamp":1515568800000.0},
@@ -260,7 +260,7 @@ async fn a_freqtrade_trade_without_orders_is_one_entry_and_one_exit() {
 }
 
 #[tokio::test]
-async fn order_events_of_lean_are_read_in_both_spellings() {
+async fn lean_order_events_import_in_both_spellings() {
     // Members as LEAN's own class for serialized order events names them, old and new.
     let events = br#"[
       {"id":"a-1-1","algorithm-id":"a","order-id": 1, "order-event-id": 1, "symbol":"SPY R735QTJ8XC9X","symbol-value": "SPY", "status": "submitted", "quantity": 10, "fill-price":0.0,"fill-quantity":0.0,"direction":"buy","is-assignment":false, "time": 1381152600.5},
@@ -294,7 +294,7 @@ async fn order_events_of_lean_are_read_in_both_spellings() {
 }
 
 #[tokio::test]
-async fn debug_lines_of_stocksharp_are_read() {
+async fn stocksharp_debug_lines_import() {
     // The four kinds as that project's documentation shows them.
     let lines = br#"{"type":"candle","data":{"time":1729555200000,"open":50000,"high":50100,"low":49950,"close":50050,"volume":1250.5,"sequenceNumber":1,"securityId":"BTCUSDT@BINANCE"}}
 {"type":"indicator_SMA_20","data":{"time":1729555200000,"value":49980.5,"sequenceNumber":2}}
@@ -328,7 +328,7 @@ const MAPPING: &str = r#"{
 }"#;
 
 #[tokio::test]
-async fn any_table_or_lines_are_read_by_a_mapping() {
+async fn mapped_csv_and_jsonl_import() {
     let csv = "when,kind,nr,cause,order.no,ticker,size,px,side,note\n\
         1729555200000,new,1,,A-1,0700,100,12.50,B,\"a, b\"\n\
         1729555260000,fill,2,1,A-1,0700,100,12.50,B,\n\
@@ -341,7 +341,7 @@ async fn any_table_or_lines_are_read_by_a_mapping() {
 "#;
     let mapping = Mapping::parse(MAPPING).unwrap();
     for (text, reading) in
-        [(csv, Reading::MappedCsv(&mapping)), (jsonl, Reading::MappedJsonl(&mapping))]
+        [(csv, SourceFormat::MappedCsv(&mapping)), (jsonl, SourceFormat::MappedJsonl(&mapping))]
     {
         let (store, reports) = imported_as(&[text.as_bytes()], &[reading], "");
         let report = &reports[0].1;
@@ -365,7 +365,7 @@ async fn any_table_or_lines_are_read_by_a_mapping() {
 }
 
 #[test]
-fn a_mapping_that_makes_no_sense_says_where() {
+fn invalid_mapping_names_the_faulty_field() {
     for (mapping, expected) in [
         (r#"{"timestamp": "t"}"#, "missing field `eventType`"),
         (r#"{"timestamp": "t", "eventType": "k", "colour": "c"}"#, "unknown field `colour`"),
@@ -385,7 +385,7 @@ fn a_mapping_that_makes_no_sense_says_where() {
 }
 
 #[tokio::test]
-async fn files_that_end_in_the_middle_lose_only_their_last_line() {
+async fn truncated_file_loses_only_its_last_line() {
     let whole = golden("nautilus.jsonl.zst");
     let cut = &whole[..whole.len() - 40];
     let (_, reports) = imported(&[cut], "");

@@ -23,7 +23,7 @@ fn exported(store: &dyn Store, id: Guid) -> Vec<u8> {
 }
 
 #[test]
-fn an_export_gives_the_imported_lines_back_byte_for_byte() {
+fn export_reproduces_the_imported_lines() {
     let lines = data("ema_cross.jsonl.zst");
     let folder = tempfile::tempdir().unwrap();
     let store: Arc<dyn Store> =
@@ -37,7 +37,7 @@ fn an_export_gives_the_imported_lines_back_byte_for_byte() {
 }
 
 #[test]
-fn lines_out_of_order_are_sorted_for_questions_and_come_back_as_they_were() {
+fn unordered_lines_are_sorted_for_queries_and_exported_in_arrival_order() {
     let t = |second: u32| format!("2025-01-01T00:00:{second:02}.000Z");
     let lines = [
         line(OWN_RUN, 1, &t(9), "RiskEvent", r#"{"RiskType":"a"}"#, Some(3)),
@@ -58,7 +58,7 @@ fn lines_out_of_order_are_sorted_for_questions_and_come_back_as_they_were() {
 }
 
 #[test]
-fn what_cannot_be_read_is_reported_with_its_line_and_nothing_else_is_lost() {
+fn unreadable_lines_are_reported_and_the_rest_imported() {
     let good = |n: u32| {
         line(OWN_RUN, n, "2025-01-01T00:00:00.000Z", "RiskEvent", r#"{"RiskType":"x"}"#, None)
     };
@@ -87,7 +87,7 @@ fn what_cannot_be_read_is_reported_with_its_line_and_nothing_else_is_lost() {
 }
 
 #[test]
-fn circles_of_parents_are_cut_and_said() {
+fn parent_cycles_are_broken_and_flagged() {
     let at = |n: u32| format!("2025-01-01T00:00:0{n}.000Z");
     let risk = r#"{"RiskType":"x"}"#;
     let lines = [
@@ -111,7 +111,7 @@ fn circles_of_parents_are_cut_and_said() {
 }
 
 #[test]
-fn an_open_run_goes_on_after_a_crash_with_all_that_was_acknowledged() {
+fn open_run_resumes_after_a_crash_with_all_acknowledged_events() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("backtest.db");
     let lines = data("sma_cross.jsonl.zst");
@@ -136,7 +136,7 @@ fn an_open_run_goes_on_after_a_crash_with_all_that_was_acknowledged() {
 }
 
 #[test]
-fn a_seal_that_died_before_or_after_its_rename_leaves_a_whole_run() {
+fn seal_interrupted_around_its_rename_leaves_an_intact_run() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("backtest.db");
     let lines = data("sma_cross.jsonl.zst");
@@ -180,7 +180,7 @@ fn a_seal_that_died_before_or_after_its_rename_leaves_a_whole_run() {
 }
 
 #[test]
-fn a_sealed_run_takes_no_more() {
+fn sealed_run_rejects_new_events() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let text = line(OWN_RUN, 1, "2025-01-01T00:00:00.000Z", "RiskEvent", "{}", None);
     sealed(Arc::clone(&store), RunHeader::default(), text.as_bytes());

@@ -15,7 +15,7 @@ use crate::helpers::{OWN_RUN, REAL, RUN_A, RUN_B, ask, kernel, line, open, seale
 const ATTACK: &str = "'; DROP TABLE Events; --";
 
 #[tokio::test]
-async fn hostile_arguments_are_refused_or_find_nothing() {
+async fn hostile_arguments_are_rejected_or_match_nothing() {
     let kernel = kernel(REAL.clone());
     let by_type = |more: serde_json::Value| {
         let mut arguments = json!({"runId": RUN_A, "eventType": "TradeExecution"});
@@ -99,7 +99,7 @@ async fn hostile_arguments_are_refused_or_find_nothing() {
 }
 
 #[tokio::test]
-async fn an_open_run_is_not_there_yet_and_says_so() {
+async fn open_run_is_not_found_with_status_running() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let id = Guid::parse(OWN_RUN).unwrap();
     OpenRun::open(Arc::clone(&store), id, RunHeader::default(), Timestamp::from_nanos(0)).unwrap();
@@ -110,7 +110,7 @@ async fn an_open_run_is_not_there_yet_and_says_so() {
 }
 
 #[tokio::test]
-async fn a_megabyte_of_property_is_kept_flagged_and_too_large_for_a_reply() {
+async fn megabyte_property_is_stored_flagged_and_too_large_for_a_reply() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let time = "2025-01-01T00:00:00.000Z";
     let deep = "{\"a\":".repeat(100_000) + "1" + &"}".repeat(100_000);
@@ -153,22 +153,22 @@ async fn a_megabyte_of_property_is_kept_flagged_and_too_large_for_a_reply() {
 }
 
 #[tokio::test]
-async fn a_chain_of_two_hundred_thousand_parents_is_no_trouble() {
-    a_long_chain_is_no_trouble(200_000, false).await;
-    a_long_chain_is_no_trouble(20_000, true).await;
+async fn parent_chain_of_200_000_is_queryable() {
+    check_long_chain(200_000, false).await;
+    check_long_chain(20_000, true).await;
 }
 
 #[tokio::test]
 #[ignore = "takes minutes without optimisation; `./test --long` runs it"]
-async fn a_chain_of_a_million_parents_is_no_trouble() {
+async fn parent_chain_of_a_million_is_queryable() {
     for closed in [false, true] {
-        a_long_chain_is_no_trouble(1_000_000, closed).await;
+        check_long_chain(1_000_000, closed).await;
     }
 }
 
 /// Each event is the parent of the next: from the first line to the last answer nothing is lost,
 /// nothing overflows a stack, and nothing takes it for a circle, unless it is one.
-async fn a_long_chain_is_no_trouble(length: u32, closed: bool) {
+async fn check_long_chain(length: u32, closed: bool) {
     let mut lines = String::new();
     for n in 1..=length {
         let parent = if n > 1 { Some(n - 1) } else { closed.then_some(length) };

@@ -7,6 +7,7 @@
     reason = "helpers of tests may fail as tests do"
 )]
 
+mod concurrent_writers;
 mod contract;
 mod counting;
 mod crash;
@@ -16,10 +17,9 @@ mod helpers;
 mod hostile;
 mod importers;
 mod ingest;
-mod intake;
 mod limits;
 mod reconcile;
 mod report;
+mod stream;
 mod timeout;
 mod tools;
-mod two_writers;

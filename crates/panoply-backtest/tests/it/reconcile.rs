@@ -22,7 +22,7 @@ fn balance<'a>(books: &'a Value, what: &str) -> &'a Value {
 }
 
 #[tokio::test]
-async fn the_books_of_nautilus_trader_agree_to_the_cent() {
+async fn nautilus_run_reconciles_to_the_cent() {
     let books = books(&[&golden("nautilus.jsonl.zst")]).await;
     assert_eq!(books["agrees"], true, "{books}");
     assert_eq!(books["firstParting"], Value::Null);
@@ -45,7 +45,7 @@ async fn the_books_of_nautilus_trader_agree_to_the_cent() {
 }
 
 #[tokio::test]
-async fn an_account_in_two_currencies_agrees_in_each_of_them() {
+async fn two_currency_account_reconciles_per_currency() {
     let books = books(&[&golden("nautilus_two.jsonl.zst")]).await;
     assert_eq!(books["agrees"], true, "{books}");
     assert_eq!(books["metadata"]["currencies"], json!(["JPY", "USD"]));
@@ -70,7 +70,7 @@ async fn an_account_in_two_currencies_agrees_in_each_of_them() {
 }
 
 #[tokio::test]
-async fn yen_that_left_an_account_are_missed_in_yen() {
+async fn missing_yen_are_reported_in_yen() {
     let text = String::from_utf8(golden("nautilus_two.jsonl.zst")).unwrap();
     let mut states = 0;
     let lines = text.lines().map(|line| {
@@ -97,7 +97,7 @@ async fn yen_that_left_an_account_are_missed_in_yen() {
 }
 
 #[tokio::test]
-async fn money_whose_currency_is_not_told_is_left_out_and_said_to_be() {
+async fn amounts_without_currency_are_reported_as_not_compared() {
     let time = |n: u32| format!("2025-01-01T00:{n:02}:00.000Z");
     let fill = |n: u32, symbol: &str, side: &str, price: &str, more: &str| {
         let properties = format!(
@@ -158,7 +158,7 @@ async fn money_whose_currency_is_not_told_is_left_out_and_said_to_be() {
 }
 
 #[tokio::test]
-async fn the_books_of_backtesting_py_agree_whenever_nothing_is_held() {
+async fn backtesting_py_run_reconciles_when_flat() {
     let books = books(&[&golden("trades.csv"), &golden("equity.csv")]).await;
     assert_eq!(books["agrees"], true, "{books}");
     let truth = truth("backtesting_py");
@@ -170,7 +170,7 @@ async fn the_books_of_backtesting_py_agree_whenever_nothing_is_held() {
 }
 
 #[tokio::test]
-async fn the_books_of_freqtrade_agree_with_its_wallet() {
+async fn freqtrade_run_reconciles_with_its_wallet() {
     let books = books(&[&golden("freqtrade.zip")]).await;
     assert_eq!(books["agrees"], true, "{books}");
     let truth = &truth("freqtrade")["freqtrade"]["Sample"];
@@ -195,7 +195,7 @@ fn nth(kind: &str, n: usize) -> (usize, Value) {
 }
 
 #[tokio::test]
-async fn a_fill_that_was_lost_is_where_fills_and_positions_part() {
+async fn lost_fill_is_the_first_discrepancy() {
     let (lost, fill) = nth("OrderFilled", 20);
     let books = books(&[&changed(|place, line| (place != lost).then_some(line))]).await;
     assert_eq!(books["agrees"], false);
@@ -212,7 +212,7 @@ async fn a_fill_that_was_lost_is_where_fills_and_positions_part() {
 }
 
 #[tokio::test]
-async fn a_balance_that_moved_without_a_fill_is_found() {
+async fn balance_change_without_a_fill_is_detected() {
     let (altered, state) = nth("AccountState", 40);
     let books = books(&[&changed(|place, mut line| {
         // A hundred dollars leave the account and stay away.
@@ -235,7 +235,7 @@ async fn a_balance_that_moved_without_a_fill_is_found() {
 }
 
 #[tokio::test]
-async fn a_profit_that_the_engine_got_wrong_is_found() {
+async fn wrong_engine_profit_is_detected() {
     let (altered, closed) = nth("PositionClosed", 5);
     let books = books(&[&changed(|place, mut line| {
         if place == altered {
@@ -252,7 +252,7 @@ async fn a_profit_that_the_engine_got_wrong_is_found() {
 }
 
 #[tokio::test]
-async fn the_sample_has_the_engines_fills_and_its_change_of_balance() {
+async fn sample_run_reconciles_with_the_engine_balance() {
     let kernel = kernel(REAL.clone());
     let books = ask(&kernel, "reconcile_run", json!({"runId": RUN_A})).await.unwrap();
     assert_eq!(books["agrees"], true, "{books}");
@@ -270,7 +270,7 @@ async fn the_sample_has_the_engines_fills_and_its_change_of_balance() {
 }
 
 #[tokio::test]
-async fn a_run_of_lots_is_compared_when_nothing_is_held() {
+async fn lot_matching_run_is_compared_when_flat() {
     let kernel = kernel(REAL.clone());
     let books = ask(&kernel, "reconcile_run", json!({"runId": RUN_B})).await.unwrap();
     assert_eq!(books["agrees"], true, "{books}");

@@ -15,11 +15,11 @@ fn report(store: &dyn Store, header: Option<RunHeader>) -> Report {
     let record = store.runs().unwrap().remove(0);
     let blobs = store.sealed(record.id).unwrap();
     let run = SealedRun::open(record.id, blobs, Cache::new(1 << 20)).unwrap();
-    run.page(header.unwrap_or(record.header), &|| false).unwrap()
+    run.performance_report(header.unwrap_or(record.header), &|| false).unwrap()
 }
 
 #[test]
-fn the_curve_and_its_deepest_fall_are_those_of_the_engine() {
+fn equity_curve_and_max_drawdown_match_the_engine() {
     let (store, _) = imported(&[&golden("trades.csv"), &golden("equity.csv")], "TEST");
     let report = report(store.as_ref(), None);
     let (figures, truth) = (&report.figures, truth("backtesting_py"));
@@ -35,7 +35,7 @@ fn the_curve_and_its_deepest_fall_are_those_of_the_engine() {
 }
 
 #[test]
-fn trades_go_from_nothing_to_nothing_and_through_zero() {
+fn trades_run_from_flat_to_flat_and_split_at_zero() {
     let (store, _) = imported(&[&golden("nautilus.jsonl.zst")], "");
     let report = report(store.as_ref(), None);
     // Twelve positions were closed by the engine, which counts a turn as an end too.
@@ -47,24 +47,27 @@ fn trades_go_from_nothing_to_nothing_and_through_zero() {
 }
 
 #[test]
-fn the_page_stands_alone_and_no_word_of_the_log_becomes_markup() {
+fn html_report_is_self_contained_and_escapes_log_text() {
     let store: Arc<dyn Store> = REAL.clone();
     let name = "<script>alert('x')</script>".to_owned();
     let header = RunHeader { strategy_name: Some(name), ..RunHeader::default() };
     let id = panoply_backtest::event::Guid::parse(RUN_A).unwrap();
     let run = SealedRun::open(id, store.sealed(id).unwrap(), Cache::new(1 << 20)).unwrap();
-    let page = html::page(&run.page(header, &|| false).unwrap());
-    assert!(page.contains("&lt;script&gt;"), "{}", &page[..300]);
+    let performance_report = html::render(&run.performance_report(header, &|| false).unwrap());
+    assert!(performance_report.contains("&lt;script&gt;"), "{}", &performance_report[..300]);
     for forbidden in ["<script", "http:", "https:", "src=", "@import"] {
-        assert!(!page.contains(forbidden), "{forbidden}");
+        assert!(!performance_report.contains(forbidden), "{forbidden}");
     }
-    assert!(page.contains("<svg") && page.contains("prefers-color-scheme:dark"));
-    assert_eq!(page.matches("<table>").count(), 1);
-    assert!(page.ends_with("</html>\n"));
+    assert!(
+        performance_report.contains("<svg")
+            && performance_report.contains("prefers-color-scheme:dark")
+    );
+    assert_eq!(performance_report.matches("<table>").count(), 1);
+    assert!(performance_report.ends_with("</html>\n"));
 }
 
 #[test]
-fn a_run_without_trades_has_a_page_too() {
+fn run_without_trades_renders_a_report() {
     let line = crate::helpers::line(
         crate::helpers::OWN_RUN,
         1,
@@ -74,6 +77,6 @@ fn a_run_without_trades_has_a_page_too() {
         None,
     );
     let (store, _) = imported(&[line.as_bytes()], "");
-    let page = html::page(&report(store.as_ref(), None));
-    assert!(page.contains("No trade was closed."));
+    let performance_report = html::render(&report(store.as_ref(), None));
+    assert!(performance_report.contains("No trade was closed."));
 }

@@ -51,7 +51,7 @@ impl Gate {
         self.changed.notify_all();
     }
 
-    fn wait_until_somebody_waits(&self) {
+    fn wait_for_a_blocked_reader(&self) {
         let mut state = self.state.lock().unwrap();
         while !state.waiting {
             state = self.changed.wait(state).unwrap();
@@ -135,7 +135,7 @@ fn gated() -> (Arc<Gated>, Arc<Gate>) {
 }
 
 #[test]
-fn a_query_that_runs_out_of_time_says_so_stops_and_leaves_the_server_alive() {
+fn timed_out_query_reports_query_timeout_and_stops() {
     let pattern = json!({
         "runId": OWN_RUN, "sequencePattern": ["TradeExecution", "PositionUpdate"],
         "findIncomplete": true, "pageSize": 1,
@@ -167,7 +167,7 @@ fn a_query_that_runs_out_of_time_says_so_stops_and_leaves_the_server_alive() {
         let (kernel, pattern) = (Arc::clone(&kernel), pattern.clone());
         runtime.spawn(async move { ask(&kernel, "query_event_sequence", pattern).await })
     };
-    gate.wait_until_somebody_waits();
+    gate.wait_for_a_blocked_reader();
     clock.advance(Duration::from_millis(9_999));
     assert!(!asked.is_finished());
     clock.advance(Duration::from_millis(1));
@@ -187,7 +187,7 @@ fn a_query_that_runs_out_of_time_says_so_stops_and_leaves_the_server_alive() {
 }
 
 #[test]
-fn every_tool_of_the_pack_has_at_most_ten_seconds() {
+fn every_tool_has_a_deadline_of_ten_seconds() {
     let pack = panoply_backtest::tools::pack(Arc::new(MemoryStore::default()));
     let clock = FixedClock::at(noon());
     let kernel = kernel_in_memory(vec![pack], clock, Settings::default()).unwrap();

@@ -13,7 +13,7 @@ fn trades(more: Value) -> Value {
 }
 
 #[tokio::test]
-async fn the_default_is_the_published_shape_and_nothing_else() {
+async fn default_format_is_the_published_shape() {
     let kernel = kernel(REAL.clone());
     let page =
         ask(&kernel, "backtest_get_events_by_type", trades(json!({"pageSize": 1}))).await.unwrap();
@@ -43,7 +43,7 @@ async fn the_default_is_the_published_shape_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_table_with_handles_says_the_same_in_a_third_of_the_bytes() {
+async fn table_with_handles_takes_a_third_of_the_bytes() {
     let kernel = kernel(REAL.clone());
     let full = ask(&kernel, "get_events_by_type", trades(json!({}))).await.unwrap();
     let short =
@@ -75,7 +75,7 @@ async fn a_table_with_handles_says_the_same_in_a_third_of_the_bytes() {
 }
 
 #[tokio::test]
-async fn the_engines_own_order_id_finds_the_order_too() {
+async fn external_order_id_finds_the_order() {
     let kernel = kernel(REAL.clone());
     let by_id = |id: &str| json!({"runId": RUN_A, "entityType": "OrderId", "entityValue": id});
     let found =
@@ -84,7 +84,7 @@ async fn the_engines_own_order_id_finds_the_order_too() {
 }
 
 #[tokio::test]
-async fn fields_choose_members_and_properties() {
+async fn fields_select_members_and_properties() {
     let kernel = kernel(REAL.clone());
     let fields = json!(["timestamp", "Price", "$.SecuritySymbol"]);
     let page = ask(&kernel, "get_events_by_type", trades(json!({"pageSize": 1, "fields": fields})))
@@ -98,7 +98,7 @@ async fn fields_choose_members_and_properties() {
 }
 
 #[tokio::test]
-async fn a_page_over_budget_is_cut_and_goes_on_without_loss() {
+async fn page_over_budget_is_truncated_and_resumable() {
     let kernel = kernel(REAL.clone());
     let mut seen: Vec<String> = Vec::new();
     let mut skip = 0;
@@ -128,7 +128,7 @@ async fn a_page_over_budget_is_cut_and_goes_on_without_loss() {
 }
 
 #[tokio::test]
-async fn a_sample_is_spread_from_the_first_to_the_last() {
+async fn sample_is_evenly_spread() {
     let kernel = kernel(REAL.clone());
     let page =
         ask(&kernel, "get_events_by_type", trades(json!({"sample": 5, "fields": ["timestamp"]})))
@@ -146,7 +146,7 @@ async fn a_sample_is_spread_from_the_first_to_the_last() {
 }
 
 #[tokio::test]
-async fn groups_add_up_to_the_whole() {
+async fn group_figures_add_up_to_the_total() {
     let kernel = kernel(REAL.clone());
     for grouping in ["SecuritySymbol", "Severity", "day", "hour", "week"] {
         let arguments = json!({
@@ -167,7 +167,7 @@ async fn groups_add_up_to_the_whole() {
 }
 
 #[tokio::test]
-async fn the_time_a_query_took_is_told_and_not_hashed() {
+async fn query_time_is_reported_but_not_hashed() {
     let kernel = kernel(REAL.clone());
     let mut hashes = Vec::new();
     for _ in 0..2 {
@@ -183,7 +183,7 @@ async fn the_time_a_query_took_is_told_and_not_hashed() {
 }
 
 #[tokio::test]
-async fn a_run_is_described_in_four_hundred_tokens() {
+async fn describe_run_takes_at_most_400_tokens() {
     let kernel = kernel(REAL.clone());
     let answer = ask(&kernel, "describe_run", json!({"runId": RUN_A})).await.unwrap();
     let size = answer.to_string().len();
@@ -199,7 +199,7 @@ async fn a_run_is_described_in_four_hundred_tokens() {
 }
 
 #[tokio::test]
-async fn the_sample_run_is_there_on_a_fresh_machine() {
+async fn sample_run_is_available_with_an_empty_store() {
     let empty = std::sync::Arc::new(panoply_backtest::store::memory::MemoryStore::default());
     let kernel = kernel(empty);
     let runs = ask(&kernel, "list_backtest_runs", json!({})).await.unwrap();
@@ -210,7 +210,7 @@ async fn the_sample_run_is_there_on_a_fresh_machine() {
 }
 
 #[tokio::test]
-async fn a_delta_is_the_difference_of_two_snapshots() {
+async fn state_delta_equals_the_difference_of_two_snapshots() {
     let kernel = kernel(REAL.clone());
     let (start, end) = ("2017-05-16T00:00:00Z", "2017-05-17T00:00:00Z");
     let at = |moment: &str| {
@@ -230,7 +230,7 @@ async fn a_delta_is_the_difference_of_two_snapshots() {
 }
 
 #[tokio::test]
-async fn two_runs_stand_side_by_side() {
+async fn compare_runs_reports_both_values_and_their_difference() {
     let kernel = kernel(REAL.clone());
     let arguments = json!({"runId": RUN_A, "otherRunId": crate::helpers::RUN_B});
     let compared = ask(&kernel, "compare_runs", arguments).await.unwrap();

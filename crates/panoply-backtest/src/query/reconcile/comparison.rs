@@ -10,12 +10,12 @@ pub struct Comparison {
     /// How often they differed.
     pub disagreements: u64,
     /// The first difference.
-    pub first: Option<Parting>,
+    pub first: Option<Discrepancy>,
 }
 
 /// Where books part.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Parting {
+pub struct Discrepancy {
     /// The event that says something else than the fills.
     pub seq: u32,
     /// What the fills say.
@@ -25,80 +25,87 @@ pub struct Parting {
 }
 
 impl Comparison {
-    pub(super) fn note(&mut self, parting: Parting, tolerance: Decimal) {
+    pub(super) fn add(&mut self, discrepancy: Discrepancy, tolerance: Decimal) {
         self.compared += 1;
-        let difference = parting.by_fills.checked_sub(parting.in_log);
+        let difference = discrepancy.by_fills.checked_sub(discrepancy.in_log);
         if difference.is_none_or(|difference| difference.abs() > tolerance) {
             self.disagreements += 1;
-            self.first.get_or_insert(parting);
+            self.first.get_or_insert(discrepancy);
         }
     }
 }
 
 /// A running amount beside what the fills realized, compared from telling to telling.
 #[derive(Debug, Default)]
-pub struct Money {
+pub struct AmountComparison {
     /// From each telling to the next.
     steps: Comparison,
     /// From each telling while nothing was held to the next such.
-    settled: Comparison,
-    pub(super) last: Option<Mark>,
-    last_settled: Option<Mark>,
+    when_flat: Comparison,
+    pub(super) last: Option<AmountPair>,
+    last_flat: Option<AmountPair>,
     digits: u32,
 }
 
 /// Where both amounts stood, and after how many fills.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Mark {
+pub(super) struct AmountPair {
     pub(super) by_fills: Decimal,
     pub(super) in_log: Decimal,
     pub(super) fills: u64,
 }
 
-impl Money {
+impl AmountComparison {
     /// The comparison that counts, and whether it is of every telling.
     pub const fn verdict(&self) -> (&Comparison, bool) {
         if self.steps.disagreements * 4 <= self.steps.compared {
             (&self.steps, true)
         } else {
-            (&self.settled, false)
+            (&self.when_flat, false)
         }
     }
 
     /// Both amounts are known to begin with nothing.
-    pub(super) const fn begins_with_nothing(&mut self) {
+    pub(super) const fn start_at_zero(&mut self) {
         if self.last.is_none() {
-            let nothing = Mark { by_fills: Decimal::ZERO, in_log: Decimal::ZERO, fills: 0 };
+            let nothing = AmountPair { by_fills: Decimal::ZERO, in_log: Decimal::ZERO, fills: 0 };
             self.last = Some(nothing);
-            self.last_settled = Some(nothing);
+            self.last_flat = Some(nothing);
         }
     }
 
-    pub(super) fn tell(&mut self, seq: u32, now: Mark, is_flat: bool) {
+    pub(super) fn record(&mut self, seq: u32, now: AmountPair, is_flat: bool) {
         self.digits = self.digits.max(now.in_log.scale().min(8));
-        if let Some((parting, tolerance)) = self.last.and_then(|last| self.change(seq, last, now)) {
-            self.steps.note(parting, tolerance);
+        if let Some((discrepancy, tolerance)) =
+            self.last.and_then(|last| self.change(seq, last, now))
+        {
+            self.steps.add(discrepancy, tolerance);
         }
         self.last = Some(now);
         if !is_flat {
             return;
         }
-        let change = self.last_settled.and_then(|last| self.change(seq, last, now));
-        if let Some((parting, tolerance)) = change {
-            self.settled.note(parting, tolerance);
+        let change = self.last_flat.and_then(|last| self.change(seq, last, now));
+        if let Some((discrepancy, tolerance)) = change {
+            self.when_flat.add(discrepancy, tolerance);
         }
-        self.last_settled = Some(now);
+        self.last_flat = Some(now);
     }
 
     /// How both changed, and how much rounding may explain.
-    fn change(&self, seq: u32, was: Mark, now: Mark) -> Option<(Parting, Decimal)> {
+    fn change(
+        &self,
+        seq: u32,
+        before: AmountPair,
+        now: AmountPair,
+    ) -> Option<(Discrepancy, Decimal)> {
         // Each fill's profit and its commission may have been rounded, and the amount itself.
-        let roundings = Decimal::from(2 * now.fills.saturating_sub(was.fills) + 1);
+        let roundings = Decimal::from(2 * now.fills.saturating_sub(before.fills) + 1);
         let unit = Decimal::new(1, self.digits);
         let noise = now.in_log.abs().checked_mul(Decimal::new(1, 10))?;
         let tolerance = unit.checked_mul(roundings)?.checked_add(noise)?;
-        let by_fills = now.by_fills.checked_sub(was.by_fills)?;
-        let in_log = now.in_log.checked_sub(was.in_log)?;
-        Some((Parting { seq, by_fills, in_log }, tolerance))
+        let by_fills = now.by_fills.checked_sub(before.by_fills)?;
+        let in_log = now.in_log.checked_sub(before.in_log)?;
+        Some((Discrepancy { seq, by_fills, in_log }, tolerance))
     }
 }

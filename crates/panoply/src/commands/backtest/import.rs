@@ -8,7 +8,7 @@ use std::sync::Arc;
 use panoply_backtest::event::Guid;
 use panoply_backtest::import::format::Format;
 use panoply_backtest::import::mapped::Mapping;
-use panoply_backtest::import::{self, Import, Reading, Watch};
+use panoply_backtest::import::{self, Import, ImportControl, SourceFormat};
 use panoply_backtest::run::RunHeader;
 use panoply_backtest::store::Store;
 use panoply_backtest::timestamp::Timestamp;
@@ -26,12 +26,12 @@ use crate::world;
 pub(super) fn run(arguments: &BacktestImport, store: Arc<dyn Store>) -> Result<Value, Failure> {
     let (named, header) = described(arguments.run.as_deref())?;
     let mapping = arguments.map.as_deref().map(mapping).transpose()?;
-    let readings: Vec<Reading<'_>> = arguments
+    let readings: Vec<SourceFormat<'_>> = arguments
         .files
         .iter()
         .map(|file| reading(file, arguments.format, mapping.as_ref()))
         .collect::<Result<_, _>>()?;
-    let own_names = readings.iter().all(|one| matches!(one, Reading::Known(Format::Native)));
+    let own_names = readings.iter().all(|one| matches!(one, SourceFormat::Known(Format::Native)));
     let run = match named {
         Some(run) => run,
         // Native events name their runs themselves.
@@ -49,7 +49,7 @@ pub(super) fn run(arguments: &BacktestImport, store: Arc<dyn Store>) -> Result<V
         let symbol = arguments.symbol.as_deref().unwrap_or(&stem);
         let mut bar = Bar::new("reading");
         let mut progress = |bytes| bar.show(bytes, size);
-        let mut watch = Watch { progress: &mut progress, stop: &|| false };
+        let mut watch = ImportControl { progress: &mut progress, stop: &|| false };
         let source = BufReader::with_capacity(1 << 20, source);
         let read = import::read(source, reading, run, symbol, &mut import, &mut watch);
         bar.clear();
@@ -88,16 +88,16 @@ fn reading<'a>(
     file: &Path,
     format: BacktestFormat,
     mapping: Option<&'a Mapping>,
-) -> Result<Reading<'a>, Failure> {
+) -> Result<SourceFormat<'a>, Failure> {
     let mut head = Vec::new();
     opened(file)?.take(64 << 10).read_to_end(&mut head).map_err(|error| unread(file, &error))?;
     if let Some(mapping) = mapping {
         let text = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&head).trim_ascii_start();
         let is_json = matches!(text.first(), Some(b'{' | b'['));
         return Ok(if is_json {
-            Reading::MappedJsonl(mapping)
+            SourceFormat::MappedJsonl(mapping)
         } else {
-            Reading::MappedCsv(mapping)
+            SourceFormat::MappedCsv(mapping)
         });
     }
     let format = match format {
@@ -117,7 +117,7 @@ fn reading<'a>(
             )
         })?,
     };
-    Ok(Reading::Known(format))
+    Ok(SourceFormat::Known(format))
 }
 
 /// A run for files that name none: the same files always give the same one, so that nothing is
@@ -150,7 +150,7 @@ fn opened(file: &Path) -> Result<File, Failure> {
 /// Completes the runs, unless they stay open; says what is in them.
 fn complete(arguments: &BacktestImport, mut import: Import) -> Result<Value, Failure> {
     let acknowledged = import.acknowledge().map_err(failed)?;
-    for (line, reason) in import.homeless() {
+    for (line, reason) in import.unassigned() {
         say(format_args!("line {line}: {reason}"));
     }
     if acknowledged.is_empty() {

@@ -104,7 +104,7 @@ fn export(run: &str, file: Option<&Path>, store: &dyn Store) -> Result<(), Failu
             let done = sealed.export(|line| {
                 out.line(line).map_err(|failure| {
                     broken = Some(failure);
-                    LogError::Stopped
+                    LogError::Cancelled
                 })
             });
             match (done, broken) {

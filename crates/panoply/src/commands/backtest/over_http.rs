@@ -26,11 +26,11 @@ use axum::{Json, Router};
 use panoply_backtest::error::LogError;
 use panoply_backtest::event::Guid;
 use panoply_backtest::ingest::{OpenRun, SealReport};
-use panoply_backtest::intake::Intake;
 use panoply_backtest::query::cache::Cache;
 use panoply_backtest::query::reader::SealedRun;
 use panoply_backtest::run::{RunHeader, RunRecord, Status};
 use panoply_backtest::store::Store;
+use panoply_backtest::stream::EventStream;
 use panoply_backtest::timestamp::Timestamp;
 use panoply_contract::context::Caller;
 use panoply_contract::operation::OperationSpec;
@@ -192,9 +192,13 @@ async fn events(
             Ok((run, first, turn))
         };
         match begun.await {
-            Ok((run, first, turn)) => {
-                Ok(stream::reply(Arc::clone(&desk), operation, Intake::new(run, first), body, turn))
-            }
+            Ok((run, first, turn)) => Ok(stream::reply(
+                Arc::clone(&desk),
+                operation,
+                EventStream::new(run, first),
+                body,
+                turn,
+            )),
             Err(refusal) => {
                 let refusal: Refusal = refusal;
                 desk::finish(operation, &refusal.json(json!({})), Some(refusal.code())).await?;
@@ -297,7 +301,7 @@ fn shown(store: &dyn Store, id: Guid, record: Option<&RunRecord>) -> Result<Valu
     if record.status == Status::Running
         && let Some(shown) = shown.as_object_mut()
     {
-        let on_disk = OpenRun::on_disk(store, id)?;
+        let on_disk = OpenRun::persisted(store, id)?;
         shown.insert("acknowledgedEvents".to_owned(), on_disk.events.into());
         shown.insert("lastSequence".to_owned(), on_disk.sequence.into());
     }

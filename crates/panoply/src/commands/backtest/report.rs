@@ -17,10 +17,10 @@ pub(super) fn run(arguments: &BacktestReport, store: &dyn Store) -> Result<(), F
     let (id, store) = found(&arguments.run, store)?;
     let run = sealed(id, store)?;
     let header = store.run(id).map_err(failed)?.map(|record| record.header).unwrap_or_default();
-    let report = run.page(header, &|| false).map_err(failed)?;
+    let report = run.performance_report(header, &|| false).map_err(failed)?;
     if let Some(path) = &arguments.html {
         let mut file = File::create_new(path).map_err(|error| unread(path, &error))?;
-        file.write_all(html::page(&report).as_bytes()).map_err(|error| unread(path, &error))?;
+        file.write_all(html::render(&report).as_bytes()).map_err(|error| unread(path, &error))?;
         say(format_args!("wrote {}", path.display()));
         if !arguments.json {
             return Ok(());

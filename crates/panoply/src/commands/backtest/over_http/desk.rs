@@ -264,8 +264,8 @@ impl From<LogError> for Refusal {
                 Self::new(StatusCode::CONFLICT, "RUN_COMPLETED", error.to_string())
                     .hint("a completed run takes no more events; use another id")
             }
-            LogError::OtherWriter => Self::other_writer(),
-            LogError::Stopped => Self::stopping(),
+            LogError::ConcurrentWriter => Self::other_writer(),
+            LogError::Cancelled => Self::stopping(),
             LogError::TooManyEvents => Self::invalid(error.to_string()),
             LogError::Damaged(_) | LogError::Store(_) | LogError::Source(_) => {
                 tracing::error!(error = %error, "a run could not be written");

@@ -9,7 +9,7 @@ use axum::http::header;
 use axum::response::Response;
 use futures::StreamExt as _;
 use panoply_backtest::error::LogError;
-use panoply_backtest::intake::{Acknowledged, Intake};
+use panoply_backtest::stream::{Acknowledged, EventStream};
 use panoply_contract::operation::Operation;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -43,7 +43,7 @@ enum End {
 pub(super) fn reply(
     desk: Arc<Desk>,
     operation: Operation,
-    intake: Intake,
+    intake: EventStream,
     body: Body,
     turn: Turn,
 ) -> Response {
@@ -62,7 +62,7 @@ pub(super) fn reply(
 async fn take_in(
     desk: Arc<Desk>,
     operation: Operation,
-    intake: Intake,
+    intake: EventStream,
     body: Body,
     turn: Turn,
     lines: mpsc::Sender<Bytes>,
@@ -109,11 +109,11 @@ async fn take_in(
 /// Moves pieces of the body into the intake until the body ends.
 async fn pump(
     desk: &Arc<Desk>,
-    mut intake: Intake,
+    mut intake: EventStream,
     body: Body,
     lines: &mpsc::Sender<Bytes>,
     told: &mut Acknowledged,
-) -> (End, Option<Intake>) {
+) -> (End, Option<EventStream>) {
     let mut pieces = body.into_data_stream();
     let mut heard = desk.kernel.clock().monotonic();
     let mut batches = 0_u64;
@@ -135,7 +135,7 @@ async fn pump(
         };
         let worked = blocking(move || {
             let taken: Result<Option<Acknowledged>, LogError> = match piece {
-                Some(piece) => intake.take(&piece, now),
+                Some(piece) => intake.push(&piece, now),
                 None => intake.tick(now),
             };
             Ok((intake, taken))

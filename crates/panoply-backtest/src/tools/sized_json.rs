@@ -11,12 +11,12 @@ use serde_json::value::{RawValue, to_raw_value};
 
 /// A `T` as JSON. Its schema is that of `T`.
 #[derive(Debug)]
-pub(crate) struct Written<T> {
+pub(crate) struct SizedJson<T> {
     json: Box<RawValue>,
     shape: PhantomData<fn() -> T>,
 }
 
-impl<T> Written<T> {
+impl<T> SizedJson<T> {
     /// Writes a part of the shape `T`.
     pub(crate) fn of(part: &impl Serialize) -> Result<Self, ToolError> {
         let json = to_raw_value(part).map_err(|error| {
@@ -31,13 +31,13 @@ impl<T> Written<T> {
     }
 }
 
-impl<T> Serialize for Written<T> {
+impl<T> Serialize for SizedJson<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.json.serialize(serializer)
     }
 }
 
-impl<T: JsonSchema> JsonSchema for Written<T> {
+impl<T: JsonSchema> JsonSchema for SizedJson<T> {
     fn inline_schema() -> bool {
         T::inline_schema()
     }

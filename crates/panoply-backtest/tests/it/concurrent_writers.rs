@@ -33,26 +33,26 @@ fn take(writer: &mut Import, numbers: std::ops::Range<u32>) -> Result<(), LogErr
     native::read(lines.as_bytes(), writer, &mut |_| {}, &|| false).map(drop)
 }
 
-fn is_told(outcome: Result<impl Sized, LogError>) -> bool {
-    matches!(outcome, Err(LogError::OtherWriter))
+fn is_concurrent_writer(outcome: Result<impl Sized, LogError>) -> bool {
+    matches!(outcome, Err(LogError::ConcurrentWriter))
 }
 
 #[test]
-fn who_seals_a_run_that_another_has_added_to_is_told_and_nothing_is_lost() {
+fn seal_detects_events_added_by_another_writer() {
     let folder = tempfile::tempdir().unwrap();
     let mut one = writer(folder.path());
     // Opened before the batch: it does not know of it, and has nothing of its own to put.
     let (id, now) = (Guid::parse(OWN_RUN).unwrap(), Timestamp::from_nanos(0));
     let other = OpenRun::open(process(folder.path()), id, RunHeader::default(), now).unwrap();
     take(&mut one, 0..1000).unwrap();
-    assert!(is_told(other.seal(&mut |_, _| {}, &|| false)));
+    assert!(is_concurrent_writer(other.seal(&mut |_, _| {}, &|| false)));
     take(&mut one, 1000..2000).unwrap();
     let report = one.seal(&mut |_, _| {}, &|| false).unwrap().remove(0).1;
     assert_eq!(report.events, 2000);
 }
 
 #[test]
-fn while_a_run_is_sealed_nobody_else_adds_to_it_or_seals_it() {
+fn sealing_excludes_other_writers_and_sealers() {
     let folder = tempfile::tempdir().unwrap();
     let mut one = writer(folder.path());
     take(&mut one, 0..3000).unwrap();
@@ -65,10 +65,10 @@ fn while_a_run_is_sealed_nobody_else_adds_to_it_or_seals_it() {
             if let Some(mut late) = late.take() {
                 asked += 1;
                 assert!(
-                    is_told(take(&mut late, 3000..4000)),
+                    is_concurrent_writer(take(&mut late, 3000..4000)),
                     "an event was taken and would be lost"
                 );
-                assert!(is_told(writer_seals(&mut second)), "two seals at once");
+                assert!(is_concurrent_writer(writer_seals(&mut second)), "two seals at once");
             }
         },
         &|| false,
@@ -88,7 +88,7 @@ fn writer_seals(writer: &mut Option<Import>) -> Result<(), LogError> {
 
 /// A server that has a run open, while the command line deletes it and imports another of its id.
 #[tokio::test]
-async fn a_run_that_was_deleted_and_imported_anew_is_the_new_one() {
+async fn reimported_run_replaces_the_deleted_one() {
     let folder = tempfile::tempdir().unwrap();
     let other = || process(folder.path());
     let import = |price: u8, at: i64| {

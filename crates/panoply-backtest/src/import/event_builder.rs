@@ -4,14 +4,14 @@ use rust_decimal::Decimal;
 use serde_json::Value;
 
 use super::Import;
-use crate::books::Position;
 use crate::error::LogError;
 use crate::event::{Event, EventType, Guid, Parent, Severity};
 use crate::number::{Number, Sum};
+use crate::position::Position;
 use crate::timestamp::Timestamp;
 
 /// An event in the making.
-pub(crate) struct Draft {
+pub(crate) struct EventBuilder {
     time: Timestamp,
     event_type: EventType,
     severity: Option<Severity>,
@@ -20,7 +20,7 @@ pub(crate) struct Draft {
     properties: String,
 }
 
-impl Draft {
+impl EventBuilder {
     pub(crate) fn new(time: Timestamp, event_type: EventType) -> Self {
         let properties = String::from("{");
         Self { time, event_type, severity: None, parent: None, id: None, properties }
@@ -50,7 +50,7 @@ impl Draft {
 
     /// Profit and loss of everything.
     pub(crate) fn pnl(time: Timestamp, realized: Decimal, unrealized: Decimal) -> Self {
-        let (realized, unrealized) = (shown(realized), shown(unrealized));
+        let (realized, unrealized) = (decimal_text(realized), decimal_text(unrealized));
         let after = [("RealizedPnL", realized.as_str()), ("UnrealizedPnL", unrealized.as_str())];
         Self::new(time, EventType::StateChange)
             .text("StateType", "PnL")
@@ -103,7 +103,7 @@ impl Draft {
 
     /// Adds a decimal.
     pub(crate) fn decimal(self, name: &str, decimal: Decimal) -> Self {
-        self.json(name, &shown(decimal))
+        self.json(name, &decimal_text(decimal))
     }
 
     /// Adds an object of numbers and texts; empty ones are left out.
@@ -161,12 +161,12 @@ impl Draft {
 }
 
 /// A decimal without zeros at its end.
-pub(crate) fn shown(decimal: Decimal) -> String {
+pub(crate) fn decimal_text(decimal: Decimal) -> String {
     decimal.normalize().to_string()
 }
 
 /// A count of so many units of `nanos` nanoseconds since 1970, fractions allowed.
-pub(crate) fn moment_of(text: &str, nanos: i128) -> Option<Timestamp> {
+pub(crate) fn timestamp_in_unit(text: &str, nanos: i128) -> Option<Timestamp> {
     let mut count = Sum::ZERO;
     count.add(Number::parse(text)?);
     let Sum::Exact { mantissa, scale } = count else { return None };
@@ -177,7 +177,7 @@ pub(crate) fn moment_of(text: &str, nanos: i128) -> Option<Timestamp> {
 /// A count since 1970 whose unit shows in its size: seconds, milli-, micro- or nanoseconds.
 /// Seconds reach the year 5138 before they could be taken for milliseconds, and milliseconds
 /// are taken for seconds only before April 1973.
-pub(crate) fn moment_by_size(text: &str) -> Option<Timestamp> {
+pub(crate) fn timestamp_by_magnitude(text: &str) -> Option<Timestamp> {
     let size = Number::parse(text)?.to_f64().abs();
     let nanos = if size < 1e11 {
         1_000_000_000
@@ -188,12 +188,12 @@ pub(crate) fn moment_by_size(text: &str) -> Option<Timestamp> {
     } else {
         1
     };
-    moment_of(text, nanos)
+    timestamp_in_unit(text, nanos)
 }
 
 /// A moment in either writing: ISO 8601, or a count since 1970.
-pub(crate) fn moment(text: &str) -> Option<Timestamp> {
-    Timestamp::parse(text).ok().or_else(|| moment_by_size(text))
+pub(crate) fn parse_timestamp(text: &str) -> Option<Timestamp> {
+    Timestamp::parse(text).ok().or_else(|| timestamp_by_magnitude(text))
 }
 
 #[cfg(test)]
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_count_since_1970_shows_its_unit_by_its_size() {
+    fn epoch_count_unit_is_inferred_from_magnitude() {
         for text in [
             "1729555200",
             "1729555200.0",
@@ -211,9 +211,9 @@ mod tests {
             "2024-10-22T00:00:00Z",
             "2024-10-22 00:00:00+00:00",
         ] {
-            let read = moment(text).map(|moment| moment.to_string());
+            let read = parse_timestamp(text).map(|parse_timestamp| parse_timestamp.to_string());
             assert_eq!(read.as_deref(), Some("2024-10-22T00:00:00Z"), "{text}");
         }
-        assert_eq!(moment("soon"), None);
+        assert_eq!(parse_timestamp("soon"), None);
     }
 }

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use panoply_backtest::event::Guid;
 use panoply_backtest::ingest::OpenRun;
-use panoply_backtest::intake::{Acknowledged, Intake, LONGEST_LINE};
 use panoply_backtest::run::RunHeader;
 use panoply_backtest::store::Store;
 use panoply_backtest::store::memory::MemoryStore;
+use panoply_backtest::stream::{Acknowledged, EventStream, MAX_LINE_BYTES};
 use panoply_backtest::timestamp::Timestamp;
 
 use crate::helpers::{OWN_RUN, line};
@@ -35,33 +35,33 @@ const fn at(seconds: u64) -> Duration {
 }
 
 #[test]
-fn a_batch_is_acknowledged_after_a_thousand_events() {
-    let mut intake = Intake::new(run(&store()), 1);
-    assert_eq!(intake.take(events(0..999).as_bytes(), at(0)).unwrap(), None);
-    let full = intake.take(events(999..1500).as_bytes(), at(0)).unwrap();
+fn batch_is_acknowledged_after_1000_events() {
+    let mut stream = EventStream::new(run(&store()), 1);
+    assert_eq!(stream.push(events(0..999).as_bytes(), at(0)).unwrap(), None);
+    let full = stream.push(events(999..1500).as_bytes(), at(0)).unwrap();
     assert_eq!(full, Some(Acknowledged { events: 1000, sequence: 1000 }));
-    let end = intake.finish(false, at(0)).unwrap();
+    let end = stream.finish(false, at(0)).unwrap();
     assert_eq!(end, Acknowledged { events: 1500, sequence: 1500 });
 }
 
 #[test]
-fn a_batch_is_acknowledged_after_thirty_seconds_though_nothing_more_comes() {
+fn batch_is_acknowledged_after_30_seconds_without_further_input() {
     let store = store();
-    let mut intake = Intake::new(run(&store), 1);
-    intake.take(events(0..3).as_bytes(), at(100)).unwrap();
+    let mut stream = EventStream::new(run(&store), 1);
+    stream.push(events(0..3).as_bytes(), at(100)).unwrap();
     for seconds in [100, 115, 129] {
-        assert_eq!(intake.tick(at(seconds)).unwrap(), None, "at {seconds} s");
+        assert_eq!(stream.tick(at(seconds)).unwrap(), None, "at {seconds} s");
     }
-    let due = intake.tick(at(130)).unwrap();
+    let due = stream.tick(at(130)).unwrap();
     assert_eq!(due, Some(Acknowledged { events: 3, sequence: 3 }));
-    assert_eq!(intake.tick(at(500)).unwrap(), None, "nothing is waiting");
+    assert_eq!(stream.tick(at(500)).unwrap(), None, "nothing is waiting");
     // What was acknowledged is there for whoever opens the run next.
-    drop(intake);
+    drop(stream);
     assert_eq!(run(&store).acknowledged(), 3);
 }
 
 #[test]
-fn the_thirty_seconds_count_from_the_first_event_of_a_batch() {
+fn batch_interval_starts_with_the_first_event() {
     let store = store();
     let mut own = run(&store);
     let mut push = |n: u32, seconds: u64| {
@@ -78,33 +78,33 @@ fn the_thirty_seconds_count_from_the_first_event_of_a_batch() {
 }
 
 #[test]
-fn lines_may_come_in_any_pieces() {
+fn lines_may_be_split_across_chunks() {
     let text = events(0..40);
     for size in [1, 7, 64, 1000, text.len()] {
         let store = store();
-        let mut intake = Intake::new(run(&store), 1);
+        let mut stream = EventStream::new(run(&store), 1);
         for piece in text.as_bytes().chunks(size) {
-            intake.take(piece, at(0)).unwrap();
+            stream.push(piece, at(0)).unwrap();
         }
-        assert_eq!(intake.finish(false, at(0)).unwrap().events, 40, "pieces of {size}");
+        assert_eq!(stream.finish(false, at(0)).unwrap().events, 40, "pieces of {size}");
     }
 }
 
 #[test]
-fn what_cannot_be_taken_is_told_with_its_line() {
+fn rejected_lines_are_reported_with_line_numbers() {
     let store = store();
-    let mut intake = Intake::new(run(&store), 1);
+    let mut stream = EventStream::new(run(&store), 1);
     let other = events(7..8).replace(OWN_RUN, "22222222-2222-4222-8222-222222222222");
-    intake.take(events(0..1).as_bytes(), at(0)).unwrap();
-    intake.take(b"\nnot json\n\xff\n", at(0)).unwrap();
-    intake.take(other.as_bytes(), at(0)).unwrap();
-    intake.take(&vec![b' '; LONGEST_LINE], at(0)).unwrap();
-    intake.take(b" and more\n", at(0)).unwrap();
+    stream.push(events(0..1).as_bytes(), at(0)).unwrap();
+    stream.push(b"\nnot json\n\xff\n", at(0)).unwrap();
+    stream.push(other.as_bytes(), at(0)).unwrap();
+    stream.push(&vec![b' '; MAX_LINE_BYTES], at(0)).unwrap();
+    stream.push(b" and more\n", at(0)).unwrap();
     // The last line has no end, and is whole all the same.
-    intake.take(events(1..2).trim_end().as_bytes(), at(0)).unwrap();
-    let end = intake.finish(false, at(0)).unwrap();
+    stream.push(events(1..2).trim_end().as_bytes(), at(0)).unwrap();
+    let end = stream.finish(false, at(0)).unwrap();
     assert_eq!(end, Acknowledged { events: 2, sequence: 7 });
-    let (count, told) = intake.rejected();
+    let (count, told) = stream.rejected();
     assert_eq!(count, 4);
     let lines: Vec<u64> = told.iter().map(|rejection| rejection.line).collect();
     assert_eq!(lines, [3, 4, 5, 6]);
@@ -113,16 +113,16 @@ fn what_cannot_be_taken_is_told_with_its_line() {
 }
 
 #[test]
-fn a_line_that_was_cut_off_is_not_taken_for_a_broken_one() {
+fn cut_off_last_line_is_not_rejected() {
     let store = store();
-    let mut intake = Intake::new(run(&store), 1);
+    let mut stream = EventStream::new(run(&store), 1);
     let text = events(0..3);
-    intake.take(&text.as_bytes()[..text.len() - 20], at(0)).unwrap();
-    assert_eq!(intake.finish(true, at(0)).unwrap(), Acknowledged { events: 2, sequence: 2 });
-    assert_eq!(intake.rejected().0, 0);
+    stream.push(&text.as_bytes()[..text.len() - 20], at(0)).unwrap();
+    assert_eq!(stream.finish(true, at(0)).unwrap(), Acknowledged { events: 2, sequence: 2 });
+    assert_eq!(stream.rejected().0, 0);
     // Sent again from the start, the run has each event once.
-    let mut again = Intake::new(run(&store), 1);
-    again.take(text.as_bytes(), at(1)).unwrap();
+    let mut again = EventStream::new(run(&store), 1);
+    again.push(text.as_bytes(), at(1)).unwrap();
     again.finish(false, at(1)).unwrap();
     let report = run(&store).seal(&mut |_, _| {}, &|| false).unwrap();
     assert_eq!((report.events, report.repeated, report.rejected), (3, 0, 0));

@@ -11,12 +11,12 @@ use crate::ingest::OpenRun;
 use crate::line::{self, Rejection};
 
 /// Longer lines are reported, not read: each one being sent is held in memory.
-pub const LONGEST_LINE: usize = 4 << 20;
+pub const MAX_LINE_BYTES: usize = 4 << 20;
 /// Lines without an event that are told; all are counted.
-const MOST_TOLD: usize = 100;
+const MAX_LISTED_REJECTIONS: usize = 100;
 
 /// One stream of lines into an open run.
-pub struct Intake {
+pub struct EventStream {
     run: OpenRun,
     /// The line that has begun.
     line: Vec<u8>,
@@ -24,9 +24,9 @@ pub struct Intake {
     /// The sequence number of the last line that came: its place among all lines of the producer.
     number: u64,
     /// The last line that was on disk when the stream began; lines up to it are skipped.
-    known: u64,
+    already_persisted: u64,
     /// Lines that the last acknowledgement covers.
-    covered: u64,
+    flushed_sequence: u64,
     rejected: u64,
     rejections: Vec<Rejection>,
 }
@@ -40,18 +40,18 @@ pub struct Acknowledged {
     pub sequence: u64,
 }
 
-impl Intake {
+impl EventStream {
     /// Begins a stream into a run. Its first line has the sequence number `first`, from 1, which
     /// is at most one more than what the run has on disk.
     pub const fn new(run: OpenRun, first: u64) -> Self {
-        let known = run.sequence();
+        let already_persisted = run.sequence();
         Self {
             run,
             line: Vec::new(),
             too_long: false,
             number: first.saturating_sub(1),
-            known,
-            covered: known,
+            already_persisted,
+            flushed_sequence: already_persisted,
             rejected: 0,
             rejections: Vec::new(),
         }
@@ -63,17 +63,17 @@ impl Intake {
     }
 
     /// Takes the next piece. Gives what was acknowledged, if a batch became full.
-    pub fn take(&mut self, piece: &[u8], now: Duration) -> Result<Option<Acknowledged>, LogError> {
-        let before = self.covered;
-        let mut rest = piece;
+    pub fn push(&mut self, chunk: &[u8], now: Duration) -> Result<Option<Acknowledged>, LogError> {
+        let before = self.flushed_sequence;
+        let mut rest = chunk;
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
             let (head, tail) = rest.split_at(end);
-            self.gather(head);
+            self.append(head);
             self.end_of_line(now)?;
             rest = tail.get(1..).unwrap_or_default();
         }
-        self.gather(rest);
-        if self.covered == before { Ok(None) } else { self.settle().map(Some) }
+        self.append(rest);
+        if self.flushed_sequence == before { Ok(None) } else { self.make_durable().map(Some) }
     }
 
     /// Time has passed. Gives what was acknowledged, if a batch has waited long enough.
@@ -82,8 +82,8 @@ impl Intake {
             return Ok(None);
         }
         self.run.flush()?;
-        self.covered = self.run.sequence();
-        self.settle().map(Some)
+        self.flushed_sequence = self.run.sequence();
+        self.make_durable().map(Some)
     }
 
     /// The stream has ended. When it was cut, a line that had only begun is not looked at: its
@@ -93,8 +93,8 @@ impl Intake {
             self.end_of_line(now)?;
         }
         self.run.flush()?;
-        self.covered = self.run.sequence();
-        self.settle()
+        self.flushed_sequence = self.run.sequence();
+        self.make_durable()
     }
 
     /// Lines that gave no event: how many, and the first of them.
@@ -102,40 +102,40 @@ impl Intake {
         (self.rejected, &self.rejections)
     }
 
-    fn settle(&mut self) -> Result<Acknowledged, LogError> {
-        let events = self.run.settle()?;
+    fn make_durable(&mut self) -> Result<Acknowledged, LogError> {
+        let events = self.run.make_durable()?;
         Ok(Acknowledged { events, sequence: self.run.sequence() })
     }
 
-    fn gather(&mut self, piece: &[u8]) {
-        if self.line.len() + piece.len() > LONGEST_LINE {
+    fn append(&mut self, chunk: &[u8]) {
+        if self.line.len() + chunk.len() > MAX_LINE_BYTES {
             self.too_long = true;
             self.line.clear();
         }
         if !self.too_long {
-            self.line.extend_from_slice(piece);
+            self.line.extend_from_slice(chunk);
         }
     }
 
     fn end_of_line(&mut self, now: Duration) -> Result<(), LogError> {
         self.number += 1;
         let line = std::mem::take(&mut self.line);
-        let is_known = self.number <= self.known;
-        if !is_known {
-            self.run.take_line(self.number);
+        let is_duplicate = self.number <= self.already_persisted;
+        if !is_duplicate {
+            self.run.set_sequence(self.number);
         }
-        let taken = if is_known {
+        let outcome = if is_duplicate {
             self.too_long = false;
             Ok(())
         } else if std::mem::take(&mut self.too_long) {
             Err("the line is longer than 4 MiB".to_owned())
         } else {
-            self.one(&line, now)?
+            self.push_line(&line, now)?
         };
-        if let Err(reason) = taken {
+        if let Err(reason) = outcome {
             self.run.reject(self.number, reason.clone());
             self.rejected += 1;
-            if self.rejections.len() < MOST_TOLD {
+            if self.rejections.len() < MAX_LISTED_REJECTIONS {
                 self.rejections.push(Rejection { line: self.number, reason });
             }
         }
@@ -146,7 +146,7 @@ impl Intake {
         Ok(())
     }
 
-    fn one(&mut self, line: &[u8], now: Duration) -> Result<Result<(), String>, LogError> {
+    fn push_line(&mut self, line: &[u8], now: Duration) -> Result<Result<(), String>, LogError> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         if line.trim_ascii().is_empty() {
             return Ok(Ok(()));
@@ -163,7 +163,7 @@ impl Intake {
             return Ok(Err(format!("the event is of run `{other}`, not of `{own}`")));
         }
         self.run.push(self.number, &event, now)?;
-        self.covered = self.run.sequence();
+        self.flushed_sequence = self.run.sequence();
         Ok(Ok(()))
     }
 }

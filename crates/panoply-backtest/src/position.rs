@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fill_beyond_all_digits_is_not_booked() {
+    fn fill_that_overflows_the_decimal_range_is_not_booked() {
         let mut position = Position::default();
         let most = Decimal::MAX;
         assert_eq!(position.fill(most, most, Decimal::ZERO), None);
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn both_writings_are_read() {
+    fn decimal_accepts_plain_and_scientific_notation() {
         for (text, expected) in
             [("9.64e-05", Some("0.0000964")), (" 12.50 ", Some("12.50")), ("x", None), ("", None)]
         {
