@@ -1,54 +1,54 @@
-//! What can go wrong with a log.
+//! Errors of reading and writing a run, and cancellation of long loops.
 
 use crate::event::Guid;
 use crate::run::Status;
 
-/// Why a log could not be read or written.
+/// An error of reading or writing a run.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// Stored bytes are not what this program writes.
+    /// Stored bytes do not match the format.
     #[error("the stored run is damaged: {0}")]
     Damaged(&'static str),
-    /// The store said no.
+    /// The storage backend failed.
     #[error("the store failed: {0}")]
     Store(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// Nobody knows this run.
+    /// The run does not exist.
     #[error("there is no run `{0}`")]
     UnknownRun(Guid),
-    /// The run is in another part of its life.
+    /// The run has the wrong status for the operation.
     #[error("run `{run}` is {}", status.as_str())]
     WrongStatus {
-        /// The run.
+        /// The run's id.
         run: Guid,
-        /// What it is.
+        /// Its current status.
         status: Status,
     },
-    /// A run of more than four thousand million events.
+    /// More than 2^32 - 2 events.
     #[error("a run holds at most {} events", u32::MAX)]
     TooManyEvents,
-    /// Someone else put a batch where ours was to go. Nothing was overwritten; begin again from
-    /// what is acknowledged.
+    /// Another process stored a batch under this writer's next number. Nothing was overwritten;
+    /// reopen the run and continue from the acknowledged events.
     #[error("another process is writing to this run")]
     ConcurrentWriter,
-    /// Whoever asked does not wait any more.
-    #[error("the work was stopped")]
+    /// The caller cancelled the operation.
+    #[error("the operation was cancelled")]
     Cancelled,
-    /// A source of events could not be read.
+    /// An I/O error of the event source.
     #[error("the events could not be read: {0}")]
     Source(#[from] std::io::Error),
 }
 
 impl LogError {
-    /// An error of a store.
+    /// Wraps an error of the storage backend.
     pub fn store(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Store(error.into())
     }
 }
 
-/// Asked now and then by long loops: true when nobody waits for the answer any more.
+/// Cancellation check, polled by long loops; true once the caller has given up.
 pub type Stop<'a> = &'a (dyn Fn() -> bool + Sync);
 
-/// An error once `stop` says so.
+/// Returns [`LogError::Cancelled`] once `stop` is true.
 pub fn check_stop(stop: Stop<'_>) -> Result<(), LogError> {
     if stop() { Err(LogError::Cancelled) } else { Ok(()) }
 }

@@ -1,26 +1,26 @@
-//! An event of a backtest: who, when, what kind, and its properties as they were written.
+//! An event of a backtest: id, time, type, severity, category, parent and raw JSON properties.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use crate::timestamp::Timestamp;
 
-/// A GUID: the name of a run or of an event.
+/// A GUID: the id of a run or of an event.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Guid(u128);
 
 impl Guid {
-    /// The GUID with these bits.
+    /// A GUID from its 128 bits.
     pub const fn new(bits: u128) -> Self {
         Self(bits)
     }
 
-    /// Its bits.
+    /// The 128 bits, most significant first in the printed form.
     pub const fn bits(self) -> u128 {
         self.0
     }
 
-    /// Reads the hyphenated form, in either case.
+    /// Parses the hyphenated form, in either case.
     pub fn parse(text: &str) -> Option<Self> {
         let bytes: &[u8; 36] = text.as_bytes().try_into().ok()?;
         let [a, b, c, d, e] = [(0, 8), (9, 13), (14, 18), (19, 23), (24, 36)].map(|(from, to)| {
@@ -42,7 +42,7 @@ impl Guid {
         Some(Self(u128::from(high) << 64 | u128::from(low)))
     }
 
-    /// A GUID made from a name inside a space, the same every time (RFC 9562, version 5).
+    /// A deterministic GUID for a name in a namespace (RFC 9562, version 5).
     pub fn named(space: Self, name: &str) -> Self {
         let space = uuid::Uuid::from_u128(space.0);
         Self(uuid::Uuid::new_v5(&space, name.as_bytes()).as_u128())
@@ -63,9 +63,9 @@ impl Guid {
 }
 
 const HEX_DIGITS: &[u8; 16] = b"0123456789abcdef";
-/// Set in the value of a byte that is no digit.
+/// Marks a byte that is not a hexadecimal digit.
 const NO_DIGIT: u8 = 128;
-/// What each byte is worth as a hexadecimal digit of either case.
+/// The value of each byte as a hexadecimal digit of either case.
 #[expect(clippy::indexing_slicing, reason = "checked when this is compiled")]
 const HEX_VALUES: [u8; 256] = {
     let mut values = [NO_DIGIT; 256];
@@ -87,7 +87,7 @@ impl fmt::Display for Guid {
     }
 }
 
-/// A closed set of words, with the code each is stored under.
+/// Declares an enum whose variants have a published word and a stored code.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$word_doc:meta])* $word:ident = $code:literal),+ $(,)? }) => {
         $(#[$doc])*
@@ -97,24 +97,24 @@ macro_rules! words {
         }
 
         impl $name {
-            /// Every one of them.
+            /// All variants, in the order of their codes.
             pub const ALL: &[Self] = &[$(Self::$word),+];
 
-            /// Its word.
+            /// The published word.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$word => stringify!($word)),+
                 }
             }
 
-            /// What it is stored as.
+            /// The stored code.
             pub const fn code(self) -> u8 {
                 match self {
                     $(Self::$word => $code),+
                 }
             }
 
-            /// What is stored under `code`.
+            /// The variant with this code.
             pub const fn of_code(code: u8) -> Option<Self> {
                 match code {
                     $($code => Some(Self::$word),)+
@@ -122,7 +122,7 @@ macro_rules! words {
                 }
             }
 
-            /// The one with this word.
+            /// The variant with this word.
             pub fn parse(word: &str) -> Option<Self> {
                 match word {
                     $(stringify!($word) => Some(Self::$word),)+
@@ -140,41 +140,41 @@ macro_rules! words {
 }
 
 words! {
-    /// What kind of thing happened.
+    /// The type of an event.
     EventType {
-        /// An order was filled, in whole or in part.
+        /// An order was filled, fully or partially.
         TradeExecution = 0,
-        /// An order was refused.
+        /// An order was rejected.
         OrderRejection = 1,
-        /// An indicator got a value.
+        /// An indicator value was computed.
         IndicatorCalculation = 2,
         /// A position changed.
         PositionUpdate = 3,
-        /// The strategy's state changed: an order, profit and loss, a position, an indicator.
+        /// The state of an order, of the account, or of profit and loss changed.
         StateChange = 4,
-        /// A bar, a tick, a book.
+        /// A bar, a tick or an order book.
         MarketDataEvent = 5,
-        /// A risk rule spoke.
+        /// A risk rule was triggered.
         RiskEvent = 6,
     }
 }
 
 words! {
-    /// How grave it is.
+    /// The severity of an event.
     Severity {
-        /// Something failed.
+        /// A failure.
         Error = 0,
-        /// Something looks wrong.
+        /// A possible problem.
         Warning = 1,
-        /// What a reader wants to know.
+        /// Normal operation.
         Info = 2,
-        /// What a debugger wants to know.
+        /// Detail for debugging.
         Debug = 3,
     }
 }
 
 words! {
-    /// What it is about.
+    /// The category of an event.
     Category {
         /// Orders and fills.
         Execution = 0,
@@ -190,7 +190,7 @@ words! {
 }
 
 impl Category {
-    /// Like [`parse`](Self::parse), and knows the three names of an older data model.
+    /// Like [`parse`](Self::parse), and accepts three names of an older data model.
     pub fn parse_mapped(word: &str) -> Option<Self> {
         match word {
             "Data" => Some(Self::MarketData),
@@ -202,7 +202,7 @@ impl Category {
 }
 
 impl EventType {
-    /// The severity events of this type usually have.
+    /// The default severity of this event type.
     pub const fn usual_severity(self) -> Severity {
         match self {
             Self::OrderRejection => Severity::Error,
@@ -212,7 +212,7 @@ impl EventType {
         }
     }
 
-    /// The category events of this type usually have.
+    /// The default category of this event type.
     pub const fn usual_category(self) -> Category {
         match self {
             Self::TradeExecution | Self::OrderRejection => Category::Execution,
@@ -224,40 +224,40 @@ impl EventType {
     }
 }
 
-/// One event, as it was read.
+/// One parsed event.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Event<'a> {
-    /// Its name, unique in its run.
+    /// Unique in its run.
     pub id: Guid,
-    /// When it happened, in simulated time.
+    /// Simulated time.
     pub timestamp: Timestamp,
-    /// What kind it is.
+    /// The type.
     pub event_type: EventType,
-    /// How grave it is.
+    /// The severity.
     pub severity: Severity,
-    /// What it is about.
+    /// The category.
     pub category: Category,
-    /// JSON, byte for byte as written.
+    /// JSON, byte for byte as in the source.
     pub properties: Cow<'a, str>,
-    /// What caused it.
+    /// The causing event.
     pub parent: Parent,
-    /// The line it was read from, where we would write another.
+    /// The source line, unless [`format_line`](crate::line::format_line) reproduces it.
     pub original: Option<Cow<'a, str>>,
 }
 
-/// What an event says about its cause.
+/// The reference of an event to its cause.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Parent {
-    /// It names none.
+    /// No parent is named.
     None,
-    /// It names this event, which may or may not be in the run.
+    /// A GUID, which may or may not be an event of the run.
     Id(Guid),
-    /// It names something that is not a GUID.
+    /// A value that is not a GUID.
     Unreadable,
 }
 
 impl Event<'_> {
-    /// The same event, owning its texts.
+    /// Converts borrowed texts to owned ones.
     pub fn into_owned(self) -> Event<'static> {
         Event {
             id: self.id,

@@ -1,7 +1,7 @@
-//! An open run: takes events in batches, survives a crash, and is sealed when it is complete.
+//! An open run: stores events in batches, survives a crash, and is sealed when complete.
 //!
-//! An event is acknowledged when the batch it is in has been put, which is after 1000 events, or
-//! 30 seconds, or when the source asks. A crash loses at most the batch that was not.
+//! An event is acknowledged once its batch is stored: after 1000 events, after 30 seconds, or on
+//! request. A crash loses at most the batch that was not yet stored.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,36 +20,36 @@ use crate::store::{BlobKey, BlobKind, Blobs, Store};
 use crate::timestamp::Timestamp;
 use crate::validate::Flags;
 
-/// Events in a batch.
+/// Maximum events in a batch.
 pub const BATCH_EVENTS: usize = 1000;
-/// A batch is put after this time even when it is not full.
+/// A batch is stored after this time even when it is not full.
 pub const BATCH_INTERVAL: Duration = Duration::from_secs(30);
-/// A batch is put when its texts have this many bytes: events may be a megabyte each.
+/// A batch is stored when its texts reach this size: a single event may have a megabyte.
 const BATCH_BYTES: usize = 8 << 20;
-/// Lines without an event that are remembered; all are counted.
+/// Rejected lines that are listed; all are counted.
 pub const MAX_REJECTIONS: usize = 10_000;
 
-/// What an open run knows of itself; put together with every batch.
+/// The head of an open run, stored with every batch.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 struct OpenHead {
     batches: u32,
     events: u32,
     rejected: u64,
-    /// The last line of its producer: it and all before it are in the batches.
+    /// The producer's last line such that it and all earlier ones are stored.
     #[serde(default)]
     sequence: u64,
 }
 
-/// How far an open run is on disk.
+/// How much of an open run is stored.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct PersistedProgress {
-    /// Events.
+    /// Stored events.
     pub events: u64,
-    /// The last line of the producer such that it and all lines before it are there.
+    /// The producer's last line such that it and all earlier ones are stored.
     pub sequence: u64,
 }
 
-/// A run that takes events.
+/// A run that accepts events.
 pub struct OpenRun {
     store: Arc<dyn Store>,
     blobs: Arc<dyn Blobs>,
@@ -58,21 +58,21 @@ pub struct OpenRun {
     writer: BlockWriter,
     rejections: Vec<Rejection>,
     batch_began: Option<Duration>,
-    /// The last line of the producer that was taken.
+    /// The producer's last line that was received.
     sequence: u64,
 }
 
-/// What sealing found.
+/// The result of sealing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SealReport {
     /// Events in the sealed run.
     pub events: u64,
-    /// Events that came twice with the same content; they are there once.
+    /// Duplicates with equal content, which the run has once.
     pub repeated: u64,
-    /// How many lines gave no event.
+    /// Number of rejected lines.
     pub rejected: u64,
-    /// The first of those lines, with the reason.
+    /// The first rejected lines, with the reason.
     pub rejected_lines: Vec<Rejection>,
     /// Events with a validation error.
     pub errors: u64,
@@ -81,7 +81,7 @@ pub struct SealReport {
 }
 
 impl OpenRun {
-    /// Begins a run, or goes on with one that is open. A sealed run takes no more.
+    /// Creates a run, or reopens one that is open. Fails for a sealed run.
     pub fn open(
         store: Arc<dyn Store>,
         id: Guid,
@@ -117,35 +117,35 @@ impl OpenRun {
         })
     }
 
-    /// The run's name.
+    /// The run's id.
     pub const fn id(&self) -> Guid {
         self.record.id
     }
 
-    /// How many events are acknowledged.
+    /// Number of acknowledged events.
     pub const fn acknowledged(&self) -> u64 {
         self.head.events as u64
     }
 
-    /// How far an open run is on disk. The head is written with each batch, so this is true after
-    /// a crash as well.
+    /// Reads how much of an open run is stored. The head is written with each batch, so this holds
+    /// after a crash too.
     pub fn persisted(store: &dyn Store, id: Guid) -> Result<PersistedProgress, LogError> {
         let head = stored_head(store.open_run(id)?.as_ref())?;
         Ok(PersistedProgress { events: u64::from(head.events), sequence: head.sequence })
     }
 
-    /// The last line of the producer that is on disk with all before it.
+    /// The producer's last stored line; all earlier ones are stored too.
     pub const fn sequence(&self) -> u64 {
         self.head.sequence
     }
 
-    /// The next line of the producer is taken; it is on disk with the next batch.
+    /// Records that the producer's line `sequence` was received; the next batch stores it.
     pub const fn set_sequence(&mut self, sequence: u64) {
         self.sequence = sequence;
     }
 
-    /// Takes an event. It is acknowledged once [`flush`](Self::flush) has been called or has
-    /// happened by itself. `now` only has to grow.
+    /// Adds an event. It is acknowledged by the next [`flush`](Self::flush), which a full or
+    /// overdue batch triggers. `now` is a monotonic clock.
     pub fn push(&mut self, line: u64, event: &Event<'_>, now: Duration) -> Result<(), LogError> {
         let pending = codec::count(self.writer.len());
         let arrival = self.head.events.checked_add(pending).filter(|next| *next < u32::MAX - 1);
@@ -173,7 +173,7 @@ impl OpenRun {
         if full || self.is_due(now) { self.flush() } else { Ok(()) }
     }
 
-    /// Notes a line that gave no event.
+    /// Records a rejected line.
     pub fn reject(&mut self, line: u64, reason: String) {
         self.head.rejected += 1;
         if self.rejections.len() < MAX_REJECTIONS {
@@ -181,7 +181,7 @@ impl OpenRun {
         }
     }
 
-    /// Puts what is waiting, all or nothing.
+    /// Stores the pending batch atomically.
     pub fn flush(&mut self) -> Result<(), LogError> {
         let has_lines = self.sequence != self.head.sequence;
         if self.writer.len() == 0 && self.rejections.is_empty() && !has_lines {
@@ -206,18 +206,18 @@ impl OpenRun {
         Ok(())
     }
 
-    /// Whether a batch is waiting and has waited long enough.
+    /// Whether the pending batch has reached [`BATCH_INTERVAL`].
     pub fn is_due(&self, now: Duration) -> bool {
         self.batch_began.is_some_and(|began| now.saturating_sub(began) >= BATCH_INTERVAL)
     }
 
-    /// Puts what is waiting and makes it safe from loss of power; gives how many events are.
+    /// Stores the pending batch durably. Returns the number of acknowledged events.
     pub fn acknowledge(&mut self) -> Result<u64, LogError> {
         self.flush()?;
         self.make_durable()
     }
 
-    /// Makes safe from loss of power what was put; gives how many events are.
+    /// Syncs stored batches to disk. Returns the number of acknowledged events.
     pub fn make_durable(&mut self) -> Result<u64, LogError> {
         self.store.make_durable(self.record.id)?;
         self.record.events = self.acknowledged();
@@ -225,14 +225,14 @@ impl OpenRun {
         Ok(self.acknowledged())
     }
 
-    /// Completes the run: from now on it answers questions and never changes.
+    /// Seals the run: it can be queried from now on and never changes again.
     pub fn seal(mut self, progress: Progress<'_>, stop: Stop<'_>) -> Result<SealReport, LogError> {
         self.acknowledge()?;
         let mut rejected = Vec::new();
         for number in 0..self.head.batches {
             if let Some(json) = self.blobs.get(BlobKey::new(BlobKind::Rejections, 0, number))? {
                 let lines: Vec<Rejection> = serde_json::from_slice(&json)
-                    .map_err(|_| LogError::Damaged("a list of rejected lines"))?;
+                    .map_err(|_| LogError::Damaged("unreadable list of rejected lines"))?;
                 rejected.extend(lines);
             }
         }
@@ -241,8 +241,7 @@ impl OpenRun {
         let (head, report) = match written {
             Ok(written) => written,
             Err(error) => {
-                // A full disk is fuller by what was written. Why it failed is what the caller
-                // has to hear.
+                // Frees the disk space of the failed seal. Its own error would hide the cause.
                 let _ = self.store.abandon_seal(self.record.id);
                 return Err(error);
             }
@@ -263,7 +262,8 @@ impl OpenRun {
         stop: Stop<'_>,
     ) -> Result<(Head, SealReport), LogError> {
         let out = self.store.begin_seal(self.record.id)?;
-        // From here on nobody else can add to the run; what someone has added is not in our head.
+        // `begin_seal` excludes other writers from here on; a batch stored before that is not in
+        // this writer's head.
         let stored = stored_head(self.blobs.as_ref())?;
         if (stored.batches, stored.events) != (self.head.batches, self.head.events) {
             return Err(LogError::ConcurrentWriter);
@@ -296,11 +296,10 @@ const HEAD: BlobKey = BlobKey::new(BlobKind::Head, 0, 0);
 fn stored_head(blobs: &dyn Blobs) -> Result<OpenHead, LogError> {
     match blobs.get(HEAD)? {
         None => Ok(OpenHead::default()),
-        Some(json) => {
-            serde_json::from_slice(&json).map_err(|_| LogError::Damaged("the head of an open run"))
-        }
+        Some(json) => serde_json::from_slice(&json)
+            .map_err(|_| LogError::Damaged("unreadable head of an open run")),
     }
 }
 
-/// Where a sealed run keeps what sealing found.
+/// Key of the seal report in a sealed run.
 pub(crate) const REPORT: BlobKey = BlobKey::new(BlobKind::Rejections, 0, 0);

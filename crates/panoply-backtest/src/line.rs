@@ -1,8 +1,8 @@
-//! The native JSONL: one event a line, as the published contract writes it.
+//! The native JSONL format: one event per line, as the published contract defines it.
 //!
-//! A line that cannot be read is reported with its number and the reading goes on. A line that we
-//! would write differently (other spacing, order, case, digits) is kept as well, so that an
-//! export gives back what was imported, byte for byte.
+//! An unreadable line is rejected with its line number and reading continues. A line that is not
+//! in canonical form (spacing, member order, case, digits) is stored verbatim as well, so that an
+//! export reproduces the import byte for byte.
 
 mod canonical;
 
@@ -16,19 +16,19 @@ use crate::event::{Category, Event, EventType, Guid, Parent, Severity};
 use crate::scan;
 use crate::timestamp::Timestamp;
 
-/// Longer lines are reported, not read: no event of any engine comes near.
+/// Longer lines are rejected; no known engine writes events of this size.
 pub const MAX_LINE_BYTES: u64 = 64 << 20;
 
-/// A line that gave no event.
+/// A line that contains no event.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub struct Rejection {
-    /// Its number, from 1.
+    /// The line number, from 1.
     pub line: u64,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// The event on a line and the run it names, or why there is none.
+/// Parses a line into the run it names and its event, or the reason for rejection.
 pub fn parse(line: &str) -> Result<(Option<Guid>, Event<'_>), String> {
     match canonical::parse(line) {
         Some((run, event)) => Ok((Some(run), event)),
@@ -36,7 +36,7 @@ pub fn parse(line: &str) -> Result<(Option<Guid>, Event<'_>), String> {
     }
 }
 
-/// The same for a line in any form.
+/// Parses a line in any member order and formatting.
 fn parse_any(line: &str) -> Result<(Option<Guid>, Event<'_>), String> {
     let raw: RawLine<'_> =
         serde_json::from_str(line).map_err(|error| parse_failure(line, &error))?;
@@ -85,7 +85,7 @@ fn parse_any(line: &str) -> Result<(Option<Guid>, Event<'_>), String> {
     Ok((run, event))
 }
 
-/// An event as a line, without the line's end.
+/// Formats an event as a canonical line, without the line break.
 pub fn format_line(run: Guid, event: &Event<'_>) -> String {
     let mut out = String::with_capacity(event.properties.len() + 320);
     out.push_str(r#"{"eventId":""#);
@@ -135,8 +135,8 @@ struct RawLine<'a> {
     parent_event_id: Option<Cow<'a, str>>,
 }
 
-/// `OrderPlaced` is what a state change of an order is called in patterns; some engines write it
-/// as a type of its own.
+/// Converts the properties of an `OrderPlaced` event, which some engines write as a type of its
+/// own, into those of a state change of an order.
 pub(crate) fn normalize_order_placed(properties: &str) -> Cow<'_, str> {
     let Some(rest) = properties.strip_prefix('{') else { return Cow::Borrowed(properties) };
     let mut added = String::from("{");
@@ -165,14 +165,15 @@ fn parse_failure(line: &str, error: &serde_json::Error) -> String {
 }
 
 fn unknown_value(what: &str, word: &str) -> String {
-    format!("`{what}` is `{}`, which is not one of the known ones", excerpt(word))
+    format!("`{what}` is `{}`, which is not a known value", excerpt(word))
 }
 
-fn excerpt(text: &str) -> String {
+/// The start of a value, for an error text.
+pub(crate) fn excerpt(text: &str) -> String {
     text.chars().take(60).collect()
 }
 
-/// Reads a source line by line, however long and however broken.
+/// Reads lines of any length and encoding.
 pub struct Lines<R> {
     source: R,
     number: u64,
@@ -180,27 +181,27 @@ pub struct Lines<R> {
     buffer: Vec<u8>,
 }
 
-/// What a line turned out to be.
+/// A line as read.
 #[derive(Debug, Eq, PartialEq)]
 pub enum Line<'a> {
-    /// Text.
+    /// Valid UTF-8.
     Text(&'a str),
-    /// Something that cannot be text of an event, and why.
+    /// Not parsable, with the reason.
     Invalid(&'static str),
 }
 
 impl<R: BufRead> Lines<R> {
-    /// The lines of `source`.
+    /// Reads lines from `source`.
     pub const fn new(source: R) -> Self {
         Self { source, number: 0, bytes: 0, buffer: Vec::new() }
     }
 
-    /// How many bytes were read, for progress.
+    /// Bytes read so far, for progress.
     pub const fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The next line that is not blank, with its number.
+    /// The next non-blank line, with its number.
     pub fn next_line(&mut self) -> io::Result<Option<(u64, Line<'_>)>> {
         loop {
             self.buffer.clear();

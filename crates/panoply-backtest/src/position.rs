@@ -1,24 +1,24 @@
-//! A position by average cost, as a netting account books it.
+//! Average-cost accounting of a position in a netting account.
 //!
-//! Closing takes the average price of what is held, a fill through zero opens the other side at
-//! its own price, and commissions come off what is realized when they are paid.
+//! Closing realizes against the average price, a fill through zero opens the opposite side at the
+//! fill price, and commissions reduce realized profit when they are paid.
 
 use rust_decimal::Decimal;
 
-/// What is held of one security, and what it has earned.
+/// Quantity, average price and realized profit of one security.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Position {
-    /// Signed: below zero when short.
+    /// Signed: negative when short.
     pub quantity: Decimal,
-    /// The average price of what is held; zero when nothing is.
+    /// Average price of the open quantity; zero when flat.
     pub average: Decimal,
-    /// Locked in so far, commissions taken off.
+    /// Realized profit net of commissions.
     pub realized: Decimal,
 }
 
 impl Position {
-    /// Books a fill of a signed quantity. `None` when the numbers are too large for 28 digits;
-    /// nothing is booked then.
+    /// Books a fill of a signed quantity. Returns `None` and books nothing when a result exceeds
+    /// the 28 digits of [`Decimal`].
     pub fn fill(&mut self, signed: Decimal, price: Decimal, commission: Decimal) -> Option<()> {
         let held = self.quantity;
         let quantity = held.checked_add(signed)?;
@@ -44,14 +44,14 @@ impl Position {
     }
 }
 
-/// A decimal in plain or scientific writing.
-pub fn decimal(text: &str) -> Option<Decimal> {
+/// Parses plain or scientific notation.
+pub(crate) fn decimal(text: &str) -> Option<Decimal> {
     let text = text.trim();
     text.parse().ok().or_else(|| Decimal::from_scientific(text).ok())
 }
 
-/// The nearest double, for a reply.
-pub fn to_f64(decimal: Decimal) -> f64 {
+/// The nearest double. `Decimal`'s own conversion is not correctly rounded.
+pub(crate) fn to_f64(decimal: Decimal) -> f64 {
     decimal.to_string().parse().unwrap_or(f64::NAN)
 }
 

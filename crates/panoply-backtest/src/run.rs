@@ -1,4 +1,4 @@
-//! A run: one execution of a strategy, with the events it left.
+//! A run: one execution of a strategy, and the metadata of its event log.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,27 +6,32 @@ use serde_json::Value;
 use crate::event::Guid;
 use crate::timestamp::Timestamp;
 
-/// Where a run is in its life.
+/// The life cycle of a run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// It takes events and answers no questions.
+    /// Open: accepts events, cannot be queried.
     Running,
-    /// It is sealed: it answers questions and never changes.
+    /// Sealed: can be queried, never changes.
     Completed,
 }
 
 impl Status {
-    /// Its word.
+    /// The stored and published word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
             Self::Completed => "completed",
         }
     }
+
+    /// The status stored as `word`.
+    pub fn parse(word: &str) -> Option<Self> {
+        [Self::Running, Self::Completed].into_iter().find(|status| status.as_str() == word)
+    }
 }
 
-/// What is said about a run beside its events: the content of a `RUN.json`.
+/// Metadata of a run: the content of a `RUN.json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RunHeader {
@@ -45,13 +50,13 @@ pub struct RunHeader {
     /// The strategy's configuration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub config: Option<Value>,
-    /// The engine that ran it.
+    /// The engine that executed the strategy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
 
 impl RunHeader {
-    /// The declared period; an end that is missing or unreadable is open.
+    /// The declared period. A missing or unreadable bound is unbounded.
     pub fn period(&self) -> (Timestamp, Timestamp) {
         let read =
             |text: &Option<String>| text.as_deref().and_then(|text| Timestamp::parse(text).ok());
@@ -61,7 +66,7 @@ impl RunHeader {
         )
     }
 
-    /// This header with what `other` says where this one is silent.
+    /// Fills the missing fields of this header from `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self {
@@ -75,19 +80,19 @@ impl RunHeader {
     }
 }
 
-/// A run as the catalog knows it.
+/// The catalog entry of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunRecord {
-    /// Its name.
+    /// The run's id.
     pub id: Guid,
-    /// Where it is in its life.
+    /// The life cycle state.
     pub status: Status,
-    /// What is said about it.
+    /// The run's metadata.
     pub header: RunHeader,
-    /// When it was made known.
+    /// When the run was created in the store.
     pub created_at: Timestamp,
-    /// How many events it has; of an open run, how many were acknowledged.
+    /// Number of events; of an open run, of acknowledged events.
     pub events: u64,
-    /// The first and last event's time, once sealed.
+    /// Times of the first and the last event, once sealed.
     pub span: Option<(Timestamp, Timestamp)>,
 }

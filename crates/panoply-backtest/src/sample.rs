@@ -1,4 +1,4 @@
-//! The run that ships with the program, so that the first question works on a fresh machine.
+//! The run bundled with the program, so that a new installation has a run to query.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -10,17 +10,17 @@ use crate::store::Store;
 use crate::store::memory::MemoryStore;
 use crate::timestamp::Timestamp;
 
-/// Its name.
+/// The sample run's id.
 pub const ID: Guid = Guid::new(0xd91a_7ddb_8986_54b3_8bd4_42d1_dab9_869e);
 
 const LINES: &[u8] = include_bytes!("../../../data/backtest/ema_cross.jsonl.zst");
 const HEADER: &str = include_str!("../../../data/backtest/ema_cross.run.json");
 
-/// A store with the sample run, sealed the first time it is asked for.
+/// A store with the sample run, sealed on first use.
 pub fn store() -> &'static MemoryStore {
     static STORE: LazyLock<Arc<MemoryStore>> = LazyLock::new(|| {
         let store = Arc::new(MemoryStore::default());
-        // The lines are ours and tests read them; a program without its sample still works.
+        // The data are bundled and covered by tests. Without the sample the pack still works.
         let _ = import_sample(Arc::clone(&store) as Arc<dyn Store>);
         store
     });

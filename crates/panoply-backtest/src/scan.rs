@@ -1,43 +1,44 @@
-//! Walks JSON text without building a tree: members, scalars and their paths, as written.
+//! The JSON scanner of this crate: members, scalars and paths of a text, without building a tree.
 //!
-//! The text has been accepted by `serde_json` before, so the scanner only has to find its way;
-//! on anything unexpected it ends the walk instead of failing.
+//! The text has been accepted by `serde_json` before, so the scanner only tokenizes; on unexpected
+//! input it ends instead of failing. A tree of `serde_json::Value` would lose the digits of
+//! numbers and allocate for every member, and sealing scans every event of a run.
+
+pub(crate) mod outline;
 
 use std::borrow::Cow;
 
-/// A value where it stands in the text.
+/// A JSON value as a slice of the text.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Token<'a> {
-    /// An object, with its braces.
+pub(crate) enum Token<'a> {
+    /// Including its braces.
     Object(&'a str),
-    /// An array, with its brackets.
+    /// Including its brackets.
     Array(&'a str),
-    /// A string, without its quotes and with its escapes.
+    /// Without quotes, escapes not decoded.
     Text(&'a str),
-    /// A number, as written.
+    /// As written.
     Number(&'a str),
-    /// `true` or `false`.
     Bool(bool),
-    /// `null`.
     Null,
 }
 
 impl<'a> Token<'a> {
-    /// The value that `json` is.
-    pub fn of(json: &'a str) -> Option<Self> {
+    /// The first value of `json`.
+    pub(crate) fn of(json: &'a str) -> Option<Self> {
         token(json.trim_ascii_start()).map(|(token, _)| token)
     }
 
-    /// A string's content.
-    pub fn text(self) -> Option<Cow<'a, str>> {
+    /// The decoded content of a string.
+    pub(crate) fn text(self) -> Option<Cow<'a, str>> {
         match self {
             Self::Text(raw) => Some(unescape(raw)),
             _ => None,
         }
     }
 
-    /// The content of a string, or a number as written: what an id may be.
-    pub fn id_text(self) -> Option<Cow<'a, str>> {
+    /// The decoded content of a string, or a number as written: accepted forms of an id.
+    pub(crate) fn id_text(self) -> Option<Cow<'a, str>> {
         match self {
             Self::Text(raw) => Some(unescape(raw)),
             Self::Number(text) => Some(Cow::Borrowed(text)),
@@ -45,8 +46,8 @@ impl<'a> Token<'a> {
         }
     }
 
-    /// The text of a number, or of a string that may be one.
-    pub fn number_text(self) -> Option<&'a str> {
+    /// The text of a number, or of a string that may contain one.
+    pub(crate) fn number_text(self) -> Option<&'a str> {
         match self {
             Self::Number(text) => Some(text),
             Self::Text(raw) => Some(raw.trim()),
@@ -54,8 +55,8 @@ impl<'a> Token<'a> {
         }
     }
 
-    /// The JSON of this value. A string has lost its quotes, so it is not offered.
-    pub const fn json(self) -> Option<&'a str> {
+    /// The JSON of this value, except for a string, whose quotes are not part of the slice.
+    pub(crate) const fn json(self) -> Option<&'a str> {
         match self {
             Self::Object(json) | Self::Array(json) | Self::Number(json) => Some(json),
             Self::Bool(true) => Some("true"),
@@ -66,39 +67,62 @@ impl<'a> Token<'a> {
     }
 }
 
-/// The members of an object, in order: name (with its escapes) and value.
-pub fn members(json: &str) -> Members<'_> {
+/// The members of an object, in order: name (escapes not decoded) and value.
+pub(crate) fn members(json: &str) -> Members<'_> {
     let inside = json.trim_ascii_start().strip_prefix('{').unwrap_or_default();
     Members { rest: inside }
 }
 
-/// See [`members`].
+/// Iterator of [`members`].
 #[derive(Clone, Debug)]
-pub struct Members<'a> {
+pub(crate) struct Members<'a> {
     rest: &'a str,
+}
+
+impl<'a> Members<'a> {
+    /// Consumes the next name and its colon; a value follows. `None` at the end of the object.
+    fn next_name(&mut self) -> Option<&'a str> {
+        let rest = self.rest.trim_ascii_start();
+        let rest = rest.strip_prefix(',').unwrap_or(rest).trim_ascii_start();
+        let (name, rest) = string(rest)?;
+        self.rest = rest.trim_ascii_start().strip_prefix(':')?.trim_ascii_start();
+        Some(name)
+    }
+
+    fn next_value(&mut self) -> Option<Token<'a>> {
+        let (token, rest) = token(self.rest)?;
+        self.rest = rest;
+        Some(token)
+    }
+
+    /// Consumes the closing brace.
+    fn end(&mut self) -> Option<()> {
+        self.rest = self.rest.trim_ascii_start().strip_prefix('}')?;
+        Some(())
+    }
 }
 
 impl<'a> Iterator for Members<'a> {
     type Item = (&'a str, Token<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
-        let rest = self.rest.trim_ascii_start();
-        let rest = rest.strip_prefix(',').unwrap_or(rest).trim_ascii_start();
-        let (name, rest) = string(rest)?;
-        let rest = rest.trim_ascii_start().strip_prefix(':')?.trim_ascii_start();
-        let (token, rest) = token(rest)?;
-        self.rest = rest;
-        Some((name, token))
+        let name = self.next_name()?;
+        Some((name, self.next_value()?))
     }
 }
 
-/// The first member of this name.
-pub fn member<'a>(json: &'a str, name: &str) -> Option<Token<'a>> {
+/// The first member with this name.
+pub(crate) fn member<'a>(json: &'a str, name: &str) -> Option<Token<'a>> {
     members(json).find(|(found, _)| *found == name).map(|(_, token)| token)
 }
 
-/// The value at a path of names, through nested objects.
-pub fn at_path<'a>(json: &'a str, path: &str) -> Option<Token<'a>> {
+/// The first member with this name as text: the content of a string, or a number as written.
+pub(crate) fn member_text(json: &str, name: &str) -> Option<String> {
+    member(json, name)?.id_text().map(Cow::into_owned)
+}
+
+/// The value at a dotted path through nested objects.
+pub(crate) fn at_path<'a>(json: &'a str, path: &str) -> Option<Token<'a>> {
     let mut token = Token::of(json)?;
     for name in path.split('.') {
         let Token::Object(json) = token else { return None };
@@ -107,7 +131,7 @@ pub fn at_path<'a>(json: &'a str, path: &str) -> Option<Token<'a>> {
     Some(token)
 }
 
-/// The value at the start of `json`, and what follows it.
+/// The value at the start of `json`, and the rest.
 pub(crate) fn token(json: &str) -> Option<(Token<'_>, &str)> {
     match json.as_bytes().first()? {
         b'"' => string(json).map(|(text, rest)| (Token::Text(text), rest)),
@@ -127,8 +151,8 @@ pub(crate) fn token(json: &str) -> Option<(Token<'_>, &str)> {
     }
 }
 
-/// The string at the start of `json` without its quotes, and what follows it.
-pub(crate) fn string(json: &str) -> Option<(&str, &str)> {
+/// The string at the start of `json` without its quotes, and the rest.
+fn string(json: &str) -> Option<(&str, &str)> {
     let inside = json.strip_prefix('"')?;
     let bytes = inside.as_bytes();
     let mut at = 0;
@@ -141,7 +165,7 @@ pub(crate) fn string(json: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// The object or array at the start of `json`, and what follows it.
+/// The object or array at the start of `json`, and the rest.
 fn nested(json: &str) -> Option<(&str, &str)> {
     let (mut depth, mut in_string, mut escaped) = (0_u32, false, false);
     for (place, byte) in json.bytes().enumerate() {

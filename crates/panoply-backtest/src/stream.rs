@@ -1,8 +1,8 @@
-//! Events as they come over a wire: pieces of lines in, acknowledgements out.
+//! A stream of JSONL into an open run: byte chunks in, acknowledgements out.
 //!
-//! Knows neither sockets nor clocks. A batch is put and made durable after 1000 events, or when
-//! it has waited 30 seconds, whether or not another line arrives; only then is it acknowledged.
-//! At most one batch and one line are in memory.
+//! Independent of sockets and clocks. A batch is stored durably after 1000 events or 30 seconds,
+//! whether or not another line arrives, and is acknowledged only then. Memory holds at most one
+//! batch and one line.
 
 use std::time::Duration;
 
@@ -10,39 +10,39 @@ use crate::error::LogError;
 use crate::ingest::OpenRun;
 use crate::line::{self, Rejection};
 
-/// Longer lines are reported, not read: each one being sent is held in memory.
+/// Longer lines are rejected: the current line of every stream is held in memory.
 pub const MAX_LINE_BYTES: usize = 4 << 20;
-/// Lines without an event that are told; all are counted.
+/// Rejected lines that are listed; all are counted.
 const MAX_LISTED_REJECTIONS: usize = 100;
 
-/// One stream of lines into an open run.
+/// One producer's stream of lines into an open run.
 pub struct EventStream {
     run: OpenRun,
-    /// The line that has begun.
+    /// The incomplete current line.
     line: Vec<u8>,
     too_long: bool,
-    /// The sequence number of the last line that came: its place among all lines of the producer.
+    /// Sequence number of the last received line, counted over all lines of the producer.
     number: u64,
-    /// The last line that was on disk when the stream began; lines up to it are skipped.
+    /// The last stored line when the stream began; lines up to it are skipped.
     already_persisted: u64,
-    /// Lines that the last acknowledgement covers.
+    /// The last line that a stored batch covers.
     flushed_sequence: u64,
     rejected: u64,
     rejections: Vec<Rejection>,
 }
 
-/// What is safe from now on.
+/// The acknowledgement of a durable batch.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Acknowledged {
-    /// Events of the run, of this stream and of all before it.
+    /// Acknowledged events of the run, from this and all earlier streams.
     pub events: u64,
-    /// The last line such that it and all before it are on disk; the producer goes on after it.
+    /// The producer's last stored line; it resumes after this one.
     pub sequence: u64,
 }
 
 impl EventStream {
-    /// Begins a stream into a run. Its first line has the sequence number `first`, from 1, which
-    /// is at most one more than what the run has on disk.
+    /// Starts a stream. Its first line has sequence number `first`, which starts at 1 and is at
+    /// most one more than the run's stored sequence.
     pub const fn new(run: OpenRun, first: u64) -> Self {
         let already_persisted = run.sequence();
         Self {
@@ -57,12 +57,12 @@ impl EventStream {
         }
     }
 
-    /// What is on disk as far as this stream knows.
+    /// The last acknowledgement.
     pub const fn acknowledged(&self) -> Acknowledged {
         Acknowledged { events: self.run.acknowledged(), sequence: self.run.sequence() }
     }
 
-    /// Takes the next piece. Gives what was acknowledged, if a batch became full.
+    /// Adds a chunk of bytes. Returns an acknowledgement if it completed a batch.
     pub fn push(&mut self, chunk: &[u8], now: Duration) -> Result<Option<Acknowledged>, LogError> {
         let before = self.flushed_sequence;
         let mut rest = chunk;
@@ -76,7 +76,7 @@ impl EventStream {
         if self.flushed_sequence == before { Ok(None) } else { self.make_durable().map(Some) }
     }
 
-    /// Time has passed. Gives what was acknowledged, if a batch has waited long enough.
+    /// Advances time. Returns an acknowledgement if the pending batch was due.
     pub fn tick(&mut self, now: Duration) -> Result<Option<Acknowledged>, LogError> {
         if !self.run.is_due(now) {
             return Ok(None);
@@ -86,8 +86,8 @@ impl EventStream {
         self.make_durable().map(Some)
     }
 
-    /// The stream has ended. When it was cut, a line that had only begun is not looked at: its
-    /// sender has heard nothing and sends it again.
+    /// Ends the stream. If the connection was cut, an incomplete last line is discarded: it was
+    /// not acknowledged, so the producer sends it again.
     pub fn finish(&mut self, was_cut: bool, now: Duration) -> Result<Acknowledged, LogError> {
         if !was_cut && (!self.line.is_empty() || self.too_long) {
             self.end_of_line(now)?;
@@ -97,7 +97,7 @@ impl EventStream {
         self.make_durable()
     }
 
-    /// Lines that gave no event: how many, and the first of them.
+    /// Number of rejected lines, and the first of them.
     pub fn rejected(&self) -> (u64, &[Rejection]) {
         (self.rejected, &self.rejections)
     }
@@ -139,7 +139,7 @@ impl EventStream {
                 self.rejections.push(Rejection { line: self.number, reason });
             }
         }
-        // The buffer is used again, unless it grew large for one line.
+        // Reuses the buffer, unless one long line made it large.
         self.line = line;
         self.line.clear();
         self.line.shrink_to(64 << 10);
@@ -160,7 +160,7 @@ impl EventStream {
         };
         if let Some(other) = run.filter(|run| *run != self.run.id()) {
             let own = self.run.id();
-            return Ok(Err(format!("the event is of run `{other}`, not of `{own}`")));
+            return Ok(Err(format!("the event belongs to run `{other}`, not to `{own}`")));
         }
         self.run.push(self.number, &event, now)?;
         self.flushed_sequence = self.run.sequence();

@@ -1,38 +1,34 @@
-//! What is wrong with an event. Nothing here refuses one: an event is kept with its problems.
+//! Validation rules for events. An invalid event is stored with its problems, never rejected.
 //!
-//! The table follows the published contract (an `OrderId` that is no GUID is an error, a missing
-//! `Price` a warning), and for the rest the rules of the system the contract came from.
+//! The rules follow the published contract (an `OrderId` that is not a GUID is an error, a missing
+//! `Price` a warning); rules it does not state follow the system the contract was derived from.
 
 use crate::event::{EventType, Guid};
 use crate::number::Number;
-use crate::outline::Outline;
 use crate::scan::Token;
+use crate::scan::outline::Outline;
 
-/// Properties longer than this are a problem.
-pub const MAX_PROPERTIES_BYTES: usize = 1 << 20;
+/// Longer properties are an error.
+pub(crate) const MAX_PROPERTIES_BYTES: usize = 1 << 20;
 
-/// One thing wrong with an event.
+/// A violated rule.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Problem {
-    /// Where, such as `Properties.OrderId`.
+    /// The field, such as `Properties.OrderId`.
     pub field: &'static str,
-    /// What, in a few words.
     pub error: &'static str,
-    /// How bad it is.
     pub severity: ProblemSeverity,
 }
 
-/// How bad a problem is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum ProblemSeverity {
-    /// The event cannot be used for what it is.
+    /// The event cannot be used for its purpose.
     Error,
-    /// It can, with less to say.
+    /// The event can be used, with less information.
     Warning,
 }
 
 impl ProblemSeverity {
-    /// Its word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Error => "Error",
@@ -53,12 +49,12 @@ const fn warning(field: &'static str, error: &'static str) -> Problem {
     Problem { field, error, severity: ProblemSeverity::Warning }
 }
 
-/// What can be seen from an event's type and properties alone.
-pub fn properties(event_type: EventType, json: &str) -> Vec<Problem> {
+/// Problems of the properties alone, given the event's type.
+pub(crate) fn properties(event_type: EventType, json: &str) -> Vec<Problem> {
     property_problems(event_type, &Outline::of(json))
 }
 
-/// The same, of properties that were walked already.
+/// Like [`properties`], for properties that were scanned before.
 pub(crate) fn property_problems(event_type: EventType, outline: &Outline<'_>) -> Vec<Problem> {
     let mut found = Vec::new();
     if !outline.is_object {
@@ -69,39 +65,31 @@ pub(crate) fn property_problems(event_type: EventType, outline: &Outline<'_>) ->
         found.push(error("Properties", "Larger than 1 MiB"));
     }
     let present = |name| outline.member(name).filter(|token| *token != Token::Null);
-    let mut require = |name, problem| {
-        if present(name).is_none() {
-            found.push(problem);
-        }
-    };
+    let missing = |name, problem: Problem| present(name).is_none().then_some(problem);
     match event_type {
         EventType::TradeExecution => {
             found.extend(order_id(present("OrderId")));
-            let mut require = |name, problem| {
-                if present(name).is_none() {
-                    found.push(problem);
-                }
-            };
-            require("Price", warning("Properties.Price", MISSING));
-            require("Quantity", warning("Properties.Quantity", MISSING_RECOMMENDED));
+            found.extend(missing("Price", warning("Properties.Price", MISSING)));
+            found.extend(missing("Quantity", warning("Properties.Quantity", MISSING_RECOMMENDED)));
         }
         EventType::OrderRejection => {
             found.extend(order_id(present("OrderId")));
-            if present("RejectionReason").is_none() {
-                found.push(error("Properties.RejectionReason", MISSING));
-            }
+            let problem = error("Properties.RejectionReason", MISSING);
+            found.extend(missing("RejectionReason", problem));
         }
         EventType::IndicatorCalculation => {
-            require("IndicatorName", error("Properties.IndicatorName", MISSING));
-            require("Value", error("Properties.Value", MISSING));
+            found.extend(missing("IndicatorName", error("Properties.IndicatorName", MISSING)));
+            found.extend(missing("Value", error("Properties.Value", MISSING)));
             if present("Value").is_some_and(|value| !is_number(value)) {
                 found.push(error("Properties.Value", "Invalid number format"));
             }
         }
         EventType::PositionUpdate => {
-            require("SecuritySymbol", error("Properties.SecuritySymbol", MISSING));
+            found.extend(missing("SecuritySymbol", error("Properties.SecuritySymbol", MISSING)));
         }
-        EventType::RiskEvent => require("RiskType", error("Properties.RiskType", MISSING)),
+        EventType::RiskEvent => {
+            found.extend(missing("RiskType", error("Properties.RiskType", MISSING)));
+        }
         EventType::StateChange | EventType::MarketDataEvent => {}
     }
     found
@@ -117,47 +105,43 @@ fn is_number(token: Token<'_>) -> bool {
     token.number_text().is_some_and(|text| Number::parse(text).is_some())
 }
 
-/// What can only be seen once the whole run is there, and a note of what [`properties`] found.
-/// One byte, kept with each event.
+/// Validation result of an event in one stored byte: problems that depend on the whole run, and
+/// whether the properties have problems, which [`all`] then derives again.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Flags(u8);
+pub(crate) struct Flags(u8);
 
 impl Flags {
-    /// Its parent is not in the run.
-    pub const PARENT_MISSING: Self = Self(1);
-    /// It is its own ancestor; the link is ignored.
-    pub const CIRCULAR: Self = Self(2);
-    /// It lies outside the period that the run declares.
-    pub const OUTSIDE_PERIOD: Self = Self(4);
-    /// Its parent's id is not a GUID.
-    pub const PARENT_UNREADABLE: Self = Self(8);
-    /// Its properties have an error.
-    pub const PROPERTY_ERROR: Self = Self(16);
-    /// Its properties have a warning.
-    pub const PROPERTY_WARNING: Self = Self(32);
+    /// The parent is not in the run.
+    pub(crate) const PARENT_MISSING: Self = Self(1);
+    /// The event is its own ancestor; the parent link is ignored.
+    pub(crate) const CIRCULAR: Self = Self(2);
+    /// The time is outside the run's declared period.
+    pub(crate) const OUTSIDE_PERIOD: Self = Self(4);
+    /// The parent's id is not a GUID.
+    pub(crate) const PARENT_UNREADABLE: Self = Self(8);
+    /// The properties have an error.
+    pub(crate) const PROPERTY_ERROR: Self = Self(16);
+    /// The properties have a warning.
+    pub(crate) const PROPERTY_WARNING: Self = Self(32);
 
-    /// The flags kept in a byte.
-    pub const fn of_byte(byte: u8) -> Self {
+    pub(crate) const fn of_byte(byte: u8) -> Self {
         Self(byte)
     }
 
-    /// The byte to keep.
-    pub const fn byte(self) -> u8 {
+    pub(crate) const fn byte(self) -> u8 {
         self.0
     }
 
-    /// Raises a flag.
-    pub const fn insert(&mut self, flag: Self) {
+    pub(crate) const fn insert(&mut self, flag: Self) {
         self.0 |= flag.0;
     }
 
-    /// Whether a flag is up.
-    pub const fn contains(self, flag: Self) -> bool {
+    pub(crate) const fn contains(self, flag: Self) -> bool {
         self.0 & flag.0 != 0
     }
 
-    /// The flags for what [`properties`] found.
-    pub fn of_problems(problems: &[Problem]) -> Self {
+    /// The flags for property problems.
+    pub(crate) fn of_problems(problems: &[Problem]) -> Self {
         let mut flags = Self::default();
         for problem in problems {
             flags.insert(match problem.severity {
@@ -168,21 +152,19 @@ impl Flags {
         flags
     }
 
-    /// Whether there is an error.
-    pub const fn is_error(self) -> bool {
+    pub(crate) const fn is_error(self) -> bool {
         self.contains(Self(Self::CIRCULAR.0 | Self::PARENT_UNREADABLE.0 | Self::PROPERTY_ERROR.0))
     }
 
-    /// Whether there is a warning.
-    pub const fn is_warning(self) -> bool {
+    pub(crate) const fn is_warning(self) -> bool {
         self.contains(Self(
             Self::PARENT_MISSING.0 | Self::OUTSIDE_PERIOD.0 | Self::PROPERTY_WARNING.0,
         ))
     }
 }
 
-/// Everything wrong with an event, in a fixed order.
-pub fn all(event_type: EventType, json: &str, flags: Flags) -> Vec<Problem> {
+/// All problems of an event, in a fixed order.
+pub(crate) fn all(event_type: EventType, json: &str, flags: Flags) -> Vec<Problem> {
     let mut found = Vec::new();
     if flags.contains(Flags::PROPERTY_ERROR) || flags.contains(Flags::PROPERTY_WARNING) {
         found = properties(event_type, json);

@@ -53,7 +53,7 @@ pub(crate) fn run() -> Outcome {
         let growth = million / hundred_thousand;
         report::figure("a row of a million / a row of 100,000", growth, "×", None);
     }
-    let program = startup::beside("cgt-mcp")?;
+    let program = startup::sibling_program("cgt-mcp")?;
     let start = startup::median_start(&program, &[])?;
     report::figure("start of cgt-mcp to its first reply", start, "ms", Some(GOAL_START_MILLIS));
     small_calls()?;
@@ -157,7 +157,7 @@ fn small_calls() -> Outcome {
 
 /// The same trades to cgt-calc, which computes one tax year, and to us, who compute all ten.
 fn peer() -> Outcome {
-    let (csv, lines) = portfolio::for_the_peer(PEER_TRADES);
+    let (csv, lines) = portfolio::for_cgt_calc(PEER_TRADES);
     let ours = (0..9).map(|_| Ok(work(&lines)?.processor_millis)).collect::<Outcome<Vec<f64>>>()?;
     let ours = report::median(ours);
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

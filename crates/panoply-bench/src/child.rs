@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
 use crate::http_client::HttpClient;
-use crate::servers::{self, Around};
+use crate::servers::{self, Instrumentation};
 use crate::{Outcome, echo};
 
 /// Starts this program again, or the peer's beside it.
@@ -40,7 +40,7 @@ pub(crate) fn run(work: &[&str]) -> Outcome {
         ["ttm-first-search"] => crate::ttm::first_search(),
         ["cgt", count] => crate::cgt::measure(count.parse()?),
         ["serve", server, transport] => on_runtime(serve(server, transport))?,
-        ["backtest", home, asked] => crate::backtest::measure_questions(home, asked),
+        ["backtest", home, queries] => crate::backtest::measure_questions(home, queries),
         ["count", what, calls] => on_one_thread(count(what, calls.parse()?))?,
         _ => Err("unknown work".into()),
     }
@@ -58,8 +58,8 @@ pub(crate) fn on_one_thread<T>(work: impl Future<Output = T>) -> Outcome<T> {
 async fn serve(server: &str, transport: &str) -> Outcome {
     let home = tempfile::tempdir()?;
     let (kernel, _log) = match server {
-        "panoply" => servers::kernel(Around::PRODUCTION, home.path())?,
-        _ => servers::kernel(Around::BARE, home.path())?,
+        "panoply" => servers::kernel(Instrumentation::PRODUCTION, home.path())?,
+        _ => servers::kernel(Instrumentation::BARE, home.path())?,
     };
     let (address, served) = match (server, transport) {
         ("panoply", "stdio") => {
@@ -93,17 +93,21 @@ async fn count(what: &str, calls: u64) -> Outcome {
     let home = tempfile::tempdir()?;
     match what {
         _ if what.starts_with("ttm-") => crate::ttm::count(what, calls).await,
-        "pipeline" => count_calls(Around::BARE, echo::NAME, calls).await,
-        "hit" => count_calls(Around::BARE, echo::KEPT_NAME, calls).await,
-        "audited" => count_calls(Around { audit: true, log: false }, echo::NAME, calls).await,
-        "logged" => count_calls(Around { audit: false, log: true }, echo::NAME, calls).await,
+        "pipeline" => count_calls(Instrumentation::BARE, echo::NAME, calls).await,
+        "hit" => count_calls(Instrumentation::BARE, echo::CACHED_NAME, calls).await,
+        "audited" => {
+            count_calls(Instrumentation { audit: true, log: false }, echo::NAME, calls).await
+        }
+        "logged" => {
+            count_calls(Instrumentation { audit: false, log: true }, echo::NAME, calls).await
+        }
         "lines-panoply" | "lines-bare" => {
             let (ours, theirs) = tokio::io::duplex(1 << 20);
             let (input, output) = tokio::io::split(theirs);
             if what == "lines-bare" {
                 tokio::spawn(servers::bare_lines(input, output));
             } else {
-                let (kernel, _) = servers::kernel(Around::BARE, home.path())?;
+                let (kernel, _) = servers::kernel(Instrumentation::BARE, home.path())?;
                 tokio::spawn(servers::panoply_lines(kernel, input, output));
             }
             let (read, mut write) = tokio::io::split(ours);
@@ -120,7 +124,7 @@ async fn count(what: &str, calls: u64) -> Outcome {
             let (address, served) = if what == "http-bare" {
                 servers::bare_http().await?
             } else {
-                let (kernel, _) = servers::kernel(Around::BARE, home.path())?;
+                let (kernel, _) = servers::kernel(Instrumentation::BARE, home.path())?;
                 servers::panoply_http(kernel).await?
             };
             tokio::spawn(served);
@@ -134,9 +138,9 @@ async fn count(what: &str, calls: u64) -> Outcome {
     }
 }
 
-async fn count_calls(around: Around, tool: &str, calls: u64) -> Outcome {
+async fn count_calls(instrumentation: Instrumentation, tool: &str, calls: u64) -> Outcome {
     let home = tempfile::tempdir()?;
-    let (kernel, _log) = servers::kernel(around, home.path())?;
+    let (kernel, _log) = servers::kernel(instrumentation, home.path())?;
     let input = json!({"text": "hello"});
     for _ in 0..calls {
         call(&kernel, tool, &input).await?;

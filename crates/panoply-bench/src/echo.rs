@@ -35,7 +35,7 @@ const ECHO: ToolSpec = ToolSpec {
 }
 .checked();
 
-const KEPT: ToolSpec =
+const CACHED_ECHO: ToolSpec =
     ToolSpec { name: "bench-kept", cache: CachePolicy::For(Duration::from_secs(3600)), ..ECHO }
         .checked();
 
@@ -49,7 +49,7 @@ pub(crate) struct Text {
 
 /// The same text.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Heard {
+pub(crate) struct EchoOutput {
     /// The text.
     pub(crate) text: String,
 }
@@ -57,27 +57,27 @@ pub(crate) struct Heard {
 /// The name of the tool that is never cached.
 pub(crate) const NAME: &str = ECHO.name;
 /// The name of the tool that always is.
-pub(crate) const KEPT_NAME: &str = KEPT.name;
+pub(crate) const CACHED_NAME: &str = CACHED_ECHO.name;
 
 struct Echo(&'static ToolSpec);
 
 impl Tool for Echo {
     type Params = Text;
-    type Output = Heard;
+    type Output = EchoOutput;
 
     fn spec(&self) -> &'static ToolSpec {
         self.0
     }
 
-    async fn call(&self, params: Text, _cx: &CallContext) -> Result<Reply<Heard>, ToolError> {
+    async fn call(&self, params: Text, _cx: &CallContext) -> Result<Reply<EchoOutput>, ToolError> {
         let said = format!("You said: {}", params.text);
         let evidence = Evidence::from(Source::new(SourceClass::Exact, "the caller"));
-        Ok(Reply::new(Heard { text: params.text }, said, evidence))
+        Ok(Reply::new(EchoOutput { text: params.text }, said, evidence))
     }
 }
 
 /// The pack with both.
 pub(crate) fn pack() -> Pack {
     let info = PackInfo { name: "bench", title: "Bench", instructions: "For measuring." };
-    Pack::new(info, Published::default()).with(Echo(&ECHO)).with(Echo(&KEPT))
+    Pack::new(info, Published::default()).with(Echo(&ECHO)).with(Echo(&CACHED_ECHO))
 }

@@ -33,7 +33,7 @@ impl HttpClient {
             if self.stream.read_buf(&mut self.received).await? == 0 {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
-            if let Some(start) = whole_reply(&self.received)? {
+            if let Some(start) = complete_reply(&self.received)? {
                 return Ok(self.received.get(start..).unwrap_or_default());
             }
         }
@@ -41,7 +41,7 @@ impl HttpClient {
 }
 
 /// Where the body starts, once all of it is there.
-fn whole_reply(received: &[u8]) -> io::Result<Option<usize>> {
+fn complete_reply(received: &[u8]) -> io::Result<Option<usize>> {
     let Some(end) = received.windows(4).position(|window| window == b"\r\n\r\n") else {
         return Ok(None);
     };
@@ -75,8 +75,8 @@ mod tests {
         ];
         for (received, expected) in cases {
             let shown = String::from_utf8_lossy(received);
-            assert_eq!(whole_reply(received).unwrap(), expected, "{shown}");
+            assert_eq!(complete_reply(received).unwrap(), expected, "{shown}");
         }
-        assert!(whole_reply(b"HTTP/1.1 403 Forbidden\r\n\r\n").is_err());
+        assert!(complete_reply(b"HTTP/1.1 403 Forbidden\r\n\r\n").is_err());
     }
 }

@@ -38,31 +38,31 @@ const USAGE: &str = "usage: panoply-bench pipeline|transport|startup|instruction
 /// Runs what the command line asks for.
 pub fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    match run(&words) {
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&arguments) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            report::complain(&error.to_string());
+            report::print_error(&error.to_string());
             ExitCode::FAILURE
         }
     }
 }
 
-fn run(words: &[&str]) -> Outcome {
-    match words {
+fn run(arguments: &[&str]) -> Outcome {
+    match arguments {
         ["pipeline"] => pipeline::run(),
         ["transport"] => transport::run(),
         ["startup"] => startup::run(),
         ["instructions"] => instructions::run(),
         ["rmf"] => rmf::run(),
         ["cgt"] => cgt::run(),
-        ["backtest", words @ ..] => backtest::run(words),
+        ["backtest", arguments @ ..] => backtest::run(arguments),
         ["noema"] => noema::run(None),
         ["noema", folder] => noema::run(Some(folder)),
         ["ttm"] => ttm::run(),
         ["ttm-answers"] => ttm_answers::run(),
         ["ttm-calibrate"] => ttm_answers::calibrate(),
-        ["ttm-search", words @ ..] => ttm_search::run(words),
+        ["ttm-search", arguments @ ..] => ttm_search::run(arguments),
         ["all"] | [] => {
             pipeline::run()?;
             transport::run()?;

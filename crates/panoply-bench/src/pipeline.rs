@@ -7,7 +7,7 @@ use panoply_contract::clock::Clock;
 use panoply_store::SystemClock;
 use serde_json::json;
 
-use crate::servers::{self, Around};
+use crate::servers::{self, Instrumentation};
 use crate::{Outcome, child, echo, report};
 
 const BATCHES: usize = 400;
@@ -41,13 +41,13 @@ pub(crate) fn run() -> Outcome {
 
 /// In a child: prints the microseconds of a call in each batch.
 pub(crate) fn measure(variant: &str, batches: usize, calls: usize) -> Outcome {
-    let around = Around {
+    let instrumentation = Instrumentation {
         audit: variant.ends_with("audited") || variant.ends_with("logged"),
         log: variant.ends_with("logged"),
     };
-    let tool = if variant.starts_with("hit") { echo::KEPT_NAME } else { echo::NAME };
+    let tool = if variant.starts_with("hit") { echo::CACHED_NAME } else { echo::NAME };
     let home = tempfile::tempdir()?;
-    let (kernel, _log) = servers::kernel(around, home.path())?;
+    let (kernel, _log) = servers::kernel(instrumentation, home.path())?;
     let input = json!({"text": "hello"});
     let clock = SystemClock::new();
     let measured = child::on_one_thread(async {

@@ -47,7 +47,7 @@ pub(crate) fn lines(count: u64) -> String {
 
 /// About `count` trades in pounds as cgt-calc's CSV rows and as our lines. Nothing is bought back
 /// within 30 days and nothing is sold out: version 1.14.0 stops at checks of its own there.
-pub(crate) fn for_the_peer(count: u64) -> (String, String) {
+pub(crate) fn for_cgt_calc(count: u64) -> (String, String) {
     let mut random = Random(7);
     let mut holdings = [(0_u64, None::<u64>); HOLDINGS_KEPT];
     let (mut csv, mut lines) = (String::new(), String::new());

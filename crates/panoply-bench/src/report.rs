@@ -10,7 +10,7 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
 
 /// A heading, and what the figures below it are.
 pub(crate) fn heading(title: &str, about: &str) {
-    say(&format!("\n{title}\n  {about}\n"));
+    print_line(&format!("\n{title}\n  {about}\n"));
 }
 
 /// One line: a figure and the goal it has, if it has one.
@@ -20,38 +20,40 @@ pub(crate) fn figure(name: &str, value: f64, unit: &str, goal: Option<f64>) {
         Some(goal) if value <= goal => format!("   goal {goal} {unit}: met"),
         Some(goal) => format!("   goal {goal} {unit}: MISSED"),
     };
-    say(&format!("  {name:<46} {value:>10.2} {unit}{verdict}\n"));
+    print_line(&format!("  {name:<46} {value:>10.2} {unit}{verdict}\n"));
 }
 
 /// One line: a figure that should be large.
 pub(crate) fn at_least(name: &str, value: f64, unit: &str, goal: f64) {
     let verdict = if value >= goal { "met" } else { "MISSED" };
-    say(&format!("  {name:<46} {value:>10.0} {unit}   goal {goal} {unit}: {verdict}\n"));
+    print_line(&format!("  {name:<46} {value:>10.0} {unit}   goal {goal} {unit}: {verdict}\n"));
 }
 
 /// One line: a peer's figure, ours, and how many times ours theirs is.
 pub(crate) fn compared(name: &str, ours: f64, theirs: f64, unit: &str) {
     let ratio = theirs / ours;
-    say(&format!("  {name:<46} {theirs:>10.2} {unit}  {ours:>8.3} {unit}  {ratio:>8.1} ×\n"));
+    print_line(&format!(
+        "  {name:<46} {theirs:>10.2} {unit}  {ours:>8.3} {unit}  {ratio:>8.1} ×\n"
+    ));
 }
 
 /// A remark.
 pub(crate) fn remark(text: &str) {
-    say(&format!("  {text}\n"));
+    print_line(&format!("  {text}\n"));
 }
 
 /// A line for the process that started this one.
 pub(crate) fn line(text: &str) {
-    say(&format!("{text}\n"));
+    print_line(&format!("{text}\n"));
 }
 
-fn say(text: &str) {
+fn print_line(text: &str) {
     // A closed pipe ends the reading, not the measuring.
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
 /// What went wrong.
-pub(crate) fn complain(text: &str) {
+pub(crate) fn print_error(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "panoply-bench: {text}");
 }
 

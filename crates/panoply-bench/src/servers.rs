@@ -28,14 +28,14 @@ use crate::{Outcome, echo};
 
 /// What stands around the pipeline.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Around {
+pub(crate) struct Instrumentation {
     /// Calls are recorded in SQLite.
     pub(crate) audit: bool,
     /// Calls are logged, two lines each.
     pub(crate) log: bool,
 }
 
-impl Around {
+impl Instrumentation {
     /// As the program runs.
     pub(crate) const PRODUCTION: Self = Self { audit: true, log: true };
     /// Nothing.
@@ -43,22 +43,25 @@ impl Around {
 }
 
 /// A kernel with the measured tools. Keep the guard: it is the log.
-pub(crate) fn kernel(around: Around, home: &Path) -> Outcome<(Arc<Kernel>, Option<LogGuard>)> {
+pub(crate) fn kernel(
+    instrumentation: Instrumentation,
+    home: &Path,
+) -> Outcome<(Arc<Kernel>, Option<LogGuard>)> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-    let guard = if around.log {
+    let guard = if instrumentation.log {
         let clock = Arc::clone(&clock);
         let settings = LogSettings { format: LogFormat::Json, filter: "info".to_owned(), clock };
         Some(observe::start(settings)?)
     } else {
         None
     };
-    let audit: Arc<dyn AuditLog> = if around.audit {
+    let audit: Arc<dyn AuditLog> = if instrumentation.audit {
         Arc::new(SqliteAuditLog::open(&home.join("audit.db"))?)
     } else {
-        Arc::new(NoLog)
+        Arc::new(DiscardAuditLog)
     };
     let observers: Vec<Arc<dyn Observer>> =
-        if around.log { vec![Arc::new(CallLog)] } else { Vec::new() };
+        if instrumentation.log { vec![Arc::new(CallLog)] } else { Vec::new() };
     let mutations = Arc::new(MemoryMutationLog::default());
     let world = World { clock, audit, mutations, incarnation: Uuid::from_u128(1), observers };
     let kernel = Kernel::new(vec![echo::pack()], world, Settings::default())
@@ -67,9 +70,9 @@ pub(crate) fn kernel(around: Around, home: &Path) -> Outcome<(Arc<Kernel>, Optio
 }
 
 /// Forgets what it is told.
-struct NoLog;
+struct DiscardAuditLog;
 
-impl AuditLog for NoLog {
+impl AuditLog for DiscardAuditLog {
     fn ready(&self) -> Result<(), ToolError> {
         Ok(())
     }

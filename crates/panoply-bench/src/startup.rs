@@ -67,11 +67,11 @@ pub(crate) fn median_start(program: &Path, arguments: &[&str]) -> Outcome<f64> {
 
 /// The program beside this one.
 pub(crate) fn program() -> Outcome<PathBuf> {
-    beside("panoply")
+    sibling_program("panoply")
 }
 
 /// A program beside this one.
-pub(crate) fn beside(name: &str) -> Outcome<PathBuf> {
+pub(crate) fn sibling_program(name: &str) -> Outcome<PathBuf> {
     let program = std::env::current_exe()?.with_file_name(name);
     if program.exists() {
         Ok(program)

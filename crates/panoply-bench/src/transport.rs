@@ -24,9 +24,9 @@ pub(crate) fn run() -> Outcome {
         "tools/call beside a bare rmcp server",
         &format!("median of {BATCHES} batches of {CALLS} calls, one at a time, in turns"),
     );
-    let (ours, bare) = in_turns(Lines::start("panoply")?, Lines::start("bare")?)?;
+    let (ours, bare) = interleaved(Lines::start("panoply")?, Lines::start("bare")?)?;
     print("stdio", ours, bare);
-    let (ours, bare) = in_turns(Http::start("panoply")?, Http::start("bare")?)?;
+    let (ours, bare) = interleaved(Http::start("panoply")?, Http::start("bare")?)?;
     print("HTTP", ours, bare);
     Ok(())
 }
@@ -44,7 +44,7 @@ trait Peer {
 }
 
 /// The medians of both, in microseconds a call.
-fn in_turns(mut ours: impl Peer, mut bare: impl Peer) -> Outcome<(f64, f64)> {
+fn interleaved(mut ours: impl Peer, mut bare: impl Peer) -> Outcome<(f64, f64)> {
     let clock = SystemClock::new();
     let mut medians = [Vec::new(), Vec::new()];
     for batch in 0..BATCHES + BATCHES / 10 {
@@ -71,7 +71,7 @@ struct Lines {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     line: String,
-    _child: Ended,
+    _child: KillOnDrop,
 }
 
 impl Lines {
@@ -82,7 +82,7 @@ impl Lines {
         let mut line = String::new();
         input.write_all(child::HANDSHAKE.as_bytes())?;
         output.read_line(&mut line)?;
-        Ok(Self { input, output, line, _child: Ended(child) })
+        Ok(Self { input, output, line, _child: KillOnDrop(child) })
     }
 }
 
@@ -102,7 +102,7 @@ impl Peer for Lines {
 struct Http {
     runtime: tokio::runtime::Runtime,
     client: HttpClient,
-    _child: Ended,
+    _child: KillOnDrop,
 }
 
 impl Http {
@@ -113,7 +113,7 @@ impl Http {
         BufReader::new(output).read_line(&mut address)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let client = runtime.block_on(HttpClient::connect(address.trim().parse()?))?;
-        Ok(Self { runtime, client, _child: Ended(child) })
+        Ok(Self { runtime, client, _child: KillOnDrop(child) })
     }
 }
 
@@ -130,9 +130,9 @@ impl Peer for Http {
 }
 
 /// Ends its child when dropped.
-struct Ended(Child);
+struct KillOnDrop(Child);
 
-impl Drop for Ended {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();

@@ -157,7 +157,7 @@ fn fit(cases: &[&Case]) -> Curve {
                 }
             }
         }
-        let step = solved(hessian, gradient);
+        let step = solve_linear_system(hessian, gradient);
         for (weight, step) in weights.iter_mut().zip(step) {
             *weight -= step;
         }
@@ -179,7 +179,7 @@ fn inputs(signals: &Signals) -> [f64; SIGNALS + 1] {
     clippy::needless_range_loop,
     reason = "loops over a fixed size, in the notation of matrices"
 )]
-fn solved<const SIZE: usize>(
+fn solve_linear_system<const SIZE: usize>(
     mut matrix: [[f64; SIZE]; SIZE],
     mut right: [f64; SIZE],
 ) -> [f64; SIZE] {

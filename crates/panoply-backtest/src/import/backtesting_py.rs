@@ -1,9 +1,8 @@
-//! backtesting.py: the trades of a run, as `stats._trades.to_csv()` writes them, and its
-//! `stats._equity_curve.to_csv()`.
+//! Importer for backtesting.py: `stats._trades.to_csv()` and `stats._equity_curve.to_csv()`.
 //!
-//! Each trade gives two orders with their fills, and a position update after each fill. Quantity
-//! and realized profit run on from trade to trade, as the engine's own equity does; a trade's
-//! `PnL` has its commission taken off already, so the commission stands at its exit.
+//! A trade becomes two orders with a fill each, and a position update after each fill. Quantity
+//! and realized profit accumulate over trades, as in the engine's equity. A trade's `PnL` is net
+//! of its commission, so the commission is booked at the exit.
 
 use std::io::BufRead;
 
@@ -18,7 +17,7 @@ use crate::event::{EventType, Guid};
 use crate::position::{Position, decimal};
 use crate::timestamp::Timestamp;
 
-/// Reads trades of one security, or the equity curve: the columns tell.
+/// Reads trades of one security, or the equity curve, depending on the columns.
 pub fn read(
     source: impl BufRead,
     symbol: &str,
@@ -33,7 +32,7 @@ pub fn read(
         }
         Ok(trade(row).map(|both| fills.extend(both.map(|fill| (row.number, fill)))))
     })?;
-    // Of fills at one time, those of older trades come first: the engine frees their money.
+    // At one timestamp older trades fill first: the engine frees their cash.
     fills.sort_by_key(|(number, fill)| (fill.time, fill.opened, *number, fill.profit.is_some()));
     let (mut position, mut realized) = (Position::default(), Decimal::ZERO);
     for (number, fill) in fills {
@@ -41,7 +40,7 @@ pub fn read(
             import.reject(number, "the numbers of this trade are too large".to_owned());
             continue;
         }
-        // The engine knows each trade's entry; average cost does not while several are open.
+        // The engine knows each trade's entry price; average cost does not while several are open.
         realized += fill.profit.unwrap_or_default();
         position.realized = realized;
         send(&fill, number, symbol, run, &position, import)?;
@@ -51,11 +50,11 @@ pub fn read(
 
 struct Fill {
     time: Timestamp,
-    /// When its trade began.
+    /// Entry time of the trade.
     opened: Timestamp,
     signed: Decimal,
     price: Decimal,
-    /// Of the fill that closes the trade.
+    /// Set on the exit fill.
     profit: Option<Decimal>,
     commission: Decimal,
     tag: String,

@@ -1,4 +1,4 @@
-//! What importers of engines share: events made from an engine's own words.
+//! Builder of events for the importers, and parsing of the engines' timestamps.
 
 use rust_decimal::Decimal;
 use serde_json::Value;
@@ -10,7 +10,6 @@ use crate::number::{Number, Sum};
 use crate::position::Position;
 use crate::timestamp::Timestamp;
 
-/// An event in the making.
 pub(crate) struct EventBuilder {
     time: Timestamp,
     event_type: EventType,
@@ -26,21 +25,21 @@ impl EventBuilder {
         Self { time, event_type, severity: None, parent: None, id: None, properties }
     }
 
-    /// A change of an order.
+    /// A state change of an order.
     pub(crate) fn order_status(time: Timestamp, status: &str) -> Self {
         Self::new(time, EventType::StateChange)
             .text("StateType", "Order")
             .text("OrderStatus", status)
     }
 
-    /// What an account holds: `after` are the members of its `StateAfter`.
+    /// A state change of the account; `after` are the members of `StateAfter`.
     pub(crate) fn account(time: Timestamp, after: &[(&str, &str)]) -> Self {
         Self::new(time, EventType::StateChange)
             .text("StateType", "Account")
             .object("StateAfter", after)
     }
 
-    /// What an account holds in each of several currencies.
+    /// A state change of an account with several currencies.
     pub(crate) fn account_of_several(time: Timestamp, balances: &[(&str, &str)]) -> Self {
         let after = Self::new(time, EventType::StateChange).object("Balances", balances);
         Self::new(time, EventType::StateChange)
@@ -48,7 +47,7 @@ impl EventBuilder {
             .json("StateAfter", &(after.properties + "}"))
     }
 
-    /// Profit and loss of everything.
+    /// A state change of total profit and loss.
     pub(crate) fn pnl(time: Timestamp, realized: Decimal, unrealized: Decimal) -> Self {
         let (realized, unrealized) = (decimal_text(realized), decimal_text(unrealized));
         let after = [("RealizedPnL", realized.as_str()), ("UnrealizedPnL", unrealized.as_str())];
@@ -57,7 +56,7 @@ impl EventBuilder {
             .object("StateAfter", &after)
     }
 
-    /// A position as it is after a fill.
+    /// A position update.
     pub(crate) fn position(time: Timestamp, symbol: &str, position: &Position) -> Self {
         Self::new(time, EventType::PositionUpdate)
             .text("SecuritySymbol", symbol)
@@ -77,18 +76,17 @@ impl EventBuilder {
         self
     }
 
-    /// The engine's own name of the event, where it is a GUID.
+    /// Sets the engine's own event id, if it is a GUID.
     pub(crate) fn id(mut self, id: Option<Guid>) -> Self {
         self.id = id;
         self
     }
 
-    /// Adds a text.
     pub(crate) fn text(self, name: &str, text: &str) -> Self {
         self.json(name, &Value::from(text).to_string())
     }
 
-    /// Adds a text, if there is one.
+    /// Adds a text, unless it is missing or empty.
     pub(crate) fn text_if(self, name: &str, text: Option<&str>) -> Self {
         match text {
             Some(text) if !text.is_empty() => self.text(name, text),
@@ -96,17 +94,16 @@ impl EventBuilder {
         }
     }
 
-    /// Adds a number as it is written; text that is no number is left out.
+    /// Adds a number as written; omits text that is not a number.
     pub(crate) fn number(self, name: &str, text: &str) -> Self {
         if Number::parse(text).is_some() { self.json(name, text) } else { self }
     }
 
-    /// Adds a decimal.
     pub(crate) fn decimal(self, name: &str, decimal: Decimal) -> Self {
         self.json(name, &decimal_text(decimal))
     }
 
-    /// Adds an object of numbers and texts; empty ones are left out.
+    /// Adds an object of numbers and texts; omits empty values.
     pub(crate) fn object(self, name: &str, members: &[(&str, &str)]) -> Self {
         let mut object = Self::new(self.time, self.event_type);
         for (name, value) in members.iter().filter(|(_, value)| !value.is_empty()) {
@@ -118,7 +115,7 @@ impl EventBuilder {
         self.json(name, &(object.properties + "}"))
     }
 
-    /// Adds JSON as it is.
+    /// Adds a JSON value verbatim.
     pub(crate) fn json(mut self, name: &str, json: &str) -> Self {
         if self.properties.len() > 1 {
             self.properties.push(',');
@@ -129,13 +126,13 @@ impl EventBuilder {
         self
     }
 
-    /// Adds the order: its id as a GUID made from the engine's, which is kept beside it.
+    /// Adds `OrderId`, a GUID derived from the engine's id, and the latter as `ExternalOrderId`.
     pub(crate) fn order(self, run: Guid, external: &str) -> Self {
         let id = Guid::named(run, &format!("order {external}"));
         self.text("OrderId", &id.to_string()).text("ExternalOrderId", external)
     }
 
-    /// Hands the event over under its own id or one made from `name`; gives the id.
+    /// Adds the event to the import, with its own id or one derived from `name`. Returns the id.
     pub(crate) fn send(
         mut self,
         import: &mut Import,
@@ -160,12 +157,12 @@ impl EventBuilder {
     }
 }
 
-/// A decimal without zeros at its end.
+/// A decimal without trailing zeros.
 pub(crate) fn decimal_text(decimal: Decimal) -> String {
     decimal.normalize().to_string()
 }
 
-/// A count of so many units of `nanos` nanoseconds since 1970, fractions allowed.
+/// Parses a count of units of `nanos` nanoseconds since 1970, with an optional fraction.
 pub(crate) fn timestamp_in_unit(text: &str, nanos: i128) -> Option<Timestamp> {
     let mut count = Sum::ZERO;
     count.add(Number::parse(text)?);
@@ -174,9 +171,9 @@ pub(crate) fn timestamp_in_unit(text: &str, nanos: i128) -> Option<Timestamp> {
     i64::try_from(nanos).ok().map(Timestamp::from_nanos)
 }
 
-/// A count since 1970 whose unit shows in its size: seconds, milli-, micro- or nanoseconds.
-/// Seconds reach the year 5138 before they could be taken for milliseconds, and milliseconds
-/// are taken for seconds only before April 1973.
+/// Parses a count since 1970 and infers its unit from its magnitude: seconds, milli-, micro- or
+/// nanoseconds. Seconds are unambiguous until the year 5138; milliseconds are mistaken for
+/// seconds only before April 1973.
 pub(crate) fn timestamp_by_magnitude(text: &str) -> Option<Timestamp> {
     let size = Number::parse(text)?.to_f64().abs();
     let nanos = if size < 1e11 {
@@ -191,7 +188,7 @@ pub(crate) fn timestamp_by_magnitude(text: &str) -> Option<Timestamp> {
     timestamp_in_unit(text, nanos)
 }
 
-/// A moment in either writing: ISO 8601, or a count since 1970.
+/// Parses ISO 8601 or a count since 1970.
 pub(crate) fn parse_timestamp(text: &str) -> Option<Timestamp> {
     Timestamp::parse(text).ok().or_else(|| timestamp_by_magnitude(text))
 }

@@ -1,4 +1,4 @@
-//! Which engine wrote a file: told by what it begins with.
+//! Detection of a file's format from its first bytes.
 
 use std::fmt;
 
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::scan::{self, Token};
 
-/// A form that events come in.
+/// A supported file format.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Format {
-    /// Our own JSONL, which is the published contract's event.
+    /// The native JSONL of the published contract.
     Native,
     /// nautilus_trader event dicts.
     Nautilus,
@@ -24,7 +24,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Every form.
+    /// All formats.
     pub const ALL: [Self; 6] = [
         Self::Native,
         Self::Nautilus,
@@ -34,7 +34,7 @@ impl Format {
         Self::StockSharp,
     ];
 
-    /// Its word on the command line.
+    /// The name on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Native => "native",
@@ -46,7 +46,7 @@ impl Format {
         }
     }
 
-    /// The form that begins like this. `head` need not be all of the file.
+    /// Detects the format. `head` may be only the start of the file.
     pub fn detect(head: &[u8]) -> Result<Self, UnknownFormat> {
         if head.starts_with(b"PK\x03\x04") {
             return Ok(Self::Freqtrade);
@@ -70,12 +70,12 @@ impl fmt::Display for Format {
     }
 }
 
-/// What was seen instead of a known form.
+/// The content of a file in no known format.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct UnknownFormat(pub String);
 
-/// By the names of the first object's members. The object may be cut short.
+/// By the member names of the first object, which may be truncated.
 fn detect_json(text: &str) -> Result<Format, UnknownFormat> {
     let members: Vec<(&str, Token<'_>)> = scan::members(text).take(40).collect();
     let has = |name: &str| members.iter().any(|(known, _)| *known == name);
@@ -87,7 +87,7 @@ fn detect_json(text: &str) -> Result<Format, UnknownFormat> {
         Format::Nautilus
     } else if has("status") && (has("orderId") || has("order-id")) {
         Format::Lean
-    // The value of `strategy` goes on for longer than was read.
+    // The value of `strategy` extends beyond `head`.
     } else if text.trim_start_matches(['{', ' ', '\t', '\r', '\n']).starts_with("\"strategy\"") {
         Format::Freqtrade
     } else {
@@ -101,7 +101,7 @@ fn detect_json(text: &str) -> Result<Format, UnknownFormat> {
     Ok(format)
 }
 
-/// By the names of the columns.
+/// By column names.
 fn detect_csv(line: &str) -> Result<Format, UnknownFormat> {
     let names: Vec<&str> = line.split(',').map(|name| name.trim().trim_matches('"')).collect();
     let has = |name: &str| names.contains(&name);

@@ -1,9 +1,9 @@
-//! freqtrade: the result of `freqtrade backtesting`, as the `.zip` it writes or the JSON in it.
+//! Importer for freqtrade: the result of `freqtrade backtesting`, as `.zip` or JSON.
 //!
-//! Each strategy of the file is a run of its own. A trade's orders become orders, fills and
-//! position updates; versions that write no orders give one entry and one exit a trade. What is
-//! realized is the engine's own figure once a trade is closed, and average cost until then. The
-//! account's balance is told at the start and at the end, as the engine tells it.
+//! Each strategy becomes a run. A trade's orders become orders, fills and position updates;
+//! versions that write no orders yield one entry and one exit per trade. Realized profit is the
+//! engine's own figure once a trade is closed, and average cost until then. The account balance is
+//! known at the start and at the end.
 
 use std::io::{BufRead, Cursor, Read};
 
@@ -18,11 +18,11 @@ use crate::error::{LogError, check_stop};
 use crate::event::{EventType, Guid};
 use crate::position::{Position, decimal};
 use crate::run::RunHeader;
-use crate::scan::{self, Token};
+use crate::scan::{self, Token, member_text};
 use crate::timestamp::Timestamp;
 
-/// Reads a result. Without a run that was named, one strategy becomes `run`, and of several each
-/// a run made from it and the strategy's name.
+/// Reads a result. Unless the import names a run, a single strategy becomes `run`, and several
+/// become runs with ids derived from `run` and the strategy names.
 pub fn read(
     mut source: impl BufRead,
     run: Guid,
@@ -61,7 +61,7 @@ fn invalid_source(message: String) -> LogError {
     LogError::Source(std::io::Error::new(std::io::ErrorKind::InvalidData, message))
 }
 
-/// The result inside the archive: the JSON that is neither its configuration nor its metadata.
+/// Extracts the result: the JSON file that is neither configuration nor metadata.
 fn result_from_archive(mut source: impl BufRead) -> Result<String, LogError> {
     let mut bytes = Vec::new();
     source.by_ref().take(MAX_DOCUMENT_BYTES).read_to_end(&mut bytes)?;
@@ -87,7 +87,7 @@ fn result_from_archive(mut source: impl BufRead) -> Result<String, LogError> {
     document(file)
 }
 
-/// An order of a trade, filled.
+/// A filled order of a trade.
 struct Fill<'a> {
     time: Timestamp,
     pair: &'a str,
@@ -96,12 +96,12 @@ struct Fill<'a> {
     price: Decimal,
     fee: Decimal,
     reason: String,
-    /// The engine's profit, on the fill that closes the trade.
+    /// The engine's profit, on the closing fill.
     profit: Option<Decimal>,
     trade: u64,
-    /// Its place among the orders of its trade.
+    /// Index among the orders of its trade.
     place: usize,
-    /// When its trade began.
+    /// Entry time of the trade.
     opened: Timestamp,
 }
 
@@ -118,7 +118,7 @@ fn strategy(
         _ => Vec::new(),
     };
     let pairs: Vec<String> =
-        trades.iter().map(|trade| text_of(trade.get(), "pair").unwrap_or_default()).collect();
+        trades.iter().map(|trade| member_text(trade.get(), "pair").unwrap_or_default()).collect();
     let mut fills = Vec::new();
     for ((number, trade), pair) in (1_u64..).zip(&trades).zip(&pairs) {
         match fills_of(number, trade.get(), pair) {
@@ -126,15 +126,16 @@ fn strategy(
             Err(reason) => import.reject(number, format!("trade {number}: {reason}")),
         }
     }
-    // Of fills at one time, those of older trades come first: they free the pair.
+    // At one timestamp older trades fill first: they release the pair.
     fills.sort_by_key(|fill| (fill.time, fill.opened, fill.trade, fill.place));
-    let opening = text_of(json, "starting_balance").or_else(|| text_of(json, "dry_run_wallet"));
+    let opening =
+        member_text(json, "starting_balance").or_else(|| member_text(json, "dry_run_wallet"));
     let opening = opening.as_deref().and_then(decimal);
-    let edge = |name: &str| text_of(json, name).as_deref().and_then(parse_timestamp);
+    let edge = |name: &str| member_text(json, name).as_deref().and_then(parse_timestamp);
     let balance = |time, balance: Decimal, currency: &str| {
         EventBuilder::account(time, &[("Balance", &decimal_text(balance)), ("Currency", currency)])
     };
-    let currency = text_of(json, "stake_currency").unwrap_or_default();
+    let currency = member_text(json, "stake_currency").unwrap_or_default();
     if let (Some(time), Some(opening)) =
         (edge("backtest_start_ts").or(edge("backtest_start")), opening)
     {
@@ -149,13 +150,13 @@ fn strategy(
             continue;
         }
         if let Some(profit) = fill.profit {
-            // Interest, funding and the engine's own rounding are in its figure.
+            // The engine's figure includes interest, funding and its own rounding.
             *closed += profit;
             position.realized = *closed;
         }
         send(fill, position, run, import)?;
     }
-    let last = text_of(json, "final_balance").as_deref().and_then(decimal);
+    let last = member_text(json, "final_balance").as_deref().and_then(decimal);
     if let (Some(time), Some(last)) = (edge("backtest_end_ts").or(edge("backtest_end")), last) {
         let time = fills.last().map_or(time, |fill| fill.time.max(time));
         balance(time, last, &currency).send(import, run, 0, "final balance")?;
@@ -165,7 +166,7 @@ fn strategy(
 
 fn header(name: &str, json: &str) -> RunHeader {
     let moment_text = |name: &str| {
-        text_of(json, name).as_deref().and_then(parse_timestamp).map(|time| time.with_millis())
+        member_text(json, name).as_deref().and_then(parse_timestamp).map(|time| time.with_millis())
     };
     let mut config = serde_json::Map::new();
     for key in [
@@ -195,17 +196,17 @@ fn header(name: &str, json: &str) -> RunHeader {
     }
 }
 
-/// The fills of one trade, from its orders or, where there are none, from the trade itself.
+/// The fills of one trade, from its orders if it has any, otherwise from the trade itself.
 fn fills_of<'a>(trade: u64, json: &str, pair: &'a str) -> Result<Vec<Fill<'a>>, String> {
     if pair.is_empty() {
         return Err("there is no `pair`".to_owned());
     }
-    let number = |json: &str, name: &str| text_of(json, name).as_deref().and_then(decimal);
+    let number = |json: &str, name: &str| member_text(json, name).as_deref().and_then(decimal);
     let need = |name: &str| number(json, name).ok_or_else(|| format!("there is no `{name}`"));
     let time = |names: [&str; 2]| {
         let found = names
             .into_iter()
-            .find_map(|name| text_of(json, name).as_deref().and_then(parse_timestamp));
+            .find_map(|name| member_text(json, name).as_deref().and_then(parse_timestamp));
         found.ok_or_else(|| format!("there is no `{}`", names[0]))
     };
     let is_short = scan::member(json, "is_short") == Some(Token::Bool(true));
@@ -215,8 +216,8 @@ fn fills_of<'a>(trade: u64, json: &str, pair: &'a str) -> Result<Vec<Fill<'a>>, 
         number(json, "fee_open").unwrap_or_default(),
         number(json, "fee_close").unwrap_or_default(),
     );
-    let exit_reason = text_of(json, "exit_reason").or_else(|| text_of(json, "sell_reason"));
-    let enter_tag = text_of(json, "enter_tag").or_else(|| text_of(json, "buy_tag"));
+    let exit_reason = member_text(json, "exit_reason").or_else(|| member_text(json, "sell_reason"));
+    let enter_tag = member_text(json, "enter_tag").or_else(|| member_text(json, "buy_tag"));
     let make = |place: usize,
                 is_entry: bool,
                 time,
@@ -247,9 +248,9 @@ fn fills_of<'a>(trade: u64, json: &str, pair: &'a str) -> Result<Vec<Fill<'a>>, 
     let mut fills = Vec::new();
     for (place, order) in (1..).zip(&orders) {
         let order = order.get();
-        // What was never filled moved nothing.
+        // Skips orders that were never filled.
         let Some(time) =
-            text_of(order, "order_filled_timestamp").as_deref().and_then(parse_timestamp)
+            member_text(order, "order_filled_timestamp").as_deref().and_then(parse_timestamp)
         else {
             continue;
         };
@@ -259,7 +260,7 @@ fn fills_of<'a>(trade: u64, json: &str, pair: &'a str) -> Result<Vec<Fill<'a>>, 
             return Err(format!("order {place} has no `amount` or no `safe_price`"));
         };
         let is_entry = scan::member(order, "ft_is_entry") == Some(Token::Bool(true));
-        let tag = text_of(order, "ft_order_tag").filter(|tag| !tag.is_empty());
+        let tag = member_text(order, "ft_order_tag").filter(|tag| !tag.is_empty());
         fills.push(make(place, is_entry, time, amount, price, tag));
     }
     if fills.is_empty() {
@@ -307,9 +308,4 @@ fn send(
         .send(import, run, line, &format!("filled {name}"))?;
     let update = EventBuilder::position(fill.time, fill.pair, position).parent(Some(filled));
     update.send(import, run, line, &format!("position {name}")).map(|_| ())
-}
-
-/// A member as text, whether text or number.
-fn text_of(json: &str, name: &str) -> Option<String> {
-    scan::member(json, name)?.id_text().map(|text| text.into_owned())
 }

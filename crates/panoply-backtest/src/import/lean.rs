@@ -1,8 +1,8 @@
-//! LEAN: the order events that a backtest leaves beside its result (`*-order-events.json`).
+//! Importer for LEAN: the order events of a backtest (`*-order-events.json`).
 //!
-//! Older versions write names with hyphens, newer ones in camel case; times are seconds since
-//! 1970 or ISO 8601. A fill's quantity is signed. LEAN does not write positions there: they are
-//! worked out from the fills, by average cost.
+//! Older versions write hyphenated names, newer ones camel case; times are seconds since 1970 or
+//! ISO 8601. Fill quantities are signed. The file has no positions: they are computed from the
+//! fills by average cost.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -26,7 +26,7 @@ pub fn read(
 ) -> Result<(), LogError> {
     let mut reader = LeanReader::default();
     each_object(source, import, control, |number, json, import| {
-        reader.take(number, json, run, import)
+        reader.read_event(number, json, run, import)
     })
 }
 
@@ -38,7 +38,13 @@ struct LeanReader {
 }
 
 impl LeanReader {
-    fn take(&mut self, number: u64, json: &str, run: Guid, import: &mut Import) -> RecordOutcome {
+    fn read_event(
+        &mut self,
+        number: u64,
+        json: &str,
+        run: Guid,
+        import: &mut Import,
+    ) -> RecordOutcome {
         let cell = |hyphenated: &str| cell(json, hyphenated);
         let (Some(order), Some(symbol)) =
             (cell("order-id"), cell("symbol-value").or_else(|| cell("symbol")))
@@ -111,7 +117,7 @@ impl LeanReader {
                     .number("Price", &cell("limit-price").unwrap_or_default())
                     .send(import, run, number, &name)?;
             }
-            // An order is on its way, or has been told of twice: nothing to act on.
+            // The order is in transit, or reported again: no effect.
             "submitted" | "new" | "none" | "cancelpending" => {
                 changed(&status).severity(Severity::Debug).send(import, run, number, &name)?;
             }
@@ -121,7 +127,7 @@ impl LeanReader {
     }
 }
 
-/// A member by its hyphenated name or its camel-case one, as text.
+/// A member by its hyphenated or camel-case name, as text.
 fn cell(json: &str, hyphenated: &str) -> Option<String> {
     let mut camel = String::new();
     for (place, word) in hyphenated.split('-').enumerate() {

@@ -1,4 +1,4 @@
-//! Any CSV or JSONL, by a mapping file that says which column is what.
+//! Importer for any CSV or JSONL, by a mapping file that assigns the columns.
 //!
 //! ```json
 //! {
@@ -11,9 +11,9 @@
 //! }
 //! ```
 //!
-//! A column of JSONL may be a path (`order.id`). Without `properties` every column that is not
-//! used elsewhere becomes one, under its own name. An id that is no GUID is made one, and an
-//! order's own id is kept as `ExternalOrderId`.
+//! A JSONL column may be a path (`order.id`). Without `properties` every column that is not
+//! assigned becomes a property under its own name. An id that is not a GUID is replaced by a
+//! derived one; an order's own id becomes `ExternalOrderId`.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -31,7 +31,7 @@ use crate::number::Number;
 use crate::scan::{self, Token};
 use crate::timestamp::Timestamp;
 
-/// Which column is what.
+/// A mapping file: the source of each field of an event.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct Mapping {
@@ -49,7 +49,7 @@ pub struct Mapping {
     properties: Option<BTreeMap<String, ColumnSource>>,
 }
 
-/// Where a value comes from: a column alone, or with a unit, other words, or one fixed word.
+/// The source of a value: a column, optionally with a unit or a translation, or a constant.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "ColumnSourceInput")]
 struct ColumnSource {
@@ -69,7 +69,7 @@ enum Unit {
     Ns,
 }
 
-/// A source as it is written: a text, or an object.
+/// A [`ColumnSource`] in JSON: a column name, or an object.
 struct ColumnSourceInput(ColumnSource);
 
 impl<'de> Deserialize<'de> for ColumnSourceInput {
@@ -132,7 +132,7 @@ impl Mapping {
         serde_json::from_str(text).map_err(|error| error.to_string())
     }
 
-    /// The columns that give something else than properties.
+    /// Whether a column is assigned to a field other than a property.
     fn used(&self, column: &str) -> bool {
         let given = [Some(&self.timestamp), Some(&self.event_type)];
         let optional = [&self.severity, &self.category, &self.event_id, &self.parent_event_id];
@@ -141,7 +141,7 @@ impl Mapping {
     }
 }
 
-/// Reads rows of a CSV.
+/// Reads a CSV.
 pub fn read_csv(
     source: impl BufRead,
     mapping: &Mapping,
@@ -149,10 +149,12 @@ pub fn read_csv(
     import: &mut Import,
     control: &mut ImportControl<'_>,
 ) -> Result<(), LogError> {
-    each_row(source, import, control, |row, import| take(row.number, row, mapping, run, import))
+    each_row(source, import, control, |row, import| {
+        read_record(row.number, row, mapping, run, import)
+    })
 }
 
-/// Reads objects of a JSONL, or of an array.
+/// Reads JSONL, or a JSON array of objects.
 pub fn read_jsonl(
     source: impl BufRead,
     mapping: &Mapping,
@@ -161,17 +163,16 @@ pub fn read_jsonl(
     control: &mut ImportControl<'_>,
 ) -> Result<(), LogError> {
     each_object(source, import, control, |number, json, import| {
-        take(number, &Object(json), mapping, run, import)
+        read_record(number, &Object(json), mapping, run, import)
     })
 }
 
-/// Something with columns.
+/// A CSV row or a JSON object.
 trait Record {
-    /// A cell as text.
     fn text(&self, column: &str) -> Option<String>;
-    /// A cell as JSON, numbers as numbers where `as_number`.
+    /// A cell as JSON. With `as_number`, a cell that looks like a number becomes one.
     fn json(&self, column: &str, as_number: bool) -> Option<String>;
-    /// All columns that have something.
+    /// Names of all columns with a value.
     fn names(&self) -> Vec<String>;
 }
 
@@ -216,7 +217,7 @@ fn quoted(text: &str) -> String {
 }
 
 impl ColumnSource {
-    /// The word, with its translation; an untranslated word stays what it is.
+    /// The value, translated if `values` contains it.
     fn word(&self, row: &dyn Record) -> Option<String> {
         let Some(column) = &self.column else { return self.value.clone() };
         let cell = row.text(column)?;
@@ -225,7 +226,7 @@ impl ColumnSource {
 
     fn parse_timestamp(&self, row: &dyn Record) -> Result<Timestamp, String> {
         let column = self.column.as_deref().unwrap_or("timestamp");
-        let text = self.word(row).ok_or_else(|| format!("there is nothing in `{column}`"))?;
+        let text = self.word(row).ok_or_else(|| format!("`{column}` is empty"))?;
         let read = match self.unit {
             None => parse_timestamp(&text),
             Some(Unit::S) => timestamp_in_unit(&text, 1_000_000_000),
@@ -233,19 +234,15 @@ impl ColumnSource {
             Some(Unit::Us) => timestamp_in_unit(&text, 1_000),
             Some(Unit::Ns) => timestamp_in_unit(&text, 1),
         };
-        read.ok_or_else(|| format!("`{column}` is `{}`, not a time", excerpt(&text)))
+        read.ok_or_else(|| format!("`{column}` is `{}`, not a time", line::excerpt(&text)))
     }
 }
 
-fn excerpt(text: &str) -> String {
-    text.chars().take(60).collect()
-}
-
-/// Texts even where they look like numbers.
+/// Properties that stay texts even if they look like numbers.
 const TEXT_PROPERTIES: [&str; 6] =
     ["OrderId", "ExternalOrderId", "PositionId", "SecuritySymbol", "IndicatorName", "TradeId"];
 
-fn take(
+fn read_record(
     number: u64,
     row: &dyn Record,
     mapping: &Mapping,
@@ -259,19 +256,19 @@ fn take(
         let event_type =
             if is_order_placed { Some(EventType::StateChange) } else { EventType::parse(&word) };
         let event_type = event_type.ok_or_else(|| {
-            format!("`{}` is no event type; translate it with `values`", excerpt(&word))
+            format!("`{}` is not an event type; translate it with `values`", line::excerpt(&word))
         })?;
         let severity = mapping.severity.as_ref().and_then(|source| source.word(row));
         let severity = match severity {
             None => event_type.usual_severity(),
             Some(word) => Severity::parse(&word)
-                .ok_or_else(|| format!("`{}` is no severity", excerpt(&word)))?,
+                .ok_or_else(|| format!("`{}` is not a severity", line::excerpt(&word)))?,
         };
         let category = mapping.category.as_ref().and_then(|source| source.word(row));
         let category = match category {
             None => event_type.usual_category(),
             Some(word) => Category::parse_mapped(&word)
-                .ok_or_else(|| format!("`{}` is no category", excerpt(&word)))?,
+                .ok_or_else(|| format!("`{}` is not a category", line::excerpt(&word)))?,
         };
         let guid = |text: String| {
             Guid::parse(&text).unwrap_or_else(|| Guid::named(run, &format!("event {text}")))

@@ -1,4 +1,4 @@
-//! Imports: from files of engines to events of runs.
+//! Importers: convert the files of backtesting engines to events of runs.
 
 pub mod backtesting_py;
 mod event_builder;
@@ -27,26 +27,26 @@ use crate::sealed::seal::Progress;
 use crate::store::Store;
 use crate::timestamp::Timestamp;
 
-/// How a reader tells how far it is, and learns that nobody waits any more.
+/// Progress reporting and cancellation of an import.
 pub struct ImportControl<'a> {
-    /// Told how many bytes were read.
+    /// Called with the number of bytes read.
     pub progress: &'a mut dyn FnMut(u64),
-    /// Asked now and then.
+    /// The cancellation check.
     pub stop: Stop<'a>,
 }
 
-/// How a file is to be read.
+/// The format of a source file.
 pub enum SourceFormat<'a> {
-    /// As this form.
+    /// A known format.
     Known(Format),
-    /// As CSV by this mapping.
+    /// CSV with a mapping.
     MappedCsv(&'a Mapping),
-    /// As JSONL by this mapping.
+    /// JSONL with a mapping.
     MappedJsonl(&'a Mapping),
 }
 
-/// Reads a file into a run. Native events name their own run, unless the import does; `symbol` is
-/// what files that name no security are about.
+/// Reads a file into a run. Native events name their own run unless the import does; `symbol` is
+/// the security of files that name none.
 pub fn read(
     source: impl BufRead,
     format: &SourceFormat<'_>,
@@ -75,21 +75,21 @@ pub fn read(
     }
 }
 
-/// Where imported events go, and what is known beforehand.
+/// An import into one or more runs.
 pub struct Import {
     store: Arc<dyn Store>,
-    /// The run, when the caller names it; else each event names its own.
+    /// The run that the caller named; otherwise each event names its own.
     run: Option<Guid>,
     header: RunHeader,
     now: Timestamp,
     monotonic: Arc<dyn Fn() -> Duration + Send + Sync>,
     runs: BTreeMap<Guid, OpenRun>,
-    /// Lines before any run was known.
+    /// Rejected lines before any run was open.
     unassigned: Vec<(u64, String)>,
 }
 
 impl Import {
-    /// An import into a store, at a moment, with a clock that only has to grow.
+    /// An import into a store. `now` is the creation time of new runs, `monotonic` a clock.
     pub fn new(
         store: Arc<dyn Store>,
         run: Option<Guid>,
@@ -105,12 +105,12 @@ impl Import {
         self.run
     }
 
-    /// Says what a file knows about its run; what the caller said goes before it.
+    /// Sets a run's header from its file. Fields that the caller set take precedence.
     pub fn set_header(&mut self, run: Guid, header: RunHeader) -> Result<(), LogError> {
         self.open_as(run, self.header.clone().or(header)).map(|_| ())
     }
 
-    /// Takes an event of the run it names, or of the one the caller named.
+    /// Adds an event to the run it names, or to the one the caller named.
     pub fn event(
         &mut self,
         line: u64,
@@ -119,7 +119,7 @@ impl Import {
     ) -> Result<(), LogError> {
         let run = match (run, self.run) {
             (Some(own), Some(named)) if own != named => {
-                self.reject(line, format!("the event is of run `{own}`, not of `{named}`"));
+                self.reject(line, format!("the event belongs to run `{own}`, not to `{named}`"));
                 return Ok(());
             }
             (Some(run), _) | (None, Some(run)) => run,
@@ -132,7 +132,7 @@ impl Import {
         self.open(run)?.push(line, event, now)
     }
 
-    /// Notes a line that gave no event.
+    /// Records a rejected line.
     pub fn reject(&mut self, line: u64, reason: String) {
         match self.runs.values_mut().next() {
             Some(run) => run.reject(line, reason),
@@ -157,16 +157,16 @@ impl Import {
         }
     }
 
-    /// Makes everything taken so far safe; gives how many events each run has.
+    /// Stores all pending events durably. Returns the number of events of each run.
     pub fn acknowledge(&mut self) -> Result<Vec<(Guid, u64)>, LogError> {
-        // A run that was named is made even when no line gave an event.
+        // A named run is created even if no line contained an event.
         if let Some(run) = self.run {
             self.open(run)?;
         }
         self.runs.iter_mut().map(|(id, run)| Ok((*id, run.acknowledge()?))).collect()
     }
 
-    /// Seals every run that took part; gives what was found.
+    /// Seals all runs of the import. Returns their reports.
     pub fn seal(
         mut self,
         progress: Progress<'_>,
@@ -177,7 +177,7 @@ impl Import {
         runs.into_iter().map(|(id, run)| Ok((id, run.seal(progress, stop)?))).collect()
     }
 
-    /// Lines that found no run to be reported to.
+    /// Rejected lines that belong to no run.
     pub fn unassigned(&self) -> &[(u64, String)] {
         &self.unassigned
     }

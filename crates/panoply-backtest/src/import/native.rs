@@ -1,4 +1,4 @@
-//! The native JSONL, the format of exports and of `POST /backtest/runs/{id}/events`.
+//! Importer for the native JSONL, also the format of exports and of streams over HTTP.
 
 use std::io::BufRead;
 
@@ -6,7 +6,7 @@ use super::Import;
 use crate::error::{LogError, Stop, check_stop};
 use crate::line::{self, Line, Lines};
 
-/// Reads every line; `progress` is told how many bytes were read.
+/// Reads all lines; `progress` receives the number of bytes read.
 pub fn read(
     source: impl BufRead,
     import: &mut Import,

@@ -1,7 +1,7 @@
-//! nautilus_trader: events as their `to_dict` writes them, one a line or in one array.
+//! Importer for nautilus_trader: events as written by `to_dict`, as JSONL or as one array.
 //!
-//! Orders, positions, the account, and bars and ticks where they were logged too. A position's
-//! `realized_pnl` begins anew when it is opened again; here it runs on, security by security.
+//! Reads orders, positions, the account, bars and ticks. The engine resets a position's
+//! `realized_pnl` when the position is opened again; here it accumulates per security.
 //! `PositionClosed` has no `ts_event`, only `ts_closed`.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use super::{Import, ImportControl};
 use crate::error::LogError;
 use crate::event::{EventType, Guid, Severity};
 use crate::position::decimal;
-use crate::scan::{self, Token};
+use crate::scan::{self, Token, member_text};
 use crate::timestamp::Timestamp;
 
 /// Reads events.
@@ -27,7 +27,9 @@ pub fn read(
 ) -> Result<(), LogError> {
     let mut reader =
         Reader { run, placed: BTreeMap::new(), fills: BTreeMap::new(), positions: BTreeMap::new() };
-    each_object(source, import, control, |number, json, import| reader.take(number, json, import))
+    each_object(source, import, control, |number, json, import| {
+        reader.read_event(number, json, import)
+    })
 }
 
 struct Reader {
@@ -36,23 +38,23 @@ struct Reader {
     placed: BTreeMap<String, Guid>,
     /// The last fill of each security.
     fills: BTreeMap<String, Guid>,
-    /// By security and position: strategies may hold the same security apart.
+    /// By security and position id: strategies may hold separate positions in one security.
     positions: BTreeMap<(String, String), PositionState>,
 }
 
-/// A position, through all its lives.
+/// A position, including its closed lifetimes.
 #[derive(Default)]
 struct PositionState {
     signed: Decimal,
     average: Decimal,
-    /// Of lives that have ended.
+    /// Realized profit of closed lifetimes.
     closed_pnl: Decimal,
     realized: Decimal,
     unrealized: Decimal,
     currency: String,
 }
 
-/// An event and what is read of every one.
+/// A source event with its common fields.
 struct Record<'a> {
     number: u64,
     json: &'a str,
@@ -63,10 +65,10 @@ struct Record<'a> {
 
 impl Record<'_> {
     fn cell(&self, name: &str) -> Option<String> {
-        text_of(self.json, name)
+        member_text(self.json, name)
     }
 
-    /// A number, whether alone or before its currency.
+    /// A number, with or without a currency after it.
     fn amount(&self, name: &str) -> Option<Decimal> {
         decimal(self.cell(name)?.split(' ').next().unwrap_or_default())
     }
@@ -75,23 +77,23 @@ impl Record<'_> {
         self.amount(name).map(decimal_text).unwrap_or_default()
     }
 
-    /// The currency of an amount that has one behind it.
+    /// The currency after an amount.
     fn currency_of(&self, name: &str) -> Option<String> {
         self.cell(name)?.split_once(' ').map(|(_, currency)| currency.to_owned())
     }
 }
 
 impl Reader {
-    fn take(&mut self, number: u64, json: &str, import: &mut Import) -> RecordOutcome {
-        let Some(kind) = text_of(json, "type") else {
+    fn read_event(&mut self, number: u64, json: &str, import: &mut Import) -> RecordOutcome {
+        let Some(kind) = member_text(json, "type") else {
             return Ok(Err("there is no `type`".to_owned()));
         };
         let time = ["ts_event", "ts_closed", "ts_init"]
             .into_iter()
-            .find_map(|name| text_of(json, name).as_deref().and_then(parse_timestamp));
+            .find_map(|name| member_text(json, name).as_deref().and_then(parse_timestamp));
         let Some(time) = time else { return Ok(Err("there is no `ts_event`".to_owned())) };
-        let instrument = text_of(json, "instrument_id")
-            .or_else(|| text_of(json, "bar_type").map(|text| bar_instrument(&text)));
+        let instrument = member_text(json, "instrument_id")
+            .or_else(|| member_text(json, "bar_type").map(|text| bar_instrument(&text)));
         let symbol = instrument.as_deref().map(symbol_of).unwrap_or_default().to_owned();
         let record = Record { number, json, time, symbol, name: format!("event {number}") };
         if kind != "AccountState" && record.symbol.is_empty() {
@@ -130,7 +132,7 @@ impl Reader {
                 let options = options_of(record.json);
                 let price = ["price", "trigger_price"]
                     .into_iter()
-                    .find_map(|name| text_of(&options, name))
+                    .find_map(|name| member_text(&options, name))
                     .unwrap_or_default();
                 let sent = changed("Placed")
                     .text("Direction", direction(record.cell("order_side").as_deref()))
@@ -151,7 +153,7 @@ impl Reader {
             "Updated" => changed("Updated")
                 .number("Quantity", &record.plain("quantity"))
                 .number("Price", &record.plain("price")),
-            // The order itself lives on: only the wish to change it was refused.
+            // Only the request was rejected; the order itself stays open.
             "ModifyRejected" | "CancelRejected" => changed(status)
                 .severity(Severity::Warning)
                 .text_if("ChangeReason", record.cell("reason").as_deref()),
@@ -220,7 +222,7 @@ impl Reader {
             .text_if("Currency", record.cell("currency").as_deref())
             .text("PositionStatus", kind.trim_start_matches("Position"))
             .send(import, self.run, record.number, &record.name)?;
-        // Sums over currencies would need rates, which the log does not have.
+        // A sum over currencies would need exchange rates, which the log does not have.
         let currency = self.positions.values().next().map(|position| position.currency.clone());
         let one_currency =
             self.positions.values().all(|position| Some(&position.currency) == currency.as_ref());
@@ -242,7 +244,7 @@ impl Reader {
             serde_json::from_str(balances).unwrap_or_default();
         let draft = match balances.as_slice() {
             [balance] => {
-                let cell = |name: &str| text_of(balance.get(), name).unwrap_or_default();
+                let cell = |name: &str| member_text(balance.get(), name).unwrap_or_default();
                 let after = [
                     ("Balance", cell("total")),
                     ("Free", cell("free")),
@@ -252,12 +254,15 @@ impl Reader {
                 let after = after.each_ref().map(|(name, value)| (*name, value.as_str()));
                 EventBuilder::account(record.time, &after)
             }
-            // One number for several currencies would need rates.
+            // A sum over currencies would need exchange rates.
             several => {
                 let cells: Vec<(String, String)> = several
                     .iter()
                     .filter_map(|one| {
-                        Some((text_of(one.get(), "currency")?, text_of(one.get(), "total")?))
+                        Some((
+                            member_text(one.get(), "currency")?,
+                            member_text(one.get(), "total")?,
+                        ))
                     })
                     .collect();
                 let balances: Vec<(&str, &str)> =
@@ -319,12 +324,7 @@ impl Totals {
     }
 }
 
-/// A member as text, whether text or number.
-fn text_of(json: &str, name: &str) -> Option<String> {
-    scan::member(json, name)?.id_text().map(|text| text.into_owned())
-}
-
-/// What an order was asked to do. Some versions write it as JSON inside a string.
+/// The options of an order. Some versions write them as JSON inside a string.
 fn options_of(json: &str) -> String {
     match scan::member(json, "options") {
         Some(Token::Object(json)) => json.to_owned(),
@@ -337,12 +337,12 @@ fn options_of(json: &str) -> String {
     }
 }
 
-/// `EUR/USD` of `EUR/USD.SIM`: what follows the last point is the venue.
+/// `EUR/USD` for `EUR/USD.SIM`: the part after the last point is the venue.
 fn symbol_of(instrument: &str) -> &str {
     instrument.rsplit_once('.').map_or(instrument, |(symbol, _)| symbol)
 }
 
-/// The instrument of `EUR/USD.SIM-1-HOUR-MID-EXTERNAL`.
+/// The instrument of a bar type such as `EUR/USD.SIM-1-HOUR-MID-EXTERNAL`.
 fn bar_instrument(bar_type: &str) -> String {
     let mut parts: Vec<&str> = bar_type.rsplitn(5, '-').collect();
     parts.pop().unwrap_or_default().to_owned()
@@ -355,7 +355,7 @@ fn direction(side: Option<&str>) -> &'static str {
     }
 }
 
-/// `BidPrice` of `bid_price`.
+/// `BidPrice` for `bid_price`.
 fn pascal(name: &str) -> String {
     let word = |word: &str| {
         let mut chars = word.chars();

@@ -1,4 +1,4 @@
-//! JSON objects of a source: one a line, or the elements of one array.
+//! Reads JSON objects from a source: JSONL, or the elements of one array.
 
 use std::io::{BufRead, Read};
 
@@ -8,19 +8,19 @@ use super::{Import, ImportControl};
 use crate::error::{LogError, check_stop};
 use crate::line::{Line, Lines};
 
-/// Files that have to be read as a whole may be this large.
+/// Maximum size of a file that is read as a whole.
 pub(crate) const MAX_DOCUMENT_BYTES: u64 = 1 << 30;
 
-/// What becomes of an object: nothing is wrong, or why it gave no event.
+/// The outcome of one record: accepted, or the reason for rejection.
 pub(crate) type RecordOutcome = Result<Result<(), String>, LogError>;
 
-/// Hands each object over with its number: of its line, or of its place in the array, from 1.
-/// What is no object, and what `take` does not want, is reported.
+/// Calls `handle` with each object and its number: the line, or the index in the array from 1.
+/// Rejects values that are not objects, and objects that `handle` rejects.
 pub(crate) fn each_object(
     mut source: impl BufRead,
     import: &mut Import,
     control: &mut ImportControl<'_>,
-    mut take: impl FnMut(u64, &str, &mut Import) -> RecordOutcome,
+    mut handle: impl FnMut(u64, &str, &mut Import) -> RecordOutcome,
 ) -> Result<(), LogError> {
     let starts_with_bracket = loop {
         let buffer = source.fill_buf()?;
@@ -29,13 +29,13 @@ pub(crate) fn each_object(
             Some(first) => break *first == b'[',
             None if buffer.is_empty() => break false,
             None => {
-                // Blank lines before an array have no number that anyone needs.
+                // Blank lines before an array are not counted.
                 source.consume(blank);
             }
         }
     };
     if starts_with_bracket {
-        return each_element(&document(source)?, import, control, take);
+        return each_element(&document(source)?, import, control, handle);
     }
     let mut lines = Lines::new(source);
     let mut seen = 0_u64;
@@ -50,7 +50,7 @@ pub(crate) fn each_object(
         let outcome = match line {
             Line::Invalid(reason) => Err(reason.to_owned()),
             Line::Text(text) => match object(text) {
-                Ok(object) => take(number, object, import)?,
+                Ok(object) => handle(number, object, import)?,
                 Err(reason) => Err(reason),
             },
         };
@@ -66,7 +66,7 @@ fn each_element(
     text: &str,
     import: &mut Import,
     control: &mut ImportControl<'_>,
-    mut take: impl FnMut(u64, &str, &mut Import) -> RecordOutcome,
+    mut handle: impl FnMut(u64, &str, &mut Import) -> RecordOutcome,
 ) -> Result<(), LogError> {
     let elements: Vec<&RawValue> = match serde_json::from_str(text) {
         Ok(elements) => elements,
@@ -81,7 +81,7 @@ fn each_element(
         bytes += element.get().len() as u64;
         (control.progress)(bytes);
         let outcome = match object(element.get()) {
-            Ok(object) => take(number, object, import)?,
+            Ok(object) => handle(number, object, import)?,
             Err(reason) => Err(reason),
         };
         if let Err(reason) = outcome {
@@ -91,7 +91,7 @@ fn each_element(
     Ok(())
 }
 
-/// The text, when it is one whole JSON object.
+/// Checks that the text is one complete JSON object.
 fn object(text: &str) -> Result<&str, String> {
     match serde_json::from_str::<&RawValue>(text) {
         Ok(value) if value.get().starts_with('{') => Ok(value.get()),
@@ -101,12 +101,12 @@ fn object(text: &str) -> Result<&str, String> {
     }
 }
 
-/// The whole source as text.
+/// Reads the whole source as text.
 pub(crate) fn document(source: impl Read) -> Result<String, LogError> {
     let mut text = String::new();
     let read = source.take(MAX_DOCUMENT_BYTES).read_to_string(&mut text)?;
     if read as u64 == MAX_DOCUMENT_BYTES {
-        let message = "a file that has to be read as a whole may have 1 GiB; split it";
+        let message = "the file exceeds 1 GiB and must be read as a whole; split it";
         return Err(LogError::Source(std::io::Error::other(message)));
     }
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))

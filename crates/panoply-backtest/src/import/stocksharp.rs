@@ -1,8 +1,8 @@
-//! StockSharp.AdvancedBacktest: the JSONL of its debug mode, `{"type": …, "data": …}` a line.
+//! Importer for StockSharp.AdvancedBacktest: JSONL of its debug mode, `{"type": …, "data": …}`.
 //!
-//! Candles, `indicator_NAME`, trades and states. Keys are in camel case and times in seconds or
-//! milliseconds. A state's `pnL` is the strategy's whole profit, so what is realized is that
-//! less `unrealizedPnL`.
+//! Reads candles, `indicator_NAME`, trades and states. Keys are camel case, times are in seconds
+//! or milliseconds. A state's `pnL` is total profit, so realized profit is `pnL` minus
+//! `unrealizedPnL`.
 
 use std::io::BufRead;
 
@@ -14,7 +14,7 @@ use crate::event::{EventType, Guid};
 use crate::position::decimal;
 use crate::scan;
 
-/// Reads lines; `symbol` is what lines that name no security are about.
+/// Reads lines; `symbol` is the security of lines that name none.
 pub fn read(
     source: impl BufRead,
     symbol: &str,
@@ -23,11 +23,13 @@ pub fn read(
     control: &mut ImportControl<'_>,
 ) -> Result<(), LogError> {
     let mut reader = Reader { symbol: symbol.to_owned(), run, candle: None, fill: None };
-    each_object(source, import, control, |number, json, import| reader.take(number, json, import))
+    each_object(source, import, control, |number, json, import| {
+        reader.read_event(number, json, import)
+    })
 }
 
 struct Reader {
-    /// The security that was last named, or the one that was given.
+    /// The last named security, or the caller's.
     symbol: String,
     run: Guid,
     candle: Option<Guid>,
@@ -35,7 +37,7 @@ struct Reader {
 }
 
 impl Reader {
-    fn take(&mut self, number: u64, json: &str, import: &mut Import) -> RecordOutcome {
+    fn read_event(&mut self, number: u64, json: &str, import: &mut Import) -> RecordOutcome {
         let kind = scan::member(json, "type").and_then(|token| token.text());
         let data = scan::member(json, "data").and_then(|token| token.json());
         let (Some(kind), Some(data)) = (kind, data) else {

@@ -1,4 +1,4 @@
-//! Rows of comma-separated text, as pandas and spreadsheets write it (RFC 4180).
+//! Reads CSV as written by pandas and spreadsheets (RFC 4180).
 
 use std::io::BufRead;
 
@@ -8,43 +8,42 @@ use super::records::RecordOutcome;
 use super::{Import, ImportControl};
 use crate::error::{LogError, check_stop};
 
-/// A row under the names of its columns.
+/// A row with its column names.
 pub(crate) struct Row<'a> {
-    /// The line it begins in, from 1.
+    /// The line number, from 1.
     pub(crate) number: u64,
     names: &'a StringRecord,
     cells: &'a StringRecord,
 }
 
 impl<'a> Row<'a> {
-    /// Whether there is a column of this name.
+    /// Whether a column exists.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.names.iter().any(|known| known == name)
     }
 
-    /// What is in the column of this name; nothing when it is empty.
+    /// The value in a column; `None` if empty.
     pub(crate) fn cell(&self, name: &str) -> Option<&'a str> {
         self.at(self.names.iter().position(|known| known == name)?)
     }
 
-    /// What is in the column at this place; nothing when it is empty.
+    /// The value at an index; `None` if empty.
     pub(crate) fn at(&self, place: usize) -> Option<&'a str> {
         self.cells.get(place).filter(|cell| !cell.is_empty())
     }
 
-    /// Every cell that is not empty, with the name of its column.
+    /// All non-empty values with their column names.
     pub(crate) fn cells(&self) -> impl Iterator<Item = (&'a str, &'a str)> {
         self.names.iter().zip(self.cells.iter()).filter(|(_, cell)| !cell.is_empty())
     }
 }
 
-/// Hands each row over. A row that cannot be read, and one that `take` does not want, is
-/// reported.
+/// Calls `handle` with each row. Rejects unreadable rows, and rows that `handle` rejects.
 pub(crate) fn each_row(
     source: impl BufRead,
     import: &mut Import,
     control: &mut ImportControl<'_>,
-    mut take: impl FnMut(&Row<'_>, &mut Import) -> RecordOutcome,
+    mut handle: impl FnMut(&Row<'_>, &mut Import) -> RecordOutcome,
 ) -> Result<(), LogError> {
     let mut reader = ReaderBuilder::new().flexible(true).from_reader(source);
     let names = match reader.headers() {
@@ -65,7 +64,7 @@ pub(crate) fn each_row(
             Ok(true) => {
                 let number = cells.position().map_or(number, csv::Position::line);
                 let row = Row { number, names: &names, cells: &cells };
-                take(&row, import)?.map_err(|reason| (number, reason))
+                handle(&row, import)?.map_err(|reason| (number, reason))
             }
             Err(error) if matches!(error.kind(), csv::ErrorKind::Io(_)) => {
                 return unreadable(number, &error, import);

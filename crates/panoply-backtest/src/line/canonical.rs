@@ -1,8 +1,7 @@
-//! A line exactly as [`format_line`](super::printed) writes it, which is how most logs write theirs.
+//! Fast path for canonical lines: exactly what [`format_line`](super::format_line) writes.
 //!
-//! Such a line is read from left to right without asking which member comes next, and without
-//! printing it again to see whether an export could. Whatever else a line is, `None` is the
-//! answer, and the general way reads it.
+//! Members are expected in a fixed order and the line need not be formatted again to decide
+//! whether an export reproduces it. Any other line yields `None` and takes the general parser.
 
 use std::borrow::Cow;
 
@@ -15,7 +14,7 @@ pub(super) fn parse(line: &str) -> Option<(Guid, Event<'_>)> {
     let (id, rest) = guid(line.strip_prefix(r#"{"eventId":""#)?)?;
     let (run, rest) = guid(rest.strip_prefix(r#","runId":""#)?)?;
     let (text, rest) = word(rest.strip_prefix(r#","timestamp":""#)?)?;
-    let timestamp = moment(text)?;
+    let timestamp = canonical_timestamp(text)?;
     let (text, rest) = word(rest.strip_prefix(r#","eventType":""#)?)?;
     let event_type = EventType::parse(text)?;
     let (text, rest) = word(rest.strip_prefix(r#","severity":""#)?)?;
@@ -38,7 +37,7 @@ pub(super) fn parse(line: &str) -> Option<(Guid, Event<'_>)> {
     ))
 }
 
-/// A GUID in lower case up to its closing quote, and what follows that.
+/// A lower-case GUID up to its closing quote, and the rest.
 fn guid(text: &str) -> Option<(Guid, &str)> {
     let (digits, rest) = text.split_at_checked(36)?;
     let is_lower = !digits.bytes().any(|byte| byte.is_ascii_uppercase());
@@ -46,24 +45,24 @@ fn guid(text: &str) -> Option<(Guid, &str)> {
     Some((guid, rest.strip_prefix('"')?))
 }
 
-/// A short text up to its closing quote, and what follows that. No word we know has an escape.
+/// A short text up to its closing quote, and the rest. No known word contains an escape.
 fn word(text: &str) -> Option<(&str, &str)> {
     let end = text.bytes().take(40).position(|byte| byte == b'"')?;
     Some((text.get(..end)?, text.get(end + 1..)?))
 }
 
-/// A moment written with as many digits as we would write.
-fn moment(text: &str) -> Option<Timestamp> {
-    let moment = Timestamp::parse(text).ok()?;
+/// A timestamp with exactly the digits that [`format_line`](super::format_line) would write.
+fn canonical_timestamp(text: &str) -> Option<Timestamp> {
+    let timestamp = Timestamp::parse(text).ok()?;
     let bytes = text.as_bytes();
-    let is_ours = bytes.len() == 21 + usize::from(moment.digits().max(3))
+    let is_canonical = bytes.len() == 21 + usize::from(timestamp.digits().max(3))
         && bytes.get(10) == Some(&b'T')
         && bytes.get(19) == Some(&b'.')
         && bytes.last() == Some(&b'Z');
-    is_ours.then_some(moment)
+    is_canonical.then_some(timestamp)
 }
 
-/// An object, and what follows it.
+/// An object, and the rest.
 fn object(text: &str) -> Option<(&str, &str)> {
     if !text.starts_with('{') {
         return None;
@@ -80,7 +79,7 @@ mod tests {
     use super::super::{format_line, parse_any};
     use super::*;
 
-    /// The two ways agree: what is read here is read there, to the same event.
+    /// Asserts that the general parser yields the same event. False if this parser declines.
     fn agree(line: &str) -> bool {
         match parse(line) {
             None => false,
@@ -116,7 +115,7 @@ mod tests {
             };
             let line = format_line(Guid::new(run), &event);
             prop_assert!(agree(&line), "{line}");
-            // One character changed: either way it is the same event, or not ours to read.
+            // One character changed: the line is either declined or yields the same event as in general.
             let changed: String = line
                 .char_indices()
                 .map(|(at, c)| if at == place.index(line.len()) { other.clone() } else { c.to_string() })

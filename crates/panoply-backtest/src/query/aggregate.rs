@@ -1,5 +1,5 @@
-//! Sums over a numeric property of a type: blocks that lie wholly inside are taken by their sums,
-//! and only the two at the edges are looked into.
+//! Aggregates of a numeric property: statistics per column block, and values only of the two
+//! blocks at the edges of the range.
 
 use std::ops::Range;
 
@@ -14,41 +14,41 @@ use crate::sealed::column::{COLUMN_BLOCK, Stats};
 use crate::sealed::head::Attribute;
 use crate::timestamp::Timestamp;
 
-/// What an aggregate is about.
+/// An aggregate to compute.
 #[derive(Clone, Debug)]
 pub struct AggregateQuery<'a> {
-    /// Events of this type.
+    /// The event type.
     pub event_type: EventType,
-    /// The property, as names joined by dots.
+    /// The property, as member names joined by dots.
     pub path: &'a str,
-    /// In this range of places.
+    /// The range of seqs.
     pub range: Range<u32>,
 }
 
-/// What to split an aggregate by.
+/// How to group an aggregate.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum GroupBy {
-    /// The values of an entity.
+    /// By value of an entity.
     Entity(Entity),
-    /// The severity.
+    /// By severity.
     Severity,
-    /// Stretches of time of so many nanoseconds, aligned to 1970.
+    /// By intervals of this many nanoseconds, aligned to 1970.
     Every(i64),
 }
 
-/// One part of an aggregate.
+/// The aggregate of one group.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// What its events share.
+    /// The value shared by the group's events.
     pub key: String,
-    /// How many events.
+    /// Number of events.
     pub events: u64,
-    /// Their numbers.
+    /// Statistics of their values.
     pub stats: Stats,
 }
 
 impl SealedRun {
-    /// How many events of the type there are in the range, and what their numbers sum to.
+    /// Number of events of the type in the range, and statistics of their values.
     pub fn aggregate(
         &self,
         query: &AggregateQuery<'_>,
@@ -64,7 +64,7 @@ impl SealedRun {
         Ok((events, stats))
     }
 
-    /// The same, split into groups. Groups without events are left out.
+    /// The same per group. Groups without events are omitted.
     pub fn aggregate_by(
         &self,
         query: &AggregateQuery<'_>,
@@ -215,7 +215,7 @@ impl SealedRun {
         Ok(stats)
     }
 
-    /// The slow way, for properties that were too many to have a column.
+    /// Reads every event, for properties without a column.
     fn full_scan(&self, query: &AggregateQuery<'_>, stop: Stop<'_>) -> Result<Stats, LogError> {
         let filter = Filter { types: vec![query.event_type], ..Filter::default() };
         let selection = self.select(&filter, query.range.clone())?;

@@ -1,5 +1,7 @@
-//! Unpacked blobs that were used lately, up to a number of bytes. Sealed runs never change, so
-//! nothing here is ever stale.
+//! Decoded blobs in memory: a CLOCK (second-chance) cache bounded by bytes.
+//!
+//! Sealed runs never change, so no entry is ever stale. `moka` would also fit, but its default
+//! TinyLFU admission may refuse a block that the next event of the same page needs again.
 
 use std::any::Any;
 use std::collections::{HashMap, VecDeque};
@@ -7,106 +9,107 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::LogError;
 use crate::event::Guid;
+use crate::sealed::Weight;
 use crate::store::BlobKey;
 
 type Key = (Guid, BlobKey);
 type Value = Arc<dyn Any + Send + Sync>;
 
-/// A bounded memory in a ring: what is to go is the oldest, but what was used since it was last
-/// looked at gets another round. A little goes with everything that comes, so that no question
-/// pays for the memory of a hundred others.
+/// A cache shared by all runs. Eviction is incremental: an insertion evicts only as much as it
+/// adds, so no query pays for evicting the entries of many others.
 pub struct Cache {
-    room: usize,
-    ring: Mutex<Ring>,
+    capacity: usize,
+    clock: Mutex<Clock>,
 }
 
 #[derive(Default)]
-struct Ring {
-    kept: HashMap<Key, Kept>,
-    /// What is kept, each once, oldest first.
-    order: VecDeque<Key>,
+struct Clock {
+    entries: HashMap<Key, Entry>,
+    /// The clock hand: each key once, oldest first.
+    queue: VecDeque<Key>,
     bytes: usize,
 }
 
-struct Kept {
+struct Entry {
     value: Value,
     weight: usize,
-    used: bool,
+    /// Set on access; buys one more pass of the clock hand.
+    referenced: bool,
 }
 
 impl Cache {
-    /// A memory of at most so many bytes.
-    pub fn new(room: usize) -> Arc<Self> {
-        Arc::new(Self { room, ring: Mutex::default() })
+    /// A cache of at most `capacity` bytes, by the entries' own estimates.
+    pub fn new(capacity: usize) -> Arc<Self> {
+        Arc::new(Self { capacity, clock: Mutex::default() })
     }
 
-    /// What is kept under this key, or what `load` gives, with its weight in bytes.
-    pub(crate) fn get_or_load<T: Any + Send + Sync>(
+    /// Returns the cached value, or loads and caches it.
+    pub(crate) fn get_or_load<T: Weight>(
         &self,
         run: Guid,
         key: BlobKey,
-        load: impl FnOnce() -> Result<(T, usize), LogError>,
+        load: impl FnOnce() -> Result<T, LogError>,
     ) -> Result<Arc<T>, LogError> {
         let key = (run, key);
-        if let Some(found) = self.lock().find(key).and_then(|found| found.downcast::<T>().ok()) {
+        if let Some(found) = self.lock().get(key).and_then(|found| found.downcast::<T>().ok()) {
             return Ok(found);
         }
-        let (value, weight) = load()?;
-        let value = Arc::new(value);
-        let gone = self.lock().insert(key, Arc::clone(&value) as Value, weight, self.room);
-        // Freed only now, while nobody waits for the lock.
-        drop(gone);
+        let value = Arc::new(load()?);
+        let weight = value.weight();
+        let evicted = self.lock().insert(key, Arc::clone(&value) as Value, weight, self.capacity);
+        // Freed after the lock is released.
+        drop(evicted);
         Ok(value)
     }
 
-    /// Lets go of everything about a run.
+    /// Removes all entries of a run.
     pub fn forget(&self, run: Guid) {
-        let mut ring = self.lock();
-        let own: Vec<Key> = ring.kept.keys().filter(|(kept, _)| *kept == run).copied().collect();
-        own.into_iter().for_each(|key| drop(ring.remove(key)));
-        ring.order.retain(|(kept, _)| *kept != run);
+        let mut clock = self.lock();
+        let own: Vec<Key> = clock.entries.keys().filter(|(id, _)| *id == run).copied().collect();
+        own.into_iter().for_each(|key| drop(clock.remove(key)));
+        clock.queue.retain(|(id, _)| *id != run);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Ring> {
-        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Clock> {
+        self.clock.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Ring {
-    fn find(&mut self, key: Key) -> Option<Value> {
-        let kept = self.kept.get_mut(&key)?;
-        kept.used = true;
-        Some(Arc::clone(&kept.value))
+impl Clock {
+    fn get(&mut self, key: Key) -> Option<Value> {
+        let entry = self.entries.get_mut(&key)?;
+        entry.referenced = true;
+        Some(Arc::clone(&entry.value))
     }
 
-    /// Keeps a value and gives back what had to go for it.
-    fn insert(&mut self, key: Key, value: Value, weight: usize, room: usize) -> Vec<Value> {
-        // Two may have loaded the same at once. Were it in the ring twice, its second place would
-        // take the round that its use gave it at the first, and what is used most would go.
-        if self.kept.contains_key(&key) {
+    /// Inserts a value and returns the evicted ones.
+    fn insert(&mut self, key: Key, value: Value, weight: usize, capacity: usize) -> Vec<Value> {
+        // Two threads may have loaded the same blob. A second queue slot for one key would
+        // consume the second chance that its use earned at the first, and evict hot entries.
+        if self.entries.contains_key(&key) {
             return vec![value];
         }
-        let mut gone = Vec::new();
-        self.kept.insert(key, Kept { value, weight, used: false });
-        self.order.push_back(key);
+        let mut evicted = Vec::new();
+        self.entries.insert(key, Entry { value, weight, referenced: false });
+        self.queue.push_back(key);
         self.bytes += weight;
-        while self.bytes > room {
-            let Some(oldest) = self.order.pop_front() else { break };
-            match self.kept.get_mut(&oldest) {
-                Some(kept) if kept.used => {
-                    kept.used = false;
-                    self.order.push_back(oldest);
+        while self.bytes > capacity {
+            let Some(oldest) = self.queue.pop_front() else { break };
+            match self.entries.get_mut(&oldest) {
+                Some(entry) if entry.referenced => {
+                    entry.referenced = false;
+                    self.queue.push_back(oldest);
                 }
-                Some(_) | None => gone.extend(self.remove(oldest)),
+                Some(_) | None => evicted.extend(self.remove(oldest)),
             }
         }
-        gone
+        evicted
     }
 
     fn remove(&mut self, key: Key) -> Option<Value> {
-        let kept = self.kept.remove(&key)?;
-        self.bytes -= kept.weight;
-        Some(kept.value)
+        let entry = self.entries.remove(&key)?;
+        self.bytes -= entry.weight;
+        Some(entry.value)
     }
 }
 
@@ -114,6 +117,14 @@ impl Ring {
 mod tests {
     use super::*;
     use crate::store::BlobKind;
+
+    struct Hundred(u32);
+
+    impl Weight for Hundred {
+        fn weight(&self) -> usize {
+            100
+        }
+    }
 
     #[test]
     fn clock_cache_keeps_entries_in_use() {
@@ -123,9 +134,9 @@ mod tests {
         let mut get = |number| {
             let loaded = cache.get_or_load(Guid::new(1), key(number), || {
                 loads += 1;
-                Ok((number, 100))
+                Ok(Hundred(number))
             });
-            assert_eq!(*loaded.unwrap(), number);
+            assert_eq!(loaded.unwrap().0, number);
             loads
         };
         for number in 0..100 {
@@ -135,25 +146,25 @@ mod tests {
         let before = get(0);
         assert_eq!(before, 100, "0 was never loaded again");
         assert_eq!(get(50), 101, "50 was");
-        let ring = cache.lock();
-        assert_eq!((ring.kept.len(), ring.bytes), (10, 1000));
-        drop(ring);
+        let clock = cache.lock();
+        assert_eq!((clock.entries.len(), clock.bytes), (10, 1000));
+        drop(clock);
         cache.forget(Guid::new(1));
         assert_eq!(cache.lock().bytes, 0);
     }
 
     #[test]
     fn concurrent_loads_of_one_key_keep_it_cached() {
-        let mut ring = Ring::default();
+        let mut clock = Clock::default();
         let key = |number| (Guid::new(1), BlobKey::new(BlobKind::Block, 0, number));
         for _ in 0..8 {
-            ring.insert(key(0), Arc::new(()), 100, 1000);
+            clock.insert(key(0), Arc::new(()), 100, 1000);
         }
-        assert_eq!((ring.bytes, ring.order.len()), (100, 1));
+        assert_eq!((clock.bytes, clock.queue.len()), (100, 1));
         for number in 1..100 {
-            assert!(ring.find(key(0)).is_some(), "used all the time, gone at {number}");
-            ring.insert(key(number), Arc::new(()), 100, 1000);
+            assert!(clock.get(key(0)).is_some(), "in use but evicted at {number}");
+            clock.insert(key(number), Arc::new(()), 100, 1000);
         }
-        assert_eq!((ring.kept.len(), ring.order.len(), ring.bytes), (10, 10, 1000));
+        assert_eq!((clock.entries.len(), clock.queue.len(), clock.bytes), (10, 10, 1000));
     }
 }

@@ -1,4 +1,4 @@
-//! Questions to a sealed run. Each costs what its answer is worth, not what the run is long.
+//! Queries on a sealed run. Their cost depends on the size of the reply, not of the run.
 
 pub mod aggregate;
 pub mod cache;

@@ -1,4 +1,4 @@
-//! A sealed run, open for questions.
+//! Read access to a sealed run.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -12,6 +12,7 @@ use crate::event::{Category, Event, EventType, Guid, Parent, Severity};
 use crate::ingest::{REPORT, SealReport};
 use crate::line;
 use crate::number::Number;
+use crate::sealed::Weight;
 use crate::sealed::block::{BLOCK_EVENTS, Block, Link, Row};
 use crate::sealed::codec;
 use crate::sealed::column::{self, ColumnHead};
@@ -26,13 +27,13 @@ use crate::store::{BlobKey, BlobKind, Blobs};
 use crate::timestamp::Timestamp;
 use crate::validate::{self, Flags, Problem};
 
-/// A sealed run. Cheap to open; safe to share.
+/// A sealed run. Cheap to open, shared between threads.
 pub struct SealedRun {
     id: Guid,
     blobs: Arc<dyn Blobs>,
     cache: Arc<Cache>,
     head: Head,
-    /// The first time of each stretch of the directory.
+    /// The first time of each directory chunk.
     times: Vec<i64>,
     chain_searches: ChainSearchCache,
 }
@@ -43,21 +44,21 @@ impl SealedRun {
         let head = blobs
             .get(BlobKey::new(BlobKind::Head, 0, 0))?
             .ok_or(LogError::Damaged("a sealed run has no head"))?;
-        let head: Head =
-            serde_json::from_slice(&head).map_err(|_| LogError::Damaged("the head of a run"))?;
+        let head: Head = serde_json::from_slice(&head)
+            .map_err(|_| LogError::Damaged("unreadable head of a sealed run"))?;
         if head.format != FORMAT {
-            return Err(LogError::Damaged("another version of this program sealed the run"));
+            return Err(LogError::Damaged("the run was sealed in another format version"));
         }
         let times = blobs
             .get(BlobKey::new(BlobKind::Times, 0, 0))?
-            .ok_or(LogError::Damaged("a sealed run has no times"))?;
+            .ok_or(LogError::Damaged("a sealed run has no time index"))?;
         let times = codec::decompress(&times)?;
         let (times, _) = times.as_chunks::<8>();
         let times = times.iter().map(|time| i64::from_le_bytes(*time)).collect();
         Ok(Self { id, blobs, cache, head, times, chain_searches: ChainSearchCache::default() })
     }
 
-    /// Its name.
+    /// The run's id.
     pub const fn id(&self) -> Guid {
         self.id
     }
@@ -66,23 +67,24 @@ impl SealedRun {
         &self.chain_searches
     }
 
-    /// What it says about itself.
+    /// The run's head.
     pub const fn head(&self) -> &Head {
         &self.head
     }
 
-    /// What sealing found.
+    /// The report of sealing.
     pub fn report(&self) -> Result<SealReport, LogError> {
-        let json = self.blobs.get(REPORT)?.ok_or(LogError::Damaged("a run has no report"))?;
-        serde_json::from_slice(&json).map_err(|_| LogError::Damaged("the report of a run"))
+        let json =
+            self.blobs.get(REPORT)?.ok_or(LogError::Damaged("a sealed run has no seal report"))?;
+        serde_json::from_slice(&json).map_err(|_| LogError::Damaged("unreadable seal report"))
     }
 
-    /// The time of its last event.
+    /// Time of the last event.
     pub const fn last_time(&self) -> Timestamp {
         Timestamp::from_nanos(self.head.last)
     }
 
-    /// The places of events from `start` to `end`, both included.
+    /// The seqs of events from `start` to `end`, both inclusive.
     pub fn between(
         &self,
         start: Option<Timestamp>,
@@ -99,7 +101,7 @@ impl SealedRun {
         Ok(from..to.max(from))
     }
 
-    /// The first place whose time passes a test that earlier times fail.
+    /// The first seq whose time satisfies a monotonic predicate.
     fn first_seq_where(&self, passes: impl Fn(i64) -> bool) -> Result<u32, LogError> {
         let stretch = self.times.partition_point(|time| !passes(*time));
         let Some(stretch) = stretch.checked_sub(1) else { return Ok(0) };
@@ -108,12 +110,12 @@ impl SealedRun {
         Ok(codec::count(stretch) * CHUNK_EVENTS + codec::count(within))
     }
 
-    /// The last place at or before a moment.
+    /// The last seq at or before a timestamp.
     pub fn last_at(&self, timestamp: Timestamp) -> Result<Option<u32>, LogError> {
         Ok(self.between(None, Some(timestamp))?.end.checked_sub(1))
     }
 
-    /// The event at a place.
+    /// The event at a seq.
     pub fn event(&self, seq: u32) -> Result<StoredEvent, LogError> {
         let event = self.event_without_texts(seq)?;
         event.block.decompress_texts()?;
@@ -124,12 +126,7 @@ impl SealedRun {
         let (kind, rank) = self.kind_and_rank(seq)?;
         let code = u16::from(kind.event_type().code());
         let number = rank / codec::count(BLOCK_EVENTS);
-        let block = self.cached(BlobKey::new(BlobKind::Block, code, number), |blob| {
-            Block::read(blob).map(|block| {
-                let weight = block.weight();
-                (block, weight)
-            })
-        })?;
+        let block = self.cached(BlobKey::new(BlobKind::Block, code, number), Block::read)?;
         let index = (rank % codec::count(BLOCK_EVENTS)) as usize;
         match block.rows.get(index) {
             Some(row) if row.seq == seq => Ok(StoredEvent { block, index }),
@@ -137,12 +134,12 @@ impl SealedRun {
         }
     }
 
-    /// The id of the event at a place.
+    /// The id of the event at a seq.
     pub fn id_at(&self, seq: u32) -> Result<Guid, LogError> {
         self.event_without_texts(seq).map(|event| event.id())
     }
 
-    /// The id that an event names as its parent.
+    /// The id of an event's parent.
     pub fn parent_id(&self, event: &StoredEvent) -> Result<Option<Guid>, LogError> {
         match event.row().map_or(Link::None, |row| row.parent) {
             Link::None | Link::Unreadable => Ok(None),
@@ -151,21 +148,11 @@ impl SealedRun {
         }
     }
 
-    /// The place of the event with this id.
+    /// The seq of the event with this id.
     pub fn find(&self, id: Guid) -> Result<Option<u32>, LogError> {
-        let index = self.cached(BlobKey::new(BlobKind::IdIndex, 0, 0), |blob| {
-            IdIndex::read(blob).map(|index| {
-                let weight = index.weight();
-                (index, weight)
-            })
-        })?;
+        let index = self.cached(BlobKey::new(BlobKind::IdIndex, 0, 0), IdIndex::read)?;
         for number in index.chunks_of(id) {
-            let chunk = self.cached(BlobKey::new(BlobKind::IdChunk, 0, number), |blob| {
-                IdChunk::read(blob).map(|chunk| {
-                    let weight = chunk.weight();
-                    (chunk, weight)
-                })
-            })?;
+            let chunk = self.cached(BlobKey::new(BlobKind::IdChunk, 0, number), IdChunk::read)?;
             for seq in chunk.candidates(id) {
                 if self.id_at(seq)? == id {
                     return Ok(Some(seq));
@@ -175,7 +162,7 @@ impl SealedRun {
         Ok(None)
     }
 
-    /// The event as an owned value, as it was read.
+    /// The event as it was imported.
     pub fn original_event(&self, stored: &StoredEvent) -> Result<Event<'static>, LogError> {
         let row = stored.row().ok_or(LogError::Damaged("an event is not in its block"))?;
         let parent = match row.parent {
@@ -196,7 +183,7 @@ impl SealedRun {
         })
     }
 
-    /// Gives every line back as it was imported, in the order it came.
+    /// Yields every line as it was imported, in order of arrival.
     pub fn export(
         &self,
         mut line: impl FnMut(&str) -> Result<(), LogError>,
@@ -225,45 +212,30 @@ impl SealedRun {
         let chunk = self.directory(seq / CHUNK_EVENTS)?;
         chunk
             .at((seq % CHUNK_EVENTS) as usize)
-            .ok_or(LogError::Damaged("a place is outside the run"))
+            .ok_or(LogError::Damaged("a sequence number is outside the run"))
     }
 
     pub(crate) fn directory(&self, number: u32) -> Result<Arc<DirectoryChunk>, LogError> {
-        self.cached(BlobKey::new(BlobKind::Directory, 0, number), |blob| {
-            DirectoryChunk::read(blob).map(|chunk| {
-                let weight = chunk.weight();
-                (chunk, weight)
-            })
-        })
+        self.cached(BlobKey::new(BlobKind::Directory, 0, number), DirectoryChunk::read)
     }
 
     pub(crate) fn links(&self, number: u32) -> Result<Arc<LinkChunk>, LogError> {
-        self.cached(BlobKey::new(BlobKind::Links, 0, number), |blob| {
-            LinkChunk::read(number, blob).map(|chunk| {
-                let weight = chunk.weight();
-                (chunk, weight)
-            })
-        })
+        self.cached(BlobKey::new(BlobKind::Links, 0, number), |blob| LinkChunk::read(number, blob))
     }
 
-    /// The same for someone who reads all of them one after the other.
+    /// Like [`links`](Self::links) without the cache, for a scan of all chunks.
     pub(crate) fn links_uncached(&self, number: u32) -> Result<LinkChunk, LogError> {
         let key = BlobKey::new(BlobKind::Links, 0, number);
         let blob = self.blobs.get(key)?.ok_or(LogError::Damaged("a blob is missing"))?;
         LinkChunk::read(number, &blob)
     }
 
-    pub(crate) fn bitmap(&self, mark: Attribute) -> Result<Arc<RoaringBitmap>, LogError> {
-        self.cached(mark.key(), read_bitmap)
+    pub(crate) fn bitmap(&self, attribute: Attribute) -> Result<Arc<RoaringBitmap>, LogError> {
+        self.cached(attribute.key(), dictionary::read_bitmap)
     }
 
     pub(crate) fn column_head(&self, group: u16) -> Result<Arc<ColumnHead>, LogError> {
-        self.cached(BlobKey::new(BlobKind::ColumnHead, group, 0), |blob| {
-            ColumnHead::read(blob).map(|head| {
-                let weight = head.weight();
-                (head, weight)
-            })
-        })
+        self.cached(BlobKey::new(BlobKind::ColumnHead, group, 0), ColumnHead::read)
     }
 
     pub(crate) fn column_values(
@@ -271,24 +243,17 @@ impl SealedRun {
         group: u16,
         number: u32,
     ) -> Result<Arc<Vec<Number>>, LogError> {
-        self.cached(BlobKey::new(BlobKind::ColumnBlock, group, number), |blob| {
-            column::read_values(blob).map(|values| {
-                let weight = values.len() * size_of::<Number>();
-                (values, weight)
-            })
-        })
+        self.cached(BlobKey::new(BlobKind::ColumnBlock, group, number), column::read_values)
     }
 
     pub(crate) fn dictionary(
         &self,
         dictionary: Dictionary,
     ) -> Result<Arc<DictionaryIndex>, LogError> {
-        self.cached(BlobKey::new(BlobKind::DictionaryIndex, dictionary.code(), 0), |blob| {
-            DictionaryIndex::read(blob).map(|index| {
-                let weight = index.weight();
-                (index, weight)
-            })
-        })
+        self.cached(
+            BlobKey::new(BlobKind::DictionaryIndex, dictionary.code(), 0),
+            DictionaryIndex::read,
+        )
     }
 
     pub(crate) fn dictionary_chunk(
@@ -296,15 +261,10 @@ impl SealedRun {
         dictionary: Dictionary,
         number: u32,
     ) -> Result<Arc<DictionaryChunk>, LogError> {
-        self.cached(chunk_key(dictionary, number), |blob| {
-            DictionaryChunk::read(blob).map(|chunk| {
-                let weight = chunk.weight();
-                (chunk, weight)
-            })
-        })
+        self.cached(chunk_key(dictionary, number), DictionaryChunk::read)
     }
 
-    /// The places of a value.
+    /// The postings of a value.
     pub(crate) fn postings(
         &self,
         dictionary: Dictionary,
@@ -314,7 +274,7 @@ impl SealedRun {
         Ok(self.dictionary_chunk(dictionary, number)?.find(value).cloned())
     }
 
-    /// The places of a value as a set.
+    /// Postings as a bitmap.
     pub(crate) fn posting_bitmap(
         &self,
         dictionary: Dictionary,
@@ -323,12 +283,12 @@ impl SealedRun {
         match postings {
             Postings::Inline(postings) => Ok(Arc::new(postings.iter().copied().collect())),
             Postings::Bitmap { posting, .. } => {
-                self.cached(posting_key(dictionary, *posting), read_bitmap)
+                self.cached(posting_key(dictionary, *posting), dictionary::read_bitmap)
             }
         }
     }
 
-    /// Every value of a dictionary with its places, sorted by value.
+    /// All values of a dictionary with their postings, sorted by value.
     pub(crate) fn values(
         &self,
         dictionary: Dictionary,
@@ -345,11 +305,11 @@ impl SealedRun {
         Ok(values)
     }
 
-    /// The unpacked form of a blob, kept for the next time.
-    pub(crate) fn cached<T: std::any::Any + Send + Sync>(
+    /// The decoded blob, through the cache.
+    pub(crate) fn cached<T: Weight>(
         &self,
         key: BlobKey,
-        read: impl FnOnce(&[u8]) -> Result<(T, usize), LogError>,
+        read: impl FnOnce(&[u8]) -> Result<T, LogError>,
     ) -> Result<Arc<T>, LogError> {
         self.cache.get_or_load(self.id, key, || {
             let blob = self.blobs.get(key)?.ok_or(LogError::Damaged("a blob is missing"))?;
@@ -357,23 +317,17 @@ impl SealedRun {
         })
     }
 
-    /// Like [`cached`](Self::kept) for blobs that need not be there.
-    pub(crate) fn cached_or_default<T: std::any::Any + Send + Sync + Default>(
+    /// Like [`cached`](Self::cached), with a default for a blob that does not exist.
+    pub(crate) fn cached_or_default<T: Weight + Default>(
         &self,
         key: BlobKey,
-        read: impl FnOnce(&[u8]) -> Result<(T, usize), LogError>,
+        read: impl FnOnce(&[u8]) -> Result<T, LogError>,
     ) -> Result<Arc<T>, LogError> {
         self.cache.get_or_load(self.id, key, || match self.blobs.get(key)? {
-            None => Ok((T::default(), 64)),
+            None => Ok(T::default()),
             Some(blob) => read(&blob),
         })
     }
-}
-
-fn read_bitmap(blob: &[u8]) -> Result<(RoaringBitmap, usize), LogError> {
-    let bitmap = dictionary::read_bitmap(blob)?;
-    let weight = bitmap.serialized_size() + 64;
-    Ok((bitmap, weight))
 }
 
 /// An event of a sealed run.
@@ -388,42 +342,42 @@ impl StoredEvent {
         self.block.rows.get(self.index)
     }
 
-    /// Its place in the run.
+    /// The sequence number in order of time.
     pub fn seq(&self) -> u32 {
         self.row().map_or(0, |row| row.seq)
     }
 
-    /// Its id.
+    /// The event's id.
     pub fn id(&self) -> Guid {
         self.row().map_or(Guid::new(0), |row| row.id)
     }
 
-    /// Its time.
+    /// The simulated time.
     pub fn timestamp(&self) -> Timestamp {
         self.row().map_or(Timestamp::MIN, |row| row.timestamp)
     }
 
-    /// Its type.
+    /// The event type.
     pub fn event_type(&self) -> EventType {
         self.row().map_or(EventType::StateChange, |row| row.event_type)
     }
 
-    /// Its severity.
+    /// The severity.
     pub fn severity(&self) -> Severity {
         self.row().map_or(Severity::Debug, |row| row.severity)
     }
 
-    /// Its category.
+    /// The category.
     pub fn category(&self) -> Category {
         self.row().map_or(Category::Performance, |row| row.category)
     }
 
-    /// Its properties, byte for byte.
+    /// The properties, byte for byte.
     pub fn properties(&self) -> &str {
         self.row().map_or("null", |row| self.block.properties(row))
     }
 
-    /// The place of its parent, when that is in the run.
+    /// The parent's seq, if it is in the run.
     pub fn parent_seq(&self) -> Option<u32> {
         match self.row()?.parent {
             Link::Seq(seq) => Some(seq),
@@ -431,7 +385,7 @@ impl StoredEvent {
         }
     }
 
-    /// What is wrong with it.
+    /// The validation problems.
     pub fn problems(&self) -> Vec<Problem> {
         let flags = self.row().map_or(Flags::default(), |row| row.flags);
         validate::all(self.event_type(), self.properties(), flags)

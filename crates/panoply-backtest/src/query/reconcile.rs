@@ -1,16 +1,16 @@
-//! Three books of one run held against each other: fills, positions, and money.
+//! Reconciliation of a run: fills against position updates against account amounts.
 //!
-//! What the fills add up to, by average cost, is compared with what position updates say and with
-//! what the account says. Engines write the parts of one fill one after another, so books are
-//! compared when time moves on. Money is compared from one telling to the next, not since the
-//! start: then the first difference shows where the books part, and roundings do not pile up.
+//! Positions and realized profit computed from the fills, by average cost, are compared with the
+//! position updates and with the account. Engines log the parts of one fill as several events, so
+//! the comparison happens when the time advances. Amounts are compared as changes between two
+//! reports: the first discrepancy then locates the fault, and rounding does not accumulate.
 //!
-//! Some engines match lots, or book commissions when a trade is closed. Their profit agrees with
-//! average cost only while nothing is held, so where most tellings differ only those moments count.
+//! Some engines match lots, or book commissions when a trade closes. Their profit equals average
+//! cost only while flat, so if most reports differ, only those at flat positions count.
 //!
-//! Money is compared currency by currency. What names none is taken to be in the currency of its
-//! security, or else in the only one that the log names. Where neither tells, it is left out and
-//! said to be: amounts of different currencies are never added.
+//! Amounts are compared per currency. An amount without a currency takes that of its security, or
+//! the only currency of the log. If neither exists it is not compared, and the result says so:
+//! amounts of different currencies are never added.
 
 mod comparison;
 
@@ -29,46 +29,46 @@ use crate::position::{Position, decimal};
 use crate::scan::{self, Token};
 use crate::timestamp::Timestamp;
 
-/// The books of a run.
+/// The result of a reconciliation.
 #[derive(Debug, Default)]
 pub struct Reconciliation {
     /// By security.
     pub securities: BTreeMap<String, SecurityLedger>,
-    /// What the account says, by where it says it and in which currency, which is empty when the
-    /// log names none; no accounts for one security alone.
+    /// By source and currency (empty when the log names none). Empty when one security was
+    /// requested.
     pub accounts: BTreeMap<(AmountSource, String), Account>,
     /// The currencies that the log names.
     pub currencies: BTreeSet<String>,
-    /// What of the money was not compared, and why.
+    /// Amounts that were not compared.
     pub uncompared: Vec<Uncompared>,
-    /// Fills without security, direction, quantity or price, and those too large to add up.
+    /// Fills without security, direction, quantity or price, or with numbers out of range.
     pub unusable: u64,
 }
 
-/// Money that was not compared.
+/// Amounts that were not compared, and why.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Uncompared {
-    /// Everything: so many fills name no currency, and the log has several.
+    /// All amounts: this many fills name no currency and the log has several.
     FillsWithoutCurrency(u64),
-    /// A telling that names no currency, in a log that has several.
+    /// An amount without a currency in a log that has several.
     WithoutCurrency(AmountSource),
-    /// Currencies beyond the first thirty-two.
+    /// Currencies beyond [`MAX_CURRENCIES`].
     TooManyCurrencies,
 }
 
-/// Where money is told of.
+/// The source of an amount in the log.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum AmountSource {
-    /// State changes of profit and loss: what is realized.
+    /// State changes of profit and loss: realized profit.
     Pnl,
-    /// State changes of the account: its balance.
+    /// State changes of the account: balance.
     Balance,
-    /// State changes of the account: its equity, which is comparable while nothing is held.
+    /// State changes of the account: equity, compared only while flat.
     Equity,
 }
 
 impl AmountSource {
-    /// Its word.
+    /// The published word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pnl => "pnl",
@@ -78,46 +78,46 @@ impl AmountSource {
     }
 }
 
-/// The books of one security.
+/// The comparison for one security.
 #[derive(Debug, Default)]
 pub struct SecurityLedger {
-    /// Fills counted.
+    /// Number of fills.
     pub fills: u64,
-    /// Updates seen.
+    /// Number of position updates.
     pub updates: u64,
-    /// What the fills add up to.
+    /// The position computed from the fills.
     pub position: Position,
-    /// Quantities.
+    /// Comparison of quantities.
     pub quantity: Comparison,
-    /// Realized profit.
+    /// Comparison of realized profit.
     pub profit: AmountComparison,
-    /// Realized profit by the last update.
+    /// Realized profit in the last position update.
     pub realized_in_log: Option<Decimal>,
-    /// What its prices and its profit are in; empty when the log does not say.
+    /// The currency of prices and profit; empty when the log names none.
     pub currency: String,
-    /// Moments with fills that no update followed, and the first fill of the first.
+    /// Timestamps with fills but no position update.
     pub fills_without_update: u64,
-    /// See there.
+    /// The first fill at the first of those timestamps.
     pub first_fill_without_update: Option<u32>,
     reported: Option<(u32, Decimal)>,
     reported_profit: Option<(u32, Decimal)>,
     filled: Option<u32>,
 }
 
-/// What the account says.
+/// The comparison for one source of amounts.
 #[derive(Debug, Default)]
 pub struct Account {
-    /// How it changed, beside what the fills realized.
+    /// Comparison of its changes with realized profit.
     pub money: AmountComparison,
-    /// The first amount that was told, and the last.
+    /// The first and the last amount.
     pub span: Option<(Decimal, Decimal)>,
-    /// What the fills realized between the two.
+    /// Realized profit of the fills between those two.
     pub by_fills: Decimal,
     reported: Option<(u32, Decimal)>,
 }
 
 impl SealedRun {
-    /// Compares the books, for one security or all.
+    /// Reconciles one security or all.
     pub fn reconcile(
         &self,
         symbol: Option<&str>,
@@ -147,26 +147,26 @@ impl SealedRun {
     }
 }
 
-/// Currencies that are kept apart; a log with more is not one of money.
+/// Currencies that are compared.
 const MAX_CURRENCIES: usize = 32;
-/// The name of a currency that is not told.
+/// The key of an unnamed currency.
 const UNNAMED: &str = "";
 
-/// Reads the run once, moment by moment.
+/// Processes events in order of time.
 #[derive(Default)]
 struct Reconciler {
     result: Reconciliation,
     time: Option<Timestamp>,
-    /// Securities something was said about at this moment.
+    /// Securities with an event at the current timestamp.
     changed_symbols: Vec<String>,
-    /// What the fills realized, by currency.
+    /// Realized profit of the fills, by currency.
     totals: BTreeMap<String, CurrencyTotal>,
-    /// How many securities are held.
+    /// Number of securities with an open position.
     open_positions: usize,
     too_many: bool,
 }
 
-/// What fills realized in one currency, and how many did.
+/// Realized profit in one currency, and the number of fills.
 #[derive(Clone, Copy, Debug, Default)]
 struct CurrencyTotal {
     realized: Decimal,
@@ -220,7 +220,7 @@ impl Reconciler {
         }
         let currency = ledger.currency.clone();
         let mut commission = number(json, "Commission").unwrap_or_default();
-        // A commission in another currency is no part of this security's profit.
+        // A commission in another currency is not part of this security's profit.
         let commission_currency = paid_in.filter(|paid_in| *paid_in != currency);
         let foreign_commission = match &commission_currency {
             Some(_) => std::mem::take(&mut commission),
@@ -241,7 +241,7 @@ impl Reconciler {
             .map_or(Some(()), |currency| self.add_realized(currency, -foreign_commission))
     }
 
-    /// A currency that the log names, if it is one of those that are kept apart.
+    /// Registers a currency that the log names, up to [`MAX_CURRENCIES`].
     fn known_currency(&mut self, currency: Option<Cow<'_, str>>) -> Option<String> {
         let currency = currency.filter(|currency| !currency.is_empty())?.into_owned();
         if !self.result.currencies.contains(&currency) {
@@ -321,7 +321,7 @@ impl Reconciler {
             Some((seq, reported));
     }
 
-    /// Time has moved on: what was said last at this moment is compared.
+    /// Compares the last reports at the current timestamp, when the time advances.
     fn compare(&mut self) {
         self.changed_symbols.sort_unstable();
         self.changed_symbols.dedup();
@@ -335,8 +335,8 @@ impl Reconciler {
             if *source == AmountSource::Equity && self.open_positions > 0 {
                 continue;
             }
-            // What names no currency counts everywhere: if there turn out to be several, nothing
-            // of it is told.
+            // An unnamed currency matches every other here; `finish` discards the result if the log
+            // has several currencies.
             let all = self.totals.iter().filter(|(own, _)| {
                 own.as_str() == UNNAMED || currency.as_str() == UNNAMED || *own == currency
             });
@@ -348,7 +348,7 @@ impl Reconciler {
         }
     }
 
-    /// What was found, without what cannot be known.
+    /// The result, without amounts whose currency is ambiguous.
     fn finish(self) -> Reconciliation {
         let mut result = self.result;
         if self.too_many {
@@ -376,7 +376,7 @@ impl Reconciler {
 }
 
 impl SecurityLedger {
-    /// Whether any of these books differ.
+    /// Whether any comparison of this security failed.
     pub const fn has_disagreement(&self) -> bool {
         self.quantity.disagreements > 0 || self.profit.verdict().0.disagreements > 0
     }
@@ -384,7 +384,7 @@ impl SecurityLedger {
     fn compare(&mut self) {
         if let Some((seq, in_log)) = self.reported.take() {
             let by_fills = self.position.quantity;
-            // Engines compute in doubles; one part in a thousand million is no difference.
+            // Engines compute in doubles: a relative difference of 1e-9 is tolerated.
             let size = by_fills.abs().max(in_log.abs()).max(Decimal::ONE);
             let tolerance = size.checked_mul(Decimal::new(1, 9)).unwrap_or_default();
             self.quantity.add(Discrepancy { seq, by_fills, in_log }, tolerance);
@@ -403,7 +403,7 @@ impl SecurityLedger {
 
 impl Account {
     fn compare(&mut self, seq: u32, now: AmountPair, is_flat: bool, source: AmountSource) {
-        // What is realized begins with nothing; a balance begins with whatever was paid in.
+        // Realized profit starts at zero; a balance starts at the deposit.
         if source == AmountSource::Pnl {
             self.money.start_at_zero();
         }
@@ -416,7 +416,7 @@ impl Account {
     }
 }
 
-/// Whether nothing is held, but for what doubles leave behind.
+/// Whether the position is closed, up to the rounding of doubles.
 fn is_flat(quantity: Decimal) -> bool {
     quantity.abs() < Decimal::new(1, 9)
 }

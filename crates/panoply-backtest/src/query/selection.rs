@@ -1,4 +1,4 @@
-//! Events that share something, countable and selectable without reading any of them.
+//! Selections of events by bitmaps: counted and paged without reading an event.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,34 +11,34 @@ use crate::event::{Category, EventType, Severity};
 use crate::sealed::codec;
 use crate::sealed::dictionary::Dictionary;
 use crate::sealed::head::Attribute;
-use crate::sealed::seal::canonical_order_id;
+use crate::sealed::orders::canonical_order_id;
 use crate::validate::ProblemSeverity;
 
-/// Which events.
+/// The criteria of a selection; all must match.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Of one of these types; of any when empty.
+    /// Any of these types; all types when empty.
     pub types: Vec<EventType>,
-    /// Of this severity.
+    /// This severity.
     pub severity: Option<Severity>,
-    /// Of this category.
+    /// This category.
     pub category: Option<Category>,
-    /// About this entity.
+    /// This value of an entity.
     pub entity: Option<(Entity, String)>,
-    /// With a validation problem, of this severity or of any.
+    /// A validation problem, of this severity or of any.
     pub problems: Option<Option<ProblemSeverity>>,
 }
 
-/// What events can be about.
+/// An indexed entity of events.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Entity {
-    /// An order, by `OrderId` or by the engine's own id.
+    /// By `OrderId` or `ExternalOrderId`.
     Order,
-    /// A security.
+    /// By `SecuritySymbol`.
     Symbol,
-    /// A position.
+    /// By `PositionId`.
     Position,
-    /// An indicator.
+    /// By `IndicatorName`.
     Indicator,
 }
 
@@ -53,9 +53,9 @@ impl Entity {
     }
 }
 
-/// The selected events.
+/// A set of events in a range of seqs.
 pub struct Selection {
-    /// `None` for all of them.
+    /// `None` for all events.
     set: Option<Arc<RoaringBitmap>>,
     range: Range<u32>,
     before: u64,
@@ -63,7 +63,7 @@ pub struct Selection {
 }
 
 impl SealedRun {
-    /// Selects events in a range of places.
+    /// Selects events in a range of seqs.
     pub fn select(&self, filter: &Filter, range: Range<u32>) -> Result<Selection, LogError> {
         let mut sets = Vec::new();
         match filter.types.as_slice() {
@@ -108,7 +108,7 @@ impl SealedRun {
         }
     }
 
-    /// Values of an entity with how many events each has, most first.
+    /// Number of distinct values of an entity, and those with the most events.
     pub fn entities(
         &self,
         entity: Entity,
@@ -125,7 +125,7 @@ impl SealedRun {
         Ok((total, counted))
     }
 
-    /// The place of the first event of an order.
+    /// The seq of the first event of an order.
     pub fn first_of_order(&self, id: &str) -> Result<Option<u32>, LogError> {
         Ok(self
             .postings(Dictionary::Order, &canonical_order_id(id))?
@@ -152,12 +152,12 @@ impl Selection {
         Self { set, range, before, total }
     }
 
-    /// How many events there are.
+    /// Number of selected events.
     pub const fn total(&self) -> u64 {
         self.total
     }
 
-    /// The place of the `n`th, from 0.
+    /// The seq of the `n`th event, from 0.
     pub fn nth(&self, n: u64) -> Option<u32> {
         if n >= self.total {
             return None;
@@ -168,7 +168,7 @@ impl Selection {
         }
     }
 
-    /// Up to `limit` places from the `n`th on.
+    /// Up to `limit` seqs, starting with the `n`th.
     pub fn page(&self, n: u64, limit: usize) -> Vec<u32> {
         let left = usize::try_from(self.total.saturating_sub(n)).unwrap_or(usize::MAX).min(limit);
         let Some(first) = self.nth(n).filter(|_| left > 0) else { return Vec::new() };
@@ -178,7 +178,7 @@ impl Selection {
         }
     }
 
-    /// Up to `limit` places, evenly spread from the first to the last.
+    /// Up to `limit` seqs, evenly spread from the first to the last.
     pub fn sample(&self, limit: usize) -> Vec<u32> {
         let wanted = (limit as u64).min(self.total);
         let last = self.total.saturating_sub(1);
@@ -186,7 +186,7 @@ impl Selection {
         (0..wanted).filter_map(|n| self.nth(spread(n))).collect()
     }
 
-    /// How many of the places before `seq` are selected.
+    /// Number of selected events before `seq`.
     pub fn count_before(&self, seq: u32) -> u64 {
         match &self.set {
             None => u64::from(seq.clamp(self.range.start, self.range.end) - self.range.start),
@@ -196,7 +196,7 @@ impl Selection {
         }
     }
 
-    /// Every place, in order.
+    /// All seqs, in order.
     pub fn iter(&self) -> Box<dyn Iterator<Item = u32> + '_> {
         match &self.set {
             None => Box::new(self.range.clone()),
@@ -205,7 +205,7 @@ impl Selection {
     }
 }
 
-/// How many values lie below `seq`.
+/// Number of elements below `seq`.
 fn rank(set: &RoaringBitmap, seq: u32) -> u64 {
     seq.checked_sub(1).map_or(0, |last| set.rank(last))
 }

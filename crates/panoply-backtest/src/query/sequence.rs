@@ -1,8 +1,7 @@
-//! Chains of cause and effect: what followed from an event, and where a pattern of types was
-//! followed to its end or broke off.
+//! Chains of events linked from parent to child, and matching of type patterns along them.
 //!
-//! A pattern is matched in order along one path from parent to child; other events may lie in
-//! between. It begins at an event of its first type whose parent is not of that type.
+//! A pattern matches in order along one path from parent to child; other events may lie between.
+//! It starts at an event of its first type whose parent is not of that type.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,11 +15,11 @@ use crate::sealed::directory::CHUNK_EVENTS;
 use crate::sealed::head::Attribute;
 use crate::sealed::links::LinkChunk;
 
-/// A search is shared among so many threads at most …
+/// Maximum threads of one search.
 const SEARCH_THREADS: usize = 2;
-/// … when each has at least so many places to begin at.
+/// Minimum candidates for each thread.
 const MIN_ROOTS_PER_THREAD: usize = 20_000;
-/// A chain is cut after so many events; no reply could show more.
+/// A chain is truncated after this many events; no reply can show more.
 const MAX_CHAIN_EVENTS: usize = 5_000;
 
 /// A step of a pattern.
@@ -33,7 +32,7 @@ pub enum Step {
 }
 
 impl Step {
-    /// Its word.
+    /// The published word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Type(event_type) => event_type.as_str(),
@@ -49,29 +48,29 @@ impl Step {
     }
 }
 
-/// Which chains.
+/// A pattern of chains.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Pattern {
     /// The steps; may be empty.
     pub steps: Vec<Step>,
-    /// How many levels down, the root being the first.
+    /// Maximum levels, the root being the first.
     pub max_depth: u32,
 }
 
-/// A chain.
+/// A chain of events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chain {
-    /// Where it begins.
+    /// The seq of its first event.
     pub root: u32,
-    /// The root and what followed from it, in order of time.
+    /// The root and its descendants, in order of time.
     pub events: Vec<u32>,
-    /// Whether there was more than is shown.
+    /// Whether events were omitted.
     pub cut: bool,
-    /// The steps that never came.
+    /// The steps without a match.
     pub missing: Vec<Step>,
 }
 
-/// The pattern that was searched last: its next page needs no search.
+/// The result of the last search, so that its next page needs none.
 #[derive(Debug, Default)]
 pub(crate) struct ChainSearchCache(Mutex<Option<CachedSearch>>);
 
@@ -79,11 +78,11 @@ pub(crate) struct ChainSearchCache(Mutex<Option<CachedSearch>>);
 struct CachedSearch {
     pattern: Pattern,
     incomplete: bool,
-    /// Where its chains begin.
+    /// The roots of the matching chains.
     found: Arc<Vec<u32>>,
 }
 
-/// More places than this are not use_cache.
+/// Larger results are not cached.
 const MAX_CACHED_ROOTS: usize = 1 << 20;
 
 impl ChainSearchCache {
@@ -103,7 +102,7 @@ impl ChainSearchCache {
 }
 
 impl SealedRun {
-    /// Where chains begin that are complete, or that are not.
+    /// The roots of complete chains, or of incomplete ones.
     pub fn chains(
         &self,
         pattern: &Pattern,
@@ -125,7 +124,7 @@ impl SealedRun {
         stop: Stop<'_>,
     ) -> Result<Vec<u32>, LogError> {
         let Some(first) = pattern.steps.first() else {
-            // Without a pattern nothing can be missing.
+            // An empty pattern has no missing step.
             return Ok(if incomplete {
                 Vec::new()
             } else {
@@ -134,7 +133,7 @@ impl SealedRun {
         };
         let pattern = StepBitmaps::of(self, pattern)?;
         let candidates: Vec<u32> = self.bitmap(first.attribute())?.iter().collect();
-        // Every chunk of links is unpacked, which keeps a core busy; the other may help.
+        // Decompressing all links takes one core; a second thread halves the time.
         let roots_per_thread = candidates.len().div_ceil(SEARCH_THREADS).max(MIN_ROOTS_PER_THREAD);
         let found: Result<Vec<Vec<u32>>, LogError> = std::thread::scope(|scope| {
             let workers: Vec<_> = candidates
@@ -144,13 +143,13 @@ impl SealedRun {
                     scope.spawn(move || self.matching_roots(candidates, pattern, incomplete, stop))
                 })
                 .collect();
-            let panicked = || Err(LogError::Damaged("a search broke off"));
+            let panicked = || Err(LogError::Damaged("a search thread panicked"));
             workers.into_iter().map(|worker| worker.join().unwrap_or_else(|_| panicked())).collect()
         });
         Ok(found?.concat())
     }
 
-    /// Those of these places where a chain begins that is complete, or that is not.
+    /// The candidates that are the root of a complete chain, or of an incomplete one.
     fn matching_roots(
         &self,
         candidates: &[u32],
@@ -175,7 +174,7 @@ impl SealedRun {
         Ok(found)
     }
 
-    /// The chain that begins at an event.
+    /// The chain that starts at an event.
     pub fn chain(&self, root: u32, pattern: &Pattern, stop: Stop<'_>) -> Result<Chain, LogError> {
         let mut walker = Walker::new(self, true);
         let matched = walker.matched(root, &StepBitmaps::of(self, pattern)?, stop)?;
@@ -185,7 +184,7 @@ impl SealedRun {
     }
 }
 
-/// A pattern as sets: for each step the places of the events that are it.
+/// The bitmaps of a pattern's steps.
 struct StepBitmaps {
     steps: Vec<Arc<RoaringBitmap>>,
     max_depth: u32,
@@ -198,26 +197,26 @@ impl StepBitmaps {
         Ok(Self { steps: steps?, max_depth: pattern.max_depth })
     }
 
-    /// Whether an event is the step at a place of the pattern.
+    /// Whether an event matches a step.
     fn is_step(&self, index: usize, seq: u32) -> bool {
         self.steps.get(index).is_some_and(|step| step.contains(seq))
     }
 }
 
-/// Walks links with the last chunks at hand: neighbours in a chain are neighbours in time.
+/// Traverses links. Holds the last chunks: neighbours in a chain are near each other in time.
 struct Walker<'a> {
     run: &'a SealedRun,
-    /// Whether the run remembers what is unpacked. A search unpacks everything, which would only
-    /// drive out what other questions need.
+    /// Whether to use the run's cache. A search reads all chunks and would evict everything
+    /// else.
     use_cache: bool,
-    /// The newest first.
+    /// Most recently used first.
     links: VecDeque<(u32, Arc<LinkChunk>)>,
-    /// Events that [`matched`](Self::matched) has still to visit, with their depth and how much
-    /// of the pattern led to them. Empty between two calls.
+    /// Stack of [`matched`](Self::matched): seq, depth and steps matched so far. Reused between
+    /// calls.
     stack: Vec<(u32, u32, usize)>,
 }
 
-/// Chunks that a walker has at hand.
+/// Chunks that a walker holds.
 const LINK_CHUNKS: usize = 4;
 
 impl<'a> Walker<'a> {
@@ -240,7 +239,7 @@ impl<'a> Walker<'a> {
                 self.links.push_front((number, chunk));
             }
         }
-        let (_, chunk) = self.links.front().ok_or(LogError::Damaged("a chunk went astray"))?;
+        let (_, chunk) = self.links.front().ok_or(LogError::Damaged("a link chunk is missing"))?;
         Ok(chunk)
     }
 
@@ -248,7 +247,7 @@ impl<'a> Walker<'a> {
         Ok(self.links(seq)?.parent((seq % CHUNK_EVENTS) as usize))
     }
 
-    /// How many steps of the pattern the best path from `root` takes.
+    /// The largest number of steps matched along any path from `root`.
     fn matched(
         &mut self,
         root: u32,
@@ -282,7 +281,7 @@ impl<'a> Walker<'a> {
         Ok(best)
     }
 
-    /// The root and what followed from it, and whether that was too much.
+    /// The root and its descendants, and whether there were too many.
     fn descendants(
         &mut self,
         root: u32,
@@ -312,7 +311,7 @@ impl<'a> Walker<'a> {
             rest.sort_unstable();
         }
         found.truncate(MAX_CHAIN_EVENTS);
-        // A child may be logged before its parent; the order is that of time.
+        // In order of time: a child may be logged before its parent.
         found.sort_unstable();
         Ok((found, cut))
     }

@@ -1,5 +1,5 @@
-//! The strategy's state at a moment: the last word on each position and indicator, the open
-//! orders, profit and loss. Nothing is replayed; each key's last event is looked up.
+//! The state of a strategy at a timestamp: last position and indicator values, open orders, profit
+//! and loss. Nothing is replayed: the last event of each key is looked up.
 
 use std::sync::Arc;
 
@@ -7,7 +7,6 @@ use super::reader::{SealedRun, StoredEvent};
 use crate::error::{LogError, Stop, check_stop};
 use crate::number::{Number, Sum};
 use crate::scan;
-use crate::sealed::codec;
 use crate::sealed::dictionary::{Dictionary, Postings};
 use crate::sealed::directory::CHUNK_EVENTS;
 pub use crate::sealed::orders::OrderTerms;
@@ -15,20 +14,20 @@ use crate::sealed::orders::{self, OrderIndex, OrderRecord};
 use crate::store::{BlobKey, BlobKind};
 use crate::timestamp::Timestamp;
 
-/// What to include.
+/// The parts of a snapshot to return.
 #[derive(Clone, Debug)]
 pub struct View<'a> {
-    /// Only this security, in either case.
+    /// One security, case-insensitive; all when `None`.
     pub symbol: Option<&'a str>,
-    /// Indicator values.
+    /// Whether to include indicator values.
     pub indicators: bool,
-    /// Open orders, at most so many.
+    /// Maximum open orders; none when `None`.
     pub orders: Option<usize>,
 }
 
-/// The state at a moment.
+/// The state at a timestamp.
 pub struct Snapshot {
-    /// The last event that counts; none before the first.
+    /// The last event included; `None` before the first.
     pub seq: Option<u32>,
     /// The last update of each position, by symbol.
     pub positions: Vec<(String, StoredEvent)>,
@@ -36,43 +35,43 @@ pub struct Snapshot {
     pub indicators: Vec<(String, String, StoredEvent)>,
     /// Open orders, first placed first.
     pub orders: Vec<OpenOrder>,
-    /// How many orders are open, shown or not.
+    /// Number of open orders, including those not listed.
     pub open_orders: usize,
     /// Profit and loss.
     pub pnl: Pnl,
 }
 
-/// An order that was placed and is not done.
+/// An open order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenOrder {
-    /// What was ordered.
+    /// Its terms.
     pub terms: Arc<OrderTerms>,
-    /// How much of it is filled.
+    /// The filled quantity.
     pub filled: Sum,
 }
 
 /// Profit and loss.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pnl {
-    /// Locked in.
+    /// Realized profit.
     pub realized: Sum,
-    /// On open positions.
+    /// Unrealized profit of open positions.
     pub unrealized: Sum,
-    /// Where the figures come from.
+    /// The source of both.
     pub source: PnlSource,
 }
 
-/// Where profit and loss come from.
+/// The source of profit and loss.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum PnlSource {
     /// The last state change of profit and loss.
     StateChange,
-    /// The sum of the positions shown.
+    /// The sum of the positions in the snapshot.
     Positions,
 }
 
 impl SealedRun {
-    /// The state after everything up to and including `timestamp`.
+    /// The state after all events up to and including `timestamp`.
     pub fn snapshot(
         &self,
         timestamp: Timestamp,
@@ -82,7 +81,7 @@ impl SealedRun {
         self.snapshot_at(self.last_at(timestamp)?, view, stop)
     }
 
-    /// The state after the event at `seq`; before the first when `None`.
+    /// The state after the event at `seq`; the initial state when `None`.
     pub fn snapshot_at(
         &self,
         seq: Option<u32>,
@@ -128,7 +127,7 @@ impl SealedRun {
         Ok(Snapshot { seq, positions, indicators, orders, open_orders, pnl })
     }
 
-    /// The last event at or before `last` of each key that `wanted` takes.
+    /// The last event at or before `last` of each key that `wanted` accepts.
     fn last_of_each(
         &self,
         dictionary: Dictionary,
@@ -201,20 +200,12 @@ impl SealedRun {
         filtered: bool,
         limit: usize,
     ) -> Result<(Vec<OpenOrder>, usize), LogError> {
-        let index = self.cached(BlobKey::new(BlobKind::OrdersIndex, 0, 0), |blob| {
-            OrderIndex::read(blob).map(|index| {
-                let weight = index.weight();
-                (index, weight)
-            })
-        })?;
+        let index = self.cached(BlobKey::new(BlobKind::OrdersIndex, 0, 0), OrderIndex::read)?;
         let list = match index.list_at(last) {
             None => Default::default(),
-            Some(number) => self.cached(BlobKey::new(BlobKind::OrdersOpen, 0, number), |blob| {
-                orders::read_open_list(blob).map(|list| {
-                    let weight = list.len() * 4 + 64;
-                    (list, weight)
-                })
-            })?,
+            Some(number) => {
+                self.cached(BlobKey::new(BlobKind::OrdersOpen, 0, number), orders::read_open_list)?
+            }
         };
         let long = index.open_at(last, &list);
         let local = self.order_records(BlobKind::OrdersLocal, last / CHUNK_EVENTS)?;
@@ -225,7 +216,7 @@ impl SealedRun {
         let mut open = Vec::new();
         let mut total = local.len();
         for index in &long {
-            // Without a filter there is no need to read the orders that are not shown.
+            // Without a filter, orders beyond the limit are counted without reading them.
             if !filtered && open.len() >= limit {
                 total += 1;
                 continue;
@@ -250,12 +241,7 @@ impl SealedRun {
         kind: BlobKind,
         number: u32,
     ) -> Result<Arc<Vec<OrderRecord>>, LogError> {
-        self.cached_or_default(BlobKey::new(kind, 0, number), |blob| {
-            orders::read_records(blob).map(|records| {
-                let weight = codec::count(records.len()) as usize * 256 + 64;
-                (records, weight)
-            })
-        })
+        self.cached_or_default(BlobKey::new(kind, 0, number), orders::read_records)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The page itself: one file without scripts or anything to fetch, in light and dark.
+//! The HTML report: one self-contained page without scripts, in light and dark.
 
 use std::fmt::Write as _;
 
@@ -7,14 +7,14 @@ use rust_decimal::Decimal;
 use super::{Point, Report, Trade};
 use crate::position::to_f64;
 
-/// Points that are drawn: more than a screen has columns would only make the file larger.
+/// Maximum points of a curve; a screen has no more columns.
 const MAX_POINTS: usize = 1200;
-/// Trades that are listed; the rest is counted.
+/// Maximum trades in the table; the rest are counted.
 const MAX_TRADES: usize = 1000;
 const WIDTH: f64 = 960.0;
 const LEFT: f64 = 104.0;
 
-/// The page.
+/// Renders a report as an HTML page.
 pub fn render(report: &Report) -> String {
     let title = report.header.strategy_name.as_deref().unwrap_or("Backtest");
     let mut out = String::with_capacity(64 << 10);
@@ -91,7 +91,7 @@ fn summary_cards(out: &mut String, report: &Report) {
     card("Change", signed(change), sign_class(change));
     let share = figures.max_drawdown_percent.map(|share| format!(" ({share:.2} %)"));
     card(
-        "Deepest fall",
+        "Max drawdown",
         format!("{}{}", amount(figures.max_drawdown), share.unwrap_or_default()),
         "",
     );
@@ -114,10 +114,10 @@ fn summary_cards(out: &mut String, report: &Report) {
     }
 }
 
-/// A curve with five lines behind it.
+/// An SVG chart with five grid lines.
 fn chart(out: &mut String, points: &[(i64, f64)], height: f64, class: &str) {
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
-        out.push_str("<p>There is nothing to draw.</p>\n");
+        out.push_str("<p>No data.</p>\n");
         return;
     };
     let bottom = points.iter().map(|point| point.1).fold(f64::INFINITY, f64::min);
@@ -148,7 +148,7 @@ fn chart(out: &mut String, points: &[(i64, f64)], height: f64, class: &str) {
         let _ = write!(path, "L{:.1} {:.1}L{:.1} {:.1}Z", x(last.0), y(top), x(first.0), y(top));
     }
     let _ = writeln!(out, "<path class=\"{class}\" d=\"{path}\"/>");
-    // Of a few days the hour matters too.
+    // Short periods show the time of day.
     let shown = if span < 4 * 86_400_000_000_000 { 16 } else { 10 };
     let date = |nanos| {
         let text = crate::timestamp::Timestamp::from_nanos(nanos).to_string();
@@ -206,7 +206,7 @@ fn shown_time(time: crate::timestamp::Timestamp) -> String {
     time.to_string().replace('T', " ").trim_end_matches('Z').to_owned()
 }
 
-/// At most [`MAX_POINTS`], with the lowest and highest of each stretch, so that no peak is lost.
+/// At most [`MAX_POINTS`] points: the minimum and maximum of each bucket, so no peak is lost.
 fn downsample(points: &[Point]) -> Vec<(i64, f64)> {
     let all = points.iter().map(|point| (point.time.nanos(), to_f64(point.value)));
     if points.len() <= MAX_POINTS {
@@ -226,7 +226,7 @@ fn downsample(points: &[Point]) -> Vec<(i64, f64)> {
     sampled
 }
 
-/// How far the curve is below its height so far, as numbers below zero.
+/// The distance of each point from the running maximum, as numbers below zero.
 fn drawdowns(points: &[(i64, f64)]) -> Vec<(i64, f64)> {
     let mut height = f64::NEG_INFINITY;
     let fall = |(time, value): &(i64, f64)| {
@@ -260,7 +260,7 @@ fn signed(value: f64) -> String {
     if value > 0.0 { format!("+{text}") } else { text }
 }
 
-/// A level of a chart: with the digits that tell it from the next one.
+/// The label of a grid line, with enough digits to distinguish adjacent ones.
 fn level_text(value: f64, range: f64) -> String {
     let digits = match range {
         range if range >= 400.0 => 0,
@@ -271,7 +271,7 @@ fn level_text(value: f64, range: f64) -> String {
     group_thousands(&format!("{value:.digits$}"))
 }
 
-/// A number with the digits that say something: two after the point, more for small ones.
+/// An amount with two fraction digits, or more if it is small.
 fn amount(value: f64) -> String {
     let digits = match value.abs() {
         size if size >= 100.0 || size == 0.0 => 2,
@@ -282,7 +282,7 @@ fn amount(value: f64) -> String {
     if digits > 2 { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Thousands set off, and a sign that is as wide as a plus.
+/// Inserts thousands separators and a minus sign of the width of a plus.
 fn group_thousands(text: &str) -> String {
     let (sign, text) = text.strip_prefix('-').map_or(("", text), |rest| ("−", rest));
     let (whole, fraction) = text.split_once('.').map_or((text, None), |(a, b)| (a, Some(b)));

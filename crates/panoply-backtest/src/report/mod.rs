@@ -1,9 +1,8 @@
-//! A run on one page: what it earned, how deep it fell, and its trades.
+//! The performance report of a run: equity curve, drawdown and trades.
 //!
-//! The curve is the account's equity where the log tells it, else its profit and loss, else its
-//! balance, else what the fills realized. A trade goes from holding nothing of a security to
-//! holding nothing again, or through zero to the other side; its profit is by average cost with
-//! commissions taken off.
+//! The curve is the account's equity if the log has it, else profit and loss, else the balance,
+//! else the realized profit of the fills. A trade lasts from flat to flat in one security, or to
+//! the point where the position changes sides; its profit is by average cost, net of commissions.
 
 pub mod html;
 
@@ -21,46 +20,46 @@ use crate::run::RunHeader;
 use crate::scan;
 use crate::timestamp::Timestamp;
 
-/// A run on one page.
+/// A performance report.
 #[derive(Debug)]
 pub struct Report {
     /// The run's id.
     pub run: String,
-    /// What is said about it.
+    /// The run's metadata.
     pub header: RunHeader,
-    /// Its figures.
+    /// The key figures.
     pub figures: Figures,
-    /// The curve.
+    /// The equity curve.
     pub curve: Vec<Point>,
-    /// Its trades, by the time they ended.
+    /// Closed trades, in order of closing.
     pub trades: Vec<Trade>,
 }
 
-/// A place on the curve.
+/// A point of the curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// When.
+    /// The timestamp.
     pub time: Timestamp,
-    /// How much.
+    /// The amount.
     pub value: Decimal,
 }
 
-/// What the curve is of.
+/// The source of the curve.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Curve {
-    /// The account's equity.
+    /// Account equity.
     Equity,
-    /// Realized and unrealized profit, on top of the first balance where there is one.
+    /// Realized plus unrealized profit, added to the first balance if there is one.
     Pnl,
-    /// The account's balance.
+    /// Account balance.
     Balance,
-    /// What the fills realized, on top of the first balance where there is one.
+    /// Realized profit of the fills, added to the first balance if there is one.
     Fills,
 }
 
 impl Curve {
-    /// Its title.
+    /// The heading.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Equity => "Equity",
@@ -71,70 +70,70 @@ impl Curve {
     }
 }
 
-/// The figures of a run.
+/// Key figures of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Figures {
-    /// Events in the run.
+    /// Number of events.
     pub events: u32,
-    /// The first event's time.
+    /// Time of the first event.
     pub first: String,
-    /// The last event's time.
+    /// Time of the last event.
     pub last: String,
-    /// What the curve is of.
+    /// The source of the curve.
     pub curve: Curve,
-    /// Where the curve begins.
+    /// First value of the curve.
     pub start: f64,
-    /// Where it ends.
+    /// Last value of the curve.
     pub end: f64,
-    /// How much it fell from a height, at most.
+    /// Maximum drawdown.
     pub max_drawdown: f64,
-    /// The deepest fall in percent of the height before it; null when the curve is not of an
+    /// Maximum drawdown in percent of the preceding peak; null when the curve is not of an
     /// account.
     pub max_drawdown_percent: Option<f64>,
-    /// Trades that ended.
+    /// Number of closed trades.
     pub trades: usize,
-    /// Trades that are still open at the end.
+    /// Number of trades open at the end.
     pub open: usize,
-    /// Trades that earned something.
+    /// Trades with a profit.
     pub wins: usize,
-    /// Trades that lost something.
+    /// Trades with a loss.
     pub losses: usize,
-    /// What the winning trades earned.
+    /// Total profit of the winning trades.
     pub gross_profit: f64,
-    /// What the losing trades lost, below zero.
+    /// Total loss of the losing trades, negative.
     pub gross_loss: f64,
     /// Commissions of all fills.
     pub commissions: f64,
-    /// Fills that could not be used.
+    /// Fills with missing or invalid fields.
     pub unusable_fills: u64,
 }
 
-/// A trade, from nothing to nothing.
+/// A trade, from flat to flat.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trade {
     /// The security.
     pub symbol: String,
-    /// When it began.
+    /// Time of the first fill.
     pub opened: Timestamp,
-    /// When it ended.
+    /// Time of the last fill.
     pub closed: Timestamp,
-    /// Whether it was long.
+    /// Long or short.
     pub is_long: bool,
-    /// The most that was held.
+    /// Largest position.
     pub size: Decimal,
-    /// The price of its first fill.
+    /// Price of the first fill.
     pub entry: Decimal,
-    /// The price of its last fill.
+    /// Price of the last fill.
     pub exit: Decimal,
-    /// How many fills it took.
+    /// Number of fills.
     pub fills: u32,
-    /// What it earned.
+    /// Realized profit, net of commissions.
     pub profit: Decimal,
 }
 
 impl SealedRun {
-    /// The run on one page.
+    /// Computes the performance report.
     pub fn performance_report(
         &self,
         header: RunHeader,
@@ -298,8 +297,8 @@ impl ReportBuilder {
     }
 }
 
-/// The deepest fall from a height: in money, and in percent of the height. They need not be the
-/// same fall.
+/// The maximum drawdown as an amount and in percent of the peak, which may occur at different
+/// times.
 fn max_drawdown(points: &[Point]) -> (Decimal, Decimal) {
     let (mut height, mut fall, mut share) = (None::<Decimal>, Decimal::ZERO, Decimal::ZERO);
     for point in points {

@@ -1,13 +1,14 @@
-//! A block of events: columns of small numbers, ids, and the texts, pressed together.
+//! A block of events: columns of varints, ids, and zstd-compressed texts.
 //!
-//! Batches of an open run and the blocks of a sealed one have the same form. Sealed blocks hold
-//! events of one type only, so that a page of a type is in one or two of them. A batch keeps its
-//! texts in a blob of their own, because sealing first looks at everything else; a sealed block
-//! presses them for themselves.
+//! Batches of an open run and blocks of a sealed one share this encoding. A sealed block holds
+//! events of one type, so a page of one type spans one or two blocks. A batch stores its texts in
+//! a separate blob, because the first pass of sealing does not need them; a sealed block
+//! compresses its texts separately for the same reason. See docs/formats/sealed-run.md.
 
 use std::ops::Range;
 use std::sync::OnceLock;
 
+use super::Weight;
 use super::codec::{self, Reader, put_section, put_signed, put_varint};
 use crate::error::LogError;
 use crate::event::{Category, EventType, Guid, Severity};
@@ -15,17 +16,17 @@ use crate::store::{BlobKey, BlobKind};
 use crate::timestamp::Timestamp;
 use crate::validate::Flags;
 
-/// Events in a sealed block.
+/// Maximum events in a sealed block.
 pub(crate) const BLOCK_EVENTS: usize = 256;
 
-/// One event as it is stored.
+/// One decoded event.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Row {
-    /// Its place in the run, in order of time; in an open run, of arrival.
+    /// Sequence number in order of time; in an open run, in order of arrival.
     pub(crate) seq: u32,
-    /// The how-manieth it came.
+    /// Sequence number in order of arrival.
     pub(crate) arrival: u32,
-    /// The line it stood on in its source.
+    /// Line number in the source.
     pub(crate) line: u64,
     pub(crate) timestamp: Timestamp,
     pub(crate) event_type: EventType,
@@ -38,20 +39,19 @@ pub(crate) struct Row {
     original: Option<Range<usize>>,
 }
 
-/// How an event is tied to its cause.
+/// A parent reference.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Link {
-    /// It names none.
     None,
-    /// This event of the run.
+    /// An event of the run.
     Seq(u32),
-    /// An id that leads nowhere, or in a circle, or has not been looked up yet.
+    /// An id that is unresolved: not in the run, part of a cycle, or not looked up yet.
     Id(Guid),
-    /// Something that is not a GUID.
+    /// A value that is not a GUID.
     Unreadable,
 }
 
-/// What goes into a block beside the texts.
+/// One event to encode.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry<'a> {
     pub(crate) seq: u32,
@@ -68,7 +68,6 @@ pub(crate) struct Entry<'a> {
     pub(crate) original: Option<&'a str>,
 }
 
-/// Takes events until the block is full.
 #[derive(Debug, Default)]
 pub(crate) struct BlockWriter {
     count: usize,
@@ -124,12 +123,12 @@ impl BlockWriter {
         self.count
     }
 
-    /// Roughly how many bytes are waiting.
+    /// Approximate pending bytes.
     pub(crate) fn weight(&self) -> usize {
         self.texts.len() + self.ids.len() * 2
     }
 
-    /// The block, and an empty writer for the next.
+    /// Encodes a sealed block and clears the writer.
     pub(crate) fn finish(&mut self) -> Result<Vec<u8>, LogError> {
         let rows = codec::compress(&self.rows(), codec::SEALED_LEVEL)?;
         let mut out = Vec::with_capacity(rows.len() + self.texts.len() / 4);
@@ -139,7 +138,7 @@ impl BlockWriter {
         Ok(out)
     }
 
-    /// The two blobs of a batch, and an empty writer for the next.
+    /// Encodes the two blobs of a batch and clears the writer.
     pub(crate) fn finish_batch(
         &mut self,
         number: u32,
@@ -153,7 +152,7 @@ impl BlockWriter {
         Ok(blobs)
     }
 
-    /// Everything but the texts.
+    /// The encoding of everything but the texts.
     fn rows(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(self.weight() + self.numbers.len() + 64);
         put_varint(&mut out, self.count as u64);
@@ -163,7 +162,7 @@ impl BlockWriter {
         out
     }
 
-    /// Empty, with its room kept for the next block.
+    /// Clears the writer but keeps its allocations.
     fn clear(&mut self) {
         self.count = 0;
         self.last = (0, 0, 0);
@@ -180,13 +179,13 @@ impl BlockWriter {
     }
 }
 
-/// Where a batch is kept: its rows and its texts.
+/// The keys of a batch: rows and texts.
 pub(crate) const fn batch_keys(number: u32) -> [BlobKey; 2] {
     [BlobKey::new(BlobKind::Batch, 0, number), BlobKey::new(BlobKind::Batch, 1, number)]
 }
 
-/// A block unpacked; its texts only when somebody reads them. They are most of it, and who looks
-/// up the id of a parent does not need them.
+/// A decoded block. Texts are decompressed on first use: they are most of the size, and looking
+/// up a parent's id does not need them.
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) rows: Vec<Row>,
@@ -211,10 +210,10 @@ impl Block {
         Ok(block)
     }
 
-    /// Makes the texts readable; without this there are none.
+    /// Decompresses the texts; until then every text is empty.
     pub(crate) fn decompress_texts(&self) -> Result<(), LogError> {
         if self.texts.get().is_none() {
-            // Two may have come at once; both have the same.
+            // A concurrent call may have set the same text.
             let _ = self.texts.set(decompress_text(&self.compressed_texts)?);
         }
         Ok(())
@@ -232,7 +231,7 @@ impl Block {
         row.original.clone().and_then(|place| self.texts().get(place))
     }
 
-    /// The row as it would be written again.
+    /// The event in the form to encode it again.
     pub(crate) fn entry<'a>(&'a self, row: &Row) -> Entry<'a> {
         Entry {
             seq: row.seq,
@@ -249,9 +248,10 @@ impl Block {
             original: self.original(row),
         }
     }
+}
 
-    /// How much memory it takes, roughly, once its texts are read.
-    pub(crate) fn weight(&self) -> usize {
+impl Weight for Block {
+    fn weight(&self) -> usize {
         let end = |row: &Row| row.original.as_ref().unwrap_or(&row.properties).end;
         let texts = self.rows.last().map_or(0, end);
         texts + self.compressed_texts.len() + self.rows.len() * size_of::<Row>() + 64
@@ -262,7 +262,7 @@ fn decompress_text(texts: &[u8]) -> Result<String, LogError> {
     String::from_utf8(codec::decompress(texts)?).map_err(|_| NOT_TEXT)
 }
 
-/// The rows of a batch.
+/// Decodes the rows of a batch.
 pub(crate) fn read_rows(blob: &[u8]) -> Result<Vec<Row>, LogError> {
     rows_of(&mut Reader(&codec::decompress(blob)?))
 }
@@ -352,7 +352,7 @@ mod tests {
         (0..30).for_each(|place| writer.push(&entry(place)));
         let block = Block::read(&writer.finish().unwrap()).unwrap();
         assert_eq!((block.rows.len(), writer.len()), (30, 0));
-        // A writer that was used before writes the same, also as a batch.
+        // A reused writer encodes the same bytes, also as a batch.
         (0..30).for_each(|place| writer.push(&entry(place)));
         let [(_, rows), (_, texts)] = writer.finish_batch(0).unwrap();
         let batch = Block::read_batch(&rows, &texts).unwrap();

@@ -1,4 +1,4 @@
-//! Small numbers in few bytes, and bytes in fewer.
+//! Primitive encodings: LEB128 varints, zigzag integers, length-prefixed bytes, and zstd.
 
 use std::cell::RefCell;
 
@@ -6,9 +6,9 @@ use zstd::bulk::{Compressor, Decompressor};
 
 use crate::error::LogError;
 
-const TRUNCATED: LogError = LogError::Damaged("a blob is cut short");
+const TRUNCATED: LogError = LogError::Damaged("truncated blob");
 
-/// Appends a number, seven bits a byte, lowest first.
+/// Appends a LEB128 varint: seven bits per byte, least significant first.
 pub(crate) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(u8::try_from(number & 0x7F).unwrap_or_default() | 0x80);
@@ -17,24 +17,24 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut number: u64) {
     out.push(u8::try_from(number).unwrap_or_default());
 }
 
-/// Appends a number that may be negative; small ones of either sign are short.
+/// Appends a zigzag varint, which is short for small numbers of either sign.
 pub(crate) fn put_signed(out: &mut Vec<u8>, number: i64) {
     put_varint(out, number.cast_unsigned() << 1 ^ (number >> 63).cast_unsigned());
 }
 
-/// Appends a text with its length.
+/// Appends a length-prefixed text.
 pub(crate) fn put_text(out: &mut Vec<u8>, text: &str) {
     put_varint(out, text.len() as u64);
     out.extend_from_slice(text.as_bytes());
 }
 
-/// Appends bytes with their length.
+/// Appends length-prefixed bytes.
 pub(crate) fn put_section(out: &mut Vec<u8>, bytes: &[u8]) {
     put_varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
-/// Reads what the functions above wrote.
+/// Decodes these primitives from a slice.
 #[derive(Clone, Debug)]
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
@@ -50,13 +50,13 @@ impl<'a> Reader<'a> {
             }
             shift += 7;
             if shift > 63 {
-                return Err(LogError::Damaged("a number has too many bytes"));
+                return Err(LogError::Damaged("varint of more than ten bytes"));
             }
         }
     }
 
     pub(crate) fn varint_u32(&mut self) -> Result<u32, LogError> {
-        u32::try_from(self.varint()?).map_err(|_| LogError::Damaged("a number is too large"))
+        u32::try_from(self.varint()?).map_err(|_| LogError::Damaged("varint exceeds 32 bits"))
     }
 
     pub(crate) fn length(&mut self) -> Result<usize, LogError> {
@@ -102,13 +102,13 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// How hard to press: batches of an open run are soon read again, sealed ones are kept.
+/// zstd levels: batches of an open run are read once, sealed blobs often.
 pub(crate) const OPEN_LEVEL: i32 = 1;
 pub(crate) const SEALED_LEVEL: i32 = 3;
-/// No blob of ours unpacks to more than this.
+/// Upper bound of a decompressed blob.
 const MAX_DECOMPRESSED_BYTES: usize = 1 << 31;
 
-// To make either costs more than to press or unpack a small blob with it.
+// Creating a context costs more than compressing a small blob with it.
 thread_local! {
     static COMPRESSOR: RefCell<Option<LevelCompressor>> = const { RefCell::new(None) };
     static DECOMPRESSOR: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
@@ -149,11 +149,11 @@ pub(crate) fn decompress(blob: &[u8]) -> Result<Vec<u8>, LogError> {
         };
         let decompressed = decompressor.decompress(blob, bound);
         *slot = Some(decompressor);
-        decompressed.map_err(|_| LogError::Damaged("a blob does not unpack"))
+        decompressed.map_err(|_| LogError::Damaged("a blob cannot be decompressed"))
     })
 }
 
-/// A count as the number it is kept as. Runs are limited so that it fits.
+/// A length as a stored `u32`. The limit on events per run makes it fit.
 pub(crate) fn count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }

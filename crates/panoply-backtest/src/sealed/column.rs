@@ -1,8 +1,9 @@
-//! Numbers of one property of one type, in blocks with their count, sum, extremes and spread, so
-//! that an aggregate over any stretch reads two blocks of values and otherwise only sums.
+//! A column: the numbers of one property of one event type, in blocks with statistics per block.
+//! An aggregate over any range reads at most two blocks of values and otherwise only statistics.
 
 use roaring::RoaringBitmap;
 
+use super::Weight;
 use super::codec::{self, Reader, put_section, put_signed, put_varint};
 use super::dictionary;
 use crate::error::LogError;
@@ -11,24 +12,24 @@ use crate::number::{Number, Sum};
 /// Values in a block.
 pub(crate) const COLUMN_BLOCK: u32 = 4096;
 
-/// What is known of some numbers without looking at each.
+/// Mergeable statistics of a set of numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Stats {
-    /// How many.
+    /// Number of values.
     pub count: u64,
-    /// Their sum, exact where they are decimals.
+    /// Sum, exact for decimals.
     pub sum: Sum,
-    /// The smallest; meaningless when there are none.
+    /// Minimum; infinity when empty.
     pub min: f64,
-    /// The largest; meaningless when there are none.
+    /// Maximum; negative infinity when empty.
     pub max: f64,
     mean: f64,
-    /// Sum of squared distances from the mean.
+    /// Sum of squared deviations from the mean.
     m2: f64,
 }
 
 impl Stats {
-    /// Of no numbers.
+    /// The empty set.
     pub const NONE: Self = Self {
         count: 0,
         sum: Sum::ZERO,
@@ -38,7 +39,7 @@ impl Stats {
         m2: 0.0,
     };
 
-    /// Of these numbers, in two passes, which is more exact than one.
+    /// Computed in two passes, which is numerically more accurate than one.
     pub fn of(numbers: &[Number]) -> Self {
         if let Some((scale, mantissas)) = at_common_scale(numbers) {
             return Self::of_exact(scale, &mantissas);
@@ -59,7 +60,7 @@ impl Stats {
         stats
     }
 
-    /// Of decimals with the point at one place: the same, without looking at each point.
+    /// The same for decimals of one scale, without rescaling each.
     fn of_exact(scale: u8, mantissas: &[i64]) -> Self {
         let (Some(min), Some(max)) = (mantissas.iter().min(), mantissas.iter().max()) else {
             return Self::NONE;
@@ -73,7 +74,7 @@ impl Stats {
         Self { count, sum, min: value(*min), max: value(*max), mean, m2 }
     }
 
-    /// Takes in what is known of others (Chan, Golub and LeVeque).
+    /// Merges another set (Chan, Golub and LeVeque).
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;
@@ -92,12 +93,12 @@ impl Stats {
         self.max = self.max.max(other.max);
     }
 
-    /// Their mean.
+    /// The mean.
     pub fn average(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum.to_f64() / self.count as f64)
     }
 
-    /// Their standard deviation, taken as a whole population.
+    /// The population standard deviation.
     pub fn deviation(&self) -> Option<f64> {
         (self.count > 0).then(|| (self.m2 / self.count as f64).max(0.0).sqrt())
     }
@@ -131,13 +132,13 @@ impl Stats {
     }
 }
 
-/// Takes numbers in order.
+/// Encodes a column, in order of rank.
 #[derive(Debug, Default)]
 pub(crate) struct ColumnWriter {
     values: Vec<Number>,
-    /// How many values there were, and while every event had one, which events these were.
+    /// Values so far; equal to the next rank while every event has had a value.
     count: u32,
-    /// Which events have a value, from the first on that has none.
+    /// Ranks with a value; `None` while every event has had one.
     presence: Option<RoaringBitmap>,
     stats: Vec<u8>,
     total: Option<Stats>,
@@ -146,9 +147,9 @@ pub(crate) struct ColumnWriter {
 }
 
 impl ColumnWriter {
-    /// Adds the number of the event of this rank; gives a block when one is full.
+    /// Adds the value of the event of this rank. Returns a block when one is full.
     pub(crate) fn push(&mut self, rank: u32, number: Number) -> Result<Option<Vec<u8>>, LogError> {
-        // A name that stands twice in an object counts once: the first time.
+        // Of a duplicate member name in one object only the first counts.
         if self.last_rank == Some(rank) {
             return Ok(None);
         }
@@ -181,7 +182,7 @@ impl ColumnWriter {
         self.total.unwrap_or(Stats::NONE)
     }
 
-    /// The column's head, once the last block is flushed.
+    /// Encodes the column's head; all blocks must be flushed.
     pub(crate) fn head(&self) -> Result<Vec<u8>, LogError> {
         let mut out = Vec::new();
         put_varint(&mut out, u64::from(self.blocks));
@@ -201,11 +202,10 @@ fn ranks_below(count: u32) -> RoaringBitmap {
     all
 }
 
-/// A column's head.
 #[derive(Debug)]
 pub(crate) struct ColumnHead {
     pub(crate) stats: Vec<Stats>,
-    /// Ranks of the events that have a number.
+    /// Ranks of the events that have a value.
     pub(crate) presence: RoaringBitmap,
 }
 
@@ -222,12 +222,20 @@ impl ColumnHead {
         Ok(Self { stats, presence: dictionary::read_bitmap(reader.section()?.0)? })
     }
 
-    /// How many events of a rank below this one have a number.
+    /// Number of values at ranks below `rank`.
     pub(crate) fn values_before(&self, rank: u32) -> u64 {
         rank.checked_sub(1).map_or(0, |last| self.presence.rank(last))
     }
+}
 
-    pub(crate) fn weight(&self) -> usize {
+impl Weight for Vec<Number> {
+    fn weight(&self) -> usize {
+        self.len() * size_of::<Number>()
+    }
+}
+
+impl Weight for ColumnHead {
+    fn weight(&self) -> usize {
         self.stats.len() * size_of::<Stats>() + self.presence.serialized_size() + 64
     }
 }
@@ -255,7 +263,7 @@ fn write_values(values: &[Number]) -> Result<Vec<u8>, LogError> {
     codec::compress(&out, codec::SEALED_LEVEL)
 }
 
-/// The digits of all values with the point at one place, if they fit.
+/// The mantissas of all values at their largest scale, if they fit.
 fn at_common_scale(values: &[Number]) -> Option<(u8, Vec<i64>)> {
     let mut max_scale = 0;
     for number in values {

@@ -1,34 +1,35 @@
-//! A dictionary leads from a value (a symbol, an order id) to the places of its events.
+//! A dictionary maps a value (a symbol, an order id) to the postings: the seqs of its events.
 //!
-//! Values lie sorted in chunks. A rare value has its places beside it; a frequent one has a
-//! bitmap of its own, whose rank and select cost the same however many there are.
+//! Values are sorted and split into chunks. A rare value has its postings inline; a frequent one
+//! has a Roaring bitmap, whose rank and select do not depend on the number of postings.
 
 use std::collections::HashMap;
 
 use roaring::RoaringBitmap;
 
+use super::Weight;
 use super::codec::{self, Reader, count, put_text, put_varint};
 use crate::error::LogError;
 use crate::store::{BlobKey, BlobKind};
 
-/// With more places than this a value gets its own bitmap.
+/// A value with more postings gets a bitmap.
 const MAX_INLINE_POSTINGS: usize = 256;
-/// A chunk is closed when it has this many bytes.
+/// Target size of a chunk before compression.
 const CHUNK_BYTES: usize = 16 << 10;
 
-/// The dictionaries of a run. The codes are stored.
+/// The dictionaries of a run. Their codes are stored.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) enum Dictionary {
-    /// `OrderId`, and the engine's own id beside it.
+    /// `OrderId` and `ExternalOrderId`.
     Order,
     Symbol,
     Position,
     Indicator,
-    /// Usable position updates, by symbol.
+    /// Valid position updates, by symbol.
     PositionState,
-    /// Usable indicator values, by name and symbol.
+    /// Valid indicator values, by name and symbol.
     IndicatorState,
-    /// State changes of profit and loss; one value.
+    /// State changes of profit and loss, under one empty key.
     PnlState,
 }
 
@@ -46,21 +47,21 @@ impl Dictionary {
     }
 }
 
-/// Takes places in order.
+/// Collects postings in ascending order.
 #[derive(Debug)]
 pub(crate) struct DictionaryWriter {
     values: Vec<(Box<str>, Vec<u32>)>,
-    /// Where each value stands in `values`.
+    /// Index into `values`.
     index_of_value: HashMap<Box<str>, usize>,
-    /// Where values stood that were met lately, by [`recent_slot`]: a run has few securities and
-    /// indicators, and to look one up costs more than to compare it.
+    /// Direct-mapped cache of recent indexes by [`recent_slot`]: a run has few securities and
+    /// indicators, and a string comparison is cheaper than a hash lookup.
     recent: [usize; RECENT_SLOTS],
 }
 
-/// Values that are remembered; a power of two.
+/// A power of two.
 const RECENT_SLOTS: usize = 64;
 
-/// A number that values met together seldom share.
+/// A cheap hash of a value.
 fn recent_slot(value: &str) -> usize {
     let bytes = value.as_bytes();
     let at = |index: usize| bytes.get(index).copied().map_or(0, usize::from);
@@ -164,10 +165,10 @@ pub(crate) const fn posting_key(dictionary: Dictionary, number: u32) -> BlobKey 
     BlobKey::new(BlobKind::Posting, dictionary.code(), number)
 }
 
-/// What the chunks of a dictionary begin with.
+/// The first value of each chunk.
 #[derive(Debug, Default)]
 pub(crate) struct DictionaryIndex {
-    /// How many values there are.
+    /// Number of values.
     pub(crate) values: u64,
     firsts: Vec<Box<str>>,
 }
@@ -184,7 +185,7 @@ impl DictionaryIndex {
         Ok(Self { values, firsts })
     }
 
-    /// The chunk that would have `value`.
+    /// The chunk that contains `value` if any does.
     pub(crate) fn chunk_of(&self, value: &str) -> Option<u32> {
         self.firsts.partition_point(|first| **first <= *value).checked_sub(1).map(count)
     }
@@ -192,19 +193,24 @@ impl DictionaryIndex {
     pub(crate) fn chunks(&self) -> u32 {
         count(self.firsts.len())
     }
+}
 
-    pub(crate) fn weight(&self) -> usize {
+impl Weight for DictionaryIndex {
+    fn weight(&self) -> usize {
         self.firsts.iter().map(|first| first.len() + 16).sum::<usize>() + 64
     }
 }
 
-/// Where the places of a value are.
+/// The postings of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Postings {
-    /// Here.
     Inline(Vec<u32>),
-    /// In the bitmap of this number.
-    Bitmap { posting: u32, first: u32, count: u64 },
+    /// In the blob `posting`.
+    Bitmap {
+        posting: u32,
+        first: u32,
+        count: u64,
+    },
 }
 
 impl Postings {
@@ -259,8 +265,10 @@ impl DictionaryChunk {
         let index = self.0.binary_search_by(|(found, _)| (**found).cmp(value)).ok()?;
         self.0.get(index).map(|(_, postings)| postings)
     }
+}
 
-    pub(crate) fn weight(&self) -> usize {
+impl Weight for DictionaryChunk {
+    fn weight(&self) -> usize {
         self.0
             .iter()
             .map(|(value, postings)| value.len() + 64 + postings.count().min(256) as usize * 4)
@@ -268,7 +276,13 @@ impl DictionaryChunk {
     }
 }
 
-/// A bitmap as it is kept.
+impl Weight for RoaringBitmap {
+    fn weight(&self) -> usize {
+        self.serialized_size() + 64
+    }
+}
+
+/// Encodes a bitmap in the portable Roaring format, compressed.
 pub(crate) fn bitmap_blob(bitmap: &RoaringBitmap) -> Result<Vec<u8>, LogError> {
     let mut optimised = bitmap.clone();
     optimised.optimize();
@@ -277,7 +291,7 @@ pub(crate) fn bitmap_blob(bitmap: &RoaringBitmap) -> Result<Vec<u8>, LogError> {
     codec::compress(&bytes, codec::SEALED_LEVEL)
 }
 
-/// A bitmap that was kept.
+/// Decodes [`bitmap_blob`].
 pub(crate) fn read_bitmap(blob: &[u8]) -> Result<RoaringBitmap, LogError> {
     let bytes = codec::decompress(blob)?;
     RoaringBitmap::deserialize_from(bytes.as_slice())

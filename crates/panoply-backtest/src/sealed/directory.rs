@@ -1,22 +1,21 @@
-//! The directory of a sealed run: when each event was and of which kind, in chunks of 4096.
+//! The directory of a sealed run: time and kind of each event, in chunks of 4096 events.
 //!
-//! It leads from a moment to a place in the run, and from a place to the block that holds it.
+//! It maps a timestamp to a seq, and a seq to the block that contains the event.
 
+use super::Weight;
 use super::codec::{self, Reader, put_signed, put_varint};
 use crate::error::LogError;
 use crate::event::EventType;
 
-/// Events in a chunk of the directory, of the links, and between two lists of open orders.
+/// Events in a chunk of the directory, of the links and of the local orders.
 pub(crate) const CHUNK_EVENTS: u32 = 4096;
-/// How many types there are.
 pub(crate) const EVENT_TYPES: usize = 7;
 
-/// An event's type, where a placed order counts as a type of its own.
+/// An event type, where a state change that places an order is a kind of its own.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Kind(u8);
 
 impl Kind {
-    /// A state change that places an order.
     pub(crate) const ORDER_PLACED: Self = Self(7);
 
     pub(crate) const fn of(event_type: EventType) -> Self {
@@ -36,20 +35,20 @@ impl Kind {
     }
 }
 
-/// Takes times and kinds in order.
+/// Encodes times and kinds in order of seq.
 #[derive(Debug, Default)]
 pub(crate) struct DirectoryWriter {
     ranks: [u32; EVENT_TYPES],
     times: Vec<u8>,
     kinds: Vec<u8>,
     last: i64,
-    /// The first time of each chunk so far.
+    /// The first time of each chunk.
     pub(crate) firsts: Vec<i64>,
     start_ranks: [u32; EVENT_TYPES],
 }
 
 impl DirectoryWriter {
-    /// Adds the next event; gives its rank among those of its type.
+    /// Adds the next event. Returns its rank among the events of its type.
     pub(crate) fn push(&mut self, time: i64, kind: Kind) -> u32 {
         if self.kinds.is_empty() {
             self.firsts.push(time);
@@ -85,15 +84,15 @@ impl DirectoryWriter {
     }
 }
 
-/// A chunk unpacked.
+/// A decoded chunk.
 #[derive(Debug)]
 pub(crate) struct DirectoryChunk {
     pub(crate) times: Vec<i64>,
     pub(crate) kinds: Vec<u8>,
-    /// How many events of each type come before this chunk.
+    /// Events of each type before this chunk.
     ranks: [u32; EVENT_TYPES],
-    /// How many of its type come before each event in this chunk. Counted once: every event that
-    /// is read is looked up here.
+    /// Rank of each event among those of its type within the chunk. Precomputed, because every
+    /// event that is read is looked up here.
     ranks_in_chunk: Vec<u16>,
 }
 
@@ -125,14 +124,16 @@ impl DirectoryChunk {
         Ok(Self { times, kinds, ranks, ranks_in_chunk })
     }
 
-    /// The kind of the event at `index` and its rank among those of its type.
+    /// The kind of the event at `index`, and its rank among all events of its type.
     pub(crate) fn at(&self, index: usize) -> Option<(Kind, u32)> {
         let kind = Kind::of_code(*self.kinds.get(index)?);
         let base = self.ranks.get(usize::from(kind.event_type().code()))?;
         Some((kind, base + u32::from(*self.ranks_in_chunk.get(index)?)))
     }
+}
 
-    pub(crate) fn weight(&self) -> usize {
+impl Weight for DirectoryChunk {
+    fn weight(&self) -> usize {
         self.times.len() * 11 + 64
     }
 }

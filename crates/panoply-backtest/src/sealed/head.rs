@@ -1,4 +1,4 @@
-//! What a sealed run says about itself, and the bitmaps it has.
+//! The head of a sealed run: metadata, counts and columns, and the keys of the attribute bitmaps.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,91 +6,88 @@ use crate::event::{Category, EventType, Severity};
 use crate::run::RunHeader;
 use crate::store::{BlobKey, BlobKind};
 
-/// The form described in this folder. A reader refuses any other. Since 2 children that lie beside
-/// their parents are not written.
+/// Version of docs/formats/sealed-run.md; a reader rejects any other. Version 2 omits children
+/// that are in the same chunk as their parent.
 pub(crate) const FORMAT: u32 = 2;
 
-/// The head of a sealed run.
+/// The head of a sealed run, stored as JSON.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Head {
     pub(crate) format: u32,
-    /// What was said about the run.
+    /// The run's metadata.
     pub header: RunHeader,
-    /// How many events it has.
+    /// Number of events.
     pub events: u32,
-    /// Time of the first and last event, in nanoseconds; 0 when there are none.
+    /// Time of the first event, in nanoseconds; 0 when the run is empty.
     pub first: i64,
-    /// See `first`.
+    /// Time of the last event, in nanoseconds; 0 when the run is empty.
     pub last: i64,
-    /// How many events there are of each type (in the order of their codes) and severity.
+    /// Events by type and severity, both in the order of their codes.
     pub counts: Vec<[u32; 4]>,
-    /// The numeric properties.
+    /// The numeric properties, by column number.
     pub columns: Vec<ColumnInfo>,
-    /// Properties that were too many to be given a column.
+    /// Whether some numeric properties have no column, because there were too many.
     pub overflow: bool,
-    /// Whether events arrived in the order of their times.
+    /// Whether events arrived in order of time.
     pub(crate) in_order: bool,
-    /// Lines that gave no event.
+    /// Number of rejected lines.
     pub rejected: u64,
-    /// Events that came twice with the same content.
+    /// Duplicates with equal content.
     pub repeated: u64,
-    /// Events with an error, and with a warning.
+    /// Events with a validation error, and with a warning.
     pub problems: [u64; 2],
-    /// How many parents could not be found, and how many links were circular.
+    /// Missing parents, and circular parent links.
     #[serde(rename = "loose")]
     pub unresolved_parents: [u64; 2],
 }
 
-/// A numeric property of one type.
+/// A column: a numeric property of one event type.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ColumnInfo {
-    /// The type's code.
     pub(crate) event_type: u8,
-    /// Names joined by dots.
+    /// Member names joined by dots.
     pub path: String,
-    /// How many events have a number there.
+    /// Number of events with a value.
     pub count: u64,
-    /// The smallest.
+    /// Smallest value.
     pub min: f64,
-    /// The largest.
+    /// Largest value.
     pub max: f64,
 }
 
 impl ColumnInfo {
-    /// The type whose property it is.
+    /// The event type.
     pub fn event_type(&self) -> EventType {
         EventType::of_code(self.event_type).unwrap_or(EventType::StateChange)
     }
 }
 
 impl Head {
-    /// How many events there are of a type.
+    /// Number of events of a type.
     pub fn count_of(&self, event_type: EventType) -> u64 {
         let row = self.counts.get(usize::from(event_type.code()));
         row.map_or(0, |row| row.iter().map(|count| u64::from(*count)).sum())
     }
 
-    /// How many events there are of a severity.
+    /// Number of events of a severity.
     pub fn count_of_severity(&self, severity: Severity) -> u64 {
         let place = usize::from(severity.code());
         self.counts.iter().filter_map(|row| row.get(place)).map(|count| u64::from(*count)).sum()
     }
 }
 
-/// A mark that events share, each with its bitmap.
+/// An attribute of events that has a bitmap.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) enum Attribute {
     Type(EventType),
     Severity(Severity),
     Category(Category),
-    /// Has an error, or a warning.
     Error,
     Warning,
-    /// Names no parent, or one that was cut off.
+    /// Has no parent in the run, or a circular one.
     Root,
-    /// Places an order.
     OrderPlaced,
 }
 

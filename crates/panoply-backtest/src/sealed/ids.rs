@@ -1,6 +1,7 @@
-//! From an event's id to its place: ids sorted, in chunks, with a few bits of each to tell them
-//! apart. What is found is compared with the whole id in its block.
+//! Lookup from an event's id to its seq: sorted ids in chunks, reduced to 32-bit fingerprints.
+//! A match is verified against the full id in the event's block.
 
+use super::Weight;
 use super::codec::{self, Reader, count, put_varint};
 use crate::error::LogError;
 use crate::event::Guid;
@@ -8,11 +9,11 @@ use crate::event::Guid;
 /// Ids in a chunk.
 const CHUNK_IDS: usize = 1024;
 
-/// All ids of a run, sorted, each with the place of its event. Twenty bytes an id.
+/// All ids of a run with their seqs, sorted by id. Twenty bytes per id.
 #[derive(Debug, Default)]
 pub(crate) struct SortedIds {
     entries: Vec<([u8; 16], u32)>,
-    /// Where ids with these first two bytes begin.
+    /// Index of the first id for each two-byte prefix.
     starts: Vec<u32>,
 }
 
@@ -25,7 +26,7 @@ impl SortedIds {
         self.entries.push((id.bits().to_be_bytes(), seq));
     }
 
-    /// Sorts by id, and by place where an id stands twice.
+    /// Sorts by id, then by seq.
     pub(crate) fn sort(&mut self) {
         self.entries.sort_unstable();
         self.index();
@@ -43,13 +44,13 @@ impl SortedIds {
         self.starts = starts;
     }
 
-    /// Places that share an id, first come first.
+    /// Groups of seqs that share an id, each in ascending order.
     pub(crate) fn duplicates(&self) -> Vec<Vec<u32>> {
         let groups = self.entries.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1);
         groups.map(|group| group.iter().map(|(_, seq)| *seq).collect()).collect()
     }
 
-    /// Leaves out the entries whose place `keep` refuses, and gives the others new places.
+    /// Maps each seq to a new one and removes entries that map to `None`.
     pub(crate) fn renumber(&mut self, new_seq: impl Fn(u32) -> Option<u32>) {
         self.entries.retain_mut(|(_, seq)| match new_seq(*seq) {
             Some(new) => {
@@ -71,7 +72,7 @@ impl SortedIds {
         bucket.get(seq).map(|(_, seq)| *seq)
     }
 
-    /// The index blob, and the chunks in order.
+    /// Writes the chunks in order and returns the index blob.
     pub(crate) fn write(
         &self,
         mut put: impl FnMut(u32, Vec<u8>) -> Result<(), LogError>,
@@ -102,7 +103,7 @@ fn fingerprint_of(id: &[u8; 16]) -> u32 {
     u32::try_from(u128::from_be_bytes(*id) & u128::from(u32::MAX)).unwrap_or_default()
 }
 
-/// What the chunks begin with.
+/// The prefix of the first id of each chunk.
 #[derive(Debug)]
 pub(crate) struct IdIndex(Vec<u64>);
 
@@ -113,20 +114,22 @@ impl IdIndex {
         Ok(Self(firsts.iter().map(|first| u64::from_be_bytes(*first)).collect()))
     }
 
-    /// The chunks that may have `id`.
+    /// The chunks that may contain `id`.
     pub(crate) fn chunks_of(&self, id: Guid) -> std::ops::Range<u32> {
         let prefix = prefix_of(&id.bits().to_be_bytes());
         let from = self.0.partition_point(|first| *first < prefix).saturating_sub(1);
         let to = self.0.partition_point(|first| *first <= prefix);
         count(from)..count(to)
     }
+}
 
-    pub(crate) fn weight(&self) -> usize {
+impl Weight for IdIndex {
+    fn weight(&self) -> usize {
         self.0.len() * 8 + 64
     }
 }
 
-/// A chunk unpacked.
+/// Fingerprints and seqs of a chunk.
 #[derive(Debug)]
 pub(crate) struct IdChunk(Vec<(u32, u32)>);
 
@@ -142,13 +145,15 @@ impl IdChunk {
         Ok(Self(pairs.map(|(a, b)| (u32::from_be_bytes(*a), u32::from_le_bytes(*b))).collect()))
     }
 
-    /// Places of events that may have `id`.
+    /// Seqs of events that may have `id`.
     pub(crate) fn candidates(&self, id: Guid) -> impl Iterator<Item = u32> {
         let wanted = fingerprint_of(&id.bits().to_be_bytes());
         self.0.iter().filter(move |(found, _)| *found == wanted).map(|(_, seq)| *seq)
     }
+}
 
-    pub(crate) fn weight(&self) -> usize {
+impl Weight for IdChunk {
+    fn weight(&self) -> usize {
         self.0.len() * 8 + 64
     }
 }

@@ -1,15 +1,16 @@
-//! Who caused whom: each event's parent, and each event's children, in chunks.
+//! Parent and child links of events, in chunks.
 
+use super::Weight;
 use super::codec::{self, Reader, count, put_signed, put_varint};
 use super::directory::CHUNK_EVENTS;
 use crate::error::LogError;
 
-/// No event.
+/// The absence of a parent.
 pub(crate) const NO_EVENT: u32 = u32::MAX;
 
-/// Events on a circle of parents. Their links are cut.
+/// Removes the parent link of every event on a cycle. Returns those events, sorted.
 pub(crate) fn break_cycles(parents: &mut [u32]) -> Vec<u32> {
-    // 0: not seen; 1: on the way; 2: known to lead out.
+    // Three colours: 0 unvisited, 1 on the current path, 2 done.
     let mut seen = vec![0_u8; parents.len()];
     let mut cycle = Vec::new();
     for start in 0..count(parents.len()) {
@@ -39,8 +40,8 @@ pub(crate) fn break_cycles(parents: &mut [u32]) -> Vec<u32> {
     cycle
 }
 
-/// The chunks of a whole run: each event's parent as a distance, all of the same width, and after
-/// them the children that lie in other chunks. Those in the same chunk are told by its parents.
+/// Encodes the chunks: each parent as a backward distance in a fixed width, then the children in
+/// other chunks. Children in the same chunk follow from the parents.
 pub(crate) fn write(
     parents: &[u32],
     mut put: impl FnMut(u32, Vec<u8>) -> Result<(), LogError>,
@@ -72,8 +73,8 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// How far back a parent lies; 0 for none. One that comes later is that far back round the whole
-/// range of numbers.
+/// Distance back to the parent, modulo 2^32; 0 for no parent. A parent that comes later wraps
+/// around.
 const fn distance(event: u32, parent: u32) -> u32 {
     match parent {
         NO_EVENT => 0,
@@ -81,7 +82,6 @@ const fn distance(event: u32, parent: u32) -> u32 {
     }
 }
 
-/// The parent at a distance.
 const fn parent_at(event: u32, distance: u32) -> u32 {
     match distance {
         0 => NO_EVENT,
@@ -89,7 +89,7 @@ const fn parent_at(event: u32, distance: u32) -> u32 {
     }
 }
 
-/// Bytes that hold each of these distances.
+/// Bytes per distance.
 fn width_of(distances: &[u32]) -> usize {
     match distances.iter().max() {
         None | Some(..=0xFF) => 1,
@@ -98,7 +98,7 @@ fn width_of(distances: &[u32]) -> usize {
     }
 }
 
-/// Parents and children that do not lie in the same chunk, by parent and then by child.
+/// Parent and child pairs in different chunks, sorted.
 fn cross_chunk_children(parents: &[u32]) -> Vec<(u32, u32)> {
     let pairs = parents.iter().enumerate().map(|(child, parent)| (*parent, count(child)));
     let crosses_chunks = |(parent, child): &(u32, u32)| {
@@ -109,7 +109,7 @@ fn cross_chunk_children(parents: &[u32]) -> Vec<(u32, u32)> {
     cross_chunk
 }
 
-/// A chunk unpacked.
+/// A decoded chunk. Children are in compressed sparse row form: `offsets` into `children`.
 #[derive(Debug)]
 pub(crate) struct LinkChunk {
     parents: Vec<u32>,
@@ -153,8 +153,10 @@ impl LinkChunk {
             .and_then(|(from, to)| self.children.get(*from as usize..*to as usize))
             .unwrap_or_default()
     }
+}
 
-    pub(crate) fn weight(&self) -> usize {
+impl Weight for LinkChunk {
+    fn weight(&self) -> usize {
         (self.parents.len() * 2 + self.children.len()) * 4 + 64
     }
 }
@@ -163,9 +165,9 @@ fn parents_at(first: u32, distances: impl Iterator<Item = u32>) -> Vec<u32> {
     (first..).zip(distances).map(|(event, distance)| parent_at(event, distance)).collect()
 }
 
-/// Children in other chunks, with their parents.
+/// Parent and child pairs in different chunks.
 fn read_cross_chunk(reader: &mut Reader<'_>, first: u32) -> Result<Vec<(u32, u32)>, LogError> {
-    let out_of_range = |_| LogError::Damaged("a link leads out of the run");
+    let out_of_range = |_| LogError::Damaged("a link points outside the run");
     let (mut cross_chunk, mut parent) = (Vec::new(), first);
     while !reader.is_empty() {
         parent = parent.wrapping_add(reader.varint_u32()?);
@@ -175,12 +177,12 @@ fn read_cross_chunk(reader: &mut Reader<'_>, first: u32) -> Result<Vec<(u32, u32
     Ok(cross_chunk)
 }
 
-/// The children of a chunk's events, one after the other, and where each event's begin.
+/// Builds the offsets and the children by a counting sort over parents.
 fn children_of(first: u32, parents: &[u32], cross_chunk: &[(u32, u32)]) -> (Vec<u32>, Vec<u32>) {
     let within = |parent: u32| parent.wrapping_sub(first) as usize;
     let mut offsets = vec![0_u32; parents.len() + 1];
     let all = || parents.iter().copied().chain(cross_chunk.iter().map(|(parent, _)| *parent));
-    // Each is counted one place further on, which makes the sums the beginnings.
+    // Counted one slot further, so that the prefix sums are the start offsets.
     for parent in all() {
         let slot = within(parent).checked_add(1).and_then(|index| offsets.get_mut(index));
         if let Some(slot) = slot {
@@ -202,7 +204,7 @@ fn children_of(first: u32, parents: &[u32], cross_chunk: &[(u32, u32)]) -> (Vec<
             *slot += 1;
         }
     };
-    // By time: what lies before the chunk, in it, and after it.
+    // In order of time: children before this chunk, in it, and after it.
     for (parent, child) in cross_chunk.iter().filter(|(_, child)| *child < first) {
         take(*parent, *child);
     }
@@ -223,7 +225,7 @@ mod tests {
 
     #[test]
     fn only_events_on_a_cycle_lose_their_parent() {
-        // 0 ← 1 ← 2; 3 → 4 → 5 → 3; 6 hangs on the circle; 7 is its own parent.
+        // 0 ← 1 ← 2; 3 → 4 → 5 → 3 is a cycle with 6 attached; 7 is its own parent.
         let mut parents = vec![NO_EVENT, 0, 1, 4, 5, 3, 4, 7];
         assert_eq!(break_cycles(&mut parents), [3, 4, 5, 7]);
         assert_eq!(parents, [NO_EVENT, 0, 1, NO_EVENT, NO_EVENT, NO_EVENT, 4, NO_EVENT]);
@@ -241,7 +243,7 @@ mod tests {
     #[test]
     fn links_round_trip() {
         let total: u32 = CHUNK_EVENTS * 2 + 100;
-        // Every third event has no parent, and some parents come later than their child.
+        // Every third event has no parent, and some parents come after their child.
         let parents: Vec<u32> = (0..total)
             .map(|event| match event % 3 {
                 0 => NO_EVENT,

@@ -1,8 +1,9 @@
-//! The form of a sealed run: blobs that answer questions without reading the log.
+//! The format of a sealed run: blobs that answer queries without reading the log. Specified in
+//! docs/formats/sealed-run.md.
 
 pub(crate) mod block;
 pub(crate) mod codec;
-pub mod column;
+pub(crate) mod column;
 pub(crate) mod dictionary;
 pub(crate) mod directory;
 pub(crate) mod head;
@@ -10,4 +11,10 @@ pub(crate) mod ids;
 pub(crate) mod links;
 pub(crate) mod orders;
 pub(crate) mod properties;
-pub mod seal;
+pub(crate) mod seal;
+
+/// A decoded blob that the query cache can hold.
+pub(crate) trait Weight: Send + Sync + 'static {
+    /// Approximate size in memory, in bytes.
+    fn weight(&self) -> usize;
+}

@@ -1,48 +1,49 @@
-//! Which orders are open when. An order is open from its placing until it is filled, cancelled,
-//! expired or refused; a change of its terms ends one record and begins the next.
+//! Open orders at any seq. An order is open from its placement until it is filled, cancelled,
+//! expired or rejected; a change of its terms ends one record and starts another.
 //!
-//! Orders that live within one stretch of the run lie with that stretch. The few that live longer
-//! lie together, with lists of those that are open written as often as they change. So the open
-//! orders at any moment are one list, a few additions and one stretch, however long the run.
+//! A record within one chunk of 4096 events is local and stored with that chunk. Long-lived
+//! records are stored together, with checkpoints of the open ones. The open orders at a seq are
+//! one checkpoint, the records placed since, and one local chunk, whatever the run's length.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::Weight;
 use super::codec::{self, Reader, count, put_section, put_varint};
 use super::directory::CHUNK_EVENTS;
 use crate::error::LogError;
-use crate::event::EventType;
+use crate::event::{EventType, Guid};
 use crate::number::{Number, Sum};
-use crate::outline::Outline;
+use crate::scan::outline::Outline;
 use crate::store::{BlobKey, BlobKind};
 
-/// Not ended in this run.
+/// End of an order that is open at the end of the run.
 const STILL_OPEN: u32 = u32::MAX;
-/// Longer orders in a blob.
+/// Long-lived records per blob.
 const LONG_CHUNK_ORDERS: u32 = 256;
 
-/// What was ordered.
+/// The terms of an order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OrderTerms {
-    /// The order's id.
+    /// `OrderId`.
     pub id: String,
-    /// What it is for.
+    /// The security.
     pub symbol: String,
-    /// `Buy` or `Sell`, as it was written.
+    /// `Buy` or `Sell`, as logged.
     pub direction: String,
-    /// The number as it was written; empty when there is none.
+    /// The number as logged; empty when absent.
     pub quantity: String,
-    /// The number as it was written; empty when there is none.
+    /// The number as logged; empty when absent.
     pub price: String,
 }
 
-/// An order from its placing to its end.
+/// An order with unchanged terms, from its placement or change to its end.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct OrderRecord {
     pub(crate) terms: Arc<OrderTerms>,
     pub(crate) placed: u32,
     pub(crate) ended: u32,
-    /// Filled before this record began.
+    /// Quantity filled before this record.
     filled_before: Sum,
     fills: Vec<(u32, Number)>,
 }
@@ -52,7 +53,7 @@ impl OrderRecord {
         self.placed <= seq && self.ended > seq
     }
 
-    /// How much of it was filled up to and including `seq`.
+    /// Quantity filled up to and including `seq`.
     pub(crate) fn filled_at(&self, seq: u32) -> Sum {
         let mut sum = self.filled_before;
         for (_, quantity) in self.fills.iter().take_while(|(at, _)| *at <= seq) {
@@ -97,10 +98,15 @@ impl OrderRecord {
 }
 
 fn number(text: &str) -> Result<Number, LogError> {
-    Number::parse(text).ok_or(LogError::Damaged("an order has a quantity that is no number"))
+    Number::parse(text).ok_or(LogError::Damaged("an order has a quantity that is not a number"))
 }
 
-/// What an event does to an order.
+/// Normalizes the case of an order id that is a GUID.
+pub(crate) fn canonical_order_id(id: &str) -> String {
+    Guid::parse(id).map_or_else(|| id.to_owned(), |guid| guid.to_string())
+}
+
+/// The effect of an event on an order.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Effect {
     Placed,
@@ -109,7 +115,6 @@ pub(crate) enum Effect {
     Ended,
 }
 
-/// What an event of this type and content does to an order.
 pub(crate) fn effect(event_type: EventType, outline: &Outline<'_>) -> Option<Effect> {
     match event_type {
         EventType::TradeExecution => Some(Effect::Filled),
@@ -136,12 +141,11 @@ pub(crate) fn effect(event_type: EventType, outline: &Outline<'_>) -> Option<Eff
     }
 }
 
-/// Follows orders through the run.
 #[derive(Debug, Default)]
 pub(crate) struct OrderTracker {
     open_orders: HashMap<String, OrderRecord>,
     closed: Vec<OrderRecord>,
-    /// Fills that came before their order.
+    /// Quantities filled before the order was placed.
     early_fills: HashMap<String, Sum>,
 }
 
@@ -211,7 +215,7 @@ impl OrderTracker {
     fn end_if_full(&mut self, seq: u32, id: &str) {
         let full = self.open_orders.get(id).is_some_and(|record| {
             let wanted = Number::parse(&record.terms.quantity).map(Number::to_f64);
-            // Engines round quantities; what is left below one in ten thousand million is nothing.
+            // Engines round quantities: a remainder below 1e-10 of the order counts as filled.
             wanted.is_some_and(|wanted| {
                 record.filled_at(seq).to_f64() >= wanted - wanted.abs() * 1e-10
             })
@@ -228,7 +232,7 @@ impl OrderTracker {
         }
     }
 
-    /// All orders as blobs.
+    /// Encodes all orders.
     pub(crate) fn finish(mut self, out: &mut Vec<(BlobKey, Vec<u8>)>) -> Result<(), LogError> {
         self.closed.extend(self.open_orders.into_values());
         let mut records = self.closed;
@@ -276,7 +280,7 @@ fn number_of(outline: &Outline<'_>, name: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Lists of open orders, written when enough has changed since the last; gives where each holds.
+/// Writes checkpoints of open orders, whenever enough has changed. Returns the seq of each.
 fn write_open_lists(
     long: &[OrderRecord],
     out: &mut Vec<(BlobKey, Vec<u8>)>,
@@ -328,7 +332,7 @@ pub(crate) fn read_records(blob: &[u8]) -> Result<Vec<OrderRecord>, LogError> {
     Ok(records)
 }
 
-/// Places in a list of open orders.
+/// Decodes a checkpoint: indexes of long-lived records.
 pub(crate) fn read_open_list(blob: &[u8]) -> Result<Vec<u32>, LogError> {
     let bytes = codec::decompress(blob)?;
     let mut reader = Reader(&bytes);
@@ -340,7 +344,7 @@ pub(crate) fn read_open_list(blob: &[u8]) -> Result<Vec<u32>, LogError> {
     Ok(places)
 }
 
-/// When the longer orders begin and end.
+/// Placement and end of the long-lived records, and the seqs of the checkpoints.
 #[derive(Debug)]
 pub(crate) struct OrderIndex {
     starts: Vec<u32>,
@@ -359,12 +363,12 @@ impl OrderIndex {
         Ok(Self { starts: numbers()?, placed: numbers()?, ended: numbers()? })
     }
 
-    /// The list to begin with at `seq`, if there is one.
+    /// The last checkpoint at or before `seq`.
     pub(crate) fn list_at(&self, seq: u32) -> Option<u32> {
         self.starts.partition_point(|start| *start <= seq).checked_sub(1).map(count)
     }
 
-    /// The longer orders open at `seq`, given the list to begin with.
+    /// Indexes of long-lived records open at `seq`, given its checkpoint.
     pub(crate) fn open_at(&self, seq: u32, list: &[u32]) -> Vec<u32> {
         let from = self.list_at(seq).and_then(|number| self.starts.get(number as usize)).copied();
         let first_new =
@@ -374,13 +378,27 @@ impl OrderIndex {
         let open = |place: &u32| self.ended.get(*place as usize).is_some_and(|ended| *ended > seq);
         candidates.filter(open).collect()
     }
+}
 
-    pub(crate) fn weight(&self) -> usize {
+impl Weight for Vec<OrderRecord> {
+    fn weight(&self) -> usize {
+        self.len() * 256 + 64
+    }
+}
+
+impl Weight for Vec<u32> {
+    fn weight(&self) -> usize {
+        self.len() * 4 + 64
+    }
+}
+
+impl Weight for OrderIndex {
+    fn weight(&self) -> usize {
         (self.starts.len() + self.placed.len() * 2) * 4 + 64
     }
 }
 
-/// Where the longer order of this place is kept.
+/// The blob of a long-lived record, and its offset there.
 pub(crate) const fn long_chunk_of(place: u32) -> (u32, usize) {
     (place / LONG_CHUNK_ORDERS, (place % LONG_CHUNK_ORDERS) as usize)
 }
@@ -471,7 +489,7 @@ mod tests {
             filled_before: Sum::ZERO,
             fills: Vec::new(),
         };
-        // Every fourth order never ends, the others live for some stretches.
+        // Every fourth order never ends; the others span some chunks.
         let long: Vec<OrderRecord> = (0..2000_u32)
             .map(|n| {
                 record(

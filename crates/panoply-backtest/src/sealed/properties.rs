@@ -1,17 +1,16 @@
-//! Walks an event's properties and names the paths of its numbers, each name kept once.
+//! Interns the dotted paths of numeric properties, so that each column has a small id.
 
 use crate::error::LogError;
-use crate::outline::{MAX_DEPTH, Outline};
 use crate::scan::Token;
+use crate::scan::outline::{MAX_DEPTH, Outline};
 
-/// Names under one parent; an object used as a map of many keys has no columns beyond these.
+/// Maximum names in one object; an object used as a map does not get a column for every key.
 const MAX_NAMES_PER_OBJECT: usize = 1024;
 
-/// A path, as a number.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct PathId(pub(crate) u32);
 
-/// The paths seen so far.
+/// A trie of member names.
 #[derive(Debug)]
 pub(crate) struct PathTable {
     paths: Vec<PathNode>,
@@ -31,15 +30,15 @@ impl Default for PathTable {
 }
 
 impl PathTable {
-    /// Calls `visit` with each number and each text that may be one. False when some were too
-    /// deep or too many to be named.
+    /// Calls `visit` with each number and each text that may be one. Returns false if some were
+    /// nested too deep or exceeded [`MAX_NAMES_PER_OBJECT`].
     pub(crate) fn walk(
         &mut self,
         outline: &Outline<'_>,
         mut visit: impl FnMut(PathId, &str) -> Result<(), LogError>,
     ) -> Result<bool, LogError> {
         let mut complete = outline.complete;
-        // The object that members of each depth lie in; none when it could not be named.
+        // The path of the enclosing object at each depth; `None` if it has none.
         let mut parent_at_depth = [None; MAX_DEPTH + 1];
         parent_at_depth[0] = Some(0);
         for member in &outline.members {
@@ -92,7 +91,7 @@ impl PathTable {
         PathLookup::Path(path)
     }
 
-    /// The names of a path, joined by dots.
+    /// The member names of a path, joined by dots.
     pub(crate) fn path(&self, path: PathId) -> String {
         let mut names = Vec::new();
         let mut at = self.paths.get(path.0 as usize);
@@ -105,22 +104,20 @@ impl PathTable {
     }
 }
 
-/// What a name under a parent leads to.
 enum PathLookup {
-    /// This path.
     Path(u32),
-    /// Nothing: nobody can ask for such a name.
+    /// The name is outside the pattern that a query accepts.
     Unqueryable,
-    /// Nothing: there are too many.
+    /// [`MAX_NAMES_PER_OBJECT`] is reached.
     TooMany,
 }
 
-/// Only such names can be asked for: the published pattern of a property path.
+/// The published pattern of a property path.
 fn is_queryable_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// A cheap look before a real one.
+/// A cheap pre-check before parsing.
 fn looks_numeric(text: &str) -> bool {
     let text = text.trim();
     text.len() <= 40 && text.starts_with(|c: char| c.is_ascii_digit() || c == '-')

@@ -1,4 +1,4 @@
-//! A store in memory, for tests and for looking at a log without keeping it.
+//! A store in memory, for tests and the sample run.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use crate::run::RunRecord;
 pub struct MemoryBlobs(Mutex<BTreeMap<BlobKey, Vec<u8>>>);
 
 impl MemoryBlobs {
-    /// How many bytes are kept.
+    /// Total size of the blobs.
     pub fn size(&self) -> usize {
         lock(&self.0).values().map(Vec::len).sum()
     }

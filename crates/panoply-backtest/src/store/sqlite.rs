@@ -1,11 +1,11 @@
-//! Runs in SQLite: a catalog, and one file a run. Deleting a run deletes its file.
+//! SQLite backend: a catalog, and one file per run. Deleting a run deletes its file.
 //!
-//! `NAME.open` takes events, `NAME.sealing` is what a seal is writing, `NAME.run` is a sealed run.
-//! A seal ends with one rename, so a crash leaves either the open run or the sealed one. An open
-//! run beside its sealed one is cleared when the store is opened; what a killed seal had written
-//! is cleared by the next seal, because until then nobody knows whether it still goes on.
-//! `NAME.lock` keeps a seal and other processes apart: whoever seals holds it alone, whoever puts a
-//! batch shares it, and the system lets go of it when a process dies.
+//! `ID.open` holds batches, `ID.sealing` is the output of a seal in progress, `ID.run` is a sealed
+//! run. A seal ends with one rename, so a crash leaves either the open or the sealed run. Opening
+//! the store deletes the open file of a sealed run. The output of a killed seal is deleted by the
+//! next seal, because only then is it certain that no other process is still writing it.
+//! `ID.lock` is an advisory file lock: a seal takes it exclusively, storing a batch shares it, and
+//! the system releases it when a process dies.
 
 use std::collections::HashMap;
 use std::fs;
@@ -21,7 +21,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::{BlobKey, BlobKind, Blobs, Store};
 use crate::error::LogError;
 use crate::event::Guid;
-use crate::run::{RunHeader, RunRecord, Status};
+use crate::run::{RunRecord, Status};
 use crate::timestamp::Timestamp;
 
 const CATALOG_MIGRATIONS: &[Migration] = &[
@@ -42,19 +42,19 @@ const RUN_MIGRATIONS: &[Migration] = &[Migration {
     sql: "CREATE TABLE blob (key INTEGER PRIMARY KEY, value BLOB NOT NULL) STRICT;",
 }];
 
-/// Runs in a folder.
+/// Runs in a directory.
 pub struct SqliteStore {
     catalog_file: PathBuf,
     folder: PathBuf,
     catalog: Mutex<Connection>,
-    /// The locks of the runs that are being sealed by us.
+    /// Locks of the seals in progress in this process.
     seals: Mutex<HashMap<Guid, fs::File>>,
     mutations: MutationTable,
 }
 
 impl SqliteStore {
-    /// Opens the catalog at `catalog` and the folder of runs beside it, named as the catalog is
-    /// without its ending. Finishes or clears what a crash left.
+    /// Opens the catalog and the directory of runs next to it, whose name is the catalog's without
+    /// its extension. Completes or discards operations that a crash interrupted.
     pub fn open(catalog: &Path) -> Result<Self, LogError> {
         let connection = migrate::open(catalog, Durability::Full, CATALOG_MIGRATIONS)
             .map_err(LogError::store)?;
@@ -74,7 +74,7 @@ impl SqliteStore {
         for record in self.runs()? {
             let (open, run) = (self.file(record.id, "open"), self.file(record.id, "run"));
             match record.status {
-                // The rename had happened, the catalog had not heard of it.
+                // The crash was between the rename and the update of the catalog.
                 Status::Running if run.exists() => {
                     let sealed = self.sealed_record(&record)?;
                     self.save_and_bump_version(&sealed)?;
@@ -87,7 +87,7 @@ impl SqliteStore {
         Ok(())
     }
 
-    /// What a sealed file says of itself, for a catalog that missed it.
+    /// The catalog entry derived from a sealed file.
     fn sealed_record(&self, record: &RunRecord) -> Result<RunRecord, LogError> {
         let blobs = self.sealed(record.id)?;
         let head = blobs.get(BlobKey::new(BlobKind::Head, 0, 0))?;
@@ -127,7 +127,7 @@ impl SqliteStore {
             .map_err(self.catalog_error())
     }
 
-    /// How many bytes a run takes on disk.
+    /// Size of a run on disk, in bytes.
     pub fn size_of(&self, id: Guid) -> u64 {
         let size = |extension| fs::metadata(self.file(id, extension)).map_or(0, |file| file.len());
         size("run") + size("open") + size("open-wal")
@@ -215,8 +215,8 @@ impl Store for SqliteStore {
     }
 
     fn make_durable(&self, id: Guid) -> Result<(), LogError> {
-        // In this mode commits are written when they are made and safe from loss of power once
-        // the log is synced, which a checkpoint does.
+        // With `synchronous=NORMAL` a commit is durable once the write-ahead log is synced, which a
+        // checkpoint does.
         let file = self.file(id, "open");
         let connection = sqlite::open(&file, Durability::Full).map_err(LogError::store)?;
         connection
@@ -228,7 +228,7 @@ impl Store for SqliteStore {
         let open = self.file(id, "open");
         let lock = lock_file(&open)?;
         lock_outcome(lock.try_lock())?;
-        // Another process has sealed it in the meantime.
+        // Another process sealed the run meanwhile.
         if !open.exists() {
             return Err(LogError::ConcurrentWriter);
         }
@@ -243,7 +243,7 @@ impl Store for SqliteStore {
     }
 
     fn abandon_seal(&self, id: Guid) -> Result<(), LogError> {
-        // What another process is writing is not ours to throw away.
+        // Only the process that started the seal may delete its output.
         match self.seals().remove(&id) {
             Some(_lock) => remove(&self.file(id, "sealing")),
             None => Ok(()),
@@ -253,7 +253,7 @@ impl Store for SqliteStore {
     fn finish_seal(&self, record: &RunRecord) -> Result<(), LogError> {
         let _lock = self.seals().remove(&record.id);
         let (sealing, run) = (self.file(record.id, "sealing"), self.file(record.id, "run"));
-        // One file without a log beside it, everything in it and on the disk, before it is named.
+        // Leaves WAL mode so that the run is one file, which is complete and synced before the rename.
         let connection = sqlite::open(&sealing, Durability::Full).map_err(LogError::store)?;
         connection
             .pragma_update(None, "journal_mode", "DELETE")
@@ -263,7 +263,8 @@ impl Store for SqliteStore {
         fs::rename(&sealing, &run).map_err(LogError::store)?;
         fsync(&self.folder)?;
         self.save_and_bump_version(record)?;
-        // The open run goes first: who gets the lock after us finds that there is none any more.
+        // The open file is deleted before the lock: the next process that takes the lock must not
+        // find it.
         remove(&self.file(record.id, "open"))?;
         remove(&self.file(record.id, "lock"))
     }
@@ -277,7 +278,8 @@ impl Store for SqliteStore {
     }
 
     fn version(&self) -> u64 {
-        // Asked by every question, so it is prepared once.
+        // Queried on every call, so the statement is cached. An unreadable version is 0: the run is
+        // then looked up again, which reports the error.
         let catalog = self.catalog();
         let number = catalog
             .prepare_cached("SELECT number FROM version")
@@ -291,21 +293,20 @@ fn read_record(row: &rusqlite::Row<'_>) -> rusqlite::Result<RunRecord> {
     let timestamp = |column: usize| {
         row.get::<_, Option<i64>>(column).map(|nanos| nanos.map(Timestamp::from_nanos))
     };
+    let damaged = |column, error: Box<dyn std::error::Error + Send + Sync>| {
+        rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, error)
+    };
     Ok(RunRecord {
-        id: Guid::parse(&id).unwrap_or(Guid::new(0)),
-        status: if status == Status::Completed.as_str() {
-            Status::Completed
-        } else {
-            Status::Running
-        },
-        header: serde_json::from_str::<RunHeader>(&header).unwrap_or_default(),
+        id: Guid::parse(&id).ok_or_else(|| damaged(0, "not a GUID".into()))?,
+        status: Status::parse(&status).ok_or_else(|| damaged(1, "unknown status".into()))?,
+        header: serde_json::from_str(&header).map_err(|error| damaged(2, error.into()))?,
         created_at: timestamp(3)?.unwrap_or(Timestamp::from_nanos(0)),
         events: row.get::<_, i64>(4)?.cast_unsigned(),
         span: timestamp(5)?.zip(timestamp(6)?),
     })
 }
 
-/// Deletes a file and the logs beside it, if they are there.
+/// Deletes a database file and its journals, if they exist.
 fn remove(file: &Path) -> Result<(), LogError> {
     for extension in ["", "-wal", "-shm", "-journal"] {
         let mut name = file.as_os_str().to_owned();
@@ -319,7 +320,7 @@ fn remove(file: &Path) -> Result<(), LogError> {
     Ok(())
 }
 
-/// The file that keeps the writers of a run apart.
+/// The lock file of a run.
 fn lock_file(open: &Path) -> Result<fs::File, LogError> {
     let lock = open.with_extension("lock");
     fs::File::options().create(true).truncate(false).write(true).open(lock).map_err(LogError::store)
@@ -336,32 +337,32 @@ fn fsync(path: &Path) -> Result<(), LogError> {
     fs::File::open(path).and_then(|file| file.sync_all()).map_err(LogError::store)
 }
 
-/// The blobs of one file. Each thread that asks gets a connection; they are kept for the next.
+/// Blobs of one file, with a pool of connections: one per concurrent thread.
 struct SqliteBlobs {
     file: PathBuf,
     access: Access,
     idle: Mutex<Vec<Connection>>,
 }
 
-/// What a file is opened for.
+/// The purpose of a connection.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Access {
-    /// To take batches, each safe when it was taken.
+    /// Batches of an open run, each durable once stored.
     Open,
-    /// To be written once. If that fails the file is thrown away, so nothing in it has to be safe
-    /// before the whole is.
+    /// Output of a seal, written once. A failed seal deletes the file, so single writes need no
+    /// durability.
     Sealing,
-    /// To be read.
+    /// Read only.
     Sealed,
 }
 
-/// Writes go to the file itself, and to the disk when the file is complete.
+/// Disables journal and sync: `finish_seal` syncs the complete file.
 fn disable_journal(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", "OFF")?;
     connection.pragma_update(None, "synchronous", "OFF")
 }
 
-/// Connections of a file that wait for the next question.
+/// Idle connections per file.
 const MAX_IDLE_CONNECTIONS: usize = 8;
 
 impl SqliteBlobs {
@@ -401,7 +402,7 @@ impl SqliteBlobs {
             let constraint =
                 source.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation);
             match StoreError::of(&self.file, source) {
-                // Only a batch is inserted where one may be already; see `put`.
+                // Only batches are inserted without replacing; see `put`.
                 StoreError::Sql { .. } if constraint => LogError::ConcurrentWriter,
                 error => LogError::store(error),
             }
@@ -425,7 +426,7 @@ impl Blobs for SqliteBlobs {
         };
         if let Some(lock) = &lock {
             lock_outcome(lock.try_lock_shared())?;
-            // A seal removes the open run, and what went into it now would be lost.
+            // A finished seal has deleted the open file; a batch stored now would be lost.
             if !self.file.exists() {
                 return Err(LogError::ConcurrentWriter);
             }
@@ -434,8 +435,7 @@ impl Blobs for SqliteBlobs {
             let transaction =
                 connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
             {
-                // Only a head is ever written again: two writers of one run must not take each
-                // other's batch for their own.
+                // Only heads may be replaced. A batch that already exists belongs to another writer.
                 let mut insert =
                     transaction.prepare_cached("INSERT INTO blob (key, value) VALUES (?1, ?2)")?;
                 let mut replace = transaction

@@ -1,22 +1,21 @@
-//! `aggregate_metrics`: count, sum, mean, extremes and spread of a numeric property.
-
-use std::sync::Arc;
+//! `aggregate_metrics`: count, sum, mean, extremes and standard deviation of a numeric property.
 
 use panoply_contract::evidence::Sample;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
 use super::params::{EventType, MaxTokens, PropertyPath, RunId};
+use super::query_tool::QuerySpec;
 use super::service::{BacktestService, seq_range, tool_error};
 use super::{events, page};
 use crate::query::aggregate::{AggregateQuery, GroupBy};
 use crate::query::selection::Entity;
 use crate::sealed::column::Stats;
 
-/// A group's figures in a reply, at most.
+/// Upper bound of the JSON of one group.
 const GROUP_BYTES: usize = 220;
 
-const SPEC: ToolSpec = ToolSpec {
+pub(super) const SPEC: ToolSpec = QuerySpec {
     name: "aggregate_metrics",
     title: "Aggregate metrics",
     description: Description {
@@ -25,14 +24,8 @@ const SPEC: ToolSpec = ToolSpec {
         returns: "Returns an AggregationResult; figures that were not asked for are null, and valueCount says how many events had a number.",
         asks: &["What did commissions add up to in May?", "How does slippage differ between securities?"],
     },
-    version: "1.0.0",
     aliases: &["backtest_aggregate_metrics"],
-    permissions: &["backtests:read"],
     category: Category::Analysis,
-    response_time: ResponseTime::Medium,
-    cache: CachePolicy::For(Duration::from_secs(3600)),
-    idempotent: true,
-    data: &["backtests"],
     examples: &[
         Example {
             shows: "all six figures of the traded quantities",
@@ -46,15 +39,12 @@ const SPEC: ToolSpec = ToolSpec {
         },
     ],
     tags: &["backtest", "statistics"],
-    rate_limit: None,
-    deprecated: None,
-    annotations: Annotations::CLOSED,
     listing: Listing::Core,
     widget: None,
 }
 .checked();
 
-/// What to compute.
+/// The aggregate to compute.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
@@ -64,7 +54,7 @@ pub(crate) struct Params {
     event_type: EventType,
     /// JSON path to the property to aggregate (e.g., '$.Price', '$.Quantity').
     property_path: PropertyPath,
-    /// Aggregation functions to compute; count and avg when not given.
+    /// Aggregation functions to compute; default: count and avg.
     #[schemars(length(max = 6), extend("default" = ["count", "avg"]))]
     aggregations: Option<Vec<Function>>,
     /// Start of time range (inclusive), ISO 8601.
@@ -73,51 +63,51 @@ pub(crate) struct Params {
     /// End of time range (inclusive), ISO 8601.
     #[schemars(length(max = 64))]
     end_time: Option<String>,
-    /// Split the figures by this.
+    /// Group the figures by this.
     group_by: Option<Grouping>,
     /// Budget for the reply, in tokens of about four bytes.
     #[serde(default)]
     max_tokens: MaxTokens,
 }
 
-/// A figure.
+/// An aggregation function.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 enum Function {
-    /// How many events of the type there are.
+    /// Number of events of the type.
     Count,
-    /// The sum of the numbers.
+    /// Sum of the values.
     Sum,
-    /// Their mean.
+    /// Mean of the values.
     Avg,
-    /// The smallest.
+    /// Smallest value.
     Min,
-    /// The largest.
+    /// Largest value.
     Max,
-    /// Their standard deviation, as a whole population.
+    /// Population standard deviation of the values.
     Stddev,
 }
 
-/// What to split figures by.
+/// How to group the figures.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[schemars(inline)]
 enum Grouping {
-    /// The security.
+    /// By security.
     SecuritySymbol,
-    /// The position.
+    /// By position.
     PositionId,
-    /// The indicator.
+    /// By indicator.
     IndicatorName,
-    /// The severity.
+    /// By severity.
     Severity,
-    /// Each hour, UTC.
+    /// By hour, UTC.
     #[serde(rename = "hour")]
     Hour,
-    /// Each day, UTC.
+    /// By day, UTC.
     #[serde(rename = "day")]
     Day,
-    /// Each week, from Thursday (1970 began on one).
+    /// By week starting on Thursday (1970-01-01 was one).
     #[serde(rename = "week")]
     Week,
 }
@@ -137,61 +127,61 @@ impl Grouping {
     }
 }
 
-/// The figures.
+/// The result of an aggregation.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct AggregationResult {
-    /// Over all events.
+    /// Figures over all events.
     aggregations: Figures,
-    /// Over the events of each group, when asked for.
+    /// Figures per group, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     groups: Option<Vec<GroupFigures>>,
-    /// What they are of.
+    /// What was aggregated.
     metadata: AggregationMetadata,
 }
 
-/// Figures; null when not asked for, or when no event has a number.
+/// Figures; null when not requested, or when no event has a value.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Figures {
-    /// How many events of the type there are.
+    /// Number of events of the type.
     count: u64,
-    /// The sum of the numbers.
+    /// Sum of the values.
     sum: Option<f64>,
-    /// Their mean.
+    /// Mean of the values.
     avg: Option<f64>,
-    /// The smallest.
+    /// Smallest value.
     min: Option<f64>,
-    /// The largest.
+    /// Largest value.
     max: Option<f64>,
-    /// Their standard deviation, as a whole population.
+    /// Population standard deviation of the values.
     stddev: Option<f64>,
 }
 
-/// Figures of a group.
+/// Figures of one group.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct GroupFigures {
-    /// What its events share.
+    /// The value shared by the group's events.
     key: String,
-    /// How many of them have a number.
+    /// Number of events with a value.
     value_count: u64,
-    /// Its figures.
+    /// The group's figures.
     #[serde(flatten)]
     figures: Figures,
 }
 
-/// What figures are of.
+/// What was aggregated.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct AggregationMetadata {
-    /// How many events of the type there are in the range.
+    /// Number of events of the type in the range.
     total_events: u64,
-    /// How many of them have a number at the path.
+    /// Number of events with a value at the path.
     value_count: u64,
-    /// The type.
+    /// The event type.
     event_type: EventType,
-    /// The path.
+    /// The property path.
     property_path: String,
-    /// Whether there were more groups than fit.
+    /// Whether groups were omitted because the reply was full.
     #[serde(skip_serializing_if = "Option::is_none")]
     truncated: Option<bool>,
 }
@@ -210,7 +200,7 @@ fn figures(events: u64, stats: &Stats, wanted: &[Function]) -> Figures {
     }
 }
 
-/// The names of a path, without the root; the pattern lets empty names through.
+/// The member names of a path, without `$.`. The published pattern admits empty names.
 fn property_names(path: &str) -> Result<&str, ToolError> {
     let property_names = path.strip_prefix("$.").unwrap_or_default();
     if property_names.split('.').any(str::is_empty) {
@@ -222,84 +212,69 @@ fn property_names(path: &str) -> Result<&str, ToolError> {
     Ok(property_names)
 }
 
-/// See the module.
-pub(crate) struct AggregateMetrics {
-    pub(crate) service: Arc<BacktestService>,
-}
-
-impl Tool for AggregateMetrics {
-    type Params = Params;
-    type Output = AggregationResult;
-
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
-    }
-
-    async fn call(
-        &self,
-        params: Params,
-        cx: &CallContext,
-    ) -> Result<Reply<AggregationResult>, ToolError> {
-        let run = self.service.run(&params.run_id.0)?;
-        let path = property_names(&params.property_path.0)?;
-        let range = seq_range(&run, params.start_time.as_deref(), params.end_time.as_deref(), cx)?;
-        let wanted = params.aggregations.unwrap_or_else(|| vec![Function::Count, Function::Avg]);
-        let query = AggregateQuery { event_type: params.event_type.into(), path, range };
-        let stop = || cx.cancel.is_cancelled();
-        let (events, stats) = run.aggregate(&query, &stop).map_err(tool_error)?;
-        let mut truncated = None;
-        let groups = match params.group_by {
-            None => None,
-            Some(grouping) => {
-                let max_groups = events::budget(params.max_tokens) / GROUP_BYTES;
-                let mut groups = run
-                    .aggregate_by(&query, grouping.by(), max_groups + 1, &stop)
-                    .map_err(tool_error)?;
-                truncated = Some(groups.len() > max_groups);
-                groups.truncate(max_groups);
-                let wire = groups.iter().map(|group| GroupFigures {
-                    key: group.key.clone(),
-                    value_count: group.stats.count,
-                    figures: figures(group.events, &group.stats, &wanted),
-                });
-                Some(wire.collect::<Vec<_>>())
-            }
-        };
-        let shown = figures(events, &stats, &wanted);
-        let text = match stats.average() {
-            None => format!("{events} events, none with a number at {}.", params.property_path.0),
-            Some(average) => format!(
-                "{} of {events} events have a number at {}: average {average}, from {} to {}.",
-                stats.count, params.property_path.0, stats.min, stats.max
-            ),
-        };
-        let mut evidence = page::evidence(&run).complete(stats.count, events.max(1));
-        if let (Some(average), Some(deviation)) = (stats.average(), stats.deviation())
-            && average.abs() > f64::EPSILON
-        {
-            let variation = deviation / average.abs();
-            evidence = evidence.sampled(Sample::Mean { n: stats.count, variation });
+pub(super) fn call(
+    service: &BacktestService,
+    params: Params,
+    cx: &CallContext,
+) -> Result<Reply<AggregationResult>, ToolError> {
+    let run = service.run(&params.run_id.0)?;
+    let path = property_names(&params.property_path.0)?;
+    let range = seq_range(&run, params.start_time.as_deref(), params.end_time.as_deref(), cx)?;
+    let wanted = params.aggregations.unwrap_or_else(|| vec![Function::Count, Function::Avg]);
+    let query = AggregateQuery { event_type: params.event_type.into(), path, range };
+    let stop = || cx.cancel.is_cancelled();
+    let (events, stats) = run.aggregate(&query, &stop).map_err(tool_error)?;
+    let mut truncated = None;
+    let groups = match params.group_by {
+        None => None,
+        Some(grouping) => {
+            let max_groups = events::budget(params.max_tokens) / GROUP_BYTES;
+            let mut groups = run
+                .aggregate_by(&query, grouping.by(), max_groups + 1, &stop)
+                .map_err(tool_error)?;
+            truncated = Some(groups.len() > max_groups);
+            groups.truncate(max_groups);
+            let wire = groups.iter().map(|group| GroupFigures {
+                key: group.key.clone(),
+                value_count: group.stats.count,
+                figures: figures(group.events, &group.stats, &wanted),
+            });
+            Some(wire.collect::<Vec<_>>())
         }
-        let data = AggregationResult {
-            aggregations: shown,
-            groups,
-            metadata: AggregationMetadata {
-                total_events: events,
-                value_count: stats.count,
-                event_type: params.event_type,
-                property_path: params.property_path.0.clone(),
-                truncated,
-            },
-        };
-        let mut reply = Reply::new(data, text, evidence);
-        if stats.count < events {
-            reply =
-                reply.assuming("events without a number at the path are counted and not averaged");
-        }
-        Ok(reply.next(NextAction::new(
-            "get_events_by_type",
-            json!({"runId": params.run_id.0, "eventType": params.event_type, "pageSize": 20}),
-            "look at the events behind the figures",
-        )))
+    };
+    let shown = figures(events, &stats, &wanted);
+    let text = match stats.average() {
+        None => format!("{events} events, none with a number at {}.", params.property_path.0),
+        Some(average) => format!(
+            "{} of {events} events have a number at {}: average {average}, from {} to {}.",
+            stats.count, params.property_path.0, stats.min, stats.max
+        ),
+    };
+    let mut evidence = page::evidence(&run).complete(stats.count, events.max(1));
+    if let (Some(average), Some(deviation)) = (stats.average(), stats.deviation())
+        && average.abs() > f64::EPSILON
+    {
+        let variation = deviation / average.abs();
+        evidence = evidence.sampled(Sample::Mean { n: stats.count, variation });
     }
+    let data = AggregationResult {
+        aggregations: shown,
+        groups,
+        metadata: AggregationMetadata {
+            total_events: events,
+            value_count: stats.count,
+            event_type: params.event_type,
+            property_path: params.property_path.0.clone(),
+            truncated,
+        },
+    };
+    let mut reply = Reply::new(data, text, evidence);
+    if stats.count < events {
+        reply = reply.assuming("events without a number at the path are counted and not averaged");
+    }
+    Ok(reply.next(NextAction::new(
+        "get_events_by_type",
+        json!({"runId": params.run_id.0, "eventType": params.event_type, "pageSize": 20}),
+        "look at the events behind the figures",
+    )))
 }

@@ -1,10 +1,9 @@
-//! `compare_runs`: two runs side by side.
-
-use std::sync::Arc;
+//! `compare_runs`: key figures of two runs.
 
 use panoply_contract::prelude::*;
 
 use super::params::RunId;
+use super::query_tool::QuerySpec;
 use super::service::{BacktestService, tool_error};
 use super::{page, state};
 use crate::event::EventType;
@@ -12,23 +11,17 @@ use crate::query::aggregate::AggregateQuery;
 use crate::query::reader::SealedRun;
 use crate::query::snapshot::View;
 
-const SPEC: ToolSpec = ToolSpec {
+pub(super) const SPEC: ToolSpec = QuerySpec {
     name: "compare_runs",
     title: "Compare two runs",
     description: Description {
         does: "Compares two backtest runs side by side: events by type, profit and loss at the end, trades, commissions and what differs in their configuration.",
-        when: "Use this when a change of the strategy or of its settings gave another result and you want to know where it shows.",
+        when: "Use this when a change of the strategy or of its settings changed the result and you want to see where.",
         returns: "Returns one row for each figure with its value in both runs and the difference.",
         asks: &["How does this run differ from the last one?", "Did the new parameters trade more?"],
     },
-    version: "1.0.0",
     aliases: &["backtest_compare_runs"],
-    permissions: &["backtests:read"],
     category: Category::Analysis,
-    response_time: ResponseTime::Medium,
-    cache: CachePolicy::For(Duration::from_secs(3600)),
-    idempotent: true,
-    data: &["backtests"],
     examples: &[
         Example {
             shows: "a run with itself",
@@ -37,15 +30,12 @@ const SPEC: ToolSpec = ToolSpec {
         },
     ],
     tags: &["backtest", "comparison"],
-    rate_limit: None,
-    deprecated: None,
-    annotations: Annotations::CLOSED,
     listing: Listing::Extra,
     widget: None,
 }
 .checked();
 
-/// Which runs.
+/// The runs to compare.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
@@ -55,38 +45,38 @@ pub(crate) struct Params {
     other_run_id: RunId,
 }
 
-/// Two runs side by side.
+/// The comparison of two runs.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Output {
-    /// One row a figure.
+    /// One row per figure.
     figures: Vec<Row>,
-    /// Whether the strategies' configurations differ, as far as they are known.
+    /// Whether the strategies' configurations differ, where both are known.
     configuration_differs: bool,
-    /// Which runs.
+    /// The compared runs.
     metadata: ComparisonMetadata,
 }
 
 /// A figure of both runs.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Row {
-    /// What it is.
+    /// Name of the figure.
     figure: String,
-    /// In the first run; null when it has none.
+    /// Value in the first run; null when it has none.
     first: Option<f64>,
-    /// In the second run; null when it has none.
+    /// Value in the second run; null when it has none.
     second: Option<f64>,
-    /// Second less first.
+    /// Second minus first.
     difference: Option<f64>,
 }
 
-/// Which runs.
+/// The compared runs.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ComparisonMetadata {
-    /// The first.
+    /// The first run.
     run_id: String,
-    /// The second.
+    /// The second run.
     other_run_id: String,
 }
 
@@ -117,56 +107,38 @@ fn figures(run: &SealedRun, cx: &CallContext) -> Result<Vec<(String, Option<f64>
     Ok(found)
 }
 
-/// See the module.
-pub(crate) struct CompareRuns {
-    pub(crate) service: Arc<BacktestService>,
-}
-
-impl Tool for CompareRuns {
-    type Params = Params;
-    type Output = Output;
-
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
-    }
-
-    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let first = self.service.run(&params.run_id.0)?;
-        let second = self.service.run(&params.other_run_id.0)?;
-        let rows: Vec<Row> = figures(&first, cx)?
-            .into_iter()
-            .zip(figures(&second, cx)?)
-            .map(|((figure, first), (_, second))| Row {
-                figure,
-                first,
-                second,
-                difference: first.zip(second).map(|(first, second)| second - first),
-            })
-            .collect();
-        let headers = (&first.head().header, &second.head().header);
-        let differs = headers.0.config != headers.1.config
-            || headers.0.strategy_config_hash != headers.1.strategy_config_hash;
-        let different = rows.iter().filter(|row| row.first != row.second).count();
-        let text = format!("{different} of {} figures differ.", rows.len());
-        let show =
-            |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
-        let table = rows.iter().fold(
-            Table::new(["figure", "first", "second", "difference"]),
-            |table, row| {
-                table.row([
-                    row.figure.clone(),
-                    show(row.first),
-                    show(row.second),
-                    show(row.difference),
-                ])
-            },
-        );
-        let metadata = ComparisonMetadata {
-            run_id: first.id().to_string(),
-            other_run_id: second.id().to_string(),
-        };
-        let data = Output { figures: rows, configuration_differs: differs, metadata };
-        let source = Source::new(SourceClass::Exact, format!("sealed run {}", second.id()));
-        Ok(Reply::new(data, text, page::evidence(&first).and_source(source)).table(table))
-    }
+pub(super) fn call(
+    service: &BacktestService,
+    params: Params,
+    cx: &CallContext,
+) -> Result<Reply<Output>, ToolError> {
+    let first = service.run(&params.run_id.0)?;
+    let second = service.run(&params.other_run_id.0)?;
+    let rows: Vec<Row> = figures(&first, cx)?
+        .into_iter()
+        .zip(figures(&second, cx)?)
+        .map(|((figure, first), (_, second))| Row {
+            figure,
+            first,
+            second,
+            difference: first.zip(second).map(|(first, second)| second - first),
+        })
+        .collect();
+    let headers = (&first.head().header, &second.head().header);
+    let differs = headers.0.config != headers.1.config
+        || headers.0.strategy_config_hash != headers.1.strategy_config_hash;
+    let different = rows.iter().filter(|row| row.first != row.second).count();
+    let text = format!("{different} of {} figures differ.", rows.len());
+    let show = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
+    let table =
+        rows.iter().fold(Table::new(["figure", "first", "second", "difference"]), |table, row| {
+            table.row([row.figure.clone(), show(row.first), show(row.second), show(row.difference)])
+        });
+    let metadata = ComparisonMetadata {
+        run_id: first.id().to_string(),
+        other_run_id: second.id().to_string(),
+    };
+    let data = Output { figures: rows, configuration_differs: differs, metadata };
+    let source = Source::new(SourceClass::Exact, format!("sealed run {}", second.id()));
+    Ok(Reply::new(data, text, page::evidence(&first).and_source(source)).table(table))
 }

@@ -1,5 +1,4 @@
-//! Events as a caller sees them: the published shape by default, and the shorter ways to say the
-//! same (fields, table, handles) that a caller can ask for.
+//! Events in replies: the published shape by default, or a shorter one (fields, table, handles).
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -17,24 +16,24 @@ use crate::number;
 use crate::query::reader::{SealedRun, StoredEvent};
 use crate::scan::{self, Token};
 
-/// What a reply holds beside its events, in bytes.
+/// Reserved bytes of a reply for everything but the events.
 const FRAME_BYTES: usize = 1_500;
-/// What a token is taken to be, in bytes: the house's measure of a reply.
+/// Assumed bytes per token.
 const TOKEN_BYTES: usize = 4;
 
-/// How events are written.
+/// The format of events in a reply.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 pub(crate) enum Format {
-    /// One object an event, as the contract publishes it.
+    /// One object per event, as the contract publishes it.
     #[default]
     Events,
-    /// Columns and rows, with what all rows share said once.
+    /// Columns and rows; values shared by all rows are listed once.
     Table,
 }
 
-/// How a page is to be written.
+/// Formatting options of a page.
 #[derive(Clone, Debug)]
 pub(crate) struct Style {
     pub(crate) format: Format,
@@ -43,45 +42,44 @@ pub(crate) struct Style {
     pub(crate) max_tokens: MaxTokens,
 }
 
-/// One event. Members that were not asked for are absent.
+/// One event. Members that were not requested are absent.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WireEvent<'a> {
-    /// Its id, or its handle.
+    /// Event id, or handle.
     #[serde(skip_serializing_if = "Option::is_none")]
     event_id: Option<String>,
-    /// The run it belongs to.
+    /// Id of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     run_id: Option<&'a str>,
-    /// When it happened; ISO 8601, UTC.
+    /// Simulated time; ISO 8601, UTC.
     #[serde(skip_serializing_if = "Option::is_none")]
     timestamp: Option<String>,
-    /// What kind it is.
+    /// Event type.
     #[serde(skip_serializing_if = "Option::is_none")]
     event_type: Option<EventType>,
-    /// How grave it is.
+    /// Severity.
     #[serde(skip_serializing_if = "Option::is_none")]
     severity: Option<Severity>,
-    /// What it is about.
+    /// Category.
     #[serde(skip_serializing_if = "Option::is_none")]
     category: Option<&'static str>,
-    /// What the engine said about it. Numbers that a double cannot hold are written as text.
+    /// Properties as logged. Numbers that a double cannot represent are texts.
     #[serde(skip_serializing_if = "Option::is_none")]
     properties: Option<Properties<'a>>,
-    /// What caused it; null when nothing is named.
+    /// Id of the causing event; null when none is named.
     #[serde(skip_serializing_if = "Option::is_none")]
     parent_event_id: Option<Option<String>>,
-    /// What is wrong with it; null when nothing is.
+    /// Validation problems; null when there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     validation_errors: Option<Option<Vec<WireProblem>>>,
 }
 
-/// The properties of an event.
 #[derive(Debug)]
 enum Properties<'a> {
-    /// All, as they were logged.
+    /// All, as logged.
     All(&'a str),
-    /// Some, or with shorter names.
+    /// Selected ones, or with handles.
     Selected(Value),
 }
 
@@ -108,39 +106,39 @@ impl JsonSchema for Properties<'_> {
     }
 }
 
-/// One thing wrong with an event.
+/// A validation problem.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "PascalCase")]
 pub(crate) struct WireProblem {
-    /// Where.
+    /// The field.
     field: String,
-    /// What.
+    /// The violated rule.
     error: String,
-    /// How bad it is: Error or Warning.
+    /// Error or Warning.
     severity: String,
 }
 
-/// Columns and rows.
+/// Events as columns and rows.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct EventTable {
-    /// What every row shares.
+    /// Values that all rows share, by column.
     constants: BTreeMap<String, Value>,
-    /// Names of the cells of a row; a property by its path.
+    /// Column names; properties by path.
     columns: Vec<String>,
-    /// One row an event; null where it has no such property.
+    /// One row per event; null where it has no such property.
     rows: Vec<Vec<Value>>,
 }
 
-/// Events in the shape that was asked for, as many as fit.
+/// Formatted events, as many as the budget allows.
 #[derive(Debug, Default)]
 pub(crate) struct EventPage {
     pub(crate) events: Option<Vec<SizedJson<WireEvent<'static>>>>,
     pub(crate) table: Option<EventTable>,
-    /// How many events were written.
+    /// Number of events.
     pub(crate) count: usize,
 }
 
-/// Writes events until the budget is used up. One that does not fit alone is an error.
+/// Formats events up to the token budget. Fails if the first one alone exceeds it.
 pub(crate) fn write(run: &SealedRun, seqs: &[u32], style: &Style) -> Result<EventPage, ToolError> {
     let limit = budget(style.max_tokens);
     let writer = EventWriter { run, run_id: run.id().to_string(), style };
@@ -179,7 +177,7 @@ pub(crate) fn write(run: &SealedRun, seqs: &[u32], style: &Style) -> Result<Even
     }
 }
 
-/// How many bytes events may take.
+/// Bytes available for events.
 pub(crate) fn budget(max_tokens: MaxTokens) -> usize {
     let tokens = usize::try_from(max_tokens.0).unwrap_or_default();
     (tokens * TOKEN_BYTES).saturating_sub(FRAME_BYTES)
@@ -190,19 +188,19 @@ fn require_one(seqs: &[u32], written: usize, run: &SealedRun) -> Result<(), Tool
     let id = run.id_at(*first).map_err(tool_error)?;
     Err(ToolError::business(
         "RESULT_TOO_LARGE",
-        format!("event `{id}` alone is larger than the reply may be"),
+        format!("event `{id}` alone exceeds the maximum size of a reply"),
     )
     .hint("ask for some of its properties with `fields`, or raise `maxTokens`")
     .detail("eventId", id.to_string()))
 }
 
-/// How many bytes of JSON a value is.
+/// Size of a value as JSON, in bytes.
 pub(crate) fn size_of_json(value: &impl Serialize) -> usize {
     let mut count = ByteCounter(0);
     serde_json::to_writer(&mut count, value).map_or(0, |()| count.0)
 }
 
-/// Counts what is written to it and keeps nothing.
+/// A writer that only counts bytes.
 struct ByteCounter(usize);
 
 impl std::io::Write for ByteCounter {
@@ -216,7 +214,7 @@ impl std::io::Write for ByteCounter {
     }
 }
 
-/// Where an event's own members stand in a table.
+/// Members of an event besides its properties, in column order.
 const EVENT_MEMBERS: [&str; 8] = [
     "timestamp",
     "eventId",
@@ -294,7 +292,7 @@ impl EventWriter<'_> {
         Ok((!selected.is_empty()).then_some(Properties::Selected(Value::Object(selected))))
     }
 
-    /// Cells in the order they are met: own members, then properties by path.
+    /// The cells of a row: members of the event, then properties by path.
     fn cells(&self, event: &StoredEvent) -> Result<Vec<(String, Value)>, ToolError> {
         let all = self.style.fields.is_empty();
         let wants = |name: &str| all || self.style.fields.iter().any(|field| field == name);
@@ -357,7 +355,7 @@ impl EventWriter<'_> {
     }
 }
 
-/// A field that names a property: `Price`, `$.Price` or `Data.Close`.
+/// The property path of a field: `Price`, `$.Price` or `Data.Close`.
 fn property_path(field: &str) -> Option<&str> {
     let path = field.strip_prefix("$.").unwrap_or(field);
     let path = path.strip_prefix("properties.").unwrap_or(path);
@@ -387,7 +385,7 @@ fn as_table(rows: Vec<Vec<(String, Value)>>, fields: &[String]) -> EventTable {
         row.iter().find(|(own, _)| own == name).map_or(Value::Null, |(_, value)| value.clone())
     };
     let mut constants = BTreeMap::new();
-    // What the caller asked for by name stays a column.
+    // A requested column is never moved to the constants.
     if rows.len() > 1 && fields.is_empty() {
         columns.retain(|name| {
             let first = rows.first().map_or(Value::Null, |row| cell(row, name));
@@ -417,7 +415,7 @@ fn flatten(json: &str, prefix: &str, cells: &mut Vec<(String, Value)>) {
     }
 }
 
-/// JSON text as it is shown: what [`lossless_value`] makes a tree of, without the tree.
+/// Serializes JSON text like [`lossless_value`], without building a tree.
 struct LosslessJson<'a> {
     token: Token<'a>,
     depth: usize,
@@ -429,7 +427,7 @@ impl<'a> LosslessJson<'a> {
     }
 }
 
-/// Up to so many members an object's names are compared one by one.
+/// Up to this many members, duplicate names are found by linear search.
 const MAX_LINEAR_MEMBERS: usize = 16;
 
 impl Serialize for LosslessJson<'_> {
@@ -437,7 +435,7 @@ impl Serialize for LosslessJson<'_> {
         let (Token::Object(json), true) = (self.token, self.depth < MAX_DEPTH) else {
             return nested_value(self.token, self.depth).serialize(serializer);
         };
-        // Of members of the same name the first counts, which is rarely worth a look.
+        // Of duplicate names the first counts.
         if scan::members(json).nth(MAX_LINEAR_MEMBERS).is_some() {
             return nested_value(self.token, self.depth).serialize(serializer);
         }
@@ -455,7 +453,7 @@ impl Serialize for LosslessJson<'_> {
     }
 }
 
-/// JSON text as a value; a number that a double would change is kept as text.
+/// Parses JSON text; a number that a double cannot represent becomes a text.
 pub(crate) fn lossless_value(json: &str) -> Value {
     Token::of(json).map_or(Value::Null, token_value)
 }
@@ -464,7 +462,7 @@ pub(crate) fn token_value(token: Token<'_>) -> Value {
     nested_value(token, 0)
 }
 
-/// Nested deeper than this, JSON stays text: a hostile log must not exhaust the stack.
+/// Deeper JSON stays text, so that a hostile log cannot exhaust the stack.
 const MAX_DEPTH: usize = 32;
 
 fn nested_value(token: Token<'_>, depth: usize) -> Value {
@@ -482,7 +480,7 @@ fn nested_value(token: Token<'_>, depth: usize) -> Value {
             }
             Value::Object(object)
         }
-        // Arrays are rare; a parser reads them, and what it cannot read stays text.
+        // Arrays are rare, so serde parses them; an unparsable one stays text.
         Token::Array(json) => serde_json::from_str(json).unwrap_or_else(|_| json.into()),
     }
 }

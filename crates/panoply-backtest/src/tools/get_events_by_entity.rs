@@ -1,6 +1,4 @@
-//! `get_events_by_entity`: everything about one order, security, position or indicator.
-
-use std::sync::Arc;
+//! `get_events_by_entity`: all events of one order, security, position or indicator.
 
 use panoply_contract::prelude::*;
 use serde_json::json;
@@ -8,29 +6,24 @@ use serde_json::json;
 use super::handles;
 use super::page::{self, EventQueryResult, page_params};
 use super::params::{EntityType, EventType, RunId};
+use super::query_tool::QuerySpec;
 use super::service::{BacktestService, tool_error};
 use crate::query::selection::Filter;
 
-const SPEC: ToolSpec = ToolSpec {
+pub(super) const SPEC: ToolSpec = QuerySpec {
     name: "get_events_by_entity",
     title: "Events by entity",
     description: Description {
         does: "Retrieves all events about one order, security, position or indicator of a backtest run, in order of time.",
-        when: "Use this when tracing the life of one thing, such as an order from placing to fill. The order's id may be the GUID, the engine's own id, or a handle.",
+        when: "Use this when tracing one order, security, position or indicator, such as an order from placement to fill. The order's id may be the GUID, the engine's own id, or a handle.",
         returns: "Returns an EventQueryResult with the total count and whether there is more.",
         asks: &["What happened to order 4f516d50-66a0-5e3e-bebe-ddcd2232fdd4?", "Show all position updates of EURUSD"],
     },
-    version: "1.0.0",
     aliases: &["backtest_get_events_by_entity"],
-    permissions: &["backtests:read"],
     category: Category::Query,
-    response_time: ResponseTime::Medium,
-    cache: CachePolicy::For(Duration::from_secs(3600)),
-    idempotent: true,
-    data: &["backtests"],
     examples: &[
         Example {
-            shows: "the life of one order",
+            shows: "all events of one order",
             params: r#"{"runId": "d91a7ddb-8986-54b3-8bd4-42d1dab9869e", "entityType": "OrderId", "entityValue": "4f516d50-66a0-5e3e-bebe-ddcd2232fdd4", "fields": ["eventType"]}"#,
             expect: Expect::Data(r#"{"events": [{"eventType": "StateChange"}, {"eventType": "TradeExecution"}], "metadata": {"totalCount": 2, "hasMore": false}}"#),
         },
@@ -41,16 +34,13 @@ const SPEC: ToolSpec = ToolSpec {
         },
     ],
     tags: &["backtest", "events"],
-    rate_limit: None,
-    deprecated: None,
-    annotations: Annotations::CLOSED,
     listing: Listing::Core,
     widget: None,
 }
 .checked();
 
 page_params! {
-    /// Which events.
+    /// The entity whose events to return.
     Params {
         /// Unique identifier of the backtest run (GUID).
         run_id: RunId,
@@ -65,45 +55,31 @@ page_params! {
     }
 }
 
-/// See the module.
-pub(crate) struct GetEventsByEntity {
-    pub(crate) service: Arc<BacktestService>,
-}
-
-impl Tool for GetEventsByEntity {
-    type Params = Params;
-    type Output = EventQueryResult;
-
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
+pub(super) fn call(
+    service: &BacktestService,
+    params: Params,
+    _: &CallContext,
+) -> Result<Reply<EventQueryResult>, ToolError> {
+    let run = service.run(&params.run_id.0)?;
+    let mut value = params.entity_value.clone();
+    if params.entity_type == EntityType::OrderId
+        && let Some(seq) = handles::number(&value, 'o')
+    {
+        value = handles::order_at(&run, seq)?;
     }
-
-    async fn call(
-        &self,
-        params: Params,
-        _: &CallContext,
-    ) -> Result<Reply<EventQueryResult>, ToolError> {
-        let run = self.service.run(&params.run_id.0)?;
-        let mut value = params.entity_value.clone();
-        if params.entity_type == EntityType::OrderId
-            && let Some(seq) = handles::number(&value, 'o')
-        {
-            value = handles::order_at(&run, seq)?;
-        }
-        let types = params.event_types.clone().unwrap_or_default();
-        let filter = Filter {
-            types: types.iter().map(|kind| (*kind).into()).collect(),
-            entity: Some((params.entity_type.entity(), value)),
-            ..Filter::default()
-        };
-        let whole = run.between(None, None).map_err(tool_error)?;
-        let selection = run.select(&filter, whole).map_err(tool_error)?;
-        let own = json!({
-            "runId": params.run_id.0, "entityType": format!("{:?}", params.entity_type),
-            "entityValue": params.entity_value, "eventTypes": params.event_types,
-        });
-        let shown: String = params.entity_value.chars().take(60).collect();
-        let what = format!("events about {shown}");
-        page::reply(&run, &selection, &params.page(), SPEC.name, own, &what)
-    }
+    let types = params.event_types.clone().unwrap_or_default();
+    let filter = Filter {
+        types: types.iter().map(|kind| (*kind).into()).collect(),
+        entity: Some((params.entity_type.entity(), value)),
+        ..Filter::default()
+    };
+    let whole = run.between(None, None).map_err(tool_error)?;
+    let selection = run.select(&filter, whole).map_err(tool_error)?;
+    let own = json!({
+        "runId": params.run_id.0, "entityType": format!("{:?}", params.entity_type),
+        "entityValue": params.entity_value, "eventTypes": params.event_types,
+    });
+    let shown: String = params.entity_value.chars().take(60).collect();
+    let what = format!("events about {shown}");
+    page::reply(&run, &selection, &params.page(), SPEC.name, own, &what)
 }

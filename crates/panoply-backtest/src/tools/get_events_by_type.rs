@@ -1,16 +1,15 @@
-//! `get_events_by_type`: events of one type, in a time range, page by page.
-
-use std::sync::Arc;
+//! `get_events_by_type`: events of one type in a time range, in pages.
 
 use panoply_contract::prelude::*;
 use serde_json::json;
 
 use super::page::{self, EventQueryResult, page_params};
 use super::params::{EventType, RunId, Severity};
+use super::query_tool::QuerySpec;
 use super::service::{BacktestService, seq_range, tool_error};
 use crate::query::selection::Filter;
 
-const SPEC: ToolSpec = ToolSpec {
+pub(super) const SPEC: ToolSpec = QuerySpec {
     name: "get_events_by_type",
     title: "Events by type",
     description: Description {
@@ -19,14 +18,8 @@ const SPEC: ToolSpec = ToolSpec {
         returns: "Returns an EventQueryResult: the events in order of time, with the total count and whether there is more.",
         asks: &["Which orders were rejected on 16 May?", "Show the first fifty trades of the run"],
     },
-    version: "1.0.0",
     aliases: &["backtest_get_events_by_type"],
-    permissions: &["backtests:read"],
     category: Category::Query,
-    response_time: ResponseTime::Medium,
-    cache: CachePolicy::For(Duration::from_secs(3600)),
-    idempotent: true,
-    data: &["backtests"],
     examples: &[
         Example {
             shows: "the first rejections of the sample run",
@@ -45,16 +38,13 @@ const SPEC: ToolSpec = ToolSpec {
         },
     ],
     tags: &["backtest", "events"],
-    rate_limit: None,
-    deprecated: None,
-    annotations: Annotations::CLOSED,
     listing: Listing::Core,
     widget: None,
 }
 .checked();
 
 page_params! {
-    /// Which events.
+    /// The events to return.
     Params {
         /// Unique identifier of the backtest run (GUID).
         run_id: RunId,
@@ -73,39 +63,25 @@ page_params! {
     }
 }
 
-/// See the module.
-pub(crate) struct GetEventsByType {
-    pub(crate) service: Arc<BacktestService>,
-}
-
-impl Tool for GetEventsByType {
-    type Params = Params;
-    type Output = EventQueryResult;
-
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
-    }
-
-    async fn call(
-        &self,
-        params: Params,
-        cx: &CallContext,
-    ) -> Result<Reply<EventQueryResult>, ToolError> {
-        let run = self.service.run(&params.run_id.0)?;
-        let range = seq_range(&run, params.start_time.as_deref(), params.end_time.as_deref(), cx)?;
-        let filter = Filter {
-            types: vec![params.event_type.into()],
-            severity: params.severity.map(Into::into),
-            category: params.category.map(Into::into),
-            ..Filter::default()
-        };
-        let selection = run.select(&filter, range).map_err(tool_error)?;
-        let own = json!({
-            "runId": params.run_id.0, "eventType": params.event_type,
-            "startTime": params.start_time, "endTime": params.end_time,
-            "severity": params.severity, "category": params.category,
-        });
-        let what = format!("{} events", filter.types.first().map_or("", |kind| kind.as_str()));
-        page::reply(&run, &selection, &params.page(), SPEC.name, own, &what)
-    }
+pub(super) fn call(
+    service: &BacktestService,
+    params: Params,
+    cx: &CallContext,
+) -> Result<Reply<EventQueryResult>, ToolError> {
+    let run = service.run(&params.run_id.0)?;
+    let range = seq_range(&run, params.start_time.as_deref(), params.end_time.as_deref(), cx)?;
+    let filter = Filter {
+        types: vec![params.event_type.into()],
+        severity: params.severity.map(Into::into),
+        category: params.category.map(Into::into),
+        ..Filter::default()
+    };
+    let selection = run.select(&filter, range).map_err(tool_error)?;
+    let own = json!({
+        "runId": params.run_id.0, "eventType": params.event_type,
+        "startTime": params.start_time, "endTime": params.end_time,
+        "severity": params.severity, "category": params.category,
+    });
+    let what = format!("{} events", filter.types.first().map_or("", |kind| kind.as_str()));
+    page::reply(&run, &selection, &params.page(), SPEC.name, own, &what)
 }

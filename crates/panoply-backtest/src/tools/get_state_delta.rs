@@ -1,13 +1,12 @@
-//! `get_state_delta`: what changed in the state between two moments.
-
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+//! `get_state_delta`: the change of state between two timestamps.
 
 use panoply_contract::prelude::*;
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::events::token_value;
 use super::params::RunId;
+use super::query_tool::QuerySpec;
 use super::service::{BacktestService, parse_time, seq_range, tool_error};
 use super::{page, state};
 use crate::event::EventType;
@@ -17,23 +16,17 @@ use crate::query::selection::{Entity, Filter};
 use crate::query::snapshot::{Snapshot, View};
 use crate::scan;
 
-const SPEC: ToolSpec = ToolSpec {
+pub(super) const SPEC: ToolSpec = QuerySpec {
     name: "get_state_delta",
     title: "State delta",
     description: Description {
-        does: "Shows what changed in the state of a strategy between two moments: positions, profit and loss, orders opened and closed.",
+        does: "Shows what changed in the state of a strategy between two points in time: positions, profit and loss, orders opened and closed.",
         when: "Use this when asking what happened over a period without reading its events, such as a day with a loss.",
         returns: "Returns each position that changed with its figures before and after, the change of profit and loss, and the events by type in between.",
         asks: &["What changed on 16 May?", "Which positions lost money between these two times?"],
     },
-    version: "1.0.0",
     aliases: &["backtest_get_state_delta"],
-    permissions: &["backtests:read"],
     category: Category::Analysis,
-    response_time: ResponseTime::Medium,
-    cache: CachePolicy::For(Duration::from_secs(3600)),
-    idempotent: true,
-    data: &["backtests"],
     examples: &[
         Example {
             shows: "a day of the sample run",
@@ -42,48 +35,45 @@ const SPEC: ToolSpec = ToolSpec {
         },
     ],
     tags: &["backtest", "state"],
-    rate_limit: None,
-    deprecated: None,
-    annotations: Annotations::CLOSED,
     listing: Listing::Extra,
     widget: None,
 }
 .checked();
 
-/// Between which moments.
+/// The two timestamps to compare.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
     /// Unique identifier of the backtest run (GUID).
     run_id: RunId,
-    /// The earlier moment, ISO 8601; its own events count as before.
+    /// Start, ISO 8601 (exclusive): the state after all events up to this time.
     #[schemars(length(max = 64))]
     start_time: String,
-    /// The later moment, ISO 8601; its own events are included.
+    /// End, ISO 8601 (inclusive).
     #[schemars(length(max = 64))]
     end_time: String,
-    /// Only this security, in either case.
+    /// Only this security, case-insensitive.
     #[schemars(length(max = 200))]
     security_symbol: Option<String>,
 }
 
-/// What changed.
+/// The change of state.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Output {
-    /// The run.
+    /// The run's id.
     run_id: String,
     /// Positions that changed.
     positions: Vec<PositionChange>,
     /// Change of profit and loss.
     pnl: PnlChange,
-    /// Orders active at the end that were not at the start.
+    /// Orders active at the end but not at the start.
     orders_opened: Vec<String>,
-    /// Orders active at the start that are not at the end.
+    /// Orders active at the start but not at the end.
     orders_closed: Vec<String>,
-    /// Events in between, by type.
+    /// Number of events between, by type.
     events: BTreeMap<String, u64>,
-    /// What was left out.
+    /// Whether the reply is complete.
     metadata: DeltaMetadata,
 }
 
@@ -93,35 +83,35 @@ pub(crate) struct Output {
 struct PositionChange {
     /// The security.
     security_symbol: String,
-    /// The quantity before; null when there was no position yet.
+    /// Quantity at the start; null when there was no position.
     quantity_before: Value,
-    /// The quantity after.
+    /// Quantity at the end.
     quantity_after: Value,
-    /// By how much the realized profit changed.
+    /// Change of realized profit.
     realized_change: f64,
-    /// By how much the unrealized profit changed.
+    /// Change of unrealized profit.
     unrealized_change: f64,
 }
 
 /// Change of profit and loss.
 #[derive(Debug, Serialize, JsonSchema)]
 struct PnlChange {
-    /// Of both together.
+    /// Realized plus unrealized.
     total: f64,
-    /// Of what is locked in.
+    /// Realized profit.
     realized: f64,
-    /// Of what is not.
+    /// Unrealized profit.
     unrealized: f64,
 }
 
-/// What was left out.
+/// Whether the reply is complete.
 #[derive(Debug, Serialize, JsonSchema)]
 struct DeltaMetadata {
-    /// Whether something was left out because the reply was full.
+    /// Whether something was omitted because the reply was full.
     truncated: bool,
 }
 
-/// Positions and orders shown at most.
+/// Maximum positions and orders in a reply.
 const MAX_ROWS: usize = 200;
 
 fn figure(event: Option<&StoredEvent>, name: &str) -> Sum {
@@ -168,97 +158,85 @@ fn positions(before: &Snapshot, after: &Snapshot) -> Vec<PositionChange> {
         .collect()
 }
 
-/// Ids of orders in `these` and not in `those`.
+/// Ids of the orders in `these` but not in `those`.
 fn only_in(these: &Snapshot, those: &Snapshot) -> Vec<String> {
     let known: BTreeSet<&str> = those.orders.iter().map(|order| order.terms.id.as_str()).collect();
     let own = these.orders.iter().filter(|order| !known.contains(order.terms.id.as_str()));
     own.map(|order| order.terms.id.clone()).collect()
 }
 
-/// See the module.
-pub(crate) struct GetStateDelta {
-    pub(crate) service: Arc<BacktestService>,
-}
-
-impl Tool for GetStateDelta {
-    type Params = Params;
-    type Output = Output;
-
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
-    }
-
-    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let run = self.service.run(&params.run_id.0)?;
-        seq_range(&run, Some(&params.start_time), Some(&params.end_time), cx)?;
-        let (start, end) = (
-            parse_time("startTime", &params.start_time)?,
-            parse_time("endTime", &params.end_time)?,
-        );
-        let stop = || cx.cancel.is_cancelled();
-        let symbol = params.security_symbol.as_deref().filter(|symbol| !symbol.is_empty());
-        let view = View { symbol, indicators: false, orders: Some(state::MAX_ORDERS) };
-        let before = run.snapshot(start, &view, &stop).map_err(tool_error)?;
-        let after = run.snapshot(end, &view, &stop).map_err(tool_error)?;
-        let range = before.seq.map_or(0, |seq| seq + 1)..after.seq.map_or(0, |seq| seq + 1);
-        let mut events = BTreeMap::new();
-        for kind in EventType::ALL {
-            let filter = Filter {
-                types: vec![*kind],
-                entity: symbol.map(|symbol| (Entity::Symbol, symbol.to_owned())),
-                ..Filter::default()
-            };
-            let total = run.select(&filter, range.clone()).map_err(tool_error)?.total();
-            if total > 0 {
-                events.insert(kind.to_string(), total);
-            }
-        }
-        let (mut changed, mut opened, mut closed) =
-            (positions(&before, &after), only_in(&after, &before), only_in(&before, &after));
-        let truncated = changed.len() > MAX_ROWS
-            || opened.len() > MAX_ROWS
-            || closed.len() > MAX_ROWS
-            || before.open_orders > before.orders.len()
-            || after.open_orders > after.orders.len();
-        changed.truncate(MAX_ROWS);
-        opened.truncate(MAX_ROWS);
-        closed.truncate(MAX_ROWS);
-        let realized = change(after.pnl.realized, before.pnl.realized);
-        let unrealized = change(after.pnl.unrealized, before.pnl.unrealized);
-        let mut total = after.pnl.realized;
-        for part in
-            [after.pnl.unrealized, before.pnl.realized.negated(), before.pnl.unrealized.negated()]
-        {
-            total.merge(part);
-        }
-        let text = format!(
-            "Between {start} and {end}: profit and loss changed by {}, {} positions changed, {} orders opened and {} closed.",
-            total.to_f64(),
-            changed.len(),
-            opened.len(),
-            closed.len()
-        );
-        let table = changed.iter().fold(
-            Table::new(["symbol", "before", "after", "realized", "unrealized"]),
-            |table, position| {
-                table.row([
-                    position.security_symbol.clone(),
-                    position.quantity_before.to_string(),
-                    position.quantity_after.to_string(),
-                    position.realized_change.to_string(),
-                    position.unrealized_change.to_string(),
-                ])
-            },
-        );
-        let data = Output {
-            run_id: run.id().to_string(),
-            positions: changed,
-            pnl: PnlChange { total: total.to_f64(), realized, unrealized },
-            orders_opened: opened,
-            orders_closed: closed,
-            events,
-            metadata: DeltaMetadata { truncated },
+pub(super) fn call(
+    service: &BacktestService,
+    params: Params,
+    cx: &CallContext,
+) -> Result<Reply<Output>, ToolError> {
+    let run = service.run(&params.run_id.0)?;
+    seq_range(&run, Some(&params.start_time), Some(&params.end_time), cx)?;
+    let (start, end) =
+        (parse_time("startTime", &params.start_time)?, parse_time("endTime", &params.end_time)?);
+    let stop = || cx.cancel.is_cancelled();
+    let symbol = params.security_symbol.as_deref().filter(|symbol| !symbol.is_empty());
+    let view = View { symbol, indicators: false, orders: Some(state::MAX_ORDERS) };
+    let before = run.snapshot(start, &view, &stop).map_err(tool_error)?;
+    let after = run.snapshot(end, &view, &stop).map_err(tool_error)?;
+    let range = before.seq.map_or(0, |seq| seq + 1)..after.seq.map_or(0, |seq| seq + 1);
+    let mut events = BTreeMap::new();
+    for kind in EventType::ALL {
+        let filter = Filter {
+            types: vec![*kind],
+            entity: symbol.map(|symbol| (Entity::Symbol, symbol.to_owned())),
+            ..Filter::default()
         };
-        Ok(Reply::new(data, text, page::evidence(&run)).table(table))
+        let total = run.select(&filter, range.clone()).map_err(tool_error)?.total();
+        if total > 0 {
+            events.insert(kind.to_string(), total);
+        }
     }
+    let (mut changed, mut opened, mut closed) =
+        (positions(&before, &after), only_in(&after, &before), only_in(&before, &after));
+    let truncated = changed.len() > MAX_ROWS
+        || opened.len() > MAX_ROWS
+        || closed.len() > MAX_ROWS
+        || before.open_orders > before.orders.len()
+        || after.open_orders > after.orders.len();
+    changed.truncate(MAX_ROWS);
+    opened.truncate(MAX_ROWS);
+    closed.truncate(MAX_ROWS);
+    let realized = change(after.pnl.realized, before.pnl.realized);
+    let unrealized = change(after.pnl.unrealized, before.pnl.unrealized);
+    let mut total = after.pnl.realized;
+    for part in
+        [after.pnl.unrealized, before.pnl.realized.negated(), before.pnl.unrealized.negated()]
+    {
+        total.merge(part);
+    }
+    let text = format!(
+        "Between {start} and {end}: profit and loss changed by {}, {} positions changed, {} orders opened and {} closed.",
+        total.to_f64(),
+        changed.len(),
+        opened.len(),
+        closed.len()
+    );
+    let table = changed.iter().fold(
+        Table::new(["symbol", "before", "after", "realized", "unrealized"]),
+        |table, position| {
+            table.row([
+                position.security_symbol.clone(),
+                position.quantity_before.to_string(),
+                position.quantity_after.to_string(),
+                position.realized_change.to_string(),
+                position.unrealized_change.to_string(),
+            ])
+        },
+    );
+    let data = Output {
+        run_id: run.id().to_string(),
+        positions: changed,
+        pnl: PnlChange { total: total.to_f64(), realized, unrealized },
+        orders_opened: opened,
+        orders_closed: closed,
+        events,
+        metadata: DeltaMetadata { truncated },
+    };
+    Ok(Reply::new(data, text, page::evidence(&run)).table(table))
 }

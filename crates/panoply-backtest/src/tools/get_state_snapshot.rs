@@ -1,55 +1,45 @@
-//! `get_state_snapshot`: the strategy state at a moment.
-
-use std::sync::Arc;
+//! `get_state_snapshot`: the strategy's state at a timestamp.
 
 use panoply_contract::prelude::*;
 use serde_json::json;
 
 use super::page;
 use super::params::{MaxTokens, RunId};
+use super::query_tool::QuerySpec;
 use super::service::{BacktestService, is_future, parse_time, tool_error};
 use super::state::{self, PnlOrigin, State};
 use crate::query::snapshot::View;
 
-const SPEC: ToolSpec = ToolSpec {
+pub(super) const SPEC: ToolSpec = QuerySpec {
     name: "get_state_snapshot",
     title: "State snapshot",
     description: Description {
-        does: "Reconstructs the state of a strategy at a moment: positions, indicator values, active orders and profit and loss.",
-        when: "Use this when asking what the strategy held or knew when something happened. Events at the moment itself are included. For the difference between two moments use `get_state_delta`.",
+        does: "Reconstructs the state of a strategy at a point in time: positions, indicator values, active orders and profit and loss.",
+        when: "Use this when asking what the strategy held or knew when something happened. Events at that time are included. For the difference between two times use `get_state_delta`.",
         returns: "Returns a StateSnapshot; orders are active until filled, cancelled, expired or rejected, and carry how much of them is filled.",
         asks: &["What did the strategy hold on 27 April at three o'clock?", "Which orders were open before the loss?"],
     },
-    version: "1.0.0",
     aliases: &["backtest_get_state_snapshot"],
-    permissions: &["backtests:read"],
     category: Category::Query,
-    response_time: ResponseTime::Medium,
-    cache: CachePolicy::For(Duration::from_secs(3600)),
-    idempotent: true,
-    data: &["backtests"],
     examples: &[
         Example {
-            shows: "the positions at a moment",
+            shows: "the positions at a point in time",
             params: r#"{"runId": "d91a7ddb-8986-54b3-8bd4-42d1dab9869e", "timestamp": "2017-04-27T15:00:00Z", "securitySymbol": "audusd", "includeIndicators": false, "includeActiveOrders": false}"#,
             expect: Expect::Data(r#"{"timestamp": "2017-04-27T15:00:00Z", "state": {"positions": [{"securitySymbol": "AUDUSD", "quantity": 100000, "averagePrice": 0.7423, "unrealizedPnL": 377.0, "realizedPnL": 2056.31}], "indicators": [], "activeOrders": []}, "metadata": {"reconstructed": true, "pnlSource": "positions"}}"#),
         },
         Example {
-            shows: "a moment in the future",
+            shows: "a timestamp in the future",
             params: r#"{"runId": "d91a7ddb-8986-54b3-8bd4-42d1dab9869e", "timestamp": "2200-01-01T00:00:00Z"}"#,
             expect: Expect::Error("INVALID_TIME_RANGE"),
         },
     ],
     tags: &["backtest", "state"],
-    rate_limit: None,
-    deprecated: None,
-    annotations: Annotations::CLOSED,
     listing: Listing::Core,
     widget: None,
 }
 .checked();
 
-/// When, and what of.
+/// The timestamp, and the parts of the state to return.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
@@ -61,10 +51,10 @@ pub(crate) struct Params {
     /// Filter state to specific security (empty = all securities).
     #[schemars(length(max = 200))]
     security_symbol: Option<String>,
-    /// Include indicator values in state; yes when not given.
+    /// Include indicator values in state; default true.
     #[schemars(extend("default" = true))]
     include_indicators: Option<bool>,
-    /// Include active orders in state; yes when not given.
+    /// Include active orders in state; default true.
     #[schemars(extend("default" = true))]
     include_active_orders: Option<bool>,
     /// Budget for the reply, in tokens of about four bytes.
@@ -72,94 +62,80 @@ pub(crate) struct Params {
     max_tokens: MaxTokens,
 }
 
-/// The state at a moment.
+/// The state at a timestamp.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct StateSnapshot {
-    /// The moment; ISO 8601, UTC.
+    /// The timestamp; ISO 8601, UTC.
     timestamp: String,
-    /// The run.
+    /// The run's id.
     run_id: String,
     /// The state.
     state: State,
-    /// How it was found.
+    /// Source and completeness of the state.
     metadata: SnapshotMetadata,
 }
 
-/// How a snapshot was found.
+/// Source and completeness of a snapshot.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct SnapshotMetadata {
-    /// Always true: the state is worked out from the events.
+    /// Always true: the state is derived from the events.
     reconstructed: bool,
-    /// Where profit and loss come from.
+    /// Source of profit and loss.
     pnl_source: PnlOrigin,
-    /// How many orders were active, shown or not.
+    /// Number of active orders, including those omitted.
     active_order_count: usize,
-    /// Whether something was left out because the reply was full.
+    /// Whether something was omitted because the reply was full.
     truncated: bool,
 }
 
-/// See the module.
-pub(crate) struct GetStateSnapshot {
-    pub(crate) service: Arc<BacktestService>,
-}
-
-impl Tool for GetStateSnapshot {
-    type Params = Params;
-    type Output = StateSnapshot;
-
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
+pub(super) fn call(
+    service: &BacktestService,
+    params: Params,
+    cx: &CallContext,
+) -> Result<Reply<StateSnapshot>, ToolError> {
+    let run = service.run(&params.run_id.0)?;
+    let at = parse_time("timestamp", &params.timestamp)?;
+    if is_future(&run, at, cx) {
+        return Err(ToolError::validation("INVALID_TIME_RANGE", "Timestamp is in the future")
+            .hint("ask `describe_run` for the period of the run")
+            .detail("timestamp", params.timestamp));
     }
-
-    async fn call(
-        &self,
-        params: Params,
-        cx: &CallContext,
-    ) -> Result<Reply<StateSnapshot>, ToolError> {
-        let run = self.service.run(&params.run_id.0)?;
-        let at = parse_time("timestamp", &params.timestamp)?;
-        if is_future(&run, at, cx) {
-            return Err(ToolError::validation("INVALID_TIME_RANGE", "Timestamp is in the future")
-                .hint("ask `describe_run` for the period of the run")
-                .detail("timestamp", params.timestamp));
-        }
-        let symbol = params.security_symbol.as_deref().filter(|symbol| !symbol.is_empty());
-        let view = View {
-            symbol,
-            indicators: params.include_indicators.unwrap_or(true),
-            orders: params.include_active_orders.unwrap_or(true).then_some(state::MAX_ORDERS),
-        };
-        let stop = || cx.cancel.is_cancelled();
-        let snapshot = run.snapshot(at, &view, &stop).map_err(tool_error)?;
-        let (state, truncated) = state::write(&snapshot, params.max_tokens)?;
-        let text = format!(
-            "At {at}: {} positions, {} active orders, profit and loss {}.",
-            snapshot.positions.len(),
-            snapshot.open_orders,
-            state.pnl.total,
-        );
-        let table = state::table(&state);
-        let data = StateSnapshot {
-            timestamp: at.to_string(),
-            run_id: run.id().to_string(),
-            state,
-            metadata: SnapshotMetadata {
-                reconstructed: true,
-                pnl_source: state::source(&snapshot),
-                active_order_count: snapshot.open_orders,
-                truncated,
-            },
-        };
-        let mut reply = Reply::new(data, text, page::evidence(&run)).table(table);
-        if truncated {
-            reply = reply.needing("a securitySymbol: the whole state does not fit into a reply");
-        }
-        Ok(reply.next(NextAction::new(
-            "get_context",
-            json!({"runId": params.run_id.0, "timestamp": params.timestamp}),
-            "see the events around this moment",
-        )))
+    let symbol = params.security_symbol.as_deref().filter(|symbol| !symbol.is_empty());
+    let view = View {
+        symbol,
+        indicators: params.include_indicators.unwrap_or(true),
+        orders: params.include_active_orders.unwrap_or(true).then_some(state::MAX_ORDERS),
+    };
+    let stop = || cx.cancel.is_cancelled();
+    let snapshot = run.snapshot(at, &view, &stop).map_err(tool_error)?;
+    let (state, truncated) = state::write(&snapshot, params.max_tokens)?;
+    let text = format!(
+        "At {at}: {} positions, {} active orders, profit and loss {}.",
+        snapshot.positions.len(),
+        snapshot.open_orders,
+        state.pnl.total,
+    );
+    let table = state::table(&state);
+    let data = StateSnapshot {
+        timestamp: at.to_string(),
+        run_id: run.id().to_string(),
+        state,
+        metadata: SnapshotMetadata {
+            reconstructed: true,
+            pnl_source: state::source(&snapshot),
+            active_order_count: snapshot.open_orders,
+            truncated,
+        },
+    };
+    let mut reply = Reply::new(data, text, page::evidence(&run)).table(table);
+    if truncated {
+        reply = reply.needing("a securitySymbol: the whole state exceeds the size of a reply");
     }
+    Ok(reply.next(NextAction::new(
+        "get_context",
+        json!({"runId": params.run_id.0, "timestamp": params.timestamp}),
+        "see the events around this time",
+    )))
 }

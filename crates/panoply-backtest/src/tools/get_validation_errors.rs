@@ -1,33 +1,26 @@
-//! `get_validation_errors`: events that broke a rule when they were written.
-
-use std::sync::Arc;
+//! `get_validation_errors`: events that violate a validation rule.
 
 use panoply_contract::prelude::*;
 use serde_json::json;
 
 use super::page::{self, EventQueryResult, page_params};
 use super::params::RunId;
+use super::query_tool::QuerySpec;
 use super::service::{BacktestService, tool_error};
 use crate::query::selection::Filter;
 use crate::validate::ProblemSeverity;
 
-const SPEC: ToolSpec = ToolSpec {
+pub(super) const SPEC: ToolSpec = QuerySpec {
     name: "get_validation_errors",
     title: "Validation errors",
     description: Description {
-        does: "Retrieves the events of a backtest run that failed validation when they were written; they were kept all the same.",
-        when: "Use this when figures look wrong, or before trusting a run: missing prices, order ids that are no GUIDs, parents that do not exist.",
+        does: "Retrieves the events of a backtest run that failed validation; invalid events are stored, not rejected.",
+        when: "Use this when figures look wrong, or before trusting a run: missing prices, order ids that are not GUIDs, parents that do not exist.",
         returns: "Returns an EventQueryResult whose events have validationErrors, each with Field, Error and Severity.",
         asks: &["Is the data of this run clean?", "Which events have no order id?"],
     },
-    version: "1.0.0",
     aliases: &["backtest_get_validation_errors"],
-    permissions: &["backtests:read"],
     category: Category::Query,
-    response_time: ResponseTime::Medium,
-    cache: CachePolicy::For(Duration::from_secs(3600)),
-    idempotent: true,
-    data: &["backtests"],
     examples: &[
         Example {
             shows: "what is wrong with the sample run",
@@ -36,9 +29,6 @@ const SPEC: ToolSpec = ToolSpec {
         },
     ],
     tags: &["backtest", "data quality"],
-    rate_limit: None,
-    deprecated: None,
-    annotations: Annotations::CLOSED,
     listing: Listing::Core,
     widget: None,
 }
@@ -48,14 +38,14 @@ const SPEC: ToolSpec = ToolSpec {
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
 #[schemars(inline)]
 enum SeverityFilter {
-    /// Events that cannot be used for what they are.
+    /// Events that cannot be used for their purpose.
     Error,
-    /// Events that say less than they should.
+    /// Events with missing or inconsistent information.
     Warning,
 }
 
 page_params! {
-    /// Which events.
+    /// The validation errors to return.
     Params {
         /// Unique identifier of the backtest run (GUID).
         run_id: RunId,
@@ -64,42 +54,21 @@ page_params! {
     }
 }
 
-/// See the module.
-pub(crate) struct GetValidationErrors {
-    pub(crate) service: Arc<BacktestService>,
-}
-
-impl Tool for GetValidationErrors {
-    type Params = Params;
-    type Output = EventQueryResult;
-
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
-    }
-
-    async fn call(
-        &self,
-        params: Params,
-        _: &CallContext,
-    ) -> Result<Reply<EventQueryResult>, ToolError> {
-        let run = self.service.run(&params.run_id.0)?;
-        let severity = params.severity_filter.map(|filter| match filter {
-            SeverityFilter::Error => ProblemSeverity::Error,
-            SeverityFilter::Warning => ProblemSeverity::Warning,
-        });
-        let filter = Filter { problems: Some(severity), ..Filter::default() };
-        let whole = run.between(None, None).map_err(tool_error)?;
-        let selection = run.select(&filter, whole).map_err(tool_error)?;
-        let own = json!({
-            "runId": params.run_id.0, "severityFilter": params.severity_filter,
-        });
-        page::reply(
-            &run,
-            &selection,
-            &params.page(),
-            SPEC.name,
-            own,
-            "events with validation errors",
-        )
-    }
+pub(super) fn call(
+    service: &BacktestService,
+    params: Params,
+    _: &CallContext,
+) -> Result<Reply<EventQueryResult>, ToolError> {
+    let run = service.run(&params.run_id.0)?;
+    let severity = params.severity_filter.map(|filter| match filter {
+        SeverityFilter::Error => ProblemSeverity::Error,
+        SeverityFilter::Warning => ProblemSeverity::Warning,
+    });
+    let filter = Filter { problems: Some(severity), ..Filter::default() };
+    let whole = run.between(None, None).map_err(tool_error)?;
+    let selection = run.select(&filter, whole).map_err(tool_error)?;
+    let own = json!({
+        "runId": params.run_id.0, "severityFilter": params.severity_filter,
+    });
+    page::reply(&run, &selection, &params.page(), SPEC.name, own, "events with validation errors")
 }

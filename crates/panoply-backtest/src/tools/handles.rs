@@ -1,5 +1,5 @@
-//! Short names for long ids: `e17` is the event at place 17 of its run, `o42` the order whose
-//! first event is at place 42. They need no memory, so any replica understands them.
+//! Short handles for GUIDs: `e17` is the event with seq 17, `o42` the order whose first event has
+//! seq 42. They are derived from the run, not stored, so any replica resolves them.
 
 use panoply_contract::prelude::*;
 
@@ -8,14 +8,14 @@ use crate::event::Guid;
 use crate::query::reader::SealedRun;
 use crate::scan;
 
-/// The number of a handle with this letter.
+/// The number of a handle with this prefix.
 pub(crate) fn number(text: &str, letter: char) -> Option<u32> {
     let digits = text.strip_prefix(letter)?;
     let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     digits.parse().ok().filter(|_| plain)
 }
 
-/// The place of the event that an id or a handle names, in this run and no other.
+/// The seq of the event that an id or a handle denotes in this run.
 pub(crate) fn event_at(run: &SealedRun, name: &str) -> Result<u32, ToolError> {
     let found = match (number(name, 'e'), Guid::parse(name)) {
         (Some(seq), _) => Some(seq).filter(|seq| *seq < run.head().events),
@@ -30,7 +30,7 @@ pub(crate) fn event_at(run: &SealedRun, name: &str) -> Result<u32, ToolError> {
     })
 }
 
-/// The id of the order that a handle names.
+/// The id of the order that a handle denotes.
 pub(crate) fn order_at(run: &SealedRun, seq: u32) -> Result<String, ToolError> {
     let event =
         if seq < run.head().events { Some(run.event(seq).map_err(tool_error)?) } else { None };
@@ -38,6 +38,6 @@ pub(crate) fn order_at(run: &SealedRun, seq: u32) -> Result<String, ToolError> {
         let token = scan::member(event.properties(), "OrderId")?;
         token.id_text().map(std::borrow::Cow::into_owned)
     });
-    // An order that is not there has no events; the answer is an empty page, as for any value.
+    // An unknown order has no events: the reply is an empty page, as for any other value.
     Ok(id.unwrap_or_else(|| format!("o{seq}")))
 }

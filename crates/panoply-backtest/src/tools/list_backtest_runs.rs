@@ -1,14 +1,13 @@
-//! `list_backtest_runs`: which runs there are.
-
-use std::sync::Arc;
+//! `list_backtest_runs`: the stored runs.
 
 use panoply_contract::prelude::*;
 use serde_json::json;
 
+use super::query_tool::QuerySpec;
 use super::service::BacktestService;
 use crate::run::RunRecord;
 
-const SPEC: ToolSpec = ToolSpec {
+pub(super) const SPEC: ToolSpec = QuerySpec {
     name: "list_backtest_runs",
     title: "Backtest runs",
     description: Description {
@@ -17,14 +16,8 @@ const SPEC: ToolSpec = ToolSpec {
         returns: "Returns the runs with their status; only completed ones can be queried.",
         asks: &["Which backtests do I have?", "What is the id of my last run?"],
     },
-    version: "1.0.0",
     aliases: &["backtest_list_backtest_runs"],
-    permissions: &["backtests:read"],
     category: Category::Query,
-    response_time: ResponseTime::Medium,
-    cache: CachePolicy::For(Duration::from_secs(3600)),
-    idempotent: true,
-    data: &["backtests"],
     examples: &[
         Example {
             shows: "the first run",
@@ -33,68 +26,65 @@ const SPEC: ToolSpec = ToolSpec {
         },
     ],
     tags: &["backtest", "discovery"],
-    rate_limit: None,
-    deprecated: None,
-    annotations: Annotations::CLOSED,
     listing: Listing::Core,
     widget: None,
 }
 .checked();
 
-/// Which runs.
+/// Filter and paging of the list.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
-    /// Only runs whose strategy, source or id contains this, in either case.
+    /// Only runs whose strategy, source or id contains this, case-insensitive.
     #[schemars(length(max = 200))]
     query: Option<String>,
-    /// How many to list at most; 50 when not given.
+    /// Maximum runs to list; default 50.
     #[schemars(range(min = 1, max = 200))]
     limit: Option<u64>,
-    /// How many to skip.
+    /// Number of runs to skip.
     #[schemars(range(min = 0, max = 1_000_000))]
     #[serde(default)]
     offset: u64,
 }
 
-/// The runs.
+/// A page of the list of runs.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// Newest first.
+    /// The runs, newest first.
     runs: Vec<Run>,
-    /// How many there are.
+    /// The page's position in the list.
     metadata: RunsMetadata,
 }
 
-/// A run.
+/// A stored run.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Run {
-    /// Its id.
+    /// The run's id.
     run_id: String,
-    /// `completed` runs can be queried, `running` ones cannot yet.
+    /// `completed` runs can be queried, `running` ones cannot.
     status: String,
-    /// The strategy, where it is known.
+    /// The strategy, if known.
     strategy_name: Option<String>,
-    /// The engine, where it is known.
+    /// The engine, if known.
     source: Option<String>,
     /// Start of the simulated period.
     start_time: Option<String>,
     /// End of the simulated period.
     end_time: Option<String>,
-    /// How many events it has.
+    /// Number of events.
     events: u64,
 }
 
-/// How many runs there are.
+/// The page's position in the list.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct RunsMetadata {
-    /// How many match.
+    /// Number of matching runs.
     total_count: usize,
-    /// How many of them are here.
+    /// Number of runs on this page.
     returned_count: usize,
-    /// Whether there are more.
+    /// Whether later pages have runs.
     has_more: bool,
 }
 
@@ -116,57 +106,47 @@ fn matches(run: &Run, query: &str) -> bool {
     texts.into_iter().flatten().any(|text| text.to_lowercase().contains(&query.to_lowercase()))
 }
 
-/// See the module.
-pub(crate) struct ListBacktestRuns {
-    pub(crate) service: Arc<BacktestService>,
-}
-
-impl Tool for ListBacktestRuns {
-    type Params = Params;
-    type Output = Output;
-
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
+pub(super) fn call(
+    service: &BacktestService,
+    params: Params,
+    _: &CallContext,
+) -> Result<Reply<Output>, ToolError> {
+    let mut runs: Vec<Run> = service.runs()?.into_iter().map(shown).collect();
+    if let Some(query) = &params.query {
+        runs.retain(|run| matches(run, query));
     }
-
-    async fn call(&self, params: Params, _: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let mut runs: Vec<Run> = self.service.runs()?.into_iter().map(shown).collect();
-        if let Some(query) = &params.query {
-            runs.retain(|run| matches(run, query));
-        }
-        let total = runs.len();
-        let count = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-        let limit = count(params.limit.unwrap_or(50));
-        runs = runs.into_iter().skip(count(params.offset)).take(limit).collect();
-        let text = format!("{} of {total} runs.", runs.len());
-        let table = runs.iter().fold(
-            Table::new(["run", "status", "strategy", "events", "from", "to"]),
-            |table, run| {
-                table.row([
-                    run.run_id.clone(),
-                    run.status.clone(),
-                    run.strategy_name.clone().unwrap_or_default(),
-                    run.events.to_string(),
-                    run.start_time.clone().unwrap_or_default(),
-                    run.end_time.clone().unwrap_or_default(),
-                ])
-            },
-        );
-        let first = runs.iter().find(|run| run.status == "completed").map(|run| run.run_id.clone());
-        let metadata = RunsMetadata {
-            total_count: total,
-            returned_count: runs.len(),
-            has_more: count(params.offset).saturating_add(runs.len()) < total,
-        };
-        let evidence = Evidence::from(Source::new(SourceClass::Exact, "the catalog of runs"));
-        let mut reply = Reply::new(Output { runs, metadata }, text, evidence).table(table);
-        if let Some(run) = first {
-            reply = reply.next(NextAction::new(
-                "describe_run",
-                json!({"runId": run}),
-                "see what is in the run",
-            ));
-        }
-        Ok(reply)
+    let total = runs.len();
+    let count = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+    let limit = count(params.limit.unwrap_or(50));
+    runs = runs.into_iter().skip(count(params.offset)).take(limit).collect();
+    let text = format!("{} of {total} runs.", runs.len());
+    let table = runs.iter().fold(
+        Table::new(["run", "status", "strategy", "events", "from", "to"]),
+        |table, run| {
+            table.row([
+                run.run_id.clone(),
+                run.status.clone(),
+                run.strategy_name.clone().unwrap_or_default(),
+                run.events.to_string(),
+                run.start_time.clone().unwrap_or_default(),
+                run.end_time.clone().unwrap_or_default(),
+            ])
+        },
+    );
+    let first = runs.iter().find(|run| run.status == "completed").map(|run| run.run_id.clone());
+    let metadata = RunsMetadata {
+        total_count: total,
+        returned_count: runs.len(),
+        has_more: count(params.offset).saturating_add(runs.len()) < total,
+    };
+    let evidence = Evidence::from(Source::new(SourceClass::Exact, "the catalog of runs"));
+    let mut reply = Reply::new(Output { runs, metadata }, text, evidence).table(table);
+    if let Some(run) = first {
+        reply = reply.next(NextAction::new(
+            "describe_run",
+            json!({"runId": run}),
+            "see what is in the run",
+        ));
     }
+    Ok(reply)
 }

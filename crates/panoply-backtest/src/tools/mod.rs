@@ -1,4 +1,4 @@
-//! The tools of this pack. Which there are, and what they share.
+//! The tools of this pack and its registration.
 
 mod aggregate_metrics;
 mod compare_runs;
@@ -16,6 +16,7 @@ mod list_backtest_runs;
 mod page;
 mod params;
 mod query_event_sequence;
+mod query_tool;
 mod reconcile_run;
 mod service;
 mod sized_json;
@@ -25,7 +26,8 @@ use std::sync::Arc;
 
 use panoply_contract::pack::{Pack, PackInfo};
 
-pub use self::service::BacktestService;
+use self::query_tool::QueryTool;
+use self::service::BacktestService;
 use crate::store::Store;
 
 const INFO: PackInfo = PackInfo {
@@ -34,24 +36,23 @@ const INFO: PackInfo = PackInfo {
     instructions: "Debug a trading strategy from its event log. Begin with `list_backtest_runs` and `describe_run`; prefer `aggregate_metrics` and `get_state_snapshot` to reading events; ask for `format: \"table\"` and `handles: true` to save tokens.",
 };
 
-/// The pack over a store.
+/// The backtest pack on a store.
 pub fn pack(store: Arc<dyn Store>) -> Pack {
     let service = BacktestService::new(store);
-    let own = || Arc::clone(&service);
-    let versions = own();
+    let versions = Arc::clone(&service);
     Pack::new(INFO, dialect::BacktestDialect)
-        .with(get_events_by_type::GetEventsByType { service: own() })
-        .with(get_events_by_entity::GetEventsByEntity { service: own() })
-        .with(aggregate_metrics::AggregateMetrics { service: own() })
-        .with(get_state_snapshot::GetStateSnapshot { service: own() })
-        .with(query_event_sequence::QueryEventSequence { service: own() })
-        .with(get_validation_errors::GetValidationErrors { service: own() })
-        .with(list_backtest_runs::ListBacktestRuns { service: own() })
-        .with(describe_run::DescribeRun { service: own() })
-        .with(get_state_delta::GetStateDelta { service: own() })
-        .with(compare_runs::CompareRuns { service: own() })
-        .with(reconcile_run::ReconcileRun { service: own() })
-        .with(get_context::GetContext { service: own() })
+        .with(QueryTool::new(&service, &get_events_by_type::SPEC, get_events_by_type::call))
+        .with(QueryTool::new(&service, &get_events_by_entity::SPEC, get_events_by_entity::call))
+        .with(QueryTool::new(&service, &aggregate_metrics::SPEC, aggregate_metrics::call))
+        .with(QueryTool::new(&service, &get_state_snapshot::SPEC, get_state_snapshot::call))
+        .with(QueryTool::new(&service, &query_event_sequence::SPEC, query_event_sequence::call))
+        .with(QueryTool::new(&service, &get_validation_errors::SPEC, get_validation_errors::call))
+        .with(QueryTool::new(&service, &list_backtest_runs::SPEC, list_backtest_runs::call))
+        .with(QueryTool::new(&service, &describe_run::SPEC, describe_run::call))
+        .with(QueryTool::new(&service, &get_state_delta::SPEC, get_state_delta::call))
+        .with(QueryTool::new(&service, &compare_runs::SPEC, compare_runs::call))
+        .with(QueryTool::new(&service, &reconcile_run::SPEC, reconcile_run::call))
+        .with(QueryTool::new(&service, &get_context::SPEC, get_context::call))
         .with_data_version(move || versions.version())
         .with_blocking_store()
 }

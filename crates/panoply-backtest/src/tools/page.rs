@@ -1,4 +1,4 @@
-//! What the tools that return pages of events share: their extra parameters and their reply.
+//! Parameters and reply shared by the tools that return pages of events.
 
 use panoply_contract::prelude::*;
 use serde_json::{Map, Value, json};
@@ -13,38 +13,38 @@ use crate::query::selection::Selection;
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct EventQueryResult {
-    /// The events, in order of time; absent when a table was asked for.
+    /// The events, in order of time; absent when a table was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) events: Option<Vec<SizedJson<WireEvent<'static>>>>,
-    /// The events as columns and rows, when asked for.
+    /// The events as columns and rows, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) table: Option<EventTable>,
-    /// How the page lies in the whole.
+    /// The page's position in the result.
     pub(crate) metadata: PageMetadata,
 }
 
-/// How a page lies in the whole.
+/// The page's position in the result.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct PageMetadata {
-    /// How many events match.
+    /// Number of matching events.
     total_count: u64,
-    /// How many of them are here.
+    /// Number of events on this page.
     returned_count: usize,
-    /// The page, from 0.
+    /// Page index, from 0.
     page_index: u64,
-    /// The size that was asked for.
+    /// Requested page size.
     page_size: u64,
     /// Whether later pages have events.
     has_more: bool,
-    /// Whether this page is shorter than asked for because the reply was full.
+    /// Whether the page is shorter than requested because the reply was full.
     truncated: bool,
-    /// How to go on when the page was cut short.
+    /// How to get the rest of a truncated page.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_page_hint: Option<String>,
 }
 
-/// Which events of a selection, and how to write them.
+/// The requested part of a selection, and its formatting.
 #[derive(Debug)]
 pub(crate) struct PageRequest {
     pub(crate) page_size: PageSize,
@@ -55,7 +55,7 @@ pub(crate) struct PageRequest {
 }
 
 impl PageRequest {
-    /// The arguments that ask for this page, after a tool's own.
+    /// Adds the arguments that request this page to those of the tool.
     fn add_to(&self, arguments: &mut Map<String, Value>) {
         let style = &self.style;
         arguments.insert("pageSize".to_owned(), self.page_size.0.into());
@@ -70,7 +70,7 @@ impl PageRequest {
     }
 }
 
-/// Makes the style from parameters that are all optional.
+/// Formatting options from optional parameters.
 pub(crate) fn style(
     format: Option<Format>,
     fields: Option<Vec<String>>,
@@ -85,8 +85,8 @@ pub(crate) fn style(
     }
 }
 
-/// Declares the parameters of a tool that returns a page of events: its own, and after them those
-/// of every page. Not a flattened struct: that would open the schema to unknown members.
+/// Declares the parameters of a tool that returns a page of events: the tool's own, then the
+/// shared ones. A flattened struct would admit unknown members.
 macro_rules! page_params {
     ($(#[$doc:meta])* $name:ident { $($(#[$tool_arguments:meta])* $field:ident: $type:ty),+ $(,)? }) => {
         $(#[$doc])*
@@ -100,18 +100,18 @@ macro_rules! page_params {
             /// Zero-based page index.
             #[serde(default)]
             page_index: $crate::tools::params::PageIndex,
-            /// `table` writes columns and rows, with what all rows share said once.
+            /// `table` returns columns and rows, with values shared by all rows listed once.
             format: Option<$crate::tools::events::Format>,
-            /// Only these: members such as `timestamp`, or properties such as `Price` and `Data.Close`.
+            /// Return only these members (such as `timestamp`) or properties (such as `Price`, `Data.Close`).
             #[schemars(length(max = 50), inner(length(min = 1, max = 200)))]
             fields: Option<Vec<String>>,
-            /// Short names (e17, o42) instead of GUIDs; later calls accept them for the same run.
+            /// Return short handles (e17, o42) instead of GUIDs; later calls on the same run accept them.
             #[serde(default)]
             handles: bool,
-            /// So many events evenly spread over all that match, instead of a page.
+            /// Return this many events, evenly spread over all matches, instead of a page.
             #[schemars(range(min = 1, max = 1000))]
             sample: Option<u64>,
-            /// Events of the page to skip: how a page that was cut short goes on.
+            /// Events of the page to skip; used to continue a truncated page.
             #[schemars(range(min = 0, max = 1000))]
             #[serde(default)]
             skip: u64,
@@ -121,7 +121,6 @@ macro_rules! page_params {
         }
 
         impl $name {
-            /// The page that is asked for.
             fn page(&self) -> $crate::tools::page::PageRequest {
                 $crate::tools::page::PageRequest {
                     page_size: self.page_size,
@@ -141,8 +140,7 @@ macro_rules! page_params {
 }
 pub(crate) use page_params;
 
-/// The reply to a question for a page; `tool_arguments` are the tool's own arguments, for suggesting the next
-/// call.
+/// Builds the reply for a page; `tool_arguments` are repeated in the suggested next call.
 pub(crate) fn reply(
     run: &SealedRun,
     selection: &Selection,
@@ -205,12 +203,12 @@ pub(crate) fn reply(
     Ok(reply)
 }
 
-/// An answer from a sealed run is the stored thing itself.
+/// A reply from a sealed run is exact.
 pub(crate) fn evidence(run: &SealedRun) -> Evidence {
     Evidence::from(Source::new(SourceClass::Exact, format!("sealed run {}", run.id())))
 }
 
-/// A few columns for people.
+/// A short table for display.
 fn summary(run: &SealedRun, seqs: &[u32]) -> Result<Table, ToolError> {
     let mut table = Table::new(["time", "type", "severity", "properties"]);
     for seq in seqs.iter().take(25) {
@@ -226,7 +224,7 @@ fn summary(run: &SealedRun, seqs: &[u32]) -> Result<Table, ToolError> {
     Ok(table)
 }
 
-/// Arguments as JSON, without those that are null.
+/// Arguments as JSON, without null values.
 pub(crate) fn arguments(pairs: Value) -> Map<String, Value> {
     match pairs {
         Value::Object(map) => map.into_iter().filter(|(_, value)| !value.is_null()).collect(),

@@ -1,4 +1,4 @@
-//! Parameters that several tools share.
+//! Parameter types shared by several tools.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use panoply_contract::schemars::{Schema, SchemaGenerator, json_schema};
 use crate::event;
 use crate::query::selection;
 
-/// Makes an enum of words for the wire, and its way to the domain.
+/// Declares a wire enum and its conversions to and from the domain enum.
 macro_rules! wire_words {
     ($(#[$doc:meta])* $name:ident => $domain:path { $($word:ident),+ $(,)? }) => {
         $(#[$doc])*
@@ -37,7 +37,7 @@ macro_rules! wire_words {
 }
 
 wire_words! {
-    /// A type of event.
+    /// An event type.
     EventType => event::EventType {
         TradeExecution, OrderRejection, IndicatorCalculation, PositionUpdate, StateChange,
         MarketDataEvent, RiskEvent,
@@ -45,20 +45,20 @@ wire_words! {
 }
 
 wire_words! {
-    /// How grave an event is.
+    /// The severity of an event.
     Severity => event::Severity { Error, Warning, Info, Debug }
 }
 
 wire_words! {
-    /// What an event is about.
+    /// The category of an event.
     Category => event::Category { Execution, MarketData, Indicators, Risk, Performance }
 }
 
-/// What events can be about.
+/// An indexed entity of events.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub(crate) enum EntityType {
-    /// An order, by its id or by the engine's own.
+    /// An order, by its GUID or the engine's own id.
     OrderId,
     /// A security.
     SecuritySymbol,
@@ -79,7 +79,7 @@ impl EntityType {
     }
 }
 
-/// Gives a type its schema, which is written where the type is used.
+/// Implements an inline JSON schema.
 macro_rules! inline_schema {
     ($name:ident, $schema:tt) => {
         impl JsonSchema for $name {
@@ -98,7 +98,7 @@ macro_rules! inline_schema {
     };
 }
 
-/// A text of one form and at most so many letters.
+/// Declares a text with a pattern and a maximum length.
 macro_rules! pattern_text {
     ($(#[$doc:meta])* $name:ident, $pattern:literal, $longest:literal, $description:literal) => {
         $(#[$doc])*
@@ -113,28 +113,28 @@ macro_rules! pattern_text {
 }
 
 pattern_text!(
-    /// The name of a run.
+    /// The id of a run.
     RunId,
     "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$",
     36,
     "Unique identifier of the backtest run (GUID)"
 );
 pattern_text!(
-    /// The name of an event, or its handle.
+    /// An event id or handle.
     EventRef,
     "^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|e[0-9]{1,10})$",
     36,
     "An event id (GUID), or its short handle such as e17"
 );
 pattern_text!(
-    /// A property to sum.
+    /// The path of a numeric property.
     PropertyPath,
     "^\\$\\.[a-zA-Z0-9_\\.]+$",
     200,
     "JSON path to the property to aggregate (e.g., '$.Price', '$.Quantity')"
 );
 
-/// An integer with limits and a default, as the contract gives them.
+/// Declares an integer with a range and a default.
 macro_rules! bounded {
     ($(#[$doc:meta])* $name:ident, $least:literal ..= $most:literal, $default:literal, $description:literal) => {
         $(#[$doc])*
@@ -155,23 +155,23 @@ macro_rules! bounded {
 }
 
 bounded!(
-    /// Events on a page.
+    /// Events per page.
     PageSize, 1..=1000, 100, "Number of events per page"
 );
 bounded!(
-    /// Sequences on a page.
+    /// Sequences per page.
     SequencePageSize, 1..=100, 50, "Number of sequences per page"
 );
 bounded!(
-    /// Which page.
+    /// Page index.
     PageIndex, 0..=9_007_199_254_740_991_u64, 0, "Zero-based page index"
 );
 bounded!(
-    /// How deep.
+    /// Maximum depth of a chain.
     MaxDepth, 1..=50, 10, "Maximum depth of event chain to traverse"
 );
 bounded!(
-    /// How long a reply may be.
+    /// Token budget of a reply.
     MaxTokens, 200..=20_000, 20_000,
-    "Budget for the reply, in tokens of about four bytes; a longer page gets shorter and says how to go on"
+    "Budget for the reply, in tokens of about four bytes; a longer page is truncated and says how to continue"
 );

@@ -1,4 +1,4 @@
-//! `query_event_sequence`: chains of cause and effect, and where they break off.
+//! `query_event_sequence`: chains of causally linked events, complete or incomplete.
 
 use std::sync::Arc;
 
@@ -7,6 +7,7 @@ use serde_json::json;
 
 use super::events::{self, Style, WireEvent};
 use super::params::{EventRef, MaxDepth, MaxTokens, PageIndex, RunId, SequencePageSize};
+use super::query_tool::QuerySpec;
 use super::service::{BacktestService, tool_error};
 use super::sized_json::SizedJson;
 use super::{handles, page};
@@ -14,23 +15,17 @@ use crate::event::EventType;
 use crate::query::reader::SealedRun;
 use crate::query::sequence::{Chain, Pattern, Step};
 
-const SPEC: ToolSpec = ToolSpec {
+pub(super) const SPEC: ToolSpec = QuerySpec {
     name: "query_event_sequence",
     title: "Event sequences",
     description: Description {
-        does: "Finds chains of events linked from parent to child: what followed from one event, or where a pattern of types was followed to its end or broke off.",
+        does: "Finds chains of events linked from parent to child: what followed from one event, or chains that match a pattern of types completely or in part.",
         when: "Use this when looking for missing steps, such as orders without a fill, or to see what one event led to. A pattern matches in order along one path; other events may lie in between.",
         returns: "Returns sequences, each with its events in order of time, whether it is complete, and which types are missing. findIncomplete returns only the incomplete ones.",
         asks: &["Which fills were not followed by a position update?", "What did this signal lead to?"],
     },
-    version: "1.0.0",
     aliases: &["backtest_query_event_sequence"],
-    permissions: &["backtests:read"],
     category: Category::Analysis,
-    response_time: ResponseTime::Medium,
-    cache: CachePolicy::For(Duration::from_secs(3600)),
-    idempotent: true,
-    data: &["backtests"],
     examples: &[
         Example {
             shows: "fills without a position update",
@@ -44,9 +39,6 @@ const SPEC: ToolSpec = ToolSpec {
         },
     ],
     tags: &["backtest", "causality"],
-    rate_limit: None,
-    deprecated: None,
-    annotations: Annotations::CLOSED,
     listing: Listing::Core,
     widget: None,
 }
@@ -58,7 +50,7 @@ const SPEC: ToolSpec = ToolSpec {
 enum PatternStep {
     /// A fill.
     TradeExecution,
-    /// A refusal.
+    /// A rejection.
     OrderRejection,
     /// An indicator value.
     IndicatorCalculation,
@@ -66,9 +58,9 @@ enum PatternStep {
     PositionUpdate,
     /// Any state change.
     StateChange,
-    /// A price.
+    /// Market data.
     MarketDataEvent,
-    /// A risk rule.
+    /// A risk event.
     RiskEvent,
     /// A state change that places an order.
     OrderPlaced,
@@ -89,7 +81,7 @@ impl PatternStep {
     }
 }
 
-/// Which sequences.
+/// The sequences to return.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
@@ -112,13 +104,13 @@ pub(crate) struct Params {
     /// Zero-based page index.
     #[serde(default)]
     page_index: PageIndex,
-    /// Only these: members such as `timestamp`, or properties such as `Price` and `Data.Close`.
+    /// Return only these members (such as `timestamp`) or properties (such as `Price`, `Data.Close`).
     #[schemars(length(max = 50), inner(length(min = 1, max = 200)))]
     fields: Option<Vec<String>>,
-    /// Short names (e17, o42) instead of GUIDs; later calls accept them for the same run.
+    /// Return short handles (e17, o42) instead of GUIDs; later calls on the same run accept them.
     #[serde(default)]
     handles: bool,
-    /// Sequences of the page to skip: how a page that was cut short goes on.
+    /// Sequences of the page to skip; used to continue a truncated page.
     #[schemars(range(min = 0, max = 100))]
     #[serde(default)]
     skip: u64,
@@ -127,49 +119,49 @@ pub(crate) struct Params {
     max_tokens: MaxTokens,
 }
 
-/// Sequences.
+/// A page of sequences.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SequenceResult {
     /// The sequences, in order of their first event.
     sequences: Vec<Sequence>,
-    /// How the page lies in the whole.
+    /// The page's position in the result.
     metadata: SequenceMetadata,
 }
 
-/// One sequence.
+/// A chain of events.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Sequence {
-    /// Where it begins.
+    /// Id of its first event.
     root_event_id: String,
-    /// The first event and what followed from it, in order of time.
+    /// The first event and its descendants, in order of time.
     events: Vec<SizedJson<WireEvent<'static>>>,
-    /// Whether every step of the pattern came.
+    /// Whether every step of the pattern matched.
     complete: bool,
-    /// The steps that never came; null when none is missing.
+    /// Steps of the pattern without a match; null when complete.
     missing_event_types: Option<Vec<String>>,
-    /// How many events it has, when not all are shown.
+    /// Number of events, when not all are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     total_events: Option<usize>,
 }
 
-/// How a page of sequences lies in the whole.
+/// The page's position in the result.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct SequenceMetadata {
-    /// How many sequences match.
+    /// Number of matching sequences.
     total_sequences: usize,
-    /// How many of them are here.
+    /// Number of sequences on this page.
     returned_count: usize,
-    /// The page, from 0.
+    /// Page index, from 0.
     page_index: u64,
-    /// The size that was asked for.
+    /// Requested page size.
     page_size: u64,
     /// Whether later pages have sequences.
     has_more: bool,
-    /// Whether something was left out because the reply was full.
+    /// Whether something was omitted because the reply was full.
     truncated: bool,
-    /// How to go on when the page was cut short.
+    /// How to get the rest of a truncated page.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_page_hint: Option<String>,
 }
@@ -192,102 +184,86 @@ fn sequence(run: &SealedRun, chain: &Chain, style: &Style) -> Result<Sequence, T
     })
 }
 
-/// See the module.
-pub(crate) struct QueryEventSequence {
-    pub(crate) service: Arc<BacktestService>,
+pub(super) fn call(
+    service: &BacktestService,
+    params: Params,
+    cx: &CallContext,
+) -> Result<Reply<SequenceResult>, ToolError> {
+    let run = service.run(&params.run_id.0)?;
+    let stop = || cx.cancel.is_cancelled();
+    let steps = params.sequence_pattern.iter().flatten().map(|step| step.step()).collect();
+    let depth = u32::try_from(params.max_depth.0).unwrap_or(50);
+    let pattern = Pattern { steps, max_depth: depth };
+    let (size, index) = (params.page_size.0, params.page_index.0);
+    let roots = match &params.root_event_id {
+        Some(root) => Arc::new(vec![handles::event_at(&run, &root.0)?]),
+        None => run.chains(&pattern, params.find_incomplete, &stop).map_err(tool_error)?,
+    };
+    let start = index.saturating_mul(size);
+    let at = |n: u64| usize::try_from(n).unwrap_or(usize::MAX).min(roots.len());
+    let (from, to) = (at(start.saturating_add(params.skip)), at(start.saturating_add(size)));
+    let wanted = roots.get(from..to.max(from)).unwrap_or_default();
+    let style = page::style(None, params.fields.clone(), params.handles, params.max_tokens);
+    let limit = events::budget(params.max_tokens);
+    let (mut sequences, mut bytes, mut cut) = (Vec::new(), 0, false);
+    for root in wanted {
+        let chain = run.chain(*root, &pattern, &stop).map_err(tool_error)?;
+        let sequence = sequence(&run, &chain, &style)?;
+        let size = events::size_of_json(&sequence);
+        if bytes + size > limit && !sequences.is_empty() {
+            cut = true;
+            break;
+        }
+        cut |= sequence.total_events.is_some();
+        bytes += size;
+        sequences.push(sequence);
+    }
+    let has_more = start.saturating_add(size) < roots.len() as u64;
+    let done = params.skip + sequences.len() as u64;
+    let hint = (sequences.len() < wanted.len()).then(|| {
+        format!("the reply was full: call again with the same arguments and \"skip\": {done}")
+    });
+    let incomplete = sequences.iter().filter(|sequence| !sequence.complete).count();
+    let text = format!(
+        "{} of {} sequences; {incomplete} of those shown are incomplete.",
+        sequences.len(),
+        roots.len()
+    );
+    let table = table(&sequences);
+    let data = SequenceResult {
+        metadata: SequenceMetadata {
+            total_sequences: roots.len(),
+            returned_count: sequences.len(),
+            page_index: index,
+            page_size: size,
+            has_more,
+            truncated: cut,
+            next_page_hint: hint,
+        },
+        sequences,
+    };
+    let mut reply = Reply::new(data, text, page::evidence(&run)).table(table);
+    if has_more {
+        let again = page::arguments(json!({
+            "runId": params.run_id.0, "sequencePattern": params.sequence_pattern,
+            "findIncomplete": params.find_incomplete, "maxDepth": params.max_depth,
+            "pageSize": params.page_size, "pageIndex": index + 1,
+            "fields": params.fields, "handles": params.handles,
+        }));
+        reply =
+            reply.next(NextAction::new(SPEC.name, again.into(), "see the sequences that follow"));
+    }
+    Ok(reply)
 }
 
-impl Tool for QueryEventSequence {
-    type Params = Params;
-    type Output = SequenceResult;
-
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
-    }
-
-    async fn call(
-        &self,
-        params: Params,
-        cx: &CallContext,
-    ) -> Result<Reply<SequenceResult>, ToolError> {
-        let run = self.service.run(&params.run_id.0)?;
-        let stop = || cx.cancel.is_cancelled();
-        let steps = params.sequence_pattern.iter().flatten().map(|step| step.step()).collect();
-        let depth = u32::try_from(params.max_depth.0).unwrap_or(50);
-        let pattern = Pattern { steps, max_depth: depth };
-        let (size, index) = (params.page_size.0, params.page_index.0);
-        let roots = match &params.root_event_id {
-            Some(root) => Arc::new(vec![handles::event_at(&run, &root.0)?]),
-            None => run.chains(&pattern, params.find_incomplete, &stop).map_err(tool_error)?,
-        };
-        let start = index.saturating_mul(size);
-        let at = |n: u64| usize::try_from(n).unwrap_or(usize::MAX).min(roots.len());
-        let (from, to) = (at(start.saturating_add(params.skip)), at(start.saturating_add(size)));
-        let wanted = roots.get(from..to.max(from)).unwrap_or_default();
-        let style = page::style(None, params.fields.clone(), params.handles, params.max_tokens);
-        let limit = events::budget(params.max_tokens);
-        let (mut sequences, mut bytes, mut cut) = (Vec::new(), 0, false);
-        for root in wanted {
-            let chain = run.chain(*root, &pattern, &stop).map_err(tool_error)?;
-            let sequence = sequence(&run, &chain, &style)?;
-            let size = events::size_of_json(&sequence);
-            if bytes + size > limit && !sequences.is_empty() {
-                cut = true;
-                break;
-            }
-            cut |= sequence.total_events.is_some();
-            bytes += size;
-            sequences.push(sequence);
-        }
-        let has_more = start.saturating_add(size) < roots.len() as u64;
-        let done = params.skip + sequences.len() as u64;
-        let hint = (sequences.len() < wanted.len()).then(|| {
-            format!("the reply was full: call again with the same arguments and \"skip\": {done}")
-        });
-        let incomplete = sequences.iter().filter(|sequence| !sequence.complete).count();
-        let text = format!(
-            "{} of {} sequences; {incomplete} of those shown are incomplete.",
-            sequences.len(),
-            roots.len()
-        );
-        let table = sequences.iter().fold(
-            Table::new(["root", "events", "complete", "missing"]),
-            |table, sequence| {
-                let missing = sequence.missing_event_types.clone().unwrap_or_default().join(" ");
-                table.row([
-                    sequence.root_event_id.clone(),
-                    sequence.events.len().to_string(),
-                    sequence.complete.to_string(),
-                    missing,
-                ])
-            },
-        );
-        let data = SequenceResult {
-            metadata: SequenceMetadata {
-                total_sequences: roots.len(),
-                returned_count: sequences.len(),
-                page_index: index,
-                page_size: size,
-                has_more,
-                truncated: cut,
-                next_page_hint: hint,
-            },
-            sequences,
-        };
-        let mut reply = Reply::new(data, text, page::evidence(&run)).table(table);
-        if has_more {
-            let again = page::arguments(json!({
-                "runId": params.run_id.0, "sequencePattern": params.sequence_pattern,
-                "findIncomplete": params.find_incomplete, "maxDepth": params.max_depth,
-                "pageSize": params.page_size, "pageIndex": index + 1,
-                "fields": params.fields, "handles": params.handles,
-            }));
-            reply = reply.next(NextAction::new(
-                SPEC.name,
-                again.into(),
-                "see the sequences that follow",
-            ));
-        }
-        Ok(reply)
-    }
+fn table(sequences: &[Sequence]) -> Table {
+    let names = ["root", "events", "complete", "missing"];
+    sequences.iter().fold(Table::new(names), |table, sequence| {
+        table.row([
+            sequence.root_event_id.clone(),
+            sequence.events.len().to_string(),
+            sequence.complete.to_string(),
+            sequence.missing_event_types.clone().unwrap_or_default().join(" "),
+        ])
+    })
 }

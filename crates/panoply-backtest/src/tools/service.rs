@@ -1,4 +1,4 @@
-//! What every backtest tool has: the store, the memory of unpacked blobs, and the runs in use.
+//! Shared state of the tools: the store, the blob cache, and the open runs.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,27 +14,25 @@ use crate::sample;
 use crate::store::Store;
 use crate::timestamp::Timestamp;
 
-/// Unpacked blobs stay in memory up to this many bytes, by their own estimate. With the replies
-/// and what the allocator keeps, a server that is asked without pause takes more: 259 MB of a run
-/// of ten million, when this was 64.
+/// Capacity of the blob cache, by its own estimate. Replies and allocator overhead add to it: with
+/// 64 MiB here, a server under continuous load on a run of ten million events took 259 MB.
 const CACHE_BYTES: usize = 40 << 20;
-/// Runs whose heads stay open.
+/// Runs whose heads stay in memory.
 const MAX_OPEN_RUNS: usize = 64;
 
-/// Shared by all tools of the pack.
-pub struct BacktestService {
+/// The service behind all tools of the pack.
+pub(crate) struct BacktestService {
     store: Arc<dyn Store>,
     cache: Arc<Cache>,
     open_runs: Mutex<RunCache>,
 }
 
 impl BacktestService {
-    /// Tools over this store.
-    pub fn new(store: Arc<dyn Store>) -> Arc<Self> {
+    pub(crate) fn new(store: Arc<dyn Store>) -> Arc<Self> {
         Arc::new(Self { store, cache: Cache::new(CACHE_BYTES), open_runs: Mutex::default() })
     }
 
-    /// Every run, newest first, and the sample run at the end.
+    /// All runs, newest first, and the sample run at the end.
     pub(crate) fn runs(&self) -> Result<Vec<RunRecord>, ToolError> {
         let mut runs = self.store.runs().map_err(tool_error)?;
         let sample = sample::store().runs().map_err(tool_error)?;
@@ -44,7 +42,7 @@ impl BacktestService {
         Ok(runs)
     }
 
-    /// A run and the store that has it: the user's own, or else the sample's.
+    /// A run and its store: the user's, or that of the sample run.
     fn find(&self, id: Guid) -> Result<Option<(RunRecord, &dyn Store)>, LogError> {
         if let Some(record) = self.store.run(id)? {
             return Ok(Some((record, self.store.as_ref())));
@@ -60,10 +58,10 @@ impl BacktestService {
         self.store.version()
     }
 
-    /// A sealed run; an open one is not there yet.
+    /// Opens a sealed run; an open run is reported as not found.
     pub(crate) fn run(&self, id: &str) -> Result<Arc<SealedRun>, ToolError> {
         let guid = Guid::parse(id).ok_or_else(|| not_found(id))?;
-        // Asked before the catalog is: what changes in between is seen by the next question.
+        // Read before the catalog: a change in between is detected by the next call.
         let version = self.version();
         if let Some(run) = self.open_runs().get(guid, version) {
             return Ok(run);
@@ -83,7 +81,7 @@ impl BacktestService {
         if let Some(run) = self.open_runs().revalidate(&record, version) {
             return Ok(run);
         }
-        // Whatever is remembered of a run of this id was another's, deleted since.
+        // Cached blobs under this id belong to a run that was deleted since.
         self.cache.forget(guid);
         let blobs = store.sealed(guid).map_err(tool_error)?;
         let run = SealedRun::open(guid, blobs, Arc::clone(&self.cache)).map_err(tool_error)?;
@@ -95,12 +93,11 @@ impl BacktestService {
     }
 }
 
-/// Runs in use.
 #[derive(Default)]
 struct RunCache(HashMap<Guid, CachedRun>);
 
-/// A run, what the catalog said of it, and the version of the catalog then. As long as that stays,
-/// no run was sealed or deleted, by whatever process, and it need not be looked up again.
+/// An open run with its catalog entry and the catalog version at that time. While the version is
+/// unchanged, no process has sealed or deleted a run, and the entry is valid.
 struct CachedRun {
     run: Arc<SealedRun>,
     record: RunRecord,
@@ -108,7 +105,7 @@ struct CachedRun {
 }
 
 impl RunCache {
-    /// The run, if nothing has changed since it was looked up.
+    /// The run, if the catalog is unchanged.
     fn get(&self, id: Guid, version: u64) -> Option<Arc<SealedRun>> {
         self.0
             .get(&id)
@@ -116,7 +113,7 @@ impl RunCache {
             .map(|cached| Arc::clone(&cached.run))
     }
 
-    /// The run, if this record is its own.
+    /// The run, if its catalog entry is unchanged.
     fn revalidate(&mut self, record: &RunRecord, version: u64) -> Option<Arc<SealedRun>> {
         let cached = self.0.get_mut(&record.id).filter(|cached| cached.record == *record)?;
         cached.version = version;
@@ -140,7 +137,7 @@ fn not_found(id: &str) -> ToolError {
         .detail("runId", shown)
 }
 
-/// An error of the log as a caller sees it.
+/// Converts an error to the contract's codes.
 pub(crate) fn tool_error(error: LogError) -> ToolError {
     match error {
         LogError::Cancelled => ToolError::new(
@@ -163,19 +160,19 @@ pub(crate) fn tool_error(error: LogError) -> ToolError {
             "PACK_DAMAGED",
             "the stored run is damaged",
         )
-        .hint("ask the operator to run `panoply doctor --deep`, or import the run anew")
+        .hint("ask the operator to run `panoply doctor --deep`, or import the run again")
         .cause(error),
         LogError::Store(_) | LogError::Source(_) => ToolError::new(
             panoply_contract::error::ErrorKind::System,
             "DATABASE_ERROR",
             "the stored run could not be read",
         )
-        .hint("try again; if it fails again, import the run anew")
+        .hint("try again; if it fails again, import the run again")
         .cause(error),
     }
 }
 
-/// A moment that a caller wrote.
+/// Parses a timestamp parameter.
 pub(crate) fn parse_time(name: &str, text: &str) -> Result<Timestamp, ToolError> {
     Timestamp::parse(text).map_err(|error| {
         ToolError::validation("INVALID_PARAMETER", format!("`{name}`: {error}"))
@@ -184,7 +181,7 @@ pub(crate) fn parse_time(name: &str, text: &str) -> Result<Timestamp, ToolError>
     })
 }
 
-/// A period that a caller wrote: both ends are optional and included.
+/// The seqs of a time range given as parameters; both bounds are optional and inclusive.
 pub(crate) fn seq_range(
     run: &SealedRun,
     start: Option<&str>,
@@ -210,8 +207,8 @@ pub(crate) fn seq_range(
     run.between(from, to).map_err(tool_error)
 }
 
-/// Later than now and than the end of the run.
-pub(crate) fn is_future(run: &SealedRun, parse_time: Timestamp, cx: &CallContext) -> bool {
+/// Whether a timestamp is later than now and than the end of the run.
+pub(crate) fn is_future(run: &SealedRun, timestamp: Timestamp, cx: &CallContext) -> bool {
     let now = i64::try_from(cx.timestamp.as_nanosecond()).unwrap_or(i64::MAX);
-    parse_time.nanos() > now && parse_time > run.last_time()
+    timestamp.nanos() > now && timestamp > run.last_time()
 }

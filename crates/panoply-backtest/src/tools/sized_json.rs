@@ -1,5 +1,5 @@
-//! A part of a reply that is JSON already. How large a part is decides whether it fits, and to
-//! know that it has to be written; once is enough.
+//! Serialized parts of a reply. The size of a part decides whether it fits the budget, so it is
+//! serialized once and inserted verbatim.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -9,7 +9,7 @@ use schemars::{Schema, SchemaGenerator};
 use serde::Serializer;
 use serde_json::value::{RawValue, to_raw_value};
 
-/// A `T` as JSON. Its schema is that of `T`.
+/// A serialized `T`, with the schema of `T`.
 #[derive(Debug)]
 pub(crate) struct SizedJson<T> {
     json: Box<RawValue>,
@@ -17,15 +17,15 @@ pub(crate) struct SizedJson<T> {
 }
 
 impl<T> SizedJson<T> {
-    /// Writes a part of the shape `T`.
+    /// Serializes a part that has the shape of `T`.
     pub(crate) fn of(part: &impl Serialize) -> Result<Self, ToolError> {
         let json = to_raw_value(part).map_err(|error| {
-            ToolError::system("a part of a reply could not be written as JSON").cause(error)
+            ToolError::system("a part of the reply could not be serialized").cause(error)
         })?;
         Ok(Self { json, shape: PhantomData })
     }
 
-    /// How many bytes it has.
+    /// Size in bytes.
     pub(crate) fn len(&self) -> usize {
         self.json.get().len()
     }

@@ -1,4 +1,4 @@
-//! The state of a strategy as a caller sees it.
+//! The state of a strategy in replies.
 
 use panoply_contract::prelude::*;
 use serde_json::Value;
@@ -11,18 +11,18 @@ use crate::query::reader::StoredEvent;
 use crate::query::snapshot::{OpenOrder, PnlSource, Snapshot};
 use crate::scan;
 
-/// Orders that are looked at for a reply; more would not fit.
+/// Maximum orders read for a reply.
 pub(crate) const MAX_ORDERS: usize = 500;
 
 /// The state of a strategy.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct State {
-    /// The last word on each position, by symbol; flat ones too.
+    /// Last update of each position, by symbol, including flat ones.
     pub(crate) positions: Vec<Position>,
     /// The last value of each indicator, by name and symbol.
     pub(crate) indicators: Vec<SizedJson<Indicator<'static>>>,
-    /// Orders placed and not done, first placed first.
+    /// Open orders, first placed first.
     pub(crate) active_orders: Vec<SizedJson<Order<'static>>>,
     /// Profit and loss.
     pub(crate) pnl: Pnl,
@@ -34,14 +34,14 @@ pub(crate) struct State {
 pub(crate) struct Position {
     /// The security.
     security_symbol: String,
-    /// How much, negative when short.
+    /// Quantity, negative when short.
     quantity: Value,
-    /// At which price on average.
+    /// Average price.
     average_price: Value,
-    /// Profit not locked in.
+    /// Unrealized profit.
     #[serde(rename = "unrealizedPnL")]
     unrealized_pnl: Value,
-    /// Profit locked in.
+    /// Realized profit.
     #[serde(rename = "realizedPnL")]
     realized_pnl: Value,
 }
@@ -50,13 +50,13 @@ pub(crate) struct Position {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Indicator<'a> {
-    /// Its name.
+    /// Name of the indicator.
     name: &'a str,
     /// The security.
     security_symbol: &'a str,
-    /// Its value.
+    /// Last value.
     value: Value,
-    /// Its parameters; null when the log has none.
+    /// Parameters; null when the log has none.
     parameters: Value,
 }
 
@@ -64,32 +64,32 @@ pub(crate) struct Indicator<'a> {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Order<'a> {
-    /// Its id.
+    /// Order id.
     order_id: &'a str,
     /// The security.
     security_symbol: &'a str,
     /// Buy or Sell.
     direction: &'a str,
-    /// How much was ordered.
+    /// Ordered quantity.
     quantity: Value,
-    /// At which price; null for a market order.
+    /// Limit or stop price; null for a market order.
     price: Value,
-    /// How much of it is filled.
+    /// Filled quantity.
     filled_quantity: Value,
 }
 
 /// Profit and loss.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Pnl {
-    /// Realized and unrealized together.
+    /// Realized plus unrealized.
     pub(crate) total: f64,
-    /// Locked in.
+    /// Realized profit.
     pub(crate) realized: f64,
-    /// On open positions.
+    /// Unrealized profit of open positions.
     pub(crate) unrealized: f64,
 }
 
-/// Where profit and loss come from.
+/// Source of profit and loss.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
@@ -107,7 +107,7 @@ pub(crate) const fn source(snapshot: &Snapshot) -> PnlOrigin {
     }
 }
 
-/// The state, and whether something had to be left out.
+/// Formats a snapshot within the budget. Returns whether something was omitted.
 pub(crate) fn write(
     snapshot: &Snapshot,
     max_tokens: MaxTokens,
@@ -143,14 +143,14 @@ pub(crate) fn write(
     Ok((state, remaining.truncated))
 }
 
-/// What a reply still has room for.
+/// Remaining bytes of a reply.
 struct ReplyBudget {
     left: usize,
     truncated: bool,
 }
 
 impl ReplyBudget {
-    /// Takes so many bytes and a comma, or says that the reply is full.
+    /// Takes the bytes of a part and its comma; false if they do not fit.
     const fn take(&mut self, bytes: usize) -> bool {
         match self.left.checked_sub(bytes + 1) {
             Some(left) => {
@@ -201,7 +201,7 @@ pub(crate) fn pnl(snapshot: &Snapshot) -> Pnl {
     }
 }
 
-/// Positions for people.
+/// Positions as a table for display.
 pub(crate) fn table(state: &State) -> Table {
     state.positions.iter().fold(
         Table::new(["symbol", "quantity", "average", "unrealized", "realized"]),

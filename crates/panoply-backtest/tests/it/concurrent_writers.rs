@@ -1,4 +1,4 @@
-//! Two programs on one run: none loses what the other was told is safe.
+//! Two processes writing to one run: neither loses an acknowledged event of the other.
 
 use std::io::BufReader;
 use std::path::Path;
@@ -16,7 +16,7 @@ use panoply_backtest::timestamp::Timestamp;
 
 use crate::helpers::{OWN_RUN, ask, import, kernel, line};
 
-/// A store of its own over the same files, as another process has it.
+/// A separate store on the same files, as in another process.
 fn process(folder: &Path) -> Arc<dyn Store> {
     Arc::new(SqliteStore::open(&folder.join("backtest.db")).unwrap())
 }
@@ -25,8 +25,8 @@ fn writer(folder: &Path) -> Import {
     import(process(folder), Some(Guid::parse(OWN_RUN).unwrap()), RunHeader::default())
 }
 
-/// Takes events of these numbers; a whole batch is acknowledged by itself.
-fn take(writer: &mut Import, numbers: std::ops::Range<u32>) -> Result<(), LogError> {
+/// Writes events with these numbers; a full batch is acknowledged automatically.
+fn write_events(writer: &mut Import, numbers: std::ops::Range<u32>) -> Result<(), LogError> {
     let lines: String = numbers
         .map(|n| line(OWN_RUN, n, "2025-01-01T00:00:00.000Z", "StateChange", "{}", None) + "\n")
         .collect();
@@ -41,12 +41,12 @@ fn is_concurrent_writer(outcome: Result<impl Sized, LogError>) -> bool {
 fn seal_detects_events_added_by_another_writer() {
     let folder = tempfile::tempdir().unwrap();
     let mut one = writer(folder.path());
-    // Opened before the batch: it does not know of it, and has nothing of its own to put.
+    // Opened before the batch is stored, so its head is outdated.
     let (id, now) = (Guid::parse(OWN_RUN).unwrap(), Timestamp::from_nanos(0));
     let other = OpenRun::open(process(folder.path()), id, RunHeader::default(), now).unwrap();
-    take(&mut one, 0..1000).unwrap();
+    write_events(&mut one, 0..1000).unwrap();
     assert!(is_concurrent_writer(other.seal(&mut |_, _| {}, &|| false)));
-    take(&mut one, 1000..2000).unwrap();
+    write_events(&mut one, 1000..2000).unwrap();
     let report = one.seal(&mut |_, _| {}, &|| false).unwrap().remove(0).1;
     assert_eq!(report.events, 2000);
 }
@@ -55,17 +55,17 @@ fn seal_detects_events_added_by_another_writer() {
 fn sealing_excludes_other_writers_and_sealers() {
     let folder = tempfile::tempdir().unwrap();
     let mut one = writer(folder.path());
-    take(&mut one, 0..3000).unwrap();
+    write_events(&mut one, 0..3000).unwrap();
     let mut late = Some(writer(folder.path()));
     let mut second = Some(writer(folder.path()));
-    take(second.as_mut().unwrap(), 0..0).unwrap();
+    write_events(second.as_mut().unwrap(), 0..0).unwrap();
     let mut asked = 0;
     let sealed = one.seal(
         &mut |_, _| {
             if let Some(mut late) = late.take() {
                 asked += 1;
                 assert!(
-                    is_concurrent_writer(take(&mut late, 3000..4000)),
+                    is_concurrent_writer(write_events(&mut late, 3000..4000)),
                     "an event was taken and would be lost"
                 );
                 assert!(is_concurrent_writer(writer_seals(&mut second)), "two seals at once");
@@ -76,17 +76,17 @@ fn sealing_excludes_other_writers_and_sealers() {
     assert_eq!(sealed.unwrap().remove(0).1.events, 3000);
     assert_eq!(asked, 1);
     let mut after = writer(folder.path());
-    assert!(take(&mut after, 4000..5000).is_err(), "a sealed run takes no more");
+    assert!(write_events(&mut after, 4000..5000).is_err(), "a sealed run takes no more");
 }
 
 fn writer_seals(writer: &mut Option<Import>) -> Result<(), LogError> {
     let mut writer = writer.take().unwrap();
-    // It has to know the run to seal it.
-    take(&mut writer, 2999..3000)?;
+    // Opens the run in order to seal it.
+    write_events(&mut writer, 2999..3000)?;
     writer.seal(&mut |_, _| {}, &|| false).map(drop)
 }
 
-/// A server that has a run open, while the command line deletes it and imports another of its id.
+/// A server has a run open while the command line deletes it and imports another with its id.
 #[tokio::test]
 async fn reimported_run_replaces_the_deleted_one() {
     let folder = tempfile::tempdir().unwrap();

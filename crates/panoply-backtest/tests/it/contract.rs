@@ -1,4 +1,4 @@
-//! The published contract, line by line: parameters with their limits, shapes of replies, errors.
+//! The published contract: parameters with their limits, shapes of replies, errors.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -39,7 +39,7 @@ fn severities() -> Value {
     json!(["Error", "Warning", "Info", "Debug"])
 }
 
-/// What the contract says of each parameter, copied from it by hand.
+/// The contract's parameters, copied by hand.
 fn contract(tool: &str) -> (Vec<&'static str>, Value) {
     let size = |most: u64, default: u64| json!({"type": "integer", "minimum": 1, "maximum": most, "default": default});
     let index = json!({"type": "integer", "minimum": 0, "default": 0});
@@ -95,7 +95,7 @@ fn contract(tool: &str) -> (Vec<&'static str>, Value) {
     }
 }
 
-/// Everything that is expected is there; more may be.
+/// Checks that all expected members are present; others are allowed.
 fn covers(seen: &Value, expected: &Value, about: &str) {
     match expected {
         Value::Object(members) => {
@@ -326,7 +326,7 @@ async fn damaged_run_is_a_database_error_without_paths() {
 #[tokio::test]
 async fn sample_run_matches_the_engine_totals() {
     // nautilus_trader's own totals: 154 orders, 139 fills, 20 rejected, 43 cancelled, 3 expired,
-    // commissions 923.58. Five fills and two rejections were put in malformed.
+    // commissions 923.58. Five fills and two rejections were malformed on purpose.
     let kernel = kernel(REAL.clone());
     for (kind, expected) in [("TradeExecution", 139 + 5), ("OrderRejection", 20 + 2)] {
         let page = ask(
@@ -357,13 +357,13 @@ async fn sample_run_matches_the_engine_totals() {
     assert_eq!((words["Placed"], words["Cancelled"], words["Expired"]), (154, 43, 3));
     let end = json!({"runId": RUN_A, "timestamp": "2017-05-30T13:00:00Z"});
     let end = ask(&kernel, "get_state_snapshot", end).await.unwrap();
-    // The balance went from 1,000,000 to 988,156.90.
+    // The balance changed from 1,000,000 to 988,156.90.
     assert_eq!(end["state"]["pnl"]["realized"], -11843.1);
 }
 
 #[tokio::test]
 async fn table_of_trades_takes_under_a_third_of_the_jsonl_bytes() {
-    // The contract asks for 70 % fewer tokens than the lines; bytes stand for tokens.
+    // The contract requires 70 % fewer tokens than JSONL; bytes stand for tokens.
     let kernel = kernel(REAL.clone());
     let lines = crate::helpers::data("ema_cross.jsonl.zst");
     let own: usize = String::from_utf8(lines)

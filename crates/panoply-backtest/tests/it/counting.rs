@@ -1,7 +1,7 @@
-//! What a question reads, counted in blobs: the same for a short run and for a long one.
+//! Cost of queries in blobs read: the same for a short run and a long one.
 //!
-//! A backend offers nothing but get and put of blobs, so what it is asked for is what a question
-//! costs, whatever the machine does meanwhile.
+//! A backend only provides get and put of blobs, so the number of gets is a measure of cost that
+//! does not depend on the machine's load.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -22,11 +22,11 @@ use panoply_backtest::timestamp::Timestamp;
 
 use crate::helpers::{OWN_RUN, line, sealed};
 
-/// Bars of the short run and of the long one; a bar makes 2.5 events.
+/// Bars of the short and the long run; a bar yields 2.5 events on average.
 const SHORT: u32 = 2_000;
 const LONG: u32 = 16_000;
 
-/// Blobs that write down what they are asked for.
+/// Blobs that record the keys of all gets.
 struct Counted {
     blobs: Arc<dyn Blobs>,
     read: Arc<Mutex<BTreeMap<BlobKind, usize>>>,
@@ -43,8 +43,8 @@ impl Blobs for Counted {
     }
 }
 
-/// A sealed run of so many bars: each has a price and an indicator of one of four securities, and
-/// every fourth an order that is filled by the next.
+/// A sealed run. Each bar has a price and an indicator of one of four securities, and every fourth
+/// places an order that the next one fills.
 struct Run {
     blobs: Arc<dyn Blobs>,
     id: Guid,
@@ -122,7 +122,7 @@ impl Run {
         Timestamp::from_nanos(i64::from(self.bars / 8 * eighths) * 60_000_000_000)
     }
 
-    /// What a question reads of a run that nobody has asked yet.
+    /// The blobs that a query reads from a run with an empty cache.
     fn reads(&self, ask: impl FnOnce(&SealedRun)) -> BTreeMap<BlobKind, usize> {
         let read = Arc::new(Mutex::new(BTreeMap::new()));
         let counted = Counted { blobs: Arc::clone(&self.blobs), read: Arc::clone(&read) };
@@ -140,7 +140,7 @@ fn total(read: &BTreeMap<BlobKind, usize>) -> usize {
 
 type Ask<'a> = (&'static str, usize, Box<dyn Fn(&SealedRun) + 'a>);
 
-/// Questions, with the most blobs each may read.
+/// Queries with the maximum number of blobs each may read.
 fn questions(run: &Run) -> Vec<Ask<'_>> {
     let of = |event_type| Filter { types: vec![event_type], ..Filter::default() };
     let page = move |run: &SealedRun, filter: &Filter, eighths: u64| {
@@ -177,7 +177,7 @@ fn questions(run: &Run) -> Vec<Ask<'_>> {
     let id = Guid::new(0x4000_8000_0000_0000_0000 | 2_001);
     vec![
         ("a total is a rank", 1, Box::new(count)),
-        // The type's places, a stretch of the directory or two, a block or two.
+        // Type bitmap, one or two directory chunks, one or two blocks.
         ("first page", 5, Box::new(move |run| page(run, &of(EventType::IndicatorCalculation), 0))),
         (
             "page in the middle",
@@ -185,15 +185,15 @@ fn questions(run: &Run) -> Vec<Ask<'_>> {
             Box::new(move |run| page(run, &of(EventType::IndicatorCalculation), 4)),
         ),
         ("last page", 5, Box::new(move |run| page(run, &of(EventType::IndicatorCalculation), 8))),
-        // A dictionary's index, one of its chunks, the places, and blocks of four types.
+        // Dictionary index, one of its chunks, the postings, and blocks of four types.
         ("last page of a security", 9, Box::new(move |run| page(run, &symbol, 8))),
-        // The type's places, the column's head, two stretches for the ends, two blocks of values.
+        // Type bitmap, column head, two directory chunks for the bounds, two column blocks.
         ("aggregate of a half", 6, Box::new(sums(1, 5))),
         ("aggregate of all", 4, Box::new(sums(0, 8))),
-        // Five keys, each with its places and a block, and the orders.
+        // Five keys with postings and a block each, and the orders.
         ("snapshot early", 24, Box::new(state(1))),
         ("snapshot late", 24, Box::new(state(7))),
-        // The index, a chunk and perhaps the one before it, where the event is, and the event.
+        // Id index, one or two id chunks, directory chunk and block of the event.
         ("an event by its id", 5, Box::new(move |run| assert!(run.find(id).unwrap().is_some()))),
     ]
 }
@@ -206,7 +206,7 @@ fn blobs_read_per_query_do_not_grow_with_the_run() {
     {
         let (of_short, of_long) = (short.reads(of_short), long.reads(of_long));
         assert!(total(&of_long) <= most, "{name}: at most {most}, not {of_long:?}");
-        // Whether a page lies in one block or across two differs from run to run.
+        // A page may span one block or two, depending on the run.
         assert!(total(&of_long) <= total(&of_short) + 2, "{name}: {of_short:?}, then {of_long:?}");
     }
 }
@@ -219,7 +219,7 @@ fn aggregate_reads_only_the_two_edge_column_blocks() {
         let range = run.between(Some(from), Some(to)).unwrap();
         let event_type = EventType::IndicatorCalculation;
         let query = AggregateQuery { event_type, path: "Value", range };
-        // 12,001 values: two whole blocks of 4096 between the two at the edges.
+        // 12,001 values: two complete blocks of 4096 between the two edge blocks.
         assert_eq!(run.aggregate(&query, &|| false).unwrap().1.count, 12_001);
     });
     assert_eq!(read.get(&BlobKind::ColumnBlock), Some(&2), "{read:?}");

@@ -1,6 +1,6 @@
-//! Killed in the middle: every acknowledged event is there after a restart, once.
+//! SIGKILL during an import: every acknowledged event is present after a restart, exactly once.
 //!
-//! The test starts itself as a child that imports without end, and kills it without warning.
+//! The test starts itself as a child process that imports without end, and kills it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -16,7 +16,7 @@ use panoply_backtest::timestamp::Timestamp;
 
 use crate::helpers::{OWN_RUN, import, line};
 
-/// Where the child finds the folder to write to.
+/// Environment variable with the child's directory.
 const FOLDER: &str = "BACKTEST_CRASH_FOLDER";
 
 #[expect(clippy::disallowed_methods, reason = "how the child of a test is told its folder")]
@@ -57,7 +57,7 @@ fn acknowledged_events_survive_sigkill_exactly_once() {
         let run = run.unwrap();
         let kept = run.acknowledged();
         assert!(kept >= acknowledged, "{kept} kept of {acknowledged} acknowledged");
-        // The last batch is sent again, as a client would that heard nothing.
+        // The last batch is sent again, as by a client without an acknowledgement.
         let mut again = import(Arc::clone(&store), Some(id), RunHeader::default());
         drop(run);
         native::read(batch(kept / 1000).as_bytes(), &mut again, &mut |_| {}, &|| false).unwrap();
@@ -81,7 +81,6 @@ fn write_until_killed(folder: &str) {
     }
 }
 
-/// A thousand events.
 fn batch(number: u64) -> String {
     let first = u32::try_from(number * 1000).unwrap();
     let one = |n: u32| {

@@ -1,9 +1,8 @@
-//! What happens to a run when the disk is full or the program is killed: whatever was
-//! acknowledged is there afterwards, once.
+//! Full disks and SIGKILL: acknowledged events are present afterwards, exactly once.
 //!
-//! Each test starts itself as a child. For a full disk the child lives in a name space of its own
-//! with a small file system, where this system allows that; and in any case a limit on the size
-//! of files stands for one, which works for every user.
+//! Each test starts itself as a child process. For a full disk the child runs in a mount namespace
+//! with a small file system, if the system allows it; a limit on the file size, which needs no
+//! privileges, is tested in any case.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -21,9 +20,9 @@ use panoply_backtest::timestamp::Timestamp;
 
 use crate::helpers::{OWN_RUN, import, line, open};
 
-/// Where a child finds its folder.
+/// Environment variable with the child's directory.
 const FOLDER: &str = "BACKTEST_FAULT_FOLDER";
-/// Events of a batch here.
+/// Events per batch.
 const BATCH: u32 = 1000;
 
 #[expect(clippy::disallowed_methods, reason = "how the child of a test is told its folder")]
@@ -55,9 +54,9 @@ fn batch(number: u32) -> String {
     (0..BATCH).map(&mut one).collect()
 }
 
-/// Takes batches until the store says no, or there were `most`; how many events it acknowledged,
-/// and what it said.
-fn take(store: Arc<dyn Store>, from: u32, most: u32) -> (u64, Option<LogError>) {
+/// Writes up to `most` batches, until the store fails. Returns the acknowledged events and the
+/// error.
+fn write_batches(store: Arc<dyn Store>, from: u32, most: u32) -> (u64, Option<LogError>) {
     let mut own = import(store, Some(id()), RunHeader::default());
     let mut acknowledged = 0;
     for number in from..from + most {
@@ -76,7 +75,7 @@ fn reopened(store: &Arc<SqliteStore>) -> OpenRun {
     OpenRun::open(store, id(), RunHeader::default(), Timestamp::from_nanos(0)).unwrap()
 }
 
-/// Every event of the first batches is in the sealed run, once, byte for byte.
+/// Checks that every event of the first batches is in the sealed run exactly once, unchanged.
 fn check_sealed(store: &dyn Store, batches: u32) {
     let mut lines = Vec::new();
     open(store, id())
@@ -114,7 +113,7 @@ fn child(test: &str, folder: &Path, before: &str) -> Command {
     command
 }
 
-/// Six megabytes and no more.
+/// A file system of six megabytes.
 const SMALL_DISK: &str =
     r#"mount -t tmpfs -o size=6m tmpfs "$BACKTEST_FAULT_FOLDER" || exit 77; exec "$@""#;
 
@@ -129,7 +128,7 @@ fn full_disk_loses_no_acknowledged_event() {
     let Ok(output) = child(test, folder.path(), SMALL_DISK).output() else { return };
     let said = String::from_utf8_lossy(&output.stdout).into_owned()
         + &String::from_utf8_lossy(&output.stderr);
-    // A system without such name spaces; the limit on files below stands for a full disk there.
+    // Without mount namespaces the file size limit below covers a full disk.
     if output.status.code() == Some(77) || said.contains("unshare failed") {
         return;
     }
@@ -137,26 +136,26 @@ fn full_disk_loses_no_acknowledged_event() {
     assert!(said.contains("the run is whole"), "{said}");
 }
 
-/// In the child, on a disk of its own.
+/// In the child, on the small file system.
 fn fill_the_disk(folder: &Path) {
     let ballast = folder.join("ballast");
     std::fs::write(&ballast, vec![1; 4 << 20]).unwrap();
-    let (acknowledged, error) = take(store(folder), 0, 200);
+    let (acknowledged, error) = write_batches(store(folder), 0, 200);
     let error = error.unwrap().to_string();
     assert!(error.contains("is full"), "{error}");
     assert!(acknowledged >= u64::from(BATCH), "{acknowledged}");
 
-    // With some room again the run goes on where it was.
+    // With free space again the run continues.
     std::fs::remove_file(&ballast).unwrap();
     let again = store(folder);
     let kept = reopened(&again).acknowledged();
     assert!(kept >= acknowledged, "{kept} kept of {acknowledged} acknowledged");
     let next = u32::try_from(kept).unwrap() / BATCH;
-    let (now, error) = take(Arc::clone(&again) as Arc<dyn Store>, next, 1);
+    let (now, error) = write_batches(Arc::clone(&again) as Arc<dyn Store>, next, 1);
     assert!(error.is_none(), "{error:?}");
     assert_eq!(now, kept + u64::from(BATCH), "the batch that was refused is there, once");
 
-    // Full again, while it is sealed.
+    // Fills the disk again, then seals.
     let open = reopened(&again);
     fill_up(&ballast, 512 << 10);
     let error = open.seal(&mut |_, _| {}, &|| false).unwrap_err().to_string();
@@ -177,7 +176,7 @@ fn fill_the_disk(folder: &Path) {
     writeln!(out, "the run is whole").unwrap();
 }
 
-/// All but so many bytes, which are for the catalog.
+/// Leaves this many bytes free, for the catalog.
 fn fill_up(ballast: &Path, left: u64) {
     let mut file = std::fs::File::create(ballast).unwrap();
     while file.write_all(&[1; 16 << 10]).is_ok() {}
@@ -185,7 +184,7 @@ fn fill_up(ballast: &Path, left: u64) {
     file.set_len(full.saturating_sub(left)).unwrap();
 }
 
-/// In kilobytes; a signal would end the child before its write fails.
+/// In kilobytes. SIGXFSZ is ignored, otherwise it would end the child before the write fails.
 fn no_file_above(kilobytes: u32) -> String {
     format!(r#"trap "" XFSZ; ulimit -f {}; exec "$@""#, kilobytes * 2)
 }
@@ -194,7 +193,7 @@ fn no_file_above(kilobytes: u32) -> String {
 #[test]
 fn file_size_limit_loses_no_acknowledged_event() {
     if let Some(folder) = folder_of_child() {
-        let (acknowledged, error) = take(store(Path::new(&folder)), 0, 200);
+        let (acknowledged, error) = write_batches(store(Path::new(&folder)), 0, 200);
         let mut out = std::io::stdout().lock();
         writeln!(out, "acknowledged {acknowledged}").unwrap();
         assert!(error.is_some(), "the limit was not reached");
@@ -226,10 +225,10 @@ fn failed_seal_leaves_the_run_open_and_intact() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let (acknowledged, error) = take(store(folder.path()), 0, 4);
+    let (acknowledged, error) = write_batches(store(folder.path()), 0, 4);
     assert!(error.is_none() && acknowledged == 4000, "{error:?}");
     let test = "failed_seal_leaves_the_run_open_and_intact";
-    // Enough for the catalog, and not for the sealed run.
+    // Enough for the catalog but not for the sealed run.
     let output = child(test, folder.path(), &no_file_above(200)).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(said.contains("refused: "), "{said}{}", String::from_utf8_lossy(&output.stderr));
@@ -260,10 +259,10 @@ fn sigkill_while_sealing_leaves_the_open_or_the_sealed_run() {
         return;
     }
     let test = "sigkill_while_sealing_leaves_the_open_or_the_sealed_run";
-    // Before the first block, between blocks, and after the last, when the file gets its name.
+    // Before the first block, between blocks, and after the last one, around the rename.
     for kill_at in [0, 4096, u64::from(BATCHES * BATCH)] {
         let folder = tempfile::tempdir().unwrap();
-        let (acknowledged, error) = take(store(folder.path()), 0, BATCHES);
+        let (acknowledged, error) = write_batches(store(folder.path()), 0, BATCHES);
         assert!(error.is_none(), "{error:?}");
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args([&format!("faults::{test}"), "--exact", "--nocapture"])

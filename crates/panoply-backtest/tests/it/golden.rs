@@ -1,4 +1,4 @@
-//! Forty questions about two real runs, answered by another program (`tests/oracle/answers.py`).
+//! Forty queries on two real runs, compared with an independent oracle (`tests/oracle/answers.py`).
 
 use panoply_contract::compliance;
 use serde_json::Value;
@@ -12,7 +12,7 @@ async fn replies_match_the_independent_oracle() {
     for case in expected["cases"].as_array().unwrap() {
         let tool = case["tool"].as_str().unwrap();
         let arguments = case["arguments"].clone();
-        // What is compared is not how a page is cut but what is in it.
+        // Compares the content of a page, not where it is truncated.
         let answer = ask(&kernel, tool, arguments.clone()).await.unwrap();
         let about = format!("{tool} {arguments}");
         let expect = case["expect"].as_object().unwrap();
@@ -47,7 +47,7 @@ fn ids(list: &Value, name: &str) -> Value {
     list.as_array().unwrap().iter().map(|item| item[name].clone()).collect()
 }
 
-/// Every member that is expected is there; numbers may differ in the last digits.
+/// Checks that all expected members are present; numbers may differ in the last digits.
 fn same(seen: &Value, expected: &Value, about: &str) {
     match (seen, expected) {
         (Value::Object(seen), Value::Object(expected)) => {

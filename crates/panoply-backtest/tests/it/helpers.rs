@@ -1,4 +1,4 @@
-//! Runs to ask questions of.
+//! Runs and kernels for the tests of this pack.
 
 use std::io::BufReader;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! Every string of every tool, filled with what an attacker would write: nothing breaks, nothing
-//! of another run is seen, and the run answers afterwards as it did before.
+//! Injection into every string parameter of every tool: no failure, no data of another run, and
+//! unchanged replies afterwards.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ const ATTACKS: [&str; 6] = [
     "\u{202e}e1\u{feff}🦀",
 ];
 
-/// The codes of the contract.
+/// Error codes of the contract.
 const CODES: [&str; 8] = [
     "INVALID_PARAMETER",
     "RUN_NOT_FOUND",
@@ -33,7 +33,7 @@ const CODES: [&str; 8] = [
     "DATABASE_ERROR",
 ];
 
-/// Arguments that work, for every tool of the pack.
+/// Valid arguments for every tool of the pack.
 fn working() -> Vec<(&'static str, Value)> {
     let (start, end) = ("2017-05-01T00:00:00Z", "2017-05-16T00:00:00Z");
     vec![
@@ -61,7 +61,7 @@ fn working() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Names of the parameters that are strings, or lists of strings.
+/// Names of the parameters that are strings or lists of strings.
 fn strings(kernel: &Kernel, tool: &str) -> Vec<(String, bool)> {
     let tools = kernel.registry().get_all();
     let entry = tools.iter().find(|entry| entry.spec.name == tool).unwrap();
@@ -113,7 +113,7 @@ async fn injection_in_any_string_parameter_errors_or_matches_nothing() {
                         assert!(CODES.contains(&code), "{tool} {name} {attack:?}: {error}");
                         assert_ne!(code, "DATABASE_ERROR", "{tool} {name} {attack:?}: {error}");
                     }
-                    // A text to look for, or the name of a field: it may be asked for.
+                    // A search text or a field name may have any content.
                     Ok(reply) => {
                         let total = &reply["metadata"]["totalCount"];
                         let free = matches!(name.as_str(), "fields" | "securitySymbol");
@@ -171,11 +171,11 @@ async fn property_path_outside_the_safe_pattern_is_rejected() {
     }
 }
 
-/// What is too long is said to be, in an error that is itself short: not "the result is too large".
+/// The error is about the length and is itself short, not `RESULT_TOO_LARGE`.
 #[tokio::test]
 async fn overlong_string_parameter_is_rejected_for_its_length() {
     let kernel = kernel(REAL.clone());
-    // A path, a handle and a moment that are well-formed but for their length.
+    // A path, a handle and a timestamp that are valid except for their length.
     let texts = [
         format!("$.{}", "a".repeat(100_000)),
         format!("e{}", "1".repeat(100_000)),

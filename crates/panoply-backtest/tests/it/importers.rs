@@ -1,4 +1,4 @@
-//! Files of engines as they write them, held against the engines' own books.
+//! Importers on the engines' own files, compared with the engines' own results.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use crate::helpers::{OWN_RUN, ask, import, kernel};
 
-/// A store with the runs of some files, as the form they are found to be in.
+/// Imports files in their detected format.
 pub(crate) fn imported(files: &[&[u8]], symbol: &str) -> (Arc<dyn Store>, Vec<(Guid, SealReport)>) {
     let readings = files.iter().map(|file| SourceFormat::Known(Format::detect(file).unwrap()));
     imported_as(files, &readings.collect::<Vec<_>>(), symbol)
@@ -49,7 +49,7 @@ pub(crate) fn truth(name: &str) -> Value {
     serde_json::from_slice(&golden(&format!("{name}.truth.json"))).unwrap()
 }
 
-/// A number, or a text of one.
+/// A number, or a text that contains one.
 pub(crate) fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| value.as_str().unwrap().parse().unwrap())
 }
@@ -90,8 +90,8 @@ async fn statuses(kernel: &Kernel) -> BTreeMap<String, u64> {
     }
 }
 
-/// Imports a run of nautilus_trader and asks for what the engine itself said of it: its counts of
-/// orders, and what it held and had open at each moment it was asked.
+/// Imports a nautilus_trader run and compares order counts, positions and open orders at several
+/// timestamps with the engine's own.
 async fn as_nautilus_says(name: &str) -> (Arc<Kernel>, Value) {
     let (store, reports) = imported(&[&golden(&format!("{name}.jsonl.zst"))], "");
     let report = &reports[0].1;
@@ -240,7 +240,7 @@ async fn freqtrade_strategies_become_runs_with_engine_totals() {
 
 #[tokio::test]
 async fn freqtrade_trade_without_orders_yields_one_entry_and_one_exit() {
-    // As freqtrade 2021 wrote it, with the tag of that time.
+    // As written by freqtrade 2021, with its tag name.
     let result = br#"{"strategy":{"Old":{"trades":[
       {"pair":"TRX/BTC","amount":10.37344398340249,"open_date":"2018-01-10 07:15:00+00:00","close_date":"2018-01-10 07:20:00+00:00","open_rate":9.64e-05,"close_rate":0.00010074887218045112,"fee_open":0.0025,"fee_close":0.0025,"profit_abs":4.348872180451118e-06,"exit_reason":"roi","is_open":false,"buy_tag":"dip","open_timestamp":1515568500000.0,"close_timestamp":1515568800000.0},
       {"pair":"ADA/BTC","amount":5,"open_rate":4.7e-05,"open_timestamp":1515568500000.0,"is_open":true,"fee_open":0.0025},
@@ -261,7 +261,7 @@ async fn freqtrade_trade_without_orders_yields_one_entry_and_one_exit() {
 
 #[tokio::test]
 async fn lean_order_events_import_in_both_spellings() {
-    // Members as LEAN's own class for serialized order events names them, old and new.
+    // Member names of LEAN's serialized order event class, old and new.
     let events = br#"[
       {"id":"a-1-1","algorithm-id":"a","order-id": 1, "order-event-id": 1, "symbol":"SPY R735QTJ8XC9X","symbol-value": "SPY", "status": "submitted", "quantity": 10, "fill-price":0.0,"fill-quantity":0.0,"direction":"buy","is-assignment":false, "time": 1381152600.5},
       {"order-id": 1, "symbol-value": "SPY", "status": "partiallyFilled", "fill-price": 144.5, "fill-quantity": 4, "order-fee-amount": 1, "order-fee-currency":"USD", "time": 1381152660},
@@ -283,7 +283,7 @@ async fn lean_order_events_import_in_both_spellings() {
     let first = ask(&kernel, "get_events_by_entity", first).await.unwrap();
     assert_eq!(first["metadata"]["totalCount"], 3, "found by the engine's own id");
     assert_eq!(first["events"][0]["timestamp"], "2013-10-07T13:30:00.500Z");
-    // Worked out by hand: (4 × 144.5 + 6 × 145.5) / 10 = 145.1; 10 × (140 − 145.1) − 3 = −54.
+    // By hand: (4 × 144.5 + 6 × 145.5) / 10 = 145.1; 10 × (140 − 145.1) − 3 = −54.
     let filled = state(&kernel, "2013-10-08T13:31:00Z", None).await;
     assert_eq!(filled["positions"][0]["averagePrice"], 145.1);
     assert_eq!(filled["activeOrders"][0]["price"], 150.0, "{filled}");
@@ -295,7 +295,7 @@ async fn lean_order_events_import_in_both_spellings() {
 
 #[tokio::test]
 async fn stocksharp_debug_lines_import() {
-    // The four kinds as that project's documentation shows them.
+    // The four record types of the project's documentation.
     let lines = br#"{"type":"candle","data":{"time":1729555200000,"open":50000,"high":50100,"low":49950,"close":50050,"volume":1250.5,"sequenceNumber":1,"securityId":"BTCUSDT@BINANCE"}}
 {"type":"indicator_SMA_20","data":{"time":1729555200000,"value":49980.5,"sequenceNumber":2}}
 {"type":"trade","data":{"time":1729555200000,"price":50050,"volume":0.01,"side":"buy","pnL":0,"sequenceNumber":3,"orderId":12345}}

@@ -1,4 +1,4 @@
-//! What goes in, what is reported, and what comes back.
+//! Import, rejection and export of events; recovery of open runs.
 
 use std::sync::Arc;
 
@@ -123,13 +123,13 @@ fn open_run_resumes_after_a_crash_with_all_acknowledged_events() {
         let part = all[..1500].join("\n");
         panoply_backtest::import::native::read(part.as_bytes(), &mut first, &mut |_| {}, &|| false)
             .unwrap();
-        // The first batch of 1000 is put; the rest is lost with the process.
+        // The first batch of 1000 is stored; the rest is lost with the process.
         std::mem::forget(first);
     }
     let store: Arc<dyn Store> = Arc::new(SqliteStore::open(&file).unwrap());
     let id = store.runs().unwrap()[0].id;
     assert_eq!(store.run(id).unwrap().unwrap().status, Status::Running);
-    // The whole file again: what was there already is recognised.
+    // The whole file again: known events are recognised as repeated.
     let reports = sealed(Arc::clone(&store), RunHeader::default(), &lines);
     assert_eq!((reports[0].1.events, reports[0].1.repeated), (2712, 1000));
     assert_eq!(exported(store.as_ref(), id), lines);
@@ -146,7 +146,7 @@ fn seal_interrupted_around_its_rename_leaves_an_intact_run() {
         panoply_backtest::import::native::read(lines.as_slice(), &mut open, &mut |_| {}, &|| false)
             .unwrap();
         let id = open.acknowledge().unwrap()[0].0;
-        // Stopped in the middle.
+        // Cancelled half way.
         let seal = open.seal(&mut |_, _| {}, &|| true);
         assert!(seal.is_err());
         assert_eq!(store.run(id).unwrap().unwrap().status, Status::Running);
@@ -162,7 +162,7 @@ fn seal_interrupted_around_its_rename_leaves_an_intact_run() {
     .unwrap();
     assert_eq!(again.acknowledged(), 2712);
     assert_eq!(again.seal(&mut |_, _| {}, &|| false).unwrap().events, 2712);
-    // As if the catalog had not been told of the rename.
+    // As after a crash between the rename and the update of the catalog.
     let mut record = store.run(id).unwrap().unwrap();
     record.status = Status::Running;
     store.save(&record).unwrap();

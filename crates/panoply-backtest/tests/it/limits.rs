@@ -1,4 +1,4 @@
-//! Input that was made to hurt.
+//! Hostile and extreme input.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ async fn hostile_arguments_are_rejected_or_match_nothing() {
             json!({"runId": RUN_A, "rootEventId": "e999999"}),
             "EVENT_NOT_FOUND",
         ),
-        // An event of run A, asked for in run B.
+        // An event of run A, requested in run B.
         (
             "query_event_sequence",
             json!({"runId": RUN_B, "rootEventId": "57453022-ff75-5624-af3c-230a3df4f960"}),
@@ -166,8 +166,8 @@ async fn parent_chain_of_a_million_is_queryable() {
     }
 }
 
-/// Each event is the parent of the next: from the first line to the last answer nothing is lost,
-/// nothing overflows a stack, and nothing takes it for a circle, unless it is one.
+/// A chain in which each event is the parent of the next: all events are stored, no stack
+/// overflows, and no cycle is reported unless there is one.
 async fn check_long_chain(length: u32, closed: bool) {
     let mut lines = String::new();
     for n in 1..=length {
@@ -202,7 +202,7 @@ async fn check_long_chain(length: u32, closed: bool) {
     let expected = if closed { [1, 1, 1] } else { [50, 50, 10] };
     let found = [shown(0).await, shown(length / 2).await, shown(length - 10).await];
     assert_eq!(found, expected, "closed: {closed}");
-    // Where a pattern begins is its first type under none of the same: the head of the chain.
+    // A pattern starts at an event whose parent has another type: the head of the chain.
     let pattern = json!({"sequencePattern": ["RiskEvent", "RiskEvent"], "fields": ["eventId"]});
     let found = ask("query_event_sequence", pattern).await;
     let sequences = &found["metadata"]["totalSequences"];

@@ -1,4 +1,4 @@
-//! The pack from outside: sealed runs, its tools through the kernel, and what a crash leaves.
+//! Integration tests of the pack: sealed runs, tools through the kernel, and crash recovery.
 
 #![expect(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Fills, positions and balance held against each other, on logs of real engines.
+//! Reconciliation of runs of real engines.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ async fn two_currency_account_reconciles_per_currency() {
         near(number(&told["first"]), number(&money["start"]), 0.0, "start");
         near(number(&told["last"]), number(&money["balance"]), 0.0, "balance");
         let earned = number(&money["balance"]) - number(&money["start"]);
-        // Every fill is rounded to the currency's unit: a cent, or a yen.
+        // Every fill is rounded to the currency's smallest unit: a cent, or a yen.
         let unit = if money["currency"] == "JPY" { 1.0 } else { 0.01 };
         let apart = (number(&told["changeByFills"]) - earned).abs();
         assert!(apart < 25.0 * unit, "{told}");
@@ -133,14 +133,14 @@ async fn amounts_without_currency_are_reported_as_not_compared() {
     assert_eq!(books["agrees"], true, "{books}");
     assert_eq!(books["balances"].as_array().unwrap().len(), 2, "{books}");
 
-    // One number for everything, which cannot be in both.
+    // One amount without a currency, ambiguous between two.
     told.push(state(7, r#"{"Equity":336}"#));
     let books = ask_of(told).await;
     assert_eq!(books["balances"].as_array().unwrap().len(), 2, "{books}");
     let reason = books["metadata"]["notCompared"][0].as_str().unwrap();
     assert!(reason.starts_with("equity, because"), "{reason}");
 
-    // Two fills that could be in either.
+    // Two fills without a currency, ambiguous between two.
     let mut untold = trades("");
     untold.push(state(6, r#"{"Balances":{"USD":116,"EUR":220}}"#));
     let books = ask_of(untold).await;
@@ -148,7 +148,7 @@ async fn amounts_without_currency_are_reported_as_not_compared() {
     let reason = books["metadata"]["notCompared"][0].as_str().unwrap();
     assert!(reason.starts_with("money, because") && reason.contains("2 fills"), "{reason}");
 
-    // One currency is enough to know what is meant.
+    // With a single currency there is no ambiguity.
     let mut one = vec![state(1, r#"{"Balance":100,"Currency":"USD"}"#)];
     one.extend([fill(2, "A", "Buy", "10", ""), fill(3, "A", "Sell", "12", "")]);
     one.push(state(4, r#"{"Balance":120,"Currency":"USD"}"#));
@@ -179,7 +179,7 @@ async fn freqtrade_run_reconciles_with_its_wallet() {
     assert!((number(&told["changeByFills"]) - number(&truth["profit"])).abs() < 1e-6, "{told}");
 }
 
-/// The lines of the nautilus run, changed.
+/// The lines of the nautilus run, modified.
 fn changed(change: impl Fn(usize, Value) -> Option<Value>) -> Vec<u8> {
     let text = String::from_utf8(golden("nautilus.jsonl.zst")).unwrap();
     let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
@@ -187,7 +187,7 @@ fn changed(change: impl Fn(usize, Value) -> Option<Value>) -> Vec<u8> {
     kept.map(|line: Value| format!("{line}\n")).collect::<String>().into_bytes()
 }
 
-/// The place of the n-th line of a type.
+/// The index of the n-th line of a type.
 fn nth(kind: &str, n: usize) -> (usize, Value) {
     let text = String::from_utf8(golden("nautilus.jsonl.zst")).unwrap();
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -215,7 +215,7 @@ async fn lost_fill_is_the_first_discrepancy() {
 async fn balance_change_without_a_fill_is_detected() {
     let (altered, state) = nth("AccountState", 40);
     let books = books(&[&changed(|place, mut line| {
-        // A hundred dollars leave the account and stay away.
+        // A hundred dollars are missing from the account from here on.
         if place >= altered && line["type"] == "AccountState" {
             let total = number(&line["balances"][0]["total"]) - 100.0;
             line["balances"][0]["total"] = format!("{total:.2}").into();
@@ -256,7 +256,7 @@ async fn sample_run_reconciles_with_the_engine_balance() {
     let kernel = kernel(REAL.clone());
     let books = ask(&kernel, "reconcile_run", json!({"runId": RUN_A})).await.unwrap();
     assert_eq!(books["agrees"], true, "{books}");
-    // The engine's truth: 139 fills, balance 1,000,000 to 988,156.90.
+    // The engine's own totals: 139 fills, balance 1,000,000 to 988,156.90.
     let securities = books["securities"].as_array().unwrap();
     let fills: u64 = securities.iter().map(|own| own["fills"].as_u64().unwrap()).sum();
     assert_eq!(fills, 139);

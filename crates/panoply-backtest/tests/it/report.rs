@@ -1,4 +1,4 @@
-//! A run on one page, held against what the engine says of itself.
+//! The performance report, compared with the engine's own figures.
 
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ fn equity_curve_and_max_drawdown_match_the_engine() {
 fn trades_run_from_flat_to_flat_and_split_at_zero() {
     let (store, _) = imported(&[&golden("nautilus.jsonl.zst")], "");
     let report = report(store.as_ref(), None);
-    // Twelve positions were closed by the engine, which counts a turn as an end too.
+    // The engine counts twelve closed positions; a change of sides counts as a close.
     assert_eq!(report.figures.trades, 12);
     assert_eq!((report.figures.curve, report.figures.open), (Curve::Pnl, 0));
     let truth = truth("nautilus");

@@ -1,4 +1,4 @@
-//! Events over a wire, with a clock that the test feeds.
+//! Event streams, with a simulated clock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,7 +55,7 @@ fn batch_is_acknowledged_after_30_seconds_without_further_input() {
     let due = stream.tick(at(130)).unwrap();
     assert_eq!(due, Some(Acknowledged { events: 3, sequence: 3 }));
     assert_eq!(stream.tick(at(500)).unwrap(), None, "nothing is waiting");
-    // What was acknowledged is there for whoever opens the run next.
+    // Acknowledged events are visible when the run is opened again.
     drop(stream);
     assert_eq!(run(&store).acknowledged(), 3);
 }
@@ -100,7 +100,7 @@ fn rejected_lines_are_reported_with_line_numbers() {
     stream.push(other.as_bytes(), at(0)).unwrap();
     stream.push(&vec![b' '; MAX_LINE_BYTES], at(0)).unwrap();
     stream.push(b" and more\n", at(0)).unwrap();
-    // The last line has no end, and is whole all the same.
+    // The last line has no line break but is complete.
     stream.push(events(1..2).trim_end().as_bytes(), at(0)).unwrap();
     let end = stream.finish(false, at(0)).unwrap();
     assert_eq!(end, Acknowledged { events: 2, sequence: 7 });

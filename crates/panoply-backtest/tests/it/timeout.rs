@@ -1,8 +1,7 @@
-//! A query that takes too long is answered with QUERY_TIMEOUT, its thread stops working, and the
-//! server goes on.
+//! A query that exceeds its deadline reports QUERY_TIMEOUT, and its thread stops working.
 //!
-//! Time stands still here until the test lets it pass, and the store hands out blobs only as
-//! fast as the test allows: so the query is in its middle when its ten seconds are over.
+//! The clock is simulated and the store releases blobs one by one, so the query is in progress
+//! when its ten seconds have passed.
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
@@ -20,7 +19,7 @@ use crate::helpers::{OWN_RUN, RUN_A, ask, line, sealed};
 
 const EVENTS: u32 = 80_000;
 
-/// How many blobs may still be read; counts those that were.
+/// A semaphore of blobs that may be read, which counts those that were.
 #[derive(Default)]
 struct Gate {
     state: Mutex<GateState>,
@@ -63,7 +62,7 @@ impl Gate {
     }
 }
 
-/// A store whose sealed blobs are behind a gate.
+/// A store whose sealed blobs wait for the gate.
 struct Gated {
     store: MemoryStore,
     gate: Arc<Gate>,
@@ -122,7 +121,7 @@ impl Store for Gated {
     }
 }
 
-/// A run of fills, each of which the pattern has to look at.
+/// A run of fills, each of which the pattern search visits.
 fn gated() -> (Arc<Gated>, Arc<Gate>) {
     let gate = Arc::new(Gate::default());
     let store = Arc::new(Gated { store: MemoryStore::default(), gate: Arc::clone(&gate) });
@@ -145,7 +144,7 @@ fn timed_out_query_reports_query_timeout_and_stops() {
         kernel_in_memory(vec![pack], Arc::clone(clock) as _, Settings::default()).unwrap()
     };
 
-    // All that the query has to read.
+    // The number of blobs of the complete query.
     let (store, gate) = gated();
     gate.allow(usize::MAX);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
@@ -157,7 +156,7 @@ fn timed_out_query_reports_query_timeout_and_stops() {
     assert!(needed > 20, "{needed}");
     drop(runtime);
 
-    // The same, but its time is over when it has read six blobs.
+    // The same query, but its deadline passes after six blobs.
     let (store, gate) = gated();
     gate.allow(6);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
@@ -175,12 +174,12 @@ fn timed_out_query_reports_query_timeout_and_stops() {
     assert_eq!(error["code"], "QUERY_TIMEOUT", "{error}");
     assert!(error["message"].as_str().unwrap().contains("10 s"), "{error}");
 
-    // The blob it waits for comes, and it sees that nobody waits for the answer.
+    // The next blob is released; the query then sees that it is cancelled.
     gate.allow(usize::MAX);
     let sample = json!({"runId": RUN_A, "eventType": "OrderRejection", "pageSize": 1});
     let next = runtime.block_on(ask(&kernel, "get_events_by_type", sample)).unwrap();
     assert_eq!(next["metadata"]["totalCount"], 22, "the server goes on");
-    // Ends only when every thread that worked for a call has come to its end.
+    // Waits for all threads of calls to end.
     drop(runtime);
     let read = gate.read();
     assert!(read < needed / 2, "it went on to read {read} of {needed} blobs");

@@ -1,4 +1,4 @@
-//! The shorter ways to say the same: tables, fields, handles, samples, groups, budgets.
+//! Compact replies: tables, fields, handles, samples, groups, budgets.
 
 use panoply_contract::dialect::Envelope;
 use panoply_contract::testing::call_as_owner;
@@ -59,7 +59,7 @@ async fn table_with_handles_takes_a_third_of_the_bytes() {
         table["rows"][row][columns.iter().position(|column| *column == name).unwrap()].clone()
     };
     assert_eq!(cell(0, "Price"), json!(0.75717));
-    // The handles lead back to the same events.
+    // The handles resolve to the same events.
     let (event, order) = (cell(0, "eventId"), cell(0, "OrderId"));
     let chain = ask(&kernel, "query_event_sequence", json!({"runId": RUN_A, "rootEventId": event}));
     assert_eq!(

@@ -14,19 +14,19 @@ use panoply_contract::clock::Clock;
 use panoply_store::SystemClock;
 use serde_json::{Value, json};
 
-use super::asking::{at, scattered};
 use super::generate::Facts;
-use super::taking;
+use super::import;
+use super::queries::{percentile, splitmix64};
 use crate::http_client::HttpClient;
 use crate::{Outcome, report, startup};
 
 const CLIENTS: u64 = 100;
 const GOAL_MILLIS: f64 = 50.0;
 /// Nothing lasts longer than this.
-const LONGEST: Duration = Duration::from_secs(120);
-const MOST_QUESTIONS: u64 = 200_000;
+const MAX_DURATION: Duration = Duration::from_secs(120);
+const MAX_QUERIES: u64 = 200_000;
 /// How long a client thinks before its next question.
-const PACES: [(&str, Duration); 2] = [
+const CLIENT_PAUSES: [(&str, Duration); 2] = [
     ("each asks again after a second", Duration::from_secs(1)),
     ("each asks again at once", Duration::ZERO),
 ];
@@ -41,15 +41,15 @@ pub(crate) fn run(home: &Path, facts: &Facts, others: &[(&Path, &Facts)], slack:
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let server = Server::start(home)?;
     runtime.block_on(server.ready())?;
-    for ((pace, pause), (log, _)) in PACES.into_iter().zip(others) {
-        let mut import = taking::import(home, log)?;
+    for ((pace, pause), (log, _)) in CLIENT_PAUSES.into_iter().zip(others) {
+        let mut import = import::import(home, log)?;
         let done = Arc::new(AtomicBool::new(false));
-        let before = Spent::so_far(&server, &import)?;
-        let asking = ask(server.address, facts, pause, Arc::clone(&done));
+        let before = CpuSeconds::read(&server, &import)?;
+        let queries = query(server.address, facts, pause, Arc::clone(&done));
         let mut spent = before;
         let watching = async {
             loop {
-                spent = Spent::so_far(&server, &import).unwrap_or(spent);
+                spent = CpuSeconds::read(&server, &import).unwrap_or(spent);
                 let ended = import.try_wait()?;
                 if ended.is_some() || done.load(Ordering::Relaxed) {
                     done.store(true, Ordering::Relaxed);
@@ -58,8 +58,8 @@ pub(crate) fn run(home: &Path, facts: &Facts, others: &[(&Path, &Facts)], slack:
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        let (asked, ended) = runtime.block_on(async { tokio::join!(asking, watching) });
-        let asked = asked?;
+        let (queries, ended) = runtime.block_on(async { tokio::join!(queries, watching) });
+        let queries = queries?;
         match ended? {
             Some(status) if !status.success() => return Err("the import failed".into()),
             Some(_) => {}
@@ -68,31 +68,31 @@ pub(crate) fn run(home: &Path, facts: &Facts, others: &[(&Path, &Facts)], slack:
                 import.wait()?;
             }
         }
-        asked.print(pace, GOAL_MILLIS * slack);
-        spent.print(before, asked.millis.len() as f64);
+        queries.print(pace, GOAL_MILLIS * slack);
+        spent.print(before, queries.millis.len() as f64);
     }
     Ok(())
 }
 
 /// Processor seconds of everybody who uses the two cores.
 #[derive(Clone, Copy)]
-struct Spent {
+struct CpuSeconds {
     server: f64,
     clients: f64,
     import: f64,
 }
 
-impl Spent {
-    fn so_far(server: &Server, import: &Child) -> Outcome<Self> {
+impl CpuSeconds {
+    fn read(server: &Server, import: &Child) -> Outcome<Self> {
         Ok(Self {
-            server: taking::processor_seconds_of(server.child.id())?,
-            clients: taking::processor_seconds()?,
-            import: taking::processor_seconds_of(import.id())?,
+            server: import::cpu_seconds_of(server.child.id())?,
+            clients: import::cpu_seconds()?,
+            import: import::cpu_seconds_of(import.id())?,
         })
     }
 
-    fn print(self, before: Self, questions: f64) {
-        let each = |after: f64, before: f64| (after - before) * 1e3 / questions;
+    fn print(self, before: Self, workload: f64) {
+        let each = |after: f64, before: f64| (after - before) * 1e3 / workload;
         let server = each(self.server, before.server);
         report::figure("  processor time a question: the server's", server, "ms", None);
         let clients = each(self.clients, before.clients);
@@ -102,18 +102,18 @@ impl Spent {
 }
 
 /// What the clients saw.
-struct Asked {
+struct LoadResult {
     millis: Vec<f64>,
     errors: Vec<String>,
     seconds: f64,
 }
 
-impl Asked {
+impl LoadResult {
     fn print(&self, pace: &str, goal: f64) {
         report::remark(&format!("{pace}:"));
         report::figure("  questions a second", self.millis.len() as f64 / self.seconds, "", None);
-        report::figure("  median", at(&self.millis, 0.5), "ms", None);
-        report::figure("  95 of 100 within", at(&self.millis, 0.95), "ms", Some(goal));
+        report::figure("  median", percentile(&self.millis, 0.5), "ms", None);
+        report::figure("  95 of 100 within", percentile(&self.millis, 0.95), "ms", Some(goal));
         report::figure("  errors", self.errors.len() as f64, "", Some(0.0));
         if let Some(first) = self.errors.first() {
             report::remark(&format!("  the first error: {first}"));
@@ -121,12 +121,12 @@ impl Asked {
     }
 }
 
-async fn ask(
+async fn query(
     address: SocketAddr,
     facts: &Facts,
     pause: Duration,
     done: Arc<AtomicBool>,
-) -> Outcome<Asked> {
+) -> Outcome<LoadResult> {
     let clock = Arc::new(SystemClock::new());
     let start = clock.monotonic();
     let sent = Arc::new(AtomicU64::new(0));
@@ -141,12 +141,12 @@ async fn ask(
             tokio::time::sleep(pause / 100 * u32::try_from(client).unwrap_or_default()).await;
             while !done.load(Ordering::Relaxed) {
                 let number = sent.fetch_add(1, Ordering::Relaxed);
-                if number >= MOST_QUESTIONS || clock.monotonic().saturating_sub(start) > LONGEST {
+                if number >= MAX_QUERIES || clock.monotonic().saturating_sub(start) > MAX_DURATION {
                     done.store(true, Ordering::Relaxed);
                     break;
                 }
                 let body = message(number, &facts);
-                let asked = clock.monotonic();
+                let queries = clock.monotonic();
                 match connection.post(&body).await {
                     Ok(reply) if is_answer(reply) => {}
                     Ok(reply) => {
@@ -157,7 +157,7 @@ async fn ask(
                         connection = HttpClient::connect(address).await?;
                     }
                 }
-                millis.push(clock.monotonic().saturating_sub(asked).as_secs_f64() * 1e3);
+                millis.push(clock.monotonic().saturating_sub(queries).as_secs_f64() * 1e3);
                 tokio::time::sleep(pause).await;
             }
             Outcome::Ok((millis, errors))
@@ -170,7 +170,7 @@ async fn ask(
         errors.extend(wrong);
     }
     let seconds = clock.monotonic().saturating_sub(start).as_secs_f64();
-    Ok(Asked { millis, errors, seconds })
+    Ok(LoadResult { millis, errors, seconds })
 }
 
 /// Only an answer has structured content, after a text of 2 KB at most. The rest is not looked at:
@@ -184,8 +184,8 @@ fn is_answer(reply: &[u8]) -> bool {
 /// A question of the six kinds, about somewhere in the run, hardly ever the same twice.
 fn message(number: u64, facts: &Facts) -> String {
     let run = facts.run.to_string();
-    let chance = scattered(number);
-    let moment = |share: u64| {
+    let chance = splitmix64(number);
+    let timestamp = |share: u64| {
         let (first, last) = (facts.first.nanos(), facts.last.nanos());
         let nanos = first + (last - first) / 1_000_000 * (share % 1_000_000).cast_signed();
         panoply_backtest::timestamp::Timestamp::from_nanos(nanos).to_string()
@@ -206,10 +206,12 @@ fn message(number: u64, facts: &Facts) -> String {
             let from = (chance >> 16) % 500_000;
             (
                 "aggregate_metrics",
-                json!({"runId": run, "eventType": "IndicatorCalculation", "propertyPath": "$.Value", "aggregations": ["count", "sum", "avg", "min", "max", "stddev"], "startTime": moment(from), "endTime": moment(from + 400_000)}),
+                json!({"runId": run, "eventType": "IndicatorCalculation", "propertyPath": "$.Value", "aggregations": ["count", "sum", "avg", "min", "max", "stddev"], "startTime": timestamp(from), "endTime": timestamp(from + 400_000)}),
             )
         }
-        70..85 => ("get_state_snapshot", json!({"runId": run, "timestamp": moment(chance >> 16)})),
+        70..85 => {
+            ("get_state_snapshot", json!({"runId": run, "timestamp": timestamp(chance >> 16)}))
+        }
         85..94 => (
             "query_event_sequence",
             json!({"runId": run, "rootEventId": format!("e{}", (chance >> 16) % facts.events)}),

@@ -56,14 +56,14 @@ pub(crate) fn write(out: &mut impl Write, seed: u64, events: u64) -> io::Result<
             log.bar(security, &mut profit)?;
         }
     }
-    let moment = |millis: i64| Timestamp::from_nanos(millis * 1_000_000);
+    let timestamp = |millis: i64| Timestamp::from_nanos(millis * 1_000_000);
     Ok(Facts {
         run,
         events,
         bytes: log.bytes,
         order: log.order.unwrap_or(run),
-        first: moment(START),
-        last: moment(log.time),
+        first: timestamp(START),
+        last: timestamp(log.time),
     })
 }
 
@@ -151,7 +151,7 @@ const INDICATOR: Kind = ("IndicatorCalculation", "Debug", "Indicators");
 const ORDER: Kind = ("StateChange", "Info", "Execution");
 const PROFIT: Kind = ("StateChange", "Info", "Performance");
 const FILL: Kind = ("TradeExecution", "Info", "Execution");
-const REFUSAL: Kind = ("OrderRejection", "Error", "Execution");
+const REJECTION: Kind = ("OrderRejection", "Error", "Execution");
 const POSITION: Kind = ("PositionUpdate", "Info", "Performance");
 
 impl<W: Write> Log<'_, W> {
@@ -232,7 +232,7 @@ impl<W: Write> Log<'_, W> {
             } else {
                 reasons[2]
             };
-            self.event(REFUSAL, format_args!(r#"{{"OrderId":"{order}","SecuritySymbol":"{symbol}","RejectionReason":"{reason}","RequestedQuantity":{quantity},"RequestedPrice":{price:.4}}}"#), signal)?;
+            self.event(REJECTION, format_args!(r#"{{"OrderId":"{order}","SecuritySymbol":"{symbol}","RejectionReason":"{reason}","RequestedQuantity":{quantity},"RequestedPrice":{price:.4}}}"#), signal)?;
             return Ok(());
         }
         let placed = self.event(ORDER, format_args!(r#"{{"StateType":"Order","OrderStatus":"Placed","OrderId":"{order}","SecuritySymbol":"{symbol}","Direction":"{direction}","Quantity":{quantity},"Price":{price:.4},"ChangeReason":"Signal"}}"#), signal)?;

@@ -6,12 +6,12 @@
 //! are named after the number: loading ten into the contract's own table takes the better part of
 //! an hour. `panoply-bench backtest 10000000 DuckDB polars` asks two.
 
-pub(crate) mod asking;
 mod clients;
 mod generate;
+mod import;
 mod peers;
-mod questions;
-mod taking;
+pub(crate) mod queries;
+mod workload;
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Read, Write};
@@ -25,13 +25,13 @@ use crate::{Outcome, child, report};
 /// Events of the run that is asked, unless the command line says another number.
 const EVENTS: u64 = 1_000_000;
 /// Peers that are not named are not asked about more.
-const MOST_FOR_PEERS: u64 = 1_000_000;
+const MAX_EVENTS_FOR_ALL_PEERS: u64 = 1_000_000;
 /// Events of the runs that are sealed while clients ask.
 const OTHER_EVENTS: u64 = 1_000_000;
 const GOAL_PAGE_MILLIS: f64 = 5.0;
 const GOAL_LAST_TO_FIRST: f64 = 2.0;
 const GOAL_SNAPSHOT_MILLIS: f64 = 2.0;
-const GOAL_ASKING_MEGABYTES: f64 = 200.0;
+const GOAL_QUERY_MEGABYTES: f64 = 200.0;
 
 pub(crate) fn run(words: &[&str]) -> Outcome {
     let (events, named) = match words {
@@ -40,7 +40,7 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
             (number.parse().map_err(|_| format!("`{number}` is no number of events"))?, named)
         }
     };
-    let peers = peers::chosen(named, events <= MOST_FOR_PEERS)?;
+    let peers = peers::selected(named, events <= MAX_EVENTS_FOR_ALL_PEERS)?;
     // At ten times the size everything may take twice as long.
     let slack = if events > EVENTS { 2.0 } else { 1.0 };
     let folder = tempfile::tempdir()?;
@@ -48,10 +48,10 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
     report::heading("The backtest pack", &format!("{events} events of a made-up strategy"));
     let (log, facts) = log(folder.path(), "run", 42, events)?;
     report::remark(&format!("{} MB of JSONL", facts.bytes >> 20));
-    taking::run(&home, &log, &facts)?;
-    let measured = ask(folder.path(), &home, &facts)?;
+    import::run(&home, &log, &facts)?;
+    let measured = query(folder.path(), &home, &facts)?;
     print(&measured, slack);
-    let answered = questions::at(&measured, "/answered").as_array().ok_or("no answers")?;
+    let answered = workload::pointer(&measured, "/answered").as_array().ok_or("no answers")?;
     peers::run(&peers, &log, answered, folder.path(), &facts)?;
     std::fs::remove_file(&log)?;
     let others = [
@@ -64,10 +64,10 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
 }
 
 /// What the parent asked of this process.
-pub(crate) fn measure_questions(home: &str, asked: &str) -> Outcome {
+pub(crate) fn measure_questions(home: &str, queries: &str) -> Outcome {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let measured = runtime.block_on(asking::measure(Path::new(home), Path::new(asked)))?;
+    let measured = runtime.block_on(queries::measure(Path::new(home), Path::new(queries)))?;
     std::io::stdout().lock().write_all(&serde_json::to_vec(&measured)?)?;
     Ok(())
 }
@@ -81,9 +81,9 @@ fn log(folder: &Path, name: &str, seed: u64, events: u64) -> Outcome<(PathBuf, F
 }
 
 /// Asks in a process of its own.
-fn ask(folder: &Path, home: &Path, facts: &Facts) -> Outcome<Value> {
+fn query(folder: &Path, home: &Path, facts: &Facts) -> Outcome<Value> {
     let file = folder.join("asked.json");
-    std::fs::write(&file, serde_json::to_vec(&questions::all(facts))?)?;
+    std::fs::write(&file, serde_json::to_vec(&workload::all(facts))?)?;
     let path = |path: &Path| path.to_string_lossy().into_owned();
     let mut child = child::spawn(&["backtest", &path(home), &path(&file)])?;
     let mut said = Vec::new();
@@ -102,23 +102,23 @@ fn print(measured: &Value, slack: f64) {
     let number =
         |pointer: &str| measured.pointer(pointer).and_then(Value::as_f64).unwrap_or(f64::NAN);
     let answered =
-        questions::at(measured, "/answered").as_array().map(Vec::as_slice).unwrap_or_default();
-    let median = |own: &Value| questions::at(own, "/median").as_f64().unwrap_or(f64::NAN);
+        workload::pointer(measured, "/answered").as_array().map(Vec::as_slice).unwrap_or_default();
+    let median = |own: &Value| workload::pointer(own, "/median").as_f64().unwrap_or(f64::NAN);
     for own in answered {
-        let question = questions::at(own, "/question");
-        let goal = questions::at(question, "/goal").as_f64().map(|goal| goal * slack);
-        report::figure(questions::text(question, "name"), median(own), "ms", goal);
+        let question = workload::pointer(own, "/question");
+        let goal = workload::pointer(question, "/goal").as_f64().map(|goal| goal * slack);
+        report::figure(workload::text(question, "name"), median(own), "ms", goal);
         // A search is kept for its next page, so its first time is what it costs.
-        if questions::text(question, "kind") == "incomplete" {
-            let first = questions::at(own, "/first").as_f64().unwrap_or(f64::NAN);
+        if workload::text(question, "kind") == "incomplete" {
+            let first = workload::pointer(own, "/first").as_f64().unwrap_or(f64::NAN);
             report::figure("… asked for the first time", first, "ms", goal);
         }
     }
     for pair in answered.windows(2) {
         let [first, last] = pair else { continue };
-        let (a, b) = (questions::at(first, "/question"), questions::at(last, "/question"));
-        if let Some(what) = questions::text(b, "name").strip_suffix(", last page")
-            && questions::text(a, "name").ends_with("first page")
+        let (a, b) = (workload::pointer(first, "/question"), workload::pointer(last, "/question"));
+        if let Some(what) = workload::text(b, "name").strip_suffix(", last page")
+            && workload::text(a, "name").ends_with("first page")
         {
             let name = format!("{what}, last page / first page");
             report::figure(&name, median(last) / median(first), "×", Some(GOAL_LAST_TO_FIRST));
@@ -143,6 +143,6 @@ fn print(measured: &Value, slack: f64) {
         "resident memory while asking, at most",
         number("/megabytes"),
         "MB",
-        Some(GOAL_ASKING_MEGABYTES),
+        Some(GOAL_QUERY_MEGABYTES),
     );
 }

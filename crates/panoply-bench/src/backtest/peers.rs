@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use super::generate::Facts;
-use super::questions::{self, at, text};
+use super::workload::{self, pointer, text};
 use crate::{Outcome, report};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/backtest.py");
@@ -17,7 +17,7 @@ const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/py
 const PEERS: [&str; 3] = ["SQLite", "DuckDB", "polars"];
 
 /// The peers of these names; without names all, or none, as for `none`.
-pub(crate) fn chosen(named: &[&str], all: bool) -> Outcome<Vec<&'static str>> {
+pub(crate) fn selected(named: &[&str], all: bool) -> Outcome<Vec<&'static str>> {
     let known = |name: &&str| {
         let found = PEERS.iter().find(|peer| peer.eq_ignore_ascii_case(name));
         found.copied().ok_or_else(|| format!("`{name}` is none of {}", PEERS.join(", ")))
@@ -31,24 +31,24 @@ pub(crate) fn chosen(named: &[&str], all: bool) -> Outcome<Vec<&'static str>> {
 
 /// Asks peers and prints how they compare. Answers that differ are an error.
 pub(crate) fn run(
-    chosen: &[&str],
+    selected: &[&str],
     log: &Path,
     answered: &[Value],
     folder: &Path,
     facts: &Facts,
 ) -> Outcome {
-    for peer in PEERS.iter().filter(|peer| !chosen.contains(peer)) {
+    for peer in PEERS.iter().filter(|peer| !selected.contains(peer)) {
         report::remark(&format!("{peer} was not asked: name it after the number of events"));
     }
-    if chosen.is_empty() {
+    if selected.is_empty() {
         return Ok(());
     }
-    let asked: Vec<&Value> = answered.iter().map(|own| at(own, "/question")).collect();
+    let queries: Vec<&Value> = answered.iter().map(|own| pointer(own, "/question")).collect();
     let file = folder.join("questions.json");
-    std::fs::write(&file, serde_json::to_vec(&asked)?)?;
+    std::fs::write(&file, serde_json::to_vec(&queries)?)?;
     let output = Command::new(python())
         .args([Path::new(SCRIPT), log, &file, folder])
-        .args(chosen)
+        .args(selected)
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
         .output()?;
@@ -58,7 +58,7 @@ pub(crate) fn run(
     let peers: Value = serde_json::from_slice(&output.stdout)?;
     let mut differences = Vec::new();
     for (name, peer) in peers.as_object().ok_or("no peers")? {
-        if let Some(missing) = at(peer, "/missing").as_str() {
+        if let Some(missing) = pointer(peer, "/missing").as_str() {
             report::remark(&format!("{name} was not asked: {missing} ({HOW})"));
             continue;
         }
@@ -66,29 +66,32 @@ pub(crate) fn run(
             &format!("Beside {name}"),
             "milliseconds of theirs and ours, medians; ours go through the whole pipeline",
         );
-        let loaded = at(peer, "/loaded");
-        let rate = facts.events as f64 / at(loaded, "/cpuSeconds").as_f64().unwrap_or(f64::NAN);
+        let loaded = pointer(peer, "/loaded");
+        let rate =
+            facts.events as f64 / pointer(loaded, "/cpuSeconds").as_f64().unwrap_or(f64::NAN);
         report::figure("loading, a second of processor time", rate, "events", None);
-        let share = at(loaded, "/bytes").as_f64().unwrap_or(f64::NAN) / facts.bytes as f64;
+        let share = pointer(loaded, "/bytes").as_f64().unwrap_or(f64::NAN) / facts.bytes as f64;
         report::figure("size / JSONL", share, "×", None);
         for (own, theirs) in
-            answered.iter().zip(at(peer, "/answers").as_array().ok_or("no answers")?)
+            answered.iter().zip(pointer(peer, "/answers").as_array().ok_or("no answers")?)
         {
-            let what = text(at(own, "/question"), "name");
-            let (ours, their) = (at(own, "/median").as_f64(), at(theirs, "/ms").as_f64());
+            let what = text(pointer(own, "/question"), "name");
+            let (ours, their) = (pointer(own, "/median").as_f64(), pointer(theirs, "/ms").as_f64());
             if let (Some(ours), Some(their)) = (ours, their) {
                 report::compared(what, ours, their, "ms");
             }
-            if let Some(found) = questions::difference(at(own, "/answer"), at(theirs, "/answer")) {
+            if let Some(found) =
+                workload::difference(pointer(own, "/answer"), pointer(theirs, "/answer"))
+            {
                 differences.push(format!("{name}, {what}: {found}"));
             }
         }
     }
     if differences.is_empty() {
-        let names = chosen.join(", ");
+        let names = selected.join(", ");
         report::remark(&format!(
             "the answers of {names} to all {} questions are ours",
-            asked.len()
+            queries.len()
         ));
         Ok(())
     } else {

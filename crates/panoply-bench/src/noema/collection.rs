@@ -26,7 +26,7 @@ const WORDS: [&str; 40] = [
 
 /// The whole collection as a package.
 pub(super) fn package() -> Package {
-    let mut chance = Chance(7);
+    let mut rng = Rng(7);
     let mut package = Package {
         created: NOW / SECOND - DAYS * 86_400,
         note_types: vec![panoply_noema::note::NoteType {
@@ -37,8 +37,8 @@ pub(super) fn package() -> Package {
         ..Package::default()
     };
     for number in 0..CARDS {
-        package.notes.push(note(number, &mut chance));
-        package.cards.push(card(number, &mut package.reviews, &mut chance));
+        package.notes.push(note(number, &mut rng));
+        package.cards.push(card(number, &mut package.reviews, &mut rng));
     }
     package.reviews.sort_by_key(|review| review.id.0);
     package
@@ -61,10 +61,10 @@ fn deck(number: i64) -> PackagedDeck {
 }
 
 /// Thirty words a note; one in a hundred has any given tag.
-fn note(number: i64, chance: &mut Chance) -> PackagedNote {
+fn note(number: i64, rng: &mut Rng) -> PackagedNote {
     let mut words = |count: i64| {
         let words: Vec<&str> = (0..count)
-            .filter_map(|_| WORDS.get(usize::try_from(chance.below(40)).ok()?).copied())
+            .filter_map(|_| WORDS.get(usize::try_from(rng.below(40)).ok()?).copied())
             .collect();
         words.join(" ")
     };
@@ -80,12 +80,12 @@ fn note(number: i64, chance: &mut Chance) -> PackagedNote {
     }
 }
 
-fn card(number: i64, log: &mut Vec<Review>, chance: &mut Chance) -> PackagedCard {
+fn card(number: i64, log: &mut Vec<Review>, rng: &mut Rng) -> PackagedCard {
     let id = FIRST_ID + number * 1000 + 1;
     let studied = number % 5 < 3 && number / 5 * 3 < STUDIED;
-    let interval = 1 + chance.below(300);
-    let due_in = chance.below(120) - 5;
-    let last = NOW - (interval - due_in).max(0) * DAY - chance.below(20_000_000_000);
+    let interval = 1 + rng.below(300);
+    let due_in = rng.below(120) - 5;
+    let last = NOW - (interval - due_in).max(0) * DAY - rng.below(20_000_000_000);
     if studied {
         for back in (0..3).rev() {
             let at = last - back * 30 * DAY - number;
@@ -93,12 +93,12 @@ fn card(number: i64, log: &mut Vec<Review>, chance: &mut Chance) -> PackagedCard
             log.push(Review {
                 id: ReviewId(at / 1000),
                 card: CardId(id),
-                rating: u8::try_from(1 + chance.below(4)).unwrap_or(3),
+                rating: u8::try_from(1 + rng.below(4)).unwrap_or(3),
                 kind: if first { ReviewKind::Learning } else { ReviewKind::Review },
                 interval,
                 last_interval: if first { 0 } else { interval / 2 },
                 factor: 500,
-                taken_ms: 2000 + chance.below(15_000),
+                taken_ms: 2000 + rng.below(15_000),
                 predicted: None,
                 felt: None,
                 receipt: None,
@@ -123,11 +123,7 @@ fn card(number: i64, log: &mut Vec<Review>, chance: &mut Chance) -> PackagedCard
         own_deck: 0,
         flags: 0,
         data: if studied {
-            format!(
-                r#"{{"s":{interval}.5,"d":{}.25,"lrt":{}}}"#,
-                1 + chance.below(9),
-                last / SECOND
-            )
+            format!(r#"{{"s":{interval}.5,"d":{}.25,"lrt":{}}}"#, 1 + rng.below(9), last / SECOND)
         } else {
             String::new()
         },
@@ -135,9 +131,9 @@ fn card(number: i64, log: &mut Vec<Review>, chance: &mut Chance) -> PackagedCard
 }
 
 /// Looks like chance and is the same every time.
-struct Chance(u64);
+struct Rng(u64);
 
-impl Chance {
+impl Rng {
     fn below(&mut self, end: i64) -> i64 {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -3,8 +3,8 @@
 
 mod collection;
 mod peer;
+mod stopwatch;
 mod table;
-mod watch;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,8 +22,8 @@ use serde_json::json;
 
 use self::collection::{CARDS, NOW, REVIEWS};
 use self::peer::Peer;
+use self::stopwatch::{Elapsed, Stopwatch, time_work};
 use self::table::{Goal, Table};
-use self::watch::{Spent, Watch, spent};
 use crate::{Outcome, child, report};
 
 const RUNS: usize = 15;
@@ -71,7 +71,7 @@ pub(crate) fn run(folder: Option<&str>) -> Outcome {
         .change(&fill, true, |ledger, _| anki::import(ledger, &package, NOW, &mut |_, _| Ok(())))?;
     drop(package);
     let mut exported = Vec::new();
-    let export = spent(1, || {
+    let export = time_work(1, || {
         exported = whole.read(|records| {
             let decks: Vec<_> = records.decks()?.into_iter().map(|deck| deck.id).collect();
             Ok(anki::export(records, &decks, NOW, &mut |_, _| Ok(()))?.0)
@@ -79,7 +79,7 @@ pub(crate) fn run(folder: Option<&str>) -> Outcome {
         Ok(())
     })?;
     std::fs::write(&package_file, &exported)?;
-    let import = spent(1, || {
+    let import = time_work(1, || {
         let other = SqliteStore::open(&here.path().join("imported.db"))?;
         let package = anki::read(&exported, Limits::default())?;
         (&other as &dyn Store).change(&fill, true, |ledger, _| {
@@ -96,10 +96,10 @@ pub(crate) fn run(folder: Option<&str>) -> Outcome {
         }
         Err(error) => format!("no peer: {error}"),
     });
-    let table = Table::beside(peer.ok());
+    let table = Table::new(peer.ok());
     table.row("export of everything", export, Goal::Cpu(2000.0), "export");
     table.row("import of everything", import, Goal::Cpu(2000.0), "import");
-    let open = spent(RUNS, || {
+    let open = time_work(RUNS, || {
         SqliteStore::open(&file)?;
         Ok(())
     })?;
@@ -107,7 +107,7 @@ pub(crate) fn run(folder: Option<&str>) -> Outcome {
     for (query, name, goal) in SEARCHES {
         let query_tree = search::parse(query).map_err(|error| error.to_string())?;
         let timing = Timing { now: NOW, calendar: DeckOptions::default().calendar() };
-        let found = spent(RUNS, || {
+        let found = time_work(RUNS, || {
             whole
                 .read(|records| records.search(&query_tree, timing, Order::Created, 0, u64::MAX))?;
             Ok(())
@@ -133,36 +133,36 @@ fn tools(file: &Path, table: &Table) -> Outcome {
             // A kernel that has kept no reply, over a collection that was just opened.
             let kernel = kernel(file)?;
             times.push(child::on_one_thread(async {
-                let watch = Watch::start();
+                let stopwatch = Stopwatch::start();
                 child::call(&kernel, tool, &arguments).await?;
-                Outcome::Ok(watch.stop())
+                Outcome::Ok(stopwatch.stop())
             })??);
         }
-        table.row(name, Spent::least(&times), Goal::Cpu(goal), tool);
+        table.row(name, Elapsed::least(&times), Goal::Cpu(goal), tool);
     }
-    let (next, submit) = sitting(file)?;
-    let (next, submit) = (Spent::middle(&next), Spent::middle(&submit));
+    let (next, submit) = review_session(file)?;
+    let (next, submit) = (Elapsed::median(&next), Elapsed::median(&submit));
     table.row("every further card (get-next-card)", next, Goal::Cpu(0.05), "next");
     table.row("an answer (submit-review), no disk", submit, Goal::Cpu(0.2), "answer");
     Ok(())
 }
 
 /// Asks, turns and answers card after card: what asking and what answering took.
-fn sitting(file: &Path) -> Outcome<(Vec<Spent>, Vec<Spent>)> {
+fn review_session(file: &Path) -> Outcome<(Vec<Elapsed>, Vec<Elapsed>)> {
     let kernel = kernel(file)?;
     child::on_one_thread(async {
         child::call(&kernel, "get-next-card", &json!({})).await?;
         let (mut asked, mut answered) = (Vec::new(), Vec::new());
         for _ in 0..ANSWERS {
-            let watch = Watch::start();
+            let stopwatch = Stopwatch::start();
             let front = child::data(&kernel, "get-next-card", &json!({})).await?;
-            asked.push(watch.stop());
+            asked.push(stopwatch.stop());
             let token = front.pointer("/card/token").cloned().ok_or("nothing is left to study")?;
             let back = child::data(&kernel, "reveal-answer", &json!({"token": token})).await?;
             let answer = json!({"token": back.get("token"), "rating": "good"});
-            let watch = Watch::start();
+            let stopwatch = Stopwatch::start();
             child::call(&kernel, "submit-review", &answer).await?;
-            answered.push(watch.stop());
+            answered.push(stopwatch.stop());
         }
         Outcome::Ok((asked, answered))
     })?
@@ -172,24 +172,24 @@ fn sitting(file: &Path) -> Outcome<(Vec<Spent>, Vec<Spent>)> {
 fn durable(file: &Path, disk: &Path, table: &Table) -> Outcome {
     let on_disk = disk.join("noema.db");
     std::fs::copy(file, &on_disk)?;
-    let (_, submit) = sitting(&on_disk)?;
+    let (_, submit) = review_session(&on_disk)?;
     let mut waits = Vec::new();
     let mut log = std::fs::File::create(disk.join("plain"))?;
     for _ in 0..ANSWERS {
         use std::io::Write as _;
-        let watch = Watch::start();
+        let stopwatch = Stopwatch::start();
         log.write_all(&[7; 16_384])?;
         log.sync_data()?;
-        waits.push(watch.stop());
+        waits.push(stopwatch.stop());
     }
-    let middle = Spent::middle(&submit);
+    let median = Elapsed::median(&submit);
     // The goal is that of a commit without a sync; the row without a disk has it.
-    table.row("an answer, on this disk", middle, Goal::None, "answer on disk");
+    table.row("an answer, on this disk", median, Goal::None, "answer on disk");
     // Where others use the disk too, the least says what is ours.
-    table.row("… the least of them", Spent::least(&submit), Goal::None, "least answer on disk");
+    table.row("… the least of them", Elapsed::least(&submit), Goal::None, "least answer on disk");
     let plain = "… a plain write of 16 KB and its sync";
-    table.row(plain, Spent::middle(&waits), Goal::None, "");
-    table.row("… the least of them", Spent::least(&waits), Goal::None, "");
+    table.row(plain, Elapsed::median(&waits), Goal::None, "");
+    table.row("… the least of them", Elapsed::least(&waits), Goal::None, "");
     Ok(())
 }
 
@@ -197,7 +197,7 @@ fn durable(file: &Path, disk: &Path, table: &Table) -> Outcome {
 fn steps(table: &Table) -> Outcome {
     const STEPS: u32 = 2_000_000;
     let scheduler = Scheduler::default();
-    let took = spent(3, || {
+    let took = time_work(3, || {
         let mut due = 0_i64;
         let mut card = Schedule::default();
         let mut now = NOW;
@@ -230,7 +230,7 @@ fn fitting(table: &Table) -> Outcome {
                 .collect()
         })
         .collect();
-    let took = spent(1, || {
+    let took = time_work(1, || {
         fit::fit(&logs)?;
         Ok(())
     })?;

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::watch::Spent;
+use super::stopwatch::Elapsed;
 use crate::Outcome;
 
 const SCRIPT: &str = include_str!("anki_peer.py");
@@ -51,8 +51,8 @@ impl Peer {
     }
 
     /// What it took for something, if it does that.
-    pub(super) fn spent(&self, name: &str) -> Option<Spent> {
-        let spent = self.report.get("spent")?.get(name)?;
-        Some(Spent { cpu: spent.get(0)?.as_f64()?, wall: spent.get(1)?.as_f64()? })
+    pub(super) fn time_work(&self, name: &str) -> Option<Elapsed> {
+        let time_work = self.report.get("spent")?.get(name)?;
+        Some(Elapsed { cpu: time_work.get(0)?.as_f64()?, wall: time_work.get(1)?.as_f64()? })
     }
 }

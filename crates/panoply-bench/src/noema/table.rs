@@ -1,7 +1,7 @@
 //! One line for each figure: ours, the goal, and what Anki takes for the same.
 
 use super::peer::Peer;
-use super::watch::Spent;
+use super::stopwatch::Elapsed;
 use crate::report;
 
 /// What a figure may be at most, in milliseconds.
@@ -20,7 +20,7 @@ pub(super) struct Table {
 
 impl Table {
     /// Begins with the heading.
-    pub(super) fn beside(peer: Option<Peer>) -> Self {
+    pub(super) fn new(peer: Option<Peer>) -> Self {
         report::remark(&format!(
             "{:<58} {:>9} {:>9}  {:<16} {:>9} {:>9} {:>12}",
             "milliseconds", "CPU", "clock", "goal", "Anki CPU", "clock", "Anki / ours"
@@ -29,22 +29,22 @@ impl Table {
     }
 
     /// A figure of ours, and the name of the same thing in the peer's report.
-    pub(super) fn row(&self, name: &str, ours: Spent, goal: Goal, theirs: &str) {
+    pub(super) fn row(&self, name: &str, ours: Elapsed, goal: Goal, peer_name: &str) {
         let verdict = match goal {
             Goal::None => String::new(),
             Goal::Cpu(goal) => format!("{goal} CPU {}", met(ours.cpu <= goal)),
             Goal::Clock(goal) => format!("{goal} clock {}", met(ours.wall <= goal)),
         };
-        let theirs = self.peer.as_ref().and_then(|peer| peer.spent(theirs));
-        let beside = theirs.map_or_else(String::new, |theirs| {
+        let peer_name = self.peer.as_ref().and_then(|peer| peer.time_work(peer_name));
+        let new = peer_name.map_or_else(String::new, |peer_name| {
             let ratio = match goal {
-                Goal::None | Goal::Cpu(_) => theirs.cpu / ours.cpu,
-                Goal::Clock(_) => theirs.wall / ours.wall,
+                Goal::None | Goal::Cpu(_) => peer_name.cpu / ours.cpu,
+                Goal::Clock(_) => peer_name.wall / ours.wall,
             };
-            format!(" {:>9.3} {:>9.3} {ratio:>11.2}×", theirs.cpu, theirs.wall)
+            format!(" {:>9.3} {:>9.3} {ratio:>11.2}×", peer_name.cpu, peer_name.wall)
         });
         report::remark(&format!(
-            "{name:<58} {:>9.3} {:>9.3}  {verdict:<16}{beside}",
+            "{name:<58} {:>9.3} {:>9.3}  {verdict:<16}{new}",
             ours.cpu, ours.wall
         ));
     }

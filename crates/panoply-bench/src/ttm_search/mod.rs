@@ -29,8 +29,8 @@ const GOAL_LARGE_P95_MILLIS: f64 = 30.0;
 const GOAL_BUILD_PER_SECOND: f64 = 5_000.0;
 const LARGE: usize = 100_000;
 
-pub(crate) fn run(words: &[&str]) -> Outcome {
-    let large = match words {
+pub(crate) fn run(arguments: &[&str]) -> Outcome {
+    let large = match arguments {
         [] => LARGE,
         [count, ..] => count.parse()?,
     };
@@ -57,7 +57,7 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
     report::heading("Speed at the bundled size", &format!("{} documents", engine.len()));
     report::figure("facts read", read, "ms", None);
     report::figure("index and vectors made, at the first search", made, "ms", None);
-    let times = asked(&engine, &held, &clock)?;
+    let times = query_times(&engine, &held, &clock)?;
     report::figure("search, median", report::median(times.clone()), "ms", Some(GOAL_SEARCH_MILLIS));
     report::figure("search, 95th percentile", p95(times), "ms", Some(GOAL_SEARCH_MILLIS));
 
@@ -81,13 +81,19 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
     let texts: usize = records.iter().map(|one| one.title.len() + one.abstract_text.len()).sum();
     report::figure("file / text", size / texts as f64, "x", None);
     let big = Engine::bundled()?.with_annex(annex);
-    let times = asked(&big, &held, &clock)?;
+    let times = query_times(&big, &held, &clock)?;
     report::figure("search, median", report::median(times.clone()), "ms", None);
     report::figure("search, 95th percentile", p95(times), "ms", Some(GOAL_LARGE_P95_MILLIS));
     let mut everything = corpus(&library);
     everything.documents.extend(records.iter().map(record_document));
-    let kept = kept(&big, &engine.beside(everything), &held)?;
-    report::figure("of the hits of a search in memory, found", kept * 100.0, "%", None);
+    let recall_of_full_search =
+        recall_of_full_search(&big, &engine.sibling_program(everything), &held)?;
+    report::figure(
+        "of the hits of a search in memory, found",
+        recall_of_full_search * 100.0,
+        "%",
+        None,
+    );
     peers::run(&engine, &[], &held)?;
     peers::run(&engine, &records, &held)
 }
@@ -124,7 +130,7 @@ fn quality(name: &str, engine: &Engine, questions: &[Judged]) -> Outcome {
 }
 
 /// How long each question takes, in milliseconds.
-fn asked(engine: &Engine, questions: &[Judged], clock: &SystemClock) -> Outcome<Vec<f64>> {
+fn query_times(engine: &Engine, questions: &[Judged], clock: &SystemClock) -> Outcome<Vec<f64>> {
     let time = |question: &Judged| {
         let start = clock.monotonic();
         engine.search(&Question::new(&question.query))?;
@@ -135,7 +141,7 @@ fn asked(engine: &Engine, questions: &[Judged], clock: &SystemClock) -> Outcome<
 
 /// How many of the best hits of an engine that looks at everything another one has too. Among
 /// made-up texts many are equally good, so a hit counts that is as good as the last of them.
-fn kept(engine: &Engine, full: &Engine, questions: &[Judged]) -> Outcome<f64> {
+fn recall_of_full_search(engine: &Engine, full: &Engine, questions: &[Judged]) -> Outcome<f64> {
     let (mut found, mut all) = (0, 0);
     for question in questions {
         let question = Question::new(&question.query);

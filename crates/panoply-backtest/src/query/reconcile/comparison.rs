@@ -1,26 +1,26 @@
-//! How two books compare, and where they first part.
+//! Comparison of an amount in the log with the same amount computed from the fills.
 
 use rust_decimal::Decimal;
 
-/// How two books compare.
+/// The outcome of repeated comparisons.
 #[derive(Debug, Default)]
 pub struct Comparison {
-    /// How often they could be compared.
+    /// Number of comparisons.
     pub compared: u64,
-    /// How often they differed.
+    /// Number of differences.
     pub disagreements: u64,
     /// The first difference.
     pub first: Option<Discrepancy>,
 }
 
-/// Where books part.
+/// A difference between the log and the fills.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Discrepancy {
-    /// The event that says something else than the fills.
+    /// The event whose value differs.
     pub seq: u32,
-    /// What the fills say.
+    /// The value computed from the fills.
     pub by_fills: Decimal,
-    /// What the event says.
+    /// The value in the log.
     pub in_log: Decimal,
 }
 
@@ -35,19 +35,19 @@ impl Comparison {
     }
 }
 
-/// A running amount beside what the fills realized, compared from telling to telling.
+/// Compares the changes of a reported amount with the realized profit of the fills.
 #[derive(Debug, Default)]
 pub struct AmountComparison {
-    /// From each telling to the next.
+    /// Between consecutive reports.
     steps: Comparison,
-    /// From each telling while nothing was held to the next such.
+    /// Between consecutive reports at flat positions.
     when_flat: Comparison,
     pub(super) last: Option<AmountPair>,
     last_flat: Option<AmountPair>,
     digits: u32,
 }
 
-/// Where both amounts stood, and after how many fills.
+/// Both amounts, and the number of fills so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct AmountPair {
     pub(super) by_fills: Decimal,
@@ -56,7 +56,7 @@ pub(super) struct AmountPair {
 }
 
 impl AmountComparison {
-    /// The comparison that counts, and whether it is of every telling.
+    /// The comparison that counts, and whether it covers every report.
     pub const fn verdict(&self) -> (&Comparison, bool) {
         if self.steps.disagreements * 4 <= self.steps.compared {
             (&self.steps, true)
@@ -65,7 +65,7 @@ impl AmountComparison {
         }
     }
 
-    /// Both amounts are known to begin with nothing.
+    /// Declares that both amounts start at zero.
     pub(super) const fn start_at_zero(&mut self) {
         if self.last.is_none() {
             let nothing = AmountPair { by_fills: Decimal::ZERO, in_log: Decimal::ZERO, fills: 0 };
@@ -92,14 +92,14 @@ impl AmountComparison {
         self.last_flat = Some(now);
     }
 
-    /// How both changed, and how much rounding may explain.
+    /// The change of both amounts, and the tolerance for rounding.
     fn change(
         &self,
         seq: u32,
         before: AmountPair,
         now: AmountPair,
     ) -> Option<(Discrepancy, Decimal)> {
-        // Each fill's profit and its commission may have been rounded, and the amount itself.
+        // Each fill's profit and commission may be rounded, and the amount itself.
         let roundings = Decimal::from(2 * now.fills.saturating_sub(before.fills) + 1);
         let unit = Decimal::new(1, self.digits);
         let noise = now.in_log.abs().checked_mul(Decimal::new(1, 10))?;

@@ -8,61 +8,61 @@ use crate::{Outcome, report};
 
 /// Milliseconds.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spent {
+pub(super) struct Elapsed {
     pub(super) cpu: f64,
     pub(super) wall: f64,
 }
 
-impl Spent {
+impl Elapsed {
     /// The least of each.
     pub(super) fn least(times: &[Self]) -> Self {
         let least = |of: fn(&Self) -> f64| times.iter().map(of).fold(f64::INFINITY, f64::min);
-        Self { cpu: least(|spent| spent.cpu), wall: least(|spent| spent.wall) }
+        Self { cpu: least(|time_work| time_work.cpu), wall: least(|time_work| time_work.wall) }
     }
 
     /// The median of each.
-    pub(super) fn middle(times: &[Self]) -> Self {
+    pub(super) fn median(times: &[Self]) -> Self {
         let of = |of: fn(&Self) -> f64| report::median(times.iter().map(of).collect());
-        Self { cpu: of(|spent| spent.cpu), wall: of(|spent| spent.wall) }
+        Self { cpu: of(|time_work| time_work.cpu), wall: of(|time_work| time_work.wall) }
     }
 }
 
 /// Does something so many times; the least that it took.
-pub(super) fn spent(runs: usize, mut work: impl FnMut() -> Outcome) -> Outcome<Spent> {
+pub(super) fn time_work(runs: usize, mut work: impl FnMut() -> Outcome) -> Outcome<Elapsed> {
     let mut times = Vec::new();
     for _ in 0..runs {
-        let watch = Watch::start();
+        let stopwatch = Stopwatch::start();
         work()?;
-        times.push(watch.stop());
+        times.push(stopwatch.stop());
     }
-    Ok(Spent::least(&times))
+    Ok(Elapsed::least(&times))
 }
 
 /// Runs until it is stopped.
-pub(super) struct Watch {
+pub(super) struct Stopwatch {
     clock: SystemClock,
     /// Milliseconds that all threads of this process had worked: what a call hands to another
     /// thread is counted too.
-    worked: f64,
+    process_cpu_millis: f64,
 }
 
-impl Watch {
+impl Stopwatch {
     pub(super) fn start() -> Self {
-        Self { worked: worked(), clock: SystemClock::new() }
+        Self { process_cpu_millis: process_cpu_millis(), clock: SystemClock::new() }
     }
 
-    pub(super) fn stop(self) -> Spent {
+    pub(super) fn stop(self) -> Elapsed {
         let wall = self.clock.monotonic().as_secs_f64() * 1e3;
-        Spent { cpu: worked() - self.worked, wall }
+        Elapsed { cpu: process_cpu_millis() - self.process_cpu_millis, wall }
     }
 }
 
 /// To the nanosecond, unlike `/proc/self/schedstat`, which follows the timer's tick of 4 ms.
-fn worked() -> f64 {
-    let worked = clock_gettime(ClockId::ProcessCPUTime);
-    let worked = std::time::Duration::new(
-        u64::try_from(worked.tv_sec).unwrap_or_default(),
-        u32::try_from(worked.tv_nsec).unwrap_or_default(),
+fn process_cpu_millis() -> f64 {
+    let process_cpu_millis = clock_gettime(ClockId::ProcessCPUTime);
+    let process_cpu_millis = std::time::Duration::new(
+        u64::try_from(process_cpu_millis.tv_sec).unwrap_or_default(),
+        u32::try_from(process_cpu_millis.tv_nsec).unwrap_or_default(),
     );
-    worked.as_secs_f64() * 1e3
+    process_cpu_millis.as_secs_f64() * 1e3
 }

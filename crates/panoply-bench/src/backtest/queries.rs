@@ -18,55 +18,55 @@ use panoply_contract::testing::kernel_in_memory;
 use panoply_store::SystemClock;
 use serde_json::{Value, json};
 
-use super::questions::{self, text};
-use super::taking;
+use super::import;
+use super::workload::{self, text};
 use crate::Outcome;
 
 /// Repetitions of each question.
-const REPEATED: usize = 51;
+const REPETITIONS: usize = 51;
 /// Pages that are asked for by chance, and moments.
 const PAGES: usize = 2000;
-const MOMENTS: usize = 500;
+const TIMESTAMPS: usize = 500;
 /// The least repetitions, once they have taken this long.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIME_BUDGET: Duration = Duration::from_secs(10);
 
 /// Answers and times, as JSON for the parent.
-pub(crate) async fn measure(home: &Path, asked: &Path) -> Outcome<Value> {
-    let mut asked: Vec<Value> = serde_json::from_slice(&std::fs::read(asked)?)?;
+pub(crate) async fn measure(home: &Path, queries: &Path) -> Outcome<Value> {
+    let mut queries: Vec<Value> = serde_json::from_slice(&std::fs::read(queries)?)?;
     let server = Server::open(home)?;
-    for question in &mut asked {
+    for question in &mut queries {
         server.resolve(question).await?;
     }
     let mut answered = Vec::new();
-    for question in asked {
+    for question in queries {
         let (reply, first) =
-            server.ask(text(&question, "tool"), questions::short_arguments(&question)).await?;
-        let answer = questions::answer(&question, &reply)?;
+            server.query(text(&question, "tool"), workload::short_arguments(&question)).await?;
+        let answer = workload::answer(&question, &reply)?;
         let times = server.times(&question).await?;
         answered.push(json!({
-            "question": question, "answer": answer, "first": first, "median": middle(&times),
+            "question": question, "answer": answer, "first": first, "median": median(&times),
         }));
     }
-    let first = answered.first().map(|own| questions::at(own, "/question/runId").clone());
+    let first = answered.first().map(|own| workload::pointer(own, "/question/runId").clone());
     let run = first.unwrap_or_default();
-    let before = taking::processor_seconds()?;
-    let pages = server.pages_by_chance(&run).await?;
-    let processor = (taking::processor_seconds()? - before) * 1e3 / PAGES as f64;
-    let moments = server.moments_by_chance(&run).await?;
+    let before = import::cpu_seconds()?;
+    let pages = server.random_pages(&run).await?;
+    let processor = (import::cpu_seconds()? - before) * 1e3 / PAGES as f64;
+    let timestamps = server.random_timestamps(&run).await?;
     Ok(json!({
         "answered": answered,
-        "pages": {"median": middle(&pages), "p99": at(&pages, 0.99), "processor": processor},
-        "moments": {"median": middle(&moments), "p99": at(&moments, 0.99)},
-        "megabytes": taking::peak_megabytes(std::process::id())?,
+        "pages": {"median": median(&pages), "p99": percentile(&pages, 0.99), "processor": processor},
+        "moments": {"median": median(&timestamps), "p99": percentile(&timestamps, 0.99)},
+        "megabytes": import::peak_megabytes(std::process::id())?,
     }))
 }
 
-fn middle(times: &[f64]) -> f64 {
-    at(times, 0.5)
+fn median(times: &[f64]) -> f64 {
+    percentile(times, 0.5)
 }
 
 /// The time that this share of all times does not exceed.
-pub(crate) fn at(times: &[f64], share: f64) -> f64 {
+pub(crate) fn percentile(times: &[f64], share: f64) -> f64 {
     let mut sorted = times.to_vec();
     sorted.sort_by(f64::total_cmp);
     #[expect(
@@ -86,7 +86,7 @@ struct Server {
 impl Server {
     fn open(home: &Path) -> Outcome<Self> {
         let clock = Arc::new(SystemClock::new());
-        let store = SqliteStore::open(&taking::catalog(home))?;
+        let store = SqliteStore::open(&import::catalog(home))?;
         let pack = panoply_backtest::tools::pack(Arc::new(store));
         let settings = Settings { cache_bytes: 0, ..Settings::default() };
         let kernel = kernel_in_memory(vec![pack], Arc::clone(&clock) as Arc<dyn Clock>, settings)
@@ -95,7 +95,7 @@ impl Server {
     }
 
     /// The reply, and the milliseconds from the arguments to the bytes.
-    async fn ask(&self, tool: &str, arguments: Value) -> Outcome<(Value, f64)> {
+    async fn query(&self, tool: &str, arguments: Value) -> Outcome<(Value, f64)> {
         let start = self.clock.monotonic();
         let trace = TraceId::new(uuid::Uuid::new_v4());
         let cx = CallContext::local(Arc::clone(self.kernel.clock()), trace);
@@ -113,14 +113,14 @@ impl Server {
 
     /// Puts the number of the last page where `last` stands.
     async fn resolve(&self, question: &mut Value) -> Outcome {
-        if questions::at(question, "/pageIndex") != "last" {
+        if workload::pointer(question, "/pageIndex") != "last" {
             return Ok(());
         }
         set(question, "pageIndex", json!(0));
-        let arguments = questions::short_arguments(question);
-        let (reply, _) = self.ask(text(question, "tool"), arguments).await?;
-        let total = questions::at(&reply, "/metadata/totalCount").as_u64().ok_or("no total")?;
-        let size = questions::at(question, "/pageSize").as_u64().ok_or("no size")?;
+        let arguments = workload::short_arguments(question);
+        let (reply, _) = self.query(text(question, "tool"), arguments).await?;
+        let total = workload::pointer(&reply, "/metadata/totalCount").as_u64().ok_or("no total")?;
+        let size = workload::pointer(question, "/pageSize").as_u64().ok_or("no size")?;
         set(question, "pageIndex", json!(total.saturating_sub(1) / size));
         Ok(())
     }
@@ -128,12 +128,12 @@ impl Server {
     async fn times(&self, question: &Value) -> Outcome<Vec<f64>> {
         let start = self.clock.monotonic();
         let mut times = Vec::new();
-        while times.len() < REPEATED {
-            let mut arguments = questions::arguments(question);
-            never_asked(&mut arguments, times.len());
-            let asked = self.ask(text(question, "tool"), arguments).await?;
-            times.push(asked.1);
-            if self.clock.monotonic().saturating_sub(start) > PATIENCE {
+        while times.len() < REPETITIONS {
+            let mut arguments = workload::arguments(question);
+            bypass_reply_cache(&mut arguments, times.len());
+            let queries = self.query(text(question, "tool"), arguments).await?;
+            times.push(queries.1);
+            if self.clock.monotonic().saturating_sub(start) > TIME_BUDGET {
                 break;
             }
         }
@@ -141,30 +141,31 @@ impl Server {
     }
 
     /// Pages of every type, wherever chance leads.
-    async fn pages_by_chance(&self, run: &Value) -> Outcome<Vec<f64>> {
+    async fn random_pages(&self, run: &Value) -> Outcome<Vec<f64>> {
         let mut totals = Vec::new();
         for event_type in panoply_backtest::event::EventType::ALL {
             let arguments = json!({"runId": run, "eventType": event_type.as_str(), "pageSize": 1});
-            let (reply, _) = self.ask("get_events_by_type", arguments).await?;
-            let total = questions::at(&reply, "/metadata/totalCount").as_u64().ok_or("no total")?;
+            let (reply, _) = self.query("get_events_by_type", arguments).await?;
+            let total =
+                workload::pointer(&reply, "/metadata/totalCount").as_u64().ok_or("no total")?;
             totals.push((event_type.as_str(), total.div_ceil(100)));
         }
         let mut times = Vec::new();
         for (chance, (event_type, pages)) in (0..PAGES).zip(totals.iter().cycle()) {
-            let page = scattered(chance as u64) % (*pages).max(1);
+            let page = splitmix64(chance as u64) % (*pages).max(1);
             let mut arguments = json!({"runId": run, "eventType": event_type, "pageIndex": page});
-            never_asked(&mut arguments, chance);
-            times.push(self.ask("get_events_by_type", arguments).await?.1);
+            bypass_reply_cache(&mut arguments, chance);
+            times.push(self.query("get_events_by_type", arguments).await?.1);
         }
         Ok(times)
     }
 
-    async fn moments_by_chance(&self, run: &Value) -> Outcome<Vec<f64>> {
-        let (described, _) = self.ask("list_backtest_runs", json!({})).await?;
-        let runs = questions::at(&described, "/runs").as_array().ok_or("no runs")?;
+    async fn random_timestamps(&self, run: &Value) -> Outcome<Vec<f64>> {
+        let (described, _) = self.query("list_backtest_runs", json!({})).await?;
+        let runs = workload::pointer(&described, "/runs").as_array().ok_or("no runs")?;
         let own = runs
             .iter()
-            .find(|listed| questions::at(listed, "/runId") == run)
+            .find(|listed| workload::pointer(listed, "/runId") == run)
             .ok_or("no such run")?;
         let nanos = |name: &str| -> Outcome<i64> {
             let read = panoply_backtest::timestamp::Timestamp::parse(text(own, name));
@@ -172,13 +173,13 @@ impl Server {
         };
         let (first, last) = (nanos("startTime")?, nanos("endTime")?);
         let mut times = Vec::new();
-        for chance in 0..MOMENTS {
-            let share = scattered(chance as u64) % 1_000_000;
+        for chance in 0..TIMESTAMPS {
+            let share = splitmix64(chance as u64) % 1_000_000;
             let nanos = first + (last - first) / 1_000_000 * share.cast_signed();
-            let moment = panoply_backtest::timestamp::Timestamp::from_nanos(nanos).to_string();
-            let mut arguments = json!({"runId": run, "timestamp": moment});
-            never_asked(&mut arguments, chance);
-            times.push(self.ask("get_state_snapshot", arguments).await?.1);
+            let timestamp = panoply_backtest::timestamp::Timestamp::from_nanos(nanos).to_string();
+            let mut arguments = json!({"runId": run, "timestamp": timestamp});
+            bypass_reply_cache(&mut arguments, chance);
+            times.push(self.query("get_state_snapshot", arguments).await?.1);
         }
         Ok(times)
     }
@@ -186,7 +187,7 @@ impl Server {
 
 /// Makes a question one that was not asked before, with the same answer: a cache of no size still
 /// holds a reply for a moment, and what is repeated would be answered from there.
-fn never_asked(arguments: &mut Value, number: usize) {
+fn bypass_reply_cache(arguments: &mut Value, number: usize) {
     set(arguments, "maxTokens", json!(20_000 - number % 500));
 }
 
@@ -197,7 +198,7 @@ fn set(object: &mut Value, name: &str, value: Value) {
 }
 
 /// Numbers without an order, the same every time (the finaliser of SplitMix64).
-pub(crate) const fn scattered(number: u64) -> u64 {
+pub(crate) const fn splitmix64(number: u64) -> u64 {
     let mut bits = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     bits = (bits ^ bits >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);

@@ -1,42 +1,39 @@
-//! The members of an event's properties, at every depth, found in one walk over the text.
+//! All members of an event's properties at every depth, listed in one scan.
 //!
-//! Sealing asks many things of an event: is it valid, what does it do to an order, which entities
-//! and numbers has it. Asked of the text, each would walk it again.
+//! Sealing validates an event, tracks its order and indexes its entities and numbers. With the
+//! outline each of these is a lookup instead of another scan of the text.
 
-use crate::scan::{self, Token};
+use super::{Members, Token};
+use crate::scan;
 
-/// Objects nested deeper than this are not looked into.
+/// Members of objects nested deeper than this are not listed.
 pub(crate) const MAX_DEPTH: usize = 8;
 
-/// A member of an object.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Member<'a> {
-    /// In how many objects its own object lies.
+    /// Number of enclosing objects, not counting the outermost.
     pub(crate) depth: usize,
-    /// Its name, with its escapes.
+    /// Escapes not decoded.
     pub(crate) name: &'a str,
-    /// Its value. The members of an object follow it.
+    /// The members of an object value follow it in the list.
     pub(crate) value: Token<'a>,
 }
 
-/// What there is in an event's properties.
 #[derive(Debug)]
 pub(crate) struct Outline<'a> {
-    /// Whether the properties are an object at all.
     pub(crate) is_object: bool,
-    /// How long the text is.
+    /// Length of the text.
     pub(crate) bytes: usize,
-    /// In the order of the text.
+    /// In text order, depth first.
     pub(crate) members: Vec<Member<'a>>,
-    /// Whether nothing was too deep.
+    /// False if an object exceeded [`MAX_DEPTH`].
     pub(crate) complete: bool,
 }
 
 impl<'a> Outline<'a> {
-    /// Of a text that is JSON.
+    /// Lists the members of `json`, which is valid JSON.
     pub(crate) fn of(json: &'a str) -> Self {
-        let start = json.len() - json.trim_ascii_start().len();
-        let is_object = json.as_bytes().get(start) == Some(&b'{');
+        let is_object = json.trim_ascii_start().starts_with('{');
         let mut outline = Self {
             is_object,
             bytes: json.len(),
@@ -44,44 +41,36 @@ impl<'a> Outline<'a> {
             complete: true,
         };
         if is_object {
-            outline.walk(json, start + 1, 0);
+            outline.walk(&mut scan::members(json), 0);
         }
         outline
     }
 
-    /// The first member of this name, not looking into objects.
+    /// The first top-level member with this name.
     pub(crate) fn member(&self, name: &str) -> Option<Token<'a>> {
         let own = |member: &&Member<'a>| member.depth == 0 && member.name == name;
         self.members.iter().find(own).map(|member| member.value)
     }
 
-    /// Lists the members of the object whose brace ends at `at`; gives where it ends.
-    fn walk(&mut self, json: &'a str, mut at: usize, depth: usize) -> Option<usize> {
-        let bytes = json.as_bytes();
-        loop {
-            while matches!(bytes.get(at)?, b' ' | b'\t' | b'\n' | b'\r' | b',') {
-                at += 1;
-            }
-            if bytes.get(at) == Some(&b'}') {
-                return Some(at + 1);
-            }
-            let (name, rest) = scan::string(json.get(at..)?)?;
-            let rest = rest.trim_ascii_start().strip_prefix(':')?.trim_ascii_start();
-            at = json.len() - rest.len();
-            if bytes.get(at) == Some(&b'{') && depth + 1 < MAX_DEPTH {
-                let place = self.members.len();
+    /// Lists the remaining members of an object, including its closing brace.
+    fn walk(&mut self, members: &mut Members<'a>, depth: usize) -> Option<()> {
+        while let Some(name) = members.next_name() {
+            let object = members.rest;
+            if object.starts_with('{') && depth + 1 < MAX_DEPTH {
+                let index = self.members.len();
                 self.members.push(Member { depth, name, value: Token::Null });
-                let end = self.walk(json, at + 1, depth + 1)?;
-                let value = Token::Object(json.get(at..end)?);
-                self.members.get_mut(place)?.value = value;
-                at = end;
+                let mut inner = scan::members(object);
+                self.walk(&mut inner, depth + 1)?;
+                let end = object.len() - inner.rest.len();
+                self.members.get_mut(index)?.value = Token::Object(object.get(..end)?);
+                *members = inner;
                 continue;
             }
-            let (value, rest) = scan::token(rest)?;
+            let value = members.next_value()?;
             self.complete &= !matches!(value, Token::Object(_));
             self.members.push(Member { depth, name, value });
-            at = json.len() - rest.len();
         }
+        members.end()
     }
 }
 

@@ -11,7 +11,7 @@ use crate::Outcome;
 /// The six questions of the contract, some of them in more than one form.
 pub(crate) fn all(facts: &Facts) -> Vec<Value> {
     let run = facts.run.to_string();
-    let at = |share: i64| {
+    let pointer = |share: i64| {
         let (first, last) = (facts.first.nanos(), facts.last.nanos());
         let nanos = first + (last - first) / 100 * share;
         // Whole milliseconds, as the log has them: peers compare texts.
@@ -29,7 +29,13 @@ pub(crate) fn all(facts: &Facts) -> Vec<Value> {
         question(name, "aggregate", 1.0, own, period)
     };
     let state = |name: &str, share: i64| {
-        question(name, "snapshot", 2.0, json!({"runId": run, "timestamp": at(share)}), json!({}))
+        question(
+            name,
+            "snapshot",
+            2.0,
+            json!({"runId": run, "timestamp": pointer(share)}),
+            json!({}),
+        )
     };
     vec![
         page("trades, first page", "by_type", typed("TradeExecution", json!(0))),
@@ -45,7 +51,7 @@ pub(crate) fn all(facts: &Facts) -> Vec<Value> {
             "six aggregates of a tenth of them",
             "IndicatorCalculation",
             "$.Value",
-            json!({"startTime": at(45), "endTime": at(55)}),
+            json!({"startTime": pointer(45), "endTime": pointer(55)}),
         ),
         state("snapshot in the middle", 50),
         state("snapshot at the end", 100),
@@ -91,7 +97,7 @@ fn tool_of(kind: &str) -> &'static str {
 }
 
 /// What stands at a JSON pointer; null when nothing does.
-pub(crate) fn at<'a>(value: &'a Value, pointer: &str) -> &'a Value {
+pub(crate) fn pointer<'a>(value: &'a Value, pointer: &str) -> &'a Value {
     const NOTHING: &Value = &Value::Null;
     value.pointer(pointer).unwrap_or(NOTHING)
 }

@@ -12,18 +12,18 @@ use panoply_store::SystemClock;
 use super::generate::Facts;
 use crate::{Outcome, report, startup};
 
-const GOAL_EVENTS_A_SECOND: f64 = 150_000.0;
+const GOAL_EVENTS_PER_SECOND: f64 = 150_000.0;
 const GOAL_SHARE: f64 = 0.25;
 const GOAL_MEGABYTES: f64 = 1536.0;
 /// How often the memory of the child is looked at.
-const PAUSE: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// The kernel counts processor time in hundredths of a second.
-const TICKS_A_SECOND: f64 = 100.0;
+const CLOCK_TICKS_PER_SECOND: f64 = 100.0;
 
 /// Imports and seals a log, and prints what it cost.
 pub(crate) fn run(home: &Path, log: &Path, facts: &Facts) -> Outcome {
     let clock = SystemClock::new();
-    let (start, before) = (clock.monotonic(), processor_seconds_of_children()?);
+    let (start, before) = (clock.monotonic(), children_cpu_seconds()?);
     let mut child = import(home, log)?;
     let mut peak: f64 = 0.0;
     let status = loop {
@@ -31,19 +31,19 @@ pub(crate) fn run(home: &Path, log: &Path, facts: &Facts) -> Outcome {
             break status;
         }
         peak = peak.max(peak_megabytes(child.id()).unwrap_or_default());
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(POLL_INTERVAL);
     };
     if !status.success() {
         return Err("the import failed".into());
     }
     let passed = clock.monotonic().saturating_sub(start).as_secs_f64();
-    let seconds = processor_seconds_of_children()? - before;
+    let seconds = children_cpu_seconds()? - before;
     let events = facts.events as f64;
     report::at_least(
         "import and seal, a second of processor time",
         events / seconds,
         "events",
-        GOAL_EVENTS_A_SECOND,
+        GOAL_EVENTS_PER_SECOND,
     );
     report::figure("import and seal, by the clock", passed, "s", None);
     let size = std::fs::metadata(sealed_file(home, facts))?.len() as f64;
@@ -74,17 +74,17 @@ fn sealed_file(home: &Path, facts: &Facts) -> PathBuf {
 }
 
 /// User and system time of all children that have ended: fields 16 and 17 of proc(5)'s `stat`.
-fn processor_seconds_of_children() -> Outcome<f64> {
+fn children_cpu_seconds() -> Outcome<f64> {
     stat_seconds("self", 13, 14)
 }
 
 /// User and system time of this process: fields 14 and 15.
-pub(crate) fn processor_seconds() -> Outcome<f64> {
+pub(crate) fn cpu_seconds() -> Outcome<f64> {
     stat_seconds("self", 11, 12)
 }
 
 /// User and system time of a process that is running.
-pub(crate) fn processor_seconds_of(process: u32) -> Outcome<f64> {
+pub(crate) fn cpu_seconds_of(process: u32) -> Outcome<f64> {
     stat_seconds(&process.to_string(), 11, 12)
 }
 
@@ -95,7 +95,7 @@ fn stat_seconds(process: &str, user: usize, system: usize) -> Outcome<f64> {
     let fields: Vec<&str> = rest.split(' ').collect();
     let ticks =
         |place: usize| -> Outcome<f64> { Ok(fields.get(place).ok_or("no time in stat")?.parse()?) };
-    Ok((ticks(user)? + ticks(system)?) / TICKS_A_SECOND)
+    Ok((ticks(user)? + ticks(system)?) / CLOCK_TICKS_PER_SECOND)
 }
 
 /// The most memory a process has had.
