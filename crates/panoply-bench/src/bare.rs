@@ -1,4 +1,4 @@
-//! The peer: the same tool on rmcp with nothing around it.
+//! The baseline: the same tool on plain rmcp.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::echo::{self, Text};
 
-/// One tool, no contract.
+/// A server with one tool.
 #[derive(Clone)]
 pub(crate) struct Bare {
     tool: Tool,
@@ -32,12 +32,12 @@ impl Bare {
             }
             Arc::new(schema)
         };
-        let tool = Tool::new(echo::NAME, "Gives back what it was given.", schema(true))
+        let tool = Tool::new(echo::NAME, "Returns its input.", schema(true))
             .with_raw_output_schema(schema(false));
         Self { tool }
     }
 
-    /// The same way over HTTP that Panoply uses: without sessions, answered in JSON.
+    /// Configured like Panoply: without sessions, JSON replies.
     pub(crate) fn router(self) -> Router {
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)

@@ -1,5 +1,5 @@
-//! The cgt pack: portfolios up to a million transactions with their time, memory and growth, the
-//! start of `cgt-mcp`, a small call, and cgt-calc on the same portfolio.
+//! Benchmarks of the cgt pack: portfolios of up to a million transactions with time, memory and
+//! growth, the start of `cgt-mcp`, a small call, and cgt-calc on the same portfolio.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -60,7 +60,7 @@ pub(crate) fn run() -> Outcome {
     peer()
 }
 
-/// What one run took.
+/// Cost of one run.
 struct Measured {
     millis: f64,
     processor_millis: f64,
@@ -83,7 +83,7 @@ fn in_a_process(count: u64) -> Outcome<Measured> {
     }
 }
 
-/// One run, in the process that was started for it: prints its figures.
+/// One run in a child process; prints its figures.
 pub(crate) fn measure(count: u64) -> Outcome {
     let text = portfolio::lines(count);
     let measured = work(&text)?;
@@ -112,14 +112,14 @@ fn work(text: &str) -> Outcome<Measured> {
     Ok(Measured { millis, processor_millis: processor_millis()? - processor, megabytes: 0.0 })
 }
 
-/// How long this thread has been on a processor, as Linux counts it in nanoseconds.
+/// CPU time of this thread.
 fn processor_millis() -> Outcome<f64> {
     let counted = std::fs::read_to_string("/proc/thread-self/schedstat")?;
     let nanos: f64 = counted.split_whitespace().next().ok_or("no schedstat")?.parse()?;
     Ok(nanos / 1e6)
 }
 
-/// The most memory this process has had.
+/// Peak resident memory of this process.
 fn peak_megabytes() -> Outcome<f64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -128,7 +128,7 @@ fn peak_megabytes() -> Outcome<f64> {
     Ok(kilobytes / 1024.0)
 }
 
-/// A report of four transactions through the whole pipeline, never the same one twice.
+/// Reports of four transactions through the whole pipeline, each different from the others.
 fn small_calls() -> Outcome {
     let clock = Arc::new(SystemClock::new());
     let pack = pack(&Settings::default())?;
@@ -155,7 +155,7 @@ fn small_calls() -> Outcome {
     Ok(())
 }
 
-/// The same trades to cgt-calc, which computes one tax year, and to us, who compute all ten.
+/// The same trades in cgt-calc, which computes one tax year, and here, where all ten are computed.
 fn peer() -> Outcome {
     let (csv, lines) = portfolio::for_cgt_calc(PEER_TRADES);
     let ours = (0..9).map(|_| Ok(work(&lines)?.processor_millis)).collect::<Outcome<Vec<f64>>>()?;

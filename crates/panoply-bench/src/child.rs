@@ -1,5 +1,5 @@
-//! What this program does when it starts itself: one measurement, or one server, each in a
-//! process of its own, because there is one log a process and memory is counted by process.
+//! Child processes of the benchmarks: one measurement or one server each, because the log is
+//! global to a process and memory is measured per process.
 
 use std::future::Future;
 use std::process::{Child, Command, Stdio};
@@ -17,7 +17,7 @@ use crate::http_client::HttpClient;
 use crate::servers::{self, Instrumentation};
 use crate::{Outcome, echo};
 
-/// Starts this program again, or the peer's beside it.
+/// Starts this program, or the baseline server, as a child.
 pub(crate) fn spawn(work: &[&str]) -> Outcome<Child> {
     let ours = std::env::current_exe()?;
     let program = if work.contains(&"bare") { ours.with_file_name("bare-rmcp") } else { ours };
@@ -26,12 +26,12 @@ pub(crate) fn spawn(work: &[&str]) -> Outcome<Child> {
         .args(work)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        // The log goes here.
+        // The child's log.
         .stderr(Stdio::null())
         .spawn()?)
 }
 
-/// Runs what the parent asked for.
+/// Runs the work that the parent requested.
 pub(crate) fn run(work: &[&str]) -> Outcome {
     match work {
         ["pipeline", variant, batches, calls] => {
@@ -50,7 +50,7 @@ fn on_runtime<T>(work: impl Future<Output = T>) -> Outcome<T> {
     Ok(tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work))
 }
 
-/// So that the same instructions are executed each time, as far as that can be had.
+/// On one thread, so that instruction counts are reproducible.
 pub(crate) fn on_one_thread<T>(work: impl Future<Output = T>) -> Outcome<T> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work))
 }
@@ -67,7 +67,7 @@ async fn serve(server: &str, transport: &str) -> Outcome {
             return Ok(());
         }
         ("bare", "stdio") => {
-            // The faster of the two ways rmcp has.
+            // The faster of rmcp's two stdio transports.
             let (input, output) = rmcp::transport::stdio_pipes();
             servers::bare_lines(input, output).await;
             return Ok(());
@@ -79,7 +79,7 @@ async fn serve(server: &str, transport: &str) -> Outcome {
     let (mut input, mut output) = rmcp::transport::stdio();
     output.write_all(format!("{address}\n").as_bytes()).await?;
     output.flush().await?;
-    // The end of our input is the end of the measurement.
+    // The parent ends the measurement by closing standard input.
     let mut nothing = [0];
     tokio::select! {
         () = served => {}
@@ -88,7 +88,7 @@ async fn serve(server: &str, transport: &str) -> Outcome {
     Ok(())
 }
 
-/// Makes `calls` calls of one kind and nothing else, for an instruction counter.
+/// Makes `calls` calls of one kind, for an instruction counter.
 async fn count(what: &str, calls: u64) -> Outcome {
     let home = tempfile::tempdir()?;
     match what {
@@ -156,13 +156,13 @@ pub(crate) async fn call(kernel: &Arc<Kernel>, tool: &str, input: &Value) -> Out
     }
 }
 
-/// The same, with the `data` of a reply in the unified envelope.
+/// The `data` member of a reply in the unified envelope.
 pub(crate) async fn data(kernel: &Arc<Kernel>, tool: &str, input: &Value) -> Outcome<Value> {
     let reply = answer(kernel, tool, input).await?;
     reply.get("data").cloned().ok_or_else(|| "a reply without data".into())
 }
 
-/// The bytes of a whole reply as a client gets it, hints and audit included.
+/// Size of a complete reply, including hints and audit.
 pub(crate) async fn reply_bytes(kernel: &Arc<Kernel>, tool: &str, input: &Value) -> Outcome<usize> {
     let (text, structured, meta) = succeeded(envelope(kernel, tool, input).await)?;
     let reply = json!({
@@ -185,7 +185,7 @@ async fn envelope(kernel: &Arc<Kernel>, tool: &str, input: &Value) -> Envelope {
     pipeline::call(kernel, request, cx).await
 }
 
-/// Text, structured content and `_meta` of a reply that is no error.
+/// Text, structured content and `_meta` of a successful reply.
 fn succeeded(envelope: Envelope) -> Outcome<(String, Value, Map<String, Value>)> {
     match envelope {
         Envelope::Result { is_error: false, text, structured, meta, .. } => {
@@ -196,7 +196,7 @@ fn succeeded(envelope: Envelope) -> Outcome<(String, Value, Map<String, Value>)>
     }
 }
 
-/// How a session over lines begins; one reply comes back.
+/// Handshake of a stdio session; the server sends one reply.
 pub(crate) const HANDSHAKE: &str = concat!(
     r#"{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#,
     "\n",
@@ -204,7 +204,7 @@ pub(crate) const HANDSHAKE: &str = concat!(
     "\n",
 );
 
-/// `tools/call` as a client sends it.
+/// A `tools/call` request.
 pub(crate) fn call_message(id: u64) -> String {
     format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{}","arguments":{{"text":"hello"}}}}}}"#,
@@ -212,7 +212,7 @@ pub(crate) fn call_message(id: u64) -> String {
     )
 }
 
-/// A measurement of refusals would be a fast one.
+/// Fails for an error reply, which would be faster than a successful one.
 pub(crate) fn expect_answer(reply: &[u8]) -> Outcome {
     let good = br#""text":"hello""#;
     if reply.windows(good.len()).any(|window| window == good) {

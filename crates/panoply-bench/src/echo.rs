@@ -1,4 +1,4 @@
-//! The tool that is measured: it gives back a word, so that nothing but the way to it costs.
+//! The measured tool: returns its input, so that only the overhead of a call is measured.
 
 use panoply_contract::dialect::Published;
 use panoply_contract::pack::{Pack, PackInfo};
@@ -8,7 +8,7 @@ const ECHO: ToolSpec = ToolSpec {
     name: "bench-echo",
     title: "Echo",
     description: Description {
-        does: "Gives back what it was given, which takes no time at all.",
+        does: "Returns its input without any work.",
         when: "Use this when the way to a tool is to be measured.",
         returns: "Returns the text.",
         asks: &["What does a call cost?"],
@@ -39,24 +39,24 @@ const CACHED_ECHO: ToolSpec =
     ToolSpec { name: "bench-kept", cache: CachePolicy::For(Duration::from_secs(3600)), ..ECHO }
         .checked();
 
-/// A text.
+/// The input.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Text {
-    /// The text.
+    /// Text to return.
     pub(crate) text: String,
 }
 
-/// The same text.
+/// The output.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct EchoOutput {
     /// The text.
     pub(crate) text: String,
 }
 
-/// The name of the tool that is never cached.
+/// Name of the uncached tool.
 pub(crate) const NAME: &str = ECHO.name;
-/// The name of the tool that always is.
+/// Name of the cached tool.
 pub(crate) const CACHED_NAME: &str = CACHED_ECHO.name;
 
 struct Echo(&'static ToolSpec);
@@ -76,7 +76,7 @@ impl Tool for Echo {
     }
 }
 
-/// The pack with both.
+/// The pack with both tools.
 pub(crate) fn pack() -> Pack {
     let info = PackInfo { name: "bench", title: "Bench", instructions: "For measuring." };
     Pack::new(info, Published::default()).with(Echo(&ECHO)).with(Echo(&CACHED_ECHO))

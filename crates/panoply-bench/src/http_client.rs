@@ -1,4 +1,4 @@
-//! The least HTTP client that can ask the same thing again and again on one connection.
+//! A minimal HTTP/1.1 client for repeated requests on one connection.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// One connection that is kept.
+/// A persistent connection.
 pub(crate) struct HttpClient {
     stream: TcpStream,
     head: String,
@@ -24,7 +24,7 @@ impl HttpClient {
         Ok(Self { stream, head, received: Vec::with_capacity(64 * 1024) })
     }
 
-    /// Sends a body and gives back the body of the reply.
+    /// Sends a request and returns the body of the reply.
     pub(crate) async fn post(&mut self, body: &str) -> io::Result<&[u8]> {
         let request = format!("{}Content-Length: {}\r\n\r\n{body}", self.head, body.len());
         self.stream.write_all(request.as_bytes()).await?;
@@ -40,7 +40,7 @@ impl HttpClient {
     }
 }
 
-/// Where the body starts, once all of it is there.
+/// Offset of the body, once the reply is complete.
 fn complete_reply(received: &[u8]) -> io::Result<Option<usize>> {
     let Some(end) = received.windows(4).position(|window| window == b"\r\n\r\n") else {
         return Ok(None);
@@ -54,7 +54,7 @@ fn complete_reply(received: &[u8]) -> io::Result<Option<usize>> {
     let whole =
         match head.split("content-length: ").nth(1).and_then(|rest| rest.split("\r\n").next()) {
             Some(length) => body.len() >= length.parse().map_err(io::Error::other)?,
-            // Chunks, then.
+            // A chunked body.
             None => body.ends_with(b"0\r\n\r\n"),
         };
     Ok(whole.then_some(end + 4))

@@ -1,7 +1,7 @@
-//! Instructions a call, counted by callgrind: the same on a busy machine as on an idle one.
+//! Instructions per call, counted by callgrind, which does not depend on the machine's load.
 //!
-//! Each kind of call is counted twice, with fewer and with more calls. The difference is what
-//! the calls cost, without the start of the program.
+//! Each kind of call is counted with two numbers of calls. The difference excludes the start of
+//! the program.
 
 use std::process::{Command, Stdio};
 
@@ -52,7 +52,7 @@ fn total(kind: &str, calls: u64) -> Outcome<f64> {
         .stdin(Stdio::null())
         .output()?;
     let said = String::from_utf8_lossy(&output.stderr);
-    // `==123== Collected : 123456`, among lines of the log.
+    // `==123== Collected : 123456`, between log lines.
     let collected = said.lines().find_map(|line| line.split_once("Collected : "));
     match collected {
         Some((_, number)) if output.status.success() => Ok(number.trim().parse()?),

@@ -1,13 +1,13 @@
-//! Measures what Panoply adds to a call, beside a bare rmcp server in the same run.
+//! Benchmarks: the overhead of Panoply compared with plain rmcp, and the speed of each pack.
 //!
 //! `cargo build --release -p panoply -p panoply-bench`, then
 //! `target/release/panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest|noema|ttm|ttm-search|ttm-answers|ttm-calibrate|all`.
 //!
-//! Two binaries: `panoply-bench` has Panoply's allocator, `bare-rmcp` the system's, as a server
-//! has that somebody writes with rmcp today.
+//! Two binaries: `panoply-bench` uses Panoply's allocator, `bare-rmcp` the system allocator, like
+//! a typical rmcp server.
 //!
-//! The clock of a shared machine lies, so look at ratios and at instruction counts first.
-//! `docs/benchmarks.md` has the figures of record. No test depends on any of this.
+//! Wall-clock times depend on the load of the machine: prefer ratios and instruction counts.
+//! `docs/benchmarks.md` has the published figures. No test depends on this crate.
 
 mod backtest;
 mod bare;
@@ -30,12 +30,12 @@ mod ttm_search;
 
 use std::process::ExitCode;
 
-/// What can go wrong here is for a person to read, once.
+/// Errors are printed once and end the program.
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
 const USAGE: &str = "usage: panoply-bench pipeline|transport|startup|instructions|rmf|cgt|backtest [EVENTS [PEER…|none]]|noema [FOLDER]|ttm|ttm-search [DOCUMENTS]|ttm-answers|ttm-calibrate|all";
 
-/// Runs what the command line asks for.
+/// Runs the benchmarks named on the command line.
 pub fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();

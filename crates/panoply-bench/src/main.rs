@@ -1,4 +1,4 @@
-//! `panoply-bench`: see the library. Allocates as the `panoply` binary does.
+//! `panoply-bench`: runs the benchmarks with the allocator of the `panoply` binary.
 
 use std::process::ExitCode;
 

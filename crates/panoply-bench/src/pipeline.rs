@@ -1,4 +1,4 @@
-//! The whole pipeline around a handler that does nothing, in microseconds a call.
+//! Overhead of the pipeline around an empty handler, in microseconds per call.
 
 use std::io::Write;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use crate::{Outcome, child, echo, report};
 
 const BATCHES: usize = 400;
 const CALLS: usize = 200;
-/// Between batches, so that log and audit log are written and their queues never fill.
+/// Pause between batches, in which the queues of log and audit log drain.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// A way to set up the pipeline, and its goal in microseconds.
+/// Configurations of the pipeline, with the goal in microseconds.
 const VARIANTS: [(&str, &str, Option<f64>); 6] = [
     ("plain", "pipeline, no audit log, no log", None),
     ("audited", "pipeline, audit log in SQLite, no log", Some(10.0)),
@@ -39,7 +39,7 @@ pub(crate) fn run() -> Outcome {
     Ok(())
 }
 
-/// In a child: prints the microseconds of a call in each batch.
+/// In a child process: prints the microseconds per call of each batch.
 pub(crate) fn measure(variant: &str, batches: usize, calls: usize) -> Outcome {
     let instrumentation = Instrumentation {
         audit: variant.ends_with("audited") || variant.ends_with("logged"),
@@ -63,7 +63,7 @@ pub(crate) fn measure(variant: &str, batches: usize, calls: usize) -> Outcome {
         }
         Outcome::Ok(micros)
     })??;
-    // The first batches warm the caches of the machine and of the allocator.
+    // The first batches warm up caches and allocator.
     let steady = measured.get(batches / 10..).unwrap_or_default();
     std::io::stdout().lock().write_all(&serde_json::to_vec(steady)?)?;
     Ok(())

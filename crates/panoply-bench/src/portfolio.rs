@@ -1,14 +1,14 @@
-//! Portfolios of any size for the cgt pack, the same every time.
+//! Deterministic portfolios of any size for the cgt benchmarks.
 
 use std::fmt::Write as _;
 
-/// Days on which there can be trades: ten years of 336, so that a day is found without a calendar.
+/// Trading days: ten years of 336 days, so that dates need no calendar.
 const DAYS: u64 = 3360;
 const HOLDINGS: u64 = 200;
 const HOLDINGS_KEPT: usize = 200;
 
-/// Lines of the transaction language: 200 holdings over ten years, purchases, sales, dividends and
-/// capital returns, a quarter of it in dollars.
+/// Lines of the transaction language: 200 holdings over ten years with purchases, sales, dividends
+/// and capital returns, a quarter of them in dollars.
 pub(crate) fn lines(count: u64) -> String {
     let mut random = Random(7);
     let mut held = [0_u64; HOLDINGS_KEPT];
@@ -45,8 +45,8 @@ pub(crate) fn lines(count: u64) -> String {
     text
 }
 
-/// About `count` trades in pounds as cgt-calc's CSV rows and as our lines. Nothing is bought back
-/// within 30 days and nothing is sold out: version 1.14.0 stops at checks of its own there.
+/// About `count` trades in pounds, as cgt-calc's CSV and as our lines. No holding is bought back
+/// within 30 days or sold out: cgt-calc 1.14.0 rejects such portfolios.
 pub(crate) fn for_cgt_calc(count: u64) -> (String, String) {
     let mut random = Random(7);
     let mut holdings = [(0_u64, None::<u64>); HOLDINGS_KEPT];
@@ -84,7 +84,7 @@ fn date(day: u64) -> String {
     format!("{}-{:02}-{:02}", 2015 + day / 336, 1 + day % 336 / 28, 1 + day % 28)
 }
 
-/// A linear congruential generator: Knuth's MMIX constants.
+/// A linear congruential generator with Knuth's MMIX constants.
 struct Random(u64);
 
 impl Random {
@@ -94,7 +94,7 @@ impl Random {
         (self.0 >> 33) % limit
     }
 
-    /// Pounds and pence, a penny at least.
+    /// Pounds and pence, at least one penny.
     fn money(&mut self, most_pence: u64) -> String {
         let pence = 1 + self.below(most_pence);
         format!("{}.{:02}", pence / 100, pence % 100)

@@ -1,19 +1,19 @@
-//! Tables on standard output: a bench is read by people.
+//! Formats results as tables on standard output.
 
 use std::io::Write;
 
-/// The middle of many measurements; of an even number, the lower of the two.
+/// The median; the lower one of an even number.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len().saturating_sub(1) / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// A heading, and what the figures below it are.
+/// Prints a heading and a description.
 pub(crate) fn heading(title: &str, about: &str) {
     print_line(&format!("\n{title}\n  {about}\n"));
 }
 
-/// One line: a figure and the goal it has, if it has one.
+/// Prints a figure, with its goal if any; smaller is better.
 pub(crate) fn figure(name: &str, value: f64, unit: &str, goal: Option<f64>) {
     let verdict = match goal {
         None => String::new(),
@@ -23,13 +23,13 @@ pub(crate) fn figure(name: &str, value: f64, unit: &str, goal: Option<f64>) {
     print_line(&format!("  {name:<46} {value:>10.2} {unit}{verdict}\n"));
 }
 
-/// One line: a figure that should be large.
+/// Prints a figure; larger is better.
 pub(crate) fn at_least(name: &str, value: f64, unit: &str, goal: f64) {
     let verdict = if value >= goal { "met" } else { "MISSED" };
     print_line(&format!("  {name:<46} {value:>10.0} {unit}   goal {goal} {unit}: {verdict}\n"));
 }
 
-/// One line: a peer's figure, ours, and how many times ours theirs is.
+/// Prints a peer's figure, ours, and their ratio.
 pub(crate) fn compared(name: &str, ours: f64, theirs: f64, unit: &str) {
     let ratio = theirs / ours;
     print_line(&format!(
@@ -37,22 +37,22 @@ pub(crate) fn compared(name: &str, ours: f64, theirs: f64, unit: &str) {
     ));
 }
 
-/// A remark.
+/// Prints a remark.
 pub(crate) fn remark(text: &str) {
     print_line(&format!("  {text}\n"));
 }
 
-/// A line for the process that started this one.
+/// Prints a line for the parent process.
 pub(crate) fn line(text: &str) {
     print_line(&format!("{text}\n"));
 }
 
 fn print_line(text: &str) {
-    // A closed pipe ends the reading, not the measuring.
+    // A closed pipe must not abort the measurement.
     let _ = std::io::stdout().lock().write_all(text.as_bytes());
 }
 
-/// What went wrong.
+/// Prints an error.
 pub(crate) fn print_error(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "panoply-bench: {text}");
 }

@@ -1,5 +1,5 @@
-//! The rmf pack: each tool through the whole pipeline, the load of its figures, and the memory
-//! of a server that serves this pack alone.
+//! Benchmarks of the rmf pack: each tool through the whole pipeline, loading of the data, and the
+//! memory of a server with this pack only.
 
 use std::sync::Arc;
 

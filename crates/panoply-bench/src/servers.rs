@@ -1,4 +1,4 @@
-//! The two servers that are compared, wired as in production.
+//! The compared servers, configured as in production.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -26,23 +26,23 @@ use uuid::Uuid;
 use crate::bare::Bare;
 use crate::{Outcome, echo};
 
-/// What stands around the pipeline.
+/// Optional parts of the pipeline.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Instrumentation {
-    /// Calls are recorded in SQLite.
+    /// The audit log in SQLite.
     pub(crate) audit: bool,
-    /// Calls are logged, two lines each.
+    /// The log, two lines per call.
     pub(crate) log: bool,
 }
 
 impl Instrumentation {
-    /// As the program runs.
+    /// As in production.
     pub(crate) const PRODUCTION: Self = Self { audit: true, log: true };
-    /// Nothing.
+    /// Neither.
     pub(crate) const BARE: Self = Self { audit: false, log: false };
 }
 
-/// A kernel with the measured tools. Keep the guard: it is the log.
+/// A kernel with the measured tools. The log is written until the guard is dropped.
 pub(crate) fn kernel(
     instrumentation: Instrumentation,
     home: &Path,
@@ -69,7 +69,7 @@ pub(crate) fn kernel(
     Ok((kernel, guard))
 }
 
-/// Forgets what it is told.
+/// An audit log that discards its entries.
 struct DiscardAuditLog;
 
 impl AuditLog for DiscardAuditLog {
@@ -86,7 +86,7 @@ impl AuditLog for DiscardAuditLog {
     }
 }
 
-/// Panoply's server over lines.
+/// Panoply over a byte stream.
 pub(crate) async fn panoply_lines<R, W>(kernel: Arc<Kernel>, input: R, output: W)
 where
     R: AsyncRead + Send + Unpin + 'static,
@@ -97,12 +97,12 @@ where
     server.serve_lines(input, output, limits, CancellationToken::new()).await;
 }
 
-/// Panoply's server over the process's own input and output.
+/// Panoply over standard input and output.
 pub(crate) async fn panoply_stdio(kernel: Arc<Kernel>) {
     McpServer::new(kernel, "panoply-bench").serve_stdio(CancellationToken::new()).await;
 }
 
-/// rmcp's own over lines.
+/// Plain rmcp over a byte stream.
 pub(crate) async fn bare_lines<R, W>(input: R, output: W)
 where
     R: AsyncRead + Send + Unpin + 'static,
@@ -111,7 +111,7 @@ where
     let _ = serve_directly(Bare::new(), (input, output), None).waiting().await;
 }
 
-/// Panoply's server over HTTP; the future serves until it is dropped.
+/// Panoply over HTTP; the future serves until it is dropped.
 pub(crate) async fn panoply_http(
     kernel: Arc<Kernel>,
 ) -> Outcome<(SocketAddr, BoxFuture<'static, ()>)> {
@@ -122,11 +122,11 @@ pub(crate) async fn panoply_http(
     Ok((bound.address(), Box::pin(bound.serve())))
 }
 
-/// rmcp's own over HTTP.
+/// Plain rmcp over HTTP.
 pub(crate) async fn bare_http() -> Outcome<(SocketAddr, BoxFuture<'static, ()>)> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     let address = listener.local_addr()?;
-    // As ours: or Nagle's algorithm would decide the comparison.
+    // As in Panoply; otherwise Nagle's algorithm would dominate the comparison.
     let listener = listener.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
     });

@@ -1,4 +1,4 @@
-//! From the start of the program to its first reply, and the memory it has then.
+//! Time from process start to the first reply, and the memory at that point.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -40,11 +40,11 @@ pub(crate) fn run() -> Outcome {
     );
     report::figure("first reply, in a new home", report::median(new), "ms", Some(GOAL_MILLIS));
     report::figure("resident memory, all packs", report::median(megabytes), "MB", None);
-    // The pack with the least data stands for none.
+    // The pack with the least data stands for an empty server.
     memory_of(&["cgt"])
 }
 
-/// What a server of these packs alone takes.
+/// Memory of a server with these packs only.
 pub(crate) fn memory_of(packs: &[&str]) -> Outcome {
     let program = program()?;
     let home = tempfile::tempdir()?;
@@ -56,7 +56,7 @@ pub(crate) fn memory_of(packs: &[&str]) -> Outcome {
     Ok(())
 }
 
-/// Milliseconds from the start of a program to its first reply, in a home it knows.
+/// Median time to the first reply, with an existing home directory.
 pub(crate) fn median_start(program: &Path, arguments: &[&str]) -> Outcome<f64> {
     let home = tempfile::tempdir()?;
     start(program, home.path(), arguments)?;
@@ -65,12 +65,12 @@ pub(crate) fn median_start(program: &Path, arguments: &[&str]) -> Outcome<f64> {
     Ok(report::median(millis?))
 }
 
-/// The program beside this one.
+/// The `panoply` binary next to this one.
 pub(crate) fn program() -> Outcome<PathBuf> {
     sibling_program("panoply")
 }
 
-/// A program beside this one.
+/// A binary next to this one.
 pub(crate) fn sibling_program(name: &str) -> Outcome<PathBuf> {
     let program = std::env::current_exe()?.with_file_name(name);
     if program.exists() {
@@ -80,7 +80,7 @@ pub(crate) fn sibling_program(name: &str) -> Outcome<PathBuf> {
     }
 }
 
-/// Milliseconds to the first reply, and megabytes then.
+/// Milliseconds to the first reply, and resident megabytes at that point.
 fn start(program: &Path, home: &Path, arguments: &[&str]) -> Outcome<(f64, f64)> {
     let clock = SystemClock::new();
     let start = clock.monotonic();

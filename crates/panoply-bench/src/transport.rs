@@ -1,7 +1,7 @@
-//! `tools/call` over stdio and HTTP beside the same tool on a bare rmcp server.
+//! `tools/call` over stdio and HTTP, compared with the same tool on plain rmcp.
 //!
-//! Both servers are children of this process and take turns, batch by batch, so that whatever
-//! else the machine does hits both alike. Panoply runs as in production, with audit log and log.
+//! Both servers are child processes and are measured in alternating batches, so that the machine's
+//! load affects both alike. Panoply runs as in production, with audit log and log.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout};
@@ -16,12 +16,12 @@ use crate::{Outcome, report};
 
 const BATCHES: usize = 200;
 const CALLS: u32 = 50;
-/// The most that Panoply may cost, as a multiple of bare rmcp.
+/// Maximum cost as a multiple of plain rmcp.
 const GOAL: f64 = 1.3;
 
 pub(crate) fn run() -> Outcome {
     report::heading(
-        "tools/call beside a bare rmcp server",
+        "tools/call compared with plain rmcp",
         &format!("median of {BATCHES} batches of {CALLS} calls, one at a time, in turns"),
     );
     let (ours, bare) = interleaved(Lines::start("panoply")?, Lines::start("bare")?)?;
@@ -37,13 +37,13 @@ fn print(transport: &str, ours: f64, bare: f64) {
     report::figure(&format!("{transport}, ratio"), ours / bare, "×", Some(GOAL));
 }
 
-/// A server that can be asked.
+/// A measured server.
 trait Peer {
-    /// Makes these calls, one after the other.
+    /// Makes sequential calls.
     fn ask(&mut self, first: u64, calls: u32) -> Outcome;
 }
 
-/// The medians of both, in microseconds a call.
+/// Median microseconds per call of both.
 fn interleaved(mut ours: impl Peer, mut bare: impl Peer) -> Outcome<(f64, f64)> {
     let clock = SystemClock::new();
     let mut medians = [Vec::new(), Vec::new()];
@@ -56,7 +56,7 @@ fn interleaved(mut ours: impl Peer, mut bare: impl Peer) -> Outcome<(f64, f64)> 
             let start = clock.monotonic();
             peer.ask(first, CALLS)?;
             let passed = clock.monotonic().saturating_sub(start);
-            // The first batches are for warming up.
+            // Warm-up.
             if batch >= BATCHES / 10 {
                 micros.push(passed.as_secs_f64() * 1e6 / f64::from(CALLS));
             }
@@ -66,7 +66,7 @@ fn interleaved(mut ours: impl Peer, mut bare: impl Peer) -> Outcome<(f64, f64)> 
     Ok((report::median(ours), report::median(bare)))
 }
 
-/// A child that is asked on its standard input.
+/// A child over stdio.
 struct Lines {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
@@ -98,7 +98,7 @@ impl Peer for Lines {
     }
 }
 
-/// A child that is asked over HTTP.
+/// A child over HTTP.
 struct Http {
     runtime: tokio::runtime::Runtime,
     client: HttpClient,
@@ -129,7 +129,7 @@ impl Peer for Http {
     }
 }
 
-/// Ends its child when dropped.
+/// Kills its child on drop.
 struct KillOnDrop(Child);
 
 impl Drop for KillOnDrop {

@@ -1,5 +1,5 @@
-//! The ttm pack: the load of its facts, and its graph and safety tools through the whole
-//! pipeline. Search has a bench of its own.
+//! Benchmarks of the ttm pack: loading of its facts, and its graph and safety tools through the
+//! whole pipeline. `ttm_search` measures search.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::{Outcome, child, report};
 
 const RUNS: usize = 40;
-/// Processes that are started to search once.
+/// Processes that search once each.
 const FRESH_RUNS: usize = 15;
 const GOAL_LOAD_MILLIS: f64 = 150.0;
 const GOAL_GRAPH_MILLIS: f64 = 2.0;
@@ -53,7 +53,7 @@ pub(crate) fn run() -> Outcome {
     }
     let first = "the first search of a process, from nothing";
     report::figure(first, report::median(passed), "ms", Some(GOAL_LOAD_MILLIS));
-    report::figure("  what all threads worked for it", report::median(worked), "ms", None);
+    report::figure("  CPU time of all threads", report::median(worked), "ms", None);
     Knowledge::bundled()?;
     for Case { shows, tool, input, goal } in cases() {
         let mut times = Vec::new();
@@ -70,8 +70,8 @@ pub(crate) fn run() -> Outcome {
     Ok(())
 }
 
-/// Searches once: facts, graph, dictionary, index and vectors are made for it. Prints the
-/// milliseconds that the threads worked and those that passed.
+/// One search in a new process, which loads facts, graph, dictionary, index and vectors. Prints
+/// CPU and wall-clock milliseconds.
 pub(crate) fn first_search() -> Outcome {
     let clock = SystemClock::new();
     let kernel = kernel()?;
@@ -85,7 +85,7 @@ pub(crate) fn first_search() -> Outcome {
     Ok(())
 }
 
-/// Does one thing `times` times, for an instruction counter: a load, or the calls of a tool.
+/// Repeats a load or a tool call `times` times, for an instruction counter.
 pub(crate) async fn count(what: &str, times: u64) -> Outcome {
     if what == "ttm-load" {
         for _ in 0..times {
@@ -98,7 +98,7 @@ pub(crate) async fn count(what: &str, times: u64) -> Outcome {
     let wanted = what.trim_start_matches("ttm-");
     let case = cases.iter().find(|case| case.tool == wanted).ok_or("unknown tool")?;
     for _ in 0..times {
-        // A kernel keeps replies; a new one has none.
+        // A new kernel has an empty reply cache.
         child::call(&kernel()?, case.tool, &case.input).await?;
     }
     Ok(())

@@ -1,11 +1,9 @@
-//! The answers of the ttm pack: how long one takes, and the curve that turns what speaks for an
-//! answer into a probability.
+//! Answers of the ttm pack: latency, and calibration of the confidence curve.
 //!
-//! `ttm-calibrate` fits the curve of each language on `data/ttm/eval/calibration.jsonl`, which
-//! judges nothing else, by logistic regression with a small penalty (Newton's method, so that
-//! the same questions give the same coefficients), and prints the lines for
-//! `crates/panoply-ttm/src/answer/confidence.rs`. The reliability table is of ten folds: each
-//! question is judged by a curve that was fitted without it and its twin in the other language.
+//! `ttm-calibrate` fits a curve per language on `data/ttm/eval/calibration.jsonl`, which is used
+//! for nothing else, by penalised logistic regression (Newton's method, which is deterministic),
+//! and prints the constants for `crates/panoply-ttm/src/answer/confidence.rs`. The reliability
+//! table uses ten folds: each question is judged by a curve fitted without it and its translation.
 
 use std::sync::Arc;
 
@@ -27,8 +25,8 @@ use crate::{Outcome, child, report};
 
 const CALIBRATION: &str = include_str!("../../../data/ttm/eval/calibration.jsonl");
 const GOAL_MILLIS: f64 = 30.0;
-/// How strongly coefficients are held back: enough that a signal that separates all questions of
-/// a small set does not become certainty.
+/// Ridge penalty: large enough that a signal which separates a small set does not lead to a
+/// probability of one.
 const PENALTY: f64 = 0.3;
 const STEPS: usize = 60;
 const FOLDS: usize = 10;
@@ -43,7 +41,7 @@ struct Judged {
     any_of: Vec<String>,
 }
 
-/// How long an answer takes, through the whole pipeline.
+/// Latency of an answer through the whole pipeline.
 pub(crate) fn run() -> Outcome {
     report::heading(
         "Answers of the ttm pack",
@@ -55,7 +53,7 @@ pub(crate) fn run() -> Outcome {
         .map_err(|violations| format!("{violations:?}"))?;
     let questions = judged()?;
     let mut times: Vec<f64> = child::on_one_thread(async {
-        // The first question makes the search ready.
+        // The first question loads the search engine.
         child::call(&kernel, "rag_answer", &json!({"question": "ขิง"})).await?;
         let mut times = Vec::new();
         for one in &questions {
@@ -72,7 +70,7 @@ pub(crate) fn run() -> Outcome {
     Ok(())
 }
 
-/// Fits the curves and shows how far they can be relied on.
+/// Fits the curves and prints their reliability.
 pub(crate) fn calibrate() -> Outcome {
     report::heading("Confidence of answers", &format!("logistic curves over {}", NAMES.join(", ")));
     let knowledge = Knowledge::bundled()?;
@@ -97,7 +95,7 @@ pub(crate) fn calibrate() -> Outcome {
     Ok(())
 }
 
-/// A question with what speaks for its answer, and whether that answer is right.
+/// A question with its signals, and whether the answer is correct.
 struct Case {
     id: String,
     pair: String,
@@ -166,14 +164,14 @@ fn fit(cases: &[&Case]) -> Curve {
     Curve { constant, coefficients }
 }
 
-/// One for the constant, then the signals.
+/// The intercept, then the signals.
 fn inputs(signals: &Signals) -> [f64; SIGNALS + 1] {
     let mut inputs = [1.0; SIGNALS + 1];
     inputs.iter_mut().skip(1).zip(signals.values()).for_each(|(input, value)| *input = value);
     inputs
 }
 
-/// The solution of a small system of equations, by elimination.
+/// Solves a small linear system by Gaussian elimination.
 #[expect(
     clippy::indexing_slicing,
     clippy::needless_range_loop,
@@ -200,8 +198,7 @@ fn solve_linear_system<const SIZE: usize>(
     solution
 }
 
-/// What each fifth of the scale promised and kept, judged out of fold; and what the policy would
-/// have given.
+/// Predicted and actual accuracy by quintile of confidence, out of fold, compared with the policy.
 fn reliability(cases: &[Case]) {
     let mut judged: Vec<(f64, &Case)> = Vec::new();
     for fold in 0..FOLDS {

@@ -1,7 +1,7 @@
-//! A hundred clients at once, over HTTP on this machine, while another run is being sealed.
+//! Load test: a hundred clients over HTTP on loopback while another run is sealed.
 //!
-//! The server is the real program. Each client sends its next question as soon as it has the
-//! answer to the last, until the sealing ends, or until there were enough.
+//! The server is the real program. Each client sends its next query after the last reply, until
+//! the seal ends or the maximum number of queries is reached.
 
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
@@ -22,16 +22,16 @@ use crate::{Outcome, report, startup};
 
 const CLIENTS: u64 = 100;
 const GOAL_MILLIS: f64 = 50.0;
-/// Nothing lasts longer than this.
+/// Maximum duration of a load test.
 const MAX_DURATION: Duration = Duration::from_secs(120);
 const MAX_QUERIES: u64 = 200_000;
-/// How long a client thinks before its next question.
+/// Pause of a client between two queries.
 const CLIENT_PAUSES: [(&str, Duration); 2] = [
-    ("each asks again after a second", Duration::from_secs(1)),
-    ("each asks again at once", Duration::ZERO),
+    ("one query per second and client", Duration::from_secs(1)),
+    ("next query at once", Duration::ZERO),
 ];
 
-/// Asks `home`'s run of `facts` while `other` is imported; the goal grows by `slack`.
+/// Queries the run of `facts` in `home` while others are imported; the goal is scaled by `slack`.
 pub(crate) fn run(home: &Path, facts: &Facts, others: &[(&Path, &Facts)], slack: f64) -> Outcome {
     report::heading(
         "A hundred clients over HTTP while another run is sealed",
@@ -64,7 +64,7 @@ pub(crate) fn run(home: &Path, facts: &Facts, others: &[(&Path, &Facts)], slack:
             Some(status) if !status.success() => return Err("the import failed".into()),
             Some(_) => {}
             None => {
-                report::remark("there were enough questions before the sealing ended");
+                report::remark("the maximum number of queries was reached before the seal ended");
                 import.wait()?;
             }
         }
@@ -74,7 +74,7 @@ pub(crate) fn run(home: &Path, facts: &Facts, others: &[(&Path, &Facts)], slack:
     Ok(())
 }
 
-/// Processor seconds of everybody who uses the two cores.
+/// CPU seconds of all processes that share the two cores.
 #[derive(Clone, Copy)]
 struct CpuSeconds {
     server: f64,
@@ -94,14 +94,14 @@ impl CpuSeconds {
     fn print(self, before: Self, workload: f64) {
         let each = |after: f64, before: f64| (after - before) * 1e3 / workload;
         let server = each(self.server, before.server);
-        report::figure("  processor time a question: the server's", server, "ms", None);
+        report::figure("  CPU time per query: server", server, "ms", None);
         let clients = each(self.clients, before.clients);
-        report::figure("  … its clients'", clients, "ms", None);
-        report::figure("  … the import's", each(self.import, before.import), "ms", None);
+        report::figure("  … clients", clients, "ms", None);
+        report::figure("  … import", each(self.import, before.import), "ms", None);
     }
 }
 
-/// What the clients saw.
+/// Latencies and errors of the clients.
 struct LoadResult {
     millis: Vec<f64>,
     errors: Vec<String>,
@@ -111,9 +111,9 @@ struct LoadResult {
 impl LoadResult {
     fn print(&self, pace: &str, goal: f64) {
         report::remark(&format!("{pace}:"));
-        report::figure("  questions a second", self.millis.len() as f64 / self.seconds, "", None);
+        report::figure("  queries per second", self.millis.len() as f64 / self.seconds, "", None);
         report::figure("  median", percentile(&self.millis, 0.5), "ms", None);
-        report::figure("  95 of 100 within", percentile(&self.millis, 0.95), "ms", Some(goal));
+        report::figure("  95th percentile", percentile(&self.millis, 0.95), "ms", Some(goal));
         report::figure("  errors", self.errors.len() as f64, "", Some(0.0));
         if let Some(first) = self.errors.first() {
             report::remark(&format!("  the first error: {first}"));
@@ -137,7 +137,7 @@ async fn query(
         clients.push(tokio::spawn(async move {
             let mut connection = HttpClient::connect(address).await?;
             let (mut millis, mut errors) = (Vec::new(), Vec::new());
-            // Not all in the same moment.
+            // Staggers the clients.
             tokio::time::sleep(pause / 100 * u32::try_from(client).unwrap_or_default()).await;
             while !done.load(Ordering::Relaxed) {
                 let number = sent.fetch_add(1, Ordering::Relaxed);
@@ -173,15 +173,15 @@ async fn query(
     Ok(LoadResult { millis, errors, seconds })
 }
 
-/// Only an answer has structured content, after a text of 2 KB at most. The rest is not looked at:
-/// the clients use the cores that are measured.
+/// Only a successful reply has structured content, after a text of at most 2 KB. The rest is not
+/// parsed, because the clients use the cores that are measured.
 fn is_answer(reply: &[u8]) -> bool {
     let wanted = br#""structuredContent""#;
     let start = reply.get(..8192).unwrap_or(reply);
     start.windows(wanted.len()).any(|window| window == wanted)
 }
 
-/// A question of the six kinds, about somewhere in the run, hardly ever the same twice.
+/// A query of one of six kinds at a pseudo-random position of the run.
 fn message(number: u64, facts: &Facts) -> String {
     let run = facts.run.to_string();
     let chance = splitmix64(number);
@@ -229,7 +229,7 @@ fn message(number: u64, facts: &Facts) -> String {
         .to_string()
 }
 
-/// The program as a server; ended when dropped.
+/// The program as a server; killed on drop.
 struct Server {
     child: Child,
     address: SocketAddr,
@@ -248,7 +248,7 @@ impl Server {
         Ok(Self { child, address })
     }
 
-    /// Waits until it listens.
+    /// Waits until the server accepts connections.
     async fn ready(&self) -> Outcome {
         for _ in 0..500 {
             if HttpClient::connect(self.address).await.is_ok() {

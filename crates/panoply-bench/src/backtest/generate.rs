@@ -1,8 +1,8 @@
-//! The log of a made-up strategy: minute bars of eight securities, two indicators each, now and
-//! then an order, its fills, positions and profit. The same seed gives the same bytes.
+//! Generator of synthetic event logs: minute bars of eight securities with two indicators each,
+//! and orders with fills, positions and profit. The output is deterministic for a seed.
 //!
-//! Orders are placed, refused, cancelled, left open, filled at once or in two parts; one fill in
-//! a hundred has lost its position update, and two bars in a thousand bring a broken event.
+//! Orders are placed, rejected, cancelled, left open, filled at once or in two parts. One fill in
+//! a hundred lacks its position update, and two bars in a thousand yield an invalid event.
 
 use std::io::{self, Write};
 
@@ -13,19 +13,19 @@ const SYMBOLS: usize = 8;
 /// 2020-01-02T00:00:00Z, in milliseconds.
 const START: i64 = 1_577_923_200_000;
 
-/// What the questions need to know of a log.
+/// Facts about a log that the workload needs.
 #[derive(Clone, Debug)]
 pub(crate) struct Facts {
     pub(crate) run: Guid,
     pub(crate) events: u64,
     pub(crate) bytes: u64,
-    /// An order from the middle.
+    /// An order from the middle of the log.
     pub(crate) order: Guid,
     pub(crate) first: Timestamp,
     pub(crate) last: Timestamp,
 }
 
-/// Writes so many events.
+/// Writes a log with this many events.
 pub(crate) fn write(out: &mut impl Write, seed: u64, events: u64) -> io::Result<Facts> {
     let mut random = Random(seed);
     let run = random.guid();
@@ -67,7 +67,7 @@ pub(crate) fn write(out: &mut impl Write, seed: u64, events: u64) -> io::Result<
     })
 }
 
-/// Xorshift64*: Vigna's, good enough for prices that nobody trades on.
+/// Vigna's xorshift64*.
 struct Random(u64);
 
 impl Random {
@@ -78,7 +78,7 @@ impl Random {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// From 0 to below 1.
+    /// In [0, 1).
     fn share(&mut self) -> f64 {
         (self.bits() >> 11) as f64 / (1_u64 << 53) as f64
     }
@@ -87,7 +87,7 @@ impl Random {
         (self.bits() >> 32) % limit
     }
 
-    /// Version 4, variant 1, as engines make them.
+    /// Version 4, variant 1.
     fn guid(&mut self) -> Guid {
         let bits = u128::from(self.bits()) << 64 | u128::from(self.bits());
         let marked = bits & !(0xF << 76) | 4 << 76;
@@ -104,7 +104,7 @@ struct Security {
 }
 
 impl Security {
-    /// Average cost; a fill on the other side closes first.
+    /// Books a fill at average cost.
     fn fill(&mut self, quantity: i64, price: f64) {
         let before = self.quantity;
         self.quantity += quantity;
@@ -123,14 +123,14 @@ impl Security {
     }
 }
 
-/// Profit and loss of the whole strategy, as it was last said.
+/// Last reported profit and loss of the strategy.
 #[derive(Clone, Copy, Debug, Default)]
 struct Profit {
     realized: f64,
     unrealized: f64,
 }
 
-/// Where events go, until there are enough.
+/// Writes events up to the requested number.
 struct Log<'a, W> {
     out: &'a mut W,
     random: Random,
@@ -143,7 +143,7 @@ struct Log<'a, W> {
     line: String,
 }
 
-/// What an event is called: type, severity and category.
+/// Type, severity and category of an event.
 type Kind = (&'static str, &'static str, &'static str);
 
 const BAR: Kind = ("MarketDataEvent", "Debug", "MarketData");
@@ -186,7 +186,7 @@ impl<W: Write> Log<'_, W> {
         Ok(Some(id))
     }
 
-    /// A bar, what the indicators make of it, and perhaps an order.
+    /// A bar, its indicator values, and sometimes an order.
     fn bar(&mut self, security: &mut Security, profit: &mut Profit) -> io::Result<()> {
         let open = security.price;
         let close = (open * (1.0 + 0.004 * (self.random.share() - 0.5))).max(1.0);

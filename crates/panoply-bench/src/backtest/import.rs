@@ -1,6 +1,6 @@
-//! Bringing a log in: `panoply backtest import` as a user runs it, from a file to a sealed run.
+//! Cost of `panoply backtest import`, from a file to a sealed run.
 //!
-//! What counts is the processor's time, not the clock's: others use this machine too.
+//! CPU time is reported instead of wall-clock time, which depends on the machine's load.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -15,12 +15,12 @@ use crate::{Outcome, report, startup};
 const GOAL_EVENTS_PER_SECOND: f64 = 150_000.0;
 const GOAL_SHARE: f64 = 0.25;
 const GOAL_MEGABYTES: f64 = 1536.0;
-/// How often the memory of the child is looked at.
+/// Polling interval for the child's memory.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// The kernel counts processor time in hundredths of a second.
+/// Resolution of CPU times in proc(5).
 const CLOCK_TICKS_PER_SECOND: f64 = 100.0;
 
-/// Imports and seals a log, and prints what it cost.
+/// Imports and seals a log, and prints the cost.
 pub(crate) fn run(home: &Path, log: &Path, facts: &Facts) -> Outcome {
     let clock = SystemClock::new();
     let (start, before) = (clock.monotonic(), children_cpu_seconds()?);
@@ -40,7 +40,7 @@ pub(crate) fn run(home: &Path, log: &Path, facts: &Facts) -> Outcome {
     let seconds = children_cpu_seconds()? - before;
     let events = facts.events as f64;
     report::at_least(
-        "import and seal, a second of processor time",
+        "import and seal, per CPU second",
         events / seconds,
         "events",
         GOAL_EVENTS_PER_SECOND,
@@ -52,7 +52,6 @@ pub(crate) fn run(home: &Path, log: &Path, facts: &Facts) -> Outcome {
     Ok(())
 }
 
-/// Starts an import.
 pub(crate) fn import(home: &Path, log: &Path) -> Outcome<Child> {
     Ok(Command::new(startup::program()?)
         .args(["backtest", "import"])
@@ -64,7 +63,7 @@ pub(crate) fn import(home: &Path, log: &Path) -> Outcome<Child> {
         .spawn()?)
 }
 
-/// Where the store of the program in this home is.
+/// Path of the catalog in a home directory.
 pub(crate) fn catalog(home: &Path) -> PathBuf {
     panoply_store::Home::at(home.to_owned()).packs().join("backtest.db")
 }
@@ -73,7 +72,7 @@ fn sealed_file(home: &Path, facts: &Facts) -> PathBuf {
     catalog(home).with_extension("").join(format!("{}.run", facts.run))
 }
 
-/// User and system time of all children that have ended: fields 16 and 17 of proc(5)'s `stat`.
+/// User and system time of terminated children: fields 16 and 17 of `stat` in proc(5).
 fn children_cpu_seconds() -> Outcome<f64> {
     stat_seconds("self", 13, 14)
 }
@@ -83,12 +82,12 @@ pub(crate) fn cpu_seconds() -> Outcome<f64> {
     stat_seconds("self", 11, 12)
 }
 
-/// User and system time of a process that is running.
+/// User and system time of a running process.
 pub(crate) fn cpu_seconds_of(process: u32) -> Outcome<f64> {
     stat_seconds(&process.to_string(), 11, 12)
 }
 
-/// Fields are counted after the name, which may have spaces and ends with a bracket.
+/// Fields are counted after the process name, which may contain spaces and ends with `)`.
 fn stat_seconds(process: &str, user: usize, system: usize) -> Outcome<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
     let (_, rest) = stat.rsplit_once(") ").ok_or("no name in stat")?;
@@ -98,7 +97,7 @@ fn stat_seconds(process: &str, user: usize, system: usize) -> Outcome<f64> {
     Ok((ticks(user)? + ticks(system)?) / CLOCK_TICKS_PER_SECOND)
 }
 
-/// The most memory a process has had.
+/// Peak resident memory of a process.
 pub(crate) fn peak_megabytes(process: u32) -> Outcome<f64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

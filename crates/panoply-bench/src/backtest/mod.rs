@@ -1,10 +1,10 @@
-//! The backtest pack: what it costs to bring a log in, to ask it, and to ask it a hundred times
-//! at once, beside SQLite, DuckDB and polars with the same events and questions.
+//! Benchmarks of the backtest pack: import, queries, and a hundred concurrent clients, compared
+//! with SQLite, DuckDB and polars on the same events and queries.
 //!
-//! `panoply-bench backtest` makes a log of a million events; `panoply-bench backtest 10000000`
-//! one of ten million, which needs 12 GB on disk. Above a million only those peers are asked that
-//! are named after the number: loading ten into the contract's own table takes the better part of
-//! an hour. `panoply-bench backtest 10000000 DuckDB polars` asks two.
+//! `panoply-bench backtest` uses a log of a million events; `panoply-bench backtest 10000000` one
+//! of ten million, which needs 12 GB on disk. Above a million events only the peers named after
+//! the number are measured, because loading SQLite takes most of an hour:
+//! `panoply-bench backtest 10000000 DuckDB polars`.
 
 mod clients;
 mod generate;
@@ -22,11 +22,11 @@ use serde_json::Value;
 use self::generate::Facts;
 use crate::{Outcome, child, report};
 
-/// Events of the run that is asked, unless the command line says another number.
+/// Default number of events.
 const EVENTS: u64 = 1_000_000;
-/// Peers that are not named are not asked about more.
+/// Above this number only named peers are measured.
 const MAX_EVENTS_FOR_ALL_PEERS: u64 = 1_000_000;
-/// Events of the runs that are sealed while clients ask.
+/// Events of the runs that are sealed during the load test.
 const OTHER_EVENTS: u64 = 1_000_000;
 const GOAL_PAGE_MILLIS: f64 = 5.0;
 const GOAL_LAST_TO_FIRST: f64 = 2.0;
@@ -41,7 +41,7 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
         }
     };
     let peers = peers::selected(named, events <= MAX_EVENTS_FOR_ALL_PEERS)?;
-    // At ten times the size everything may take twice as long.
+    // Goals are doubled for ten times the events.
     let slack = if events > EVENTS { 2.0 } else { 1.0 };
     let folder = tempfile::tempdir()?;
     let home = folder.path().join("home");
@@ -63,7 +63,7 @@ pub(crate) fn run(words: &[&str]) -> Outcome {
     clients::run(&home, &facts, &others, slack)
 }
 
-/// What the parent asked of this process.
+/// Runs in the child process of [`query`].
 pub(crate) fn measure_questions(home: &str, queries: &str) -> Outcome {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
@@ -80,7 +80,7 @@ fn log(folder: &Path, name: &str, seed: u64, events: u64) -> Outcome<(PathBuf, F
     Ok((file, facts))
 }
 
-/// Asks in a process of its own.
+/// Measures queries in a child process.
 fn query(folder: &Path, home: &Path, facts: &Facts) -> Outcome<Value> {
     let file = folder.join("asked.json");
     std::fs::write(&file, serde_json::to_vec(&workload::all(facts))?)?;
@@ -108,10 +108,10 @@ fn print(measured: &Value, slack: f64) {
         let question = workload::pointer(own, "/question");
         let goal = workload::pointer(question, "/goal").as_f64().map(|goal| goal * slack);
         report::figure(workload::text(question, "name"), median(own), "ms", goal);
-        // A search is kept for its next page, so its first time is what it costs.
+        // A search is cached for its next page, so the first call shows its cost.
         if workload::text(question, "kind") == "incomplete" {
             let first = workload::pointer(own, "/first").as_f64().unwrap_or(f64::NAN);
-            report::figure("… asked for the first time", first, "ms", goal);
+            report::figure("… first call", first, "ms", goal);
         }
     }
     for pair in answered.windows(2) {

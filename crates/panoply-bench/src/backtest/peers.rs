@@ -1,5 +1,5 @@
-//! The same questions to SQLite, DuckDB and polars, by `peers/backtest.py`: what they answer has
-//! to be what we answer, and how long they take is what our times are compared with.
+//! The same queries on SQLite, DuckDB and polars (`peers/backtest.py`). Their answers must equal
+//! ours; their times are the comparison.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,12 +11,12 @@ use super::workload::{self, pointer, text};
 use crate::{Outcome, report};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/peers/backtest.py");
-/// Where `./test` puts its Python, too.
+/// The Python environment of `./test`.
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/python/bin/python");
 
 const PEERS: [&str; 3] = ["SQLite", "DuckDB", "polars"];
 
-/// The peers of these names; without names all, or none, as for `none`.
+/// The named peers; without names all or none, depending on `all`.
 pub(crate) fn selected(named: &[&str], all: bool) -> Outcome<Vec<&'static str>> {
     let known = |name: &&str| {
         let found = PEERS.iter().find(|peer| peer.eq_ignore_ascii_case(name));
@@ -29,7 +29,7 @@ pub(crate) fn selected(named: &[&str], all: bool) -> Outcome<Vec<&'static str>> 
     }
 }
 
-/// Asks peers and prints how they compare. Answers that differ are an error.
+/// Measures the peers and prints the comparison. Fails if answers differ.
 pub(crate) fn run(
     selected: &[&str],
     log: &Path,
@@ -38,7 +38,7 @@ pub(crate) fn run(
     facts: &Facts,
 ) -> Outcome {
     for peer in PEERS.iter().filter(|peer| !selected.contains(peer)) {
-        report::remark(&format!("{peer} was not asked: name it after the number of events"));
+        report::remark(&format!("{peer} was not measured: name it after the number of events"));
     }
     if selected.is_empty() {
         return Ok(());
@@ -59,7 +59,7 @@ pub(crate) fn run(
     let mut differences = Vec::new();
     for (name, peer) in peers.as_object().ok_or("no peers")? {
         if let Some(missing) = pointer(peer, "/missing").as_str() {
-            report::remark(&format!("{name} was not asked: {missing} ({HOW})"));
+            report::remark(&format!("{name} was not measured: {missing} ({HOW})"));
             continue;
         }
         report::heading(
@@ -69,7 +69,7 @@ pub(crate) fn run(
         let loaded = pointer(peer, "/loaded");
         let rate =
             facts.events as f64 / pointer(loaded, "/cpuSeconds").as_f64().unwrap_or(f64::NAN);
-        report::figure("loading, a second of processor time", rate, "events", None);
+        report::figure("load, per CPU second", rate, "events", None);
         let share = pointer(loaded, "/bytes").as_f64().unwrap_or(f64::NAN) / facts.bytes as f64;
         report::figure("size / JSONL", share, "×", None);
         for (own, theirs) in
@@ -89,10 +89,7 @@ pub(crate) fn run(
     }
     if differences.is_empty() {
         let names = selected.join(", ");
-        report::remark(&format!(
-            "the answers of {names} to all {} questions are ours",
-            queries.len()
-        ));
+        report::remark(&format!("{names} give the same answers to all {} queries", queries.len()));
         Ok(())
     } else {
         Err(format!("answers differ (ours and theirs): {}", differences.join("; ")).into())
@@ -101,7 +98,7 @@ pub(crate) fn run(
 
 const HOW: &str = "target/tools/python/bin/pip install duckdb polars";
 
-/// The Python of `./test` where there is one; SQLite is in any.
+/// The Python of `./test` if it exists; SQLite works with any Python.
 fn python() -> PathBuf {
     let own = PathBuf::from(PYTHON);
     if own.exists() { own } else { PathBuf::from("python3") }

@@ -1,7 +1,7 @@
-//! Asking a sealed run through the tools, in a process of its own, so that its memory is that of
-//! a server that answers and does not seal.
+//! Query latencies through the tools, in a child process whose memory is that of a server that
+//! answers queries but does not seal.
 //!
-//! Every call goes through the whole pipeline, finds no reply kept, and is encoded.
+//! Every call passes the whole pipeline, misses the reply cache, and is encoded.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -22,15 +22,15 @@ use super::import;
 use super::workload::{self, text};
 use crate::Outcome;
 
-/// Repetitions of each question.
+/// Repetitions of each query.
 const REPETITIONS: usize = 51;
-/// Pages that are asked for by chance, and moments.
+/// Number of random pages, and of random timestamps.
 const PAGES: usize = 2000;
 const TIMESTAMPS: usize = 500;
-/// The least repetitions, once they have taken this long.
+/// After this time a query is not repeated further.
 const TIME_BUDGET: Duration = Duration::from_secs(10);
 
-/// Answers and times, as JSON for the parent.
+/// Measures the queries in the file `queries`. Returns answers and times as JSON.
 pub(crate) async fn measure(home: &Path, queries: &Path) -> Outcome<Value> {
     let mut queries: Vec<Value> = serde_json::from_slice(&std::fs::read(queries)?)?;
     let server = Server::open(home)?;
@@ -65,7 +65,7 @@ fn median(times: &[f64]) -> f64 {
     percentile(times, 0.5)
 }
 
-/// The time that this share of all times does not exceed.
+/// A percentile of the times; `share` is between 0 and 1.
 pub(crate) fn percentile(times: &[f64], share: f64) -> f64 {
     let mut sorted = times.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -94,7 +94,7 @@ impl Server {
         Ok(Self { kernel, clock })
     }
 
-    /// The reply, and the milliseconds from the arguments to the bytes.
+    /// The reply, and the milliseconds from arguments to encoded bytes.
     async fn query(&self, tool: &str, arguments: Value) -> Outcome<(Value, f64)> {
         let start = self.clock.monotonic();
         let trace = TraceId::new(uuid::Uuid::new_v4());
@@ -111,7 +111,7 @@ impl Server {
         }
     }
 
-    /// Puts the number of the last page where `last` stands.
+    /// Replaces the page index `last` by that of the last page.
     async fn resolve(&self, question: &mut Value) -> Outcome {
         if workload::pointer(question, "/pageIndex") != "last" {
             return Ok(());
@@ -140,7 +140,7 @@ impl Server {
         Ok(times)
     }
 
-    /// Pages of every type, wherever chance leads.
+    /// Random pages of every event type.
     async fn random_pages(&self, run: &Value) -> Outcome<Vec<f64>> {
         let mut totals = Vec::new();
         for event_type in panoply_backtest::event::EventType::ALL {
@@ -185,8 +185,8 @@ impl Server {
     }
 }
 
-/// Makes a question one that was not asked before, with the same answer: a cache of no size still
-/// holds a reply for a moment, and what is repeated would be answered from there.
+/// Makes a query distinct from all earlier ones without changing its answer: even a reply cache
+/// of size zero holds an entry briefly.
 fn bypass_reply_cache(arguments: &mut Value, number: usize) {
     set(arguments, "maxTokens", json!(20_000 - number % 500));
 }
@@ -197,7 +197,7 @@ fn set(object: &mut Value, name: &str, value: Value) {
     }
 }
 
-/// Numbers without an order, the same every time (the finaliser of SplitMix64).
+/// The SplitMix64 finalizer: a deterministic scatter of numbers.
 pub(crate) const fn splitmix64(number: u64) -> u64 {
     let mut bits = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     bits = (bits ^ bits >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);

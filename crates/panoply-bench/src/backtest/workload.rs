@@ -1,20 +1,20 @@
-//! What is asked: of us through the tools, of the peers in their own language.
+//! The queries of the benchmark, for the tools and for the peers.
 //!
-//! A question is one JSON object, so that the peers' script can read it: what it is called, the
-//! tool, the kind of answer, the goal, and the tool's own arguments under their own names.
+//! A query is a JSON object that the peers' script can read: name, tool, kind of answer, goal, and
+//! the tool's arguments.
 
 use serde_json::{Map, Value, json};
 
 use super::generate::Facts;
 use crate::Outcome;
 
-/// The six questions of the contract, some of them in more than one form.
+/// The six queries of the contract, some in several variants.
 pub(crate) fn all(facts: &Facts) -> Vec<Value> {
     let run = facts.run.to_string();
     let pointer = |share: i64| {
         let (first, last) = (facts.first.nanos(), facts.last.nanos());
         let nanos = first + (last - first) / 100 * share;
-        // Whole milliseconds, as the log has them: peers compare texts.
+        // Whole milliseconds, as in the log: the peers compare texts.
         panoply_backtest::timestamp::Timestamp::from_nanos(nanos / 1_000_000 * 1_000_000)
             .with_millis()
     };
@@ -72,7 +72,7 @@ pub(crate) fn all(facts: &Facts) -> Vec<Value> {
     ]
 }
 
-/// The goal of a page, in milliseconds.
+/// Goal for a page, in milliseconds.
 const PAGE: f64 = 5.0;
 
 fn question(name: &str, kind: &str, goal: f64, own: Value, more: Value) -> Value {
@@ -96,13 +96,13 @@ fn tool_of(kind: &str) -> &'static str {
     }
 }
 
-/// What stands at a JSON pointer; null when nothing does.
+/// The value at a JSON pointer, or null.
 pub(crate) fn pointer<'a>(value: &'a Value, pointer: &str) -> &'a Value {
     const NOTHING: &Value = &Value::Null;
     value.pointer(pointer).unwrap_or(NOTHING)
 }
 
-/// The text of a member.
+/// A member as text.
 pub(crate) fn text<'a>(question: &'a Value, name: &str) -> &'a str {
     question.get(name).and_then(Value::as_str).unwrap_or_default()
 }
@@ -114,7 +114,7 @@ pub(crate) fn arguments(question: &Value) -> Value {
     Value::Object(members.into_iter().filter(|(name, _)| own(name)).collect())
 }
 
-/// Of pages only the ids, so that the reply has room for all of them.
+/// The arguments with ids only, so that a whole page fits into the reply.
 pub(crate) fn short_arguments(question: &Value) -> Value {
     let mut arguments = arguments(question);
     let lists_events =
@@ -125,7 +125,7 @@ pub(crate) fn short_arguments(question: &Value) -> Value {
     arguments
 }
 
-/// Our reply in the form the peers answer in.
+/// The reply in the form of the peers' answers.
 pub(crate) fn answer(question: &Value, reply: &Value) -> Outcome<Value> {
     let ids = |list: &str, name: &str| -> Vec<Value> {
         let items = reply.get(list).and_then(Value::as_array);
@@ -159,7 +159,7 @@ pub(crate) fn answer(question: &Value, reply: &Value) -> Outcome<Value> {
     })
 }
 
-/// Where two answers part, if they do. Peers add doubles in another order than we add decimals.
+/// The first difference of two answers. Peers add doubles, in another order.
 pub(crate) fn difference(ours: &Value, theirs: &Value) -> Option<String> {
     match (ours, theirs) {
         (Value::Object(a), Value::Object(b)) => {

@@ -1,4 +1,4 @@
-//! `bare-rmcp`: the peer of the benches, in a process of its own with the system's allocator.
+//! `bare-rmcp`: the baseline server as a process with the system allocator.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! A large collection that is the same every time: 100,000 cards and 180,000 reviews.
+//! A deterministic collection of 100,000 cards and 180,000 reviews.
 
 use panoply_noema::anki::{Package, PackagedCard, PackagedDeck, PackagedNote};
 use panoply_noema::card::{Review, ReviewKind};
@@ -11,7 +11,7 @@ pub(super) const REVIEWS: i64 = 180_000;
 /// Noon, UTC, on 15 November 2026.
 pub(super) const NOW: Micros = 1_794_744_000 * SECOND;
 
-/// So many of the cards are in review, each answered three times; the others are new.
+/// Cards in review, each answered three times; the others are new.
 const STUDIED: i64 = REVIEWS / 3;
 const DECKS: i64 = 48;
 const FIRST_ID: i64 = 1_700_000_000_000;
@@ -24,7 +24,7 @@ const WORDS: [&str; 40] = [
     "rocket", "basket", "ladder", "blanket",
 ];
 
-/// The whole collection as a package.
+/// The collection as a package.
 pub(super) fn package() -> Package {
     let mut rng = Rng(7);
     let mut package = Package {
@@ -44,7 +44,7 @@ pub(super) fn package() -> Package {
     package
 }
 
-/// Six subjects with seven decks under each.
+/// Six subjects with seven decks each.
 fn deck(number: i64) -> PackagedDeck {
     let (subject, part) = (number / 8, number % 8);
     let name = match part {
@@ -60,7 +60,7 @@ fn deck(number: i64) -> PackagedDeck {
     }
 }
 
-/// Thirty words a note; one in a hundred has any given tag.
+/// A note of thirty words; each tag is on one note in a hundred.
 fn note(number: i64, rng: &mut Rng) -> PackagedNote {
     let mut words = |count: i64| {
         let words: Vec<&str> = (0..count)
@@ -130,7 +130,7 @@ fn card(number: i64, log: &mut Vec<Review>, rng: &mut Rng) -> PackagedCard {
     }
 }
 
-/// Looks like chance and is the same every time.
+/// A deterministic pseudo-random generator.
 struct Rng(u64);
 
 impl Rng {

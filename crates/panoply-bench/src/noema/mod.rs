@@ -1,5 +1,5 @@
-//! The noema pack at 100,000 cards and 180,000 reviews, beside Anki's own backend on the same
-//! collection: written by our export, imported by Anki.
+//! Benchmarks of the noema pack at 100,000 cards and 180,000 reviews, compared with Anki's backend
+//! on the same collection.
 
 mod collection;
 mod peer;
@@ -27,12 +27,12 @@ use self::table::{Goal, Table};
 use crate::{Outcome, child, report};
 
 const RUNS: usize = 15;
-/// A learner's sitting: as many as the rate limit of `submit-review` lets through at once.
+/// Reviews in a session: the burst that the rate limit of `submit-review` permits.
 const ANSWERS: usize = 250;
-/// Files here wait for no disk, so that what remains is our own work.
+/// A memory file system, to exclude the disk from the measurement.
 const MEMORY: &str = "/dev/shm";
 
-/// What is measured, what may be asked of it, and how Anki's backend calls its own.
+/// Name, query and goal of each search; the name is also that in Anki's report.
 const SEARCHES: [(&str, &str, Goal); 7] = [
     ("tag:topic3::part2", "tag search", Goal::Cpu(1.0)),
     (
@@ -121,7 +121,7 @@ pub(crate) fn run(folder: Option<&str>) -> Outcome {
     fitting(&table)
 }
 
-/// What an agent calls, through the whole pipeline.
+/// The tools, through the whole pipeline.
 fn tools(file: &Path, table: &Table) -> Outcome {
     for (tool, arguments, name, goal) in [
         ("list-decks", json!({}), "deck tree with counts (list-decks)", 1.0),
@@ -130,7 +130,7 @@ fn tools(file: &Path, table: &Table) -> Outcome {
     ] {
         let mut times = Vec::new();
         for _ in 0..RUNS {
-            // A kernel that has kept no reply, over a collection that was just opened.
+            // A new kernel with an empty reply cache on a newly opened collection.
             let kernel = kernel(file)?;
             times.push(child::on_one_thread(async {
                 let stopwatch = Stopwatch::start();
@@ -147,7 +147,7 @@ fn tools(file: &Path, table: &Table) -> Outcome {
     Ok(())
 }
 
-/// Asks, turns and answers card after card: what asking and what answering took.
+/// Reviews card after card. Returns the times of fetching and of answering.
 fn review_session(file: &Path) -> Outcome<(Vec<Elapsed>, Vec<Elapsed>)> {
     let kernel = kernel(file)?;
     child::on_one_thread(async {
@@ -168,7 +168,7 @@ fn review_session(file: &Path) -> Outcome<(Vec<Elapsed>, Vec<Elapsed>)> {
     })?
 }
 
-/// The same where a commit waits for the disk, and what the disk takes by itself.
+/// The same with commits synced to disk, and the time of a sync alone.
 fn durable(file: &Path, disk: &Path, table: &Table) -> Outcome {
     let on_disk = disk.join("noema.db");
     std::fs::copy(file, &on_disk)?;
@@ -183,9 +183,9 @@ fn durable(file: &Path, disk: &Path, table: &Table) -> Outcome {
         waits.push(stopwatch.stop());
     }
     let median = Elapsed::median(&submit);
-    // The goal is that of a commit without a sync; the row without a disk has it.
+    // The goal applies to a commit without sync, which the row in memory shows.
     table.row("an answer, on this disk", median, Goal::None, "answer on disk");
-    // Where others use the disk too, the least says what is ours.
+    // On a shared disk the minimum is the best estimate.
     table.row("… the least of them", Elapsed::least(&submit), Goal::None, "least answer on disk");
     let plain = "… a plain write of 16 KB and its sync";
     table.row(plain, Elapsed::median(&waits), Goal::None, "");
@@ -193,7 +193,7 @@ fn durable(file: &Path, disk: &Path, table: &Table) -> Outcome {
     Ok(())
 }
 
-/// How many answers the scheduler works out in a second.
+/// Scheduler steps per second.
 fn steps(table: &Table) -> Outcome {
     const STEPS: u32 = 2_000_000;
     let scheduler = Scheduler::default();
@@ -214,11 +214,11 @@ fn steps(table: &Table) -> Outcome {
         Ok(())
     })?;
     let millions = f64::from(STEPS) / took.cpu / 1000.0;
-    table.rate("schedule steps a second", millions, 5.0);
+    table.rate("scheduler steps per second", millions, 5.0);
     Ok(())
 }
 
-/// Fits weights to 200,000 answers of a learner who forgets as the published weights say.
+/// Fits weights to 200,000 simulated reviews that follow the published weights.
 fn fitting(table: &Table) -> Outcome {
     let logs: Vec<Vec<Logged>> = (0..25_000_u32)
         .map(|card| {
@@ -234,7 +234,7 @@ fn fitting(table: &Table) -> Outcome {
         fit::fit(&logs)?;
         Ok(())
     })?;
-    // The authors' crate works on all cores: the clock says what a learner waits for.
+    // The reference crate uses all cores, so wall-clock time is compared.
     table.row("fit of 200,000 reviews", took, Goal::Clock(1000.0), "");
     Ok(())
 }

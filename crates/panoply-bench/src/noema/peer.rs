@@ -1,4 +1,4 @@
-//! Anki's own backend (PyPI `anki`), in a Python of its own, on the collection that we exported.
+//! Anki's backend (PyPI `anki`) in a Python process, on the exported collection.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,10 +9,10 @@ use super::stopwatch::Elapsed;
 use crate::Outcome;
 
 const SCRIPT: &str = include_str!("anki_peer.py");
-/// Where `./test` installs it.
+/// The Python environment of `./test`.
 const PYTHON: &str = "target/tools/python/bin/python";
 
-/// What the peer measured of itself.
+/// Times that the peer measured.
 pub(super) struct Peer {
     pub(super) version: String,
     pub(super) cards: u64,
@@ -20,7 +20,7 @@ pub(super) struct Peer {
 }
 
 impl Peer {
-    /// Lets Anki import the package and time the same things, answers on the disk as well.
+    /// Lets Anki import the package and measures the same operations, with reviews on disk too.
     pub(super) fn measured(
         package: &Path,
         folder: &Path,
@@ -50,7 +50,7 @@ impl Peer {
         })
     }
 
-    /// What it took for something, if it does that.
+    /// The time of an operation, if the peer measured it.
     pub(super) fn time_work(&self, name: &str) -> Option<Elapsed> {
         let time_work = self.report.get("spent")?.get(name)?;
         Some(Elapsed { cpu: time_work.get(0)?.as_f64()?, wall: time_work.get(1)?.as_f64()? })

@@ -1,4 +1,4 @@
-//! How long something takes: by the processor and by the clock, in milliseconds.
+//! CPU and wall-clock times of an operation, in milliseconds.
 
 use panoply_contract::clock::Clock;
 use panoply_store::SystemClock;
@@ -6,7 +6,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::{Outcome, report};
 
-/// Milliseconds.
+/// In milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Elapsed {
     pub(super) cpu: f64,
@@ -14,7 +14,7 @@ pub(super) struct Elapsed {
 }
 
 impl Elapsed {
-    /// The least of each.
+    /// The minimum of each.
     pub(super) fn least(times: &[Self]) -> Self {
         let least = |of: fn(&Self) -> f64| times.iter().map(of).fold(f64::INFINITY, f64::min);
         Self { cpu: least(|time_work| time_work.cpu), wall: least(|time_work| time_work.wall) }
@@ -27,7 +27,7 @@ impl Elapsed {
     }
 }
 
-/// Does something so many times; the least that it took.
+/// The minimum over several runs.
 pub(super) fn time_work(runs: usize, mut work: impl FnMut() -> Outcome) -> Outcome<Elapsed> {
     let mut times = Vec::new();
     for _ in 0..runs {
@@ -38,11 +38,11 @@ pub(super) fn time_work(runs: usize, mut work: impl FnMut() -> Outcome) -> Outco
     Ok(Elapsed::least(&times))
 }
 
-/// Runs until it is stopped.
+/// A running measurement.
 pub(super) struct Stopwatch {
     clock: SystemClock,
-    /// Milliseconds that all threads of this process had worked: what a call hands to another
-    /// thread is counted too.
+    /// CPU time of all threads of this process at the start, in milliseconds: work on other threads
+    /// counts too.
     process_cpu_millis: f64,
 }
 
@@ -57,7 +57,7 @@ impl Stopwatch {
     }
 }
 
-/// To the nanosecond, unlike `/proc/self/schedstat`, which follows the timer's tick of 4 ms.
+/// In nanosecond resolution; `/proc/self/schedstat` has that of the 4 ms timer tick.
 fn process_cpu_millis() -> f64 {
     let process_cpu_millis = clock_gettime(ClockId::ProcessCPUTime);
     let process_cpu_millis = std::time::Duration::new(

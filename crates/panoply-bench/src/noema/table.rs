@@ -1,16 +1,16 @@
-//! One line for each figure: ours, the goal, and what Anki takes for the same.
+//! Table of results: our time, the goal, and Anki's time.
 
 use super::peer::Peer;
 use super::stopwatch::Elapsed;
 use crate::report;
 
-/// What a figure may be at most, in milliseconds.
+/// The goal of a time, in milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Goal {
     None,
-    /// Of the processor: for what waits for nobody.
+    /// CPU time, for operations that do not wait.
     Cpu(f64),
-    /// By the clock: for what waits for the disk, or works on all cores.
+    /// Wall-clock time, for operations that wait for the disk or use all cores.
     Clock(f64),
 }
 
@@ -19,7 +19,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// Begins with the heading.
+    /// Prints the heading.
     pub(super) fn new(peer: Option<Peer>) -> Self {
         report::remark(&format!(
             "{:<58} {:>9} {:>9}  {:<16} {:>9} {:>9} {:>12}",
@@ -28,7 +28,7 @@ impl Table {
         Self { peer }
     }
 
-    /// A figure of ours, and the name of the same thing in the peer's report.
+    /// Prints one time; `peer_name` is the operation in the peer's report.
     pub(super) fn row(&self, name: &str, ours: Elapsed, goal: Goal, peer_name: &str) {
         let verdict = match goal {
             Goal::None => String::new(),
@@ -49,7 +49,7 @@ impl Table {
         ));
     }
 
-    /// Millions a second, which should be many.
+    /// Prints a rate in millions per second; larger is better.
     pub(super) fn rate(&self, name: &str, millions: f64, goal: f64) {
         let verdict = met(millions >= goal);
         report::remark(&format!("{name:<58} {millions:>8.2}M {:>9}  {goal} M {verdict}", ""));

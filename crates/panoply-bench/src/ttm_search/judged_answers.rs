@@ -1,4 +1,4 @@
-//! How good answers are on the questions that judge them: what `eval_run` says, with its goals.
+//! Quality of answers on the evaluation questions, as `eval_run` measures it, with goals.
 
 use panoply_ttm::answer::TAU;
 use panoply_ttm::eval::sets::Bundled;
@@ -15,7 +15,7 @@ const GOALS: [(Metric, Option<f64>); 6] = [
     (Metric::FactRecall, None),
     (Metric::WithholdingRate, None),
     (Metric::WithholdingPrecision, None),
-    // No answer is given on the questions that have none.
+    // Questions without an answer must get none.
     (Metric::WithholdingRecall, Some(1.0)),
 ];
 
@@ -33,7 +33,7 @@ pub(super) fn run(engine: &Engine) -> Outcome {
     let answers = Extractive { knowledge: &knowledge, engine, tau: TAU };
     let told = &mut |_, _| Ok::<(), ShelfError>(());
     let run = panoply_ttm::eval::run(plan, engine, Some(&answers), told)?;
-    report::heading("Answers", "on questions that tuned nothing");
+    report::heading("Answers", "on questions not used for tuning");
     for (measured, (_, goal)) in run.metrics.iter().zip(GOALS) {
         let value = measured.value.unwrap_or(f64::NAN);
         let name = format!("{} (of {})", measured.name, measured.of);

@@ -1,10 +1,10 @@
-//! The search of the ttm pack: how good it is on judged questions, part by part and as a whole,
-//! and how fast, at the bundled size and at a hundred thousand documents.
+//! Search of the ttm pack: quality on judged questions, per component and combined, and speed with
+//! the bundled documents and with a hundred thousand.
 //!
-//! `curated` and every other question of `crosslingual`, from the first, tuned the weights; `held`
-//! and the rest of `crosslingual` did not. For `crosslingual` the Thai sentences are taken out of
-//! the papers, so that a Thai question can only meet English text.
-//! The peers read the same documents and questions: PyPI bm25s, and SQLite's FTS5 with its own
+//! The weights were tuned on `curated` and on every other question of `crosslingual`, starting with
+//! the first, but not on `held` and the rest. For `crosslingual` the Thai sentences are removed
+//! from the papers, so that a Thai question can only match English text.
+//! The peers use the same documents and questions: PyPI bm25s, and SQLite's FTS5 with its default
 //! tokenizer (`./test` installs them).
 
 mod judged_answers;
@@ -86,8 +86,7 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
     report::figure("search, 95th percentile", p95(times), "ms", Some(GOAL_LARGE_P95_MILLIS));
     let mut everything = corpus(&library);
     everything.documents.extend(records.iter().map(record_document));
-    let recall_of_full_search =
-        recall_of_full_search(&big, &engine.sibling_program(everything), &held)?;
+    let recall_of_full_search = recall_of_full_search(&big, &engine.beside(everything), &held)?;
     report::figure(
         "of the hits of a search in memory, found",
         recall_of_full_search * 100.0,
@@ -99,7 +98,7 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
 }
 
 fn judged(set: Bundled) -> Outcome<Vec<Judged>> {
-    // A question without an answer has no recall.
+    // Recall is undefined for a question without an answer.
     Ok(set.questions()?.into_iter().filter(|judged| !judged.relevant.is_empty()).collect())
 }
 
@@ -129,7 +128,7 @@ fn quality(name: &str, engine: &Engine, questions: &[Judged]) -> Outcome {
     Ok(())
 }
 
-/// How long each question takes, in milliseconds.
+/// Milliseconds of each query.
 fn query_times(engine: &Engine, questions: &[Judged], clock: &SystemClock) -> Outcome<Vec<f64>> {
     let time = |question: &Judged| {
         let start = clock.monotonic();
@@ -139,8 +138,8 @@ fn query_times(engine: &Engine, questions: &[Judged], clock: &SystemClock) -> Ou
     questions.iter().map(time).collect()
 }
 
-/// How many of the best hits of an engine that looks at everything another one has too. Among
-/// made-up texts many are equally good, so a hit counts that is as good as the last of them.
+/// Recall of an engine against one that scores every document. Synthetic texts have many ties, so
+/// a hit counts if its score equals that of the last one.
 fn recall_of_full_search(engine: &Engine, full: &Engine, questions: &[Judged]) -> Outcome<f64> {
     let (mut found, mut all) = (0, 0);
     for question in questions {

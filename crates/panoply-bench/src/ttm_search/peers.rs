@@ -1,4 +1,4 @@
-//! The peers, in Python: they get documents and questions as files and print their own lines.
+//! The peers in Python, which read documents and questions from files and print their results.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::{Outcome, report};
 const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/python/bin/python");
 const SCRIPT: &str = include_str!("peers.py");
 
-/// Asks the peers about the documents in memory and these papers.
+/// Runs the peers on the documents in memory and these papers.
 pub(super) fn run(engine: &Engine, papers: &[Record], questions: &[Judged]) -> Outcome {
     let folder = tempfile::tempdir()?;
     let own = PathBuf::from(PYTHON);

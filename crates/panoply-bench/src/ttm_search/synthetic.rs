@@ -1,14 +1,14 @@
-//! Many papers out of few: statements of the bundled texts, mixed by a fixed rule.
+//! Synthetic papers: statements of the bundled texts in a deterministic mix.
 
 use panoply_ttm::papers::Record;
 use panoply_ttm::search::Engine;
 
-/// How many statements a made-up paper has.
+/// Statements per paper.
 const STATEMENTS: usize = 3;
-/// No paper has so high a number yet.
+/// Above all assigned PubMed ids.
 const FIRST_PMID: usize = 900_000_000;
 
-/// So many made-up papers.
+/// Generates papers.
 pub(super) fn papers(engine: &Engine, wanted: usize) -> Vec<Record> {
     let statements: Vec<&str> = (engine.held().iter())
         .flat_map(|document| &document.passages)
@@ -17,7 +17,7 @@ pub(super) fn papers(engine: &Engine, wanted: usize) -> Vec<Record> {
         .collect();
     let paper = |number: usize| {
         let said = (0..STATEMENTS).filter_map(|statement| {
-            // A multiplication by a large prime visits the statements in a scattered order.
+            // Multiplying by a large prime visits the statements in a scattered order.
             let place = (number * STATEMENTS + statement).wrapping_mul(2_654_435_761) >> 8;
             statements.get(place % statements.len().max(1)).copied()
         });
