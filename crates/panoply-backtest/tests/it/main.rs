@@ -12,6 +12,7 @@ mod contract;
 mod counting;
 mod crash;
 mod faults;
+mod format;
 mod golden;
 mod helpers;
 mod hostile;
