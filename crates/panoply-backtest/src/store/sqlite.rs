@@ -450,3 +450,29 @@ impl Blobs for SqliteBlobs {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unreadable_catalog_row_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&folder.path().join("backtest.db")).unwrap();
+        let record = RunRecord {
+            id: Guid::new(1),
+            status: Status::Running,
+            header: crate::run::RunHeader::default(),
+            created_at: Timestamp::from_nanos(0),
+            events: 0,
+            span: None,
+        };
+        for column in ["id", "status", "header"] {
+            store.save(&record).unwrap();
+            assert!(store.runs().is_ok());
+            store.catalog().execute(&format!("UPDATE run SET {column} = '?'"), ()).unwrap();
+            assert!(store.runs().is_err(), "{column}");
+            store.catalog().execute("DELETE FROM run", ()).unwrap();
+        }
+    }
+}
