@@ -49,7 +49,7 @@ fn complete_reply(received: &[u8]) -> io::Result<Option<usize>> {
     let head = String::from_utf8_lossy(head).to_ascii_lowercase();
     if !head.starts_with("http/1.1 200") {
         let body = String::from_utf8_lossy(body);
-        return Err(io::Error::other(format!("the server said {head}{body}")));
+        return Err(io::Error::other(format!("the server replied {head}{body}")));
     }
     let whole =
         match head.split("content-length: ").nth(1).and_then(|rest| rest.split("\r\n").next()) {

@@ -21,7 +21,7 @@ const GOAL_LIST_KILOBYTES: f64 = 8.0;
 pub(crate) fn run() -> Outcome {
     report::heading(
         "The rmf pack",
-        &format!("median of {RUNS} first calls, each of a kernel that has kept no reply"),
+        &format!("median of {RUNS} first calls, each with an empty reply cache"),
     );
     let clock = SystemClock::new();
     let millis_since = |start| clock.monotonic().saturating_sub(start).as_secs_f64() * 1e3;

@@ -27,7 +27,7 @@ const GOAL_SAFETY_MILLIS: f64 = 1.0;
 pub(crate) fn run() -> Outcome {
     report::heading(
         "The ttm pack",
-        &format!("median of {RUNS} first calls, each of a kernel that has kept no reply"),
+        &format!("median of {RUNS} first calls, each with an empty reply cache"),
     );
     let clock = SystemClock::new();
     let millis_since = |start| clock.monotonic().saturating_sub(start).as_secs_f64() * 1e3;

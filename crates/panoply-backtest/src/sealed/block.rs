@@ -356,7 +356,7 @@ mod tests {
         (0..30).for_each(|place| writer.push(&entry(place)));
         let [(_, rows), (_, texts)] = writer.finish_batch(0).unwrap();
         let batch = Block::read_batch(&rows, &texts).unwrap();
-        assert_eq!(block.properties(&block.rows[0]), "null", "nobody has asked for texts");
+        assert_eq!(block.properties(&block.rows[0]), "null", "texts are not decompressed yet");
         block.decompress_texts().unwrap();
         for block in [block, batch] {
             for (place, row) in block.rows.iter().enumerate() {

@@ -21,7 +21,7 @@ pub(super) const SPEC: ToolSpec = QuerySpec {
     description: Description {
         does: "Computes count, sum, average, minimum, maximum and standard deviation of a numeric property over the events of one type.",
         when: "Use this when a figure answers the question and the events need not be read: total commission, average price, worst slippage by security. `groupBy` splits the figures.",
-        returns: "Returns an AggregationResult; figures that were not asked for are null, and valueCount says how many events had a number.",
+        returns: "Returns an AggregationResult; figures that were not requested are null; valueCount is the number of events with a value.",
         asks: &["What did commissions add up to in May?", "How does slippage differ between securities?"],
     },
     aliases: &["backtest_aggregate_metrics"],
@@ -135,7 +135,7 @@ pub(crate) struct AggregationResult {
     /// Figures per group, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     groups: Option<Vec<GroupFigures>>,
-    /// What was aggregated.
+    /// Event type, property and number of values.
     metadata: AggregationMetadata,
 }
 
@@ -169,7 +169,7 @@ struct GroupFigures {
     figures: Figures,
 }
 
-/// What was aggregated.
+/// Event type, property and number of values.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct AggregationMetadata {

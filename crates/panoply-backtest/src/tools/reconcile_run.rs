@@ -60,7 +60,7 @@ pub(crate) struct Output {
     securities: Vec<SecurityResult>,
     /// Account amounts; empty when the log has none, or when one security was requested.
     balances: Vec<Balance>,
-    /// What was compared.
+    /// Scope of the comparison.
     metadata: ReconciliationMetadata,
 }
 
@@ -153,7 +153,7 @@ struct Disagreement {
     in_log: f64,
 }
 
-/// What was compared.
+/// Scope of the comparison.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct ReconciliationMetadata {

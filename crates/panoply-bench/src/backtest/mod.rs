@@ -97,7 +97,7 @@ fn query(folder: &Path, home: &Path, facts: &Facts) -> Outcome<Value> {
 fn print(measured: &Value, slack: f64) {
     report::heading(
         "Asking the sealed run",
-        "medians, through the whole pipeline and encoded; no reply is kept",
+        "medians, through the whole pipeline and encoded; no reply is cached",
     );
     let number =
         |pointer: &str| measured.pointer(pointer).and_then(Value::as_f64).unwrap_or(f64::NAN);
