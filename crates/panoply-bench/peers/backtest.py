@@ -1,13 +1,13 @@
-"""The same events and the same questions for SQLite, DuckDB and polars.
+"""Runs the queries of the backtest benchmark on SQLite, DuckDB and polars.
 
 usage: backtest.py EVENTS.jsonl QUESTIONS.json FOLDER PEER...
 
-SQLite gets the table, the indexes and the SQL that the published contract writes; DuckDB a table
-of its own with the properties as JSON; polars a Parquet file with the properties as columns.
-Prints one line of JSON: for each peer how it was loaded, and for each question its answer and
-the milliseconds it took. `panoply-bench backtest` starts this and compares.
+SQLite uses the table, indexes and SQL of the published contract; DuckDB a table with the
+properties as JSON; polars a Parquet file with the properties as columns. Prints one line of JSON:
+for each peer the cost of loading, and for each query its answer and time in milliseconds.
+`panoply-bench backtest` starts this script and compares.
 
-Ties in time are broken by arrival, which the contract's SQL leaves open: without that, answers
+Events at one time are ordered by arrival, which the contract's SQL leaves open; otherwise answers
 could not be compared.
 """
 
@@ -41,7 +41,7 @@ def timed(ask):
 
 
 class Sql:
-    """What SQLite and DuckDB share; `text` and `number` read a property."""
+    """Shared by SQLite and DuckDB; `text` and `number` read a property."""
 
     def rows(self, sql, *parameters):
         raise NotImplementedError
@@ -75,7 +75,7 @@ class Sql:
         [(count, total, mean, low, high)] = self.rows(
             f"SELECT {SIX.format(value)} FROM Events WHERE {where}", *parameters
         )
-        # SQLite has no standard deviation: a second pass, as the contract says.
+        # SQLite has no standard deviation: a second pass, as in the contract.
         [(spread,)] = self.rows(
             f"SELECT avg(({value} - {mean!r}) * ({value} - {mean!r})) FROM Events WHERE {where}",
             *parameters,
@@ -221,7 +221,7 @@ class Polars:
         return column
 
     def page(self, where, question):
-        # One reading for the total and the page; `timestamp` is text of one length, so it sorts.
+        # One scan for total and page; `timestamp` is a text of fixed length, so it sorts.
         found = self.frame.filter(where).sort("timestamp", "Id").collect()
         size = question["pageSize"]
         ids = found.slice(question["pageIndex"] * size, size)

@@ -1,4 +1,4 @@
-"""How well PyThaiNLP's newmm cuts the sentences of the segmenter's test: pip install pythainlp==5.4.0"""
+"""Accuracy of PyThaiNLP's newmm on the sentences of the segmenter's test: pip install pythainlp==5.4.0"""
 
 from pathlib import Path
 

@@ -115,8 +115,8 @@ fn send(
     let end = if fill.profit.is_some() { "exit" } else { "entry" };
     let external = format!("{}-{end}", number - 1);
     let direction = if fill.signed < Decimal::ZERO { "Sell" } else { "Buy" };
-    let described = |draft: EventBuilder| {
-        draft
+    let described = |event: EventBuilder| {
+        event
             .order(run, &external)
             .text("SecuritySymbol", symbol)
             .text("Direction", direction)

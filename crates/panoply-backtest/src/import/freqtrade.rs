@@ -100,7 +100,7 @@ struct Fill<'a> {
     profit: Option<Decimal>,
     trade: u64,
     /// Index among the orders of its trade.
-    place: usize,
+    index: usize,
     /// Entry time of the trade.
     opened: Timestamp,
 }
@@ -113,21 +113,18 @@ fn strategy(
     control: &mut ImportControl<'_>,
 ) -> Result<(), LogError> {
     import.set_header(run, header(name, json))?;
-    let trades: Vec<&RawValue> = match scan::member(json, "trades") {
-        Some(Token::Array(trades)) => serde_json::from_str(trades).unwrap_or_default(),
-        _ => Vec::new(),
-    };
+    let trades = elements(json, "trades");
     let pairs: Vec<String> =
         trades.iter().map(|trade| member_text(trade.get(), "pair").unwrap_or_default()).collect();
     let mut fills = Vec::new();
     for ((number, trade), pair) in (1_u64..).zip(&trades).zip(&pairs) {
-        match fills_of(number, trade.get(), pair) {
+        match Trade::new(number, trade.get(), pair).fills() {
             Ok(own) => fills.extend(own),
             Err(reason) => import.reject(number, format!("trade {number}: {reason}")),
         }
     }
     // At one timestamp older trades fill first: they release the pair.
-    fills.sort_by_key(|fill| (fill.time, fill.opened, fill.trade, fill.place));
+    fills.sort_by_key(|fill| (fill.time, fill.opened, fill.trade, fill.index));
     let opening =
         member_text(json, "starting_balance").or_else(|| member_text(json, "dry_run_wallet"));
     let opening = opening.as_deref().and_then(decimal);
@@ -196,90 +193,128 @@ fn header(name: &str, json: &str) -> RunHeader {
     }
 }
 
-/// The fills of one trade, from its orders if it has any, otherwise from the trade itself.
-fn fills_of<'a>(trade: u64, json: &str, pair: &'a str) -> Result<Vec<Fill<'a>>, String> {
-    if pair.is_empty() {
-        return Err("there is no `pair`".to_owned());
+/// A trade of a result.
+struct Trade<'a> {
+    number: u64,
+    json: &'a str,
+    pair: &'a str,
+    is_short: bool,
+}
+
+impl<'a> Trade<'a> {
+    fn new(number: u64, json: &'a str, pair: &'a str) -> Self {
+        Self { number, json, pair, is_short: flag(json, "is_short") }
     }
-    let number = |json: &str, name: &str| member_text(json, name).as_deref().and_then(decimal);
-    let need = |name: &str| number(json, name).ok_or_else(|| format!("there is no `{name}`"));
-    let time = |names: [&str; 2]| {
-        let found = names
-            .into_iter()
-            .find_map(|name| member_text(json, name).as_deref().and_then(parse_timestamp));
-        found.ok_or_else(|| format!("there is no `{}`", names[0]))
-    };
-    let is_short = scan::member(json, "is_short") == Some(Token::Bool(true));
-    let is_open = scan::member(json, "is_open") == Some(Token::Bool(true));
-    let profit = if is_open { None } else { Some(need("profit_abs")?) };
-    let (fee_open, fee_close) = (
-        number(json, "fee_open").unwrap_or_default(),
-        number(json, "fee_close").unwrap_or_default(),
-    );
-    let exit_reason = member_text(json, "exit_reason").or_else(|| member_text(json, "sell_reason"));
-    let enter_tag = member_text(json, "enter_tag").or_else(|| member_text(json, "buy_tag"));
-    let make = |place: usize,
-                is_entry: bool,
-                time,
-                amount: Decimal,
-                price: Decimal,
-                tag: Option<String>| {
-        let buys = is_entry != is_short;
-        let rate = if is_entry { fee_open } else { fee_close };
-        let fee = amount.checked_mul(price).and_then(|cost| cost.checked_mul(rate));
-        Fill {
+
+    /// The fills, from the trade's orders if any is filled, otherwise from the trade itself.
+    fn fills(&self) -> Result<Vec<Fill<'a>>, String> {
+        if self.pair.is_empty() {
+            return Err("there is no `pair`".to_owned());
+        }
+        let is_open = flag(self.json, "is_open");
+        let profit = if is_open { None } else { Some(self.require("profit_abs")?) };
+        let mut fills = self.fills_of_orders()?;
+        if fills.is_empty() {
+            fills = self.entry_and_exit(is_open)?;
+        }
+        let opened = fills.iter().map(|fill| fill.time).min();
+        for fill in &mut fills {
+            fill.opened = opened.unwrap_or(fill.time);
+        }
+        if let Some(last) = fills.last_mut() {
+            last.profit = profit;
+        }
+        Ok(fills)
+    }
+
+    fn fills_of_orders(&self) -> Result<Vec<Fill<'a>>, String> {
+        let mut fills = Vec::new();
+        for (index, order) in (1..).zip(elements(self.json, "orders")) {
+            let order = order.get();
+            let filled = member_text(order, "order_filled_timestamp");
+            // Skips orders that were never filled.
+            let Some(time) = filled.as_deref().and_then(parse_timestamp) else { continue };
+            let amount = number(order, "filled").or_else(|| number(order, "amount"));
+            let price = number(order, "average").or_else(|| number(order, "safe_price"));
+            let (Some(amount), Some(price)) = (amount, price) else {
+                return Err(format!("order {index} has no `amount` or no `safe_price`"));
+            };
+            let tag = member_text(order, "ft_order_tag").filter(|tag| !tag.is_empty());
+            fills.push(self.fill(index, flag(order, "ft_is_entry"), time, amount, price, tag)?);
+        }
+        Ok(fills)
+    }
+
+    /// For versions of freqtrade that write no orders.
+    fn entry_and_exit(&self, is_open: bool) -> Result<Vec<Fill<'a>>, String> {
+        let text =
+            |names: [&str; 2]| names.into_iter().find_map(|name| member_text(self.json, name));
+        let amount = self.require("amount")?;
+        let time = self.time(["open_timestamp", "open_date"])?;
+        let price = self.require("open_rate")?;
+        let tag = text(["enter_tag", "buy_tag"]);
+        let mut fills = vec![self.fill(1, true, time, amount, price, tag)?];
+        if !is_open {
+            let time = self.time(["close_timestamp", "close_date"])?;
+            let price = self.require("close_rate")?;
+            let tag = text(["exit_reason", "sell_reason"]);
+            fills.push(self.fill(2, false, time, amount, price, tag)?);
+        }
+        Ok(fills)
+    }
+
+    fn fill(
+        &self,
+        index: usize,
+        is_entry: bool,
+        time: Timestamp,
+        amount: Decimal,
+        price: Decimal,
+        tag: Option<String>,
+    ) -> Result<Fill<'a>, String> {
+        let rate = number(self.json, if is_entry { "fee_open" } else { "fee_close" });
+        let cost = amount.checked_mul(price);
+        let fee = cost.and_then(|cost| cost.checked_mul(rate.unwrap_or_default()));
+        Ok(Fill {
             time,
-            pair,
-            external: format!("{trade}-{place}"),
-            signed: if buys { amount } else { -amount },
+            pair: self.pair,
+            external: format!("{}-{index}", self.number),
+            signed: if is_entry == self.is_short { -amount } else { amount },
             price,
-            fee: fee.unwrap_or_default(),
+            fee: fee.ok_or("its numbers are too large")?,
             reason: tag.unwrap_or_else(|| if is_entry { "entry" } else { "exit" }.to_owned()),
             profit: None,
-            trade,
-            place,
+            trade: self.number,
+            index,
             opened: time,
-        }
-    };
-    let orders: Vec<&RawValue> = match scan::member(json, "orders") {
-        Some(Token::Array(orders)) => serde_json::from_str(orders).unwrap_or_default(),
+        })
+    }
+
+    fn require(&self, name: &str) -> Result<Decimal, String> {
+        number(self.json, name).ok_or_else(|| format!("there is no `{name}`"))
+    }
+
+    fn time(&self, names: [&str; 2]) -> Result<Timestamp, String> {
+        let read = |name: &str| member_text(self.json, name).as_deref().and_then(parse_timestamp);
+        let found = names.into_iter().find_map(read);
+        found.ok_or_else(|| format!("there is no `{}`", names[0]))
+    }
+}
+
+fn number(json: &str, name: &str) -> Option<Decimal> {
+    member_text(json, name).as_deref().and_then(decimal)
+}
+
+fn flag(json: &str, name: &str) -> bool {
+    scan::member(json, name) == Some(Token::Bool(true))
+}
+
+/// The elements of an array member. The text was parsed before, so only a missing array is empty.
+fn elements<'a>(json: &'a str, name: &str) -> Vec<&'a RawValue> {
+    match scan::member(json, name) {
+        Some(Token::Array(array)) => serde_json::from_str(array).unwrap_or_default(),
         _ => Vec::new(),
-    };
-    let mut fills = Vec::new();
-    for (place, order) in (1..).zip(&orders) {
-        let order = order.get();
-        // Skips orders that were never filled.
-        let Some(time) =
-            member_text(order, "order_filled_timestamp").as_deref().and_then(parse_timestamp)
-        else {
-            continue;
-        };
-        let amount = number(order, "filled").or_else(|| number(order, "amount"));
-        let price = number(order, "average").or_else(|| number(order, "safe_price"));
-        let (Some(amount), Some(price)) = (amount, price) else {
-            return Err(format!("order {place} has no `amount` or no `safe_price`"));
-        };
-        let is_entry = scan::member(order, "ft_is_entry") == Some(Token::Bool(true));
-        let tag = member_text(order, "ft_order_tag").filter(|tag| !tag.is_empty());
-        fills.push(make(place, is_entry, time, amount, price, tag));
     }
-    if fills.is_empty() {
-        let amount = need("amount")?;
-        let opened = time(["open_timestamp", "open_date"])?;
-        fills.push(make(1, true, opened, amount, need("open_rate")?, enter_tag));
-        if !is_open {
-            let closed = time(["close_timestamp", "close_date"])?;
-            fills.push(make(2, false, closed, amount, need("close_rate")?, exit_reason));
-        }
-    }
-    let opened = fills.iter().map(|fill| fill.time).min();
-    for fill in &mut fills {
-        fill.opened = opened.unwrap_or(fill.time);
-    }
-    if let Some(last) = fills.last_mut() {
-        last.profit = profit;
-    }
-    Ok(fills)
 }
 
 fn send(
@@ -289,8 +324,8 @@ fn send(
     import: &mut Import,
 ) -> Result<(), LogError> {
     let direction = if fill.signed < Decimal::ZERO { "Sell" } else { "Buy" };
-    let described = |draft: EventBuilder| {
-        draft
+    let described = |event: EventBuilder| {
+        event
             .order(run, &fill.external)
             .text("SecuritySymbol", fill.pair)
             .text("PositionId", &format!("trade-{}", fill.trade))

@@ -9,13 +9,14 @@ use std::io::BufRead;
 
 use rust_decimal::Decimal;
 
-use super::event_builder::{EventBuilder, decimal_text, parse_timestamp};
+use super::event_builder::{EventBuilder, parse_timestamp};
 use super::records::{RecordOutcome, each_object};
 use super::{Import, ImportControl};
 use crate::error::LogError;
 use crate::event::{EventType, Guid, Severity};
 use crate::position::{Position, decimal};
 use crate::scan;
+use crate::timestamp::Timestamp;
 
 /// Reads order events.
 pub fn read(
@@ -34,7 +35,45 @@ pub fn read(
 struct LeanReader {
     /// The event that placed each order.
     placed: BTreeMap<String, Guid>,
-    position: BTreeMap<String, Position>,
+    positions: BTreeMap<String, Position>,
+}
+
+/// An order event with its common fields.
+struct OrderEvent<'a> {
+    number: u64,
+    json: &'a str,
+    run: Guid,
+    time: Timestamp,
+    order: String,
+    symbol: String,
+    name: String,
+}
+
+impl OrderEvent<'_> {
+    fn cell(&self, hyphenated: &str) -> Option<String> {
+        cell(self.json, hyphenated)
+    }
+
+    fn decimal(&self, hyphenated: &str) -> Option<Decimal> {
+        self.cell(hyphenated).as_deref().and_then(decimal)
+    }
+
+    /// Quantity without its sign.
+    fn quantity(&self) -> String {
+        self.cell("quantity").unwrap_or_default().trim_start_matches('-').to_owned()
+    }
+
+    /// Adds order, security and message.
+    fn describe(&self, event: EventBuilder) -> EventBuilder {
+        event
+            .order(self.run, &self.order)
+            .text("SecuritySymbol", &self.symbol)
+            .text_if("Message", self.cell("message").as_deref())
+    }
+
+    fn send(&self, event: EventBuilder, import: &mut Import) -> Result<Guid, LogError> {
+        event.send(import, self.run, self.number, &self.name)
+    }
 }
 
 impl LeanReader {
@@ -45,85 +84,83 @@ impl LeanReader {
         run: Guid,
         import: &mut Import,
     ) -> RecordOutcome {
-        let cell = |hyphenated: &str| cell(json, hyphenated);
-        let (Some(order), Some(symbol)) =
-            (cell("order-id"), cell("symbol-value").or_else(|| cell("symbol")))
-        else {
+        let symbol = cell(json, "symbol-value").or_else(|| cell(json, "symbol"));
+        let (Some(order), Some(symbol)) = (cell(json, "order-id"), symbol) else {
             return Ok(Err("there is no order id or no symbol".to_owned()));
         };
-        let Some(time) = cell("time").as_deref().and_then(parse_timestamp) else {
+        let Some(time) = cell(json, "time").as_deref().and_then(parse_timestamp) else {
             return Ok(Err("there is no time".to_owned()));
         };
-        let status = cell("status").unwrap_or_default();
-        let described = |draft: EventBuilder| {
-            let draft = draft.order(run, &order).text("SecuritySymbol", &symbol);
-            draft.text_if("Message", cell("message").as_deref())
-        };
         let name = format!("{number} {order}");
-        let cause = self.placed.get(&order).copied();
-        let changed = |word: &str| described(EventBuilder::order_status(time, word).parent(cause));
-        match status.to_ascii_lowercase().as_str() {
-            "submitted" | "new" if cause.is_none() => {
-                let quantity = cell("quantity").unwrap_or_default();
-                let direction = if quantity.starts_with('-') { "Sell" } else { "Buy" };
-                let price = cell("limit-price").or_else(|| cell("stop-price")).unwrap_or_default();
-                let draft = described(EventBuilder::order_status(time, "Placed"))
-                    .text("Direction", direction)
-                    .number("Quantity", quantity.trim_start_matches('-'))
-                    .number("Price", &price);
-                let id = draft.send(import, run, number, &name)?;
-                self.placed.insert(order, id);
-            }
-            "filled" | "partiallyfilled" => {
-                let signed = cell("fill-quantity").as_deref().and_then(decimal);
-                let price = cell("fill-price").as_deref().and_then(decimal);
-                let (Some(signed), Some(price)) = (signed, price) else {
-                    return Ok(Err("a fill without a quantity or a price".to_owned()));
-                };
-                let fee = cell("order-fee-amount").as_deref().and_then(decimal).unwrap_or_default();
-                let direction = if signed < Decimal::ZERO { "Sell" } else { "Buy" };
-                let draft =
-                    described(EventBuilder::new(time, EventType::TradeExecution).parent(cause))
-                        .text("Direction", direction)
-                        .number("Quantity", &decimal_text(signed.abs()))
-                        .number("Price", &decimal_text(price))
-                        .number("Commission", &decimal_text(fee));
-                let fill = draft.send(import, run, number, &name)?;
-                let position = self.position.entry(symbol.clone()).or_default();
-                if position.fill(signed, price, fee).is_none() {
-                    return Ok(Err("the numbers of this fill are too large".to_owned()));
-                }
-                EventBuilder::position(time, &symbol, position).parent(Some(fill)).send(
-                    import,
-                    run,
-                    number,
-                    &format!("{name} position"),
-                )?;
-            }
+        let event = OrderEvent { number, json, run, time, order, symbol, name };
+        let status = event.cell("status").unwrap_or_default();
+        let placed = self.placed.get(&event.order).copied();
+        let changed =
+            |word: &str| event.describe(EventBuilder::order_status(time, word).parent(placed));
+        let change = match status.to_ascii_lowercase().as_str() {
+            "submitted" | "new" if placed.is_none() => return self.place(&event, import),
+            "filled" | "partiallyfilled" => return self.fill(&event, placed, import),
             "invalid" => {
-                let reason = cell("message").unwrap_or_else(|| "Invalid".to_owned());
-                described(EventBuilder::new(time, EventType::OrderRejection).parent(cause))
+                let reason = event.cell("message").unwrap_or_else(|| "Invalid".to_owned());
+                event
+                    .describe(EventBuilder::new(time, EventType::OrderRejection).parent(placed))
                     .text("RejectionReason", &reason)
-                    .number("RequestedQuantity", &cell("quantity").unwrap_or_default())
-                    .send(import, run, number, &name)?;
+                    .number("RequestedQuantity", &event.cell("quantity").unwrap_or_default())
             }
-            "canceled" | "cancelled" => {
-                changed("Cancelled").send(import, run, number, &name)?;
-            }
-            "updatesubmitted" => {
-                let quantity = cell("quantity").unwrap_or_default();
-                changed("Updated")
-                    .number("Quantity", quantity.trim_start_matches('-'))
-                    .number("Price", &cell("limit-price").unwrap_or_default())
-                    .send(import, run, number, &name)?;
-            }
+            "canceled" | "cancelled" => changed("Cancelled"),
+            "updatesubmitted" => changed("Updated")
+                .number("Quantity", &event.quantity())
+                .number("Price", &event.cell("limit-price").unwrap_or_default()),
             // The order is in transit, or reported again: no effect.
             "submitted" | "new" | "none" | "cancelpending" => {
-                changed(&status).severity(Severity::Debug).send(import, run, number, &name)?;
+                changed(&status).severity(Severity::Debug)
             }
             _ => return Ok(Err(format!("the status `{status}` is not known"))),
-        }
+        };
+        event.send(change, import).map(|_| Ok(()))
+    }
+
+    fn place(&mut self, event: &OrderEvent<'_>, import: &mut Import) -> RecordOutcome {
+        let is_sell = event.cell("quantity").is_some_and(|quantity| quantity.starts_with('-'));
+        let price = event.cell("limit-price").or_else(|| event.cell("stop-price"));
+        let placed = event
+            .describe(EventBuilder::order_status(event.time, "Placed"))
+            .text("Direction", if is_sell { "Sell" } else { "Buy" })
+            .number("Quantity", &event.quantity())
+            .number("Price", &price.unwrap_or_default());
+        let id = event.send(placed, import)?;
+        self.placed.insert(event.order.clone(), id);
         Ok(Ok(()))
+    }
+
+    fn fill(
+        &mut self,
+        event: &OrderEvent<'_>,
+        placed: Option<Guid>,
+        import: &mut Import,
+    ) -> RecordOutcome {
+        let (Some(signed), Some(price)) =
+            (event.decimal("fill-quantity"), event.decimal("fill-price"))
+        else {
+            return Ok(Err("a fill without a quantity or a price".to_owned()));
+        };
+        let fee = event.decimal("order-fee-amount").unwrap_or_default();
+        let fill = event
+            .describe(EventBuilder::new(event.time, EventType::TradeExecution).parent(placed))
+            .text("Direction", if signed < Decimal::ZERO { "Sell" } else { "Buy" })
+            .decimal("Quantity", signed.abs())
+            .decimal("Price", price)
+            .decimal("Commission", fee);
+        let fill = event.send(fill, import)?;
+        let position = self.positions.entry(event.symbol.clone()).or_default();
+        if position.fill(signed, price, fee).is_none() {
+            return Ok(Err("the numbers of this fill are too large".to_owned()));
+        }
+        let name = format!("{} position", event.name);
+        EventBuilder::position(event.time, &event.symbol, position)
+            .parent(Some(fill))
+            .send(import, event.run, event.number, &name)
+            .map(|_| Ok(()))
     }
 }
 

@@ -119,15 +119,15 @@ impl Reader {
         };
         let cause = self.placed.get(&order).copied();
         let run = self.run;
-        let described = |draft: EventBuilder| {
-            draft
+        let described = |event: EventBuilder| {
+            event
                 .id(record.cell("event_id").as_deref().and_then(Guid::parse))
                 .parent(cause)
                 .order(run, &order)
                 .text("SecuritySymbol", &record.symbol)
         };
         let changed = |word: &str| described(EventBuilder::order_status(record.time, word));
-        let draft = match status {
+        let event = match status {
             "Initialized" => {
                 let options = options_of(record.json);
                 let price = ["price", "trigger_price"]
@@ -161,7 +161,7 @@ impl Reader {
             | "PendingCancel" => changed(status).severity(Severity::Debug),
             other => return Ok(Err(format!("the type `Order{other}` is not known"))),
         };
-        draft.send(import, run, record.number, &record.name).map(|_| Ok(()))
+        event.send(import, run, record.number, &record.name).map(|_| Ok(()))
     }
 
     fn filled(&mut self, record: &Record<'_>, import: &mut Import) -> RecordOutcome {
@@ -242,7 +242,7 @@ impl Reader {
         };
         let balances: Vec<&serde_json::value::RawValue> =
             serde_json::from_str(balances).unwrap_or_default();
-        let draft = match balances.as_slice() {
+        let event = match balances.as_slice() {
             [balance] => {
                 let cell = |name: &str| member_text(balance.get(), name).unwrap_or_default();
                 let after = [
@@ -270,11 +270,11 @@ impl Reader {
                 EventBuilder::account_of_several(record.time, &balances)
             }
         };
-        let draft = draft
+        let event = event
             .id(record.cell("event_id").as_deref().and_then(Guid::parse))
             .text_if("AccountId", record.cell("account_id").as_deref())
             .text_if("AccountType", record.cell("account_type").as_deref());
-        draft.send(import, self.run, record.number, &record.name).map(|_| Ok(()))
+        event.send(import, self.run, record.number, &record.name).map(|_| Ok(()))
     }
 
     fn market_data(&self, record: &Record<'_>, kind: &str, import: &mut Import) -> RecordOutcome {

@@ -62,8 +62,8 @@ impl Reader {
                     .collect();
                 let data: Vec<(&str, &str)> =
                     data.iter().map(|(title, value)| (*title, value.as_str())).collect();
-                let draft = about(EventType::MarketDataEvent).text("DataType", "Candle");
-                let id = draft.object("Data", &data).send(import, run, number, &name)?;
+                let event = about(EventType::MarketDataEvent).text("DataType", "Candle");
+                let id = event.object("Data", &data).send(import, run, number, &name)?;
                 self.candle = Some(id);
             }
             "trade" => {
@@ -74,14 +74,14 @@ impl Reader {
                     "sell" => "Sell",
                     other => return Ok(Err(format!("`side` is `{other}`, not buy or sell"))),
                 };
-                let draft = about(EventType::TradeExecution)
+                let event = about(EventType::TradeExecution)
                     .parent(self.candle)
                     .order(run, &order)
                     .text("Direction", direction)
                     .number("Quantity", &number_of("volume"))
                     .number("Price", &number_of("price"))
                     .number("PnL", &number_of("pnL"));
-                self.fill = Some(draft.send(import, run, number, &name)?);
+                self.fill = Some(event.send(import, run, number, &name)?);
             }
             "state" => {
                 let whole = decimal(&number_of("pnL")).unwrap_or_default();
@@ -89,12 +89,12 @@ impl Reader {
                 let Some(realized) = whole.checked_sub(open) else {
                     return Ok(Err("the numbers of this state are too large".to_owned()));
                 };
-                let draft = about(EventType::PositionUpdate)
+                let event = about(EventType::PositionUpdate)
                     .parent(self.fill.take())
                     .number("Quantity", &number_of("position"))
                     .decimal("UnrealizedPnL", open)
                     .decimal("RealizedPnL", realized);
-                let update = draft.send(import, run, number, &format!("{name} position"))?;
+                let update = event.send(import, run, number, &format!("{name} position"))?;
                 EventBuilder::pnl(time, realized, open)
                     .parent(Some(update))
                     .text_if("ProcessState", cell("processState").as_deref())

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Works out what the tools must answer, from the lines themselves and with nothing of the program.
+"""Computes the expected replies of the tools from the raw lines, without any code of the program.
 
     python3 crates/panoply-backtest/tests/oracle/answers.py > crates/panoply-backtest/tests/oracle/answers.json
 
-Needs the `zstd` command. Floats are the standard library's exact means and deviations.
+Needs the `zstd` command. Means and deviations are the standard library's exact ones.
 """
 import datetime, json, pathlib, statistics, subprocess
 from decimal import Decimal

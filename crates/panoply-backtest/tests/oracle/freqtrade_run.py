@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Runs freqtrade on seeded prices and keeps its results, with its own totals beside them.
+"""Runs freqtrade on seeded prices and stores its results with its own totals.
 
     pip install freqtrade==2026.9
     python3 crates/panoply-backtest/tests/oracle/freqtrade_run.py crates/panoply-backtest/tests/golden
 
-The engine is the real one. Only the list of markets, which it would fetch, is given to it.
+The engine is unmodified, except that the list of markets is given instead of fetched.
 """
 import json, pathlib, random, shutil, sys, tempfile, zipfile
 from unittest.mock import patch

@@ -1,4 +1,4 @@
-"""Times Anki's own backend on a package: milliseconds of CPU and by the clock, as JSON."""
+"""Measures Anki's backend on a package: CPU and wall-clock milliseconds, as JSON."""
 
 import json
 import shutil
@@ -14,7 +14,7 @@ spent = {}
 
 
 def least(name, runs, work):
-    """CPU of the whole process, because the backend may use threads of its own."""
+    """CPU time of the whole process, because the backend may use several threads."""
     times = []
     for _ in range(runs):
         cpu, wall = time.process_time_ns(), time.perf_counter_ns()
@@ -28,7 +28,7 @@ def median(times):
 
 
 def sitting():
-    """Asks and answers card after card: what asking and what answering took."""
+    """Reviews card after card. Returns the times of fetching and of answering."""
     nexts, answers = [], []
     for _ in range(100):
         cpu, wall = time.process_time_ns(), time.perf_counter_ns()

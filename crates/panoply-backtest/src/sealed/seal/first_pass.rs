@@ -85,7 +85,7 @@ impl FirstPass {
     }
 }
 
-/// A GUID without the alignment of a `u128`: four bytes less per event.
+/// A GUID without the alignment of a `u128`: twelve bytes less per entry.
 struct UnalignedGuid([u8; 16]);
 
 /// The seq of each arrival; [`NO_EVENT`] for dropped ones.
