@@ -14,7 +14,7 @@ use panoply_backtest::store::Store;
 use panoply_backtest::store::sqlite::SqliteStore;
 use panoply_backtest::timestamp::Timestamp;
 
-use crate::helpers::{OWN_RUN, ask, import, kernel, line};
+use crate::helpers::{OWN_RUN, call_tool, import, kernel, line};
 
 /// A separate store on the same files, as in another process.
 fn process(folder: &Path) -> Arc<dyn Store> {
@@ -104,7 +104,7 @@ async fn reimported_run_replaces_the_deleted_one() {
     let kernel = kernel(other());
     let question = serde_json::json!({"runId": OWN_RUN, "eventType": "TradeExecution"});
     let price = async || {
-        let reply = ask(&kernel, "get_events_by_type", question.clone()).await;
+        let reply = call_tool(&kernel, "get_events_by_type", question.clone()).await;
         reply.map(|reply| reply["events"][0]["properties"]["Price"].clone())
     };
     assert_eq!(price().await.unwrap(), 1);

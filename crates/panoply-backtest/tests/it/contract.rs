@@ -12,7 +12,7 @@ use panoply_contract::dialect::Envelope;
 use panoply_contract::testing::call_as_owner;
 use serde_json::{Value, json};
 
-use crate::helpers::{OWN_RUN, REAL, RUN_A, ask, kernel, line, sealed};
+use crate::helpers::{OWN_RUN, REAL, RUN_A, call_tool, kernel, line, sealed};
 
 const SIX: [&str; 6] = [
     "get_events_by_type",
@@ -173,8 +173,9 @@ async fn replies_have_the_members_of_the_contract() {
         arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         arguments
     };
-    let six =
-        ask(&kernel, "aggregate_metrics", aggregate(json!({"aggregations": all}))).await.unwrap();
+    let six = call_tool(&kernel, "aggregate_metrics", aggregate(json!({"aggregations": all})))
+        .await
+        .unwrap();
     assert_eq!(
         names(&six["aggregations"]),
         BTreeSet::from(["count", "sum", "avg", "min", "max", "stddev"])
@@ -184,7 +185,7 @@ async fn replies_have_the_members_of_the_contract() {
         assert!(!six["metadata"][name].is_null(), "{name}");
     }
     assert!(six.get("events").is_none(), "no single event comes back");
-    let two = ask(&kernel, "aggregate_metrics", aggregate(json!({}))).await.unwrap();
+    let two = call_tool(&kernel, "aggregate_metrics", aggregate(json!({}))).await.unwrap();
     let given: Vec<&str> = two["aggregations"]
         .as_object()
         .unwrap()
@@ -194,7 +195,7 @@ async fn replies_have_the_members_of_the_contract() {
         .collect();
     assert_eq!(given, ["count", "avg"], "count and avg unless asked otherwise, the rest null");
     let at = json!({"runId": RUN_A, "timestamp": "2017-04-27T15:00:00Z"});
-    let snapshot = ask(&kernel, "get_state_snapshot", at.clone()).await.unwrap();
+    let snapshot = call_tool(&kernel, "get_state_snapshot", at.clone()).await.unwrap();
     assert_eq!(
         names(&snapshot["state"]),
         BTreeSet::from(["positions", "indicators", "activeOrders", "pnl"])
@@ -222,13 +223,13 @@ async fn replies_have_the_members_of_the_contract() {
     assert_eq!(snapshot["metadata"]["reconstructed"], true);
     assert_eq!((&snapshot["runId"], snapshot["timestamp"].is_string()), (&json!(RUN_A), true));
     let without = json!({"runId": RUN_A, "timestamp": "2017-04-27T15:00:00Z", "includeIndicators": false, "includeActiveOrders": false});
-    let without = ask(&kernel, "get_state_snapshot", without).await.unwrap();
+    let without = call_tool(&kernel, "get_state_snapshot", without).await.unwrap();
     assert_eq!(
         (&without["state"]["indicators"], &without["state"]["activeOrders"]),
         (&json!([]), &json!([]))
     );
     let sequences = json!({"runId": RUN_A, "sequencePattern": ["TradeExecution", "PositionUpdate"], "pageSize": 1});
-    let sequences = ask(&kernel, "query_event_sequence", sequences).await.unwrap();
+    let sequences = call_tool(&kernel, "query_event_sequence", sequences).await.unwrap();
     for name in ["rootEventId", "events", "complete"] {
         assert!(!sequences["sequences"][0][name].is_null(), "{name}");
     }
@@ -247,7 +248,7 @@ async fn event_fields_use_contract_values() {
     let categories = json!(["Execution", "MarketData", "Indicators", "Risk", "Performance"]);
     for kind in types.as_array().unwrap() {
         let arguments = json!({"runId": RUN_A, "eventType": kind, "pageSize": 50});
-        let page = ask(&kernel, "get_events_by_type", arguments).await.unwrap();
+        let page = call_tool(&kernel, "get_events_by_type", arguments).await.unwrap();
         for event in page["events"].as_array().unwrap() {
             assert_eq!(names(event).len(), 9, "{event}");
             assert_eq!(&event["eventType"], kind);
@@ -283,12 +284,12 @@ async fn time_range_includes_both_ends() {
     let kernel = kernel(store);
     let between =
         json!({"runId": OWN_RUN, "eventType": "RiskEvent", "startTime": at(2), "endTime": at(4)});
-    let page = ask(&kernel, "get_events_by_type", between.clone()).await.unwrap();
+    let page = call_tool(&kernel, "get_events_by_type", between.clone()).await.unwrap();
     assert_eq!(page["metadata"]["totalCount"], 3);
     let mut sum = between;
     sum["propertyPath"] = "$.Threshold".into();
     sum["aggregations"] = json!(["sum", "min", "max"]);
-    let sum = ask(&kernel, "aggregate_metrics", sum).await.unwrap();
+    let sum = call_tool(&kernel, "aggregate_metrics", sum).await.unwrap();
     let figures = &sum["aggregations"];
     assert_eq!(
         (&figures["sum"], &figures["min"], &figures["max"]),
@@ -309,7 +310,7 @@ async fn damaged_run_is_a_database_error_without_paths() {
         ("get_events_by_type", json!({"runId": OWN_RUN, "eventType": "RiskEvent"})),
         ("get_validation_errors", json!({"runId": OWN_RUN})),
     ] {
-        let error = ask(&kernel, tool, arguments.clone()).await.unwrap_err();
+        let error = call_tool(&kernel, tool, arguments.clone()).await.unwrap_err();
         assert_eq!(error["code"], "DATABASE_ERROR", "{error}");
         let Envelope::Result { text, is_error, structured, .. } =
             call_as_owner(&kernel, tool, arguments).await
@@ -318,8 +319,8 @@ async fn damaged_run_is_a_database_error_without_paths() {
         };
         assert!(is_error && structured.is_none());
         assert!(!text.contains(folder.path().to_str().unwrap()), "{text}");
-        let said: Value = serde_json::from_str(&text).unwrap();
-        assert_eq!(names(&said["error"]), BTreeSet::from(["code", "message", "details"]));
+        let output_text: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(names(&output_text["error"]), BTreeSet::from(["code", "message", "details"]));
     }
 }
 
@@ -329,7 +330,7 @@ async fn sample_run_matches_the_engine_totals() {
     // commissions 923.58. Five fills and two rejections were malformed on purpose.
     let kernel = kernel(REAL.clone());
     for (kind, expected) in [("TradeExecution", 139 + 5), ("OrderRejection", 20 + 2)] {
-        let page = ask(
+        let page = call_tool(
             &kernel,
             "get_events_by_type",
             json!({"runId": RUN_A, "eventType": kind, "pageSize": 1}),
@@ -339,15 +340,15 @@ async fn sample_run_matches_the_engine_totals() {
         assert_eq!(page["metadata"]["totalCount"], expected, "{kind}");
     }
     let placed = json!({"runId": RUN_A, "sequencePattern": ["OrderPlaced"], "pageSize": 1});
-    let placed = ask(&kernel, "query_event_sequence", placed).await.unwrap();
+    let placed = call_tool(&kernel, "query_event_sequence", placed).await.unwrap();
     assert_eq!(placed["metadata"]["totalSequences"], 154);
     let fees = json!({"runId": RUN_A, "eventType": "TradeExecution", "propertyPath": "$.Commission", "aggregations": ["sum"]});
-    let fees = ask(&kernel, "aggregate_metrics", fees).await.unwrap();
+    let fees = call_tool(&kernel, "aggregate_metrics", fees).await.unwrap();
     assert!((fees["aggregations"]["sum"].as_f64().unwrap() - 923.58).abs() < 0.005, "{fees}");
     let mut words = std::collections::BTreeMap::new();
     for page in 0..4 {
         let changes = json!({"runId": RUN_A, "eventType": "StateChange", "pageSize": 200, "pageIndex": page, "fields": ["OrderStatus"]});
-        let changes = ask(&kernel, "get_events_by_type", changes).await.unwrap();
+        let changes = call_tool(&kernel, "get_events_by_type", changes).await.unwrap();
         for event in changes["events"].as_array().unwrap() {
             if let Some(word) = event["properties"]["OrderStatus"].as_str() {
                 *words.entry(word.to_owned()).or_insert(0) += 1;
@@ -356,7 +357,7 @@ async fn sample_run_matches_the_engine_totals() {
     }
     assert_eq!((words["Placed"], words["Cancelled"], words["Expired"]), (154, 43, 3));
     let end = json!({"runId": RUN_A, "timestamp": "2017-05-30T13:00:00Z"});
-    let end = ask(&kernel, "get_state_snapshot", end).await.unwrap();
+    let end = call_tool(&kernel, "get_state_snapshot", end).await.unwrap();
     // The balance changed from 1,000,000 to 988,156.90.
     assert_eq!(end["state"]["pnl"]["realized"], -11843.1);
 }
@@ -373,7 +374,7 @@ async fn table_of_trades_takes_under_a_third_of_the_jsonl_bytes() {
         .map(str::len)
         .sum();
     let arguments = json!({"runId": RUN_A, "eventType": "TradeExecution", "pageSize": 144, "format": "table", "handles": true});
-    let table = ask(&kernel, "get_events_by_type", arguments).await.unwrap();
+    let table = call_tool(&kernel, "get_events_by_type", arguments).await.unwrap();
     assert_eq!(table["metadata"]["returnedCount"], 144);
     let share = table.to_string().len() as f64 / own as f64;
     assert!(share <= 0.30, "{share:.3} of the bytes of the same events as lines");
@@ -390,11 +391,13 @@ async fn hundred_concurrent_queries_all_succeed() {
     let asked: Vec<_> = (0..100)
         .map(|place| {
             let kernel = Arc::clone(&kernel);
-            tokio::spawn(async move { ask(&kernel, "get_events_by_type", question(place)).await })
+            tokio::spawn(
+                async move { call_tool(&kernel, "get_events_by_type", question(place)).await },
+            )
         })
         .collect();
     for (place, answer) in (0..100).zip(asked) {
-        let alone = ask(&kernel, "get_events_by_type", question(place)).await.unwrap();
+        let alone = call_tool(&kernel, "get_events_by_type", question(place)).await.unwrap();
         let together = answer.await.unwrap().unwrap();
         assert_eq!(together["events"], alone["events"], "question {place}");
     }

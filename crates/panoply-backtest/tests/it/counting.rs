@@ -123,12 +123,12 @@ impl Run {
     }
 
     /// The blobs that a query reads from a run with an empty cache.
-    fn reads(&self, ask: impl FnOnce(&SealedRun)) -> BTreeMap<BlobKind, usize> {
+    fn reads(&self, call_tool: impl FnOnce(&SealedRun)) -> BTreeMap<BlobKind, usize> {
         let read = Arc::new(Mutex::new(BTreeMap::new()));
         let counted = Counted { blobs: Arc::clone(&self.blobs), read: Arc::clone(&read) };
         let run = SealedRun::open(self.id, Arc::new(counted), Cache::new(64 << 20)).unwrap();
         read.lock().unwrap().clear();
-        ask(&run);
+        call_tool(&run);
         drop(run);
         Arc::try_unwrap(read).unwrap().into_inner().unwrap()
     }
@@ -162,10 +162,10 @@ fn questions(run: &Run) -> Vec<Ask<'_>> {
         }
     };
     let state = |eighths: u32| {
-        let moment = run.time(eighths);
+        let timestamp = run.time(eighths);
         move |run: &SealedRun| {
             let view = View { symbol: None, indicators: true, orders: Some(100) };
-            let snapshot = run.snapshot(moment, &view, &|| false).unwrap();
+            let snapshot = run.snapshot(timestamp, &view, &|| false).unwrap();
             assert_eq!((snapshot.positions.len(), snapshot.indicators.len()), (1, 4));
         }
     };

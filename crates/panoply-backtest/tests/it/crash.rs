@@ -39,8 +39,8 @@ fn acknowledged_events_survive_sigkill_exactly_once() {
             .unwrap();
         let mut acknowledged = 0;
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-        for said in lines.map_while(Result::ok) {
-            if let Some(count) = said.strip_prefix("acknowledged ") {
+        for output_text in lines.map_while(Result::ok) {
+            if let Some(count) = output_text.strip_prefix("acknowledged ") {
                 acknowledged = count.parse().unwrap();
                 if acknowledged >= kill_after * 1000 {
                     break;

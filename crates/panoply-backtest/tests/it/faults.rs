@@ -126,14 +126,14 @@ fn full_disk_loses_no_acknowledged_event() {
     let folder = tempfile::tempdir().unwrap();
     let test = "full_disk_loses_no_acknowledged_event";
     let Ok(output) = child(test, folder.path(), SMALL_DISK).output() else { return };
-    let said = String::from_utf8_lossy(&output.stdout).into_owned()
+    let output_text = String::from_utf8_lossy(&output.stdout).into_owned()
         + &String::from_utf8_lossy(&output.stderr);
     // Without mount namespaces the file size limit below covers a full disk.
-    if output.status.code() == Some(77) || said.contains("unshare failed") {
+    if output.status.code() == Some(77) || output_text.contains("unshare failed") {
         return;
     }
-    assert!(output.status.success(), "{said}");
-    assert!(said.contains("the run is whole"), "{said}");
+    assert!(output.status.success(), "{output_text}");
+    assert!(output_text.contains("the run is whole"), "{output_text}");
 }
 
 /// In the child, on the small file system.
@@ -202,10 +202,10 @@ fn file_size_limit_loses_no_acknowledged_event() {
     let folder = tempfile::tempdir().unwrap();
     let test = "file_size_limit_loses_no_acknowledged_event";
     let output = child(test, folder.path(), &no_file_above(800)).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
-    let acknowledged = acknowledged_in(&said);
-    assert!(acknowledged >= u64::from(BATCH), "{said}");
+    let output_text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{output_text}{}", String::from_utf8_lossy(&output.stderr));
+    let acknowledged = acknowledged_in(&output_text);
+    assert!(acknowledged >= u64::from(BATCH), "{output_text}");
     let store = store(folder.path());
     let kept = reopened(&store).acknowledged();
     assert!(kept >= acknowledged, "{kept} kept of {acknowledged} acknowledged");
@@ -230,8 +230,12 @@ fn failed_seal_leaves_the_run_open_and_intact() {
     let test = "failed_seal_leaves_the_run_open_and_intact";
     // Enough for the catalog but not for the sealed run.
     let output = child(test, folder.path(), &no_file_above(200)).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(said.contains("refused: "), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    let output_text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(
+        output_text.contains("refused: "),
+        "{output_text}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     let store = store(folder.path());
     assert_eq!(store.run(id()).unwrap().unwrap().status, Status::Running);
     assert!(!files(folder.path()).iter().any(|ending| ending.starts_with("sealing")));
@@ -240,8 +244,8 @@ fn failed_seal_leaves_the_run_open_and_intact() {
     check_sealed(store.as_ref(), 4);
 }
 
-fn acknowledged_in(said: &str) -> u64 {
-    let mut counts = said.lines().filter_map(|line| line.strip_prefix("acknowledged "));
+fn acknowledged_in(output_text: &str) -> u64 {
+    let mut counts = output_text.lines().filter_map(|line| line.strip_prefix("acknowledged "));
     counts.next_back().and_then(|count| count.parse().ok()).unwrap_or_default()
 }
 
@@ -272,7 +276,7 @@ fn sigkill_while_sealing_leaves_the_open_or_the_sealed_run() {
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let reached = format!("sealed {kill_at}");
-        let found = lines.map_while(Result::ok).any(|said| said == reached);
+        let found = lines.map_while(Result::ok).any(|output_text| output_text == reached);
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(found, "it never said `{reached}`");

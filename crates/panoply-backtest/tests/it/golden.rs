@@ -3,7 +3,7 @@
 use panoply_contract::compliance;
 use serde_json::Value;
 
-use crate::helpers::{REAL, ask, kernel};
+use crate::helpers::{REAL, call_tool, kernel};
 
 #[tokio::test]
 async fn replies_match_the_independent_oracle() {
@@ -13,7 +13,7 @@ async fn replies_match_the_independent_oracle() {
         let tool = case["tool"].as_str().unwrap();
         let arguments = case["arguments"].clone();
         // Compares the content of a page, not where it is truncated.
-        let answer = ask(&kernel, tool, arguments.clone()).await.unwrap();
+        let answer = call_tool(&kernel, tool, arguments.clone()).await.unwrap();
         let about = format!("{tool} {arguments}");
         let expect = case["expect"].as_object().unwrap();
         for (name, expected) in expect {

@@ -62,7 +62,11 @@ pub(crate) fn kernel(store: Arc<dyn Store>) -> Arc<Kernel> {
     kernel_in_memory(vec![pack], FixedClock::at(noon()), Settings::default()).unwrap()
 }
 
-pub(crate) async fn ask(kernel: &Kernel, tool: &str, arguments: Value) -> Result<Value, Value> {
+pub(crate) async fn call_tool(
+    kernel: &Kernel,
+    tool: &str,
+    arguments: Value,
+) -> Result<Value, Value> {
     match call_as_owner(kernel, tool, arguments).await {
         Envelope::Result { structured: Some(data), is_error: false, .. } => Ok(data.value()),
         Envelope::Result { meta, .. } => Err(meta.value(ERROR_KEY)["error"].clone()),

@@ -10,7 +10,7 @@ use panoply_backtest::store::sqlite::SqliteStore;
 use panoply_contract::kernel::Kernel;
 use serde_json::{Map, Value, json};
 
-use crate::helpers::{REAL, RUN_A, RUN_B, ask, data, kernel, open, sealed};
+use crate::helpers::{REAL, RUN_A, RUN_B, call_tool, data, kernel, open, sealed};
 
 const ATTACKS: [&str; 6] = [
     "'; DROP TABLE blob; --",
@@ -98,7 +98,9 @@ async fn injection_in_any_string_parameter_errors_or_matches_nothing() {
     let mut before = Vec::new();
     for (tool, arguments) in working() {
         before.push(
-            ask(&kernel, tool, arguments).await.unwrap_or_else(|error| panic!("{tool}: {error}")),
+            call_tool(&kernel, tool, arguments)
+                .await
+                .unwrap_or_else(|error| panic!("{tool}: {error}")),
         );
     }
     let mut asked = 0;
@@ -107,7 +109,7 @@ async fn injection_in_any_string_parameter_errors_or_matches_nothing() {
             for attack in ATTACKS {
                 let value = if is_list { json!([attack]) } else { json!(attack) };
                 asked += 1;
-                match ask(&kernel, tool, with(&arguments, &name, value)).await {
+                match call_tool(&kernel, tool, with(&arguments, &name, value)).await {
                     Err(error) => {
                         let code = error["code"].as_str().unwrap();
                         assert!(CODES.contains(&code), "{tool} {name} {attack:?}: {error}");
@@ -125,7 +127,7 @@ async fn injection_in_any_string_parameter_errors_or_matches_nothing() {
     }
     assert!(asked > 150, "{asked}");
     for ((tool, arguments), before) in working().into_iter().zip(before) {
-        let after = ask(&kernel, tool, arguments).await.unwrap();
+        let after = call_tool(&kernel, tool, arguments).await.unwrap();
         let without_time = |mut reply: Value| {
             if let Some(metadata) = reply["metadata"].as_object_mut() {
                 metadata.remove("queryTimeMs");
@@ -165,7 +167,7 @@ async fn property_path_outside_the_safe_pattern_is_rejected() {
     ] {
         let arguments =
             json!({"runId": RUN_A, "eventType": "TradeExecution", "propertyPath": path});
-        let error = ask(&kernel, "aggregate_metrics", arguments).await.unwrap_err();
+        let error = call_tool(&kernel, "aggregate_metrics", arguments).await.unwrap_err();
         let shown: String = path.chars().take(40).collect();
         assert_eq!(error["code"], "INVALID_JSON_PATH", "{shown:?}: {error}");
     }
@@ -186,7 +188,7 @@ async fn overlong_string_parameter_is_rejected_for_its_length() {
         for (name, is_list) in strings(&kernel, tool) {
             for text in &texts {
                 let value = if is_list { json!([text]) } else { json!(text) };
-                let refused = ask(&kernel, tool, with(&arguments, &name, value)).await;
+                let refused = call_tool(&kernel, tool, with(&arguments, &name, value)).await;
                 let error = refused.expect_err(&format!("{tool} {name}"));
                 let expected = match name.as_str() {
                     "propertyPath" => "INVALID_JSON_PATH",
@@ -213,7 +215,7 @@ async fn reversed_time_range_is_rejected_by_every_tool() {
         }
         let late = with(&arguments, "startTime", json!("2017-05-16T00:00:00.000000001Z"));
         let reversed = with(&late, "endTime", json!("2017-05-16T00:00:00Z"));
-        let error = ask(&kernel, tool, reversed).await.unwrap_err();
+        let error = call_tool(&kernel, tool, reversed).await.unwrap_err();
         assert_eq!(error["code"], "INVALID_TIME_RANGE", "{tool}: {error}");
         refused += 1;
     }
@@ -230,7 +232,7 @@ async fn queries_never_cross_runs() {
         let id = first.id_at(place).unwrap();
         assert_eq!(other.find(id).unwrap(), None, "{id}");
         let foreign = json!({"runId": RUN_B, "rootEventId": id.to_string()});
-        let error = ask(&kernel, "query_event_sequence", foreign).await.unwrap_err();
+        let error = call_tool(&kernel, "query_event_sequence", foreign).await.unwrap_err();
         assert_eq!(error["code"], "EVENT_NOT_FOUND", "{error}");
     }
     for (entity, value) in [
@@ -239,13 +241,13 @@ async fn queries_never_cross_runs() {
         ("PositionId", "AUDUSD-NET"),
     ] {
         let about = |run: &str| json!({"runId": run, "entityType": entity, "entityValue": value});
-        let own = ask(&kernel, "get_events_by_entity", about(RUN_A)).await.unwrap();
-        let foreign = ask(&kernel, "get_events_by_entity", about(RUN_B)).await.unwrap();
+        let own = call_tool(&kernel, "get_events_by_entity", about(RUN_A)).await.unwrap();
+        let foreign = call_tool(&kernel, "get_events_by_entity", about(RUN_B)).await.unwrap();
         assert_ne!(own["metadata"]["totalCount"], 0, "{entity}");
         assert_eq!(foreign["metadata"]["totalCount"], 0, "{entity}");
     }
     let empty: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let nowhere = crate::helpers::kernel(empty);
-    let error = ask(&nowhere, "describe_run", json!({"runId": RUN_B})).await.unwrap_err();
+    let error = call_tool(&nowhere, "describe_run", json!({"runId": RUN_B})).await.unwrap_err();
     assert_eq!(error["code"], "RUN_NOT_FOUND");
 }

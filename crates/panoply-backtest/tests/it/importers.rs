@@ -15,7 +15,7 @@ use panoply_backtest::store::memory::MemoryStore;
 use panoply_contract::kernel::Kernel;
 use serde_json::{Value, json};
 
-use crate::helpers::{OWN_RUN, ask, import, kernel};
+use crate::helpers::{OWN_RUN, call_tool, import, kernel};
 
 /// Imports files in their detected format.
 pub(crate) fn imported(files: &[&[u8]], symbol: &str) -> (Arc<dyn Store>, Vec<(Guid, SealReport)>) {
@@ -58,17 +58,17 @@ pub(crate) fn near(seen: f64, expected: f64, tolerance: f64, about: &str) {
     assert!((seen - expected).abs() <= tolerance, "{about}: {seen} instead of {expected}");
 }
 
-async fn state(kernel: &Kernel, moment: &str, symbol: Option<&str>) -> Value {
-    let mut arguments = json!({"runId": OWN_RUN, "timestamp": moment});
+async fn state(kernel: &Kernel, timestamp: &str, symbol: Option<&str>) -> Value {
+    let mut arguments = json!({"runId": OWN_RUN, "timestamp": timestamp});
     if let Some(symbol) = symbol {
         arguments["securitySymbol"] = symbol.into();
     }
-    ask(kernel, "get_state_snapshot", arguments).await.unwrap()["state"].clone()
+    call_tool(kernel, "get_state_snapshot", arguments).await.unwrap()["state"].clone()
 }
 
 async fn total(kernel: &Kernel, run: &str, kind: &str) -> u64 {
     let arguments = json!({"runId": run, "eventType": kind, "pageSize": 1});
-    let page = ask(kernel, "get_events_by_type", arguments).await.unwrap();
+    let page = call_tool(kernel, "get_events_by_type", arguments).await.unwrap();
     page["metadata"]["totalCount"].as_u64().unwrap()
 }
 
@@ -77,7 +77,7 @@ async fn statuses(kernel: &Kernel) -> BTreeMap<String, u64> {
     let mut page = 0;
     loop {
         let arguments = json!({"runId": OWN_RUN, "eventType": "StateChange", "pageSize": 200, "pageIndex": page, "fields": ["OrderStatus"]});
-        let reply = ask(kernel, "get_events_by_type", arguments).await.unwrap();
+        let reply = call_tool(kernel, "get_events_by_type", arguments).await.unwrap();
         for event in reply["events"].as_array().unwrap() {
             if let Some(status) = event["properties"]["OrderStatus"].as_str() {
                 *found.entry(status.to_owned()).or_default() += 1;
@@ -103,12 +103,13 @@ async fn as_nautilus_says(name: &str) -> (Arc<Kernel>, Value) {
     assert_eq!(json!(statuses["Expired"]), truth["expired"]);
     assert_eq!(json!(total(&kernel, OWN_RUN, "TradeExecution").await), truth["fills"]);
     assert_eq!(json!(total(&kernel, OWN_RUN, "OrderRejection").await), truth["rejected"]);
-    for moment in truth["moments"].as_array().unwrap() {
-        let (time, symbol) = (moment["time"].as_str().unwrap(), moment["symbol"].as_str().unwrap());
+    for timestamp in truth["moments"].as_array().unwrap() {
+        let (time, symbol) =
+            (timestamp["time"].as_str().unwrap(), timestamp["symbol"].as_str().unwrap());
         let state = state(&kernel, time, Some(symbol)).await;
         let held = state["positions"][0]["quantity"].as_f64().unwrap_or(0.0);
-        near(held, number(&moment["quantity"]), 0.0, &format!("{symbol} at {time}"));
-        let open: Vec<String> = moment["openOrders"]
+        near(held, number(&timestamp["quantity"]), 0.0, &format!("{symbol} at {time}"));
+        let open: Vec<String> = timestamp["openOrders"]
             .as_array()
             .unwrap()
             .iter()
@@ -135,7 +136,7 @@ async fn as_nautilus_says(name: &str) -> (Arc<Kernel>, Value) {
 async fn nautilus_two_currency_run_matches_engine_commissions_and_profit() {
     let (kernel, truth) = as_nautilus_says("nautilus_two").await;
     let fees = json!({"runId": OWN_RUN, "eventType": "TradeExecution", "propertyPath": "$.Commission", "aggregations": ["sum"], "groupBy": "SecuritySymbol"});
-    let fees = ask(&kernel, "aggregate_metrics", fees).await.unwrap();
+    let fees = call_tool(&kernel, "aggregate_metrics", fees).await.unwrap();
     for (symbol, money) in ["EUR/USD", "USD/JPY"].iter().zip(truth["money"].as_array().unwrap()) {
         let groups = fees["groups"].as_array().unwrap();
         let own = groups.iter().find(|group| group["key"] == *symbol).unwrap();
@@ -150,7 +151,7 @@ async fn nautilus_two_currency_run_matches_engine_commissions_and_profit() {
 async fn nautilus_run_matches_engine_orders_positions_and_balance() {
     let (kernel, truth) = as_nautilus_says("nautilus").await;
     let commission = json!({"runId": OWN_RUN, "eventType": "TradeExecution", "propertyPath": "$.Commission", "aggregations": ["sum"]});
-    let commission = ask(&kernel, "aggregate_metrics", commission).await.unwrap();
+    let commission = call_tool(&kernel, "aggregate_metrics", commission).await.unwrap();
     near(
         number(&commission["aggregations"]["sum"]),
         number(&truth["commissions"]),
@@ -180,16 +181,16 @@ async fn backtesting_py_run_matches_engine_positions_and_profit() {
     let kernel = kernel(store);
     let trades = truth["trades"].as_u64().unwrap();
     assert_eq!(total(&kernel, OWN_RUN, "TradeExecution").await, 2 * trades);
-    for moment in truth["moments"].as_array().unwrap() {
-        let time = format!("{}Z", moment["time"].as_str().unwrap());
+    for timestamp in truth["moments"].as_array().unwrap() {
+        let time = format!("{}Z", timestamp["time"].as_str().unwrap());
         let state = state(&kernel, &time, None).await;
         let held = &state["positions"][0];
-        near(number(&held["quantity"]), number(&moment["quantity"]), 1e-9, &time);
-        near(number(&held["realizedPnL"]), number(&moment["realized"]), 1e-6, &time);
+        near(number(&held["quantity"]), number(&timestamp["quantity"]), 1e-9, &time);
+        near(number(&held["realizedPnL"]), number(&timestamp["realized"]), 1e-6, &time);
         assert_eq!(state["activeOrders"], json!([]), "{time}");
     }
     let pattern = json!({"runId": OWN_RUN, "sequencePattern": ["OrderPlaced", "TradeExecution", "PositionUpdate"], "pageSize": 1});
-    let chains = ask(&kernel, "query_event_sequence", pattern).await.unwrap();
+    let chains = call_tool(&kernel, "query_event_sequence", pattern).await.unwrap();
     assert_eq!(chains["metadata"]["totalSequences"], json!(2 * trades));
 }
 
@@ -224,14 +225,14 @@ async fn freqtrade_strategies_become_runs_with_engine_totals() {
             let fills = total(&kernel, &run, "TradeExecution").await;
             assert_eq!(json!(fills), truth["orders"], "{name}");
             let end = json!({"runId": run, "timestamp": "2024-02-01T00:00:00Z"});
-            let end = ask(&kernel, "get_state_snapshot", end).await.unwrap();
+            let end = call_tool(&kernel, "get_state_snapshot", end).await.unwrap();
             near(number(&end["state"]["pnl"]["realized"]), number(&truth["profit"]), 1e-9, name);
             let held = end["state"]["positions"].as_array().unwrap();
             let pairs: Value = held.iter().map(|held| held["securitySymbol"].clone()).collect();
             assert_eq!(pairs, truth["pairs"]);
             assert!(held.iter().all(|held| number(&held["quantity"]).abs() < 1e-9), "{held:?}");
             let last = json!({"runId": run, "eventType": "StateChange", "pageSize": 1, "pageIndex": fills + 1, "fields": ["StateAfter"]});
-            let last = ask(&kernel, "get_events_by_type", last).await.unwrap();
+            let last = call_tool(&kernel, "get_events_by_type", last).await.unwrap();
             let balance = &last["events"][0]["properties"]["StateAfter"]["Balance"];
             near(number(balance), number(&truth["balance"]), 0.0, "final balance");
         }
@@ -280,7 +281,7 @@ async fn lean_order_events_import_in_both_spellings() {
     assert_eq!((report.events, report.errors, report.rejected), (12, 0, 2), "{report:?}");
     let kernel = kernel(store);
     let first = json!({"runId": OWN_RUN, "entityType": "OrderId", "entityValue": "1"});
-    let first = ask(&kernel, "get_events_by_entity", first).await.unwrap();
+    let first = call_tool(&kernel, "get_events_by_entity", first).await.unwrap();
     assert_eq!(first["metadata"]["totalCount"], 3, "found by the engine's own id");
     assert_eq!(first["events"][0]["timestamp"], "2013-10-07T13:30:00.500Z");
     // By hand: (4 × 144.5 + 6 × 145.5) / 10 = 145.1; 10 × (140 − 145.1) − 3 = −54.
@@ -313,7 +314,7 @@ async fn stocksharp_debug_lines_import() {
     assert_eq!(state["indicators"][0]["name"], "SMA_20");
     assert_eq!(state["pnl"], json!({"total": 50.0, "realized": 29.5, "unrealized": 20.5}));
     let order = json!({"runId": OWN_RUN, "entityType": "OrderId", "entityValue": "12345"});
-    let order = ask(&kernel, "get_events_by_entity", order).await.unwrap();
+    let order = call_tool(&kernel, "get_events_by_entity", order).await.unwrap();
     assert_eq!(order["metadata"]["totalCount"], 1);
 }
 
@@ -350,11 +351,13 @@ async fn mapped_csv_and_jsonl_import() {
             report.rejected_lines.iter().map(|line| line.reason.as_str()).collect();
         assert_eq!(reasons.len(), 2);
         assert!(reasons[0].contains("`when` is `yesterday`, not a time"), "{reasons:?}");
-        assert!(reasons[1].contains("`dance` is no event type"), "{reasons:?}");
+        assert!(reasons[1].contains("`dance` is not an event type"), "{reasons:?}");
         let kernel = kernel(store);
-        let life = json!({"runId": OWN_RUN, "entityType": "OrderId", "entityValue": "A-1"});
-        let life = ask(&kernel, "get_events_by_entity", life).await.unwrap();
-        let events = life["events"].as_array().unwrap();
+        let events_of_order =
+            json!({"runId": OWN_RUN, "entityType": "OrderId", "entityValue": "A-1"});
+        let events_of_order =
+            call_tool(&kernel, "get_events_by_entity", events_of_order).await.unwrap();
+        let events = events_of_order["events"].as_array().unwrap();
         assert_eq!(events.len(), 2);
         assert_eq!(events[1]["parentEventId"], events[0]["eventId"]);
         assert_eq!(events[1]["severity"], "Warning");

@@ -81,7 +81,7 @@ fn unreadable_lines_are_reported_and_the_rest_imported() {
     assert_eq!(numbers, [2, 3, 6, 7, 8, 9]);
     let reasons: Vec<&str> =
         report.rejected_lines.iter().map(|line| line.reason.as_str()).collect();
-    assert!(reasons[2].contains("already with another content"), "{reasons:?}");
+    assert!(reasons[2].contains("already with different content"), "{reasons:?}");
     assert!(reasons[5].contains("ends in the middle"), "{reasons:?}");
     assert_eq!(open(store.as_ref(), Guid::parse(OWN_RUN).unwrap()).report().unwrap(), *report);
 }
@@ -101,11 +101,11 @@ fn parent_cycles_are_broken_and_flagged() {
     let reports = sealed(Arc::clone(&store), RunHeader::default(), lines.join("\n").as_bytes());
     assert_eq!((reports[0].1.errors, reports[0].1.warnings), (3, 1));
     let run = open(store.as_ref(), Guid::parse(OWN_RUN).unwrap());
-    let said = |seq| run.event(seq).unwrap().problems().first().map(|problem| problem.error);
-    assert_eq!(said(0), Some("Circular reference"));
-    assert_eq!(said(2), Some("Circular reference"));
-    assert_eq!(said(3), None);
-    assert_eq!(said(4), Some("Parent event not found"));
+    let output_text = |seq| run.event(seq).unwrap().problems().first().map(|problem| problem.error);
+    assert_eq!(output_text(0), Some("Circular reference"));
+    assert_eq!(output_text(2), Some("Circular reference"));
+    assert_eq!(output_text(3), None);
+    assert_eq!(output_text(4), Some("Parent event not found"));
     let parent = run.parent_id(&run.event(0).unwrap()).unwrap();
     assert_eq!(parent, Some(run.id_at(1).unwrap()), "what the line says is kept");
 }

@@ -10,7 +10,7 @@ use panoply_backtest::store::memory::MemoryStore;
 use panoply_backtest::timestamp::Timestamp;
 use serde_json::{Value, json};
 
-use crate::helpers::{OWN_RUN, REAL, RUN_A, RUN_B, ask, kernel, line, open, sealed};
+use crate::helpers::{OWN_RUN, REAL, RUN_A, RUN_B, call_tool, kernel, line, open, sealed};
 
 const ATTACK: &str = "'; DROP TABLE Events; --";
 
@@ -76,18 +76,18 @@ async fn hostile_arguments_are_rejected_or_match_nothing() {
         ),
     ];
     for (tool, arguments, code) in cases {
-        let error = ask(&kernel, tool, arguments.clone()).await.unwrap_err();
+        let error = call_tool(&kernel, tool, arguments.clone()).await.unwrap_err();
         assert_eq!(error["code"], code, "{tool} {arguments}: {error}");
         assert!(error["message"].as_str().is_some_and(|message| !message.is_empty()));
         assert!(error.get("details").is_some(), "{error}");
     }
-    let none = ask(
+    let none = call_tool(
         &kernel,
         "get_events_by_entity",
         json!({"runId": RUN_A, "entityType": "SecuritySymbol", "entityValue": ATTACK}),
     );
     assert_eq!(none.await.unwrap()["metadata"]["totalCount"], 0);
-    let far = ask(
+    let far = call_tool(
         &kernel,
         "get_events_by_type",
         by_type(json!({"pageIndex": 1_000_000_000, "pageSize": 1000})),
@@ -103,8 +103,9 @@ async fn open_run_is_not_found_with_status_running() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
     let id = Guid::parse(OWN_RUN).unwrap();
     OpenRun::open(Arc::clone(&store), id, RunHeader::default(), Timestamp::from_nanos(0)).unwrap();
-    let error =
-        ask(&kernel(store), "get_validation_errors", json!({"runId": OWN_RUN})).await.unwrap_err();
+    let error = call_tool(&kernel(store), "get_validation_errors", json!({"runId": OWN_RUN}))
+        .await
+        .unwrap_err();
     assert_eq!(error["code"], "RUN_NOT_FOUND");
     assert_eq!(error["details"]["status"], "running");
 }
@@ -135,19 +136,20 @@ async fn megabyte_property_is_stored_flagged_and_too_large_for_a_reply() {
     ];
     sealed(Arc::clone(&store), RunHeader::default(), lines.join("\n").as_bytes());
     let kernel = kernel(store);
-    let ask = |arguments| ask(&kernel, "get_events_by_type", arguments);
-    let large = ask(json!({"runId": OWN_RUN, "eventType": "MarketDataEvent"})).await.unwrap_err();
+    let call_tool = |arguments| call_tool(&kernel, "get_events_by_type", arguments);
+    let large =
+        call_tool(json!({"runId": OWN_RUN, "eventType": "MarketDataEvent"})).await.unwrap_err();
     assert_eq!(large["code"], "RESULT_TOO_LARGE");
-    let named = ask(
+    let named = call_tool(
         json!({"runId": OWN_RUN, "eventType": "MarketDataEvent", "fields": ["eventId", "validationErrors"]}),
     );
     assert_eq!(
         named.await.unwrap()["events"][0]["validationErrors"][0]["Error"],
         "Larger than 1 MiB"
     );
-    let deep = ask(json!({"runId": OWN_RUN, "eventType": "StateChange"})).await.unwrap_err();
+    let deep = call_tool(json!({"runId": OWN_RUN, "eventType": "StateChange"})).await.unwrap_err();
     assert_eq!(deep["code"], "RESULT_TOO_LARGE", "and the stack is whole");
-    let exact = ask(json!({"runId": OWN_RUN, "eventType": "TradeExecution"})).await.unwrap();
+    let exact = call_tool(json!({"runId": OWN_RUN, "eventType": "TradeExecution"})).await.unwrap();
     let properties = &exact["events"][0]["properties"];
     assert_eq!(*properties, json!({"Price": "1e400", "Quantity": "0.12345678901234567890"}));
 }
@@ -187,16 +189,16 @@ async fn check_long_chain(length: u32, closed: bool) {
     .unwrap();
     assert_eq!(exported.next(), None);
     let kernel = kernel(store);
-    let ask = async |tool, mut arguments: Value| {
+    let call_tool = async |tool, mut arguments: Value| {
         arguments["runId"] = json!(OWN_RUN);
-        ask(&kernel, tool, arguments).await.unwrap()
+        call_tool(&kernel, tool, arguments).await.unwrap()
     };
-    let wrong = ask("get_validation_errors", json!({"pageSize": 1})).await;
+    let wrong = call_tool("get_validation_errors", json!({"pageSize": 1})).await;
     assert_eq!(wrong["metadata"]["totalCount"], if closed { length } else { 0 });
     let shown = async |root: u32| {
         let arguments =
             json!({"rootEventId": format!("e{root}"), "maxDepth": 50, "fields": ["timestamp"]});
-        let chain = ask("query_event_sequence", arguments).await;
+        let chain = call_tool("query_event_sequence", arguments).await;
         chain["sequences"][0]["events"].as_array().unwrap().len()
     };
     let expected = if closed { [1, 1, 1] } else { [50, 50, 10] };
@@ -204,7 +206,7 @@ async fn check_long_chain(length: u32, closed: bool) {
     assert_eq!(found, expected, "closed: {closed}");
     // A pattern starts at an event whose parent has another type: the head of the chain.
     let pattern = json!({"sequencePattern": ["RiskEvent", "RiskEvent"], "fields": ["eventId"]});
-    let found = ask("query_event_sequence", pattern).await;
+    let found = call_tool("query_event_sequence", pattern).await;
     let sequences = &found["metadata"]["totalSequences"];
     assert_eq!(*sequences, if closed { 0 } else { 1 });
 }

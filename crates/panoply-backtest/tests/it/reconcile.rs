@@ -7,35 +7,35 @@ use panoply_backtest::store::Store;
 use panoply_backtest::store::memory::MemoryStore;
 use serde_json::{Value, json};
 
-use crate::helpers::{OWN_RUN, REAL, RUN_A, RUN_B, ask, kernel, line, sealed};
+use crate::helpers::{OWN_RUN, REAL, RUN_A, RUN_B, call_tool, kernel, line, sealed};
 use crate::importers::{golden, imported, near, number, truth};
 
-async fn books(files: &[&[u8]]) -> Value {
+async fn reconciliation(files: &[&[u8]]) -> Value {
     let (store, _) = imported(files, "TEST");
     let run = store.runs().unwrap()[0].id.to_string();
-    ask(&kernel(store), "reconcile_run", json!({"runId": run})).await.unwrap()
+    call_tool(&kernel(store), "reconcile_run", json!({"runId": run})).await.unwrap()
 }
 
-fn balance<'a>(books: &'a Value, what: &str) -> &'a Value {
-    let balances = books["balances"].as_array().unwrap();
+fn balance<'a>(reconciliation: &'a Value, what: &str) -> &'a Value {
+    let balances = reconciliation["balances"].as_array().unwrap();
     balances.iter().find(|one| one["what"] == what).unwrap_or(&Value::Null)
 }
 
 #[tokio::test]
 async fn nautilus_run_reconciles_to_the_cent() {
-    let books = books(&[&golden("nautilus.jsonl.zst")]).await;
-    assert_eq!(books["agrees"], true, "{books}");
-    assert_eq!(books["firstParting"], Value::Null);
+    let reconciliation = reconciliation(&[&golden("nautilus.jsonl.zst")]).await;
+    assert_eq!(reconciliation["agrees"], true, "{reconciliation}");
+    assert_eq!(reconciliation["firstParting"], Value::Null);
     let truth = truth("nautilus");
-    let told = balance(&books, "balance");
-    near(number(&told["first"]), number(&truth["start"]), 0.0, "start");
-    near(number(&told["last"]), number(&truth["balance"]), 0.0, "balance");
+    let reported = balance(&reconciliation, "balance");
+    near(number(&reported["first"]), number(&truth["start"]), 0.0, "start");
+    near(number(&reported["last"]), number(&truth["balance"]), 0.0, "balance");
     let earned = number(&truth["balance"]) - number(&truth["start"]);
-    let by_fills = number(&told["changeByFills"]);
+    let by_fills = number(&reported["changeByFills"]);
     assert!((by_fills - earned).abs() < 0.25, "{by_fills} instead of {earned}");
-    assert!(told["compared"].as_u64().unwrap() > 40, "{told}");
-    assert_eq!(told["onlyWhenFlat"], false, "the engine books by average cost");
-    let fills: u64 = books["securities"]
+    assert!(reported["compared"].as_u64().unwrap() > 40, "{reported}");
+    assert_eq!(reported["onlyWhenFlat"], false, "the engine books by average cost");
+    let fills: u64 = reconciliation["securities"]
         .as_array()
         .unwrap()
         .iter()
@@ -46,25 +46,25 @@ async fn nautilus_run_reconciles_to_the_cent() {
 
 #[tokio::test]
 async fn two_currency_account_reconciles_per_currency() {
-    let books = books(&[&golden("nautilus_two.jsonl.zst")]).await;
-    assert_eq!(books["agrees"], true, "{books}");
-    assert_eq!(books["metadata"]["currencies"], json!(["JPY", "USD"]));
-    assert_eq!(books["metadata"]["notCompared"], json!([]));
-    let balances = books["balances"].as_array().unwrap();
+    let reconciliation = reconciliation(&[&golden("nautilus_two.jsonl.zst")]).await;
+    assert_eq!(reconciliation["agrees"], true, "{reconciliation}");
+    assert_eq!(reconciliation["metadata"]["currencies"], json!(["JPY", "USD"]));
+    assert_eq!(reconciliation["metadata"]["notCompared"], json!([]));
+    let balances = reconciliation["balances"].as_array().unwrap();
     for money in truth("nautilus_two")["money"].as_array().unwrap() {
         let own = |one: &&Value| one["what"] == "balance" && one["currency"] == money["currency"];
-        let told = balances.iter().find(own).unwrap();
-        near(number(&told["first"]), number(&money["start"]), 0.0, "start");
-        near(number(&told["last"]), number(&money["balance"]), 0.0, "balance");
+        let reported = balances.iter().find(own).unwrap();
+        near(number(&reported["first"]), number(&money["start"]), 0.0, "start");
+        near(number(&reported["last"]), number(&money["balance"]), 0.0, "balance");
         let earned = number(&money["balance"]) - number(&money["start"]);
         // Every fill is rounded to the currency's smallest unit: a cent, or a yen.
         let unit = if money["currency"] == "JPY" { 1.0 } else { 0.01 };
-        let apart = (number(&told["changeByFills"]) - earned).abs();
-        assert!(apart < 25.0 * unit, "{told}");
-        assert!(told["compared"].as_u64().unwrap() > 40, "{told}");
-        assert_eq!(told["onlyWhenFlat"], false, "{told}");
+        let apart = (number(&reported["changeByFills"]) - earned).abs();
+        assert!(apart < 25.0 * unit, "{reported}");
+        assert!(reported["compared"].as_u64().unwrap() > 40, "{reported}");
+        assert_eq!(reported["onlyWhenFlat"], false, "{reported}");
     }
-    let securities = books["securities"].as_array().unwrap();
+    let securities = reconciliation["securities"].as_array().unwrap();
     let currencies: Vec<&Value> = securities.iter().map(|own| &own["currency"]).collect();
     assert_eq!(currencies, [&json!("USD"), &json!("JPY")]);
 }
@@ -82,18 +82,18 @@ async fn missing_yen_are_reported_in_yen() {
         }
         format!("{line}\n")
     });
-    let books = books(&[lines.collect::<String>().as_bytes()]).await;
-    let first = &books["firstParting"];
+    let reconciliation = reconciliation(&[lines.collect::<String>().as_bytes()]).await;
+    let first = &reconciliation["firstParting"];
     assert_eq!((&first["what"], &first["currency"]), (&json!("balance"), &json!("JPY")), "{first}");
     let apart = number(&first["byFills"]) - number(&first["inLog"]);
     assert!((apart - 5000.0).abs() < 5.0, "{first}");
-    let parted: u64 = books["balances"]
+    let differing: u64 = reconciliation["balances"]
         .as_array()
         .unwrap()
         .iter()
         .map(|one| one["disagreements"].as_u64().unwrap())
         .sum();
-    assert_eq!(parted, 1, "once, and only in yen: {books}");
+    assert_eq!(differing, 1, "once, and only in yen: {reconciliation}");
 }
 
 #[tokio::test]
@@ -114,7 +114,7 @@ async fn amounts_without_currency_are_reported_as_not_compared() {
     let ask_of = async |lines: Vec<String>| {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::default());
         sealed(Arc::clone(&store), RunHeader::default(), lines.join("\n").as_bytes());
-        ask(&kernel(store), "reconcile_run", json!({"runId": OWN_RUN})).await.unwrap()
+        call_tool(&kernel(store), "reconcile_run", json!({"runId": OWN_RUN})).await.unwrap()
     };
 
     // 10 × (12 − 10) = 20 dollars, 10 × (7 − 5) = 20 euros, and 2 × 2 dollars of commission.
@@ -127,56 +127,62 @@ async fn amounts_without_currency_are_reported_as_not_compared() {
             fill(5, "B", "Sell", "7", eur),
         ]
     };
-    let mut told = trades(usd);
-    told.push(state(6, r#"{"Balances":{"USD":116,"EUR":220}}"#));
-    let books = ask_of(told.clone()).await;
-    assert_eq!(books["agrees"], true, "{books}");
-    assert_eq!(books["balances"].as_array().unwrap().len(), 2, "{books}");
+    let mut reported = trades(usd);
+    reported.push(state(6, r#"{"Balances":{"USD":116,"EUR":220}}"#));
+    let reconciliation = ask_of(reported.clone()).await;
+    assert_eq!(reconciliation["agrees"], true, "{reconciliation}");
+    assert_eq!(reconciliation["balances"].as_array().unwrap().len(), 2, "{reconciliation}");
 
     // One amount without a currency, ambiguous between two.
-    told.push(state(7, r#"{"Equity":336}"#));
-    let books = ask_of(told).await;
-    assert_eq!(books["balances"].as_array().unwrap().len(), 2, "{books}");
-    let reason = books["metadata"]["notCompared"][0].as_str().unwrap();
+    reported.push(state(7, r#"{"Equity":336}"#));
+    let reconciliation = ask_of(reported).await;
+    assert_eq!(reconciliation["balances"].as_array().unwrap().len(), 2, "{reconciliation}");
+    let reason = reconciliation["metadata"]["notCompared"][0].as_str().unwrap();
     assert!(reason.starts_with("equity, because"), "{reason}");
 
     // Two fills without a currency, ambiguous between two.
     let mut untold = trades("");
     untold.push(state(6, r#"{"Balances":{"USD":116,"EUR":220}}"#));
-    let books = ask_of(untold).await;
-    assert_eq!(books["balances"], json!([]), "{books}");
-    let reason = books["metadata"]["notCompared"][0].as_str().unwrap();
+    let reconciliation = ask_of(untold).await;
+    assert_eq!(reconciliation["balances"], json!([]), "{reconciliation}");
+    let reason = reconciliation["metadata"]["notCompared"][0].as_str().unwrap();
     assert!(reason.starts_with("money, because") && reason.contains("2 fills"), "{reason}");
 
     // With a single currency there is no ambiguity.
     let mut one = vec![state(1, r#"{"Balance":100,"Currency":"USD"}"#)];
     one.extend([fill(2, "A", "Buy", "10", ""), fill(3, "A", "Sell", "12", "")]);
     one.push(state(4, r#"{"Balance":120,"Currency":"USD"}"#));
-    let books = ask_of(one).await;
-    assert_eq!(books["balances"][0]["changeByFills"], 20.0, "{books}");
-    assert_eq!((&books["agrees"], &books["metadata"]["notCompared"]), (&json!(true), &json!([])));
+    let reconciliation = ask_of(one).await;
+    assert_eq!(reconciliation["balances"][0]["changeByFills"], 20.0, "{reconciliation}");
+    assert_eq!(
+        (&reconciliation["agrees"], &reconciliation["metadata"]["notCompared"]),
+        (&json!(true), &json!([]))
+    );
 }
 
 #[tokio::test]
 async fn backtesting_py_run_reconciles_when_flat() {
-    let books = books(&[&golden("trades.csv"), &golden("equity.csv")]).await;
-    assert_eq!(books["agrees"], true, "{books}");
+    let reconciliation = reconciliation(&[&golden("trades.csv"), &golden("equity.csv")]).await;
+    assert_eq!(reconciliation["agrees"], true, "{reconciliation}");
     let truth = truth("backtesting_py");
-    let realized = number(&books["securities"][0]["realizedFromFills"]);
+    let realized = number(&reconciliation["securities"][0]["realizedFromFills"]);
     assert!((realized - number(&truth["realized"])).abs() < 1e-6, "{realized}");
-    let told = balance(&books, "equity");
-    assert!((number(&told["last"]) - number(&truth["equityFinal"])).abs() < 1e-6, "{told}");
-    assert!(told["compared"].as_u64().unwrap() > 1, "{told}");
+    let reported = balance(&reconciliation, "equity");
+    assert!((number(&reported["last"]) - number(&truth["equityFinal"])).abs() < 1e-6, "{reported}");
+    assert!(reported["compared"].as_u64().unwrap() > 1, "{reported}");
 }
 
 #[tokio::test]
 async fn freqtrade_run_reconciles_with_its_wallet() {
-    let books = books(&[&golden("freqtrade.zip")]).await;
-    assert_eq!(books["agrees"], true, "{books}");
+    let reconciliation = reconciliation(&[&golden("freqtrade.zip")]).await;
+    assert_eq!(reconciliation["agrees"], true, "{reconciliation}");
     let truth = &truth("freqtrade")["freqtrade"]["Sample"];
-    let told = balance(&books, "balance");
-    near(number(&told["last"]), number(&truth["balance"]), 0.0, "balance");
-    assert!((number(&told["changeByFills"]) - number(&truth["profit"])).abs() < 1e-6, "{told}");
+    let reported = balance(&reconciliation, "balance");
+    near(number(&reported["last"]), number(&truth["balance"]), 0.0, "balance");
+    assert!(
+        (number(&reported["changeByFills"]) - number(&truth["profit"])).abs() < 1e-6,
+        "{reported}"
+    );
 }
 
 /// The lines of the nautilus run, modified.
@@ -197,9 +203,10 @@ fn nth(kind: &str, n: usize) -> (usize, Value) {
 #[tokio::test]
 async fn lost_fill_is_the_first_discrepancy() {
     let (lost, fill) = nth("OrderFilled", 20);
-    let books = books(&[&changed(|place, line| (place != lost).then_some(line))]).await;
-    assert_eq!(books["agrees"], false);
-    let first = &books["firstParting"];
+    let reconciliation =
+        reconciliation(&[&changed(|place, line| (place != lost).then_some(line))]).await;
+    assert_eq!(reconciliation["agrees"], false);
+    let first = &reconciliation["firstParting"];
     assert_eq!(first["what"], "quantity", "{first}");
     let symbol = fill["instrument_id"].as_str().unwrap().trim_end_matches(".SIM");
     assert_eq!(first["securitySymbol"], symbol);
@@ -214,7 +221,7 @@ async fn lost_fill_is_the_first_discrepancy() {
 #[tokio::test]
 async fn balance_change_without_a_fill_is_detected() {
     let (altered, state) = nth("AccountState", 40);
-    let books = books(&[&changed(|place, mut line| {
+    let reconciliation = reconciliation(&[&changed(|place, mut line| {
         // A hundred dollars are missing from the account from here on.
         if place >= altered && line["type"] == "AccountState" {
             let total = number(&line["balances"][0]["total"]) - 100.0;
@@ -223,28 +230,32 @@ async fn balance_change_without_a_fill_is_detected() {
         Some(line)
     })])
     .await;
-    assert_eq!(books["agrees"], false);
-    let first = &books["firstParting"];
+    assert_eq!(reconciliation["agrees"], false);
+    let first = &reconciliation["firstParting"];
     assert_eq!(first["what"], "balance", "{first}");
     let nanos = state["ts_event"].as_i64().unwrap();
     let time = panoply_backtest::timestamp::Timestamp::from_nanos(nanos).with_millis();
     assert_eq!(first["timestamp"], time);
     let apart = number(&first["byFills"]) - number(&first["inLog"]);
     assert!((apart - 100.0).abs() < 0.05, "{first}");
-    assert_eq!(balance(&books, "balance")["disagreements"], 1, "told once, not ever after");
+    assert_eq!(
+        balance(&reconciliation, "balance")["disagreements"],
+        1,
+        "told once, not ever after"
+    );
 }
 
 #[tokio::test]
 async fn wrong_engine_profit_is_detected() {
     let (altered, closed) = nth("PositionClosed", 5);
-    let books = books(&[&changed(|place, mut line| {
+    let reconciliation = reconciliation(&[&changed(|place, mut line| {
         if place == altered {
             line["realized_pnl"] = "77.77 USD".into();
         }
         Some(line)
     })])
     .await;
-    let first = &books["firstParting"];
+    let first = &reconciliation["firstParting"];
     assert_eq!(first["what"], "realized", "{first}");
     let nanos = closed["ts_closed"].as_i64().unwrap();
     let time = panoply_backtest::timestamp::Timestamp::from_nanos(nanos).with_millis();
@@ -254,28 +265,33 @@ async fn wrong_engine_profit_is_detected() {
 #[tokio::test]
 async fn sample_run_reconciles_with_the_engine_balance() {
     let kernel = kernel(REAL.clone());
-    let books = ask(&kernel, "reconcile_run", json!({"runId": RUN_A})).await.unwrap();
-    assert_eq!(books["agrees"], true, "{books}");
+    let reconciliation =
+        call_tool(&kernel, "reconcile_run", json!({"runId": RUN_A})).await.unwrap();
+    assert_eq!(reconciliation["agrees"], true, "{reconciliation}");
     // The engine's own totals: 139 fills, balance 1,000,000 to 988,156.90.
-    let securities = books["securities"].as_array().unwrap();
+    let securities = reconciliation["securities"].as_array().unwrap();
     let fills: u64 = securities.iter().map(|own| own["fills"].as_u64().unwrap()).sum();
     assert_eq!(fills, 139);
-    assert_eq!(balance(&books, "pnl")["last"], -11843.1);
+    assert_eq!(balance(&reconciliation, "pnl")["last"], -11843.1);
     let one = json!({"runId": RUN_A, "securitySymbol": "eurusd"});
-    let one = ask(&kernel, "reconcile_run", one).await.unwrap();
+    let one = call_tool(&kernel, "reconcile_run", one).await.unwrap();
     assert_eq!(one["securities"].as_array().unwrap().len(), 1);
     assert_eq!(one["balances"], json!([]), "the account is of all securities");
     let none = json!({"runId": OWN_RUN});
-    assert_eq!(ask(&kernel, "reconcile_run", none).await.unwrap_err()["code"], "RUN_NOT_FOUND");
+    assert_eq!(
+        call_tool(&kernel, "reconcile_run", none).await.unwrap_err()["code"],
+        "RUN_NOT_FOUND"
+    );
 }
 
 #[tokio::test]
 async fn lot_matching_run_is_compared_when_flat() {
     let kernel = kernel(REAL.clone());
-    let books = ask(&kernel, "reconcile_run", json!({"runId": RUN_B})).await.unwrap();
-    assert_eq!(books["agrees"], true, "{books}");
+    let reconciliation =
+        call_tool(&kernel, "reconcile_run", json!({"runId": RUN_B})).await.unwrap();
+    assert_eq!(reconciliation["agrees"], true, "{reconciliation}");
     // backtesting.py: 94 trades, profit 608,155.78.
-    let profit = number(&books["securities"][0]["realizedFromFills"]);
+    let profit = number(&reconciliation["securities"][0]["realizedFromFills"]);
     near(profit, 608_155.78, 0.05, "profit");
-    assert_eq!(books["securities"][0]["fills"], 188);
+    assert_eq!(reconciliation["securities"][0]["fills"], 188);
 }

@@ -53,17 +53,14 @@ fn html_report_is_self_contained_and_escapes_log_text() {
     let header = RunHeader { strategy_name: Some(name), ..RunHeader::default() };
     let id = panoply_backtest::event::Guid::parse(RUN_A).unwrap();
     let run = SealedRun::open(id, store.sealed(id).unwrap(), Cache::new(1 << 20)).unwrap();
-    let performance_report = html::render(&run.performance_report(header, &|| false).unwrap());
-    assert!(performance_report.contains("&lt;script&gt;"), "{}", &performance_report[..300]);
+    let html_text = html::render(&run.performance_report(header, &|| false).unwrap());
+    assert!(html_text.contains("&lt;script&gt;"), "{}", &html_text[..300]);
     for forbidden in ["<script", "http:", "https:", "src=", "@import"] {
-        assert!(!performance_report.contains(forbidden), "{forbidden}");
+        assert!(!html_text.contains(forbidden), "{forbidden}");
     }
-    assert!(
-        performance_report.contains("<svg")
-            && performance_report.contains("prefers-color-scheme:dark")
-    );
-    assert_eq!(performance_report.matches("<table>").count(), 1);
-    assert!(performance_report.ends_with("</html>\n"));
+    assert!(html_text.contains("<svg") && html_text.contains("prefers-color-scheme:dark"));
+    assert_eq!(html_text.matches("<table>").count(), 1);
+    assert!(html_text.ends_with("</html>\n"));
 }
 
 #[test]
@@ -77,6 +74,6 @@ fn run_without_trades_renders_a_report() {
         None,
     );
     let (store, _) = imported(&[line.as_bytes()], "");
-    let performance_report = html::render(&report(store.as_ref(), None));
-    assert!(performance_report.contains("No trade was closed."));
+    let html_text = html::render(&report(store.as_ref(), None));
+    assert!(html_text.contains("No trade was closed."));
 }

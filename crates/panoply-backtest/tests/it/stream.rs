@@ -104,12 +104,12 @@ fn rejected_lines_are_reported_with_line_numbers() {
     stream.push(events(1..2).trim_end().as_bytes(), at(0)).unwrap();
     let end = stream.finish(false, at(0)).unwrap();
     assert_eq!(end, Acknowledged { events: 2, sequence: 7 });
-    let (count, told) = stream.rejected();
+    let (count, reported) = stream.rejected();
     assert_eq!(count, 4);
-    let lines: Vec<u64> = told.iter().map(|rejection| rejection.line).collect();
+    let lines: Vec<u64> = reported.iter().map(|rejection| rejection.line).collect();
     assert_eq!(lines, [3, 4, 5, 6]);
-    assert!(told[2].reason.contains("is of run"), "{told:?}");
-    assert!(told[3].reason.contains("longer than 4 MiB"), "{told:?}");
+    assert!(reported[2].reason.contains("belongs to run"), "{reported:?}");
+    assert!(reported[3].reason.contains("longer than 4 MiB"), "{reported:?}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use panoply_contract::kernel::Settings;
 use panoply_contract::testing::{FixedClock, kernel_in_memory, noon};
 use serde_json::json;
 
-use crate::helpers::{OWN_RUN, RUN_A, ask, line, sealed};
+use crate::helpers::{OWN_RUN, RUN_A, call_tool, line, sealed};
 
 const EVENTS: u32 = 80_000;
 
@@ -149,8 +149,11 @@ fn timed_out_query_reports_query_timeout_and_stops() {
     gate.allow(usize::MAX);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build().unwrap();
     let clock = FixedClock::at(noon());
-    let whole =
-        runtime.block_on(ask(&kernel(store, &clock), "query_event_sequence", pattern.clone()));
+    let whole = runtime.block_on(call_tool(
+        &kernel(store, &clock),
+        "query_event_sequence",
+        pattern.clone(),
+    ));
     assert_eq!(whole.unwrap()["metadata"]["totalSequences"], EVENTS);
     let needed = gate.read();
     assert!(needed > 20, "{needed}");
@@ -164,7 +167,7 @@ fn timed_out_query_reports_query_timeout_and_stops() {
     let kernel = kernel(store, &clock);
     let asked = {
         let (kernel, pattern) = (Arc::clone(&kernel), pattern.clone());
-        runtime.spawn(async move { ask(&kernel, "query_event_sequence", pattern).await })
+        runtime.spawn(async move { call_tool(&kernel, "query_event_sequence", pattern).await })
     };
     gate.wait_for_a_blocked_reader();
     clock.advance(Duration::from_millis(9_999));
@@ -177,7 +180,7 @@ fn timed_out_query_reports_query_timeout_and_stops() {
     // The next blob is released; the query then sees that it is cancelled.
     gate.allow(usize::MAX);
     let sample = json!({"runId": RUN_A, "eventType": "OrderRejection", "pageSize": 1});
-    let next = runtime.block_on(ask(&kernel, "get_events_by_type", sample)).unwrap();
+    let next = runtime.block_on(call_tool(&kernel, "get_events_by_type", sample)).unwrap();
     assert_eq!(next["metadata"]["totalCount"], 22, "the server goes on");
     // Waits for all threads of calls to end.
     drop(runtime);

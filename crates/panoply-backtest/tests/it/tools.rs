@@ -4,7 +4,7 @@ use panoply_contract::dialect::Envelope;
 use panoply_contract::testing::call_as_owner;
 use serde_json::{Value, json};
 
-use crate::helpers::{REAL, RUN_A, ask, kernel};
+use crate::helpers::{REAL, RUN_A, call_tool, kernel};
 
 fn trades(more: Value) -> Value {
     let mut arguments = json!({"runId": RUN_A, "eventType": "TradeExecution"});
@@ -15,8 +15,9 @@ fn trades(more: Value) -> Value {
 #[tokio::test]
 async fn default_format_is_the_published_shape() {
     let kernel = kernel(REAL.clone());
-    let page =
-        ask(&kernel, "backtest_get_events_by_type", trades(json!({"pageSize": 1}))).await.unwrap();
+    let page = call_tool(&kernel, "backtest_get_events_by_type", trades(json!({"pageSize": 1})))
+        .await
+        .unwrap();
     let expected = json!({
         "events": [{
             "eventId": "57453022-ff75-5624-af3c-230a3df4f960",
@@ -45,9 +46,12 @@ async fn default_format_is_the_published_shape() {
 #[tokio::test]
 async fn table_with_handles_takes_a_third_of_the_bytes() {
     let kernel = kernel(REAL.clone());
-    let full = ask(&kernel, "get_events_by_type", trades(json!({}))).await.unwrap();
-    let short =
-        ask(&kernel, "get_events_by_type", trades(json!({"format": "table", "handles": true})));
+    let full = call_tool(&kernel, "get_events_by_type", trades(json!({}))).await.unwrap();
+    let short = call_tool(
+        &kernel,
+        "get_events_by_type",
+        trades(json!({"format": "table", "handles": true})),
+    );
     let short = short.await.unwrap();
     let share = short.to_string().len() as f64 / full.to_string().len() as f64;
     assert!(share < 0.30, "{share:.2} of the bytes");
@@ -61,25 +65,27 @@ async fn table_with_handles_takes_a_third_of_the_bytes() {
     assert_eq!(cell(0, "Price"), json!(0.75717));
     // The handles resolve to the same events.
     let (event, order) = (cell(0, "eventId"), cell(0, "OrderId"));
-    let chain = ask(&kernel, "query_event_sequence", json!({"runId": RUN_A, "rootEventId": event}));
+    let chain =
+        call_tool(&kernel, "query_event_sequence", json!({"runId": RUN_A, "rootEventId": event}));
     assert_eq!(
         chain.await.unwrap()["sequences"][0]["rootEventId"],
         "57453022-ff75-5624-af3c-230a3df4f960"
     );
-    let life = ask(
+    let events_of_order = call_tool(
         &kernel,
         "get_events_by_entity",
         json!({"runId": RUN_A, "entityType": "OrderId", "entityValue": order}),
     );
-    assert_eq!(life.await.unwrap()["metadata"]["totalCount"], 2);
+    assert_eq!(events_of_order.await.unwrap()["metadata"]["totalCount"], 2);
 }
 
 #[tokio::test]
 async fn external_order_id_finds_the_order() {
     let kernel = kernel(REAL.clone());
     let by_id = |id: &str| json!({"runId": RUN_A, "entityType": "OrderId", "entityValue": id});
-    let found =
-        ask(&kernel, "get_events_by_entity", by_id("O-20170420-200000-001-000-1")).await.unwrap();
+    let found = call_tool(&kernel, "get_events_by_entity", by_id("O-20170420-200000-001-000-1"))
+        .await
+        .unwrap();
     assert_eq!(found["events"][0]["properties"]["OrderId"], "0bea32e2-81da-58de-8159-6e68f8258090");
 }
 
@@ -87,9 +93,10 @@ async fn external_order_id_finds_the_order() {
 async fn fields_select_members_and_properties() {
     let kernel = kernel(REAL.clone());
     let fields = json!(["timestamp", "Price", "$.SecuritySymbol"]);
-    let page = ask(&kernel, "get_events_by_type", trades(json!({"pageSize": 1, "fields": fields})))
-        .await
-        .unwrap();
+    let page =
+        call_tool(&kernel, "get_events_by_type", trades(json!({"pageSize": 1, "fields": fields})))
+            .await
+            .unwrap();
     let expected = json!([{
         "timestamp": "2017-04-21T06:00:00.000Z",
         "properties": {"Price": 0.75717, "SecuritySymbol": "AUDUSD"},
@@ -104,7 +111,7 @@ async fn page_over_budget_is_truncated_and_resumable() {
     let mut skip = 0;
     loop {
         let arguments = trades(json!({"pageSize": 144, "maxTokens": 4000, "skip": skip}));
-        let page = ask(&kernel, "get_events_by_type", arguments).await.unwrap();
+        let page = call_tool(&kernel, "get_events_by_type", arguments).await.unwrap();
         assert!(page.to_string().len() <= 16_000);
         let ids = page["events"].as_array().unwrap().iter();
         seen.extend(ids.map(|event| event["eventId"].as_str().unwrap().to_owned()));
@@ -117,7 +124,7 @@ async fn page_over_budget_is_truncated_and_resumable() {
     }
     seen.dedup();
     assert_eq!(seen.len(), 144);
-    let huge = ask(
+    let huge = call_tool(
         &kernel,
         "get_events_by_type",
         json!({"runId": RUN_A, "eventType": "IndicatorCalculation", "pageSize": 1000}),
@@ -130,10 +137,13 @@ async fn page_over_budget_is_truncated_and_resumable() {
 #[tokio::test]
 async fn sample_is_evenly_spread() {
     let kernel = kernel(REAL.clone());
-    let page =
-        ask(&kernel, "get_events_by_type", trades(json!({"sample": 5, "fields": ["timestamp"]})))
-            .await
-            .unwrap();
+    let page = call_tool(
+        &kernel,
+        "get_events_by_type",
+        trades(json!({"sample": 5, "fields": ["timestamp"]})),
+    )
+    .await
+    .unwrap();
     let times: Vec<&str> = page["events"]
         .as_array()
         .unwrap()
@@ -153,7 +163,7 @@ async fn group_figures_add_up_to_the_total() {
             "runId": RUN_A, "eventType": "TradeExecution", "propertyPath": "$.Commission",
             "aggregations": ["sum"], "groupBy": grouping,
         });
-        let answer = ask(&kernel, "aggregate_metrics", arguments).await.unwrap();
+        let answer = call_tool(&kernel, "aggregate_metrics", arguments).await.unwrap();
         let groups = answer["groups"].as_array().unwrap();
         let total =
             |name: &str| groups.iter().filter_map(|group| group[name].as_f64()).sum::<f64>();
@@ -185,7 +195,7 @@ async fn query_time_is_reported_but_not_hashed() {
 #[tokio::test]
 async fn describe_run_takes_at_most_400_tokens() {
     let kernel = kernel(REAL.clone());
-    let answer = ask(&kernel, "describe_run", json!({"runId": RUN_A})).await.unwrap();
+    let answer = call_tool(&kernel, "describe_run", json!({"runId": RUN_A})).await.unwrap();
     let size = answer.to_string().len();
     assert!(size <= 1600, "{size} bytes: {answer}");
     assert_eq!(answer["symbols"], json!(["GBPUSD", "EURUSD", "AUDUSD", "ZZZUSD"]));
@@ -202,10 +212,11 @@ async fn describe_run_takes_at_most_400_tokens() {
 async fn sample_run_is_available_with_an_empty_store() {
     let empty = std::sync::Arc::new(panoply_backtest::store::memory::MemoryStore::default());
     let kernel = kernel(empty);
-    let runs = ask(&kernel, "list_backtest_runs", json!({})).await.unwrap();
+    let runs = call_tool(&kernel, "list_backtest_runs", json!({})).await.unwrap();
     assert_eq!(runs["runs"][0]["runId"], RUN_A);
     assert_eq!(runs["runs"][0]["events"], 7923);
-    let page = ask(&kernel, "get_events_by_type", trades(json!({"pageSize": 1}))).await.unwrap();
+    let page =
+        call_tool(&kernel, "get_events_by_type", trades(json!({"pageSize": 1}))).await.unwrap();
     assert_eq!(page["metadata"]["totalCount"], 144);
 }
 
@@ -213,11 +224,11 @@ async fn sample_run_is_available_with_an_empty_store() {
 async fn state_delta_equals_the_difference_of_two_snapshots() {
     let kernel = kernel(REAL.clone());
     let (start, end) = ("2017-05-16T00:00:00Z", "2017-05-17T00:00:00Z");
-    let at = |moment: &str| {
-        ask(&kernel, "get_state_snapshot", json!({"runId": RUN_A, "timestamp": moment}))
+    let at = |timestamp: &str| {
+        call_tool(&kernel, "get_state_snapshot", json!({"runId": RUN_A, "timestamp": timestamp}))
     };
     let (before, after) = (at(start).await.unwrap(), at(end).await.unwrap());
-    let delta = ask(
+    let delta = call_tool(
         &kernel,
         "get_state_delta",
         json!({"runId": RUN_A, "startTime": start, "endTime": end}),
@@ -233,7 +244,7 @@ async fn state_delta_equals_the_difference_of_two_snapshots() {
 async fn compare_runs_reports_both_values_and_their_difference() {
     let kernel = kernel(REAL.clone());
     let arguments = json!({"runId": RUN_A, "otherRunId": crate::helpers::RUN_B});
-    let compared = ask(&kernel, "compare_runs", arguments).await.unwrap();
+    let compared = call_tool(&kernel, "compare_runs", arguments).await.unwrap();
     assert_eq!(compared["configurationDiffers"], true);
     let row = |name: &str| {
         let rows = compared["figures"].as_array().unwrap().iter();
