@@ -256,22 +256,6 @@ pub enum Parent {
     Unreadable,
 }
 
-impl Event<'_> {
-    /// Converts borrowed texts to owned ones.
-    pub fn into_owned(self) -> Event<'static> {
-        Event {
-            id: self.id,
-            timestamp: self.timestamp,
-            event_type: self.event_type,
-            severity: self.severity,
-            category: self.category,
-            properties: Cow::Owned(self.properties.into_owned()),
-            parent: self.parent,
-            original: self.original.map(|text| Cow::Owned(text.into_owned())),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

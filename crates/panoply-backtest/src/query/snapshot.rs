@@ -104,10 +104,7 @@ impl SealedRun {
         };
         let shown =
             |symbol: &str| view.symbol.is_none_or(|wanted| wanted.eq_ignore_ascii_case(symbol));
-        let mut positions = Vec::new();
-        for (symbol, event) in self.last_of_each(Dictionary::PositionState, last, stop, &shown)? {
-            positions.push((symbol, event));
-        }
+        let positions = self.last_of_each(Dictionary::PositionState, last, stop, &shown)?;
         let mut indicators = Vec::new();
         if view.indicators {
             let of_symbol =

@@ -9,16 +9,8 @@ use crate::error::LogError;
 use crate::event::Guid;
 use crate::run::RunRecord;
 
-/// Blobs in memory.
 #[derive(Debug, Default)]
-pub struct MemoryBlobs(Mutex<BTreeMap<BlobKey, Vec<u8>>>);
-
-impl MemoryBlobs {
-    /// Total size of the blobs.
-    pub fn size(&self) -> usize {
-        lock(&self.0).values().map(Vec::len).sum()
-    }
-}
+struct MemoryBlobs(Mutex<BTreeMap<BlobKey, Vec<u8>>>);
 
 impl Blobs for MemoryBlobs {
     fn get(&self, key: BlobKey) -> Result<Option<Vec<u8>>, LogError> {

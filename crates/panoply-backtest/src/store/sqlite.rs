@@ -126,12 +126,6 @@ impl SqliteStore {
             .map(|_| ())
             .map_err(self.catalog_error())
     }
-
-    /// Size of a run on disk, in bytes.
-    pub fn size_of(&self, id: Guid) -> u64 {
-        let size = |extension| fs::metadata(self.file(id, extension)).map_or(0, |file| file.len());
-        size("run") + size("open") + size("open-wal")
-    }
 }
 
 impl HasMutations for SqliteStore {
