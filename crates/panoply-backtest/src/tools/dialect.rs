@@ -1,8 +1,8 @@
-//! The published shape: answers as they are, with the time they took, and errors under one of
-//! the eight codes of the contract.
+//! The pack's dialect: replies with their query time, and errors with one of the eight codes of the
+//! contract.
 //!
-//! `metadata.queryTimeMs` differs from call to call, so it is not part of what a tool answers and
-//! not of what `out_hash` is taken of: the dialect writes it in, from the pipeline's own clock.
+//! `metadata.queryTimeMs` differs from call to call, so it is not part of a tool's output or of
+//! `out_hash`: the dialect adds it afterwards, from the latency that the pipeline measured.
 
 use panoply_contract::dialect::{Answered, Dialect};
 use panoply_contract::error::{ErrorKind, ToolError};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::scan::{self, Token};
 
-/// How backtest tools speak.
+/// The dialect of the backtest pack.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BacktestDialect;
 
@@ -51,36 +51,36 @@ impl Dialect for BacktestDialect {
     }
 }
 
-/// The answer with the time it took as the last member of its `metadata`. Every answer of the pack
-/// ends with that object, so it is found from the end; one that did not would stay as it is.
+/// Adds the query time to `metadata`, the last member of every reply of this pack. Any other JSON is
+/// returned unchanged.
 fn with_query_time(data: &Json, millis: u64) -> Json {
-    const NAME: &str = r#""metadata":"#;
     let text = data.text();
-    let start = text.rfind(r#""metadata":{"#).map(|place| place + NAME.len());
-    let metadata = start.and_then(|start| scan::token(text.get(start..)?));
-    // Only what one brace closes after it is a member of the whole and not of something inside.
-    let Some((Token::Object(metadata), "}")) = metadata else { return data.clone() };
-    let Some(before) = text.strip_suffix("}}") else { return data.clone() };
+    let last = scan::members(text).last();
+    let (Some(("metadata", Token::Object(metadata))), Some(before)) =
+        (last, text.strip_suffix("}}"))
+    else {
+        return data.clone();
+    };
     let comma = if metadata == "{}" { "" } else { "," };
     Json::spliced([before, comma, &format!(r#""queryTimeMs":{millis}}}}}"#)])
 }
 
-/// The contract's code for an error of the kernel. Its own codes stay what they are, and so do
-/// those of refusals that the contract does not know, such as a caller without permission.
+/// Maps the kernel's error codes to those of the contract. The pack's own codes are unchanged, and
+/// so are codes that the contract does not cover, such as a missing permission.
 fn code_of(error: &ToolError) -> &str {
     match &*error.code {
         "INVALID_INPUT" if is_about_path(error) => "INVALID_JSON_PATH",
         "INVALID_INPUT" | "INPUT_TOO_LARGE" => "INVALID_PARAMETER",
         "TIMEOUT" => "QUERY_TIMEOUT",
         "REPLY_TOO_LARGE" => "RESULT_TOO_LARGE",
-        // The contract has one code for all that is wrong with stored runs; the message says what.
+        // The contract has one code for all faults of stored runs; the message has the details.
         "PACK_DAMAGED" => "DATABASE_ERROR",
         _ if error.kind == ErrorKind::System => "DATABASE_ERROR",
         code => code,
     }
 }
 
-/// Whether a text that is no path is all that is wrong.
+/// Whether the only problem is a text that is not a property path.
 fn is_about_path(error: &ToolError) -> bool {
     let is_path = |pointer: &str| pointer == "/propertyPath";
     !error.problems.is_empty()
