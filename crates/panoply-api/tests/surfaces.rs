@@ -111,7 +111,7 @@ fn id(id: &str) -> proto::GetRequest {
 }
 
 #[tokio::test]
-async fn paths_are_the_same_by_all_three() {
+async fn query_kg_matches_mcp_over_graphql_and_grpc() {
     let kernel = kernel();
     let routes = routes(&kernel, Caller::local_owner());
     let input = json!({
@@ -155,7 +155,7 @@ async fn paths_are_the_same_by_all_three() {
 }
 
 #[tokio::test]
-async fn contraindications_are_the_same_by_all_three() {
+async fn find_contraindications_matches_mcp_over_graphql_and_grpc() {
     let kernel = kernel();
     let routes = routes(&kernel, Caller::local_owner());
     let input = json!({"herb_ids": ["H:andrographis"], "drugs": ["warfarin"]});
@@ -177,7 +177,7 @@ async fn contraindications_are_the_same_by_all_three() {
 }
 
 #[tokio::test]
-async fn answers_are_the_same_by_all_three() {
+async fn rag_answer_matches_mcp_over_graphql_and_grpc() {
     let kernel = kernel();
     let routes = routes(&kernel, Caller::local_owner());
     for (question, given) in [
@@ -218,7 +218,7 @@ async fn answers_are_the_same_by_all_three() {
 }
 
 #[tokio::test]
-async fn documents_are_the_same_by_all_three() {
+async fn resources_match_mcp_over_graphql_and_grpc() {
     let kernel = kernel();
     let routes = routes(&kernel, Caller::local_owner());
     let mut seen = Vec::new();
@@ -259,7 +259,7 @@ async fn documents_are_the_same_by_all_three() {
 }
 
 #[tokio::test]
-async fn errors_are_those_of_the_contract() {
+async fn errors_carry_contract_codes() {
     let kernel = kernel();
     let routes = routes(&kernel, Caller::local_owner());
     let reply = ask(&routes, r#"{ findContraindications(herbIds: ["H:turmric"]) { json } }"#).await;
@@ -277,7 +277,7 @@ async fn errors_are_those_of_the_contract() {
 }
 
 #[tokio::test]
-async fn who_may_not_read_gets_nothing() {
+async fn caller_without_permission_is_refused() {
     let kernel = kernel();
     let stranger = Caller {
         user_id: None,
@@ -297,7 +297,7 @@ async fn who_may_not_read_gets_nothing() {
 }
 
 #[tokio::test]
-async fn queries_that_are_too_deep_too_wide_or_too_large_are_refused() {
+async fn queries_over_depth_complexity_or_size_limits_are_rejected() {
     let kernel = kernel();
     let routes = routes(&kernel, Caller::local_owner());
     let nested = |levels: usize| {
@@ -336,7 +336,7 @@ async fn queries_that_are_too_deep_too_wide_or_too_large_are_refused() {
 }
 
 #[tokio::test]
-async fn graphiql_loads_nothing_from_elsewhere_and_is_there_only_when_asked_for() {
+async fn graphiql_is_self_contained_and_opt_in() {
     let kernel = kernel();
     let files = [
         ("/graphql", StatusCode::METHOD_NOT_ALLOWED),
@@ -359,7 +359,7 @@ async fn graphiql_loads_nothing_from_elsewhere_and_is_there_only_when_asked_for(
 }
 
 #[tokio::test]
-async fn health_says_that_it_serves() {
+async fn grpc_health_check_reports_serving() {
     let kernel = kernel();
     let routes = routes(&kernel, Caller::local_owner());
     let asked = HealthCheckRequest { service: String::new() };

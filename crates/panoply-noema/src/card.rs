@@ -95,7 +95,7 @@ impl Hold {
 
 impl Card {
     /// What keeps it out of the queue at `now`: a burial that has ended does not.
-    pub fn held(&self, now: Micros) -> Hold {
+    pub fn active_hold(&self, now: Micros) -> Hold {
         let over = self.hold.is_burial() && self.held_until.is_none_or(|until| until <= now);
         if over { Hold::None } else { self.hold }
     }
@@ -125,12 +125,12 @@ pub struct Review {
     /// How sure the learner felt, from 0 to 1.
     pub felt: Option<f64>,
     /// The token it was submitted with, and what was answered, so that a repetition gets the same.
-    pub receipt: Option<Receipt>,
+    pub stored_outcome: Option<StoredOutcome>,
 }
 
 /// What was submitted and what was answered.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Receipt {
+pub struct StoredOutcome {
     /// The token.
     pub token: String,
     /// The answer, as JSON.

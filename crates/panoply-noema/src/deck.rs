@@ -8,7 +8,7 @@ use crate::fsrs::{Calendar, Micros, Parameters, Scheduler};
 use crate::ids::DeckId;
 
 /// The longest name of a deck, in characters.
-pub const LONGEST_NAME: usize = 200;
+pub const MAX_NAME_CHARS: usize = 200;
 
 /// A place for cards.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,19 +52,19 @@ pub struct DeckName(String);
 #[error(
     "`{0}` is not the name of a deck: expected 1 to 200 characters, with parts such as `Languages::Thai`, none of them empty"
 )]
-pub struct BadDeckName(pub String);
+pub struct InvalidDeckName(pub String);
 
 impl DeckName {
     /// Takes a name, without the blanks around its parts.
-    pub fn parse(text: &str) -> Result<Self, BadDeckName> {
+    pub fn parse(text: &str) -> Result<Self, InvalidDeckName> {
         let parts: Vec<&str> = text.split("::").map(str::trim).collect();
-        let fits = text.chars().count() <= LONGEST_NAME
+        let fits = text.chars().count() <= MAX_NAME_CHARS
             && parts.iter().all(|part| !part.is_empty())
             && !text.contains(['\u{1f}', '"', '\n']);
         if fits {
             Ok(Self(parts.join("::")))
         } else {
-            Err(BadDeckName(text.chars().take(80).collect()))
+            Err(InvalidDeckName(text.chars().take(80).collect()))
         }
     }
 
@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_decks_are_parts_joined_by_two_colons() {
+    fn deck_names_are_parts_joined_by_two_colons() {
         let cases = [
             ("Thai", Some("Thai")),
             (" Languages :: Thai ", Some("Languages::Thai")),
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deck_lies_within_its_parents_whatever_their_case() {
+    fn deck_containment_ignores_case() {
         let deck = DeckName::parse("A::Bc::D").unwrap();
         let parents: Vec<String> = deck.parents().map(|name| name.to_string()).collect();
         assert_eq!(parents, ["A", "A::Bc"]);

@@ -6,20 +6,20 @@
 
 pub mod anki;
 pub mod card;
+pub mod collection;
 pub mod deck;
+pub mod error;
 pub mod fsrs;
 pub mod ids;
-pub mod insight;
-pub mod library;
 pub mod note;
 pub mod numbers;
-pub mod problem;
 pub mod queue;
 pub mod render;
 pub mod review;
 pub mod search;
+pub mod statistics;
 pub mod store;
-pub mod text;
+pub mod text_notes;
 
 #[cfg(feature = "tools")]
 pub mod tools;

@@ -36,6 +36,18 @@ pub struct Note {
     pub deleted: Option<Micros>,
 }
 
+impl Note {
+    /// The content that a change at `now` replaces.
+    pub(crate) fn snapshot(&self, now: Micros) -> PastContent {
+        PastContent {
+            version: self.version,
+            fields: self.fields.clone(),
+            tags: self.tags.clone(),
+            replaced: now,
+        }
+    }
+}
+
 /// What a note's content was before a change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PastContent {
@@ -165,7 +177,7 @@ impl NoteType {
         }
         (0..)
             .zip(&self.templates)
-            .filter(|(_, template)| render::has_front(template, self, fields))
+            .filter(|(_, template)| render::front_has_content(template, self, fields))
             .map(|(ordinal, _)| ordinal)
             .collect()
     }
@@ -180,13 +192,13 @@ impl NoteType {
 /// text without markup.
 pub fn checksum(first_field: &str) -> i64 {
     use sha2::Digest as _;
-    let plain = render::plain(first_field).to_lowercase();
+    let plain = render::strip_html(first_field).to_lowercase();
     let digest = sha2::Sha256::digest(plain.as_bytes());
     digest.iter().take(4).fold(0, |sum, byte| sum << 8 | i64::from(*byte))
 }
 
 /// Tags as they are kept: without blanks or doubles, sorted without regard to case.
-pub fn tidy_tags<'a>(tags: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+pub fn normalize_tags<'a>(tags: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut tidy: Vec<String> = tags
         .into_iter()
         .map(|tag| tag.trim().trim_matches(':').split_whitespace().collect::<Vec<_>>().join("_"))
@@ -206,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn every_form_makes_the_cards_it_promises() {
+    fn each_form_generates_its_cards() {
         let cases: [(Form, &[&str], &[u32]); 7] = [
             (Form::Basic, &["a", "b"], &[0]),
             (Form::Basic, &["", "b"], &[]),
@@ -224,8 +236,8 @@ mod tests {
     }
 
     #[test]
-    fn tags_are_kept_once_and_without_blanks() {
-        let tags = tidy_tags(["Geo::Capital", " asia ", "geo::capital", "two words", ""]);
+    fn tags_are_deduplicated_and_contain_no_whitespace() {
+        let tags = normalize_tags(["Geo::Capital", " asia ", "geo::capital", "two words", ""]);
         assert_eq!(tags, ["asia", "Geo::Capital", "two_words"]);
     }
 }

@@ -29,26 +29,27 @@ pub fn sides(note_type: &NoteType, fields: &[String], tags: &[String], ordinal: 
             typed: None,
         };
     };
-    let page = |side| Page { note_type, fields, tags, ordinal, template, side };
-    let front = page(Side::Front).fill(&template.question, "");
-    let back = page(Side::Back).fill(&template.answer, &front);
+    let context = |side| TemplateContext { note_type, fields, tags, ordinal, template, side };
+    let front = context(Side::Front).fill(&template.question, "");
+    let back = context(Side::Back).fill(&template.answer, &front);
     Sides {
         front: front.trim().to_owned(),
         back: back.trim().to_owned(),
-        typed: page(Side::Front).typed(&template.question),
+        typed: context(Side::Front).typed(&template.question),
     }
 }
 
 /// Whether the front would show anything of the note.
-pub fn has_front(template: &Template, note_type: &NoteType, fields: &[String]) -> bool {
-    let page = Page { note_type, fields, tags: &[], ordinal: 0, template, side: Side::Front };
-    page.shows_a_field(&template.question)
+pub fn front_has_content(template: &Template, note_type: &NoteType, fields: &[String]) -> bool {
+    let context =
+        TemplateContext { note_type, fields, tags: &[], ordinal: 0, template, side: Side::Front };
+    context.has_content(&template.question)
 }
 
 /// The numbers of the gaps in a text.
 pub fn cloze_numbers(text: &str) -> Vec<u32> {
-    static GAP: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\{\{c(\d{1,3})::").ok());
-    let Some(gap) = GAP.as_ref() else { return Vec::new() };
+    static CLOZE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\{\{c(\d{1,3})::").ok());
+    let Some(gap) = CLOZE.as_ref() else { return Vec::new() };
     gap.captures_iter(text)
         .filter_map(|found| found.get(1)?.as_str().parse().ok())
         .filter(|number| *number > 0)
@@ -56,14 +57,14 @@ pub fn cloze_numbers(text: &str) -> Vec<u32> {
 }
 
 /// A text with its gaps filled in and their hints left out.
-pub fn filled(text: &str) -> String {
-    static GAP: LazyLock<Option<Regex>> =
+pub fn expand_clozes(text: &str) -> String {
+    static CLOZE: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?s)\{\{c\d+::(.*?)(?:::.*?)?\}\}").ok());
-    GAP.as_ref().map_or_else(|| text.to_owned(), |gap| gap.replace_all(text, "$1").into_owned())
+    CLOZE.as_ref().map_or_else(|| text.to_owned(), |gap| gap.replace_all(text, "$1").into_owned())
 }
 
 /// Text without markup, with the few entities that occur written out.
-pub fn plain(html: &str) -> String {
+pub fn strip_html(html: &str) -> String {
     if !html.contains(['<', '&', '\n', '\r']) {
         return html.trim().to_owned();
     }
@@ -93,7 +94,7 @@ enum Side {
     Back,
 }
 
-struct Page<'a> {
+struct TemplateContext<'a> {
     note_type: &'a NoteType,
     fields: &'a [String],
     tags: &'a [String],
@@ -102,7 +103,7 @@ struct Page<'a> {
     side: Side,
 }
 
-impl Page<'_> {
+impl TemplateContext<'_> {
     fn fill(&self, template: &str, front: &str) -> String {
         let mut text = String::with_capacity(template.len());
         let mut rest = template;
@@ -140,7 +141,7 @@ impl Page<'_> {
         {
             return (number == self.ordinal + 1) == wants_text;
         }
-        let filled = self.field(name).is_some_and(|field| !plain_is_empty(field));
+        let filled = self.field(name).is_some_and(|field| !is_blank(field));
         filled == wants_text
     }
 
@@ -162,10 +163,10 @@ impl Page<'_> {
 
     fn filtered(&self, text: &str, filter: &str) -> String {
         match (filter, self.side) {
-            ("cloze", _) => gaps(text, self.ordinal + 1, self.side),
+            ("cloze", _) => render_clozes(text, self.ordinal + 1, self.side),
             ("type", Side::Front) => String::new(),
             ("hint", Side::Front) => "[hint]".to_owned(),
-            ("text", _) => plain(text),
+            ("text", _) => strip_html(text),
             _ => text.to_owned(),
         }
     }
@@ -180,13 +181,13 @@ impl Page<'_> {
         let (_, after) = question.split_once("{{type:")?;
         let (tag, _) = after.split_once("}}")?;
         match tag.strip_prefix("cloze:") {
-            Some(name) => Some(hidden(self.field(name)?, self.ordinal + 1).join(", ")),
-            None => self.field(tag.trim()).map(plain),
+            Some(name) => Some(cloze_answers(self.field(name)?, self.ordinal + 1).join(", ")),
+            None => self.field(tag.trim()).map(strip_html),
         }
     }
 
     /// Whether a front refers to a field that has something in it, sections taken into account.
-    fn shows_a_field(&self, question: &str) -> bool {
+    fn has_content(&self, question: &str) -> bool {
         let mut rest = question;
         while let Some((_, from)) = rest.split_once("{{") {
             let Some((tag, after)) = from.split_once("}}") else { return false };
@@ -196,7 +197,7 @@ impl Page<'_> {
                 Some(mark @ ('#' | '^')) => {
                     let name = tag.get(1..).unwrap_or_default().trim();
                     let (inside, outside) = section(after, name);
-                    if self.section_shows(name, mark == '#') && self.shows_a_field(inside) {
+                    if self.section_shows(name, mark == '#') && self.has_content(inside) {
                         return true;
                     }
                     rest = outside;
@@ -204,7 +205,7 @@ impl Page<'_> {
                 Some('/' | '!') => {}
                 _ => {
                     let name = tag.rsplit(':').next().unwrap_or(tag).trim();
-                    if self.field(name).is_some_and(|field| !plain_is_empty(field)) {
+                    if self.field(name).is_some_and(|field| !is_blank(field)) {
                         return true;
                     }
                 }
@@ -214,8 +215,8 @@ impl Page<'_> {
     }
 }
 
-fn plain_is_empty(field: &str) -> bool {
-    !field.contains("<img") && !field.contains("[sound:") && plain(field).is_empty()
+fn is_blank(field: &str) -> bool {
+    !field.contains("<img") && !field.contains("[sound:") && strip_html(field).is_empty()
 }
 
 /// What lies inside a section, and what comes after it; an open section goes to the end.
@@ -237,15 +238,15 @@ fn section<'a>(after: &'a str, name: &str) -> (&'a str, &'a str) {
 }
 
 /// A text with gaps: the wanted one hidden on the front, all others written out.
-fn gaps(text: &str, wanted: u32, side: Side) -> String {
+fn render_clozes(text: &str, wanted: u32, side: Side) -> String {
     if !cloze_numbers(text).contains(&wanted) {
         return String::new();
     }
     let mut shown = String::new();
-    walk(text, &mut |piece| match piece {
+    for_each_piece(text, &mut |piece| match piece {
         Piece::Text(text) => shown.push_str(text),
-        Piece::Gap { number, inside, hint } => {
-            let inner = fill_inner(inside, wanted, side);
+        Piece::Cloze { number, inside, hint } => {
+            let inner = render_nested(inside, wanted, side);
             match (number == wanted, side) {
                 (true, Side::Front) => {
                     shown.push_str(&format!("[{}]", if hint.is_empty() { "..." } else { hint }));
@@ -258,29 +259,29 @@ fn gaps(text: &str, wanted: u32, side: Side) -> String {
     shown
 }
 
-fn fill_inner(inside: &str, wanted: u32, side: Side) -> String {
+fn render_nested(inside: &str, wanted: u32, side: Side) -> String {
     if inside.contains("{{c") && !cloze_numbers(inside).is_empty() {
         let mut shown = String::new();
-        walk(inside, &mut |piece| match piece {
+        for_each_piece(inside, &mut |piece| match piece {
             Piece::Text(text) => shown.push_str(text),
-            Piece::Gap { number, inside, hint } if number == wanted && side == Side::Front => {
+            Piece::Cloze { number, inside, hint } if number == wanted && side == Side::Front => {
                 let _ = inside;
                 shown.push_str(&format!("[{}]", if hint.is_empty() { "..." } else { hint }));
             }
-            Piece::Gap { inside, .. } => shown.push_str(&fill_inner(inside, wanted, side)),
+            Piece::Cloze { inside, .. } => shown.push_str(&render_nested(inside, wanted, side)),
         });
         return shown;
     }
     inside.to_owned()
 }
 
-fn hidden(text: &str, wanted: u32) -> Vec<String> {
+fn cloze_answers(text: &str, wanted: u32) -> Vec<String> {
     let mut found = Vec::new();
-    walk(text, &mut |piece| {
-        if let Piece::Gap { number, inside, .. } = piece
+    for_each_piece(text, &mut |piece| {
+        if let Piece::Cloze { number, inside, .. } = piece
             && number == wanted
         {
-            found.push(plain(inside));
+            found.push(strip_html(inside));
         }
     });
     found
@@ -288,35 +289,35 @@ fn hidden(text: &str, wanted: u32) -> Vec<String> {
 
 enum Piece<'a> {
     Text(&'a str),
-    Gap { number: u32, inside: &'a str, hint: &'a str },
+    Cloze { number: u32, inside: &'a str, hint: &'a str },
 }
 
-fn walk<'a>(text: &'a str, see: &mut dyn FnMut(Piece<'a>)) {
+fn for_each_piece<'a>(text: &'a str, visit: &mut dyn FnMut(Piece<'a>)) {
     let mut rest = text;
     while let Some(place) = rest.find("{{c") {
         let (before, from) = rest.split_at(place);
-        let Some((number, body, after)) = gap(from) else {
+        let Some((number, body, after)) = parse_cloze(from) else {
             let (mark, after) = from.split_at(3);
-            see(Piece::Text(before));
-            see(Piece::Text(mark));
+            visit(Piece::Text(before));
+            visit(Piece::Text(mark));
             rest = after;
             continue;
         };
-        see(Piece::Text(before));
+        visit(Piece::Text(before));
         let (inside, hint) = match body.rsplit_once("::") {
             Some((inside, hint)) if !hint.contains("}}") && !inside.ends_with("{{c") => {
                 (inside, hint)
             }
             _ => (body, ""),
         };
-        see(Piece::Gap { number, inside, hint });
+        visit(Piece::Cloze { number, inside, hint });
         rest = after;
     }
-    see(Piece::Text(rest));
+    visit(Piece::Text(rest));
 }
 
 /// `{{c1::body}}rest`, where the body may hold gaps of its own.
-fn gap(from: &str) -> Option<(u32, &str, &str)> {
+fn parse_cloze(from: &str) -> Option<(u32, &str, &str)> {
     let (digits, body) = from.strip_prefix("{{c")?.split_once("::")?;
     let number = digits.parse().ok().filter(|number| *number > 0)?;
     let (mut depth, mut place) = (1_u32, 0);
@@ -346,11 +347,11 @@ mod tests {
     fn shown(form: Form, fields: &[&str], ordinal: u32) -> (String, String) {
         let fields: Vec<String> = fields.iter().map(|field| (*field).to_owned()).collect();
         let sides = sides(&form.note_type(), &fields, &[], ordinal);
-        (plain(&sides.front), plain(&sides.back))
+        (strip_html(&sides.front), strip_html(&sides.back))
     }
 
     #[test]
-    fn a_front_never_shows_the_answer_and_a_back_does() {
+    fn front_hides_the_answer_and_back_shows_it() {
         let pair = |front: &str, back: &str| (front.to_owned(), back.to_owned());
         assert_eq!(
             shown(Form::Basic, &["Thailand", "Bangkok"], 0),
@@ -369,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_to_be_typed_is_known_but_not_shown() {
+    fn typed_answer_is_returned_but_not_rendered_on_the_front() {
         let fields = ["2+2".to_owned(), "<b>4</b>".to_owned()];
         let sides = sides(&Form::Typed.note_type(), &fields, &[], 0);
         assert_eq!(sides.typed.as_deref(), Some("4"));
@@ -377,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_show_when_their_field_does() {
+    fn conditional_sections_follow_their_field() {
         let mut note_type = Form::Basic.note_type();
         note_type.templates[0].question =
             "{{#Back}}has {{Front}}{{/Back}}{{^Back}}none{{/Back}}".to_owned();
@@ -387,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_templates_and_texts_do_no_harm() {
+    fn malformed_templates_do_not_panic() {
         for text in ["{{", "{{c1::", "{{c::a}}", "{{c0::a}}", "{{#a}}b", "}}", "{{c1::{{c2::}}"] {
             let mut note_type = Form::Cloze.note_type();
             note_type.templates[0].question.push_str(text);

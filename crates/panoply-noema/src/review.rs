@@ -1,6 +1,6 @@
 //! Reviewing a card without seeing its answer first.
 //!
-//! A token is good for one showing of one card: it carries the card, how often its schedule has
+//! A token is good for one token of one card: it carries the card, how often its schedule has
 //! changed, and when it was shown, signed with the collection's secret. `get-next-card` gives
 //! one for the front; turning the card gives the second, and only that one can be rated. Once
 //! the card is answered its schedule has changed and both are spent; but the same answer sent
@@ -9,19 +9,19 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::card::{Card, Hold, Receipt, Review, ReviewKind};
+use crate::card::{Card, Hold, Review, ReviewKind, StoredOutcome};
+use crate::collection;
 use crate::deck::{DeckOptions, LeechAction};
+use crate::error::NoemaError;
 use crate::fsrs::{DAY, Memory, Micros, Phase, Rating, Schedule, Seed};
 use crate::ids::{CardId, DeckId, ReviewId, SessionId};
-use crate::library;
-use crate::numbers::{real, whole};
-use crate::problem::Problem;
-use crate::store::{Ledger, Records};
+use crate::numbers::{round_to_i64, to_f64};
+use crate::store::{StoreReader, StoreWriter};
 
 /// The tag of a card that is forgotten too often.
 pub const LEECH_TAG: &str = "leech";
 /// Longer than this nobody thinks about a card.
-const LONGEST_ANSWER_MS: i64 = 60_000;
+const MAX_ANSWER_MS: i64 = 60_000;
 
 /// Which side of a card was shown.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -32,9 +32,9 @@ pub enum Side {
     Back,
 }
 
-/// One showing of one card.
+/// One token of one card.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Showing {
+pub struct ReviewToken {
     /// What was shown.
     pub side: Side,
     /// The card.
@@ -45,15 +45,15 @@ pub struct Showing {
     pub shown: Micros,
 }
 
-impl Showing {
+impl ReviewToken {
     /// The token for it.
-    pub fn token(&self, secret: &[u8]) -> String {
+    pub fn sign(&self, secret: &[u8]) -> String {
         let text = self.text();
         format!("{text}.{}", signature(secret, &text))
     }
 
     /// What a token is for, if we made it.
-    pub fn of(token: &str, secret: &[u8]) -> Result<Self, Problem> {
+    pub fn verify(token: &str, secret: &[u8]) -> Result<Self, NoemaError> {
         let parsed = token.rsplit_once('.').and_then(|(text, signed)| {
             // Every byte is compared, so that time tells nothing.
             let expected = signature(secret, text);
@@ -63,7 +63,7 @@ impl Showing {
                 .fold(expected.len() ^ signed.len(), |sum, (a, b)| sum | usize::from(a ^ b));
             (differs == 0).then(|| Self::parse(text)).flatten()
         });
-        parsed.ok_or(Problem::ForeignToken)
+        parsed.ok_or(NoemaError::InvalidToken)
     }
 
     fn text(&self) -> String {
@@ -98,19 +98,22 @@ fn signature(secret: &[u8], text: &str) -> String {
 }
 
 /// The card that a token is for, if the token is still good.
-pub fn shown_card(records: &dyn Records, token: &str) -> Result<(Showing, Card), Problem> {
-    let showing = Showing::of(token, &records.secret()?)?;
-    Ok((showing, unspent(records, &showing)?))
+pub fn verify_token(
+    reader: &dyn StoreReader,
+    token: &str,
+) -> Result<(ReviewToken, Card), NoemaError> {
+    let token = ReviewToken::verify(token, &reader.secret()?)?;
+    Ok((token, unspent_card(reader, &token)?))
 }
 
-fn unspent(records: &dyn Records, showing: &Showing) -> Result<Card, Problem> {
-    let card = library::card(records, showing.card)?;
-    if card.sequence == showing.sequence { Ok(card) } else { Err(Problem::SpentToken(card.id)) }
+fn unspent_card(reader: &dyn StoreReader, token: &ReviewToken) -> Result<Card, NoemaError> {
+    let card = collection::card(reader, token.card)?;
+    if card.sequence == token.sequence { Ok(card) } else { Err(NoemaError::TokenSpent(card.id)) }
 }
 
 /// An answer to be recorded.
 #[derive(Clone, Debug)]
-pub struct Answer<'a> {
+pub struct ReviewSubmission<'a> {
     /// The token of the back.
     pub token: &'a str,
     /// How well it was recalled.
@@ -125,7 +128,7 @@ pub struct Answer<'a> {
 
 /// What came of an answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Outcome {
+pub struct ReviewOutcome {
     /// The entry in the log.
     pub review: ReviewId,
     /// The card.
@@ -164,7 +167,7 @@ pub struct Outcome {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded {
     /// What came of it.
-    pub outcome: Outcome,
+    pub outcome: ReviewOutcome,
     /// Whether it had been recorded before.
     pub replayed: bool,
     /// What holds in the card's deck.
@@ -173,38 +176,38 @@ pub struct Recorded {
 
 /// Records an answer, once.
 pub fn submit(
-    ledger: &mut dyn Ledger,
-    answer: &Answer<'_>,
+    writer: &mut dyn StoreWriter,
+    answer: &ReviewSubmission<'_>,
     now: Micros,
-) -> Result<Recorded, Problem> {
-    let showing = Showing::of(answer.token, &ledger.secret()?)?;
-    let card = match unspent(ledger, &showing) {
+) -> Result<Recorded, NoemaError> {
+    let token = ReviewToken::verify(answer.token, &writer.secret()?)?;
+    let card = match unspent_card(writer, &token) {
         Ok(card) => card,
         // Perhaps it was spent on this very answer.
         Err(problem) => {
-            let before = ledger.review_with_token(showing.card, answer.token)?.ok_or(problem)?;
-            let outcome = repeated(&before, answer.rating)?;
-            let options = library::options_of(ledger, outcome.deck)?;
+            let before = writer.review_with_token(token.card, answer.token)?.ok_or(problem)?;
+            let outcome = replayed_outcome(&before, answer.rating)?;
+            let options = collection::options_of(writer, outcome.deck)?;
             return Ok(Recorded { outcome, replayed: true, options });
         }
     };
-    if showing.side == Side::Front {
-        return Err(Problem::NotRevealed(card.id));
+    if token.side == Side::Front {
+        return Err(NoemaError::AnswerNotRevealed(card.id));
     }
-    refuse_held(&card, now)?;
-    let decks = library::lineage(ledger, card.deck)?;
+    ensure_reviewable(&card, now)?;
+    let decks = collection::lineage(writer, card.deck)?;
     let ids: Vec<DeckId> = decks.iter().map(|deck| deck.id).collect();
-    let options = library::options_along(decks);
-    let outcome = record(ledger, card, &ids, &options, answer, &showing, now)?;
+    let options = collection::options_of_lineage(decks);
+    let outcome = record(writer, card, &ids, &options, answer, &token, now)?;
     Ok(Recorded { outcome, replayed: false, options })
 }
 
-fn repeated(before: &Review, rating: Rating) -> Result<Outcome, Problem> {
-    let kept = before.receipt.as_ref().map_or("", |receipt| &receipt.outcome);
-    let outcome: Outcome =
-        serde_json::from_str(kept).map_err(|error| Problem::store(error.to_string()))?;
+fn replayed_outcome(before: &Review, rating: Rating) -> Result<ReviewOutcome, NoemaError> {
+    let json = before.stored_outcome.as_ref().map_or("", |stored_outcome| &stored_outcome.outcome);
+    let outcome: ReviewOutcome =
+        serde_json::from_str(json).map_err(|error| NoemaError::store(error.to_string()))?;
     if outcome.rating != rating {
-        return Err(Problem::OtherRating {
+        return Err(NoemaError::AlreadyRated {
             first: outcome.rating.as_str(),
             second: rating.as_str(),
         });
@@ -213,13 +216,13 @@ fn repeated(before: &Review, rating: Rating) -> Result<Outcome, Problem> {
 }
 
 /// A card that something holds back is not answered.
-pub fn refuse_held(card: &Card, now: Micros) -> Result<(), Problem> {
-    let state = match card.held(now) {
+pub fn ensure_reviewable(card: &Card, now: Micros) -> Result<(), NoemaError> {
+    let state = match card.active_hold(now) {
         Hold::None | Hold::BuriedByHand | Hold::BuriedAsSibling => return Ok(()),
         Hold::Suspended => "suspended",
         Hold::Draft => "a draft",
     };
-    Err(Problem::Held { card: card.id, state })
+    Err(NoemaError::CardHeld { card: card.id, state })
 }
 
 /// The seed of a card's next answer.
@@ -228,16 +231,16 @@ pub const fn seed(card: &Card) -> Seed {
 }
 
 fn record(
-    ledger: &mut dyn Ledger,
+    writer: &mut dyn StoreWriter,
     mut card: Card,
     decks: &[DeckId],
     options: &DeckOptions,
-    answer: &Answer<'_>,
-    showing: &Showing,
+    answer: &ReviewSubmission<'_>,
+    token: &ReviewToken,
     now: Micros,
-) -> Result<Outcome, Problem> {
+) -> Result<ReviewOutcome, NoemaError> {
     let scheduler = options.scheduler();
-    let before = with_memory(&card);
+    let before = schedule_with_memory(&card);
     let predicted = scheduler.retrievability(&before, now);
     card.schedule = scheduler.answer(&before, answer.rating, now, seed(&card));
     card.reps += 1;
@@ -252,20 +255,20 @@ fn record(
     if suspended {
         card.hold = Hold::Suspended;
     }
-    ledger.put_card(&card)?;
+    writer.put_card(&card)?;
     if leech {
-        library::retag(ledger, card.id, &[LEECH_TAG.to_owned()], &[], now)?;
+        collection::retag(writer, card.id, &[LEECH_TAG.to_owned()], &[], now)?;
     }
     let buried = if options.bury_siblings {
-        bury_siblings(ledger, &card, options, now)?
+        bury_siblings(writer, &card, options, now)?
     } else {
         Vec::new()
     };
-    count(ledger, decks, before.phase, options, now)?;
-    let measured = answer.taken_ms.unwrap_or((now - showing.shown) / 1000);
-    let taken_ms = measured.clamp(0, LONGEST_ANSWER_MS);
-    let outcome = Outcome {
-        review: fresh_review_id(ledger, now)?,
+    count_towards_limits(writer, decks, before.phase, options, now)?;
+    let measured = answer.taken_ms.unwrap_or((now - token.shown) / 1000);
+    let taken_ms = measured.clamp(0, MAX_ANSWER_MS);
+    let outcome = ReviewOutcome {
+        review: next_review_id(writer, now)?,
         card: card.id,
         deck: card.deck,
         rating: answer.rating,
@@ -282,28 +285,28 @@ fn record(
         buried,
         taken_ms,
     };
-    log(ledger, &outcome, &before, answer, now)?;
+    append_review(writer, &outcome, &before, answer, now)?;
     if let Some(id) = answer.session {
-        let mut session = ledger
+        let mut session = writer
             .session(id)?
             .filter(|session| session.ended.is_none())
-            .ok_or(Problem::NoSession(id))?;
+            .ok_or(NoemaError::SessionNotFound(id))?;
         session.answered += 1;
         session.passed += u32::from(answer.rating.passed());
         session.taken_ms += taken_ms;
-        ledger.put_session(&session)?;
+        writer.put_session(&session)?;
     }
     Ok(outcome)
 }
 
 /// The schedule of a card, with a memory in its place if it comes from a scheduler that had
 /// none: an interval is about what it takes for recall to fall to nine in ten.
-fn with_memory(card: &Card) -> Schedule {
+fn schedule_with_memory(card: &Card) -> Schedule {
     let mut schedule = card.schedule;
     if schedule.memory.is_none() && schedule.phase != Phase::New {
         let stability = f64::from(schedule.interval_days.max(1));
         let difficulty = if card.ease > 0 {
-            (11.0 - 2.4 * real(card.ease) / 1000.0).clamp(1.0, 10.0)
+            (11.0 - 2.4 * to_f64(card.ease) / 1000.0).clamp(1.0, 10.0)
         } else {
             5.0
         };
@@ -324,65 +327,65 @@ const fn is_leech(lapses: u32, threshold: u32) -> bool {
 }
 
 fn bury_siblings(
-    ledger: &mut dyn Ledger,
+    writer: &mut dyn StoreWriter,
     card: &Card,
     options: &DeckOptions,
     now: Micros,
-) -> Result<Vec<CardId>, Problem> {
+) -> Result<Vec<CardId>, NoemaError> {
     let tomorrow = options.calendar().next_start(now);
     let mut buried = Vec::new();
-    for mut sibling in ledger.cards_of(card.note)? {
+    for mut sibling in writer.cards_of(card.note)? {
         let waits = match sibling.schedule.phase {
             Phase::New => true,
             Phase::Review => sibling.schedule.due < tomorrow,
             Phase::Learning | Phase::Relearning => false,
         };
-        if sibling.id == card.id || !waits || sibling.held(now) != Hold::None {
+        if sibling.id == card.id || !waits || sibling.active_hold(now) != Hold::None {
             continue;
         }
         sibling.hold = Hold::BuriedAsSibling;
         sibling.held_until = Some(tomorrow);
-        ledger.put_card(&sibling)?;
+        writer.put_card(&sibling)?;
         buried.push(sibling.id);
     }
     Ok(buried)
 }
 
 /// Uses up the day's limits of the deck and of those above it.
-fn count(
-    ledger: &mut dyn Ledger,
+fn count_towards_limits(
+    writer: &mut dyn StoreWriter,
     decks: &[DeckId],
     from: Phase,
     options: &DeckOptions,
     now: Micros,
-) -> Result<(), Problem> {
+) -> Result<(), NoemaError> {
     if !matches!(from, Phase::New | Phase::Review) {
         return Ok(());
     }
     let day = options.calendar().day(now);
     for deck in decks {
-        let mut tally = ledger.tally(*deck, day)?;
+        let mut tally = writer.tally(*deck, day)?;
         tally.new += u32::from(from == Phase::New);
         tally.reviews += 1;
-        ledger.put_tally(*deck, day, tally)?;
+        writer.put_tally(*deck, day, tally)?;
     }
     Ok(())
 }
 
 /// The moment in milliseconds, or the next that is free: also when the clock went back.
-fn fresh_review_id(ledger: &dyn Ledger, now: Micros) -> Result<ReviewId, Problem> {
-    let last = ledger.last_answer()?.unwrap_or(0) / 1000;
+fn next_review_id(writer: &dyn StoreWriter, now: Micros) -> Result<ReviewId, NoemaError> {
+    let last = writer.last_review_time()?.unwrap_or(0) / 1000;
     let here = now.div_euclid(1000);
     Ok(ReviewId(if here > last { here } else { last + 1 }))
 }
 
-fn log(
-    ledger: &mut dyn Ledger,
-    outcome: &Outcome,
+fn append_review(
+    writer: &mut dyn StoreWriter,
+    outcome: &ReviewOutcome,
     before: &Schedule,
-    answer: &Answer<'_>,
+    answer: &ReviewSubmission<'_>,
     now: Micros,
-) -> Result<(), Problem> {
+) -> Result<(), NoemaError> {
     let kind = match before.phase {
         Phase::New | Phase::Learning => ReviewKind::Learning,
         Phase::Review if before.due > now => ReviewKind::Early,
@@ -393,8 +396,9 @@ fn log(
         0 => -((outcome.due - now) / 1_000_000),
         days => i64::from(days),
     };
-    let kept = serde_json::to_string(outcome).map_err(|error| Problem::store(error.to_string()))?;
-    ledger.put_review(&Review {
+    let json =
+        serde_json::to_string(outcome).map_err(|error| NoemaError::store(error.to_string()))?;
+    writer.put_review(&Review {
         id: outcome.review,
         card: outcome.card,
         rating: outcome.rating.ordinal(),
@@ -402,11 +406,11 @@ fn log(
         interval,
         last_interval: i64::from(before.interval_days),
         // Where Anki keeps the ease it keeps the difficulty of FSRS, from 100 to 1100.
-        factor: whole((outcome.difficulty - 1.0) / 9.0 * real(1000)) + 100,
+        factor: round_to_i64((outcome.difficulty - 1.0) / 9.0 * to_f64(1000)) + 100,
         taken_ms: outcome.taken_ms,
         predicted: outcome.predicted,
         felt: answer.felt,
-        receipt: Some(Receipt { token: answer.token.to_owned(), outcome: kept }),
+        stored_outcome: Some(StoredOutcome { token: answer.token.to_owned(), outcome: json }),
     })
 }
 
@@ -414,28 +418,32 @@ fn log(
 mod tests {
     use super::*;
 
-    const SHOWING: Showing =
-        Showing { side: Side::Back, card: CardId(123), sequence: 4, shown: 99 };
+    const TOKEN: ReviewToken =
+        ReviewToken { side: Side::Back, card: CardId(123), sequence: 4, shown: 99 };
 
     #[test]
-    fn only_our_own_tokens_are_taken() {
-        let token = SHOWING.token(b"secret");
-        assert_eq!(Showing::of(&token, b"secret"), Ok(SHOWING));
+    fn forged_and_malformed_tokens_are_rejected() {
+        let token = TOKEN.sign(b"secret");
+        assert_eq!(ReviewToken::verify(&token, b"secret"), Ok(TOKEN));
         let forged = token.replace("back", "front");
         for bad in [forged.as_str(), "", "back.123.4.99.", "back.123.4.99", "a.b"] {
-            assert_eq!(Showing::of(bad, b"secret"), Err(Problem::ForeignToken), "token: {bad:?}");
+            assert_eq!(
+                ReviewToken::verify(bad, b"secret"),
+                Err(NoemaError::InvalidToken),
+                "token: {bad:?}"
+            );
         }
-        assert_eq!(Showing::of(&token, b"other"), Err(Problem::ForeignToken));
+        assert_eq!(ReviewToken::verify(&token, b"other"), Err(NoemaError::InvalidToken));
     }
 
     #[test]
-    fn the_signature_is_an_hmac() {
+    fn token_signature_matches_rfc_4231() {
         // RFC 4231, test case 2, first 12 bytes.
         assert_eq!(signature(b"Jefe", "what do ya want for nothing?"), "5bdcc146bf60754e6a042426");
     }
 
     #[test]
-    fn a_leech_is_found_at_the_threshold_and_after_every_half() {
+    fn leech_triggers_at_the_threshold_and_every_half_threshold_after() {
         let found: Vec<u32> = (0..20).filter(|lapses| is_leech(*lapses, 8)).collect();
         assert_eq!(found, [8, 12, 16]);
         assert!(!is_leech(5, 0));

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn fragments_that_double_are_counted_expanded_in_linear_time() {
+    fn exponential_fragments_are_counted_in_linear_time() {
         for (levels, allowed) in [(1, true), (10, true), (11, false), (30, false), (500, false)] {
             let document = parse_query(fan_out(levels)).unwrap();
             assert_eq!(check_fields(&document).is_ok(), allowed, "levels: {levels}");
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_circle_of_fragments_is_named() {
+    fn cyclic_fragments_are_rejected_by_name() {
         let text = "{...A} fragment A on Query{...B} fragment B on Query{...A}";
         let found = check_fields(&parse_query(text).unwrap()).unwrap_err();
         assert_eq!(found, TooCostly::Circle("A".to_owned()));
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn brackets_are_counted_before_anything_is_parsed() {
+    fn nesting_is_checked_before_parsing() {
         assert!(check_nesting(&"{a".repeat(MOST_NESTING)).is_ok());
         assert_eq!(check_nesting(&"{a".repeat(MOST_NESTING + 1)), Err(TooCostly::Nesting));
         assert!(check_nesting(&"{a}".repeat(10_000)).is_ok());

@@ -101,7 +101,7 @@ fn card(number: i64, log: &mut Vec<Review>, rng: &mut Rng) -> PackagedCard {
                 taken_ms: 2000 + rng.below(15_000),
                 predicted: None,
                 felt: None,
-                receipt: None,
+                stored_outcome: None,
             });
         }
     }

@@ -11,12 +11,12 @@ use std::sync::Arc;
 
 use panoply_contract::kernel::{Kernel, Settings};
 use panoply_contract::testing::{FixedClock, kernel_in_memory};
-use panoply_noema::anki::{self, Limits};
+use panoply_noema::anki::{self, PackageLimits};
 use panoply_noema::deck::DeckOptions;
-use panoply_noema::fsrs::fit::{self, Logged};
+use panoply_noema::fsrs::fit::{self, LoggedReview};
 use panoply_noema::fsrs::{DAY, Rating, Schedule, Scheduler, Seed};
 use panoply_noema::search;
-use panoply_noema::store::{NewAction, Order, SqliteStore, Store, Timing};
+use panoply_noema::store::{NewAction, SearchContext, SortOrder, SqliteStore, Store};
 use panoply_noema::tools::pack;
 use serde_json::json;
 
@@ -68,7 +68,7 @@ pub(crate) fn run(folder: Option<&str>) -> Outcome {
     let fill = NewAction { tool: "import-package", summary: "the bench", at: NOW, actor: "local" };
     let whole: &dyn Store = &store;
     whole
-        .change(&fill, true, |ledger, _| anki::import(ledger, &package, NOW, &mut |_, _| Ok(())))?;
+        .change(&fill, true, |writer, _| anki::import(writer, &package, NOW, &mut |_, _| Ok(())))?;
     drop(package);
     let mut exported = Vec::new();
     let export = time_work(1, || {
@@ -81,9 +81,9 @@ pub(crate) fn run(folder: Option<&str>) -> Outcome {
     std::fs::write(&package_file, &exported)?;
     let import = time_work(1, || {
         let other = SqliteStore::open(&here.path().join("imported.db"))?;
-        let package = anki::read(&exported, Limits::default())?;
-        (&other as &dyn Store).change(&fill, true, |ledger, _| {
-            anki::import(ledger, &package, NOW, &mut |_, _| Ok(()))
+        let package = anki::read(&exported, PackageLimits::default())?;
+        (&other as &dyn Store).change(&fill, true, |writer, _| {
+            anki::import(writer, &package, NOW, &mut |_, _| Ok(()))
         })?;
         Ok(())
     })?;
@@ -220,10 +220,10 @@ fn steps(table: &Table) -> Outcome {
 
 /// Fits weights to 200,000 simulated reviews that follow the published weights.
 fn fitting(table: &Table) -> Outcome {
-    let logs: Vec<Vec<Logged>> = (0..25_000_u32)
+    let logs: Vec<Vec<LoggedReview>> = (0..25_000_u32)
         .map(|card| {
             (0..8_u32)
-                .map(|place| Logged {
+                .map(|place| LoggedReview {
                     rating: if (card * 7 + place * 13) % 10 == 0 { 1 } else { 3 },
                     days: if place == 0 { 0 } else { 1 + (card + place) % 5 * (1 << place.min(5)) },
                 })

@@ -5,11 +5,11 @@ use std::io::{Cursor, Read};
 use zip::ZipArchive;
 
 use super::{Package, proto, tables};
-use crate::problem::Problem;
+use crate::error::NoemaError;
 
 /// What a package may hold. One that wants more is refused before it fills the memory.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub struct PackageLimits {
     /// The collection, unpacked, in bytes.
     pub collection: u64,
     /// One medium, unpacked, in bytes.
@@ -20,7 +20,7 @@ pub struct Limits {
     pub files: usize,
 }
 
-impl Default for Limits {
+impl Default for PackageLimits {
     fn default() -> Self {
         const MIB: u64 = 1 << 20;
         Self { collection: 1024 * MIB, medium: 64 * MIB, media: 1024 * MIB, files: 200_000 }
@@ -28,12 +28,12 @@ impl Default for Limits {
 }
 
 /// Reads a package, `.apkg` or `.colpkg`, of whichever format.
-pub fn read(bytes: &[u8], limits: Limits) -> Result<Package, Problem> {
+pub fn read(bytes: &[u8], limits: PackageLimits) -> Result<Package, NoemaError> {
     let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| {
-        bad(format!("this is not an Anki package: it cannot be read as a zip ({error})"))
+        file_error(format!("this is not an Anki package: it cannot be read as a zip ({error})"))
     })?;
     if zip.len() > limits.files {
-        return Err(bad(format!(
+        return Err(file_error(format!(
             "the package has {} files, at most {} are read",
             zip.len(),
             limits.files
@@ -41,9 +41,9 @@ pub fn read(bytes: &[u8], limits: Limits) -> Result<Package, Problem> {
     }
     let format = Format::of(&mut zip)?;
     let collection = member(&mut zip, format.collection(), limits.collection)?
-        .ok_or_else(|| bad(format!("the package has no `{}`", format.collection())))?;
+        .ok_or_else(|| file_error(format!("the package has no `{}`", format.collection())))?;
     let collection = match format {
-        Format::Latest => unpacked(&collection, limits.collection, format.collection())?,
+        Format::Latest => decompress(&collection, limits.collection, format.collection())?,
         Format::Legacy1 | Format::Legacy2 => collection,
     };
     let mut package = tables::read(&collection)?;
@@ -60,7 +60,7 @@ enum Format {
 }
 
 impl Format {
-    fn of(zip: &mut Zip<'_>) -> Result<Self, Problem> {
+    fn of(zip: &mut Zip<'_>) -> Result<Self, NoemaError> {
         let meta = member(zip, "meta", 1 << 16)?;
         match meta.map(|meta| proto::number(&meta, 1)) {
             // Packages from before `meta` say it by the name of their collection.
@@ -68,7 +68,7 @@ impl Format {
             None | Some(0 | 1) => Ok(Self::Legacy1),
             Some(2) => Ok(Self::Legacy2),
             Some(3) => Ok(Self::Latest),
-            Some(other) => Err(bad(format!(
+            Some(other) => Err(file_error(format!(
                 "the package has format {other}, which is newer than this program; export it from Anki with support for older versions"
             ))),
         }
@@ -88,20 +88,20 @@ type Zip<'a> = ZipArchive<Cursor<&'a [u8]>>;
 fn media(
     zip: &mut Zip<'_>,
     format: Format,
-    limits: Limits,
+    limits: PackageLimits,
     package: &mut Package,
-) -> Result<(), Problem> {
+) -> Result<(), NoemaError> {
     let Some(list) = member(zip, "media", limits.medium)? else { return Ok(()) };
     let names = match format {
         Format::Latest => {
-            let list = unpacked(&list, limits.medium, "media")?;
+            let list = decompress(&list, limits.medium, "media")?;
             latest_names(&list)
         }
         Format::Legacy1 | Format::Legacy2 => legacy_names(&list)?,
     };
     let mut total = 0;
     for (member_name, name) in names {
-        if !is_plain_name(&name) {
+        if !is_safe_file_name(&name) {
             package.left_out.push(format!("medium `{}`: its name is a path", name.escape_debug()));
             continue;
         }
@@ -110,12 +110,12 @@ fn media(
             continue;
         };
         let bytes = match format {
-            Format::Latest => unpacked(&bytes, limits.medium, &name)?,
+            Format::Latest => decompress(&bytes, limits.medium, &name)?,
             Format::Legacy1 | Format::Legacy2 => bytes,
         };
         total += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         if total > limits.media {
-            return Err(bad(format!(
+            return Err(file_error(format!(
                 "the media of the package are larger than {} bytes",
                 limits.media
             )));
@@ -126,9 +126,9 @@ fn media(
 }
 
 /// `{"0": "dot.png"}`.
-fn legacy_names(list: &[u8]) -> Result<Vec<(String, String)>, Problem> {
+fn legacy_names(list: &[u8]) -> Result<Vec<(String, String)>, NoemaError> {
     let names: std::collections::BTreeMap<String, String> = serde_json::from_slice(list)
-        .map_err(|error| bad(format!("the list of media cannot be read: {error}")))?;
+        .map_err(|error| file_error(format!("the list of media cannot be read: {error}")))?;
     Ok(names.into_iter().collect())
 }
 
@@ -147,7 +147,7 @@ fn latest_names(list: &[u8]) -> Vec<(String, String)> {
 }
 
 /// A name that can lie in a folder and nowhere else.
-pub(super) fn is_plain_name(name: &str) -> bool {
+pub(super) fn is_safe_file_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 255
         && !name.starts_with('.')
@@ -155,34 +155,34 @@ pub(super) fn is_plain_name(name: &str) -> bool {
         && !name.chars().any(char::is_control)
 }
 
-fn member(zip: &mut Zip<'_>, name: &str, limit: u64) -> Result<Option<Vec<u8>>, Problem> {
+fn member(zip: &mut Zip<'_>, name: &str, limit: u64) -> Result<Option<Vec<u8>>, NoemaError> {
     let Some(place) = zip.index_for_name(name) else { return Ok(None) };
     let file = zip
         .by_index(place)
-        .map_err(|error| bad(format!("`{name}` in the package cannot be read: {error}")))?;
-    limited(file, limit, name).map(Some)
+        .map_err(|error| file_error(format!("`{name}` in the package cannot be read: {error}")))?;
+    read_limited(file, limit, name).map(Some)
 }
 
-fn unpacked(packed: &[u8], limit: u64, name: &str) -> Result<Vec<u8>, Problem> {
+fn decompress(packed: &[u8], limit: u64, name: &str) -> Result<Vec<u8>, NoemaError> {
     let decoder = ruzstd::decoding::StreamingDecoder::new(packed)
-        .map_err(|error| bad(format!("`{name}` in the package is not zstd: {error}")))?;
-    limited(decoder, limit, name)
+        .map_err(|error| file_error(format!("`{name}` in the package is not zstd: {error}")))?;
+    read_limited(decoder, limit, name)
 }
 
 /// Reads to the end, but not beyond the limit, whatever the headers promise.
-fn limited(from: impl Read, limit: u64, name: &str) -> Result<Vec<u8>, Problem> {
+fn read_limited(from: impl Read, limit: u64, name: &str) -> Result<Vec<u8>, NoemaError> {
     let mut bytes = Vec::new();
     from.take(limit + 1)
         .read_to_end(&mut bytes)
-        .map_err(|error| bad(format!("`{name}` in the package is damaged: {error}")))?;
+        .map_err(|error| file_error(format!("`{name}` in the package is damaged: {error}")))?;
     if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {
-        return Err(bad(format!("`{name}` in the package is larger than {limit} bytes")));
+        return Err(file_error(format!("`{name}` in the package is larger than {limit} bytes")));
     }
     Ok(bytes)
 }
 
-pub(super) fn bad(message: String) -> Problem {
-    Problem::File(message)
+pub(super) fn file_error(message: String) -> NoemaError {
+    NoemaError::File(message)
 }
 
 #[cfg(test)]
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_that_is_a_path_is_not_a_name() {
+    fn media_names_with_path_components_are_rejected() {
         for (name, plain) in [
             ("dot.png", true),
             ("ภาพ 1.jpg", true),
@@ -201,7 +201,7 @@ mod tests {
             ("a\0b", false),
             ("", false),
         ] {
-            assert_eq!(is_plain_name(name), plain, "name: {name:?}");
+            assert_eq!(is_safe_file_name(name), plain, "name: {name:?}");
         }
     }
 }

@@ -10,17 +10,17 @@ use serde_json::{Map, Value, json};
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
-use super::container::bad;
+use super::container::file_error;
 use super::presets;
 use crate::card::{Card, Hold};
+use crate::collection;
 use crate::deck::{DEFAULT_PRESET, Deck, DeckOptions};
+use crate::error::NoemaError;
 use crate::fsrs::{Calendar, Micros, Phase, SECOND};
 use crate::ids::{CardId, DeckId, NoteId};
-use crate::library;
 use crate::note::{self, FIELD_SEPARATOR, NoteType};
-use crate::problem::Problem;
 use crate::render;
-use crate::store::Records;
+use crate::store::StoreReader;
 
 const TABLES: &str = "
 CREATE TABLE col (id integer PRIMARY KEY, crt integer NOT NULL, mod integer NOT NULL, scm integer NOT NULL,
@@ -53,7 +53,7 @@ const FIRST_ID: i64 = 1_000_000;
 
 /// What went out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Exported {
+pub struct ExportSummary {
     /// Notes.
     pub notes: usize,
     /// Cards.
@@ -66,42 +66,42 @@ pub struct Exported {
 
 /// Writes the decks (with their cards, log and media) as a package.
 pub fn export(
-    records: &dyn Records,
+    reader: &dyn StoreReader,
     decks: &[DeckId],
     now: Micros,
-    progress: &mut dyn FnMut(usize, usize) -> Result<(), Problem>,
-) -> Result<(Vec<u8>, Exported), Problem> {
+    progress: &mut dyn FnMut(usize, usize) -> Result<(), NoemaError>,
+) -> Result<(Vec<u8>, ExportSummary), NoemaError> {
     let mut connection = Connection::open_in_memory()?;
     connection.execute_batch(TABLES)?;
-    let whole = connection.unchecked_transaction()?;
-    let mut exported = Exported::default();
-    let all_decks = records.decks()?;
+    let transaction = connection.unchecked_transaction()?;
+    let mut exported = ExportSummary::default();
+    let all_decks = reader.decks()?;
     let chosen: Vec<(&Deck, DeckOptions)> = all_decks
         .iter()
         .filter(|deck| decks.contains(&deck.id) && deck.filter.is_none())
-        .map(|deck| (deck, library::options_among(deck, &all_decks)))
+        .map(|deck| (deck, collection::options_among(deck, &all_decks)))
         .collect();
     // A package has one calendar: that of its first deck.
     let calendar = chosen
         .first()
         .map_or_else(|| DeckOptions::default().calendar(), |(_, options)| options.calendar());
     let today = calendar.day(now);
-    let log = records.reviews_between(0, Micros::MAX)?;
+    let log = reader.reviews_between(0, Micros::MAX)?;
     let mut cards: HashSet<CardId> = HashSet::new();
     let mut notes: HashSet<NoteId> = HashSet::new();
-    let mut new_place = 0;
+    let mut new_position = 0;
     // Rows done, and about how many there will be.
     let mut done = 0;
     for (deck, options) in &chosen {
-        for card in records.cards_in(deck.id)? {
+        for card in reader.cards_in(deck.id)? {
             if done % 1000 == 0 {
                 progress(done, done + log.len())?;
             }
             notes.insert(card.note);
             cards.insert(card.id);
-            new_place += i64::from(card.schedule.phase == Phase::New);
+            new_position += i64::from(card.schedule.phase == Phase::New);
             let due_day = calendar.day(card.schedule.due);
-            put_card(&connection, &card, options, today, due_day, new_place)?;
+            put_card(&connection, &card, options, today, due_day, new_position)?;
             exported.cards += 1;
             done += 1;
         }
@@ -131,8 +131,8 @@ pub fn export(
     drop(log);
     let mut used_types: BTreeMap<i64, NoteType> = BTreeMap::new();
     let mut used_media: BTreeSet<String> = BTreeSet::new();
-    let media: BTreeSet<String> = records.media_names()?.into_iter().collect();
-    records.each_note(&mut |note| {
+    let media: BTreeSet<String> = reader.media_names()?.into_iter().collect();
+    reader.for_each_note(&mut |note| {
         if !notes.contains(&note.id) {
             return Ok(());
         }
@@ -141,7 +141,7 @@ pub fn export(
         }
         done += 1;
         let fields = note.fields.join(&FIELD_SEPARATOR.to_string());
-        used_media.extend(media_in(&fields).into_iter().filter(|name| media.contains(name)));
+        used_media.extend(media_names(&fields).into_iter().filter(|name| media.contains(name)));
         let tags =
             if note.tags.is_empty() { String::new() } else { format!(" {} ", note.tags.join(" ")) };
         let first = note.fields.first().map_or("", String::as_str);
@@ -149,16 +149,16 @@ pub fn export(
         connection.prepare_cached(sql)?.execute((
             note.id.0,
             &note.guid,
-            external(note.note_type.0),
+            anki_id(note.note_type.0),
             note.modified / SECOND,
             tags,
             fields,
-            render::plain(first),
+            render::strip_html(first),
             note::checksum(first),
         ))?;
         if let std::collections::btree_map::Entry::Vacant(entry) =
             used_types.entry(note.note_type.0)
-            && let Some(note_type) = records.note_type(note.note_type)?
+            && let Some(note_type) = reader.note_type(note.note_type)?
         {
             entry.insert(note_type);
         }
@@ -169,21 +169,21 @@ pub fn export(
     used_media.extend(media.iter().filter(|name| name.starts_with('_')).cloned());
     put_collection(&connection, &used_types, &chosen, calendar, now)?;
     connection.execute_batch(INDEXES)?;
-    whole.commit()?;
+    transaction.commit()?;
     progress(all, all)?;
     let collection = connection.serialize("main")?;
     let mut files = Vec::new();
     for name in used_media {
-        if let Some(bytes) = records.media(&name)? {
+        if let Some(bytes) = reader.media(&name)? {
             files.push((name, bytes));
         }
     }
     exported.media = files.len();
-    Ok((zipped(&collection, &files)?, exported))
+    Ok((write_zip(&collection, &files)?, exported))
 }
 
 /// Anki takes small numbers for its own.
-const fn external(id: i64) -> i64 {
+const fn anki_id(id: i64) -> i64 {
     if id < FIRST_ID { FIRST_ID + id } else { id }
 }
 
@@ -193,11 +193,11 @@ fn put_card(
     options: &DeckOptions,
     today: i64,
     due_day: i64,
-    new_place: i64,
-) -> Result<(), Problem> {
+    new_position: i64,
+) -> Result<(), NoemaError> {
     let schedule = &card.schedule;
     let (kind, free_queue, due) = match schedule.phase {
-        Phase::New => (0, 0, new_place),
+        Phase::New => (0, 0, new_position),
         Phase::Learning => (1, 1, schedule.due / SECOND),
         Phase::Review => (2, 2, due_day - today),
         Phase::Relearning => (3, 1, schedule.due / SECOND),
@@ -210,8 +210,8 @@ fn put_card(
     };
     let mut data = Map::new();
     if let Some(memory) = schedule.memory {
-        data.insert("s".to_owned(), crate::numbers::rounded(memory.stability, 4).into());
-        data.insert("d".to_owned(), crate::numbers::rounded(memory.difficulty, 3).into());
+        data.insert("s".to_owned(), crate::numbers::round_to(memory.stability, 4).into());
+        data.insert("d".to_owned(), crate::numbers::round_to(memory.difficulty, 3).into());
     }
     if let Some(last) = schedule.last_review.filter(|_| schedule.memory.is_some()) {
         data.insert("lrt".to_owned(), (last / SECOND).into());
@@ -230,7 +230,7 @@ fn put_card(
     connection.prepare_cached(sql)?.execute(rusqlite::params![
         card.id.0,
         card.note.0,
-        external(card.deck.0),
+        anki_id(card.deck.0),
         card.ordinal,
         card.modified / SECOND,
         kind,
@@ -253,7 +253,7 @@ fn put_collection(
     decks: &[(&Deck, DeckOptions)],
     calendar: Calendar,
     now: Micros,
-) -> Result<(), Problem> {
+) -> Result<(), NoemaError> {
     let seconds = now / SECOND;
     let (hour, utc_offset) = match calendar {
         Calendar::Exact => (0, 0),
@@ -262,12 +262,12 @@ fn put_collection(
     let (presets, preset_of) = shared_presets(decks, seconds);
     let models: Map<String, Value> = note_types
         .values()
-        .map(|note_type| (external(note_type.id.0).to_string(), model(note_type, seconds)))
+        .map(|note_type| (anki_id(note_type.id.0).to_string(), model(note_type, seconds)))
         .collect();
     let mut all_decks: Map<String, Value> = decks
         .iter()
         .map(|(deck, _)| {
-            let id = external(deck.id.0);
+            let id = anki_id(deck.id.0);
             let preset = preset_of.get(&deck.id).copied().unwrap_or(1);
             let json = deck_json(id, deck.name.as_str(), &deck.description, preset, seconds);
             (id.to_string(), json)
@@ -307,7 +307,7 @@ fn model(note_type: &NoteType, seconds: i64) -> Value {
         .map(|(ord, _): (i64, _)| json!([ord, "any", [0]]))
         .collect();
     json!({
-        "id": external(note_type.id.0), "name": note_type.name, "type": i64::from(note_type.cloze), "mod": seconds,
+        "id": anki_id(note_type.id.0), "name": note_type.name, "type": i64::from(note_type.cloze), "mod": seconds,
         "usn": -1, "sortf": 0, "did": null, "tmpls": templates, "flds": fields, "css": note_type.css,
         "latexPre": "\\documentclass[12pt]{article}\n\\special{papersize=3in,5in}\n\\usepackage[utf8]{inputenc}\n\\usepackage{amssymb,amsmath}\n\\pagestyle{empty}\n\\setlength{\\parindent}{0in}\n\\begin{document}\n",
         "latexPost": "\\end{document}", "latexsvg": false, "req": required, "tags": [], "vers": [],
@@ -334,7 +334,7 @@ fn shared_presets(
         let options = studied(options);
         let same = known.iter().find(|(_, known)| *known == options).map(|(id, _)| *id);
         let id = same.unwrap_or_else(|| {
-            let id = external(deck.id.0);
+            let id = anki_id(deck.id.0);
             let name = options.preset.as_deref().unwrap_or(deck.name.as_str());
             presets.insert(id.to_string(), presets::to_json(id, name, &options, seconds));
             known.push((id, options.clone()));
@@ -346,7 +346,7 @@ fn shared_presets(
 }
 
 /// The names of media that a note shows or plays.
-fn media_in(fields: &str) -> Vec<String> {
+fn media_names(fields: &str) -> Vec<String> {
     static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r#"(?i)\[sound:([^\]]+)\]|src\s*=\s*(?:"([^"]+)"|'([^']+)'|([^\s>"']+))"#).ok()
     });
@@ -366,9 +366,10 @@ fn deck_json(id: i64, name: &str, description: &str, preset: i64, seconds: i64) 
         "extendNew": 0, "extendRev": 0})
 }
 
-fn zipped(collection: &[u8], media: &[(String, Vec<u8>)]) -> Result<Vec<u8>, Problem> {
-    let failed =
-        |error: &dyn std::fmt::Display| bad(format!("the package cannot be written: {error}"));
+fn write_zip(collection: &[u8], media: &[(String, Vec<u8>)]) -> Result<Vec<u8>, NoemaError> {
+    let failed = |error: &dyn std::fmt::Display| {
+        file_error(format!("the package cannot be written: {error}"))
+    };
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     let stored = SimpleFileOptions::default().compression_method(zip::CompressionMethod::Stored);
     let packed = SimpleFileOptions::default()

@@ -11,18 +11,18 @@ use serde::Deserialize;
 
 use super::{Package, PackagedCard, PackagedDeck};
 use crate::card::{Card, Hold, Review};
+use crate::collection;
 use crate::deck::{Deck, DeckName, DeckOptions, Filter};
+use crate::error::NoemaError;
 use crate::fsrs::{Calendar, Memory, Micros, Parameters, Phase, Rating, SECOND, Schedule};
 use crate::ids::{CardId, DeckId, NoteId, NoteTypeId, ReviewId};
-use crate::library;
 use crate::note::{FIELD_SEPARATOR, Note, PastContent};
-use crate::numbers::whole;
-use crate::problem::Problem;
-use crate::store::{Known, Ledger};
+use crate::numbers::round_to_i64;
+use crate::store::{ExistingIds, StoreWriter};
 
 /// What came of an import.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Imported {
+pub struct ImportSummary {
     /// Notes that are new.
     pub notes_added: usize,
     /// Notes that were brought up to date.
@@ -41,42 +41,42 @@ pub struct Imported {
 
 /// Takes a package in. `progress` hears of rows done and rows in all, and may stop it.
 pub fn import(
-    ledger: &mut dyn Ledger,
+    writer: &mut dyn StoreWriter,
     package: &Package,
     now: Micros,
-    progress: &mut dyn FnMut(usize, usize) -> Result<(), Problem>,
-) -> Result<Imported, Problem> {
+    progress: &mut dyn FnMut(usize, usize) -> Result<(), NoemaError>,
+) -> Result<ImportSummary, NoemaError> {
     let rows = package.notes.len() + package.cards.len() + package.reviews.len();
-    let known = ledger.begin_bulk(rows)?;
-    let mut arrival =
-        Arrival { known, now, progress, rows, done: 0, imported: Imported::default() };
-    let decks = decks(ledger, package, &mut arrival)?;
-    let note_types = note_types(ledger, package, now)?;
-    let notes = notes(ledger, package, &note_types, &mut arrival)?;
-    let cards = cards(ledger, package, &decks, &notes, &mut arrival)?;
-    reviews(ledger, package, &cards, &mut arrival)?;
-    (arrival.progress)(rows, rows)?;
-    let mut imported = arrival.imported;
+    let existing = writer.begin_bulk(rows)?;
+    let mut run =
+        ImportRun { existing, now, progress, rows, done: 0, imported: ImportSummary::default() };
+    let decks = decks(writer, package, &mut run)?;
+    let note_types = note_types(writer, package, now)?;
+    let notes = notes(writer, package, &note_types, &mut run)?;
+    let cards = cards(writer, package, &decks, &notes, &mut run)?;
+    reviews(writer, package, &cards, &mut run)?;
+    (run.progress)(rows, rows)?;
+    let mut imported = run.imported;
     for (name, bytes) in &package.media {
-        ledger.put_media(name, bytes)?;
+        writer.put_media(name, bytes)?;
         imported.media += 1;
     }
     Ok(imported)
 }
 
 /// What an import knows, and how far it has come.
-struct Arrival<'a> {
+struct ImportRun<'a> {
     /// What there was before.
-    known: Rc<Known>,
+    existing: Rc<ExistingIds>,
     now: Micros,
-    progress: &'a mut dyn FnMut(usize, usize) -> Result<(), Problem>,
+    progress: &'a mut dyn FnMut(usize, usize) -> Result<(), NoemaError>,
     rows: usize,
     done: usize,
-    imported: Imported,
+    imported: ImportSummary,
 }
 
-impl Arrival<'_> {
-    fn one_more(&mut self) -> Result<(), Problem> {
+impl ImportRun<'_> {
+    fn step(&mut self) -> Result<(), NoemaError> {
         if self.done.is_multiple_of(1000) {
             (self.progress)(self.done, self.rows)?;
         }
@@ -86,7 +86,7 @@ impl Arrival<'_> {
 }
 
 /// A deck that cards go to, and how it is studied.
-struct Target {
+struct TargetDeck {
     id: DeckId,
     learning_steps: usize,
     relearning_steps: usize,
@@ -94,12 +94,12 @@ struct Target {
 }
 
 fn decks(
-    ledger: &mut dyn Ledger,
+    writer: &mut dyn StoreWriter,
     package: &Package,
-    arrival: &mut Arrival<'_>,
-) -> Result<BTreeMap<i64, Target>, Problem> {
+    run: &mut ImportRun<'_>,
+) -> Result<BTreeMap<i64, TargetDeck>, NoemaError> {
     let mut known: BTreeMap<String, DeckId> =
-        ledger.decks()?.into_iter().map(|deck| (deck.name.folded(), deck.id)).collect();
+        writer.decks()?.into_iter().map(|deck| (deck.name.folded(), deck.id)).collect();
     // Anki brings its empty default deck along everywhere.
     let used: BTreeSet<i64> = package
         .cards
@@ -122,31 +122,31 @@ fn decks(
             if known.contains_key(&folded) {
                 continue;
             }
-            let free = last && packaged.id > 1 && ledger.deck(DeckId(packaged.id))?.is_none();
-            let id = DeckId(if free { packaged.id } else { ledger.fresh_id(arrival.now)? });
+            let free = last && packaged.id > 1 && writer.deck(DeckId(packaged.id))?.is_none();
+            let id = DeckId(if free { packaged.id } else { writer.next_id(run.now)? });
             let search = packaged.search.as_ref().filter(|_| last);
-            ledger.put_deck(&Deck {
+            writer.put_deck(&Deck {
                 id,
                 name: step.clone(),
                 description: if last { packaged.description.clone() } else { String::new() },
                 options: own_options(
-                    ledger,
+                    writer,
                     &step,
                     packaged.options.as_ref().filter(|_| last),
                     package,
                 )?,
                 filter: search.map(|search| Filter { search: search.clone(), limit: 100 }),
-                created: arrival.now,
-                modified: arrival.now,
+                created: run.now,
+                modified: run.now,
                 version: 1,
                 deleted: None,
             })?;
-            arrival.imported.decks += 1;
+            run.imported.decks += 1;
             known.insert(folded, id);
         }
         if let Some(id) = known.get(&name.folded()).copied() {
-            let options = library::options_of(ledger, id)?;
-            let target = Target {
+            let options = collection::options_of(writer, id)?;
+            let target = TargetDeck {
                 id,
                 learning_steps: options.learning_steps.len(),
                 relearning_steps: options.relearning_steps.len(),
@@ -160,11 +160,11 @@ fn decks(
 
 /// The options of a new deck, if they are not those it takes over from the deck above it.
 fn own_options(
-    ledger: &dyn Ledger,
+    writer: &dyn StoreWriter,
     name: &DeckName,
     packaged: Option<&DeckOptions>,
     package: &Package,
-) -> Result<Option<DeckOptions>, Problem> {
+) -> Result<Option<DeckOptions>, NoemaError> {
     let mut options = packaged.cloned().unwrap_or_default();
     if let Calendar::Rollover { hour, utc_offset } = package.calendar {
         options.rollover_hour = hour;
@@ -172,11 +172,11 @@ fn own_options(
     }
     let parents: Vec<DeckName> = name.parents().collect();
     let above = match parents.last() {
-        Some(parent) => library::deck_named(ledger, parent)?,
+        Some(parent) => collection::deck_by_name(writer, parent)?,
         None => None,
     };
     let inherited = match above {
-        Some(above) => library::options_of(ledger, above.id)?,
+        Some(above) => collection::options_of(writer, above.id)?,
         None => DeckOptions::default(),
     };
     Ok((options != inherited).then_some(options))
@@ -195,16 +195,16 @@ fn deck_name(name: &str) -> DeckName {
         })
         .map(|part| if part.trim().is_empty() { "blank".to_owned() } else { part })
         .collect();
-    let joined: String = parts.join("::").chars().take(crate::deck::LONGEST_NAME).collect();
+    let joined: String = parts.join("::").chars().take(crate::deck::MAX_NAME_CHARS).collect();
     DeckName::parse(joined.trim_end_matches(':')).unwrap_or_else(|_| DeckName::imported())
 }
 
 fn note_types(
-    ledger: &mut dyn Ledger,
+    writer: &mut dyn StoreWriter,
     package: &Package,
     now: Micros,
-) -> Result<BTreeMap<i64, NoteTypeId>, Problem> {
-    let known = ledger.note_types()?;
+) -> Result<BTreeMap<i64, NoteTypeId>, NoemaError> {
+    let known = writer.note_types()?;
     let used: BTreeSet<i64> = package.notes.iter().map(|note| note.note_type).collect();
     let mut ids = BTreeMap::new();
     for packaged in &package.note_types {
@@ -220,11 +220,11 @@ fn note_types(
         let id = match same {
             Some(same) => same.id,
             None => {
-                let free = packaged.id.0 > 5 && ledger.note_type(packaged.id)?.is_none();
-                let id = if free { packaged.id } else { NoteTypeId(ledger.fresh_id(now)?) };
+                let free = packaged.id.0 > 5 && writer.note_type(packaged.id)?.is_none();
+                let id = if free { packaged.id } else { NoteTypeId(writer.next_id(now)?) };
                 let mut note_type = packaged.clone();
                 note_type.id = id;
-                ledger.put_note_type(&note_type)?;
+                writer.put_note_type(&note_type)?;
                 id
             }
         };
@@ -234,50 +234,50 @@ fn note_types(
 }
 
 fn notes(
-    ledger: &mut dyn Ledger,
+    writer: &mut dyn StoreWriter,
     package: &Package,
     note_types: &BTreeMap<i64, NoteTypeId>,
-    arrival: &mut Arrival<'_>,
-) -> Result<HashMap<i64, NoteId>, Problem> {
+    run: &mut ImportRun<'_>,
+) -> Result<HashMap<i64, NoteId>, NoemaError> {
     let mut fresh = HashMap::with_capacity(package.notes.len());
     // A package may have two notes of one guid; the first one stands.
     let mut guids: HashSet<&str> = HashSet::new();
     for packaged in &package.notes {
-        arrival.one_more()?;
+        run.step()?;
         let Some(note_type) = note_types.get(&packaged.note_type) else { continue };
         let fields: Vec<String> =
             packaged.fields.split(FIELD_SEPARATOR).map(str::to_owned).collect();
         let tags: Vec<String> = packaged.tags.split_whitespace().map(str::to_owned).collect();
         let modified = packaged.modified.saturating_mul(SECOND);
-        let same = arrival.known.guids.get(&packaged.guid).copied();
-        if let Some(mut known) = same.map(|id| ledger.note(id)).transpose()?.flatten() {
+        let same = run.existing.guids.get(&packaged.guid).copied();
+        if let Some(mut known) = same.map(|id| writer.note(id)).transpose()?.flatten() {
             let differs = known.fields != fields || known.tags != tags;
             if differs && modified > known.modified && known.note_type == *note_type {
                 let past = PastContent {
                     version: known.version,
                     fields: std::mem::replace(&mut known.fields, fields),
                     tags: std::mem::replace(&mut known.tags, tags),
-                    replaced: arrival.now,
+                    replaced: run.now,
                 };
                 known.version += 1;
                 known.modified = modified;
-                ledger.put_note(&known)?;
-                ledger.put_past_content(known.id, &past)?;
-                arrival.imported.notes_updated += 1;
+                writer.put_note(&known)?;
+                writer.put_past_content(known.id, &past)?;
+                run.imported.notes_updated += 1;
             } else {
-                arrival.imported.notes_unchanged += 1;
+                run.imported.notes_unchanged += 1;
             }
             continue;
         }
         if !guids.insert(&packaged.guid) {
-            arrival.imported.notes_unchanged += 1;
+            run.imported.notes_unchanged += 1;
             continue;
         }
         let free = packaged.id > 0
-            && !arrival.known.notes.contains(&packaged.id)
+            && !run.existing.notes.contains(&packaged.id)
             && !fresh.contains_key(&packaged.id);
-        let id = NoteId(if free { packaged.id } else { ledger.fresh_id(arrival.now)? });
-        ledger.put_note(&Note {
+        let id = NoteId(if free { packaged.id } else { writer.next_id(run.now)? });
+        writer.put_note(&Note {
             id,
             guid: packaged.guid.clone(),
             note_type: *note_type,
@@ -290,32 +290,32 @@ fn notes(
             deleted: None,
         })?;
         fresh.insert(packaged.id, id);
-        arrival.imported.notes_added += 1;
+        run.imported.notes_added += 1;
     }
     Ok(fresh)
 }
 
 fn cards(
-    ledger: &mut dyn Ledger,
+    writer: &mut dyn StoreWriter,
     package: &Package,
-    decks: &BTreeMap<i64, Target>,
+    decks: &BTreeMap<i64, TargetDeck>,
     notes: &HashMap<i64, NoteId>,
-    arrival: &mut Arrival<'_>,
-) -> Result<HashMap<CardId, CardId>, Problem> {
+    run: &mut ImportRun<'_>,
+) -> Result<HashMap<CardId, CardId>, NoemaError> {
     let calendar = package.calendar;
     let first_day = calendar.day(package.created.saturating_mul(SECOND));
     let logs = logs(package);
     let mut fresh = HashMap::with_capacity(package.cards.len());
     for packaged in &package.cards {
-        arrival.one_more()?;
-        let home = if packaged.own_deck != 0 { packaged.own_deck } else { packaged.deck };
-        let (Some(note), Some(deck)) = (notes.get(&packaged.note), decks.get(&home)) else {
+        run.step()?;
+        let deck_id = if packaged.own_deck != 0 { packaged.own_deck } else { packaged.deck };
+        let (Some(note), Some(deck)) = (notes.get(&packaged.note), decks.get(&deck_id)) else {
             continue;
         };
         let free = packaged.id > 0
-            && !arrival.known.cards.contains(&packaged.id)
+            && !run.existing.cards.contains(&packaged.id)
             && !fresh.contains_key(&CardId(packaged.id));
-        let id = CardId(if free { packaged.id } else { ledger.fresh_id(arrival.now)? });
+        let id = CardId(if free { packaged.id } else { writer.next_id(run.now)? });
         let data: CardData = serde_json::from_str(&packaged.data).unwrap_or_default();
         let log = logs.get(&CardId(packaged.id)).map_or(&[][..], Vec::as_slice);
         let schedule = schedule(packaged, &data, deck, calendar, first_day, log);
@@ -325,7 +325,7 @@ fn cards(
             -3 => Hold::BuriedByHand,
             _ => Hold::None,
         };
-        ledger.put_card(&Card {
+        writer.put_card(&Card {
             id,
             note: *note,
             ordinal: u32::try_from(packaged.ordinal).unwrap_or_default(),
@@ -337,7 +337,7 @@ fn cards(
             ease: packaged.ease,
             flag: u8::try_from(packaged.flags & 7).unwrap_or_default(),
             hold,
-            held_until: hold.is_burial().then(|| calendar.next_start(arrival.now)),
+            held_until: hold.is_burial().then(|| calendar.next_start(run.now)),
             sequence: 0,
             created: packaged.id.saturating_mul(1000),
             modified: packaged.modified.saturating_mul(SECOND),
@@ -345,7 +345,7 @@ fn cards(
             custom: data.cd.filter(|custom| is_json_object(custom)).unwrap_or_default(),
         })?;
         fresh.insert(CardId(packaged.id), id);
-        arrival.imported.cards += 1;
+        run.imported.cards += 1;
     }
     Ok(fresh)
 }
@@ -363,7 +363,7 @@ fn logs(package: &Package) -> HashMap<CardId, Vec<(Micros, Rating)>> {
 }
 
 /// A collection that was scheduled otherwise has no memories, but a log that they follow from.
-fn remembered(
+fn memory_from_log(
     log: &[(Micros, Rating)],
     parameters: &Parameters,
     calendar: Calendar,
@@ -392,7 +392,7 @@ fn is_json_object(text: &str) -> bool {
 fn schedule(
     packaged: &PackagedCard,
     data: &CardData,
-    deck: &Target,
+    deck: &TargetDeck,
     calendar: Calendar,
     first_day: i64,
     log: &[(Micros, Rating)],
@@ -400,8 +400,8 @@ fn schedule(
     let memory = data.s.zip(data.d).filter(|(stability, _)| *stability > 0.0);
     let memory = memory
         .map(|(stability, difficulty)| Memory { stability, difficulty })
-        .or_else(|| remembered(log, &deck.parameters, calendar));
-    let last_answer = log.last().map(|(at, _)| *at);
+        .or_else(|| memory_from_log(log, &deck.parameters, calendar));
+    let last_review_time = log.last().map(|(at, _)| *at);
     let due = if packaged.own_deck != 0 && packaged.own_due != 0 {
         packaged.own_due
     } else {
@@ -414,10 +414,10 @@ fn schedule(
         _ => Phase::New,
     };
     // Steps are due at a moment, unless they take a day or more; a moment is a large number.
-    const MOMENT: i64 = 1_000_000_000;
+    const MIN_TIMESTAMP: i64 = 1_000_000_000;
     let due = match phase {
         Phase::New => due,
-        Phase::Learning | Phase::Review | Phase::Relearning if due >= MOMENT => {
+        Phase::Learning | Phase::Review | Phase::Relearning if due >= MIN_TIMESTAMP => {
             due.saturating_mul(SECOND)
         }
         Phase::Learning | Phase::Review | Phase::Relearning => {
@@ -425,7 +425,8 @@ fn schedule(
         }
     };
     let interval_days = u32::try_from(packaged.interval.max(0)).unwrap_or_default();
-    let last_review = data.lrt.map(|seconds| whole(seconds).saturating_mul(SECOND)).or(last_answer);
+    let last_review =
+        data.lrt.map(|seconds| round_to_i64(seconds).saturating_mul(SECOND)).or(last_review_time);
     let answered = phase != Phase::New;
     // Anki counts the steps that are left, in the lowest three digits.
     let left = usize::try_from(packaged.left.rem_euclid(1000)).unwrap_or_default();
@@ -449,23 +450,23 @@ fn schedule(
 }
 
 fn reviews(
-    ledger: &mut dyn Ledger,
+    writer: &mut dyn StoreWriter,
     package: &Package,
     cards: &HashMap<CardId, CardId>,
-    arrival: &mut Arrival<'_>,
-) -> Result<(), Problem> {
+    run: &mut ImportRun<'_>,
+) -> Result<(), NoemaError> {
     // They come in order, so that an id is taken by the one before or by one of the past.
     let mut last = i64::MIN;
     for review in &package.reviews {
-        arrival.one_more()?;
+        run.step()?;
         let Some(card) = cards.get(&review.card) else { continue };
         let mut id = review.id.0.max(last.saturating_add(1));
-        while arrival.known.reviews.contains(&id) {
+        while run.existing.reviews.contains(&id) {
             id += 1;
         }
         last = id;
-        ledger.put_review(&Review { id: ReviewId(id), card: *card, ..review.clone() })?;
-        arrival.imported.reviews += 1;
+        writer.put_review(&Review { id: ReviewId(id), card: *card, ..review.clone() })?;
+        run.imported.reviews += 1;
     }
     Ok(())
 }

@@ -13,9 +13,9 @@ mod presets;
 mod proto;
 mod tables;
 
-pub use self::container::{Limits, read};
-pub use self::export::{Exported, export};
-pub use self::import::{Imported, import};
+pub use self::container::{PackageLimits, read};
+pub use self::export::{ExportSummary, export};
+pub use self::import::{ImportSummary, import};
 
 use crate::card::Review;
 use crate::deck::DeckOptions;

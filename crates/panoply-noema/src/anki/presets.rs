@@ -10,20 +10,21 @@ use crate::deck::{DeckOptions, LeechAction};
 use crate::fsrs::Parameters;
 
 /// The preset that every collection has, as long as nobody has changed it.
-const UNTOUCHED: (i64, i64) = (1, 0);
+const DEFAULT_UNCHANGED: (i64, i64) = (1, 0);
 /// Anki takes more than this for days.
-const LONGEST_INTERVAL: u32 = 36_500;
+const MAX_INTERVAL_DAYS: u32 = 36_500;
 
 /// Whether a preset is the one that Anki brings along, so that our own defaults may stand.
-pub(super) fn is_untouched(id: i64, modified: i64) -> bool {
-    (id, modified) == UNTOUCHED
+pub(super) fn is_default(id: i64, modified: i64) -> bool {
+    (id, modified) == DEFAULT_UNCHANGED
 }
 
 /// A preset as packages of old have it.
 pub(super) fn from_json(preset: &Value) -> DeckOptions {
-    let usual = DeckOptions::default();
+    let defaults = DeckOptions::default();
     let number = |path: &str| preset.pointer(path).and_then(Value::as_f64);
-    let count = |path: &str, otherwise: u32| number(path).map_or(otherwise, crate::numbers::count);
+    let count =
+        |path: &str, default: u32| number(path).map_or(default, crate::numbers::round_to_u32);
     let numbers = |path: &str| -> Option<Vec<f64>> {
         let list = preset.pointer(path)?.as_array()?;
         Some(list.iter().filter_map(Value::as_f64).collect())
@@ -34,10 +35,10 @@ pub(super) fn from_json(preset: &Value) -> DeckOptions {
         retention: number("/desiredRetention"),
         learning: numbers("/new/delays").unwrap_or_else(|| vec![1.0, 10.0]),
         relearning: numbers("/lapse/delays").unwrap_or_else(|| vec![10.0]),
-        maximum_interval: count("/rev/maxIvl", usual.maximum_interval),
-        new_per_day: count("/new/perDay", usual.new_per_day),
-        reviews_per_day: count("/rev/perDay", usual.reviews_per_day),
-        leech_threshold: count("/lapse/leechFails", usual.leech_threshold),
+        maximum_interval: count("/rev/maxIvl", defaults.maximum_interval),
+        new_per_day: count("/new/perDay", defaults.new_per_day),
+        reviews_per_day: count("/rev/perDay", defaults.reviews_per_day),
+        leech_threshold: count("/lapse/leechFails", defaults.leech_threshold),
         leech_tags_only: number("/lapse/leechAction") == Some(1.0),
         buries: ["/new/bury", "/rev/bury"]
             .iter()
@@ -91,12 +92,12 @@ impl Preset<'_> {
         };
         let retention = self.retention.filter(|retention| *retention > 0.0).unwrap_or(0.9);
         let longest =
-            if self.maximum_interval == 0 { LONGEST_INTERVAL } else { self.maximum_interval };
+            if self.maximum_interval == 0 { MAX_INTERVAL_DAYS } else { self.maximum_interval };
         DeckOptions {
             desired_retention: retention.clamp(0.7, 0.99),
             learning_steps: seconds(self.learning),
             relearning_steps: seconds(self.relearning),
-            maximum_interval: longest.min(LONGEST_INTERVAL),
+            maximum_interval: longest.min(MAX_INTERVAL_DAYS),
             new_per_day: self.new_per_day.min(9999),
             reviews_per_day: self.reviews_per_day.min(9999),
             leech_threshold: self.leech_threshold.min(99),

@@ -54,11 +54,11 @@ pub(super) fn optional_number(message: &[u8], number: u64) -> Option<u64> {
 
 /// The numbers of a field of single precision, one or many, as short as they can be written.
 pub(super) fn floats(message: &[u8], number: u64) -> Vec<f64> {
-    let single = |bytes: &[u8]| {
+    let to_f32 = |bytes: &[u8]| {
         let bits: [u8; 4] = bytes.try_into().ok()?;
         f32::from_le_bytes(bits).to_string().parse::<f64>().ok()
     };
-    bytes(message, number).unwrap_or_default().chunks_exact(4).filter_map(single).collect()
+    bytes(message, number).unwrap_or_default().chunks_exact(4).filter_map(to_f32).collect()
 }
 
 fn varint(rest: &mut &[u8]) -> Option<u64> {

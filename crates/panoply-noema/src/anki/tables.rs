@@ -8,35 +8,38 @@ use rusqlite::{Connection, Row};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::container::bad;
+use super::container::file_error;
 use super::{Package, PackagedCard, PackagedDeck, PackagedNote, presets, proto};
 use crate::card::{Review, ReviewKind};
 use crate::deck::DeckOptions;
+use crate::error::NoemaError;
 use crate::fsrs::Calendar;
 use crate::ids::{CardId, NoteTypeId, ReviewId};
 use crate::note::{NoteType, Template};
-use crate::problem::Problem;
 
 /// Reads the tables of a collection.
-pub(super) fn read(collection: &[u8]) -> Result<Package, Problem> {
+pub(super) fn read(collection: &[u8]) -> Result<Package, NoemaError> {
     let mut connection = Connection::open_in_memory()?;
-    // A file in memory has no log beside it, so one that says it had is told it has not
+    // A file in memory has no log beside it, so one that says it had is without_wal it has not
     // (bytes 18 and 19 of the header, "The Database File Format" 1.3.3).
-    let told = |(place, byte): (usize, &u8)| if place >= 18 && *byte == 2 { 1 } else { *byte };
-    let head: Vec<u8> = collection.iter().take(20).enumerate().map(told).collect();
+    let without_wal =
+        |(place, byte): (usize, &u8)| if place >= 18 && *byte == 2 { 1 } else { *byte };
+    let head: Vec<u8> = collection.iter().take(20).enumerate().map(without_wal).collect();
     let rest = collection.get(head.len()..).unwrap_or_default();
     connection
         .deserialize_read_exact("main", head.as_slice().chain(rest), collection.len(), true)
         .map_err(|error| {
-            bad(format!("the collection in the package is not a database: {error}"))
+            file_error(format!("the collection in the package is not a database: {error}"))
         })?;
     tables(&connection).map_err(|problem| match problem {
-        Problem::Store(cause) => bad(format!("the collection in the package is damaged: {cause}")),
+        NoemaError::Store(cause) => {
+            file_error(format!("the collection in the package is damaged: {cause}"))
+        }
         other => other,
     })
 }
 
-fn tables(connection: &Connection) -> Result<Package, Problem> {
+fn tables(connection: &Connection) -> Result<Package, NoemaError> {
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.create_collation("unicase", |a, b| a.to_lowercase().cmp(&b.to_lowercase()))?;
     let (created, version): (i64, i64) =
@@ -47,7 +50,7 @@ fn tables(connection: &Connection) -> Result<Package, Problem> {
         11 => json_tables(connection, &mut package)?,
         14..=18 => proto_tables(connection, &mut package)?,
         other => {
-            return Err(bad(format!(
+            return Err(file_error(format!(
                 "the collection in the package has schema {other}; expected 11 or 18"
             )));
         }
@@ -74,7 +77,7 @@ fn all<T>(
     connection: &Connection,
     sql: &str,
     read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-) -> Result<Vec<T>, Problem> {
+) -> Result<Vec<T>, NoemaError> {
     let mut statement = connection.prepare(sql)?;
     let rows = statement.query_map((), read)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -114,7 +117,7 @@ fn review(row: &Row<'_>) -> rusqlite::Result<Review> {
         kind: ReviewKind::from_code(row.get(7)?),
         predicted: None,
         felt: None,
-        receipt: None,
+        stored_outcome: None,
     })
 }
 
@@ -149,7 +152,7 @@ struct ModelTemplate {
     afmt: String,
 }
 
-fn json_tables(connection: &Connection, package: &mut Package) -> Result<(), Problem> {
+fn json_tables(connection: &Connection, package: &mut Package) -> Result<(), NoemaError> {
     let (models, decks, conf, presets): (String, String, String, String) =
         connection.query_row("SELECT models, decks, conf, dconf FROM col", (), |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
@@ -159,7 +162,7 @@ fn json_tables(connection: &Connection, package: &mut Package) -> Result<(), Pro
     let presets: Value = serde_json::from_str(&presets).unwrap_or_default();
     package.calendar = calendar(&|name| conf.get(name).and_then(Value::as_i64));
     let unreadable = |what: &str, error: serde_json::Error| {
-        bad(format!("the {what} of the package cannot be read: {error}"))
+        file_error(format!("the {what} of the package cannot be read: {error}"))
     };
     let models: BTreeMap<String, Model> =
         serde_json::from_str(&models).map_err(|error| unreadable("note types", error))?;
@@ -215,7 +218,7 @@ fn json_options(deck: &Value, presets: &Value) -> Option<DeckOptions> {
     let id = deck.get("conf").and_then(Value::as_i64)?;
     let preset = presets.get(id.to_string())?;
     let modified = preset.get("mod").and_then(Value::as_i64).unwrap_or(0);
-    if presets::is_untouched(id, modified) {
+    if presets::is_default(id, modified) {
         return None;
     }
     let mut options = presets::from_json(preset);
@@ -225,9 +228,9 @@ fn json_options(deck: &Value, presets: &Value) -> Option<DeckOptions> {
         let share = if retention > 1.0 { retention / 100.0 } else { retention };
         options.desired_retention = share.clamp(0.7, 0.99);
     }
-    options.new_per_day = own("newLimit").map_or(options.new_per_day, crate::numbers::count);
+    options.new_per_day = own("newLimit").map_or(options.new_per_day, crate::numbers::round_to_u32);
     options.reviews_per_day =
-        own("reviewLimit").map_or(options.reviews_per_day, crate::numbers::count);
+        own("reviewLimit").map_or(options.reviews_per_day, crate::numbers::round_to_u32);
     Some(options)
 }
 
@@ -245,7 +248,7 @@ fn proto_options(deck: &[u8], presets: &BTreeMap<i64, DeckOptions>) -> Option<De
 }
 
 /// Numbers of fields are those of Anki 26's descriptors.
-fn proto_tables(connection: &Connection, package: &mut Package) -> Result<(), Problem> {
+fn proto_tables(connection: &Connection, package: &mut Package) -> Result<(), NoemaError> {
     let mut fields: BTreeMap<i64, Vec<String>> = BTreeMap::new();
     for (note_type, name) in
         all(connection, "SELECT ntid, name FROM fields ORDER BY ntid, ord", |row| {
@@ -288,7 +291,7 @@ fn proto_tables(connection: &Connection, package: &mut Package) -> Result<(), Pr
         all(connection, "SELECT id, name, mtime_secs, config FROM deck_config", |row| {
             let (id, modified): (i64, i64) = (row.get(0)?, row.get(2)?);
             let (name, config): (String, Vec<u8>) = (row.get(1)?, row.get(3)?);
-            let known = !presets::is_untouched(id, modified);
+            let known = !presets::is_default(id, modified);
             Ok(known.then(|| (id, presets::from_proto(&name, &config))))
         })?
         .into_iter()

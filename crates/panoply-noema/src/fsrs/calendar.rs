@@ -64,7 +64,7 @@ impl Calendar {
     }
 
     /// The moment up to which what is due counts as due now.
-    pub const fn horizon(self, now: Micros) -> Micros {
+    pub const fn due_cutoff(self, now: Micros) -> Micros {
         match self {
             Self::Exact => now,
             Self::Rollover { .. } => self.next_start(now) - 1,
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_night_owl_is_still_in_yesterday_until_the_rollover() {
+    fn day_starts_at_the_rollover_hour_in_local_time() {
         let calendar = Calendar::Rollover { hour: 4, utc_offset: 420 };
         // 03:59 and 04:00 in Bangkok.
         let (owl, lark) = (at("2026-11-14T20:59:00Z"), at("2026-11-14T21:00:00Z"));
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_went_back_lets_no_time_pass() {
+    fn elapsed_days_are_zero_when_the_clock_moves_back() {
         for calendar in [Calendar::Exact, Calendar::default()] {
             assert_eq!(calendar.elapsed(at("2026-11-15T12:00:00Z"), at("2026-11-01T12:00:00Z")), 0);
         }

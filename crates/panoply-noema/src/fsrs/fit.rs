@@ -1,20 +1,20 @@
 //! What a learner's whole log tells: better weights, how good they are, and what is to come.
 //!
-//! The sums are those of the crate `fsrs`, by the authors of the algorithm. The log of a card is
+//! The sums are those of the crate `fsrs`, by the fsrs_crate of the algorithm. The log of a card is
 //! its answers from the first one on, each with the days since the one before.
 
-use ::fsrs as authors;
-use authors::{ComputeParametersInput, FSRS, FSRSItem, FSRSReview, SimulatorConfig};
+use ::fsrs as fsrs_crate;
+use fsrs_crate::{ComputeParametersInput, FSRS, FSRSItem, FSRSReview, SimulatorConfig};
 
 use super::Parameters;
-use crate::numbers::single;
+use crate::numbers::to_f32;
 
 /// Fewer answers than this say too little.
-pub const LEAST_REVIEWS: usize = 400;
+pub const MIN_REVIEWS: usize = 400;
 
 /// One answer of one card.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Logged {
+pub struct LoggedReview {
     /// From 1 to 4.
     pub rating: u32,
     /// Days since the answer before; 0 for the first.
@@ -23,7 +23,7 @@ pub struct Logged {
 
 /// How well weights fit a log.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Fitness {
+pub struct FitMetrics {
     /// How surprised the model is by what happened; lower is better.
     pub log_loss: f64,
     /// The distance of predicted from observed recall, over bins of like predictions.
@@ -33,27 +33,32 @@ pub struct Fitness {
 /// Why nothing was fitted or simulated.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("the sums cannot be done with this log: {0}")]
-pub struct NotFitted(String);
+pub struct FitError(String);
 
 /// The weights that fit these logs best, one log per card.
-pub fn fit(logs: &[Vec<Logged>]) -> Result<Parameters, NotFitted> {
-    let input =
-        ComputeParametersInput { train_set: items(logs), ..ComputeParametersInput::default() };
-    let weights = authors::compute_parameters(input).map_err(not_fitted)?;
+pub fn fit(logs: &[Vec<LoggedReview>]) -> Result<Parameters, FitError> {
+    let input = ComputeParametersInput {
+        train_set: training_items(logs),
+        ..ComputeParametersInput::default()
+    };
+    let weights = fsrs_crate::compute_parameters(input).map_err(fit_error)?;
     let weights: Vec<f64> = weights.into_iter().map(f64::from).collect();
-    Parameters::new(&weights).map_err(|error| NotFitted(error.to_string()))
+    Parameters::new(&weights).map_err(|error| FitError(error.to_string()))
 }
 
 /// How well weights fit these logs.
-pub fn evaluate(parameters: &Parameters, logs: &[Vec<Logged>]) -> Result<Fitness, NotFitted> {
-    let model = FSRS::new(&singles(parameters)).map_err(not_fitted)?;
-    let found = model.evaluate(items(logs), |_| true).map_err(not_fitted)?;
-    Ok(Fitness { log_loss: f64::from(found.log_loss), rmse_bins: f64::from(found.rmse_bins) })
+pub fn evaluate(
+    parameters: &Parameters,
+    logs: &[Vec<LoggedReview>],
+) -> Result<FitMetrics, FitError> {
+    let model = FSRS::new(&weights_f32(parameters)).map_err(fit_error)?;
+    let found = model.evaluate(training_items(logs), |_| true).map_err(fit_error)?;
+    Ok(FitMetrics { log_loss: f64::from(found.log_loss), rmse_bins: f64::from(found.rmse_bins) })
 }
 
 /// A collection to be simulated.
 #[derive(Clone, Debug)]
-pub struct Plan {
+pub struct SimulationInput {
     /// For how many days.
     pub days: usize,
     /// New cards that are left to learn.
@@ -65,12 +70,12 @@ pub struct Plan {
     /// The longest interval.
     pub maximum_interval: u32,
     /// Cards that are being studied.
-    pub studied: Vec<Studied>,
+    pub studied: Vec<StudiedCard>,
 }
 
 /// A card that is being studied.
 #[derive(Clone, Copy, Debug)]
-pub struct Studied {
+pub struct StudiedCard {
     /// Days until recall falls to nine in ten.
     pub stability: f64,
     /// From 1 to 10.
@@ -85,7 +90,7 @@ pub struct Studied {
 
 /// What a simulation gave, day by day.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Simulated {
+pub struct SimulationResult {
     /// Reviews.
     pub reviews: Vec<u32>,
     /// New cards.
@@ -100,38 +105,43 @@ pub struct Simulated {
 pub fn simulate(
     parameters: &Parameters,
     retention: f64,
-    plan: &Plan,
-) -> Result<Simulated, NotFitted> {
+    plan: &SimulationInput,
+) -> Result<SimulationResult, FitError> {
     const SEED: u64 = 42;
     let config = SimulatorConfig {
         deck_size: plan.new_cards + plan.studied.len(),
         learn_span: plan.days,
         max_cost_perday: f32::MAX,
-        max_ivl: single(f64::from(plan.maximum_interval)),
+        max_ivl: to_f32(f64::from(plan.maximum_interval)),
         learn_limit: plan.new_per_day,
         review_limit: plan.reviews_per_day,
         ..SimulatorConfig::default()
     };
-    let weights = singles(parameters);
+    let weights = weights_f32(parameters);
     let shared = std::sync::Arc::new(weights.clone());
-    let cards = plan.studied.iter().map(|card| authors::Card {
-        difficulty: single(card.difficulty),
-        stability: single(card.stability),
-        last_date: single(-card.days_ago),
-        due: single(card.due_in.max(0.0)),
-        interval: single((card.due_in + card.days_ago).max(1.0)),
+    let cards = plan.studied.iter().map(|card| fsrs_crate::Card {
+        difficulty: to_f32(card.difficulty),
+        stability: to_f32(card.stability),
+        last_date: to_f32(-card.days_ago),
+        due: to_f32(card.due_in.max(0.0)),
+        interval: to_f32((card.due_in + card.days_ago).max(1.0)),
         lapses: card.lapses,
-        desired_retention: single(retention),
+        desired_retention: to_f32(retention),
         parameters: std::sync::Arc::clone(&shared),
-        ..authors::Card::default()
+        ..fsrs_crate::Card::default()
     });
-    let result =
-        authors::simulate(&config, &weights, single(retention), Some(SEED), Some(cards.collect()))
-            .map_err(not_fitted)?;
+    let result = fsrs_crate::simulate(
+        &config,
+        &weights,
+        to_f32(retention),
+        Some(SEED),
+        Some(cards.collect()),
+    )
+    .map_err(fit_error)?;
     let counted = |counts: &[usize]| {
         counts.iter().map(|count| u32::try_from(*count).unwrap_or(u32::MAX)).collect()
     };
-    Ok(Simulated {
+    Ok(SimulationResult {
         reviews: counted(&result.review_cnt_per_day),
         new: counted(&result.learn_cnt_per_day),
         minutes: result.cost_per_day.iter().map(|seconds| f64::from(*seconds) / 60.0).collect(),
@@ -139,12 +149,12 @@ pub fn simulate(
     })
 }
 
-fn singles(parameters: &Parameters) -> Vec<f32> {
-    parameters.weights().iter().map(|weight| single(*weight)).collect()
+fn weights_f32(parameters: &Parameters) -> Vec<f32> {
+    parameters.weights().iter().map(|weight| to_f32(*weight)).collect()
 }
 
 /// One item for every answer that came after a day or more, with all answers before it.
-fn items(logs: &[Vec<Logged>]) -> Vec<FSRSItem> {
+fn training_items(logs: &[Vec<LoggedReview>]) -> Vec<FSRSItem> {
     let mut items = Vec::new();
     for log in logs {
         let reviews: Vec<FSRSReview> = log
@@ -160,8 +170,8 @@ fn items(logs: &[Vec<Logged>]) -> Vec<FSRSItem> {
     items
 }
 
-fn not_fitted(error: authors::FSRSError) -> NotFitted {
-    NotFitted(format!("{error:?}"))
+fn fit_error(error: fsrs_crate::FSRSError) -> FitError {
+    FitError(format!("{error:?}"))
 }
 
 #[cfg(test)]
@@ -170,7 +180,7 @@ mod tests {
     use crate::fsrs::{Memory, Rating};
 
     /// A learner who forgets as the given weights say; chance is a simple generator.
-    fn logs(parameters: &Parameters, cards: usize) -> Vec<Vec<Logged>> {
+    fn logs(parameters: &Parameters, cards: usize) -> Vec<Vec<LoggedReview>> {
         let mut state = 7_u64;
         let mut chance = move || {
             state = state
@@ -181,14 +191,14 @@ mod tests {
         (0..cards)
             .map(|_| {
                 let mut memory = Memory::first(parameters, Rating::Good);
-                let mut log = vec![Logged { rating: 3, days: 0 }];
+                let mut log = vec![LoggedReview { rating: 3, days: 0 }];
                 for _ in 0..5 {
-                    let days =
-                        crate::numbers::count(memory.stability * (0.5 + chance())).clamp(1, 300);
+                    let days = crate::numbers::round_to_u32(memory.stability * (0.5 + chance()))
+                        .clamp(1, 300);
                     let recalled =
                         chance() < parameters.retrievability(f64::from(days), memory.stability);
                     let rating = if recalled { Rating::Good } else { Rating::Again };
-                    log.push(Logged { rating: u32::from(rating.ordinal()), days });
+                    log.push(LoggedReview { rating: u32::from(rating.ordinal()), days });
                     memory = memory.after(parameters, rating, days);
                 }
                 log
@@ -197,8 +207,8 @@ mod tests {
     }
 
     #[test]
-    fn fitted_weights_are_no_worse_than_the_published_ones() {
-        let mut weights = super::super::parameters::DEFAULT;
+    fn fitted_weights_beat_the_default_weights() {
+        let mut weights = super::super::parameters::DEFAULT_WEIGHTS;
         weights[2] = 1.0;
         weights[20] = 0.3;
         let logs = logs(&Parameters::new(&weights).unwrap(), 400);
@@ -210,8 +220,8 @@ mod tests {
     }
 
     #[test]
-    fn a_higher_retention_costs_more_and_keeps_more() {
-        let plan = Plan {
+    fn higher_retention_costs_more_time_and_retains_more_cards() {
+        let plan = SimulationInput {
             days: 90,
             new_cards: 500,
             new_per_day: 10,

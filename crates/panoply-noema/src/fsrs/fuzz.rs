@@ -4,7 +4,7 @@
 //! week, 10 % of the part up to twenty days and 5 % of the rest, and one day on top. Which day
 //! of the range it is follows from the card and the repetition, so a preview shows what will be.
 
-use crate::numbers::{count, real};
+use crate::numbers::{round_to_u32, to_f64};
 
 /// What decides where in its range an interval falls.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -18,25 +18,25 @@ pub struct Seed {
 const BANDS: [(f64, f64, f64); 3] = [(2.5, 7.0, 0.15), (7.0, 20.0, 0.1), (20.0, f64::MAX, 0.05)];
 
 /// The interval to use instead of `days`, of at most `longest`.
-pub fn spread(days: f64, longest: u32, seed: Seed) -> u32 {
-    let (low, high) = range(days, longest);
+pub fn apply(days: f64, longest: u32, seed: Seed) -> u32 {
+    let (low, high) = fuzz_range(days, longest);
     let width = f64::from(high - low) + 1.0;
-    low + count((width * seed.fraction()).floor()).min(high - low)
+    low + round_to_u32((width * seed.fraction()).floor()).min(high - low)
 }
 
 /// The shortest and longest interval that `days` may become.
-pub fn range(days: f64, longest: u32) -> (u32, u32) {
+pub fn fuzz_range(days: f64, longest: u32) -> (u32, u32) {
     let longest = longest.max(1);
     let days = days.clamp(1.0, f64::from(longest));
     if days < 2.5 {
-        let days = count(days).clamp(1, longest);
+        let days = round_to_u32(days).clamp(1, longest);
         return (days, days);
     }
     let delta = BANDS
         .iter()
         .fold(1.0, |sum, (from, to, share)| sum + share * (days.min(*to) - from).max(0.0));
-    let low = count(days - delta).max(2).min(longest);
-    let high = count(days + delta).max(low).min(longest);
+    let low = round_to_u32(days - delta).max(2).min(longest);
+    let high = round_to_u32(days + delta).max(low).min(longest);
     (low, high)
 }
 
@@ -52,7 +52,7 @@ impl Seed {
         state = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         state = (state ^ (state >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         state ^= state >> 31;
-        real((state >> 11).cast_signed()) / real(1 << 53)
+        to_f64((state >> 11).cast_signed()) / to_f64(1 << 53)
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ranges_are_those_that_anki_documents() {
+    fn fuzz_ranges_match_anki() {
         let cases = [
             (1.0, (1, 1)),
             (2.4, (2, 2)),
@@ -73,15 +73,15 @@ mod tests {
             (100.0, (93, 107)),
         ];
         for (days, expected) in cases {
-            assert_eq!(range(days, 36_500), expected, "days: {days}");
+            assert_eq!(fuzz_range(days, 36_500), expected, "days: {days}");
         }
-        assert_eq!(range(100.0, 95), (88, 95));
+        assert_eq!(fuzz_range(100.0, 95), (88, 95));
     }
 
     #[test]
-    fn the_whole_range_is_used() {
+    fn fuzz_uses_the_whole_range() {
         let mut seen: Vec<u32> =
-            (0..200).map(|card| spread(20.0, 36_500, Seed { card, repetition: 3 })).collect();
+            (0..200).map(|card| apply(20.0, 36_500, Seed { card, repetition: 3 })).collect();
         seen.sort_unstable();
         seen.dedup();
         assert_eq!(seen, (17..=23).collect::<Vec<u32>>());
@@ -89,12 +89,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_interval_stays_in_its_range_and_repeats(days in 0.0_f64..50_000.0, longest in 1_u32..40_000, card: i64, repetition: u32) {
+        fn fuzzed_interval_is_deterministic_and_in_range(days in 0.0_f64..50_000.0, longest in 1_u32..40_000, card: i64, repetition: u32) {
             let seed = Seed { card, repetition };
-            let (low, high) = range(days, longest);
-            let got = spread(days, longest, seed);
+            let (low, high) = fuzz_range(days, longest);
+            let got = apply(days, longest, seed);
             prop_assert!(low <= got && got <= high && (1..=longest).contains(&got));
-            prop_assert_eq!(got, spread(days, longest, seed));
+            prop_assert_eq!(got, apply(days, longest, seed));
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::parameters::{LEAST_STABILITY, Parameters};
+use super::parameters::{MIN_STABILITY, Parameters};
 use super::rating::Rating;
 
 /// The two numbers of a memory.
@@ -28,8 +28,8 @@ impl Memory {
             Rating::Easy => easy,
         };
         Self {
-            stability: stability.max(LEAST_STABILITY),
-            difficulty: within(first_difficulty(parameters, rating)),
+            stability: stability.max(MIN_STABILITY),
+            difficulty: clamp_difficulty(first_difficulty(parameters, rating)),
         }
     }
 
@@ -48,7 +48,7 @@ impl Memory {
             }
         };
         Self {
-            stability: stability.max(LEAST_STABILITY),
+            stability: stability.max(MIN_STABILITY),
             difficulty: self.next_difficulty(parameters, rating),
         }
     }
@@ -91,7 +91,7 @@ impl Memory {
         let change = -(w6 * (rating.number() - 3.0));
         let damped = self.difficulty + (10.0 - self.difficulty) * change / 9.0;
         // Drawn back a little to where an easy card starts, which is not clamped here.
-        within(w7 * parameters.easiest_start + (1.0 - w7) * damped)
+        clamp_difficulty(w7 * parameters.easiest_start + (1.0 - w7) * damped)
     }
 }
 
@@ -100,6 +100,6 @@ fn first_difficulty(parameters: &Parameters, rating: Rating) -> f64 {
     w4 - (w5 * (rating.number() - 1.0)).exp() + 1.0
 }
 
-const fn within(difficulty: f64) -> f64 {
+const fn clamp_difficulty(difficulty: f64) -> f64 {
     difficulty.clamp(1.0, 10.0)
 }

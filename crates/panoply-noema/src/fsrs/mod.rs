@@ -16,6 +16,6 @@ pub mod scheduler;
 pub use self::calendar::{Calendar, DAY, Micros, SECOND};
 pub use self::fuzz::Seed;
 pub use self::memory::Memory;
-pub use self::parameters::{BadParameters, Parameters};
+pub use self::parameters::{InvalidParameters, Parameters};
 pub use self::rating::Rating;
 pub use self::scheduler::{Phase, Schedule, Scheduler};

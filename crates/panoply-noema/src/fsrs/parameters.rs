@@ -3,22 +3,22 @@
 use serde::{Deserialize, Serialize};
 
 /// How many weights FSRS-6 has.
-pub const COUNT: usize = 21;
+pub const WEIGHT_COUNT: usize = 21;
 
 /// The weights the authors publish: fitted to some ten thousand learners.
-pub const DEFAULT: [f64; COUNT] = [
+pub const DEFAULT_WEIGHTS: [f64; WEIGHT_COUNT] = [
     0.212, 1.2931, 2.3065, 8.2956, 6.4133, 0.8334, 3.0194, 0.001, 1.8722, 0.1666, 0.796, 1.4835,
     0.0614, 0.2629, 1.6483, 0.6014, 1.8729, 0.5425, 0.0912, 0.0658, 0.1542,
 ];
 
 /// The smallest stability the model knows, in days.
-pub(super) const LEAST_STABILITY: f64 = 0.001;
+pub(super) const MIN_STABILITY: f64 = 0.001;
 
 /// A set of weights that can be computed with, and what follows from them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<f64>", into = "Vec<f64>")]
 pub struct Parameters {
-    weights: [f64; COUNT],
+    weights: [f64; WEIGHT_COUNT],
     decay: f64,
     factor: f64,
     /// What else follows from the weights alone, worked out once: half the time of an answer
@@ -30,7 +30,7 @@ pub struct Parameters {
 
 /// Why numbers are not a set of weights.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum BadParameters {
+pub enum InvalidParameters {
     /// Neither FSRS-6 nor a version before it.
     #[error("expected 21 parameters (or 19 of FSRS-5, or 17 of FSRS-4.5), got {0}")]
     Count(usize),
@@ -49,23 +49,24 @@ pub enum BadParameters {
 
 impl Parameters {
     /// Takes 21 weights; 19 or 17 of the versions before are filled up the way Anki does it.
-    pub fn new(weights: &[f64]) -> Result<Self, BadParameters> {
-        let weights = filled(weights)?;
+    pub fn new(weights: &[f64]) -> Result<Self, InvalidParameters> {
+        let weights = upgrade_weights(weights)?;
         for (place, value) in weights.iter().enumerate() {
             if !value.is_finite() {
-                return Err(BadParameters::Unusable { place, value: *value });
+                return Err(InvalidParameters::Unusable { place, value: *value });
             }
         }
-        let [.., speed] = weights;
-        if speed <= 0.0 {
-            return Err(BadParameters::Decay(speed));
+        let [.., decay_weight] = weights;
+        if decay_weight <= 0.0 {
+            return Err(InvalidParameters::Decay(decay_weight));
         }
         Ok(Self::of(weights))
     }
 
-    fn of(weights: [f64; COUNT]) -> Self {
-        let [_, _, _, _, w4, w5, _, _, w8, _, _, _, _, _, _, _, _, w17, w18, _, speed] = weights;
-        let decay = -speed;
+    fn of(weights: [f64; WEIGHT_COUNT]) -> Self {
+        let [_, _, _, _, w4, w5, _, _, w8, _, _, _, _, _, _, _, _, w17, w18, _, decay_weight] =
+            weights;
+        let decay = -decay_weight;
         Self {
             weights,
             decay,
@@ -77,7 +78,7 @@ impl Parameters {
     }
 
     /// The weights.
-    pub const fn weights(&self) -> &[f64; COUNT] {
+    pub const fn weights(&self) -> &[f64; WEIGHT_COUNT] {
         &self.weights
     }
 
@@ -94,14 +95,14 @@ impl Parameters {
 
 impl Default for Parameters {
     fn default() -> Self {
-        Self::of(DEFAULT)
+        Self::of(DEFAULT_WEIGHTS)
     }
 }
 
 impl TryFrom<Vec<f64>> for Parameters {
-    type Error = BadParameters;
+    type Error = InvalidParameters;
 
-    fn try_from(weights: Vec<f64>) -> Result<Self, BadParameters> {
+    fn try_from(weights: Vec<f64>) -> Result<Self, InvalidParameters> {
         Self::new(&weights)
     }
 }
@@ -114,7 +115,7 @@ impl From<Parameters> for Vec<f64> {
 
 /// FSRS-5 had a fixed decay of one half and no short-term weight 19; FSRS-4.5 had neither
 /// short-term weights nor damped difficulty, which its weights 4 to 6 are adapted to.
-fn filled(weights: &[f64]) -> Result<[f64; COUNT], BadParameters> {
+fn upgrade_weights(weights: &[f64]) -> Result<[f64; WEIGHT_COUNT], InvalidParameters> {
     let mut all = weights.to_vec();
     if let ([_, _, _, _, start, slope, step, ..], 17) = (all.as_mut_slice(), weights.len()) {
         *start = slope.mul_add(2.0, *start);
@@ -125,7 +126,7 @@ fn filled(weights: &[f64]) -> Result<[f64; COUNT], BadParameters> {
     if all.len() == 19 {
         all.extend([0.0, 0.5]);
     }
-    all.try_into().map_err(|_| BadParameters::Count(weights.len()))
+    all.try_into().map_err(|_| InvalidParameters::Count(weights.len()))
 }
 
 #[cfg(test)]
@@ -133,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn recall_is_nine_in_ten_after_the_stability_has_passed() {
+    fn retrievability_is_90_percent_after_stability_days() {
         let parameters = Parameters::default();
         for stability in [0.5, 3.0, 100.0, 20_000.0] {
             assert!((parameters.retrievability(stability, stability) - 0.9).abs() < 1e-12);
@@ -142,17 +143,20 @@ mod tests {
     }
 
     #[test]
-    fn older_sets_are_filled_up_and_others_refused() {
-        assert_eq!(Parameters::new(&DEFAULT).unwrap(), Parameters::default());
+    fn fsrs_4_5_and_5_weights_are_upgraded_and_other_lengths_rejected() {
+        assert_eq!(Parameters::new(&DEFAULT_WEIGHTS).unwrap(), Parameters::default());
         let five = Parameters::new(&[1.0; 19]).unwrap();
         assert_eq!(five.weights()[19..], [0.0, 0.5]);
         let four = Parameters::new(&[1.0; 17]).unwrap();
         assert_eq!(four.weights()[4..7], [3.0, 4_f64.ln() / 3.0, 1.5]);
-        assert_eq!(Parameters::new(&[1.0; 20]), Err(BadParameters::Count(20)));
-        let mut weights = DEFAULT;
+        assert_eq!(Parameters::new(&[1.0; 20]), Err(InvalidParameters::Count(20)));
+        let mut weights = DEFAULT_WEIGHTS;
         weights[20] = 0.0;
-        assert_eq!(Parameters::new(&weights), Err(BadParameters::Decay(0.0)));
+        assert_eq!(Parameters::new(&weights), Err(InvalidParameters::Decay(0.0)));
         weights[3] = f64::NAN;
-        assert!(matches!(Parameters::new(&weights), Err(BadParameters::Unusable { place: 3, .. })));
+        assert!(matches!(
+            Parameters::new(&weights),
+            Err(InvalidParameters::Unusable { place: 3, .. })
+        ));
     }
 }

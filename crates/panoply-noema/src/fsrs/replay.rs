@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::calendar::SECOND;
 use super::{Calendar, Parameters, Phase, Rating, Schedule, Scheduler, Seed};
-use crate::numbers::real;
+use crate::numbers::to_f64;
 
 /// Histories to replay.
 #[derive(Clone, Debug, Deserialize)]
@@ -115,7 +115,7 @@ pub struct ReplayedReview {
 
 /// What is wrong with a history.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum BadHistory {
+pub enum InvalidHistory {
     /// There are four ratings.
     #[error(
         "sequence `{sequence}`, review {review}: rating {rating}; expected 1 (again) to 4 (easy)"
@@ -156,7 +156,7 @@ pub enum BadHistory {
     },
     /// The schedule leaves the calendar.
     #[error("sequence `{sequence}`, review {review}: the due date is beyond the year 9999")]
-    BeyondTheCalendar {
+    DueOutOfRange {
         /// Which sequence.
         sequence: String,
         /// Which review, from 1.
@@ -165,18 +165,18 @@ pub enum BadHistory {
 }
 
 /// Replays every history.
-pub fn replay(histories: &Histories) -> Result<Replayed, BadHistory> {
+pub fn replay(histories: &Histories) -> Result<Replayed, InvalidHistory> {
     let sequences = histories.sequences.iter().map(replay_one).collect::<Result<_, _>>()?;
     Ok(Replayed { sequences })
 }
 
-fn replay_one(history: &History) -> Result<ReplayedSequence, BadHistory> {
+fn replay_one(history: &History) -> Result<ReplayedSequence, InvalidHistory> {
     let scheduler = scheduler_of(history)?;
     let mut schedule = Schedule::default();
     let mut reviews = Vec::with_capacity(history.reviews.len());
     for (index, (review, repetition)) in history.reviews.iter().zip(0..).enumerate() {
         let place = index + 1;
-        let rating = Rating::from_ordinal(review.rating).ok_or_else(|| BadHistory::Rating {
+        let rating = Rating::from_ordinal(review.rating).ok_or_else(|| InvalidHistory::Rating {
             sequence: history.name.clone(),
             review: place,
             rating: review.rating,
@@ -184,7 +184,7 @@ fn replay_one(history: &History) -> Result<ReplayedSequence, BadHistory> {
         let now = review.at.as_microsecond();
         let seed = Seed { card: history.card_id, repetition };
         schedule = scheduler.answer(&schedule, rating, now, seed);
-        reviews.push(shown(&schedule, now).ok_or_else(|| BadHistory::BeyondTheCalendar {
+        reviews.push(shown(&schedule, now).ok_or_else(|| InvalidHistory::DueOutOfRange {
             sequence: history.name.clone(),
             review: place,
         })?);
@@ -201,7 +201,7 @@ fn shown(schedule: &Schedule, now: i64) -> Option<ReplayedReview> {
         stability: memory.stability,
         difficulty: memory.difficulty,
         due: written(Timestamp::from_microsecond(schedule.due).ok()?),
-        interval_seconds: real(schedule.due - now) / real(SECOND),
+        interval_seconds: to_f64(schedule.due - now) / to_f64(SECOND),
     })
 }
 
@@ -209,23 +209,23 @@ fn written(moment: Timestamp) -> String {
     if moment.subsec_nanosecond() == 0 { moment.to_string() } else { format!("{moment:.6}") }
 }
 
-fn scheduler_of(history: &History) -> Result<Scheduler, BadHistory> {
+fn scheduler_of(history: &History) -> Result<Scheduler, InvalidHistory> {
     const YEAR_SECONDS: f64 = 366.0 * 86_400.0;
     let settings = &history.scheduler;
     let sequence = || history.name.clone();
     let retention = settings.desired_retention;
     if !(retention > 0.0 && retention < 1.0) {
-        return Err(BadHistory::Retention { sequence: sequence(), retention });
+        return Err(InvalidHistory::Retention { sequence: sequence(), retention });
     }
     let steps = settings.learning_steps_seconds.iter().chain(&settings.relearning_steps_seconds);
     for seconds in steps {
         if !(0.0..=YEAR_SECONDS).contains(seconds) {
-            return Err(BadHistory::Step { sequence: sequence(), seconds: *seconds });
+            return Err(InvalidHistory::Step { sequence: sequence(), seconds: *seconds });
         }
     }
     let calendar = match settings.rollover_hour {
         None => Calendar::Exact,
-        Some(hour) if hour > 23 => return Err(BadHistory::Hour { sequence: sequence(), hour }),
+        Some(hour) if hour > 23 => return Err(InvalidHistory::Hour { sequence: sequence(), hour }),
         Some(hour) => Calendar::Rollover { hour, utc_offset: settings.utc_offset_minutes },
     };
     Ok(Scheduler {
@@ -243,12 +243,12 @@ fn scheduler_of(history: &History) -> Result<Scheduler, BadHistory> {
 mod tests {
     use super::*;
 
-    fn replayed(text: &str) -> Result<Replayed, BadHistory> {
+    fn replayed(text: &str) -> Result<Replayed, InvalidHistory> {
         replay(&serde_json::from_str(text).unwrap())
     }
 
     #[test]
-    fn a_history_needs_nothing_but_answers() {
+    fn history_needs_only_reviews() {
         let done = replayed(
             r#"{"sequences": [{"reviews": [{"at": "2026-01-01T00:00:00Z", "rating": 3}]}]}"#,
         );
@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_history_is_named() {
+    fn invalid_histories_name_the_offending_value() {
         let cases = [
             (
                 r#"{"name": "a", "reviews": [{"at": "2026-01-01T00:00:00Z", "rating": 5}]}"#,

@@ -7,7 +7,7 @@ use super::fuzz::{self, Seed};
 use super::memory::Memory;
 use super::parameters::Parameters;
 use super::rating::Rating;
-use crate::numbers::{count, real, whole};
+use crate::numbers::{round_to_i64, round_to_u32, to_f64};
 
 /// Everything that decides a schedule.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,7 +107,7 @@ impl Scheduler {
             Phase::Review => self.in_review(rating, memory, seed),
         };
         let (due, interval_days) = match wait {
-            Wait::Seconds(seconds) => (now + whole(seconds * real(SECOND)), 0),
+            Wait::Seconds(seconds) => (now + round_to_i64(seconds * to_f64(SECOND)), 0),
             Wait::Days(days) => (self.calendar.due(now, days), days),
         };
         Schedule { phase, step, memory: Some(memory), last_review: Some(now), due, interval_days }
@@ -180,7 +180,11 @@ impl Scheduler {
     fn interval(&self, memory: Memory, seed: Seed) -> u32 {
         let days = self.raw_interval(memory.stability);
         let longest = self.maximum_interval.max(1);
-        if self.fuzz { fuzz::spread(days, longest, seed) } else { count(days).clamp(1, longest) }
+        if self.fuzz {
+            fuzz::apply(days, longest, seed)
+        } else {
+            round_to_u32(days).clamp(1, longest)
+        }
     }
 }
 
@@ -205,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_went_back_changes_a_memory_as_if_no_time_had_passed() {
+    fn memory_update_treats_a_backward_clock_as_zero_elapsed_days() {
         let scheduler = Scheduler::default();
         let card = in_review(10.0, 0);
         let last = card.last_review.unwrap();
@@ -216,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn reviews_are_due_when_a_day_begins() {
+    fn reviews_are_due_at_the_start_of_a_day() {
         let scheduler = Scheduler { fuzz: false, ..Scheduler::default() };
         let now = 20_000 * DAY + 13 * 3600 * SECOND;
         let card = scheduler.answer(&in_review(10.0, now), Rating::Good, now, SEED);
@@ -225,7 +229,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_better_answer_never_brings_a_card_back_sooner(stability in 0.01_f64..3000.0, late in -9_i64..2000, card: i64, repetition: u32) {
+        fn better_rating_never_shortens_the_interval(stability in 0.01_f64..3000.0, late in -9_i64..2000, card: i64, repetition: u32) {
             let scheduler = Scheduler::default();
             let seed = Seed { card, repetition };
             let schedule = in_review(stability, 20_000 * DAY);
@@ -236,7 +240,7 @@ mod tests {
         }
 
         #[test]
-        fn no_interval_leaves_its_limits(stability in 1e-9_f64..1e12, longest in 1_u32..50_000, fuzz: bool) {
+        fn intervals_stay_within_one_day_and_the_maximum(stability in 1e-9_f64..1e12, longest in 1_u32..50_000, fuzz: bool) {
             let scheduler = Scheduler { maximum_interval: longest, fuzz, ..Scheduler::default() };
             let card = scheduler.answer(&in_review(stability, 0), Rating::Easy, 0, SEED);
             prop_assert!((1..=longest).contains(&card.interval_days));

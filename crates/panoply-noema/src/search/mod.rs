@@ -7,7 +7,7 @@
 pub mod parse;
 pub mod pattern;
 
-pub use self::parse::{BadSearch, parse};
+pub use self::parse::{SearchSyntaxError, parse};
 
 /// A query, or a part of one.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +36,7 @@ pub enum Test {
     /// A whole word.
     Word(String),
     /// A text in a cloze, gaps filled in.
-    Filled(String),
+    ClozeText(String),
     /// One field of its note.
     Field {
         /// Which, with wildcards.

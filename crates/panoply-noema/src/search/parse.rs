@@ -3,14 +3,14 @@
 use super::{Comparison, Matching, Node, Property, State, Test};
 
 /// The longest query that is read.
-const LONGEST: usize = 4000;
+const MAX_QUERY_CHARS: usize = 4000;
 /// The deepest nesting of brackets that is read.
-const DEEPEST: usize = 64;
+const MAX_NESTING: usize = 64;
 
-/// A mistake in a query: where it is and what was expected there.
+/// A syntax_error in a query: where it is and what was expected there.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("at character {position} of the search: {problem}; expected {expected}")]
-pub struct BadSearch {
+pub struct SearchSyntaxError {
     /// Which character, from 1.
     pub position: usize,
     /// What is wrong.
@@ -20,142 +20,145 @@ pub struct BadSearch {
 }
 
 /// Reads a query; an empty one finds everything.
-pub fn parse(query: &str) -> Result<Node, BadSearch> {
-    if query.chars().count() > LONGEST {
-        return Err(BadSearch {
-            position: LONGEST,
+pub fn parse(query: &str) -> Result<Node, SearchSyntaxError> {
+    if query.chars().count() > MAX_QUERY_CHARS {
+        return Err(SearchSyntaxError {
+            position: MAX_QUERY_CHARS,
             problem: "the query goes on too long".to_owned(),
-            expected: format!("at most {LONGEST} characters"),
+            expected: format!("at most {MAX_QUERY_CHARS} characters"),
         });
     }
-    let mut reader = Reader { letters: query.chars().collect(), place: 0, depth: 0 };
-    let node = reader.alternatives()?;
-    match reader.peek() {
+    let mut parser = Parser { chars: query.chars().collect(), offset: 0, depth: 0 };
+    let node = parser.alternatives()?;
+    match parser.peek() {
         None => Ok(node),
-        Some(_) => {
-            Err(reader.mistake("`)` closes nothing", "a `(` before it, or `\\)` for the character"))
-        }
+        Some(_) => Err(parser
+            .syntax_error("`)` closes nothing", "a `(` before it, or `\\)` for the character")),
     }
 }
 
-struct Reader {
-    letters: Vec<char>,
-    place: usize,
+struct Parser {
+    chars: Vec<char>,
+    offset: usize,
     depth: usize,
 }
 
-enum Word {
+enum Token {
     And,
     Or,
     Term(Node),
 }
 
-impl Reader {
+impl Parser {
     /// Terms side by side are all wanted; `or` separates alternatives and binds less.
-    fn alternatives(&mut self) -> Result<Node, BadSearch> {
+    fn alternatives(&mut self) -> Result<Node, SearchSyntaxError> {
         let mut alternatives: Vec<Vec<Node>> = vec![Vec::new()];
         let mut open = false;
         loop {
-            self.skip_blanks();
-            let start = self.place;
+            self.skip_whitespace();
+            let start = self.offset;
             if matches!(self.peek(), None | Some(')')) {
                 break;
             }
             let empty = alternatives.last().is_none_or(Vec::is_empty);
-            match self.word()? {
-                Word::Term(node) => {
+            match self.token()? {
+                Token::Term(node) => {
                     open = false;
                     if let Some(terms) = alternatives.last_mut() {
                         terms.push(node);
                     }
                 }
-                Word::And | Word::Or if empty || open => {
-                    self.place = start;
-                    return Err(self.mistake("`and` or `or` joins nothing", "a term on both sides"));
+                Token::And | Token::Or if empty || open => {
+                    self.offset = start;
+                    return Err(
+                        self.syntax_error("`and` or `or` joins nothing", "a term on both sides")
+                    );
                 }
-                Word::And => open = true,
-                Word::Or => {
+                Token::And => open = true,
+                Token::Or => {
                     open = true;
                     alternatives.push(Vec::new());
                 }
             }
         }
         if open {
-            return Err(self.mistake("the query ends after `and` or `or`", "a term"));
+            return Err(self.syntax_error("the query ends after `and` or `or`", "a term"));
         }
-        let mut nodes: Vec<Node> = alternatives.into_iter().map(all_of).collect();
+        let mut nodes: Vec<Node> = alternatives.into_iter().map(conjunction).collect();
         Ok(if nodes.len() == 1 { nodes.pop().unwrap_or(Node::All) } else { Node::Or(nodes) })
     }
 
-    fn word(&mut self) -> Result<Word, BadSearch> {
+    fn token(&mut self) -> Result<Token, SearchSyntaxError> {
         if self.eat('-') {
             // Alone it is a text; a second one belongs to the term.
             if matches!(self.peek(), None | Some(' ' | '\u{3000}' | '\t' | '\n' | ')')) {
-                return Ok(Word::Term(Node::Test(Test::Text("-".to_owned()))));
+                return Ok(Token::Term(Node::Test(Test::Text("-".to_owned()))));
             }
-            return match self.plain_word()? {
-                Word::Term(node) => Ok(Word::Term(Node::Not(Box::new(node)))),
-                Word::And | Word::Or => {
-                    Err(self.mistake("`-` negates nothing", "a term after `-`"))
+            return match self.plain_token()? {
+                Token::Term(node) => Ok(Token::Term(Node::Not(Box::new(node)))),
+                Token::And | Token::Or => {
+                    Err(self.syntax_error("`-` negates nothing", "a term after `-`"))
                 }
             };
         }
-        self.plain_word()
+        self.plain_token()
     }
 
-    fn plain_word(&mut self) -> Result<Word, BadSearch> {
+    fn plain_token(&mut self) -> Result<Token, SearchSyntaxError> {
         if self.eat('(') {
             return self.group();
         }
-        let start = self.place;
+        let start = self.offset;
         let (text, quoted) = self.term()?;
         if !quoted && text.eq_ignore_ascii_case("and") {
-            return Ok(Word::And);
+            return Ok(Token::And);
         }
         if !quoted && text.eq_ignore_ascii_case("or") {
-            return Ok(Word::Or);
+            return Ok(Token::Or);
         }
-        test_of(&text).map(|test| Word::Term(Node::Test(test))).map_err(|mistake| BadSearch {
-            position: start + 1,
-            problem: mistake.problem,
-            expected: mistake.expected,
+        test_of(&text).map(|test| Token::Term(Node::Test(test))).map_err(|syntax_error| {
+            SearchSyntaxError {
+                position: start + 1,
+                problem: syntax_error.problem,
+                expected: syntax_error.expected,
+            }
         })
     }
 
-    fn group(&mut self) -> Result<Word, BadSearch> {
-        let start = self.place - 1;
+    fn group(&mut self) -> Result<Token, SearchSyntaxError> {
+        let start = self.offset - 1;
         self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err(self.mistake("too many brackets", "at most 64 inside one another"));
+        if self.depth > MAX_NESTING {
+            return Err(self.syntax_error("too many brackets", "at most 64 inside one another"));
         }
-        self.skip_blanks();
+        self.skip_whitespace();
         if self.peek() == Some(')') {
-            return Err(self.mistake("nothing between the brackets", "a term"));
+            return Err(self.syntax_error("nothing between the brackets", "a term"));
         }
         let node = self.alternatives()?;
         if !self.eat(')') {
-            self.place = start;
-            return Err(self.mistake("`(` is never closed", "a `)` further on"));
+            self.offset = start;
+            return Err(self.syntax_error("`(` is never closed", "a `)` further on"));
         }
         self.depth -= 1;
-        Ok(Word::Term(node))
+        Ok(Token::Term(node))
     }
 
     /// One term with its escapes still in it; quotes may stand around it or around its value.
-    fn term(&mut self) -> Result<(String, bool), BadSearch> {
+    fn term(&mut self) -> Result<(String, bool), SearchSyntaxError> {
         if self.eat('"') {
             return Ok((self.quoted()?, true));
         }
         let mut text = String::new();
-        while let Some(letter) = self.peek() {
-            match letter {
+        while let Some(character) = self.peek() {
+            match character {
                 '\\' => {
-                    text.push(letter);
-                    self.place += 1;
+                    text.push(character);
+                    self.offset += 1;
                     match self.peek() {
                         Some(next) => text.push(next),
                         None => {
-                            return Err(self.mistake(
+                            return Err(self.syntax_error(
                                 "the query ends after `\\`",
                                 "the character to take as it is",
                             ));
@@ -163,7 +166,7 @@ impl Reader {
                     }
                 }
                 '"' if text.ends_with(':') => {
-                    self.place += 1;
+                    self.offset += 1;
                     let value = self.quoted()?;
                     return Ok((text + &value, false));
                 }
@@ -172,62 +175,62 @@ impl Reader {
                 ' ' | '\u{3000}' | '\t' | '\n' | '(' | ')' => break,
                 other => text.push(other),
             }
-            self.place += 1;
+            self.offset += 1;
         }
         Ok((text, false))
     }
 
-    fn quoted(&mut self) -> Result<String, BadSearch> {
-        let start = self.place - 1;
+    fn quoted(&mut self) -> Result<String, SearchSyntaxError> {
+        let start = self.offset - 1;
         let mut text = String::new();
-        while let Some(letter) = self.peek() {
-            self.place += 1;
-            match letter {
+        while let Some(character) = self.peek() {
+            self.offset += 1;
+            match character {
                 '"' if text.is_empty() => {
-                    self.place = start;
-                    return Err(self.mistake("nothing between the quotes", "some text"));
+                    self.offset = start;
+                    return Err(self.syntax_error("nothing between the quotes", "some text"));
                 }
                 '"' => return Ok(text),
                 '\\' => {
-                    text.push(letter);
+                    text.push(character);
                     if let Some(next) = self.peek() {
                         text.push(next);
-                        self.place += 1;
+                        self.offset += 1;
                     }
                 }
                 other => text.push(other),
             }
         }
-        self.place = start;
-        Err(self.mistake("a quote that is never closed", "a second `\"` further on"))
+        self.offset = start;
+        Err(self.syntax_error("a quote that is never closed", "a second `\"` further on"))
     }
 
-    fn skip_blanks(&mut self) {
+    fn skip_whitespace(&mut self) {
         while matches!(self.peek(), Some(' ' | '\u{3000}' | '\t' | '\n')) {
-            self.place += 1;
+            self.offset += 1;
         }
     }
 
     fn eat(&mut self, wanted: char) -> bool {
         let there = self.peek() == Some(wanted);
-        self.place += usize::from(there);
+        self.offset += usize::from(there);
         there
     }
 
     fn peek(&self) -> Option<char> {
-        self.letters.get(self.place).copied()
+        self.chars.get(self.offset).copied()
     }
 
-    fn mistake(&self, problem: &str, expected: &str) -> BadSearch {
-        BadSearch {
-            position: self.place + 1,
+    fn syntax_error(&self, problem: &str, expected: &str) -> SearchSyntaxError {
+        SearchSyntaxError {
+            position: self.offset + 1,
             problem: problem.to_owned(),
             expected: expected.to_owned(),
         }
     }
 }
 
-fn all_of(mut terms: Vec<Node>) -> Node {
+fn conjunction(mut terms: Vec<Node>) -> Node {
     match terms.len() {
         0 => Node::All,
         1 => terms.pop().unwrap_or(Node::All),
@@ -235,32 +238,32 @@ fn all_of(mut terms: Vec<Node>) -> Node {
     }
 }
 
-struct Mistake {
+struct SyntaxError {
     problem: String,
     expected: String,
 }
 
-fn mistake(problem: impl Into<String>, expected: impl Into<String>) -> Mistake {
-    Mistake { problem: problem.into(), expected: expected.into() }
+fn syntax_error(problem: impl Into<String>, expected: impl Into<String>) -> SyntaxError {
+    SyntaxError { problem: problem.into(), expected: expected.into() }
 }
 
-fn test_of(term: &str) -> Result<Test, Mistake> {
+fn test_of(term: &str) -> Result<Test, SyntaxError> {
     let Some((key, value)) = split_at_colon(term) else {
-        return Ok(Test::Text(checked(term)?));
+        return Ok(Test::Text(check_escapes(term)?));
     };
     if key.is_empty() {
-        return Err(mistake(
+        return Err(syntax_error(
             "nothing before `:`",
             "a keyword such as `deck` or the name of a field, or `\\:`",
         ));
     }
     Ok(match key.to_lowercase().as_str() {
-        "deck" => Test::Deck(checked(value)?),
-        "note" => Test::NoteType(checked(value)?),
+        "deck" => Test::Deck(check_escapes(value)?),
+        "note" => Test::NoteType(check_escapes(value)?),
         "tag" => Test::Tag(matching(value)?),
         "card" => match value.parse::<u32>() {
             Ok(number) => Test::Ordinal(number.saturating_sub(1)),
-            Err(_) => Test::Template(checked(value)?),
+            Err(_) => Test::Template(check_escapes(value)?),
         },
         "flag" => Test::Flag(number_in(value, 0, 7, "a flag")?.try_into().unwrap_or_default()),
         "is" => Test::State(state(value)?),
@@ -274,74 +277,79 @@ fn test_of(term: &str) -> Result<Test, Mistake> {
         "nid" => Test::Notes(ids(value)?),
         "did" => Test::DeckId(id(value)?),
         "mid" => Test::NoteTypeId(id(value)?),
-        "re" => Test::Regex(expression(value)?),
-        "nc" => Test::Unaccented(checked(value)?),
-        "w" => Test::Word(checked(value)?),
-        "sc" => Test::Filled(checked(value)?),
-        "preset" => Test::Preset(checked(value)?),
-        "has-cd" => Test::CustomKey(checked(value)?),
+        "re" => Test::Regex(check_regex(value)?),
+        "nc" => Test::Unaccented(check_escapes(value)?),
+        "w" => Test::Word(check_escapes(value)?),
+        "sc" => Test::ClozeText(check_escapes(value)?),
+        "preset" => Test::Preset(check_escapes(value)?),
+        "has-cd" => Test::CustomKey(check_escapes(value)?),
         "dupe" => {
             let (note_type, text) = value.split_once(',').ok_or_else(|| {
-                mistake(format!("`dupe:{value}` has no text"), "`dupe:note type id,text`")
+                syntax_error(format!("`dupe:{value}` has no text"), "`dupe:note type id,text`")
             })?;
             Test::Duplicate { note_type: id(note_type)?, text: text.replace('\\', "") }
         }
-        _ => Test::Field { name: checked(key)?, value: matching(value)? },
+        _ => Test::Field { name: check_escapes(key)?, value: matching(value)? },
     })
 }
 
 /// The parts before and after the first `:` that is not escaped.
 fn split_at_colon(term: &str) -> Option<(&str, &str)> {
     let mut escaped = false;
-    for (place, letter) in term.char_indices() {
-        match letter {
+    for (offset, character) in term.char_indices() {
+        match character {
             _ if escaped => escaped = false,
             '\\' => escaped = true,
-            ':' => return Some((term.get(..place)?, term.get(place + 1..)?)),
+            ':' => return Some((term.get(..offset)?, term.get(offset + 1..)?)),
             _ => {}
         }
     }
     None
 }
 
-fn matching(value: &str) -> Result<Matching, Mistake> {
+fn matching(value: &str) -> Result<Matching, SyntaxError> {
     Ok(if let Some(text) = value.strip_prefix("re:") {
-        Matching::Regex(expression(text)?)
+        Matching::Regex(check_regex(text)?)
     } else if let Some(text) = value.strip_prefix("nc:") {
-        Matching::Unaccented(checked(text)?)
+        Matching::Unaccented(check_escapes(text)?)
     } else {
-        Matching::Glob(checked(value)?)
+        Matching::Glob(check_escapes(value)?)
     })
 }
 
 /// Only these characters can be escaped, so that a slip does not silently find nothing.
-fn checked(text: &str) -> Result<String, Mistake> {
-    let mut letters = text.chars();
-    while let Some(letter) = letters.next() {
-        if letter == '\\' {
-            match letters.next() {
+fn check_escapes(text: &str) -> Result<String, SyntaxError> {
+    let mut chars = text.chars();
+    while let Some(character) = chars.next() {
+        if character == '\\' {
+            match chars.next() {
                 Some('\\' | '"' | ':' | '*' | '_' | '(' | ')' | '-') => {}
                 Some(other) => {
-                    return Err(mistake(
+                    return Err(syntax_error(
                         format!("`\\{other}` is no escape"),
                         "`\\` before one of `\\ \" : * _ ( ) -`, or `re:` for a regular expression",
                     ));
                 }
-                None => return Err(mistake("a `\\` at the end", "the character to take as it is")),
+                None => {
+                    return Err(syntax_error(
+                        "a `\\` at the end",
+                        "the character to take as it is",
+                    ));
+                }
             }
         }
     }
     Ok(text.to_owned())
 }
 
-fn expression(text: &str) -> Result<String, Mistake> {
+fn check_regex(text: &str) -> Result<String, SyntaxError> {
     let text = text.replace("\\\"", "\"");
     match regex::RegexBuilder::new(&text).size_limit(1 << 20).build() {
         Ok(_) => Ok(text),
         Err(error) => {
             let reason = error.to_string();
             let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
-            Err(mistake(
+            Err(syntax_error(
                 format!("`{text}` is no regular expression ({reason})"),
                 "one such as `\\d{3}` or `colou?r`",
             ))
@@ -349,7 +357,7 @@ fn expression(text: &str) -> Result<String, Mistake> {
     }
 }
 
-fn state(value: &str) -> Result<State, Mistake> {
+fn state(value: &str) -> Result<State, SyntaxError> {
     Ok(match value.to_lowercase().as_str() {
         "new" => State::New,
         "review" => State::Review,
@@ -361,7 +369,7 @@ fn state(value: &str) -> Result<State, Mistake> {
         "buried-sibling" => State::BuriedAsSibling,
         "draft" => State::Draft,
         other => {
-            return Err(mistake(
+            return Err(syntax_error(
                 format!("`is:{other}` is no state"),
                 "new, review, learn, due, suspended, buried, buried-manually, buried-sibling or draft",
             ));
@@ -369,41 +377,40 @@ fn state(value: &str) -> Result<State, Mistake> {
     })
 }
 
-fn property(value: &str) -> Result<Test, Mistake> {
-    let sign = value.find(['<', '>', '=', '!']).and_then(|place| {
-        let (name, rest) = value.split_at_checked(place)?;
+fn property(value: &str) -> Result<Test, SyntaxError> {
+    let sign = value.find(['<', '>', '=', '!']).and_then(|offset| {
+        let (name, rest) = value.split_at_checked(offset)?;
         let known = |(sign, comparison): &(&str, Comparison)| {
             rest.strip_prefix(sign).map(|figure| (name, *comparison, figure))
         };
         Comparison::ALL.iter().find_map(known)
     });
     let Some((name, comparison, figure)) = sign else {
-        return Err(mistake(
+        return Err(syntax_error(
             format!("`prop:{value}` compares nothing"),
             "a property, a sign and a number, such as `prop:ivl>=10`",
         ));
     };
     let whole = |label: &str| {
         figure.parse::<i64>().map_err(|_| {
-            mistake(
+            syntax_error(
                 format!("`{figure}` is no whole number"),
                 format!("a whole number after `prop:{label}{}`", comparison.sign()),
             )
         })
     };
-    let measure = || {
-        figure
-            .parse::<f64>()
-            .ok()
-            .filter(|number| number.is_finite())
-            .ok_or_else(|| mistake(format!("`{figure}` is no number"), "a number such as 2.5"))
-    };
+    let measure =
+        || {
+            figure.parse::<f64>().ok().filter(|number| number.is_finite()).ok_or_else(|| {
+                syntax_error(format!("`{figure}` is no number"), "a number such as 2.5")
+            })
+        };
     let counted = |label: &str| {
         let number = whole(label)?;
         if number < 0 {
-            return Err(mistake(format!("`{figure}` is below 0"), "a whole number from 0 up"));
+            return Err(syntax_error(format!("`{figure}` is below 0"), "a whole number from 0 up"));
         }
-        Ok(crate::numbers::real(number))
+        Ok(crate::numbers::to_f64(number))
     };
     if let Some((keep, key)) = name.split_once(':').filter(|(_, key)| !key.is_empty()) {
         match keep {
@@ -413,7 +420,7 @@ fn property(value: &str) -> Result<Test, Mistake> {
         }
     }
     let (property, figure) = match name.to_lowercase().as_str() {
-        "due" => (Property::Due, crate::numbers::real(whole("due")?)),
+        "due" => (Property::Due, crate::numbers::to_f64(whole("due")?)),
         "ivl" => (Property::Interval, counted("ivl")?),
         "reps" => (Property::Reps, counted("reps")?),
         "lapses" => (Property::Lapses, counted("lapses")?),
@@ -431,7 +438,7 @@ fn property(value: &str) -> Result<Test, Mistake> {
         }
         "resched" => return Ok(Test::RescheduledOn(comparison, past_day(figure)?)),
         other => {
-            return Err(mistake(
+            return Err(syntax_error(
                 format!("`{other}` is no property"),
                 "due, ivl, reps, lapses, pos, ease, s, d, r, rated, resched, cdn:key or cds:key",
             ));
@@ -440,22 +447,22 @@ fn property(value: &str) -> Result<Test, Mistake> {
     Ok(Test::Property(property, comparison, figure))
 }
 
-fn past_day(value: &str) -> Result<i64, Mistake> {
+fn past_day(value: &str) -> Result<i64, SyntaxError> {
     number_in(value, -100_000, 0, "a day up to today").map_err(|_| {
-        mistake(format!("`{value}` is no day up to today"), "0 for today, -1 for yesterday")
+        syntax_error(format!("`{value}` is no day up to today"), "0 for today, -1 for yesterday")
     })
 }
 
-fn rated(value: &str) -> Result<Test, Mistake> {
+fn rated(value: &str) -> Result<Test, SyntaxError> {
     let (span, rating) =
         value.split_once(':').map_or((value, None), |(span, rating)| (span, Some(rating)));
     let rating = rating.map(|rating| number_in(rating, 1, 4, "a rating")).transpose()?;
     Ok(Test::Rated { days: days(span)?, rating: rating.and_then(|rating| rating.try_into().ok()) })
 }
 
-fn days(value: &str) -> Result<i64, Mistake> {
+fn days(value: &str) -> Result<i64, SyntaxError> {
     let days = value.parse::<i64>().ok().filter(|days| *days >= 0).ok_or_else(|| {
-        mistake(
+        syntax_error(
             format!("`{value}` is no number of days"),
             "a whole number such as 7; today alone is 1",
         )
@@ -464,21 +471,24 @@ fn days(value: &str) -> Result<i64, Mistake> {
     Ok(days.clamp(1, 100_000))
 }
 
-fn number_in(value: &str, low: i64, high: i64, what: &str) -> Result<i64, Mistake> {
+fn number_in(value: &str, low: i64, high: i64, what: &str) -> Result<i64, SyntaxError> {
     value.parse::<i64>().ok().filter(|number| (low..=high).contains(number)).ok_or_else(|| {
-        mistake(format!("`{value}` is not {what}"), format!("a number from {low} to {high}"))
+        syntax_error(format!("`{value}` is not {what}"), format!("a number from {low} to {high}"))
     })
 }
 
-fn ids(value: &str) -> Result<Vec<i64>, Mistake> {
+fn ids(value: &str) -> Result<Vec<i64>, SyntaxError> {
     value.split(',').map(id).collect()
 }
 
 /// Anki's bare number, or ours with its brand.
-fn id(value: &str) -> Result<i64, Mistake> {
+fn id(value: &str) -> Result<i64, SyntaxError> {
     let digits = value.rsplit('_').next().unwrap_or(value).trim();
     digits.parse().map_err(|_| {
-        mistake(format!("`{value}` is no id"), "a number such as 123, several joined by commas")
+        syntax_error(
+            format!("`{value}` is no id"),
+            "a number such as 123, several joined by commas",
+        )
     })
 }
 
@@ -491,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn terms_side_by_side_bind_closer_than_or() {
+    fn adjacent_terms_bind_tighter_than_or() {
         assert_eq!(
             parse("a b or -c").unwrap(),
             Node::Or(vec![Node::And(vec![text("a"), text("b")]), Node::Not(Box::new(text("c"))),])
@@ -507,7 +517,7 @@ mod tests {
     }
 
     #[test]
-    fn keywords_and_fields_are_told_apart() {
+    fn keywords_and_field_names_parse_to_their_tests() {
         let cases = [
             ("deck:\"a b\"", Test::Deck("a b".to_owned())),
             ("\"deck:a b\"", Test::Deck("a b".to_owned())),
@@ -549,7 +559,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_says_where_it_is_and_what_was_expected() {
+    fn syntax_errors_report_position_and_expectation() {
         let cases = [
             ("a (b", 3, "`)` further on"),
             ("a b)", 4, "a `(` before it"),
@@ -577,7 +587,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn no_query_stops_the_parser(query in r#"[-a-z0-9 "()\\:*_<>=]{0,40}"#) {
+        fn parser_never_panics(query in r#"[-a-z0-9 "()\\:*_<>=]{0,40}"#) {
             let _ = parse(&query);
         }
     }

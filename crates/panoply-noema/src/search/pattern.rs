@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wildcards_are_translated_and_the_rest_is_literal() {
+    fn wildcards_translate_to_like_and_regex() {
         let cases = [
             ("d*g", "d%g", "d.*g"),
             ("d_g", "d_g", "d.g"),

@@ -1,6 +1,6 @@
 //! Where a collection is kept.
 //!
-//! [`Records`] reads, [`Ledger`] writes, and a [`Store`] hands them out: one to look, the other
+//! [`StoreReader`] reads, [`StoreWriter`] writes, and a [`Store`] hands them out: one to look, the other
 //! for one action at a time, which is kept whole or not at all and can be undone. The domain
 //! speaks these traits; SQL is in [`sqlite`] only.
 
@@ -11,32 +11,32 @@ use std::rc::Rc;
 
 use crate::card::{Card, Review, ReviewKind};
 use crate::deck::Deck;
+use crate::error::NoemaError;
 use crate::fsrs::{Calendar, Micros, Phase};
 use crate::ids::{ActionId, CardId, DeckId, NoteId, NoteTypeId, SessionId};
 use crate::note::{Note, NoteType, PastContent};
-use crate::problem::Problem;
 use crate::search::Node;
 
 #[cfg(feature = "tools")]
-pub use self::sqlite::NotOpened;
+pub use self::sqlite::OpenError;
 pub use self::sqlite::SqliteStore;
 
 /// A collection that can be looked at and changed.
 pub trait Store: Send + Sync + 'static {
     /// Lets `look` see the collection as it is.
-    fn look(
+    fn with_reader(
         &self,
-        look: &mut dyn FnMut(&dyn Records) -> Result<(), Problem>,
-    ) -> Result<(), Problem>;
+        look: &mut dyn FnMut(&dyn StoreReader) -> Result<(), NoemaError>,
+    ) -> Result<(), NoemaError>;
 
     /// Lets `act` change the collection, as one action that can be undone and whose id it is told.
-    /// With `keep` false everything is rolled back in the end.
-    fn act(
+    /// With `commit` false everything is rolled back in the end.
+    fn with_writer(
         &self,
         action: &NewAction<'_>,
-        keep: bool,
-        act: &mut dyn FnMut(&mut dyn Ledger, ActionId) -> Result<(), Problem>,
-    ) -> Result<ActionId, Problem>;
+        commit: bool,
+        act: &mut dyn FnMut(&mut dyn StoreWriter, ActionId) -> Result<(), NoemaError>,
+    ) -> Result<ActionId, NoemaError>;
 
     /// A number that changes with every change, whoever makes it.
     fn version(&self) -> u64;
@@ -46,29 +46,29 @@ impl dyn Store {
     /// Looks at the collection.
     pub fn read<T>(
         &self,
-        look: impl FnOnce(&dyn Records) -> Result<T, Problem>,
-    ) -> Result<T, Problem> {
+        look: impl FnOnce(&dyn StoreReader) -> Result<T, NoemaError>,
+    ) -> Result<T, NoemaError> {
         let (mut look, mut found) = (Some(look), None);
-        self.look(&mut |records| {
-            found = look.take().map(|look| look(records)).transpose()?;
+        self.with_reader(&mut |reader| {
+            found = look.take().map(|look| look(reader)).transpose()?;
             Ok(())
         })?;
-        found.ok_or(Problem::store("the store did not call back"))
+        found.ok_or(NoemaError::store("the store did not call back"))
     }
 
     /// Changes the collection; gives back the action that undoes it.
     pub fn change<T>(
         &self,
         action: &NewAction<'_>,
-        keep: bool,
-        act: impl FnOnce(&mut dyn Ledger, ActionId) -> Result<T, Problem>,
-    ) -> Result<(T, ActionId), Problem> {
+        commit: bool,
+        act: impl FnOnce(&mut dyn StoreWriter, ActionId) -> Result<T, NoemaError>,
+    ) -> Result<(T, ActionId), NoemaError> {
         let (mut act, mut done) = (Some(act), None);
-        let id = self.act(action, keep, &mut |ledger, id| {
-            done = act.take().map(|act| act(ledger, id)).transpose()?;
+        let id = self.with_writer(action, commit, &mut |writer, id| {
+            done = act.take().map(|act| act(writer, id)).transpose()?;
             Ok(())
         })?;
-        done.map(|done| (done, id)).ok_or(Problem::store("the store did not call back"))
+        done.map(|done| (done, id)).ok_or(NoemaError::store("the store did not call back"))
     }
 }
 
@@ -125,7 +125,7 @@ pub struct LaneCount {
 
 /// A card as the queue needs it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Waiting {
+pub struct QueuedCard {
     /// The card.
     pub card: CardId,
     /// Its note.
@@ -170,7 +170,7 @@ pub struct Session {
 
 /// What a search needs to know about time.
 #[derive(Clone, Copy, Debug)]
-pub struct Timing {
+pub struct SearchContext {
     /// Now.
     pub now: Micros,
     /// How days are counted.
@@ -179,7 +179,7 @@ pub struct Timing {
 
 /// What was found.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Found {
+pub struct SearchResult {
     /// The cards of the page.
     pub cards: Vec<CardId>,
     /// How many there are in all.
@@ -188,7 +188,7 @@ pub struct Found {
 
 /// Ids that are taken, deleted things included.
 #[derive(Debug, Default)]
-pub struct Known {
+pub struct ExistingIds {
     /// Of notes.
     pub notes: HashSet<i64>,
     /// Of cards.
@@ -201,7 +201,7 @@ pub struct Known {
 
 /// An entry of the log, as far as sums over many of them need it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Entry {
+pub struct LogEntry {
     /// When.
     pub at: Micros,
     /// The card.
@@ -239,7 +239,7 @@ pub struct QuarterHour {
 
 /// How what was found is sorted.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Order {
+pub enum SortOrder {
     /// By when the card was made.
     #[default]
     Created,
@@ -254,126 +254,133 @@ pub enum Order {
 }
 
 /// Reads a collection.
-pub trait Records {
+pub trait StoreReader {
     /// A number that changes with every change, whoever makes it. The next change made through
     /// this store makes it one larger.
-    fn version(&self) -> Result<u64, Problem>;
+    fn version(&self) -> Result<u64, NoemaError>;
     /// A deck, deleted or not.
-    fn deck(&self, id: DeckId) -> Result<Option<Deck>, Problem>;
+    fn deck(&self, id: DeckId) -> Result<Option<Deck>, NoemaError>;
     /// The deck with this [folded](crate::deck::DeckName::folded) name that is not deleted.
-    fn deck_named(&self, folded: &str) -> Result<Option<Deck>, Problem>;
+    fn deck_by_name(&self, folded: &str) -> Result<Option<Deck>, NoemaError>;
     /// All decks that are not deleted, by name.
-    fn decks(&self) -> Result<Vec<Deck>, Problem>;
+    fn decks(&self) -> Result<Vec<Deck>, NoemaError>;
     /// A note type.
-    fn note_type(&self, id: NoteTypeId) -> Result<Option<NoteType>, Problem>;
+    fn note_type(&self, id: NoteTypeId) -> Result<Option<NoteType>, NoemaError>;
     /// All note types, by id.
-    fn note_types(&self) -> Result<Vec<NoteType>, Problem>;
+    fn note_types(&self) -> Result<Vec<NoteType>, NoemaError>;
     /// A note, deleted or not.
-    fn note(&self, id: NoteId) -> Result<Option<Note>, Problem>;
+    fn note(&self, id: NoteId) -> Result<Option<Note>, NoemaError>;
     /// The note with this guid that is not deleted.
-    fn note_by_guid(&self, guid: &str) -> Result<Option<Note>, Problem>;
+    fn note_by_guid(&self, guid: &str) -> Result<Option<Note>, NoemaError>;
     /// Notes that are not deleted with this checksum of their first field.
-    fn notes_with_checksum(&self, checksum: i64) -> Result<Vec<Note>, Problem>;
+    fn notes_with_checksum(&self, checksum: i64) -> Result<Vec<Note>, NoemaError>;
     /// What a note was before, latest first.
-    fn past_contents(&self, note: NoteId) -> Result<Vec<PastContent>, Problem>;
+    fn past_contents(&self, note: NoteId) -> Result<Vec<PastContent>, NoemaError>;
     /// A card, deleted or not.
-    fn card(&self, id: CardId) -> Result<Option<Card>, Problem>;
+    fn card(&self, id: CardId) -> Result<Option<Card>, NoemaError>;
     /// The cards of a note that are not deleted, by ordinal.
-    fn cards_of(&self, note: NoteId) -> Result<Vec<Card>, Problem>;
+    fn cards_of(&self, note: NoteId) -> Result<Vec<Card>, NoemaError>;
     /// Cards of a deck that are not deleted, by id.
-    fn cards_in(&self, deck: DeckId) -> Result<Vec<Card>, Problem>;
+    fn cards_in(&self, deck: DeckId) -> Result<Vec<Card>, NoemaError>;
     /// Shows `see` every note that is not deleted, by id.
-    fn each_note(&self, see: &mut dyn FnMut(Note) -> Result<(), Problem>) -> Result<(), Problem>;
+    fn for_each_note(
+        &self,
+        see: &mut dyn FnMut(Note) -> Result<(), NoemaError>,
+    ) -> Result<(), NoemaError>;
     /// Cards that were answered at least once and are not deleted, by id.
-    fn answered_cards(&self) -> Result<Vec<Card>, Problem>;
+    fn answered_cards(&self) -> Result<Vec<Card>, NoemaError>;
     /// Cards that a query finds.
     fn search(
         &self,
         query: &Node,
-        timing: Timing,
-        order: Order,
+        context: SearchContext,
+        order: SortOrder,
         offset: u64,
         limit: u64,
-    ) -> Result<Found, Problem>;
+    ) -> Result<SearchResult, NoemaError>;
     /// Cards of a deck by state, and how many are due by `until`.
-    fn lanes(&self, deck: DeckId, until: Micros) -> Result<Vec<LaneCount>, Problem>;
+    fn lanes(&self, deck: DeckId, until: Micros) -> Result<Vec<LaneCount>, NoemaError>;
     /// Cards whose burial has ended by `now`: nothing holds them back any more.
-    fn ended_burials(&self, now: Micros) -> Result<Vec<Card>, Problem>;
+    fn ended_burials(&self, now: Micros) -> Result<Vec<Card>, NoemaError>;
     /// Cards of a deck in a phase that nothing holds back at `now`, due by `until`, in order.
-    fn waiting(
+    fn queued_cards(
         &self,
         deck: DeckId,
         phase: Phase,
         now: Micros,
         until: Micros,
         limit: u64,
-    ) -> Result<Vec<Waiting>, Problem>;
+    ) -> Result<Vec<QueuedCard>, NoemaError>;
     /// Due dates of cards in review that nothing holds back, up to `until`.
-    fn due_dates(&self, deck: Option<DeckId>, until: Micros) -> Result<Vec<Micros>, Problem>;
+    fn due_dates(&self, deck: Option<DeckId>, until: Micros) -> Result<Vec<Micros>, NoemaError>;
     /// What was studied in a deck on a day.
-    fn tally(&self, deck: DeckId, day: i64) -> Result<Tally, Problem>;
+    fn tally(&self, deck: DeckId, day: i64) -> Result<Tally, NoemaError>;
     /// The log of a card, oldest first.
-    fn reviews_of(&self, card: CardId) -> Result<Vec<Review>, Problem>;
+    fn reviews_of(&self, card: CardId) -> Result<Vec<Review>, NoemaError>;
     /// What is in the log from `from` up to `to`, oldest first: of cards in these decks, or of all.
     fn log(
         &self,
         from: Micros,
         to: Micros,
         decks: Option<&[DeckId]>,
-    ) -> Result<Vec<Entry>, Problem>;
+    ) -> Result<Vec<LogEntry>, NoemaError>;
     /// What was answered in the quarters of an hour from `from` up to `to`.
-    fn quarter_hours(&self, from: Micros, to: Micros) -> Result<Vec<QuarterHour>, Problem>;
+    fn quarter_hours(&self, from: Micros, to: Micros) -> Result<Vec<QuarterHour>, NoemaError>;
     /// The whole log from `from` up to `to`, oldest first, with each card's deck.
-    fn reviews_between(&self, from: Micros, to: Micros) -> Result<Vec<(Review, DeckId)>, Problem>;
+    fn reviews_between(
+        &self,
+        from: Micros,
+        to: Micros,
+    ) -> Result<Vec<(Review, DeckId)>, NoemaError>;
     /// The review that was submitted with a token.
-    fn review_with_token(&self, card: CardId, token: &str) -> Result<Option<Review>, Problem>;
+    fn review_with_token(&self, card: CardId, token: &str) -> Result<Option<Review>, NoemaError>;
     /// The moment of the last answer.
-    fn last_answer(&self) -> Result<Option<Micros>, Problem>;
+    fn last_review_time(&self) -> Result<Option<Micros>, NoemaError>;
     /// A session.
-    fn session(&self, id: SessionId) -> Result<Option<Session>, Problem>;
+    fn session(&self, id: SessionId) -> Result<Option<Session>, NoemaError>;
     /// An action.
-    fn action(&self, id: ActionId) -> Result<Option<Action>, Problem>;
+    fn action(&self, id: ActionId) -> Result<Option<Action>, NoemaError>;
     /// The latest actions, latest first.
-    fn actions(&self, limit: u32) -> Result<Vec<Action>, Problem>;
+    fn actions(&self, limit: u32) -> Result<Vec<Action>, NoemaError>;
     /// All tags with how many notes have them.
-    fn tags(&self) -> Result<BTreeMap<String, u64>, Problem>;
+    fn tags(&self) -> Result<BTreeMap<String, u64>, NoemaError>;
     /// Names of the media.
-    fn media_names(&self) -> Result<Vec<String>, Problem>;
+    fn media_names(&self) -> Result<Vec<String>, NoemaError>;
     /// One medium.
-    fn media(&self, name: &str) -> Result<Option<Vec<u8>>, Problem>;
+    fn media(&self, name: &str) -> Result<Option<Vec<u8>>, NoemaError>;
     /// What review tokens are signed with.
-    fn secret(&self) -> Result<Vec<u8>, Problem>;
+    fn secret(&self) -> Result<Vec<u8>, NoemaError>;
 }
 
 /// Changes a collection, within one action.
-pub trait Ledger: Records {
+pub trait StoreWriter: StoreReader {
     /// Makes or replaces a deck.
-    fn put_deck(&mut self, deck: &Deck) -> Result<(), Problem>;
+    fn put_deck(&mut self, deck: &Deck) -> Result<(), NoemaError>;
     /// Makes or replaces a note type.
-    fn put_note_type(&mut self, note_type: &NoteType) -> Result<(), Problem>;
+    fn put_note_type(&mut self, note_type: &NoteType) -> Result<(), NoemaError>;
     /// Makes or replaces a note.
-    fn put_note(&mut self, note: &Note) -> Result<(), Problem>;
+    fn put_note(&mut self, note: &Note) -> Result<(), NoemaError>;
     /// Keeps what a note was.
-    fn put_past_content(&mut self, note: NoteId, past: &PastContent) -> Result<(), Problem>;
+    fn put_past_content(&mut self, note: NoteId, past: &PastContent) -> Result<(), NoemaError>;
     /// Makes or replaces a card.
-    fn put_card(&mut self, card: &Card) -> Result<(), Problem>;
+    fn put_card(&mut self, card: &Card) -> Result<(), NoemaError>;
     /// Adds a review to the log.
-    fn put_review(&mut self, review: &Review) -> Result<(), Problem>;
+    fn put_review(&mut self, review: &Review) -> Result<(), NoemaError>;
     /// Sets what was studied in a deck on a day.
-    fn put_tally(&mut self, deck: DeckId, day: i64, tally: Tally) -> Result<(), Problem>;
+    fn put_tally(&mut self, deck: DeckId, day: i64, tally: Tally) -> Result<(), NoemaError>;
     /// Makes or replaces a session.
-    fn put_session(&mut self, session: &Session) -> Result<(), Problem>;
+    fn put_session(&mut self, session: &Session) -> Result<(), NoemaError>;
     /// Keeps a medium; one of that name stays as it is.
-    fn put_media(&mut self, name: &str, bytes: &[u8]) -> Result<(), Problem>;
+    fn put_media(&mut self, name: &str, bytes: &[u8]) -> Result<(), NoemaError>;
     /// An id that nothing has yet: the moment in milliseconds, or the next that is free.
-    fn fresh_id(&mut self, now: Micros) -> Result<i64, Problem>;
+    fn next_id(&mut self, now: Micros) -> Result<i64, NoemaError>;
     /// From here on about so many new rows come at once: they are undone together. Says what
     /// there was before.
-    fn begin_bulk(&mut self, rows: usize) -> Result<Rc<Known>, Problem>;
+    fn begin_bulk(&mut self, rows: usize) -> Result<Rc<ExistingIds>, NoemaError>;
     /// Takes an action back.
-    fn undo(&mut self, action: ActionId, now: Micros) -> Result<u64, Problem>;
+    fn undo(&mut self, action: ActionId, now: Micros) -> Result<u64, NoemaError>;
     /// Commits `attachment` with the action.
-    fn attach(&mut self, attachment: &dyn Attachment) -> Result<(), Problem>;
+    fn attach(&mut self, attachment: &dyn Attachment) -> Result<(), NoemaError>;
     /// Removes for good what was deleted before `before`.
-    fn purge(&mut self, before: Micros) -> Result<u64, Problem>;
+    fn purge(&mut self, before: Micros) -> Result<u64, NoemaError>;
 }

@@ -1,15 +1,11 @@
 //! `approve-drafts`: lets up to 500 drafts into study after a person has looked at them.
 
-use super::approval::Shown;
-use super::batch::{Cards, Doing, Output, Own, batch_spec, change_each_if};
-use super::desk::{APPROVE, Desk};
-use crate::library;
-use crate::problem::Problem;
-use crate::store::Ledger;
-use panoply_contract::consent::{ConsentRule, Question};
+use super::batch::{BatchAction, BatchSpec, Cards, Output, batch_spec, change_each_card};
+use super::service::NoemaService;
+use crate::collection;
 use panoply_contract::prelude::*;
 
-const SPEC: ToolSpec = batch_spec(Own {
+const SPEC: ToolSpec = batch_spec(BatchSpec {
     name: "approve-drafts",
     title: "Approve drafts",
     description: Description {
@@ -36,7 +32,7 @@ const CONSENT: ConsentRule = ConsentRule {
 
 /// See the module.
 pub(super) struct ApproveDrafts {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for ApproveDrafts {
@@ -50,17 +46,9 @@ impl Tool for ApproveDrafts {
     }
 
     async fn call(&self, params: Cards, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let doing = Doing { tool: SPEC.name, done: "approved" };
-        let as_shown = |ledger: &dyn Ledger| match &cx.consent {
-            None => Ok(()),
-            Some(consent) => {
-                let shown = Shown::of(ledger, &params.card_ids)?;
-                let is_same = shown.subject().is_ok_and(|subject| subject == consent.subject());
-                if is_same { Ok(()) } else { Err(Problem::NotAsShown) }
-            }
-        };
-        change_each_if(&self.desk, cx, &doing, &params.card_ids, as_shown, |ledger, id, now| {
-            library::approve_draft(ledger, id, now)
+        let action = BatchAction { tool: SPEC.name, done: "approved" };
+        change_each_card(&self.service, cx, &action, &params.card_ids, |writer, id, now| {
+            collection::approve_draft(writer, id, now)
         })
     }
 

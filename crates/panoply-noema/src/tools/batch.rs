@@ -2,12 +2,12 @@
 
 use panoply_contract::prelude::*;
 
-use super::desk::{Change, Desk, stored, with_next};
+use super::service::{Change, NoemaService, exact_evidence, with_next};
 use super::wire::CardId;
+use crate::error::NoemaError;
 use crate::fsrs::Micros;
 use crate::ids;
-use crate::problem::Problem;
-use crate::store::Ledger;
+use crate::store::StoreWriter;
 
 /// What happened to one of several things.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -71,7 +71,7 @@ pub(crate) struct Output {
 }
 
 /// What the spec of such a tool says for itself.
-pub(super) struct Own {
+pub(super) struct BatchSpec {
     pub(super) name: &'static str,
     pub(super) title: &'static str,
     pub(super) description: Description,
@@ -81,7 +81,7 @@ pub(super) struct Own {
 }
 
 /// The spec of such a tool: what is the same for all of them stands here.
-pub(super) const fn batch_spec(own: Own) -> ToolSpec {
+pub(super) const fn batch_spec(own: BatchSpec) -> ToolSpec {
     ToolSpec {
         name: own.name,
         title: own.title,
@@ -105,46 +105,32 @@ pub(super) const fn batch_spec(own: Own) -> ToolSpec {
 }
 
 /// What a tool does, as in "suspended 3 cards".
-pub(crate) struct Doing {
+pub(crate) struct BatchAction {
     pub(crate) tool: &'static str,
     pub(crate) done: &'static str,
 }
 
 /// Does something to each of several cards, as one change, and says of each what happened.
-pub(crate) fn change_each(
-    desk: &Desk,
+pub(crate) fn change_each_card(
+    service: &NoemaService,
     cx: &CallContext,
-    doing: &Doing,
+    action: &BatchAction,
     ids: &CardIds,
-    act: impl FnMut(&mut dyn Ledger, ids::CardId, Micros) -> Result<bool, Problem>,
+    mut act: impl FnMut(&mut dyn StoreWriter, ids::CardId, Micros) -> Result<bool, NoemaError>,
 ) -> Result<Reply<Output>, ToolError> {
-    change_each_if(desk, cx, doing, ids, |_| Ok(()), act)
-}
-
-/// The same, unless `condition` fails inside the transaction.
-pub(crate) fn change_each_if(
-    desk: &Desk,
-    cx: &CallContext,
-    doing: &Doing,
-    ids: &CardIds,
-    condition: impl FnOnce(&dyn Ledger) -> Result<(), Problem>,
-    mut act: impl FnMut(&mut dyn Ledger, ids::CardId, Micros) -> Result<bool, Problem>,
-) -> Result<Reply<Output>, ToolError> {
-    let Doing { tool, done } = doing;
-    let by = if cx.consent.is_some() { ", confirmed by a person through elicitation" } else { "" };
-    let summary = format!("{done} {} cards{by}", ids.0.len());
-    desk.change(
+    let BatchAction { tool, done } = action;
+    let summary = format!("{done} {} cards", ids.0.len());
+    service.change(
         cx,
         tool,
         &summary,
-        |ledger, now| {
-            condition(ledger)?;
+        |writer, now| {
             let mut items = Vec::with_capacity(ids.0.len());
             for id in &ids.0 {
-                let (outcome, message) = match act(ledger, id.domain(), now) {
+                let (outcome, message) = match act(writer, id.domain(), now) {
                     Ok(true) => (ItemOutcome::Done, None),
                     Ok(false) => (ItemOutcome::Unchanged, None),
-                    Err(Problem::Store(cause)) => return Err(Problem::Store(cause)),
+                    Err(NoemaError::Store(cause)) => return Err(NoemaError::Store(cause)),
                     Err(problem) => (ItemOutcome::Failed, Some(problem.to_string())),
                 };
                 items.push(Item { card_id: id.clone(), outcome, message });
@@ -158,7 +144,7 @@ pub(crate) fn change_each_if(
             let text = format!("{told} {done} {changed} of {} cards.", items.len());
             let whole = u64::try_from(items.len()).unwrap_or(u64::MAX);
             let fine = u64::try_from(items.len() - failed).unwrap_or(u64::MAX);
-            let evidence = stored("the changed cards").complete(fine, whole);
+            let evidence = exact_evidence("the changed cards").complete(fine, whole);
             let undo = change.undo();
             Ok(with_next(Reply::new(Output { items, changed, change }, text, evidence), undo))
         },

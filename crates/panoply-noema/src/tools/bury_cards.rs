@@ -1,11 +1,11 @@
 //! `bury-cards`: keeps up to 500 cards back until tomorrow.
 
-use super::batch::{Cards, Doing, Output, Own, batch_spec, change_each};
-use super::desk::Desk;
-use crate::library;
+use super::batch::{BatchAction, BatchSpec, Cards, Output, batch_spec, change_each_card};
+use super::service::NoemaService;
+use crate::collection;
 use panoply_contract::prelude::*;
 
-const SPEC: ToolSpec = batch_spec(Own {
+const SPEC: ToolSpec = batch_spec(BatchSpec {
     name: "bury-cards",
     title: "Bury cards",
     description: Description {
@@ -26,7 +26,7 @@ const SPEC: ToolSpec = batch_spec(Own {
 
 /// See the module.
 pub(super) struct BuryCards {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for BuryCards {
@@ -38,9 +38,9 @@ impl Tool for BuryCards {
     }
 
     async fn call(&self, params: Cards, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let doing = Doing { tool: SPEC.name, done: "buried" };
-        change_each(&self.desk, cx, &doing, &params.card_ids, |ledger, id, now| {
-            library::bury_card(ledger, id, now)
+        let action = BatchAction { tool: SPEC.name, done: "buried" };
+        change_each_card(&self.service, cx, &action, &params.card_ids, |writer, id, now| {
+            collection::bury_card(writer, id, now)
         })
     }
 }

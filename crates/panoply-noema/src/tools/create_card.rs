@@ -3,11 +3,15 @@
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::desk::{APPROVE, Change, Desk, require, stored, with_next};
-use super::notes::{MadeNote, NoteInput, WireForm, counted, duplicate_warning, like};
+use super::notes::{
+    CreatedNote, FormParam, NoteInput, duplicate_warning, duplicates_of, pluralize,
+};
+use super::service::{
+    APPROVE, Change, NoemaService, exact_evidence, require_permission, with_next,
+};
 use super::wire::{CardId, DeckId};
-use crate::library;
-use crate::store::Ledger;
+use crate::collection;
+use crate::store::StoreWriter;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "create-card",
@@ -48,7 +52,7 @@ pub(crate) struct Params {
     deck_id: DeckId,
     /// Which cards the note makes.
     #[serde(default)]
-    form: WireForm,
+    form: FormParam,
     /// The question; for a cloze the text with gaps such as `{{c1::Bangkok}}` or `{{c1::Bangkok::a city}}`.
     #[schemars(length(max = 20000))]
     front: String,
@@ -85,7 +89,7 @@ const fn yes() -> bool {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Output {
     /// The note and its cards.
-    note: MadeNote,
+    note: CreatedNote,
     /// Cards whose first field is the same.
     duplicates: Vec<CardId>,
     /// Whether something was changed, and how to take it back.
@@ -95,7 +99,7 @@ pub(crate) struct Output {
 
 /// See the module.
 pub(super) struct CreateCard {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for CreateCard {
@@ -110,20 +114,20 @@ impl Tool for CreateCard {
         let deck = params.deck_id.domain();
         let Params { form, front, back, choices, extra, tags, source, draft, .. } = params;
         if !draft {
-            require(cx, APPROVE, "making a card that is no draft")?;
+            require_permission(cx, APPROVE, "making a card that is no draft")?;
         }
         let new =
             NoteInput { form, front, back, choices, extra, tags, source }.into_new(deck, draft);
-        let (duplicates, name) = self.desk.read(|records| {
+        let (duplicates, name) = self.service.read(|reader| {
             let first = new.fields.first().map_or("", String::as_str);
-            Ok((like(records, first)?, library::deck(records, deck)?.name))
+            Ok((duplicates_of(reader, first)?, collection::deck(reader, deck)?.name))
         })?;
         let summary = format!("made a note in `{name}`");
-        let add = |ledger: &mut dyn Ledger, now| library::add_note(ledger, new, now);
-        self.desk.change(cx, SPEC.name, &summary, add, |(note, cards), change| {
-            let made = MadeNote::of(&note, &cards);
+        let add = |writer: &mut dyn StoreWriter, now| collection::add_note(writer, new, now);
+        self.service.change(cx, SPEC.name, &summary, add, |(note, cards), change| {
+            let made = CreatedNote::of(&note, &cards);
             let verb = if cx.dry_run { "Would make" } else { "Made" };
-            let text = format!("{verb} {} in `{name}`.", counted(cards.len(), "card"));
+            let text = format!("{verb} {} in `{name}`.", pluralize(cards.len(), "card"));
             let approve = (!cx.dry_run && draft).then(|| {
                 NextAction::new(
                     "approve-drafts",
@@ -135,7 +139,7 @@ impl Tool for CreateCard {
             let mut reply = Reply::new(
                 Output { note: made, duplicates: duplicates.clone(), change },
                 text,
-                stored("the new note"),
+                exact_evidence("the new note"),
             );
             if !duplicates.is_empty() {
                 reply = reply.warn(duplicate_warning(&duplicates));

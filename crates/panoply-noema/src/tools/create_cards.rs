@@ -3,11 +3,13 @@
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::desk::{APPROVE, Change, Desk, require, stored, with_next};
-use super::notes::{NoteInput, duplicate_warning, like};
+use super::notes::{NoteInput, duplicate_warning, duplicates_of};
+use super::service::{
+    APPROVE, Change, NoemaService, exact_evidence, require_permission, with_next,
+};
 use super::wire::{CardId, DeckId};
-use crate::library;
-use crate::problem::Problem;
+use crate::collection;
+use crate::error::NoemaError;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "create-cards",
@@ -86,7 +88,7 @@ struct Row {
 
 /// See the module.
 pub(super) struct CreateCards {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for CreateCards {
@@ -99,29 +101,30 @@ impl Tool for CreateCards {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         if !params.draft {
-            require(cx, APPROVE, "making cards that are no drafts")?;
+            require_permission(cx, APPROVE, "making cards that are no drafts")?;
         }
         let deck = params.deck_id.domain();
-        let name = self.desk.read(|records| Ok(library::holding_deck(records, deck)?.name))?;
+        let name = self.service.read(|reader| Ok(collection::regular_deck(reader, deck)?.name))?;
         let summary = format!("made {} notes in `{name}`", params.notes.len());
-        self.desk.change(
+        self.service.change(
             cx,
             SPEC.name,
             &summary,
-            |ledger, now| {
+            |writer, now| {
                 let mut items = Vec::with_capacity(params.notes.len());
                 for note in params.notes {
                     let new = note.into_new(deck, params.draft);
-                    let duplicate_of = like(ledger, new.fields.first().map_or("", String::as_str))?
-                        .into_iter()
-                        .next();
-                    items.push(match library::add_note(ledger, new, now) {
+                    let duplicate_of =
+                        duplicates_of(writer, new.fields.first().map_or("", String::as_str))?
+                            .into_iter()
+                            .next();
+                    items.push(match collection::add_note(writer, new, now) {
                         Ok((_, cards)) => Row {
                             card_ids: cards.iter().map(|card| CardId::of(card.id)).collect(),
                             message: None,
                             duplicate_of,
                         },
-                        Err(Problem::Store(cause)) => return Err(Problem::Store(cause)),
+                        Err(NoemaError::Store(cause)) => return Err(NoemaError::Store(cause)),
                         Err(problem) => Row {
                             card_ids: Vec::new(),
                             message: Some(problem.to_string()),
@@ -150,7 +153,7 @@ impl Tool for CreateCards {
                 let doubles: Vec<CardId> =
                     items.iter().filter_map(|item| item.duplicate_of.clone()).collect();
                 let undo = change.undo();
-                let evidence = stored("the new notes").complete(fine, whole);
+                let evidence = exact_evidence("the new notes").complete(fine, whole);
                 let mut reply = Reply::new(Output { items, made, failed, change }, text, evidence);
                 if !doubles.is_empty() {
                     reply = reply.warn(duplicate_warning(&doubles));

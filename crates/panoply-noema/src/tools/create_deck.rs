@@ -3,11 +3,11 @@
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::desk::{Change, Desk, now, stored, with_next};
+use super::service::{Change, NoemaService, exact_evidence, now, with_next};
 use super::wire::{DeckView, OptionsPatch, OptionsView};
+use crate::collection::{self, DeckChanges};
 use crate::deck::{DeckName, DeckOptions, Filter};
-use crate::library::{self, DeckChanges};
-use crate::problem::Problem;
+use crate::error::NoemaError;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "create-deck",
@@ -82,7 +82,7 @@ pub(crate) struct Output {
 
 /// See the module.
 pub(super) struct CreateDeck {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for CreateDeck {
@@ -94,7 +94,7 @@ impl Tool for CreateDeck {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let name = DeckName::parse(&params.name).map_err(Problem::from)?;
+        let name = DeckName::parse(&params.name).map_err(NoemaError::from)?;
         let options = match params.options {
             Some(patch) => Some(patch.apply(DeckOptions::default(), now(cx))?),
             None => None,
@@ -103,13 +103,13 @@ impl Tool for CreateDeck {
         let changes =
             DeckChanges { name: None, description: Some(params.description), options, filter };
         let summary = format!("made the deck `{name}`");
-        self.desk.change(
+        self.service.change(
             cx,
             SPEC.name,
             &summary,
-            |ledger, now| {
-                let deck = library::create_deck(ledger, &name, changes, now)?;
-                let options = library::options_of(ledger, deck.id)?;
+            |writer, now| {
+                let deck = collection::create_deck(writer, &name, changes, now)?;
+                let options = collection::options_of(writer, deck.id)?;
                 Ok((deck, options))
             },
             |(deck, options), change| {
@@ -127,7 +127,7 @@ impl Tool for CreateDeck {
                 let undo = change.undo();
                 let output = Output { deck: view, options: OptionsView::from(&options), change };
                 Ok(with_next(
-                    Reply::new(output, text, stored("the new deck")),
+                    Reply::new(output, text, exact_evidence("the new deck")),
                     next.into_iter().chain(undo),
                 ))
             },

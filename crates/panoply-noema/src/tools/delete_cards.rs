@@ -1,13 +1,13 @@
 //! `delete-cards`: deletes up to 500 cards; a note goes with the last of its cards. They can be restored for 30 days.
 
-use super::batch::{Cards, Doing, Output, Own, batch_spec, change_each};
-use super::desk::Desk;
-use crate::library;
+use super::batch::{BatchAction, BatchSpec, Cards, Output, batch_spec, change_each_card};
+use super::service::NoemaService;
+use crate::collection;
 use panoply_contract::prelude::*;
 
 const SPEC: ToolSpec = ToolSpec {
     annotations: Annotations { destructive: true, open_world: false },
-    ..batch_spec(Own {
+    ..batch_spec(BatchSpec {
         name: "delete-cards",
         title: "Delete cards",
         description: Description {
@@ -28,7 +28,7 @@ const SPEC: ToolSpec = ToolSpec {
 
 /// See the module.
 pub(super) struct DeleteCards {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for DeleteCards {
@@ -40,9 +40,9 @@ impl Tool for DeleteCards {
     }
 
     async fn call(&self, params: Cards, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let doing = Doing { tool: SPEC.name, done: "deleted" };
-        change_each(&self.desk, cx, &doing, &params.card_ids, |ledger, id, now| {
-            library::delete_card(ledger, id, now)
+        let action = BatchAction { tool: SPEC.name, done: "deleted" };
+        change_each_card(&self.service, cx, &action, &params.card_ids, |writer, id, now| {
+            collection::delete_card(writer, id, now)
         })
     }
 }

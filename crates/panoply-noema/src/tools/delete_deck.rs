@@ -1,8 +1,8 @@
 //! `delete-deck`: deletes a deck with the decks under it and all their cards; they can be brought back for 30 days.
 
-use super::desk::{Change, Desk, now, stored, with_next};
-use super::wire::{DeckId, moment};
-use crate::library;
+use super::service::{Change, NoemaService, exact_evidence, now, with_next};
+use super::wire::{DeckId, timestamp};
+use crate::collection;
 use panoply_contract::prelude::*;
 
 const SPEC: ToolSpec = ToolSpec {
@@ -60,7 +60,7 @@ pub(crate) struct Output {
 
 /// See the module.
 pub(super) struct DeleteDeck {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for DeleteDeck {
@@ -73,13 +73,13 @@ impl Tool for DeleteDeck {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let id = params.deck_id.domain();
-        let name = self.desk.read(|records| Ok(library::deck(records, id)?.name))?;
+        let name = self.service.read(|reader| Ok(collection::deck(reader, id)?.name))?;
         let summary = format!("deleted the deck `{name}`");
-        self.desk.change(
+        self.service.change(
             cx,
             SPEC.name,
             &summary,
-            |ledger, now| library::delete_deck(ledger, id, now),
+            |writer, now| collection::delete_deck(writer, id, now),
             |(decks, cards), change| {
                 let text = format!(
                     "{} `{name}`: {decks} decks, {cards} cards.",
@@ -89,10 +89,10 @@ impl Tool for DeleteDeck {
                 let output = Output {
                     decks,
                     cards,
-                    restorable_until: moment(now(cx) + library::KEPT_DELETED),
+                    restorable_until: timestamp(now(cx) + collection::DELETED_RETENTION),
                     change,
                 };
-                Ok(with_next(Reply::new(output, text, stored("the deleted deck")), undo))
+                Ok(with_next(Reply::new(output, text, exact_evidence("the deleted deck")), undo))
             },
         )
     }

@@ -4,11 +4,11 @@ use panoply_contract::evidence::Sample;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::desk::{Change, Desk, stored};
-use super::notes::counted;
+use super::notes::pluralize;
+use super::service::{Change, NoemaService, exact_evidence};
 use super::wire::SessionId;
-use crate::numbers::{real, rounded};
-use crate::problem::Problem;
+use crate::error::NoemaError;
+use crate::numbers::{round_to, to_f64};
 use crate::queue;
 
 const SPEC: ToolSpec = ToolSpec {
@@ -70,7 +70,7 @@ pub(crate) struct Output {
 
 /// See the module.
 pub(super) struct EndSession {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for EndSession {
@@ -83,32 +83,32 @@ impl Tool for EndSession {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let id = params.session_id.domain();
-        self.desk.change(
+        self.service.change(
             cx,
             SPEC.name,
             "ended a session",
-            |ledger, now| {
-                let mut session = ledger
+            |writer, now| {
+                let mut session = writer
                     .session(id)?
                     .filter(|session| session.ended.is_none())
-                    .ok_or(Problem::NoSession(id))?;
+                    .ok_or(NoemaError::SessionNotFound(id))?;
                 session.ended = Some(now);
-                ledger.put_session(&session)?;
-                let left = queue::build(ledger, session.deck, now)?.at(now).len();
+                writer.put_session(&session)?;
+                let left = queue::build(writer, session.deck, now)?.at(now).len();
                 Ok((session, left))
             },
             |(session, left), change| {
                 let recalled = (session.answered > 0)
-                    .then(|| rounded(f64::from(session.passed) / f64::from(session.answered), 4));
+                    .then(|| round_to(f64::from(session.passed) / f64::from(session.answered), 4));
                 let share = recalled
                     .map(|share| format!(", {:.0} % recalled", share * 100.0))
                     .unwrap_or_default();
                 let text = format!(
                     "{} answers{share}; {} left for today.",
                     session.answered,
-                    counted(left, "card")
+                    pluralize(left, "card")
                 );
-                let evidence = stored("the session").sampled(Sample::Proportion {
+                let evidence = exact_evidence("the session").sampled(Sample::Proportion {
                     successes: u64::from(session.passed),
                     n: u64::from(session.answered),
                 });
@@ -117,7 +117,7 @@ impl Tool for EndSession {
                     session_id: params.session_id,
                     answered: session.answered,
                     recalled,
-                    minutes: rounded(real(session.taken_ms) / 60_000.0, 1),
+                    minutes: round_to(to_f64(session.taken_ms) / 60_000.0, 1),
                     left,
                     change,
                 };

@@ -4,13 +4,13 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use panoply_contract::prelude::*;
 
-use super::desk::{Desk, now, stored};
-use super::exchange::{not_allowed, report};
+use super::import_export::{path_error, report};
+use super::service::{NoemaService, exact_evidence, now};
 use super::wire::DeckId;
 use crate::anki;
-use crate::insight;
-use crate::library;
-use crate::text::{self, TextFormat};
+use crate::collection;
+use crate::statistics;
+use crate::text_notes::{self, TextFormat};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "export-package",
@@ -98,7 +98,7 @@ pub(crate) struct Output {
 
 /// See the module.
 pub(super) struct ExportPackage {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for ExportPackage {
@@ -119,17 +119,19 @@ impl Tool for ExportPackage {
             ExportFormat::Json => Some(TextFormat::Json),
             ExportFormat::Markdown => Some(TextFormat::Markdown),
         };
-        let (bytes, exported) = self.desk.read(|records| {
-            let (decks, _) = insight::scope(records, deck)?;
+        let (bytes, exported) = self.service.read(|reader| {
+            let (decks, _) = statistics::scope(reader, deck)?;
             match format {
-                None => anki::export(records, &decks, now, &mut |done, all| {
+                None => anki::export(reader, &decks, now, &mut |done, all| {
                     report(cx, done, all, "the export was cancelled; nothing was written")
                 }),
                 Some(format) => {
-                    let notes = library::as_text(records, &decks)?;
-                    let exported =
-                        anki::Exported { notes: notes.len(), ..anki::Exported::default() };
-                    Ok((text::write(&notes, format).into_bytes(), exported))
+                    let notes = collection::notes_as_text(reader, &decks)?;
+                    let exported = anki::ExportSummary {
+                        notes: notes.len(),
+                        ..anki::ExportSummary::default()
+                    };
+                    Ok((text_notes::write(&notes, format).into_bytes(), exported))
                 }
             }
         })?;
@@ -154,11 +156,11 @@ impl Tool for ExportPackage {
             path: path.clone(),
         };
         let text = format!("{} notes in {} bytes.", output.notes, output.bytes);
-        let reply = Reply::new(output, text, stored("the exported notes"));
+        let reply = Reply::new(output, text, exact_evidence("the exported notes"));
         if let (Some(path), Some(mutation)) = (&path, &cx.mutation) {
-            let made = self.desk.roots.create(path, &mutation.marker(), &bytes);
-            let file = made.map_err(|refused| not_allowed(&refused))?;
-            self.desk.record_alone(cx, &reply)?;
+            let made = self.service.roots.create(path, &mutation.marker(), &bytes);
+            let file = made.map_err(|refused| path_error(&refused))?;
+            self.service.record_alone(cx, &reply)?;
             file.settle();
         }
         Ok(reply)

@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use panoply_contract::params::Limit;
 use serde_json::json;
 
-use super::desk::{Desk, now, stored, with_next};
+use super::service::{NoemaService, exact_evidence, now, with_next};
 use super::wire::{CardId, DeckId};
+use crate::collection;
 use crate::deck::DeckOptions;
-use crate::insight;
-use crate::library;
 use crate::render;
 use crate::search::Node;
-use crate::store::{Order, Timing};
+use crate::statistics;
+use crate::store::{SearchContext, SortOrder};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "find-duplicates",
@@ -78,7 +78,7 @@ struct Group {
 
 /// See the module.
 pub(super) struct FindDuplicates {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for FindDuplicates {
@@ -92,19 +92,19 @@ impl Tool for FindDuplicates {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let now = now(cx);
         let deck = params.deck_id.as_ref().map(DeckId::domain);
-        let (mut groups, compared) = self.desk.read(|records| {
-            let (decks, _) = insight::scope(records, deck)?;
-            let timing = Timing { now, calendar: DeckOptions::default().calendar() };
-            let found = records.search(&Node::All, timing, Order::Created, 0, u64::MAX)?;
+        let (mut groups, compared) = self.service.read(|reader| {
+            let (decks, _) = statistics::scope(reader, deck)?;
+            let context = SearchContext { now, calendar: DeckOptions::default().calendar() };
+            let found = reader.search(&Node::All, context, SortOrder::Created, 0, u64::MAX)?;
             let mut by_front: BTreeMap<String, (String, Vec<CardId>)> = BTreeMap::new();
             let mut seen = BTreeSet::new();
             for id in found.cards {
-                let card = library::card(records, id)?;
+                let card = collection::card(reader, id)?;
                 if !decks.contains(&card.deck) || !seen.insert(card.note) {
                     continue;
                 }
-                let Some(note) = records.note(card.note)? else { continue };
-                let front = render::plain(note.fields.first().map_or("", String::as_str));
+                let Some(note) = reader.note(card.note)? else { continue };
+                let front = render::strip_html(note.fields.first().map_or("", String::as_str));
                 let entry = by_front.entry(front.to_lowercase()).or_insert((front, Vec::new()));
                 entry.1.push(CardId::of(card.id));
             }
@@ -130,6 +130,9 @@ impl Tool for FindDuplicates {
                 "look at one of them before you delete it",
             )
         });
-        Ok(with_next(Reply::new(Output { groups, compared }, text, stored("the notes")), next))
+        Ok(with_next(
+            Reply::new(Output { groups, compared }, text, exact_evidence("the notes")),
+            next,
+        ))
     }
 }

@@ -6,10 +6,10 @@ use panoply_contract::prelude::*;
 use panoply_contract::spec::Widget;
 use serde_json::json;
 
-use super::desk::{Desk, now, until, with_next};
-use super::wire::{DeckId, moment};
-use crate::insight;
-use crate::numbers::real_len;
+use super::service::{NoemaService, changes_at, now, with_next};
+use super::wire::{DeckId, timestamp};
+use crate::numbers::len_to_f64;
+use crate::statistics;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "forecast-reviews",
@@ -84,7 +84,7 @@ struct Day {
 
 /// See the module.
 pub(super) struct ForecastReviews {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for ForecastReviews {
@@ -98,15 +98,18 @@ impl Tool for ForecastReviews {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let now = now(cx);
         let deck = params.deck_id.as_ref().map(DeckId::domain);
-        let (due, options) = self.desk.read(|records| {
-            let (decks, options) = insight::scope(records, deck)?;
-            Ok((insight::forecast(records, &decks, options.calendar(), now, params.days)?, options))
+        let (due, options) = self.service.read(|reader| {
+            let (decks, options) = statistics::scope(reader, deck)?;
+            Ok((
+                statistics::forecast(reader, &decks, options.calendar(), now, params.days)?,
+                options,
+            ))
         })?;
         let calendar = options.calendar();
         let today = calendar.day(now);
         let days: Vec<Day> = (today..)
             .zip(&due)
-            .map(|(day, due)| Day { begins: moment(calendar.start(day)), due: *due })
+            .map(|(day, due)| Day { begins: timestamp(calendar.start(day)), due: *due })
             .collect();
         let total: u32 = due.iter().sum();
         let (fullest, most) = days
@@ -125,7 +128,7 @@ impl Tool for ForecastReviews {
                 "{over} of {} days have more reviews than the limit of {}",
                 params.days, options.reviews_per_day
             ),
-            real_len(over) / f64::from(params.days),
+            len_to_f64(over) / f64::from(params.days),
             (f64::from(most) / f64::from(options.reviews_per_day.max(1)) - 1.0).clamp(0.0, 1.0),
             Some("take fewer new cards a day, or a lower desired retention".to_owned()),
         );
@@ -133,7 +136,7 @@ impl Tool for ForecastReviews {
             NextAction::new("get-study-guidance", json!({}), "see what other options would cost")
         });
         let evidence = Evidence::from(Source::new(SourceClass::Exact, "the schedule as it stands"))
-            .changes(until(calendar.next_start(now)));
+            .changes(changes_at(calendar.next_start(now)));
         let reply =
             Reply::new(Output { days, total, limit: options.reviews_per_day }, text, evidence)
                 .risk(overload)

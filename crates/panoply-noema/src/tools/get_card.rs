@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use panoply_contract::hints::RelatedResource;
 use serde_json::json;
 
-use super::desk::{Desk, now, stored};
-use super::wire::{CardId, DeckId, ScheduleView, moment};
-use crate::library;
-use crate::numbers::rounded;
+use super::service::{NoemaService, exact_evidence, now};
+use super::wire::{CardId, DeckId, ScheduleView, timestamp};
+use crate::collection;
+use crate::numbers::round_to;
 use crate::render;
 
 const SPEC: ToolSpec = ToolSpec {
@@ -116,7 +116,7 @@ struct PastRow {
 
 /// See the module.
 pub(super) struct GetCard {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for GetCard {
@@ -129,28 +129,28 @@ impl Tool for GetCard {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let now = now(cx);
-        let output = self.desk.read(|records| {
-            let card = library::card(records, params.card_id.domain())?;
-            let (note, note_type) = library::note_and_type(records, card.note)?;
-            let deck = records.deck(card.deck)?;
-            let scheduler = library::options_of(records, card.deck)?.scheduler();
+        let output = self.service.read(|reader| {
+            let card = collection::card(reader, params.card_id.domain())?;
+            let (note, note_type) = collection::note_and_type(reader, card.note)?;
+            let deck = reader.deck(card.deck)?;
+            let scheduler = collection::options_of(reader, card.deck)?.scheduler();
             let sides = render::sides(&note_type, &note.fields, &note.tags, card.ordinal);
-            let log = records.reviews_of(card.id)?;
-            let siblings = records.cards_of(note.id)?;
+            let log = reader.reviews_of(card.id)?;
+            let siblings = reader.cards_of(note.id)?;
             Ok(Output {
                 deck_id: DeckId::of(card.deck),
                 deck_name: deck.map(|deck| deck.name.to_string()).unwrap_or_default(),
                 note_type: note_type.name,
                 fields: note_type.fields.into_iter().zip(note.fields).collect(),
                 tags: note.tags,
-                front: render::plain(&sides.front),
-                back: render::plain(&sides.back),
+                front: render::strip_html(&sides.front),
+                back: render::strip_html(&sides.back),
                 flag: card.flag,
                 version: note.version,
                 schedule: ScheduleView::of(&card, now),
                 recall_now: scheduler
                     .retrievability(&card.schedule, now)
-                    .map(|recall| rounded(recall, 4)),
+                    .map(|recall| round_to(recall, 4)),
                 siblings: siblings
                     .iter()
                     .filter(|other| other.id != card.id)
@@ -161,20 +161,20 @@ impl Tool for GetCard {
                     .rev()
                     .take(20)
                     .map(|review| LogRow {
-                        at: moment(review.id.0.saturating_mul(1000)),
+                        at: timestamp(review.id.0.saturating_mul(1000)),
                         rating: review.rating,
                         interval: review.interval,
                         taken_ms: review.taken_ms,
                     })
                     .collect(),
-                history: records
+                history: reader
                     .past_contents(note.id)?
                     .into_iter()
                     .take(10)
                     .map(|past| PastRow {
                         version: past.version,
                         fields: past.fields,
-                        replaced: moment(past.replaced),
+                        replaced: timestamp(past.replaced),
                     })
                     .collect(),
                 source: note.source,
@@ -190,7 +190,7 @@ impl Tool for GetCard {
             relevance: 1.0,
             metadata: serde_json::Map::new(),
         };
-        Ok(Reply::new(output, text, stored("stored card")).related(related).next(
+        Ok(Reply::new(output, text, exact_evidence("stored card")).related(related).next(
             NextAction::new("update-card", edit, "change its content")
                 .priority(panoply_contract::hints::Level::Low),
         ))

@@ -3,10 +3,10 @@
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::desk::{Desk, now, stored, until, with_next};
+use super::service::{NoemaService, changes_at, exact_evidence, now, with_next};
 use super::wire::{CountsView, DeckId, DeckView, OptionsView};
-use crate::insight;
-use crate::library;
+use crate::collection;
+use crate::statistics;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "get-deck",
@@ -64,7 +64,7 @@ pub(crate) struct Output {
 
 /// See the module.
 pub(super) struct GetDeck {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for GetDeck {
@@ -77,11 +77,11 @@ impl Tool for GetDeck {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let now = now(cx);
-        let (deck, options, counts, due) = self.desk.read(|records| {
-            let deck = library::deck(records, params.deck_id.domain())?;
-            let (decks, options) = insight::scope(records, Some(deck.id))?;
-            let counts = insight::counts(records, &records.decks()?, now)?;
-            let due = insight::forecast(records, &decks, options.calendar(), now, 7)?;
+        let (deck, options, counts, due) = self.service.read(|reader| {
+            let deck = collection::deck(reader, params.deck_id.domain())?;
+            let (decks, options) = statistics::scope(reader, Some(deck.id))?;
+            let counts = statistics::counts(reader, &reader.decks()?, now)?;
+            let due = statistics::forecast(reader, &decks, options.calendar(), now, 7)?;
             let own = counts.get(&deck.id).copied().unwrap_or_default();
             Ok((deck, options, own, due))
         })?;
@@ -89,7 +89,8 @@ impl Tool for GetDeck {
             "`{}` has {} cards: {} due today, {} new. Desired retention {}.",
             deck.name, counts.cards, counts.due, counts.new, options.desired_retention
         );
-        let evidence = stored("the deck").changes(until(options.calendar().next_start(now)));
+        let evidence =
+            exact_evidence("the deck").changes(changes_at(options.calendar().next_start(now)));
         let id = DeckId::of(deck.id);
         let next =
             NextAction::new("get-next-card", json!({"deckId": id.as_str()}), "study this deck");

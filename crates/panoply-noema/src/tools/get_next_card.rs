@@ -5,15 +5,15 @@ use panoply_contract::prelude::*;
 use panoply_contract::spec::Widget;
 use serde_json::json;
 
-use super::desk::{Desk, now, stored, with_next};
-use super::wire::{CardId, CardState, DeckId, SessionId, moment};
+use super::service::{NoemaService, exact_evidence, now, with_next};
+use super::wire::{CardId, CardState, DeckId, SessionId, timestamp};
+use crate::collection;
+use crate::error::NoemaError;
 use crate::fsrs::Micros;
 use crate::ids;
-use crate::library;
-use crate::problem::Problem;
 use crate::render;
-use crate::review::{Showing, Side};
-use crate::store::Records;
+use crate::review::{ReviewToken, Side};
+use crate::store::StoreReader;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "get-next-card",
@@ -64,7 +64,7 @@ pub(crate) struct Params {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Output {
     /// The card; null when nothing is left.
-    card: Option<Asked>,
+    card: Option<NextCard>,
     /// Cards in steps that are due, with this one.
     learning: usize,
     /// Reviews left for today, with this one.
@@ -78,7 +78,7 @@ pub(crate) struct Output {
 /// A card, from its front.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Asked {
+struct NextCard {
     /// The card.
     card_id: CardId,
     /// Its deck.
@@ -97,7 +97,7 @@ struct Asked {
 
 /// See the module.
 pub(super) struct GetNextCard {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for GetNextCard {
@@ -110,13 +110,13 @@ impl Tool for GetNextCard {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let now = now(cx);
-        let (standing, asked, finished) = self.desk.read(|records| {
+        let (counts, next, finished) = self.service.read(|reader| {
             let session = match &params.session_id {
                 Some(id) => Some(
-                    records
+                    reader
                         .session(id.domain())?
                         .filter(|session| session.ended.is_none())
-                        .ok_or(Problem::NoSession(id.domain()))?,
+                        .ok_or(NoemaError::SessionNotFound(id.domain()))?,
                 ),
                 None => None,
             };
@@ -128,25 +128,25 @@ impl Tool for GetNextCard {
             let finished = session.is_some_and(|session| {
                 session.card_limit.is_some_and(|limit| session.answered >= limit)
             });
-            let (standing, first) = self.desk.warm.day(records, deck, now, |day| {
+            let (counts, first) = self.service.queue_cache.day(reader, deck, now, |day| {
                 let queue = day.at(now);
                 let first = queue.in_order().next().map(|waiting| {
                     let deck = day.deck_name(waiting.deck).map(ToString::to_string);
                     (waiting.card, deck)
                 });
-                let learning = queue.learning.len() + queue.ahead.len();
+                let learning = queue.learning.len() + queue.learn_ahead.len();
                 ((learning, queue.reviews, queue.new, queue.next_step), first)
             })?;
             let first = first.filter(|_| !finished);
-            let asked = first.map(|(card, deck)| ask(records, card, deck, now)).transpose()?;
-            Ok((standing, asked, finished))
+            let next = first.map(|(card, deck)| next_card(reader, card, deck, now)).transpose()?;
+            Ok((counts, next, finished))
         })?;
-        let text = match &asked {
+        let text = match &next {
             Some(card) => card.front.clone(),
             None if finished => "This session's cards are done.".to_owned(),
             None => "Nothing is left for now.".to_owned(),
         };
-        let next = match (&asked, &params.session_id) {
+        let suggestion = match (&next, &params.session_id) {
             (Some(card), _) => Some(
                 NextAction::new(
                     "reveal-answer",
@@ -165,9 +165,10 @@ impl Tool for GetNextCard {
                 Some(NextAction::new("forecast-reviews", json!({}), "see what is coming"))
             }
         };
-        let evidence = stored("the queue").changes(NextChange::WithNextAction);
-        let (learning, reviews, new, next_step) = standing;
-        let output = Output { card: asked, learning, reviews, new, next_at: next_step.map(moment) };
+        let evidence = exact_evidence("the queue").changes(NextChange::WithNextAction);
+        let (learning, reviews, new, next_step) = counts;
+        let output =
+            Output { card: next, learning, reviews, new, next_at: next_step.map(timestamp) };
         let mut reply = Reply::new(output, text, evidence);
         reply.notes.dependencies.push(Dependency {
             action: "submit-review".to_owned(),
@@ -175,33 +176,33 @@ impl Tool for GetNextCard {
             kind: DependencyKind::Required,
             reason: Some("a card is rated after its answer was seen".to_owned()),
         });
-        Ok(with_next(reply, next))
+        Ok(with_next(reply, suggestion))
     }
 }
 
-fn ask(
-    records: &dyn Records,
+fn next_card(
+    reader: &dyn StoreReader,
     id: ids::CardId,
     deck: Option<String>,
     now: Micros,
-) -> Result<Asked, Problem> {
-    let card = library::card(records, id)?;
-    let (note, note_type) = library::note_and_type(records, card.note)?;
+) -> Result<NextCard, NoemaError> {
+    let card = collection::card(reader, id)?;
+    let (note, note_type) = collection::note_and_type(reader, card.note)?;
     let sides = render::sides(&note_type, &note.fields, &note.tags, card.ordinal);
-    let front = render::plain(&sides.front);
-    let showing = Showing { side: Side::Front, card: id, sequence: card.sequence, shown: now };
+    let front = render::strip_html(&sides.front);
+    let showing = ReviewToken { side: Side::Front, card: id, sequence: card.sequence, shown: now };
     let deck = match deck {
         Some(deck) => deck,
         // A filtered deck shows cards of any.
-        None => library::deck(records, card.deck)?.name.to_string(),
+        None => collection::deck(reader, card.deck)?.name.to_string(),
     };
-    Ok(Asked {
+    Ok(NextCard {
         card_id: CardId::of(id),
         deck,
         front_html: (front != sides.front).then_some(sides.front),
         front,
         type_answer: sides.typed.is_some(),
         state: CardState::in_phase(card.schedule.phase),
-        token: showing.token(&records.secret()?),
+        token: showing.sign(&reader.secret()?),
     })
 }

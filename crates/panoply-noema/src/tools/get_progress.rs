@@ -4,11 +4,11 @@ use panoply_contract::evidence::Sample;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::desk::{Desk, now, stored, with_next};
+use super::service::{NoemaService, exact_evidence, now, with_next};
 use super::wire::DeckId;
 use crate::fsrs::DAY;
-use crate::insight::{self, Study};
-use crate::numbers::{real, rounded};
+use crate::numbers::{round_to, to_f64};
+use crate::statistics::{self, StudyStats};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "get-progress",
@@ -74,7 +74,7 @@ pub(crate) struct Output {
 
 /// See the module.
 pub(super) struct GetProgress {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for GetProgress {
@@ -88,14 +88,14 @@ impl Tool for GetProgress {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let now = now(cx);
         let deck = params.deck_id.as_ref().map(DeckId::domain);
-        let (study, last, before, known, begun, left) = self.desk.read(|records| {
-            let (decks, options) = insight::scope(records, deck)?;
+        let (study, last, before, known, begun, left) = self.service.read(|reader| {
+            let (decks, options) = statistics::scope(reader, deck)?;
             let calendar = options.calendar();
             let inside = |deck| decks.contains(&deck);
             let start = |back: i64| calendar.start(calendar.day(now) - back);
             let span = |from, to| {
                 let within = deck.map(|_| decks.as_slice());
-                insight::study(records, within, calendar, (from, to), now)
+                statistics::study_stats(reader, within, calendar, (from, to), now)
             };
             let (study, last, before) = (
                 span(start(365), now + DAY)?,
@@ -104,10 +104,10 @@ impl Tool for GetProgress {
             );
             let scheduler = options.scheduler();
             let cards: Vec<_> =
-                records.answered_cards()?.into_iter().filter(|card| inside(card.deck)).collect();
+                reader.answered_cards()?.into_iter().filter(|card| inside(card.deck)).collect();
             let known: f64 =
                 cards.iter().filter_map(|card| scheduler.retrievability(&card.schedule, now)).sum();
-            let left = self.desk.warm.day(records, deck, now, |day| day.at(now).len())?;
+            let left = self.service.queue_cache.day(reader, deck, now, |day| day.at(now).len())?;
             Ok((study, last, before, known, cards.len(), left))
         })?;
         let output = Output {
@@ -117,7 +117,7 @@ impl Tool for GetProgress {
             streak_days: study.streak(),
             recalled_this_week: recalled(&last),
             recalled_last_week: recalled(&before),
-            known: rounded(known, 1),
+            known: round_to(known, 1),
             begun,
             left_today: left,
         };
@@ -125,8 +125,8 @@ impl Tool for GetProgress {
             "{} answers today, {} this week ({} the week before), a streak of {} days; about {:.0} of {} cards known.",
             output.today, output.this_week, output.last_week, output.streak_days, known, begun
         );
-        let evidence =
-            stored("the log of reviews").sampled(Sample::Mean { n: study.reviews, variation: 0.5 });
+        let evidence = exact_evidence("the log of reviews")
+            .sampled(Sample::Mean { n: study.reviews, variation: 0.5 });
         let next = (left > 0).then(|| {
             let arguments = params
                 .deck_id
@@ -138,8 +138,8 @@ impl Tool for GetProgress {
     }
 }
 
-fn recalled(study: &Study) -> Option<f64> {
-    let real = |number: u64| real(i64::try_from(number).unwrap_or(i64::MAX));
+fn recalled(study: &StudyStats) -> Option<f64> {
+    let to_f64 = |number: u64| to_f64(i64::try_from(number).unwrap_or(i64::MAX));
     let (seen, recalled) = (study.young.0 + study.mature.0, study.young.1 + study.mature.1);
-    (seen > 0).then(|| rounded(real(recalled) / real(seen), 4))
+    (seen > 0).then(|| round_to(to_f64(recalled) / to_f64(seen), 4))
 }

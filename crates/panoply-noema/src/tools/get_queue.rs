@@ -4,10 +4,10 @@ use panoply_contract::params::Limit;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::desk::{Desk, now, stored, until, with_next};
+use super::service::{NoemaService, changes_at, exact_evidence, now, with_next};
 use super::wire::{CardId, CardState, DeckId};
-use crate::library;
-use crate::queue::Day;
+use crate::collection;
+use crate::queue::DayQueue;
 use crate::render;
 
 const SPEC: ToolSpec = ToolSpec {
@@ -81,7 +81,7 @@ struct Row {
 
 /// See the module.
 pub(super) struct GetQueue {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for GetQueue {
@@ -94,17 +94,17 @@ impl Tool for GetQueue {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let now = now(cx);
-        let (day, cards) = self.desk.read(|records| {
+        let (day, cards) = self.service.read(|reader| {
             let root = params.deck_id.as_ref().map(DeckId::domain);
-            let day = self.desk.warm.day(records, root, now, Day::clone)?;
+            let day = self.service.queue_cache.day(reader, root, now, DayQueue::clone)?;
             let mut cards = Vec::new();
             for waiting in day.at(now).in_order().take(params.limit.get()) {
-                let card = library::card(records, waiting.card)?;
-                let (note, note_type) = library::note_and_type(records, card.note)?;
+                let card = collection::card(reader, waiting.card)?;
+                let (note, note_type) = collection::note_and_type(reader, card.note)?;
                 let sides = render::sides(&note_type, &note.fields, &note.tags, card.ordinal);
                 cards.push(Row {
                     card_id: CardId::of(card.id),
-                    front: render::plain(&sides.front).chars().take(160).collect(),
+                    front: render::strip_html(&sides.front).chars().take(160).collect(),
                     state: CardState::in_phase(card.schedule.phase),
                 });
             }
@@ -124,14 +124,14 @@ impl Tool for GetQueue {
                 .map_or_else(|| json!({}), |deck| json!({"deckId": deck.as_str()}));
             NextAction::new("get-next-card", arguments, "ask the first one")
         });
-        let change = queue.next_step.map_or(NextChange::WithNextAction, until);
+        let change = queue.next_step.map_or(NextChange::WithNextAction, changes_at);
         let output = Output {
             learning: queue.learning.len(),
             reviews: queue.reviews,
             new: queue.new,
-            soon: queue.ahead.len(),
+            soon: queue.learn_ahead.len(),
             cards,
         };
-        Ok(with_next(Reply::new(output, text, stored("the queue").changes(change)), next))
+        Ok(with_next(Reply::new(output, text, exact_evidence("the queue").changes(change)), next))
     }
 }

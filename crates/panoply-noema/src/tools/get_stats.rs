@@ -4,11 +4,11 @@ use panoply_contract::evidence::Sample;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::desk::{Desk, now, stored, with_next};
+use super::service::{NoemaService, exact_evidence, now, with_next};
 use super::wire::{CountsView, DeckId};
 use crate::fsrs::DAY;
-use crate::insight;
-use crate::numbers::{real, rounded};
+use crate::numbers::{round_to, to_f64};
+use crate::statistics;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "get-stats",
@@ -101,7 +101,7 @@ struct Hour {
 
 /// See the module.
 pub(super) struct GetStats {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for GetStats {
@@ -115,18 +115,18 @@ impl Tool for GetStats {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let now = now(cx);
         let deck = params.deck_id.as_ref().map(DeckId::domain);
-        let (study, counts) = self.desk.read(|records| {
-            let (decks, options) = insight::scope(records, deck)?;
+        let (study, counts) = self.service.read(|reader| {
+            let (decks, options) = statistics::scope(reader, deck)?;
             let calendar = options.calendar();
             let from = calendar.start(calendar.day(now) - i64::from(params.days) + 1);
             let within = deck.map(|_| decks.as_slice());
-            let study = insight::study(records, within, calendar, (from, now + DAY), now)?;
-            let all = records.decks()?;
-            let counts = insight::counts(records, &all, now)?;
+            let study = statistics::study_stats(reader, within, calendar, (from, now + DAY), now)?;
+            let all = reader.decks()?;
+            let counts = statistics::counts(reader, &all, now)?;
             let tops = all.iter().filter(|each| {
                 deck.map_or(each.name.parents().next().is_none(), |deck| each.id == deck)
             });
-            let cards: insight::Counts =
+            let cards: statistics::Counts =
                 tops.filter_map(|each| counts.get(&each.id)).copied().sum();
             Ok((study, cards))
         })?;
@@ -135,8 +135,8 @@ impl Tool for GetStats {
             days: params.days,
             reviews: study.reviews,
             introduced: study.introduced,
-            hours: rounded(real(study.taken_ms) / 3_600_000.0, 2),
-            seconds_per_answer: rounded(study.seconds_per_answer(), 1),
+            hours: round_to(to_f64(study.taken_ms) / 3_600_000.0, 2),
+            seconds_per_answer: round_to(study.seconds_per_answer(), 1),
             young_retention: share(study.young),
             mature_retention: share(study.mature),
             ratings: study.ratings,
@@ -164,7 +164,7 @@ impl Tool for GetStats {
             "{} answers in {} days{retention}; a streak of {} days.",
             output.reviews, params.days, output.streak_days
         );
-        let evidence = stored("the log of reviews")
+        let evidence = exact_evidence("the log of reviews")
             .sampled(Sample::Proportion { successes: recalled, n: seen });
         let next = (study.reviews > 0)
             .then(|| NextAction::new("get-study-guidance", json!({}), "see what to change"));
@@ -173,6 +173,6 @@ impl Tool for GetStats {
 }
 
 fn share((seen, recalled): (u64, u64)) -> Option<f64> {
-    let real = |number: u64| real(i64::try_from(number).unwrap_or(i64::MAX));
-    (seen > 0).then(|| rounded(real(recalled) / real(seen), 4))
+    let to_f64 = |number: u64| to_f64(i64::try_from(number).unwrap_or(i64::MAX));
+    (seen > 0).then(|| round_to(to_f64(recalled) / to_f64(seen), 4))
 }

@@ -5,12 +5,12 @@ use panoply_contract::hints::{ActionCategory, RiskKind};
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::desk::{Desk, memory_evidence, now, simulation, with_next};
+use super::service::{NoemaService, memory_evidence, now, simulate, with_next};
 use super::wire::DeckId;
 use crate::deck::DeckOptions;
 use crate::fsrs::{DAY, Micros};
-use crate::insight;
-use crate::numbers::{real, rounded};
+use crate::numbers::{round_to, to_f64};
+use crate::statistics;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "get-study-guidance",
@@ -92,7 +92,7 @@ struct Choice {
 
 /// See the module.
 pub(super) struct GetStudyGuidance {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for GetStudyGuidance {
@@ -106,13 +106,14 @@ impl Tool for GetStudyGuidance {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let now = now(cx);
         let deck = params.deck_id.as_ref().map(DeckId::domain);
-        let (plan, options, calibration, due) = self.desk.read(|records| {
-            let (decks, options) = insight::scope(records, deck)?;
-            let log = records.log(now - 365 * DAY, now, deck.map(|_| decks.as_slice()))?;
-            let logs = insight::logs(&log, options.calendar());
-            let calibration = insight::calibration(&logs, &options);
-            let plan = insight::plan(records, &decks, &options, now, params.days as usize)?;
-            let due = insight::forecast(records, &decks, options.calendar(), now, 7)?;
+        let (plan, options, calibration, due) = self.service.read(|reader| {
+            let (decks, options) = statistics::scope(reader, deck)?;
+            let log = reader.log(now - 365 * DAY, now, deck.map(|_| decks.as_slice()))?;
+            let logs = statistics::review_logs(&log, options.calendar());
+            let calibration = statistics::calibration(&logs, &options);
+            let plan =
+                statistics::simulation_input(reader, &decks, &options, now, params.days as usize)?;
+            let due = statistics::forecast(reader, &decks, options.calendar(), now, 7)?;
             Ok((plan, options, calibration, due))
         })?;
         let parameters = options.parameters.clone().unwrap_or_default();
@@ -127,7 +128,7 @@ impl Tool for GetStudyGuidance {
         let mut choices = Vec::new();
         for retention in retentions {
             cx.check_cancelled()?;
-            let simulated = simulation(&parameters, retention, &plan)?;
+            let simulated = simulate(&parameters, retention, &plan)?;
             choices.push(Choice {
                 desired_retention: retention,
                 minutes_per_day: simulated.minutes.iter().sum::<f64>() / f64::from(params.days),
@@ -143,11 +144,11 @@ impl Tool for GetStudyGuidance {
         for choice in &mut choices {
             if let Some(current) = &current {
                 choice.minutes_difference =
-                    rounded(choice.minutes_per_day - current.minutes_per_day, 1);
-                choice.remembered_difference = rounded(choice.remembered - current.remembered, 1);
+                    round_to(choice.minutes_per_day - current.minutes_per_day, 1);
+                choice.remembered_difference = round_to(choice.remembered - current.remembered, 1);
             }
-            choice.minutes_per_day = rounded(choice.minutes_per_day, 1);
-            choice.remembered = rounded(choice.remembered, 1);
+            choice.minutes_per_day = round_to(choice.minutes_per_day, 1);
+            choice.remembered = round_to(choice.remembered, 1);
         }
         let backlog = due.first().copied().unwrap_or_default();
         let stale = staleness(&options, calibration.reviews, now);
@@ -195,7 +196,7 @@ impl Tool for GetStudyGuidance {
             choices,
             advice,
             log_size: calibration.reviews,
-            log_rmse: rounded(calibration.rmse, 4),
+            log_rmse: round_to(calibration.rmse, 4),
         };
         let reply = Reply::new(output, text, memory_evidence(&calibration))
             .table(table)
@@ -208,9 +209,9 @@ impl Tool for GetStudyGuidance {
 
 /// From 0, just fitted, to 1: never, with a log to fit to, or half a year ago.
 fn staleness(options: &DeckOptions, reviews: u64, now: Micros) -> f64 {
-    let enough = (real(i64::try_from(reviews).unwrap_or(i64::MAX)) / 1000.0).min(1.0);
+    let enough = (to_f64(i64::try_from(reviews).unwrap_or(i64::MAX)) / 1000.0).min(1.0);
     let age =
-        options.fitted_at.map_or(1.0, |at| (real(now - at) / real(180 * DAY)).clamp(0.0, 1.0));
+        options.fitted_at.map_or(1.0, |at| (to_f64(now - at) / to_f64(180 * DAY)).clamp(0.0, 1.0));
     age * enough
 }
 

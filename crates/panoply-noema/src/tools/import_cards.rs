@@ -1,16 +1,16 @@
 //! `import-cards`: takes notes in from a text: CSV, TSV, JSON or Markdown, all in one batch that can be taken back.
 
-use super::desk::{APPROVE, Change, Desk, require, with_next};
-use super::exchange::{BadRow, WireFormat, text_of};
-use super::notes::like;
+use super::import_export::{BadRow, TextFormatParam, read_text};
+use super::notes::duplicates_of;
+use super::service::{APPROVE, Change, NoemaService, require_permission, with_next};
 use super::wire::DeckId;
+use crate::collection::{self, DeckChanges, NewNote};
 use crate::deck::DeckName;
+use crate::error::NoemaError;
 use crate::fsrs::Micros;
 use crate::ids;
-use crate::library::{self, DeckChanges, NewNote};
-use crate::problem::Problem;
-use crate::store::Ledger;
-use crate::text;
+use crate::store::StoreWriter;
+use crate::text_notes;
 use panoply_contract::prelude::*;
 
 const SPEC: ToolSpec = ToolSpec {
@@ -60,7 +60,7 @@ pub(crate) struct Params {
     path: Option<String>,
     /// How the text is written.
     #[serde(default)]
-    format: WireFormat,
+    format: TextFormatParam,
     /// Whether somebody has to approve them before they are studied.
     #[serde(default)]
     draft: bool,
@@ -92,7 +92,7 @@ pub(crate) struct Output {
 
 /// See the module.
 pub(super) struct ImportCards {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for ImportCards {
@@ -105,39 +105,39 @@ impl Tool for ImportCards {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         if !params.draft {
-            require(cx, APPROVE, "importing cards that are no drafts")?;
+            require_permission(cx, APPROVE, "importing cards that are no drafts")?;
         }
-        let target = target(&self.desk, params.deck_id.as_ref(), params.deck_name.as_deref())?;
+        let target = target(&self.service, params.deck_id.as_ref(), params.deck_name.as_deref())?;
         let name = target.name().clone();
-        let content = text_of(params.content, params.path.as_deref(), &self.desk.roots)?;
-        let parsed = text::parse(&content, params.format.of(&content));
+        let content = read_text(params.content, params.path.as_deref(), &self.service.roots)?;
+        let parsed = text_notes::parse(&content, params.format.of(&content));
         let whole = parsed.notes.len() + parsed.bad.len();
         let unreadable: Vec<BadRow> = parsed.bad.into_iter().map(BadRow::from).collect();
         let summary = format!("imported {} notes into `{name}`", parsed.notes.len());
-        self.desk.change(cx, SPEC.name, &summary, |ledger, now| {
-                let deck = target.deck(ledger, now)?;
+        self.service.change(cx, SPEC.name, &summary, |writer, now| {
+                let deck = target.deck(writer, now)?;
                 let (mut notes, mut cards, mut duplicates) = (0, 0, 0);
                 let mut bad_rows = unreadable;
                 for (row, note) in parsed.notes {
-                    if params.skip_duplicates && !like(ledger, &note.front)?.is_empty() {
+                    if params.skip_duplicates && !duplicates_of(writer, &note.front)?.is_empty() {
                         duplicates += 1;
                         continue;
                     }
                     let form = note.form();
                     let new = NewNote {
                         note_type: form.note_type().id,
-                        fields: library::fields_of(form, note.front, note.back, &[], note.extra),
+                        fields: collection::fields_of(form, note.front, note.back, &[], note.extra),
                         tags: note.tags,
                         deck,
                         draft: params.draft,
                         source: None,
                     };
-                    match library::add_note(ledger, new, now) {
+                    match collection::add_note(writer, new, now) {
                         Ok((_, made)) => {
                             notes += 1;
                             cards += made.len();
                         }
-                        Err(Problem::Store(cause)) => return Err(Problem::Store(cause)),
+                        Err(NoemaError::Store(cause)) => return Err(NoemaError::Store(cause)),
                         Err(problem) => bad_rows.push(BadRow { row, problem: problem.to_string() }),
                     }
                 }
@@ -173,26 +173,30 @@ impl Target {
         }
     }
 
-    fn deck(&self, ledger: &mut dyn Ledger, now: Micros) -> Result<ids::DeckId, Problem> {
+    fn deck(&self, writer: &mut dyn StoreWriter, now: Micros) -> Result<ids::DeckId, NoemaError> {
         match self {
             Self::There(id, _) => Ok(*id),
             Self::ToBeMade(name) => {
-                Ok(library::create_deck(ledger, name, DeckChanges::default(), now)?.id)
+                Ok(collection::create_deck(writer, name, DeckChanges::default(), now)?.id)
             }
         }
     }
 }
 
-fn target(desk: &Desk, id: Option<&DeckId>, name: Option<&str>) -> Result<Target, ToolError> {
+fn target(
+    service: &NoemaService,
+    id: Option<&DeckId>,
+    name: Option<&str>,
+) -> Result<Target, ToolError> {
     match (id, name) {
         (Some(id), None) => {
-            let deck = desk.read(|records| library::holding_deck(records, id.domain()))?;
+            let deck = service.read(|reader| collection::regular_deck(reader, id.domain()))?;
             Ok(Target::There(deck.id, deck.name))
         }
         (None, Some(name)) => {
-            let name = DeckName::parse(name).map_err(Problem::from)?;
-            let found = desk.read(|records| match library::deck_named(records, &name)? {
-                Some(deck) => library::holding_deck(records, deck.id).map(Some),
+            let name = DeckName::parse(name).map_err(NoemaError::from)?;
+            let found = service.read(|reader| match collection::deck_by_name(reader, &name)? {
+                Some(deck) => collection::regular_deck(reader, deck.id).map(Some),
                 None => Ok(None),
             })?;
             Ok(match found {

@@ -1,7 +1,7 @@
 //! `import-package`: takes an Anki package (.apkg or .colpkg, any version) in: decks, note types, notes, cards with their schedule, the log of reviews and media.
 
-use super::desk::{APPROVE, Change, Desk, require, with_next};
-use super::exchange::{package, report};
+use super::import_export::{read_package, report};
+use super::service::{APPROVE, Change, NoemaService, require_permission, with_next};
 use crate::anki;
 use panoply_contract::prelude::*;
 
@@ -74,7 +74,7 @@ pub(crate) struct Output {
 
 /// See the module.
 pub(super) struct ImportPackage {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for ImportPackage {
@@ -86,16 +86,19 @@ impl Tool for ImportPackage {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        require(cx, APPROVE, "importing cards that are no drafts")?;
-        let package =
-            package(params.content_base64.as_deref(), params.path.as_deref(), &self.desk.roots)?;
+        require_permission(cx, APPROVE, "importing cards that are no drafts")?;
+        let package = read_package(
+            params.content_base64.as_deref(),
+            params.path.as_deref(),
+            &self.service.roots,
+        )?;
         let summary = format!("imported a package with {} notes", package.notes.len());
-        self.desk.change(
+        self.service.change(
             cx,
             SPEC.name,
             &summary,
-            |ledger, now| {
-                anki::import(ledger, &package, now, &mut |done, all| {
+            |writer, now| {
+                anki::import(writer, &package, now, &mut |done, all| {
                     report(cx, done, all, "the import was cancelled; nothing was taken in")
                 })
             },

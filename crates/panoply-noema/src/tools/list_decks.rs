@@ -3,10 +3,10 @@
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::desk::{Desk, now, stored, until, with_next};
+use super::service::{NoemaService, changes_at, exact_evidence, now, with_next};
 use super::wire::{CountsView, DeckView};
 use crate::deck::DeckOptions;
-use crate::insight;
+use crate::statistics;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "list-decks",
@@ -72,7 +72,7 @@ struct Row {
 
 /// See the module.
 pub(super) struct ListDecks {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for ListDecks {
@@ -85,13 +85,13 @@ impl Tool for ListDecks {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let now = now(cx);
-        let (decks, counts) = self.desk.read(|records| {
-            let decks = records.decks()?;
-            let counts = insight::counts(records, &decks, now)?;
+        let (decks, counts) = self.service.read(|reader| {
+            let decks = reader.decks()?;
+            let counts = statistics::counts(reader, &decks, now)?;
             Ok((decks, counts))
         })?;
         let tops = decks.iter().filter(|deck| deck.name.parents().next().is_none());
-        let total: insight::Counts = tops.filter_map(|deck| counts.get(&deck.id)).copied().sum();
+        let total: statistics::Counts = tops.filter_map(|deck| counts.get(&deck.id)).copied().sum();
         let mut rows = Vec::new();
         for deck in &decks {
             let sums = counts.get(&deck.id).copied().unwrap_or_default();
@@ -125,7 +125,7 @@ impl Tool for ListDecks {
             )
         });
         let rollover = DeckOptions::default().calendar().next_start(now);
-        let evidence = stored("the deck counters").changes(until(rollover));
+        let evidence = exact_evidence("the deck counters").changes(changes_at(rollover));
         let reply =
             Reply::new(Output { decks: rows, total: total.into() }, text, evidence).table(table);
         Ok(with_next(reply, next))

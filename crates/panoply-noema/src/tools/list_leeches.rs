@@ -6,16 +6,16 @@ use panoply_contract::params::Limit;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::desk::{Desk, now, stored, with_next};
-use super::notes::{counted, like};
+use super::notes::{duplicates_of, pluralize};
+use super::service::{NoemaService, exact_evidence, now, with_next};
 use super::wire::{CardId, CardState, DeckId};
 use crate::card::Card;
-use crate::insight;
-use crate::library;
-use crate::numbers::real_len;
-use crate::problem::Problem;
+use crate::collection;
+use crate::error::NoemaError;
+use crate::numbers::len_to_f64;
 use crate::render;
-use crate::store::Records;
+use crate::statistics;
+use crate::store::StoreReader;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "list-leeches",
@@ -94,7 +94,7 @@ struct Row {
 
 /// See the module.
 pub(super) struct ListLeeches {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for ListLeeches {
@@ -108,9 +108,9 @@ impl Tool for ListLeeches {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let now = now(cx);
         let deck = params.deck_id.as_ref().map(DeckId::domain);
-        let (rows, threshold) = self.desk.read(|records| {
-            let (decks, options) = insight::scope(records, deck)?;
-            let mut cards: Vec<_> = records
+        let (rows, threshold) = self.service.read(|reader| {
+            let (decks, options) = statistics::scope(reader, deck)?;
+            let mut cards: Vec<_> = reader
                 .answered_cards()?
                 .into_iter()
                 .filter(|card| card.lapses >= params.min_lapses && decks.contains(&card.deck))
@@ -119,15 +119,15 @@ impl Tool for ListLeeches {
             cards.truncate(params.limit.get());
             let mut rows = Vec::new();
             for card in cards {
-                let (note, note_type) = library::note_and_type(records, card.note)?;
+                let (note, note_type) = collection::note_and_type(reader, card.note)?;
                 let sides = render::sides(&note_type, &note.fields, &note.tags, card.ordinal);
                 rows.push(Row {
                     card_id: CardId::of(card.id),
-                    front: render::plain(&sides.front).chars().take(160).collect(),
+                    front: render::strip_html(&sides.front).chars().take(160).collect(),
                     lapses: card.lapses,
                     reviews: card.reps,
                     state: CardState::of(&card, now),
-                    reasons: reasons(records, &card, &render::plain(&sides.back))?,
+                    reasons: reasons(reader, &card, &render::strip_html(&sides.back))?,
                 });
             }
             Ok((rows, options.leech_threshold))
@@ -135,7 +135,11 @@ impl Tool for ListLeeches {
         let text = match rows.len() {
             0 => format!("No card was forgotten {} times or more.", params.min_lapses),
             count => {
-                format!("{} forgotten {} times or more.", counted(count, "card"), params.min_lapses)
+                format!(
+                    "{} forgotten {} times or more.",
+                    pluralize(count, "card"),
+                    params.min_lapses
+                )
             }
         };
         let worst = rows.first();
@@ -152,28 +156,29 @@ impl Tool for ListLeeches {
             RiskKind::UserExperience,
             "leeches take time and give little",
             share,
-            (real_len(rows.len()) / 20.0).min(1.0),
+            (len_to_f64(rows.len()) / 20.0).min(1.0),
             Some("rewrite or suspend the worst".to_owned()),
         );
-        let reply = Reply::new(Output { leeches: rows }, text, stored("the schedules")).risk(hard);
+        let reply =
+            Reply::new(Output { leeches: rows }, text, exact_evidence("the schedules")).risk(hard);
         Ok(with_next(reply, next))
     }
 }
 
 /// What can be seen from outside: long answers, cards that ask the same, many siblings.
-fn reasons(records: &dyn Records, card: &Card, back: &str) -> Result<Vec<String>, Problem> {
+fn reasons(reader: &dyn StoreReader, card: &Card, back: &str) -> Result<Vec<String>, NoemaError> {
     const LONG: usize = 200;
     let mut reasons = Vec::new();
     let length = back.chars().count();
     if length > LONG {
         reasons.push(format!("its answer has {length} characters; one fact to a card is easier"));
     }
-    let siblings = records.cards_of(card.note)?.len();
+    let siblings = reader.cards_of(card.note)?.len();
     if siblings > 3 {
         reasons.push(format!("its note makes {siblings} cards, which are easily confused"));
     }
-    if let Some(note) = records.note(card.note)? {
-        let same = like(records, note.fields.first().map_or("", String::as_str))?.len();
+    if let Some(note) = reader.note(card.note)? {
+        let same = duplicates_of(reader, note.fields.first().map_or("", String::as_str))?.len();
         if same > 1 {
             reasons.push(format!("{same} notes ask the same"));
         }

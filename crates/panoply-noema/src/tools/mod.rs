@@ -9,9 +9,7 @@ mod create_cards;
 mod create_deck;
 mod delete_cards;
 mod delete_deck;
-mod desk;
 mod end_session;
-mod exchange;
 mod export_package;
 mod find_duplicates;
 mod forecast_reviews;
@@ -23,6 +21,7 @@ mod get_queue;
 mod get_stats;
 mod get_study_guidance;
 mod import_cards;
+mod import_export;
 mod import_package;
 mod list_decks;
 mod list_leeches;
@@ -39,6 +38,7 @@ mod reveal_answer;
 pub mod sample;
 mod search_cards;
 mod search_decks;
+mod service;
 mod simulate_workload;
 mod start_session;
 mod submit_review;
@@ -58,7 +58,7 @@ use panoply_contract::dialect::Unified;
 use panoply_contract::pack::{Pack, PackInfo};
 use panoply_contract::prompt::{Prompt, PromptArgument};
 
-use self::desk::Desk;
+use self::service::NoemaService;
 use crate::store::{SqliteStore, Store as _};
 use panoply_store::mutations::SqliteMutationLog;
 use panoply_store::roots::Roots;
@@ -105,52 +105,52 @@ pub fn pack(store: Arc<SqliteStore>) -> Pack {
 pub fn pack_with(store: Arc<SqliteStore>, roots: Roots) -> Pack {
     let version = Arc::clone(&store);
     let log = SqliteMutationLog(Arc::clone(&store));
-    let desk = Desk::over(store, roots);
-    let at = || desk.clone();
+    let service = NoemaService::new(store, roots);
+    let at = || service.clone();
     Pack::new(INFO, Unified)
-        .with(list_decks::ListDecks { desk: at() })
-        .with(get_deck::GetDeck { desk: at() })
-        .with(search_decks::SearchDecks { desk: at() })
-        .with(create_deck::CreateDeck { desk: at() })
-        .with(update_deck::UpdateDeck { desk: at() })
-        .with(delete_deck::DeleteDeck { desk: at() })
-        .with(create_card::CreateCard { desk: at() })
-        .with(create_cards::CreateCards { desk: at() })
-        .with(get_card::GetCard { desk: at() })
-        .with(search_cards::SearchCards { desk: at() })
-        .with(update_card::UpdateCard { desk: at() })
-        .with(delete_cards::DeleteCards { desk: at() })
-        .with(restore_cards::RestoreCards { desk: at() })
-        .with(move_cards::MoveCards { desk: at() })
-        .with(bury_cards::BuryCards { desk: at() })
-        .with(suspend_cards::SuspendCards { desk: at() })
-        .with(unsuspend_cards::UnsuspendCards { desk: at() })
-        .with(tag_cards::TagCards { desk: at() })
-        .with(untag_cards::UntagCards { desk: at() })
-        .with(approve_drafts::ApproveDrafts { desk: at() })
-        .with(find_duplicates::FindDuplicates { desk: at() })
-        .with(start_session::StartSession { desk: at() })
-        .with(get_next_card::GetNextCard { desk: at() })
-        .with(reveal_answer::RevealAnswer { desk: at() })
-        .with(submit_review::SubmitReview { desk: at() })
-        .with(undo_review::UndoReview { desk: at() })
-        .with(preview_review::PreviewReview { desk: at() })
-        .with(end_session::EndSession { desk: at() })
-        .with(get_queue::GetQueue { desk: at() })
-        .with(undo_action::UndoAction { desk: at() })
-        .with(forecast_reviews::ForecastReviews { desk: at() })
-        .with(predict_retention::PredictRetention { desk: at() })
-        .with(simulate_workload::SimulateWorkload { desk: at() })
-        .with(optimize_parameters::OptimizeParameters { desk: at() })
-        .with(reschedule_cards::RescheduleCards { desk: at() })
-        .with(list_leeches::ListLeeches { desk: at() })
-        .with(get_stats::GetStats { desk: at() })
-        .with(get_progress::GetProgress { desk: at() })
-        .with(get_study_guidance::GetStudyGuidance { desk: at() })
-        .with(preview_import::PreviewImport { desk: at() })
-        .with(import_cards::ImportCards { desk: at() })
-        .with(import_package::ImportPackage { desk: at() })
-        .with(export_package::ExportPackage { desk: at() })
+        .with(list_decks::ListDecks { service: at() })
+        .with(get_deck::GetDeck { service: at() })
+        .with(search_decks::SearchDecks { service: at() })
+        .with(create_deck::CreateDeck { service: at() })
+        .with(update_deck::UpdateDeck { service: at() })
+        .with(delete_deck::DeleteDeck { service: at() })
+        .with(create_card::CreateCard { service: at() })
+        .with(create_cards::CreateCards { service: at() })
+        .with(get_card::GetCard { service: at() })
+        .with(search_cards::SearchCards { service: at() })
+        .with(update_card::UpdateCard { service: at() })
+        .with(delete_cards::DeleteCards { service: at() })
+        .with(restore_cards::RestoreCards { service: at() })
+        .with(move_cards::MoveCards { service: at() })
+        .with(bury_cards::BuryCards { service: at() })
+        .with(suspend_cards::SuspendCards { service: at() })
+        .with(unsuspend_cards::UnsuspendCards { service: at() })
+        .with(tag_cards::TagCards { service: at() })
+        .with(untag_cards::UntagCards { service: at() })
+        .with(approve_drafts::ApproveDrafts { service: at() })
+        .with(find_duplicates::FindDuplicates { service: at() })
+        .with(start_session::StartSession { service: at() })
+        .with(get_next_card::GetNextCard { service: at() })
+        .with(reveal_answer::RevealAnswer { service: at() })
+        .with(submit_review::SubmitReview { service: at() })
+        .with(undo_review::UndoReview { service: at() })
+        .with(preview_review::PreviewReview { service: at() })
+        .with(end_session::EndSession { service: at() })
+        .with(get_queue::GetQueue { service: at() })
+        .with(undo_action::UndoAction { service: at() })
+        .with(forecast_reviews::ForecastReviews { service: at() })
+        .with(predict_retention::PredictRetention { service: at() })
+        .with(simulate_workload::SimulateWorkload { service: at() })
+        .with(optimize_parameters::OptimizeParameters { service: at() })
+        .with(reschedule_cards::RescheduleCards { service: at() })
+        .with(list_leeches::ListLeeches { service: at() })
+        .with(get_stats::GetStats { service: at() })
+        .with(get_progress::GetProgress { service: at() })
+        .with(get_study_guidance::GetStudyGuidance { service: at() })
+        .with(preview_import::PreviewImport { service: at() })
+        .with(import_cards::ImportCards { service: at() })
+        .with(import_package::ImportPackage { service: at() })
+        .with(export_package::ExportPackage { service: at() })
         .with_prompt(STUDY)
         .with_prompt(MAKE_CARDS)
         .with_data_version(move || version.version())
@@ -166,14 +166,14 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn every_tool_keeps_the_contract() {
+    async fn every_tool_passes_the_contract_checks() {
         let violations = check_pack(pack(Arc::new(sample::store().unwrap()))).await;
         let shown: Vec<String> = violations.iter().map(ToString::to_string).collect();
         assert!(shown.is_empty(), "{}", shown.join("\n"));
     }
 
     #[test]
-    fn examples_name_tokens_of_the_sample() {
+    fn example_tokens_match_the_sample_secret() {
         let [front, back] = sample::tokens();
         let source = include_str!("submit_review.rs");
         assert!(source.contains(&front) && source.contains(&back), "{front} {back}");

@@ -1,12 +1,12 @@
 //! `move-cards`: moves up to 500 cards into another deck.
 
-use super::batch::{CardIds, Doing, Output, Own, batch_spec, change_each};
-use super::desk::Desk;
+use super::batch::{BatchAction, BatchSpec, CardIds, Output, batch_spec, change_each_card};
+use super::service::NoemaService;
 use super::wire::DeckId;
-use crate::library;
+use crate::collection;
 use panoply_contract::prelude::*;
 
-const SPEC: ToolSpec = batch_spec(Own {
+const SPEC: ToolSpec = batch_spec(BatchSpec {
     name: "move-cards",
     title: "Move cards",
     description: Description {
@@ -37,7 +37,7 @@ pub(crate) struct Params {
 
 /// See the module.
 pub(super) struct MoveCards {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for MoveCards {
@@ -49,11 +49,13 @@ impl Tool for MoveCards {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let target =
-            self.desk.read(|records| library::holding_deck(records, params.deck_id.domain()))?.id;
-        let doing = Doing { tool: SPEC.name, done: "moved" };
-        change_each(&self.desk, cx, &doing, &params.card_ids, |ledger, id, now| {
-            library::move_card(ledger, id, target, now)
+        let target = self
+            .service
+            .read(|reader| collection::regular_deck(reader, params.deck_id.domain()))?
+            .id;
+        let action = BatchAction { tool: SPEC.name, done: "moved" };
+        change_each_card(&self.service, cx, &action, &params.card_ids, |writer, id, now| {
+            collection::move_card(writer, id, target, now)
         })
     }
 }

@@ -5,11 +5,11 @@ use panoply_contract::prelude::*;
 
 use super::wire::CardId;
 use crate::card::Card;
+use crate::collection::{self, NewNote};
+use crate::error::NoemaError;
 use crate::ids::DeckId;
-use crate::library::{self, NewNote};
 use crate::note::{self, Form, Note};
-use crate::problem::Problem;
-use crate::store::Records;
+use crate::store::StoreReader;
 
 /// A note to be made.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -17,7 +17,7 @@ use crate::store::Records;
 pub(crate) struct NoteInput {
     /// Which cards it makes.
     #[serde(default)]
-    pub(crate) form: WireForm,
+    pub(crate) form: FormParam,
     /// The question; for a cloze the text with gaps such as `{{c1::Bangkok}}` or `{{c1::Bangkok::a city}}`.
     #[schemars(length(max = 20000))]
     pub(crate) front: String,
@@ -45,7 +45,7 @@ pub(crate) struct NoteInput {
 /// Which cards a note makes.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum WireForm {
+pub(crate) enum FormParam {
     /// A front and a back.
     #[default]
     Basic,
@@ -63,15 +63,15 @@ impl NoteInput {
     /// The note for a deck.
     pub(crate) fn into_new(self, deck: DeckId, draft: bool) -> NewNote {
         let form = match self.form {
-            WireForm::Basic => Form::Basic,
-            WireForm::Reversed => Form::Reversed,
-            WireForm::Cloze => Form::Cloze,
-            WireForm::Typed => Form::Typed,
-            WireForm::Choice => Form::Choice,
+            FormParam::Basic => Form::Basic,
+            FormParam::Reversed => Form::Reversed,
+            FormParam::Cloze => Form::Cloze,
+            FormParam::Typed => Form::Typed,
+            FormParam::Choice => Form::Choice,
         };
         NewNote {
             note_type: form.note_type().id,
-            fields: library::fields_of(form, self.front, self.back, &self.choices, self.extra),
+            fields: collection::fields_of(form, self.front, self.back, &self.choices, self.extra),
             tags: self.tags,
             deck,
             draft,
@@ -83,7 +83,7 @@ impl NoteInput {
 /// A note that was made.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct MadeNote {
+pub(crate) struct CreatedNote {
     /// Its cards, in order.
     pub(crate) card_ids: Vec<CardId>,
     /// Its fields, in the order of its type.
@@ -92,7 +92,7 @@ pub(crate) struct MadeNote {
     pub(crate) tags: Vec<String>,
 }
 
-impl MadeNote {
+impl CreatedNote {
     pub(crate) fn of(note: &Note, cards: &[Card]) -> Self {
         Self {
             card_ids: cards.iter().map(|card| CardId::of(card.id)).collect(),
@@ -103,13 +103,16 @@ impl MadeNote {
 }
 
 /// First cards of notes whose first field is the same.
-pub(crate) fn like(records: &dyn Records, first: &str) -> Result<Vec<CardId>, Problem> {
+pub(crate) fn duplicates_of(
+    reader: &dyn StoreReader,
+    first: &str,
+) -> Result<Vec<CardId>, NoemaError> {
     let mut cards = Vec::new();
     if first.trim().is_empty() {
         return Ok(cards);
     }
-    for note in records.notes_with_checksum(note::checksum(first))? {
-        cards.extend(records.cards_of(note.id)?.first().map(|card| CardId::of(card.id)));
+    for note in reader.notes_with_checksum(note::checksum(first))? {
+        cards.extend(reader.cards_of(note.id)?.first().map(|card| CardId::of(card.id)));
     }
     Ok(cards)
 }
@@ -119,7 +122,7 @@ pub(crate) fn duplicate_warning(cards: &[CardId]) -> Warning {
     Warning {
         kind: WarningKind::Duplicate,
         severity: Level::Medium,
-        message: format!("{} with the same front", counted(cards.len(), "card")),
+        message: format!("{} with the same front", pluralize(cards.len(), "card")),
         related_ids: cards.iter().map(ToString::to_string).collect(),
         suggested_fix: Some("delete one of them, or make the fronts differ".to_owned()),
         auto_fixable: Some(false),
@@ -127,6 +130,6 @@ pub(crate) fn duplicate_warning(cards: &[CardId]) -> Warning {
 }
 
 /// `1 card`, `2 cards`.
-pub(crate) fn counted(count: usize, thing: &str) -> String {
+pub(crate) fn pluralize(count: usize, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }

@@ -6,12 +6,12 @@ use panoply_contract::hints::RiskKind;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::desk::{Desk, now, with_next};
+use super::service::{NoemaService, now, with_next};
 use super::wire::DeckId;
+use crate::error::NoemaError;
 use crate::fsrs::fit;
-use crate::insight;
-use crate::numbers::{count, real_len, rounded};
-use crate::problem::Problem;
+use crate::numbers::{len_to_f64, round_to, round_to_u32};
+use crate::statistics;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "optimize-parameters",
@@ -73,7 +73,7 @@ pub(crate) struct Output {
 
 /// See the module.
 pub(super) struct OptimizeParameters {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for OptimizeParameters {
@@ -87,19 +87,19 @@ impl Tool for OptimizeParameters {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let now = now(cx);
         let deck = params.deck_id.as_ref().map(DeckId::domain);
-        let (logs, options) = self.desk.read(|records| {
-            let (decks, options) = insight::scope(records, deck)?;
-            let log = records.log(0, now, deck.map(|_| decks.as_slice()))?;
-            Ok((insight::logs(&log, options.calendar()), options))
+        let (logs, options) = self.service.read(|reader| {
+            let (decks, options) = statistics::scope(reader, deck)?;
+            let log = reader.log(0, now, deck.map(|_| decks.as_slice()))?;
+            Ok((statistics::review_logs(&log, options.calendar()), options))
         })?;
         let reviews: usize = logs.iter().map(Vec::len).sum();
-        if reviews < fit::LEAST_REVIEWS {
-            return Err(Problem::TooFewReviews { have: reviews, need: fit::LEAST_REVIEWS }.into());
+        if reviews < fit::MIN_REVIEWS {
+            return Err(NoemaError::TooFewReviews { have: reviews, need: fit::MIN_REVIEWS }.into());
         }
         let current = options.parameters.clone().unwrap_or_default();
         let fitted = (|| {
             let proposed = fit::fit(&logs)?;
-            Ok::<_, fit::NotFitted>((
+            Ok::<_, fit::FitError>((
                 fit::evaluate(&current, &logs)?,
                 fit::evaluate(&proposed, &logs)?,
                 proposed,
@@ -111,7 +111,7 @@ impl Tool for OptimizeParameters {
         })?;
         let better = after.log_loss < before.log_loss;
         let weights: Vec<f64> =
-            proposed.weights().iter().map(|weight| rounded(*weight, 4)).collect();
+            proposed.weights().iter().map(|weight| round_to(*weight, 4)).collect();
         let text = if better {
             format!(
                 "The fitted weights predict better: RMSE {:.4} instead of {:.4}, on {reviews} reviews.",
@@ -128,24 +128,24 @@ impl Tool for OptimizeParameters {
             )
         });
         let n = u64::try_from(reviews).unwrap_or(u64::MAX);
-        let agreement = u64::from(count((1.0 - after.rmse_bins) * 10_000.0));
+        let agreement = u64::from(round_to_u32((1.0 - after.rmse_bins) * 10_000.0));
         let evidence = Evidence::from(Source::new(SourceClass::Exact, "the learner's log"))
             .agreed(agreement, 10_000)
             .sampled(Sample::Mean { n, variation: 1.0 });
         let overfit = risk(
             RiskKind::Accuracy,
             "the weights may fit the past better than the future",
-            (2000.0 / real_len(reviews)).min(1.0),
+            (2000.0 / len_to_f64(reviews)).min(1.0),
             0.2,
             Some("fit again after more reviews".to_owned()),
         );
         let output = Output {
             parameters: weights,
             reviews,
-            log_loss_now: rounded(before.log_loss, 5),
-            log_loss_proposed: rounded(after.log_loss, 5),
-            rmse_now: rounded(before.rmse_bins, 5),
-            rmse_proposed: rounded(after.rmse_bins, 5),
+            log_loss_now: round_to(before.log_loss, 5),
+            log_loss_proposed: round_to(after.log_loss, 5),
+            rmse_now: round_to(before.rmse_bins, 5),
+            rmse_proposed: round_to(after.rmse_bins, 5),
             better,
         };
         Ok(with_next(Reply::new(output, text, evidence).risk(overfit), next))

@@ -4,12 +4,12 @@ use panoply_contract::prelude::*;
 use serde_json::json;
 
 use super::batch::CardIds;
-use super::desk::{Desk, memory_evidence, now, with_next};
+use super::service::{NoemaService, memory_evidence, now, with_next};
 use super::wire::{CardId, DeckId};
+use crate::collection;
 use crate::fsrs::DAY;
-use crate::insight;
-use crate::library;
-use crate::numbers::{real_len, rounded};
+use crate::numbers::{len_to_f64, round_to};
+use crate::statistics;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "predict-retention",
@@ -87,7 +87,7 @@ struct Row {
 
 /// See the module.
 pub(super) struct PredictRetention {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for PredictRetention {
@@ -102,47 +102,47 @@ impl Tool for PredictRetention {
         let now = now(cx);
         let deck = params.deck_id.as_ref().map(DeckId::domain);
         let at = now + i64::from(params.in_days) * DAY;
-        let (mut rows, calibration) = self.desk.read(|records| {
-            let (decks, options) = insight::scope(records, deck)?;
+        let (mut rows, calibration) = self.service.read(|reader| {
+            let (decks, options) = statistics::scope(reader, deck)?;
             let cards = match &params.card_ids {
                 Some(ids) => ids
                     .0
                     .iter()
-                    .map(|id| library::card(records, id.domain()))
+                    .map(|id| collection::card(reader, id.domain()))
                     .collect::<Result<Vec<_>, _>>()?,
-                None => records
+                None => reader
                     .answered_cards()?
                     .into_iter()
                     .filter(|card| decks.contains(&card.deck))
                     .collect(),
             };
-            let all = records.decks()?;
+            let all = reader.decks()?;
             let mut rows = Vec::new();
             for card in cards {
                 let Some(memory) = card.schedule.memory else { continue };
                 let own = all
                     .iter()
                     .find(|deck| deck.id == card.deck)
-                    .map(|deck| library::options_among(deck, &all));
+                    .map(|deck| collection::options_among(deck, &all));
                 let scheduler = own.unwrap_or_default().scheduler();
                 if let Some(recall) = scheduler.retrievability(&card.schedule, at) {
                     rows.push(Row {
                         card_id: CardId::of(card.id),
                         recall,
-                        stability_days: rounded(memory.stability, 3),
+                        stability_days: round_to(memory.stability, 3),
                     });
                 }
             }
-            let log = records.log(now - 730 * DAY, now, deck.map(|_| decks.as_slice()))?;
-            let logs = insight::logs(&log, options.calendar());
-            Ok((rows, insight::calibration(&logs, &options)))
+            let log = reader.log(now - 730 * DAY, now, deck.map(|_| decks.as_slice()))?;
+            let logs = statistics::review_logs(&log, options.calendar());
+            Ok((rows, statistics::calibration(&logs, &options)))
         })?;
         let cards = rows.len();
         let sum: f64 = rows.iter().map(|row| row.recall).sum();
-        let expected_recall = (cards > 0).then(|| rounded(sum / real_len(cards), 4));
+        let expected_recall = (cards > 0).then(|| round_to(sum / len_to_f64(cards), 4));
         rows.sort_by(|a, b| a.recall.total_cmp(&b.recall));
         rows.truncate(20);
-        rows.iter_mut().for_each(|row| row.recall = rounded(row.recall, 4));
+        rows.iter_mut().for_each(|row| row.recall = round_to(row.recall, 4));
         let text = match expected_recall {
             Some(share) => format!(
                 "{:.1} % of {cards} cards would be recalled in {} days.",
@@ -165,10 +165,10 @@ impl Tool for PredictRetention {
         let output = Output {
             cards,
             expected_recall,
-            expected_recalled: rounded(sum, 1),
+            expected_recalled: round_to(sum, 1),
             weakest: rows,
             log_size: calibration.reviews,
-            log_rmse: rounded(calibration.rmse, 4),
+            log_rmse: round_to(calibration.rmse, 4),
         };
         let reply = Reply::new(output, text, memory_evidence(&calibration))
             .assuming("no review happens before that date");

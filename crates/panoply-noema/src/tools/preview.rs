@@ -2,10 +2,10 @@
 
 use panoply_contract::prelude::*;
 
-use super::wire::{CardState, WireRating, moment};
+use super::wire::{CardState, RatingParam, timestamp};
 use crate::card::Card;
 use crate::fsrs::{Micros, Scheduler};
-use crate::numbers::rounded;
+use crate::numbers::round_to;
 use crate::review;
 
 /// What one rating would do.
@@ -13,7 +13,7 @@ use crate::review;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Preview {
     /// The rating.
-    pub(crate) rating: WireRating,
+    pub(crate) rating: RatingParam,
     /// Where the card would be.
     pub(crate) state: CardState,
     /// When it would come back.
@@ -30,11 +30,11 @@ pub(crate) fn previews(scheduler: &Scheduler, card: &Card, now: Micros) -> Vec<P
     futures
         .into_iter()
         .map(|(rating, schedule)| Preview {
-            rating: WireRating::of(rating),
+            rating: RatingParam::of(rating),
             state: CardState::in_phase(schedule.phase),
-            due: moment(schedule.due),
+            due: timestamp(schedule.due),
             interval_days: schedule.interval_days,
-            stability_days: rounded(schedule.memory.map_or(0.0, |memory| memory.stability), 4),
+            stability_days: round_to(schedule.memory.map_or(0.0, |memory| memory.stability), 4),
         })
         .collect()
 }

@@ -3,11 +3,11 @@
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::desk::Desk;
-use super::exchange::{BadRow, WireFormat, package};
-use super::notes::like;
+use super::import_export::{BadRow, TextFormatParam, read_package};
+use super::notes::duplicates_of;
+use super::service::NoemaService;
 use crate::note::FIELD_SEPARATOR;
-use crate::text;
+use crate::text_notes;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "preview-import",
@@ -49,7 +49,7 @@ pub(crate) struct Params {
     content: Option<String>,
     /// How the text is written.
     #[serde(default)]
-    format: WireFormat,
+    format: TextFormatParam,
     /// The package (.apkg or .colpkg) as base64, up to about 3 MB.
     #[schemars(length(min = 1, max = 4200000))]
     content_base64: Option<String>,
@@ -73,7 +73,7 @@ pub(crate) struct Output {
     /// Names of decks, for a package.
     decks: Vec<String>,
     /// The first notes, at most 10.
-    first: Vec<Shown>,
+    first: Vec<NotePreview>,
     /// Rows that cannot be read, at most 50.
     bad_rows: Vec<BadRow>,
     /// Notes whose first field the collection has already.
@@ -82,7 +82,7 @@ pub(crate) struct Output {
 
 /// A note.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Shown {
+struct NotePreview {
     /// Its first field.
     front: String,
     /// Its second field.
@@ -93,7 +93,7 @@ struct Shown {
 
 /// See the module.
 pub(super) struct PreviewImport {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for PreviewImport {
@@ -107,9 +107,9 @@ impl Tool for PreviewImport {
     async fn call(&self, params: Params, _: &CallContext) -> Result<Reply<Output>, ToolError> {
         let output = match &params.content {
             Some(content) => {
-                let parsed = text::parse(content, params.format.of(content));
+                let parsed = text_notes::parse(content, params.format.of(content));
                 let fronts = parsed.notes.iter().map(|(_, note)| note.front.as_str());
-                let shown = parsed.notes.iter().take(10).map(|(_, note)| Shown {
+                let shown = parsed.notes.iter().take(10).map(|(_, note)| NotePreview {
                     front: note.front.clone(),
                     back: note.back.clone(),
                     tags: note.tags.clone(),
@@ -126,10 +126,10 @@ impl Tool for PreviewImport {
                 }
             }
             None => {
-                let package = package(
+                let package = read_package(
                     params.content_base64.as_deref(),
                     params.path.as_deref(),
-                    &self.desk.roots,
+                    &self.service.roots,
                 )?;
                 let first = |fields: &str| {
                     fields.split(FIELD_SEPARATOR).next().unwrap_or_default().to_owned()
@@ -147,7 +147,7 @@ impl Tool for PreviewImport {
                         .notes
                         .iter()
                         .take(10)
-                        .map(|note| Shown {
+                        .map(|note| NotePreview {
                             front: first(&note.fields),
                             back: note
                                 .fields
@@ -189,10 +189,10 @@ impl Tool for PreviewImport {
 
 impl PreviewImport {
     fn duplicates<'a>(&self, fronts: impl Iterator<Item = &'a str>) -> Result<usize, ToolError> {
-        self.desk.read(|records| {
+        self.service.read(|reader| {
             let mut count = 0;
             for front in fronts.take(10_000) {
-                count += usize::from(!like(records, front)?.is_empty());
+                count += usize::from(!duplicates_of(reader, front)?.is_empty());
             }
             Ok(count)
         })

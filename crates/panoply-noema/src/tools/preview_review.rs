@@ -3,10 +3,10 @@
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::desk::{Desk, now, stored, until};
 use super::preview::{Preview, previews};
+use super::service::{NoemaService, changes_at, exact_evidence, now};
 use super::wire::{CardId, DeckId, ScheduleView};
-use crate::library;
+use crate::collection;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "preview-review",
@@ -60,7 +60,7 @@ pub(crate) struct Output {
 
 /// See the module.
 pub(super) struct PreviewReview {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for PreviewReview {
@@ -73,9 +73,9 @@ impl Tool for PreviewReview {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let now = now(cx);
-        let (card, scheduler) = self.desk.read(|records| {
-            let card = library::card(records, params.card_id.domain())?;
-            let scheduler = library::options_of(records, card.deck)?.scheduler();
+        let (card, scheduler) = self.service.read(|reader| {
+            let card = collection::card(reader, params.card_id.domain())?;
+            let scheduler = collection::options_of(reader, card.deck)?.scheduler();
             Ok((card, scheduler))
         })?;
         let previews = previews(&scheduler, &card, now);
@@ -84,8 +84,8 @@ impl Tool for PreviewReview {
             .map(|preview| format!("{}: {}", preview.rating.domain().as_str(), preview.due))
             .collect::<Vec<_>>()
             .join(", ");
-        let evidence =
-            stored("the card's schedule").changes(until(scheduler.calendar.next_start(now)));
+        let evidence = exact_evidence("the card's schedule")
+            .changes(changes_at(scheduler.calendar.next_start(now)));
         let next = NextAction::new(
             "get-next-card",
             json!({"deckId": DeckId::of(card.deck).as_str()}),

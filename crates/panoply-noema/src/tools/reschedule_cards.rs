@@ -1,11 +1,11 @@
 //! `reschedule-cards`: changes when up to 500 cards come back: in so many days, by their memory for the retention wanted now, or as if never answered.
 
-use super::batch::{CardIds, Doing, Output, Own, batch_spec, change_each};
-use super::desk::Desk;
-use crate::library::{self, Reschedule};
+use super::batch::{BatchAction, BatchSpec, CardIds, Output, batch_spec, change_each_card};
+use super::service::NoemaService;
+use crate::collection::{self, Reschedule};
 use panoply_contract::prelude::*;
 
-const SPEC: ToolSpec = batch_spec(Own {
+const SPEC: ToolSpec = batch_spec(BatchSpec {
     name: "reschedule-cards",
     title: "Reschedule cards",
     description: Description {
@@ -51,7 +51,7 @@ enum How {
 
 /// See the module.
 pub(super) struct RescheduleCards {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for RescheduleCards {
@@ -72,9 +72,9 @@ impl Tool for RescheduleCards {
             (How::ByMemory, _) => Reschedule::ByMemory,
             (How::Forget, _) => Reschedule::Forget,
         };
-        let doing = Doing { tool: SPEC.name, done: "rescheduled" };
-        change_each(&self.desk, cx, &doing, &params.card_ids, |ledger, id, now| {
-            library::reschedule(ledger, id, how, now)
+        let action = BatchAction { tool: SPEC.name, done: "rescheduled" };
+        change_each_card(&self.service, cx, &action, &params.card_ids, |writer, id, now| {
+            collection::reschedule(writer, id, how, now)
         })
     }
 }

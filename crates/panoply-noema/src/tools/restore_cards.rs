@@ -1,11 +1,11 @@
 //! `restore-cards`: brings back up to 500 cards that were deleted in the last 30 days, with their notes and decks.
 
-use super::batch::{Cards, Doing, Output, Own, batch_spec, change_each};
-use super::desk::Desk;
-use crate::library;
+use super::batch::{BatchAction, BatchSpec, Cards, Output, batch_spec, change_each_card};
+use super::service::NoemaService;
+use crate::collection;
 use panoply_contract::prelude::*;
 
-const SPEC: ToolSpec = batch_spec(Own {
+const SPEC: ToolSpec = batch_spec(BatchSpec {
     name: "restore-cards",
     title: "Restore cards",
     description: Description {
@@ -25,7 +25,7 @@ const SPEC: ToolSpec = batch_spec(Own {
 
 /// See the module.
 pub(super) struct RestoreCards {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for RestoreCards {
@@ -37,9 +37,9 @@ impl Tool for RestoreCards {
     }
 
     async fn call(&self, params: Cards, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let doing = Doing { tool: SPEC.name, done: "restored" };
-        change_each(&self.desk, cx, &doing, &params.card_ids, |ledger, id, now| {
-            library::restore_card(ledger, id, now)
+        let action = BatchAction { tool: SPEC.name, done: "restored" };
+        change_each_card(&self.service, cx, &action, &params.card_ids, |writer, id, now| {
+            collection::restore_card(writer, id, now)
         })
     }
 }

@@ -5,12 +5,12 @@ use panoply_contract::prelude::*;
 use panoply_contract::spec::Widget;
 use serde_json::json;
 
-use super::desk::{Desk, now, stored};
 use super::preview::{Preview, previews};
+use super::service::{NoemaService, exact_evidence, now};
 use super::wire::CardId;
-use crate::library;
+use crate::collection;
 use crate::render;
-use crate::review::{self, Showing, Side};
+use crate::review::{self, ReviewToken, Side};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "reveal-answer",
@@ -79,7 +79,7 @@ pub(crate) struct Output {
 
 /// See the module.
 pub(super) struct RevealAnswer {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for RevealAnswer {
@@ -92,13 +92,13 @@ impl Tool for RevealAnswer {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let now = now(cx);
-        let output = self.desk.read(|records| {
-            let (showing, card) = review::shown_card(records, &params.token)?;
-            let (note, note_type) = library::note_and_type(records, card.note)?;
+        let output = self.service.read(|reader| {
+            let (showing, card) = review::verify_token(reader, &params.token)?;
+            let (note, note_type) = collection::note_and_type(reader, card.note)?;
             let sides = render::sides(&note_type, &note.fields, &note.tags, card.ordinal);
-            let scheduler = library::options_of(records, card.deck)?.scheduler();
-            let back = render::plain(&sides.back);
-            let turned = Showing { side: Side::Back, ..showing };
+            let scheduler = collection::options_of(reader, card.deck)?.scheduler();
+            let back = render::strip_html(&sides.back);
+            let turned = ReviewToken { side: Side::Back, ..showing };
             let typed_right = sides
                 .typed
                 .as_deref()
@@ -110,7 +110,7 @@ impl Tool for RevealAnswer {
                 back,
                 typed_right,
                 previews: previews(&scheduler, &card, now),
-                token: turned.token(&records.secret()?),
+                token: turned.sign(&reader.secret()?),
             })
         })?;
         let text = output.back.clone();
@@ -121,7 +121,7 @@ impl Tool for RevealAnswer {
         )
         .priority(Level::High)
         .category(ActionCategory::Learning);
-        Ok(Reply::new(output, text, stored("the card").changes(NextChange::WithNextAction))
+        Ok(Reply::new(output, text, exact_evidence("the card").changes(NextChange::WithNextAction))
             .next(next))
     }
 }

@@ -1,14 +1,14 @@
 //! A small collection with fixed ids, over which the examples of the tools are played.
 
 use crate::card::{Card, Hold};
+use crate::collection;
 use crate::deck::{Deck, DeckName};
+use crate::error::NoemaError;
 use crate::fsrs::{DAY, Memory, Micros, Phase, Rating, SECOND, Schedule};
 use crate::ids::{CardId, DeckId, NoteId, SessionId};
-use crate::library;
 use crate::note::{Form, Note};
-use crate::problem::Problem;
-use crate::review::{self, Answer, Showing, Side};
-use crate::store::{Ledger, NewAction, Session, SqliteStore, Store};
+use crate::review::{self, ReviewSubmission, ReviewToken, Side};
+use crate::store::{NewAction, Session, SqliteStore, Store, StoreWriter};
 
 /// When the sample was made: noon, UTC, on 15 November 2026.
 const MADE: Micros = 1_794_744_000 * SECOND;
@@ -16,16 +16,17 @@ const MADE: Micros = 1_794_744_000 * SECOND;
 const SECRET: &[u8] = b"an example keeps no secret";
 
 /// The sample: three decks, seven notes, a session, and an answer that can be taken back.
-pub fn store() -> Result<SqliteStore, Problem> {
+pub fn store() -> Result<SqliteStore, NoemaError> {
     let sample = SqliteStore::in_memory()?.with_secret(SECRET)?;
     let store: &dyn Store = &sample;
     let at = |tool, summary, at| NewAction { tool, summary, at, actor: "local" };
-    store.change(&at("import-cards", "made the sample", MADE - 2 * DAY), true, |ledger, _| {
-        fill(ledger)
+    store.change(&at("import-cards", "made the sample", MADE - 2 * DAY), true, |writer, _| {
+        fill(writer)
     })?;
-    let showing = Showing { side: Side::Back, card: CardId(125), sequence: 0, shown: MADE - DAY };
-    let token = showing.token(SECRET);
-    let answer = Answer {
+    let showing =
+        ReviewToken { side: Side::Back, card: CardId(125), sequence: 0, shown: MADE - DAY };
+    let token = showing.sign(SECRET);
+    let answer = ReviewSubmission {
         token: &token,
         rating: Rating::Easy,
         taken_ms: Some(4000),
@@ -33,19 +34,19 @@ pub fn store() -> Result<SqliteStore, Problem> {
         session: None,
     };
     let answered = at("submit-review", "recorded an answer", MADE - DAY);
-    store.change(&answered, true, |ledger, _| review::submit(ledger, &answer, MADE - DAY))?;
+    store.change(&answered, true, |writer, _| review::submit(writer, &answer, MADE - DAY))?;
     let tags = ["asia".to_owned()];
     let tagged = at("tag-cards", "tagged 1 cards", MADE - DAY / 2);
-    store.change(&tagged, true, |ledger, _| {
-        library::retag(ledger, CardId(124), &tags, &[], MADE - DAY / 2)
+    store.change(&tagged, true, |writer, _| {
+        collection::retag(writer, CardId(124), &tags, &[], MADE - DAY / 2)
     })?;
     Ok(sample)
 }
 
-fn fill(ledger: &mut dyn Ledger) -> Result<(), Problem> {
+fn fill(writer: &mut dyn StoreWriter) -> Result<(), NoemaError> {
     let made = MADE - 2 * DAY;
     for (id, name) in [(456, "Math Deck"), (458, "Geography"), (457, "Geography::Capitals")] {
-        ledger.put_deck(&Deck {
+        writer.put_deck(&Deck {
             id: DeckId(id),
             name: DeckName::parse(name)?,
             description: String::new(),
@@ -67,7 +68,7 @@ fn fill(ledger: &mut dyn Ledger) -> Result<(), Problem> {
         (129, 457, "capital of <b>France</b>?", "Paris", "geo::capital", Hold::None),
     ];
     for (id, deck, front, back, tag, hold) in notes {
-        ledger.put_note(&Note {
+        writer.put_note(&Note {
             id: NoteId(1000 + id),
             guid: format!("sample-{id}"),
             note_type: Form::Basic.note_type().id,
@@ -89,7 +90,7 @@ fn fill(ledger: &mut dyn Ledger) -> Result<(), Problem> {
             due: MADE,
             interval_days: 2,
         };
-        ledger.put_card(&Card {
+        writer.put_card(&Card {
             id: CardId(id),
             note: NoteId(1000 + id),
             ordinal: 0,
@@ -109,7 +110,7 @@ fn fill(ledger: &mut dyn Ledger) -> Result<(), Problem> {
             custom: String::new(),
         })?;
     }
-    ledger.put_session(&Session {
+    writer.put_session(&Session {
         id: SessionId(789),
         deck: Some(DeckId(456)),
         started: made,
@@ -125,5 +126,5 @@ fn fill(ledger: &mut dyn Ledger) -> Result<(), Problem> {
 #[cfg(test)]
 pub(super) fn tokens() -> [String; 2] {
     [Side::Front, Side::Back]
-        .map(|side| Showing { side, card: CardId(123), sequence: 0, shown: MADE }.token(SECRET))
+        .map(|side| ReviewToken { side, card: CardId(123), sequence: 0, shown: MADE }.sign(SECRET))
 }

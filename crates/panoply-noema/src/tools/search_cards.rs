@@ -5,15 +5,15 @@ use panoply_contract::params::{Cursor, Limit, Offset};
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::desk::{Desk, now, stored, until, with_next};
+use super::service::{NoemaService, changes_at, exact_evidence, now, with_next};
 use super::wire::{CardId, ScheduleView};
+use crate::collection;
 use crate::deck::DeckOptions;
+use crate::error::NoemaError;
 use crate::fsrs::Micros;
-use crate::library;
-use crate::problem::Problem;
 use crate::render;
 use crate::search;
-use crate::store::{Found, Order, Records, Timing};
+use crate::store::{SearchContext, SearchResult, SortOrder, StoreReader};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "search-cards",
@@ -118,7 +118,7 @@ struct Row {
 
 /// See the module.
 pub(super) struct SearchCards {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for SearchCards {
@@ -131,7 +131,7 @@ impl Tool for SearchCards {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let now = now(cx);
-        let query = search::parse(&params.query).map_err(Problem::from)?;
+        let query = search::parse(&params.query).map_err(NoemaError::from)?;
         let (question, _) =
             Fingerprint::of(&json!([params.query, format!("{:?}", params.sort_by)]))?;
         let offset = match &params.cursor {
@@ -142,17 +142,17 @@ impl Tool for SearchCards {
             None => u64::try_from(params.offset.get()).unwrap_or(u64::MAX),
         };
         let order = match params.sort_by {
-            SortBy::Created => Order::Created,
-            SortBy::Due => Order::Due,
-            SortBy::Modified => Order::Modified,
-            SortBy::Difficulty => Order::Difficulty,
-            SortBy::Lapses => Order::Lapses,
+            SortBy::Created => SortOrder::Created,
+            SortBy::Due => SortOrder::Due,
+            SortBy::Modified => SortOrder::Modified,
+            SortBy::Difficulty => SortOrder::Difficulty,
+            SortBy::Lapses => SortOrder::Lapses,
         };
         let limit = u64::try_from(params.limit.get()).unwrap_or(u64::MAX);
-        let timing = Timing { now, calendar: DeckOptions::default().calendar() };
-        let (found, cards) = self.desk.read(|records| {
-            let found = records.search(&query, timing, order, offset, limit)?;
-            let cards = rows(records, &found, now)?;
+        let context = SearchContext { now, calendar: DeckOptions::default().calendar() };
+        let (found, cards) = self.service.read(|reader| {
+            let found = reader.search(&query, context, order, offset, limit)?;
+            let cards = rows(reader, &found, now)?;
             Ok((found, cards))
         })?;
         let shown = offset + u64::try_from(cards.len()).unwrap_or(u64::MAX);
@@ -184,7 +184,8 @@ impl Tool for SearchCards {
             )
         });
         let output = Output { cards, total: found.total, next_cursor };
-        let evidence = stored("the collection").changes(until(timing.calendar.next_start(now)));
+        let evidence =
+            exact_evidence("the collection").changes(changes_at(context.calendar.next_start(now)));
         let mut reply = Reply::new(output, text, evidence).table(table);
         if params.query.contains("prop:r") {
             reply = reply.assuming("`prop:r` uses the published weights of FSRS-6");
@@ -196,17 +197,21 @@ impl Tool for SearchCards {
 /// Longer fronts are cut, so that a page of a hundred fits into a reply.
 const LONGEST_FRONT: usize = 160;
 
-fn rows(records: &dyn Records, found: &Found, now: Micros) -> Result<Vec<Row>, Problem> {
-    let decks = records.decks()?;
+fn rows(
+    reader: &dyn StoreReader,
+    found: &SearchResult,
+    now: Micros,
+) -> Result<Vec<Row>, NoemaError> {
+    let decks = reader.decks()?;
     let mut rows = Vec::with_capacity(found.cards.len());
     for id in &found.cards {
-        let card = library::card(records, *id)?;
-        let (note, note_type) = library::note_and_type(records, card.note)?;
+        let card = collection::card(reader, *id)?;
+        let (note, note_type) = collection::note_and_type(reader, card.note)?;
         let sides = render::sides(&note_type, &note.fields, &note.tags, card.ordinal);
         let deck = decks.iter().find(|deck| deck.id == card.deck);
         rows.push(Row {
             card_id: CardId::of(card.id),
-            front: render::plain(&sides.front).chars().take(LONGEST_FRONT).collect(),
+            front: render::strip_html(&sides.front).chars().take(LONGEST_FRONT).collect(),
             deck: deck.map(|deck| deck.name.to_string()).unwrap_or_default(),
             note_guid: note.guid,
             ordinal: card.ordinal,

@@ -4,10 +4,10 @@ use panoply_contract::params::Limit;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::desk::{Desk, stored};
+use super::service::{NoemaService, exact_evidence};
 use super::wire::DeckView;
 use crate::deck::Deck;
-use crate::numbers::{real_len, rounded};
+use crate::numbers::{len_to_f64, round_to};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "search-decks",
@@ -72,7 +72,7 @@ struct Row {
 
 /// See the module.
 pub(super) struct SearchDecks {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for SearchDecks {
@@ -86,10 +86,13 @@ impl Tool for SearchDecks {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let _ = cx;
         let wanted = params.query.to_lowercase();
-        let decks = self.desk.read(|records| records.decks())?;
+        let decks = self.service.read(|reader| reader.decks())?;
         let mut rows: Vec<Row> = decks
             .iter()
-            .map(|deck| Row { deck: DeckView::from(deck), score: rounded(score(&wanted, deck), 3) })
+            .map(|deck| Row {
+                deck: DeckView::from(deck),
+                score: round_to(score(&wanted, deck), 3),
+            })
             .filter(|row| row.score >= 0.5)
             .collect();
         rows.sort_by(|a, b| {
@@ -102,8 +105,8 @@ impl Tool for SearchDecks {
         };
         let scores: Vec<f64> = rows.iter().map(|row| row.score).collect();
         let evidence = match scores.as_slice() {
-            [] => stored("the names of the decks"),
-            [top, rest @ ..] => stored("the names of the decks")
+            [] => exact_evidence("the names of the decks"),
+            [top, rest @ ..] => exact_evidence("the names of the decks")
                 .matched(*top, (rest.first().copied().unwrap_or(0.0) - 0.5).max(0.0)),
         };
         let next = match rows.first() {
@@ -124,7 +127,7 @@ fn score(wanted: &str, deck: &Deck) -> f64 {
     if name == wanted {
         return 1.0;
     }
-    let share = |text: &str| real_len(wanted.len()) / real_len(text.len().max(1));
+    let share = |text: &str| len_to_f64(wanted.len()) / len_to_f64(text.len().max(1));
     if name.contains(wanted) {
         return 0.8 + 0.15 * share(&name);
     }
@@ -149,5 +152,5 @@ fn similarity(a: &str, b: &str) -> f64 {
             shared += 1;
         }
     }
-    if sum == 0 { 0.0 } else { 2.0 * real_len(shared) / real_len(sum) }
+    if sum == 0 { 0.0 } else { 2.0 * len_to_f64(shared) / len_to_f64(sum) }
 }

@@ -3,11 +3,11 @@
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::desk::{Desk, memory_evidence, now, simulation, with_next};
+use super::service::{NoemaService, memory_evidence, now, simulate, with_next};
 use super::wire::DeckId;
 use crate::fsrs::DAY;
-use crate::insight;
-use crate::numbers::rounded;
+use crate::numbers::round_to;
+use crate::statistics;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "simulate-workload",
@@ -102,7 +102,7 @@ struct Week {
 
 /// See the module.
 pub(super) struct SimulateWorkload {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for SimulateWorkload {
@@ -116,13 +116,13 @@ impl Tool for SimulateWorkload {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let now = now(cx);
         let deck = params.deck_id.as_ref().map(DeckId::domain);
-        let (mut plan, options, calibration) = self.desk.read(|records| {
-            let (decks, options) = insight::scope(records, deck)?;
-            let log = records.log(now - 365 * DAY, now, deck.map(|_| decks.as_slice()))?;
-            let logs = insight::logs(&log, options.calendar());
-            let calibration = insight::calibration(&logs, &options);
+        let (mut plan, options, calibration) = self.service.read(|reader| {
+            let (decks, options) = statistics::scope(reader, deck)?;
+            let log = reader.log(now - 365 * DAY, now, deck.map(|_| decks.as_slice()))?;
+            let logs = statistics::review_logs(&log, options.calendar());
+            let calibration = statistics::calibration(&logs, &options);
             Ok((
-                insight::plan(records, &decks, &options, now, params.days as usize)?,
+                statistics::simulation_input(reader, &decks, &options, now, params.days as usize)?,
                 options,
                 calibration,
             ))
@@ -131,7 +131,7 @@ impl Tool for SimulateWorkload {
         plan.new_cards += params.additional_new_cards as usize;
         let retention = params.desired_retention.unwrap_or(options.desired_retention);
         let parameters = options.parameters.clone().unwrap_or_default();
-        let simulated = simulation(&parameters, retention, &plan)?;
+        let simulated = simulate(&parameters, retention, &plan)?;
         let days = f64::from(params.days);
         let minutes: f64 = simulated.minutes.iter().sum();
         let reviews: u32 = simulated.reviews.iter().sum();
@@ -141,8 +141,8 @@ impl Tool for SimulateWorkload {
                 Week {
                     reviews: span(&simulated.reviews),
                     new: span(&simulated.new),
-                    minutes: rounded(simulated.minutes.iter().skip(week * 7).take(7).sum(), 1),
-                    remembered: rounded(
+                    minutes: round_to(simulated.minutes.iter().skip(week * 7).take(7).sum(), 1),
+                    remembered: round_to(
                         simulated
                             .remembered
                             .iter()
@@ -159,11 +159,11 @@ impl Tool for SimulateWorkload {
         let output = Output {
             days: params.days,
             desired_retention: retention,
-            reviews_per_day: rounded(f64::from(reviews) / days, 1),
-            minutes_per_day: rounded(minutes / days, 1),
-            most_minutes: rounded(simulated.minutes.iter().copied().fold(0.0, f64::max), 1),
+            reviews_per_day: round_to(f64::from(reviews) / days, 1),
+            minutes_per_day: round_to(minutes / days, 1),
+            most_minutes: round_to(simulated.minutes.iter().copied().fold(0.0, f64::max), 1),
             new_cards: simulated.new.iter().sum(),
-            remembered: rounded(simulated.remembered.last().copied().unwrap_or_default(), 1),
+            remembered: round_to(simulated.remembered.last().copied().unwrap_or_default(), 1),
             weeks,
         };
         let text = format!(

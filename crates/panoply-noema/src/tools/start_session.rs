@@ -5,14 +5,14 @@ use panoply_contract::hints::{ActionCategory, Level};
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::desk::{Change, Desk, now, with_next};
-use super::notes::counted;
+use super::notes::pluralize;
+use super::service::{Change, NoemaService, now, with_next};
 use super::wire::{DeckId, SessionId};
 use crate::fsrs::DAY;
 use crate::ids;
-use crate::insight;
-use crate::numbers::{real_len, rounded};
-use crate::queue::Day;
+use crate::numbers::{len_to_f64, round_to};
+use crate::queue::DayQueue;
+use crate::statistics;
 use crate::store::Session;
 
 const SPEC: ToolSpec = ToolSpec {
@@ -82,7 +82,7 @@ pub(crate) struct Output {
 
 /// See the module.
 pub(super) struct StartSession {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for StartSession {
@@ -96,21 +96,21 @@ impl Tool for StartSession {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let deck = params.deck_id.as_ref().map(DeckId::domain);
         let at = now(cx);
-        let (day, pace) = self.desk.read(|records| {
-            let (_, options) = insight::scope(records, deck)?;
+        let (day, pace) = self.service.read(|reader| {
+            let (_, options) = statistics::scope(reader, deck)?;
             Ok((
-                self.desk.warm.day(records, deck, at, Day::clone)?,
-                insight::study(records, None, options.calendar(), (at - 30 * DAY, at), at)?,
+                self.service.queue_cache.day(reader, deck, at, DayQueue::clone)?,
+                statistics::study_stats(reader, None, options.calendar(), (at - 30 * DAY, at), at)?,
             ))
         })?;
         let queue = day.at(at);
-        self.desk.change(
+        self.service.change(
             cx,
             SPEC.name,
             "began a session",
-            |ledger, now| {
+            |writer, now| {
                 let session = Session {
-                    id: ids::SessionId(ledger.fresh_id(now)?),
+                    id: ids::SessionId(writer.next_id(now)?),
                     deck,
                     started: now,
                     ended: None,
@@ -119,17 +119,17 @@ impl Tool for StartSession {
                     passed: 0,
                     taken_ms: 0,
                 };
-                ledger.put_session(&session)?;
+                writer.put_session(&session)?;
                 Ok(session)
             },
             |session, change| {
                 let id = SessionId::of(session.id);
                 let waiting =
                     queue.len().min(params.card_limit.map_or(usize::MAX, |limit| limit as usize));
-                let seconds = real_len(waiting) * pace.seconds_per_answer();
+                let seconds = len_to_f64(waiting) * pace.seconds_per_answer();
                 let text = format!(
                     "{} waiting: {} in steps, {} reviews, {} new; about {:.0} minutes.",
-                    counted(waiting, "card"),
+                    pluralize(waiting, "card"),
                     queue.learning.len(),
                     queue.reviews,
                     queue.new,
@@ -148,7 +148,7 @@ impl Tool for StartSession {
                     .changes(NextChange::WithNextAction)
                     .sampled(Sample::Mean { n: pace.reviews, variation: 0.5 })
                     .benefits(Benefit {
-                        value: (real_len(waiting) / 50.0).min(1.0),
+                        value: (len_to_f64(waiting) / 50.0).min(1.0),
                         metrics: vec!["retention".to_owned()],
                         human_seconds: seconds,
                     });
@@ -159,7 +159,7 @@ impl Tool for StartSession {
                     learning: queue.learning.len(),
                     reviews: queue.reviews,
                     new: queue.new,
-                    estimated_minutes: rounded(seconds / 60.0, 1),
+                    estimated_minutes: round_to(seconds / 60.0, 1),
                     change,
                 };
                 Ok(with_next(Reply::new(output, text, evidence), next))

@@ -7,11 +7,11 @@ use panoply_contract::prelude::*;
 use panoply_contract::spec::Widget;
 use serde_json::json;
 
-use super::desk::{Change, Desk, now, with_next};
-use super::notes::counted;
-use super::wire::{CardId, CardState, DeckId, SessionId, WireRating, moment};
-use crate::numbers::{real, rounded};
-use crate::review::{self, Answer, Recorded};
+use super::notes::pluralize;
+use super::service::{Change, NoemaService, now, with_next};
+use super::wire::{CardId, CardState, DeckId, RatingParam, SessionId, timestamp};
+use crate::numbers::{round_to, to_f64};
+use crate::review::{self, Recorded, ReviewSubmission};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "submit-review",
@@ -56,7 +56,7 @@ pub(crate) struct Params {
     #[schemars(length(min = 1, max = 200))]
     token: String,
     /// How well it was recalled.
-    rating: WireRating,
+    rating: RatingParam,
     /// Milliseconds the learner took; measured from `get-next-card` if left out.
     #[schemars(range(min = 0, max = 3600000))]
     taken_ms: Option<i64>,
@@ -74,7 +74,7 @@ pub(crate) struct Output {
     /// The card.
     card_id: CardId,
     /// The rating that counts.
-    rating: WireRating,
+    rating: RatingParam,
     /// Where the card was.
     from_state: CardState,
     /// Where it is now.
@@ -104,7 +104,7 @@ pub(crate) struct Output {
 
 /// See the module.
 pub(super) struct SubmitReview {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for SubmitReview {
@@ -116,7 +116,7 @@ impl Tool for SubmitReview {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let answer = Answer {
+        let answer = ReviewSubmission {
             token: &params.token,
             rating: params.rating.domain(),
             taken_ms: params.taken_ms,
@@ -124,20 +124,20 @@ impl Tool for SubmitReview {
             session: params.session_id.as_ref().map(SessionId::domain),
         };
         let mut answered = None;
-        let reply = self.desk.change(
+        let reply = self.service.change(
             cx,
             SPEC.name,
             "recorded an answer",
-            |ledger, now| {
-                let version = ledger.version()?;
-                Ok((review::submit(ledger, &answer, now)?, version))
+            |writer, now| {
+                let version = writer.version()?;
+                Ok((review::submit(writer, &answer, now)?, version))
             },
             |(Recorded { outcome, replayed, options }, version), change| {
                 answered = Some((version, outcome.clone()));
-                let due = moment(outcome.due);
+                let due = timestamp(outcome.due);
                 let wait = match outcome.interval_days {
                     0 => format!("{} minutes", ((outcome.due - now(cx)) / 60_000_000).max(1)),
-                    days => counted(days as usize, "day"),
+                    days => pluralize(days as usize, "day"),
                 };
                 let text = format!(
                     "{}: the card comes back in {wait}, on {due}.",
@@ -168,7 +168,7 @@ impl Tool for SubmitReview {
                         .benefits(Benefit {
                             value: lift,
                             metrics: vec!["recall in 30 days".to_owned()],
-                            human_seconds: real(outcome.taken_ms) / 1000.0,
+                            human_seconds: to_f64(outcome.taken_ms) / 1000.0,
                         });
                 let threshold = f64::from(options.leech_threshold.max(1));
                 let leech_risk = risk(
@@ -180,14 +180,14 @@ impl Tool for SubmitReview {
                 );
                 let output = Output {
                     card_id: CardId::of(outcome.card),
-                    rating: WireRating::of(outcome.rating),
+                    rating: RatingParam::of(outcome.rating),
                     from_state: CardState::in_phase(outcome.from),
                     to_state: CardState::in_phase(outcome.to),
                     due,
                     interval_days: outcome.interval_days,
-                    stability_days: rounded(outcome.stability, 4),
-                    difficulty: rounded(outcome.difficulty, 3),
-                    predicted_recall: outcome.predicted.map(|recall| rounded(recall, 4)),
+                    stability_days: round_to(outcome.stability, 4),
+                    difficulty: round_to(outcome.difficulty, 3),
+                    predicted_recall: outcome.predicted.map(|recall| round_to(recall, 4)),
                     lapses: outcome.lapses,
                     leech: outcome.leech,
                     buried: outcome.buried.iter().map(|card| CardId::of(*card)).collect(),
@@ -207,7 +207,7 @@ impl Tool for SubmitReview {
         )?;
         // Only now is the answer committed.
         if let Some((version, outcome)) = answered.filter(|_| !cx.dry_run) {
-            self.desk.warm.answered(version, &outcome);
+            self.service.queue_cache.apply_answer(version, &outcome);
         }
         Ok(reply)
     }

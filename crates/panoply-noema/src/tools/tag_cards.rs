@@ -1,11 +1,11 @@
 //! `tag-cards`: adds tags to the notes of up to 500 cards; a tag may have parents, such as `geo::capital`.
 
-use super::batch::{Doing, Output, Own, TaggedCards, batch_spec, change_each};
-use super::desk::Desk;
-use crate::library;
+use super::batch::{BatchAction, BatchSpec, Output, TaggedCards, batch_spec, change_each_card};
+use super::service::NoemaService;
+use crate::collection;
 use panoply_contract::prelude::*;
 
-const SPEC: ToolSpec = batch_spec(Own {
+const SPEC: ToolSpec = batch_spec(BatchSpec {
     name: "tag-cards",
     title: "Tag cards",
     description: Description {
@@ -25,7 +25,7 @@ const SPEC: ToolSpec = batch_spec(Own {
 
 /// See the module.
 pub(super) struct TagCards {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for TagCards {
@@ -41,9 +41,9 @@ impl Tool for TagCards {
         params: TaggedCards,
         cx: &CallContext,
     ) -> Result<Reply<Output>, ToolError> {
-        let doing = Doing { tool: SPEC.name, done: "tagged" };
-        change_each(&self.desk, cx, &doing, &params.card_ids, |ledger, id, now| {
-            library::retag(ledger, id, &params.tags, &[], now)
+        let action = BatchAction { tool: SPEC.name, done: "tagged" };
+        change_each_card(&self.service, cx, &action, &params.card_ids, |writer, id, now| {
+            collection::retag(writer, id, &params.tags, &[], now)
         })
     }
 }

@@ -1,8 +1,10 @@
 //! `undo-action`: takes back any change that was made with a tool of this pack: the last one, or the one with this id.
 
-use super::desk::{APPROVE, Change, Desk, require, stored, with_next};
+use super::service::{
+    APPROVE, Change, NoemaService, exact_evidence, require_permission, with_next,
+};
 use super::wire::ActionId;
-use crate::problem::Problem;
+use crate::error::NoemaError;
 use crate::store::Action;
 use panoply_contract::prelude::*;
 
@@ -63,7 +65,7 @@ pub(crate) struct Output {
 
 /// See the module.
 pub(super) struct UndoAction {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for UndoAction {
@@ -75,28 +77,28 @@ impl Tool for UndoAction {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let action = self.desk.read(|records| match &params.action_id {
-            Some(id) => records.action(id.domain())?.ok_or(Problem::NoAction(id.domain())),
-            None => records
+        let action = self.service.read(|reader| match &params.action_id {
+            Some(id) => reader.action(id.domain())?.ok_or(NoemaError::ActionNotFound(id.domain())),
+            None => reader
                 .actions(200)?
                 .into_iter()
                 .find(|action| {
                     action.undone.is_none() && action.tool != SPEC.name && is_own(cx, action)
                 })
-                .ok_or(Problem::NothingToUndo),
+                .ok_or(NoemaError::NothingToUndo),
         })?;
         if !is_own(cx, &action) {
-            require(cx, OTHERS_ACTIONS, "undoing a change that another caller made")?;
+            require_permission(cx, OTHERS_ACTIONS, "undoing a change that another caller made")?;
         }
         for permission in needed_to_undo(&action.tool) {
-            require(cx, permission, &format!("undoing what `{}` did", action.tool))?;
+            require_permission(cx, permission, &format!("undoing what `{}` did", action.tool))?;
         }
         let summary = format!("took back: {}", action.summary);
-        self.desk.change(
+        self.service.change(
             cx,
             SPEC.name,
             &summary,
-            |ledger, now| ledger.undo(action.id, now),
+            |writer, now| writer.undo(action.id, now),
             |restored, change| {
                 let text = format!(
                     "{}: {}.",
@@ -111,7 +113,7 @@ impl Tool for UndoAction {
                     restored,
                     change,
                 };
-                Ok(with_next(Reply::new(output, text, stored("the log of changes")), undo))
+                Ok(with_next(Reply::new(output, text, exact_evidence("the log of changes")), undo))
             },
         )
     }

@@ -3,12 +3,12 @@
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::desk::{Change, Desk, now, stored};
+use super::service::{Change, NoemaService, exact_evidence, now};
 use super::undo_action::is_own;
 use super::wire::{CardId, DeckId, ScheduleView};
+use crate::collection;
+use crate::error::NoemaError;
 use crate::fsrs::{DAY, Micros};
-use crate::library;
-use crate::problem::Problem;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "undo-review",
@@ -63,7 +63,7 @@ pub(crate) struct Output {
 
 /// See the module.
 pub(super) struct UndoReview {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for UndoReview {
@@ -76,28 +76,28 @@ impl Tool for UndoReview {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let at = now(cx);
-        let (action, card) = self.desk.read(|records| {
-            let last = records.actions(200)?.into_iter().find(|action| {
+        let (action, card) = self.service.read(|reader| {
+            let last = reader.actions(200)?.into_iter().find(|action| {
                 action.tool == "submit-review" && action.undone.is_none() && is_own(cx, action)
             });
-            let last = last.ok_or(Problem::NothingToUndo)?;
-            let logged = records.reviews_between(last.at - DAY, Micros::MAX)?;
+            let last = last.ok_or(NoemaError::NothingToUndo)?;
+            let logged = reader.reviews_between(last.at - DAY, Micros::MAX)?;
             let (review, _) = logged
                 .into_iter()
-                .rfind(|(review, _)| review.receipt.is_some())
-                .ok_or(Problem::NothingToUndo)?;
+                .rfind(|(review, _)| review.stored_outcome.is_some())
+                .ok_or(NoemaError::NothingToUndo)?;
             if params.card_id.as_ref().is_some_and(|card| card.domain() != review.card) {
-                return Err(Problem::NothingToUndo);
+                return Err(NoemaError::NothingToUndo);
             }
             Ok((last.id, review.card))
         })?;
-        self.desk.change(
+        self.service.change(
             cx,
             SPEC.name,
             "took an answer back",
-            |ledger, now| {
-                ledger.undo(action, now)?;
-                library::card(ledger, card)
+            |writer, now| {
+                writer.undo(action, now)?;
+                collection::card(writer, card)
             },
             |card, change| {
                 let id = CardId::of(card.id);
@@ -111,7 +111,7 @@ impl Tool for UndoReview {
                     "ask it again",
                 );
                 let output = Output { card_id: id, schedule: ScheduleView::of(&card, at), change };
-                Ok(Reply::new(output, text, stored("the card as it was")).next(next))
+                Ok(Reply::new(output, text, exact_evidence("the card as it was")).next(next))
             },
         )
     }

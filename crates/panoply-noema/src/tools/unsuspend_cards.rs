@@ -1,12 +1,12 @@
 //! `unsuspend-cards`: puts up to 500 cards that were suspended or buried back into study.
 
-use super::batch::{Cards, Doing, Output, Own, batch_spec, change_each};
-use super::desk::Desk;
+use super::batch::{BatchAction, BatchSpec, Cards, Output, batch_spec, change_each_card};
+use super::service::NoemaService;
 use crate::card::Hold;
-use crate::library;
+use crate::collection;
 use panoply_contract::prelude::*;
 
-const SPEC: ToolSpec = batch_spec(Own {
+const SPEC: ToolSpec = batch_spec(BatchSpec {
     name: "unsuspend-cards",
     title: "Unsuspend cards",
     description: Description {
@@ -26,7 +26,7 @@ const SPEC: ToolSpec = batch_spec(Own {
 
 /// See the module.
 pub(super) struct UnsuspendCards {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for UnsuspendCards {
@@ -38,9 +38,9 @@ impl Tool for UnsuspendCards {
     }
 
     async fn call(&self, params: Cards, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let doing = Doing { tool: SPEC.name, done: "unsuspended" };
-        change_each(&self.desk, cx, &doing, &params.card_ids, |ledger, id, now| {
-            library::hold_card(ledger, id, Hold::None, now)
+        let action = BatchAction { tool: SPEC.name, done: "unsuspended" };
+        change_each_card(&self.service, cx, &action, &params.card_ids, |writer, id, now| {
+            collection::set_hold(writer, id, Hold::None, now)
         })
     }
 }

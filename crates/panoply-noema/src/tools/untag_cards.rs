@@ -1,11 +1,11 @@
 //! `untag-cards`: takes tags, and all tags under them, off the notes of up to 500 cards.
 
-use super::batch::{Doing, Output, Own, TaggedCards, batch_spec, change_each};
-use super::desk::Desk;
-use crate::library;
+use super::batch::{BatchAction, BatchSpec, Output, TaggedCards, batch_spec, change_each_card};
+use super::service::NoemaService;
+use crate::collection;
 use panoply_contract::prelude::*;
 
-const SPEC: ToolSpec = batch_spec(Own {
+const SPEC: ToolSpec = batch_spec(BatchSpec {
     name: "untag-cards",
     title: "Untag cards",
     description: Description {
@@ -25,7 +25,7 @@ const SPEC: ToolSpec = batch_spec(Own {
 
 /// See the module.
 pub(super) struct UntagCards {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for UntagCards {
@@ -41,9 +41,9 @@ impl Tool for UntagCards {
         params: TaggedCards,
         cx: &CallContext,
     ) -> Result<Reply<Output>, ToolError> {
-        let doing = Doing { tool: SPEC.name, done: "untagged" };
-        change_each(&self.desk, cx, &doing, &params.card_ids, |ledger, id, now| {
-            library::retag(ledger, id, &[], &params.tags, now)
+        let action = BatchAction { tool: SPEC.name, done: "untagged" };
+        change_each_card(&self.service, cx, &action, &params.card_ids, |writer, id, now| {
+            collection::retag(writer, id, &[], &params.tags, now)
         })
     }
 }

@@ -3,9 +3,9 @@
 use panoply_contract::prelude::*;
 use std::collections::BTreeMap;
 
-use super::desk::{Change, Desk, stored, with_next};
+use super::service::{Change, NoemaService, exact_evidence, with_next};
 use super::wire::{CardId, DeckId};
-use crate::library::{self, NoteChanges};
+use crate::collection::{self, NoteChanges};
 use crate::render;
 
 const SPEC: ToolSpec = ToolSpec {
@@ -82,7 +82,7 @@ pub(crate) struct Output {
 
 /// See the module.
 pub(super) struct UpdateCard {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for UpdateCard {
@@ -103,9 +103,9 @@ impl Tool for UpdateCard {
             flag: params.flag,
         };
         let summary = format!("changed card `{}`", params.card_id);
-        self.desk.change(cx, SPEC.name, &summary, |ledger, now| {
-                let (note, card) = library::update_card(ledger, id, changes, now)?;
-                let (note, note_type) = library::note_and_type(ledger, note.id)?;
+        self.service.change(cx, SPEC.name, &summary, |writer, now| {
+                let (note, card) = collection::update_card(writer, id, changes, now)?;
+                let (note, note_type) = collection::note_and_type(writer, note.id)?;
                 let sides = render::sides(&note_type, &note.fields, &note.tags, card.ordinal);
                 Ok((note, sides))
             }, |(note, sides), change| {
@@ -119,12 +119,12 @@ impl Tool for UpdateCard {
         let output = Output {
             card_id: params.card_id,
             version: note.version,
-            front: render::plain(&sides.front),
-            back: render::plain(&sides.back),
+            front: render::strip_html(&sides.front),
+            back: render::strip_html(&sides.back),
             tags: note.tags,
             change,
         };
-        let mut reply = Reply::new(output, text, stored("the changed card"));
+        let mut reply = Reply::new(output, text, exact_evidence("the changed card"));
         if params.version.is_none() {
             reply = reply.assuming("the version was not given, so a change by somebody else would have been overwritten");
         }

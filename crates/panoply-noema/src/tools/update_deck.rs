@@ -3,11 +3,11 @@
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::desk::{Change, Desk, now, stored, with_next};
+use super::service::{Change, NoemaService, exact_evidence, now, with_next};
 use super::wire::{DeckId, DeckView, OptionsPatch, OptionsView};
+use crate::collection::{self, DeckChanges};
 use crate::deck::{DeckName, Filter};
-use crate::library::{self, DeckChanges};
-use crate::problem::Problem;
+use crate::error::NoemaError;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "update-deck",
@@ -74,7 +74,7 @@ pub(crate) struct Output {
 
 /// See the module.
 pub(super) struct UpdateDeck {
-    pub(super) desk: Desk,
+    pub(super) service: NoemaService,
 }
 
 impl Tool for UpdateDeck {
@@ -87,11 +87,11 @@ impl Tool for UpdateDeck {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let id = params.deck_id.domain();
-        let (before, options) = self
-            .desk
-            .read(|records| Ok((library::deck(records, id)?, library::options_of(records, id)?)))?;
+        let (before, options) = self.service.read(|reader| {
+            Ok((collection::deck(reader, id)?, collection::options_of(reader, id)?))
+        })?;
         let name =
-            params.name.as_deref().map(DeckName::parse).transpose().map_err(Problem::from)?;
+            params.name.as_deref().map(DeckName::parse).transpose().map_err(NoemaError::from)?;
         let options = params.options.map(|patch| patch.apply(options, now(cx))).transpose()?;
         let limit = before.filter.as_ref().map_or(100, |filter| filter.limit);
         let filter = match params.search {
@@ -106,9 +106,9 @@ impl Tool for UpdateDeck {
         };
         let changes = DeckChanges { name, description: params.description, options, filter };
         let summary = format!("changed the deck `{}`", before.name);
-        self.desk.change(cx, SPEC.name, &summary, |ledger, now| {
-                let deck = library::update_deck(ledger, id, changes, now)?;
-                let options = library::options_of(ledger, deck.id)?;
+        self.service.change(cx, SPEC.name, &summary, |writer, now| {
+                let deck = collection::update_deck(writer, id, changes, now)?;
+                let options = collection::options_of(writer, deck.id)?;
                 Ok((deck, options))
             }, |(deck, options), change| {
         let text = format!(
@@ -118,7 +118,7 @@ impl Tool for UpdateDeck {
         );
         let undo = change.undo();
         let retention_changed = options.desired_retention.to_bits()
-            != library::options_among(&before, &[]).desired_retention.to_bits();
+            != collection::options_among(&before, &[]).desired_retention.to_bits();
         let next = retention_changed.then(|| {
             NextAction::new(
                 "forecast-reviews",
@@ -128,7 +128,7 @@ impl Tool for UpdateDeck {
         });
         let output =
             Output { deck: DeckView::from(&deck), options: OptionsView::from(&options), change };
-        let reply = Reply::new(output, text, stored("the changed deck"))
+        let reply = Reply::new(output, text, exact_evidence("the changed deck"))
             .assuming("new options hold for answers from now on; cards already scheduled move only with `reschedule-cards`");
         Ok(with_next(reply, next.into_iter().chain(undo)))
 })

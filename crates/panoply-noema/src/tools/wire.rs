@@ -6,15 +6,15 @@ use crate::card::{Card, Hold};
 use crate::deck::{Deck, DeckOptions, LeechAction};
 use crate::fsrs::{Micros, Phase, Rating};
 use crate::ids;
-use crate::insight::Counts;
-use crate::numbers::rounded;
+use crate::numbers::round_to;
+use crate::statistics::Counts;
 
 panoply_contract::branded_id!(CardId, "card_", "The id of a card, such as `card_123`.");
 panoply_contract::branded_id!(DeckId, "deck_", "The id of a deck, such as `deck_456`.");
 panoply_contract::branded_id!(SessionId, "session_", "The id of a session, such as `session_789`.");
 panoply_contract::branded_id!(ActionId, "action_", "The id of a change, as its reply gave it.");
 
-macro_rules! translated {
+macro_rules! convert_id {
     ($wire:ident, $domain:ident) => {
         impl $wire {
             /// The domain's id. No id of ours has anything but digits, so others name nothing.
@@ -31,13 +31,13 @@ macro_rules! translated {
     };
 }
 
-translated!(CardId, CardId);
-translated!(DeckId, DeckId);
-translated!(SessionId, SessionId);
-translated!(ActionId, ActionId);
+convert_id!(CardId, CardId);
+convert_id!(DeckId, DeckId);
+convert_id!(SessionId, SessionId);
+convert_id!(ActionId, ActionId);
 
 /// A moment as ISO 8601, UTC, to the second.
-pub(crate) fn moment(at: Micros) -> String {
+pub(crate) fn timestamp(at: Micros) -> String {
     jiff::Timestamp::from_second(at.div_euclid(1_000_000))
         .map_or_else(|_| "beyond the calendar".to_owned(), |at| at.to_string())
 }
@@ -45,7 +45,7 @@ pub(crate) fn moment(at: Micros) -> String {
 /// How well a card was recalled.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum WireRating {
+pub(crate) enum RatingParam {
     /// Not recalled.
     Again,
     /// Recalled with effort.
@@ -56,7 +56,7 @@ pub(crate) enum WireRating {
     Easy,
 }
 
-impl WireRating {
+impl RatingParam {
     pub(crate) const fn domain(self) -> Rating {
         match self {
             Self::Again => Rating::Again,
@@ -100,7 +100,7 @@ pub(crate) enum CardState {
 
 impl CardState {
     pub(crate) fn of(card: &Card, now: Micros) -> Self {
-        match (card.deleted, card.held(now), card.schedule.phase) {
+        match (card.deleted, card.active_hold(now), card.schedule.phase) {
             (Some(_), ..) => Self::Deleted,
             (_, Hold::Suspended, _) => Self::Suspended,
             (_, Hold::BuriedByHand | Hold::BuriedAsSibling, _) => Self::Buried,
@@ -144,10 +144,10 @@ impl ScheduleView {
         let schedule = &card.schedule;
         Self {
             state: CardState::of(card, now),
-            due: (schedule.phase != Phase::New).then(|| moment(schedule.due)),
+            due: (schedule.phase != Phase::New).then(|| timestamp(schedule.due)),
             interval_days: schedule.interval_days,
-            stability_days: schedule.memory.map(|memory| rounded(memory.stability, 4)),
-            difficulty: schedule.memory.map(|memory| rounded(memory.difficulty, 3)),
+            stability_days: schedule.memory.map(|memory| round_to(memory.stability, 4)),
+            difficulty: schedule.memory.map(|memory| round_to(memory.difficulty, 3)),
             reviews: card.reps,
             lapses: card.lapses,
         }
@@ -247,7 +247,7 @@ pub(crate) struct OptionsView {
 impl From<&DeckOptions> for OptionsView {
     fn from(options: &DeckOptions) -> Self {
         let minutes =
-            |steps: &[f64]| steps.iter().map(|seconds| rounded(seconds / 60.0, 3)).collect();
+            |steps: &[f64]| steps.iter().map(|seconds| round_to(seconds / 60.0, 3)).collect();
         Self {
             desired_retention: options.desired_retention,
             learning_steps_minutes: minutes(&options.learning_steps),
@@ -262,7 +262,7 @@ impl From<&DeckOptions> for OptionsView {
             bury_siblings: options.bury_siblings,
             fuzz: options.fuzz,
             parameters: options.parameters.as_ref().map(|parameters| parameters.weights().to_vec()),
-            fitted_at: options.fitted_at.map(moment),
+            fitted_at: options.fitted_at.map(timestamp),
         }
     }
 }

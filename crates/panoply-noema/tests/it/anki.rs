@@ -2,14 +2,14 @@
 
 use std::io::{Cursor, Write};
 
-use panoply_noema::anki::{self, Imported, Limits, Package};
+use panoply_noema::anki::{self, ImportSummary, Package, PackageLimits};
+use panoply_noema::collection;
 use panoply_noema::deck::{DeckOptions, LeechAction};
+use panoply_noema::error::NoemaError;
 use panoply_noema::fsrs::{Micros, Parameters};
-use panoply_noema::library;
 use panoply_noema::note::Form;
-use panoply_noema::problem::Problem;
 use panoply_noema::search::{self, Node};
-use panoply_noema::store::{NewAction, Order, SqliteStore, Store, Timing};
+use panoply_noema::store::{NewAction, SearchContext, SortOrder, SqliteStore, Store};
 use serde_json::Value;
 
 use crate::study::{NOON, act, collection, lanes};
@@ -24,23 +24,23 @@ const ORACLE: &[u8] = include_bytes!("../golden/search_oracle.apkg");
 const QUERIES: &str = include_str!("../golden/search_examples.json");
 
 fn read(bytes: &[u8]) -> Package {
-    anki::read(bytes, Limits::default()).unwrap()
+    anki::read(bytes, PackageLimits::default()).unwrap()
 }
 
-fn imported(store: &dyn Store, package: &Package, now: Micros) -> Imported {
-    act(store, now, |ledger| anki::import(ledger, package, now, &mut |_, _| Ok(()))).0
+fn imported(store: &dyn Store, package: &Package, now: Micros) -> ImportSummary {
+    act(store, now, |writer| anki::import(writer, package, now, &mut |_, _| Ok(()))).0
 }
 
 fn found(store: &dyn Store, query: &str, now: Micros) -> Vec<String> {
-    let timing = Timing { now, calendar: DeckOptions::default().calendar() };
+    let context = SearchContext { now, calendar: DeckOptions::default().calendar() };
     let query = search::parse(query).unwrap();
     store
-        .read(|records| {
-            let cards = records.search(&query, timing, Order::Created, 0, u64::MAX)?.cards;
+        .read(|reader| {
+            let cards = reader.search(&query, context, SortOrder::Created, 0, u64::MAX)?.cards;
             let mut keys = Vec::new();
             for id in cards {
-                let card = records.card(id)?.unwrap();
-                keys.push(format!("{}/{}", records.note(card.note)?.unwrap().guid, card.ordinal));
+                let card = reader.card(id)?.unwrap();
+                keys.push(format!("{}/{}", reader.note(card.note)?.unwrap().guid, card.ordinal));
             }
             keys.sort();
             Ok(keys)
@@ -49,7 +49,7 @@ fn found(store: &dyn Store, query: &str, now: Micros) -> Vec<String> {
 }
 
 #[test]
-fn all_three_formats_hold_the_same_notes() {
+fn all_three_package_formats_read_the_same_notes() {
     let notes = |bytes| {
         let mut notes: Vec<(String, String)> =
             read(bytes).notes.into_iter().map(|note| (note.guid, note.fields)).collect();
@@ -73,7 +73,7 @@ fn all_three_formats_hold_the_same_notes() {
 }
 
 #[test]
-fn searches_find_the_cards_that_anki_finds() {
+fn searches_match_recorded_anki_results() {
     let store = collection();
     imported(&*store, &read(ORACLE), NOON);
     let golden: Value = serde_json::from_str(QUERIES).unwrap();
@@ -87,7 +87,7 @@ fn searches_find_the_cards_that_anki_finds() {
 }
 
 #[test]
-fn searches_mean_what_the_manual_says() {
+fn searches_follow_the_anki_manual() {
     let store = collection();
     imported(&*store, &read(ORACLE), NOON);
     let count = |query: &str| found(&*store, query, NOON).len();
@@ -121,34 +121,34 @@ fn searches_mean_what_the_manual_says() {
 }
 
 #[test]
-fn an_import_twice_adds_nothing_and_can_be_taken_back() {
+fn import_is_idempotent_and_undoable() {
     let store = collection();
     let package = read(LATEST);
     let empty = store
-        .read(|records| Ok((records.decks()?, records.note_types()?, lanes(records, NOON)?)))
+        .read(|reader| Ok((reader.decks()?, reader.note_types()?, lanes(reader, NOON)?)))
         .unwrap();
     let (first, action) =
-        act(&*store, NOON, |ledger| anki::import(ledger, &package, NOON, &mut |_, _| Ok(())));
+        act(&*store, NOON, |writer| anki::import(writer, &package, NOON, &mut |_, _| Ok(())));
     assert_eq!((first.notes_added, first.cards, first.reviews, first.media), (8, 15, 12, 1));
     let again = imported(&*store, &package, NOON);
     assert_eq!((again.notes_added, again.notes_unchanged, again.cards), (0, 8, 0));
-    act(&*store, NOON, |ledger| ledger.undo(action, NOON));
+    act(&*store, NOON, |writer| writer.undo(action, NOON));
     let after = store
-        .read(|records| Ok((records.decks()?, records.note_types()?, lanes(records, NOON)?)))
+        .read(|reader| Ok((reader.decks()?, reader.note_types()?, lanes(reader, NOON)?)))
         .unwrap();
     assert_eq!(after, empty, "nothing is left of it");
     assert_eq!(imported(&*store, &package, NOON).notes_added, 8, "and it can come again");
 }
 
 #[test]
-fn what_goes_out_comes_back_the_same() {
+fn export_and_import_round_trip() {
     let store = collection();
     imported(&*store, &read(ORACLE), NOON);
     imported(&*store, &read(LATEST), NOON);
     let (bytes, exported) = store
-        .read(|records| {
-            let decks: Vec<_> = records.decks()?.into_iter().map(|deck| deck.id).collect();
-            anki::export(records, &decks, NOON, &mut |_, _| Ok(()))
+        .read(|reader| {
+            let decks: Vec<_> = reader.decks()?.into_iter().map(|deck| deck.id).collect();
+            anki::export(reader, &decks, NOON, &mut |_, _| Ok(()))
         })
         .unwrap();
     assert_eq!(
@@ -177,7 +177,7 @@ fn what_goes_out_comes_back_the_same() {
 
 /// What was set in Anki before it wrote the packages.
 fn verbs() -> DeckOptions {
-    let mut weights = panoply_noema::fsrs::parameters::DEFAULT;
+    let mut weights = panoply_noema::fsrs::parameters::DEFAULT_WEIGHTS;
     weights[0] = 0.3;
     DeckOptions {
         desired_retention: 0.85,
@@ -196,12 +196,12 @@ fn verbs() -> DeckOptions {
 }
 
 #[test]
-fn decks_come_and_go_with_their_options() {
+fn deck_options_round_trip_through_packages() {
     for (name, bytes) in [("legacy 2", PRESETS_LEGACY), ("latest", PRESETS_LATEST)] {
         let store = collection();
         imported(&*store, &read(bytes), NOON);
         let decks = |store: &dyn Store| {
-            let decks = store.read(|records| records.decks()).unwrap();
+            let decks = store.read(|reader| reader.decks()).unwrap();
             decks
                 .into_iter()
                 .map(|deck| (deck.name.to_string(), deck.description, deck.options))
@@ -213,9 +213,9 @@ fn decks_come_and_go_with_their_options() {
         ];
         assert_eq!(decks(&*store), expected, "{name}");
         let (bytes, _) = store
-            .read(|records| {
-                let decks: Vec<_> = records.decks()?.into_iter().map(|deck| deck.id).collect();
-                anki::export(records, &decks, NOON, &mut |_, _| Ok(()))
+            .read(|reader| {
+                let decks: Vec<_> = reader.decks()?.into_iter().map(|deck| deck.id).collect();
+                anki::export(reader, &decks, NOON, &mut |_, _| Ok(()))
             })
             .unwrap();
         let other = collection();
@@ -232,7 +232,7 @@ fn decks_come_and_go_with_their_options() {
 }
 
 #[test]
-fn custom_data_comes_along_and_can_be_searched() {
+fn custom_data_round_trips_and_is_searchable() {
     let mut package = read(LATEST);
     package.cards[0].data = r#"{"cd":"{\"v\":3,\"k\":\"ab\"}"}"#.to_owned();
     package.cards[1].data = r#"{"cd":"{\"v\":7.5}"}"#.to_owned();
@@ -240,9 +240,9 @@ fn custom_data_comes_along_and_can_be_searched() {
     let store = collection();
     imported(&*store, &package, NOON);
     let (bytes, _) = store
-        .read(|records| {
-            let decks: Vec<_> = records.decks()?.into_iter().map(|deck| deck.id).collect();
-            anki::export(records, &decks, NOON, &mut |_, _| Ok(()))
+        .read(|reader| {
+            let decks: Vec<_> = reader.decks()?.into_iter().map(|deck| deck.id).collect();
+            anki::export(reader, &decks, NOON, &mut |_, _| Ok(()))
         })
         .unwrap();
     let other = collection();
@@ -267,7 +267,7 @@ fn custom_data_comes_along_and_can_be_searched() {
 }
 
 #[test]
-fn a_text_is_found_wherever_it_was_changed() {
+fn text_search_sees_local_and_external_changes() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("noema.db");
     let open = || Box::new(SqliteStore::open(&file).unwrap()) as Box<dyn Store>;
@@ -279,24 +279,24 @@ fn a_text_is_found_wherever_it_was_changed() {
     let card = crate::study::note(&*store, home, Form::Basic, "A <b>Zeb</b>ra", "stripes")[0];
     assert_eq!((count("zebra"), count("ZEBRA"), count("<b>zeb")), (1, 1, 1), "our own note");
     let edit = |store: &dyn Store, text: &str| {
-        let changes = library::NoteChanges {
+        let changes = collection::NoteChanges {
             fields: [("Front".to_owned(), text.to_owned())].into(),
-            ..library::NoteChanges::default()
+            ..collection::NoteChanges::default()
         };
-        act(store, NOON, |ledger| library::update_card(ledger, card, changes, NOON)).1
+        act(store, NOON, |writer| collection::update_card(writer, card, changes, NOON)).1
     };
     let action = edit(&*store, "An okapi");
     assert_eq!((count("zebra"), count("okapi")), (0, 1), "changed here");
-    act(&*store, NOON, |ledger| ledger.undo(action, NOON));
+    act(&*store, NOON, |writer| writer.undo(action, NOON));
     assert_eq!((count("zebra"), count("okapi")), (1, 0), "taken back here");
     edit(&*other, "A tapir");
     assert_eq!((count("zebra"), count("tapir")), (0, 1), "changed by another program");
-    act(&*store, NOON, |ledger| library::delete_card(ledger, card, NOON));
+    act(&*store, NOON, |writer| collection::delete_card(writer, card, NOON));
     assert_eq!(count("tapir"), 0, "deleted");
 }
 
 #[test]
-fn hostile_packages_are_refused_with_a_reason() {
+fn hostile_packages_are_rejected_with_a_reason() {
     let zip = |members: &[(&str, &[u8])]| {
         let mut zip = zip::ZipWriter::new(Cursor::new(Vec::new()));
         for (name, bytes) in members {
@@ -305,7 +305,7 @@ fn hostile_packages_are_refused_with_a_reason() {
         }
         zip.finish().unwrap().into_inner()
     };
-    let small = Limits { collection: 1 << 20, medium: 1 << 10, media: 1 << 11, files: 10 };
+    let small = PackageLimits { collection: 1 << 20, medium: 1 << 10, media: 1 << 11, files: 10 };
     let bomb = zip(&[("collection.anki2", &vec![0; 8 << 20])]);
     assert!(bomb.len() < 20_000, "eight megabytes in {} bytes", bomb.len());
     let many: Vec<(String, Vec<u8>)> = (0..20).map(|n| (n.to_string(), vec![1])).collect();
@@ -327,7 +327,7 @@ fn hostile_packages_are_refused_with_a_reason() {
         ("zstd that is none", zip(&[("meta", &[8, 3]), ("collection.anki21b", b"xx")]), "zstd"),
     ];
     for (name, bytes, expected) in cases {
-        let Err(Problem::File(message)) = anki::read(&bytes, small) else {
+        let Err(NoemaError::File(message)) = anki::read(&bytes, small) else {
             panic!("{name} was read")
         };
         assert!(message.contains(expected), "{name}: {message}");
@@ -335,7 +335,7 @@ fn hostile_packages_are_refused_with_a_reason() {
 }
 
 #[test]
-fn a_collection_of_an_unknown_schema_or_with_damage_is_refused() {
+fn unknown_schema_and_damaged_collections_are_rejected() {
     let with = |change: &dyn Fn(&mut Vec<u8>)| {
         let mut archive = zip::ZipArchive::new(Cursor::new(LEGACY_2)).unwrap();
         let mut bytes = Vec::new();
@@ -363,29 +363,29 @@ fn a_collection_of_an_unknown_schema_or_with_damage_is_refused() {
         connection.execute("UPDATE col SET ver = 99", ()).unwrap();
         *bytes = connection.serialize("main").unwrap().to_vec();
     });
-    let error = anki::read(&unknown, Limits::default()).unwrap_err();
+    let error = anki::read(&unknown, PackageLimits::default()).unwrap_err();
     assert!(error.to_string().contains("schema 99"), "{error}");
     // Every page but the first overwritten: it opens, and must not be believed.
     let damaged = with(&|bytes| {
         let page = 4096.min(bytes.len() / 2);
         bytes[page..].iter_mut().for_each(|byte| *byte = 0x5a);
     });
-    assert!(anki::read(&damaged, Limits::default()).is_err());
+    assert!(anki::read(&damaged, PackageLimits::default()).is_err());
 }
 
 #[test]
-fn an_import_that_fails_half_way_leaves_nothing() {
+fn failed_import_is_rolled_back() {
     let store = collection();
     let package = read(ORACLE);
     let action = NewAction { tool: "import-package", summary: "half", at: NOON, actor: "local" };
-    let stopped = store.change(&action, true, |ledger, _| {
-        anki::import(ledger, &package, NOON, &mut |_, _| Ok(()))?;
-        Err::<(), _>(Problem::File("stopped".to_owned()))
+    let stopped = store.change(&action, true, |writer, _| {
+        anki::import(writer, &package, NOON, &mut |_, _| Ok(()))?;
+        Err::<(), _>(NoemaError::File("stopped".to_owned()))
     });
-    assert_eq!(stopped, Err(Problem::File("stopped".to_owned())));
-    let timing = Timing { now: NOON, calendar: DeckOptions::default().calendar() };
+    assert_eq!(stopped, Err(NoemaError::File("stopped".to_owned())));
+    let context = SearchContext { now: NOON, calendar: DeckOptions::default().calendar() };
     let left =
-        store.read(|records| records.search(&Node::All, timing, Order::Created, 0, 9)).unwrap();
+        store.read(|reader| reader.search(&Node::All, context, SortOrder::Created, 0, 9)).unwrap();
     assert_eq!(left.total, 0);
     imported(&*store, &package, NOON);
 }

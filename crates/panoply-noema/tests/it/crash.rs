@@ -7,13 +7,13 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use panoply_noema::anki::{self, Limits};
+use panoply_noema::anki::{self, PackageLimits};
 use panoply_noema::deck::DeckOptions;
 use panoply_noema::fsrs::{DAY, Rating};
 use panoply_noema::ids::CardId;
 use panoply_noema::note::Form;
 use panoply_noema::search::Node;
-use panoply_noema::store::{NotOpened, Order, SqliteStore, Store, Timing};
+use panoply_noema::store::{OpenError, SearchContext, SortOrder, SqliteStore, Store};
 
 use crate::study::{NOON, act, answer, deck, lanes, note};
 
@@ -47,14 +47,14 @@ fn child() {
             say(format!("review {}", outcome.review.0));
         }
     } else {
-        let package = anki::read(ORACLE, Limits::default()).unwrap();
+        let package = anki::read(ORACLE, PackageLimits::default()).unwrap();
         say("ready".to_owned());
         loop {
-            let (_, action) = act(&*store, NOON, |ledger| {
-                anki::import(ledger, &package, NOON, &mut |_, _| Ok(()))
+            let (_, action) = act(&*store, NOON, |writer| {
+                anki::import(writer, &package, NOON, &mut |_, _| Ok(()))
             });
             say("imported".to_owned());
-            act(&*store, NOON, |ledger| ledger.undo(action, NOON));
+            act(&*store, NOON, |writer| writer.undo(action, NOON));
             say("undone".to_owned());
         }
     }
@@ -76,7 +76,7 @@ fn start(kind: &str, file: &Path) -> (Child, impl Iterator<Item = String>) {
 }
 
 #[test]
-fn every_acknowledged_review_survives_a_kill() {
+fn acknowledged_reviews_survive_sigkill() {
     let folder = tempfile::tempdir().unwrap();
     for (round, stop_after) in [3_usize, 17, 60].into_iter().enumerate() {
         let file = folder.path().join(format!("{round}.db"));
@@ -93,7 +93,7 @@ fn every_acknowledged_review_survives_a_kill() {
             said.iter().filter_map(|line| number(line, "review ")).collect();
         let store = open(&file);
         let (log, card) = store
-            .read(|records| Ok((records.reviews_of(card)?, records.card(card)?.unwrap())))
+            .read(|reader| Ok((reader.reviews_of(card)?, reader.card(card)?.unwrap())))
             .unwrap();
         let logged: Vec<i64> = log.iter().map(|review| review.id.0).collect();
         assert!(
@@ -109,7 +109,7 @@ fn every_acknowledged_review_survives_a_kill() {
 }
 
 #[test]
-fn an_import_that_is_killed_is_there_whole_or_not_at_all() {
+fn killed_import_is_all_or_nothing() {
     let folder = tempfile::tempdir().unwrap();
     for round in 0..6_u64 {
         let file = folder.path().join(format!("{round}.db"));
@@ -119,12 +119,12 @@ fn an_import_that_is_killed_is_there_whole_or_not_at_all() {
         child.kill().unwrap();
         child.wait().unwrap();
         let store = open(&file);
-        let timing = Timing { now: NOON, calendar: DeckOptions::default().calendar() };
+        let context = SearchContext { now: NOON, calendar: DeckOptions::default().calendar() };
         let (found, lanes) = store
-            .read(|records| {
+            .read(|reader| {
                 Ok((
-                    records.search(&Node::All, timing, Order::Created, 0, 1)?.total,
-                    lanes(records, NOON)?,
+                    reader.search(&Node::All, context, SortOrder::Created, 0, 1)?.total,
+                    lanes(reader, NOON)?,
                 ))
             })
             .unwrap();
@@ -136,14 +136,14 @@ fn an_import_that_is_killed_is_there_whole_or_not_at_all() {
 }
 
 #[test]
-fn files_that_are_no_collection_of_ours_are_refused() {
+fn foreign_and_damaged_files_are_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let text = folder.path().join("text.db");
     std::fs::write(&text, "these are my notes, longer than a header".repeat(100)).unwrap();
-    assert!(matches!(SqliteStore::open(&text), Err(NotOpened::File(_))));
+    assert!(matches!(SqliteStore::open(&text), Err(OpenError::File(_))));
     let foreign = folder.path().join("foreign.db");
     rusqlite::Connection::open(&foreign).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
-    assert!(matches!(SqliteStore::open(&foreign), Err(NotOpened::File(_))));
+    assert!(matches!(SqliteStore::open(&foreign), Err(OpenError::File(_))));
     let newer = folder.path().join("newer.db");
     drop(open(&newer));
     let durability = panoply_store::sqlite::Durability::Full;
@@ -160,9 +160,8 @@ fn files_that_are_no_collection_of_ours_are_refused() {
     let from = 4096.min(bytes.len());
     bytes[from..].fill(0x5a);
     std::fs::write(&damaged, bytes).unwrap();
-    let used = SqliteStore::open(&damaged).map(|store| {
-        (&store as &dyn Store).read(|records| records.decks().map(|decks| decks.len()))
-    });
+    let used = SqliteStore::open(&damaged)
+        .map(|store| (&store as &dyn Store).read(|reader| reader.decks().map(|decks| decks.len())));
     assert!(
         !matches!(used, Ok(Ok(_))),
         "damage is noticed: {:?}",

@@ -13,7 +13,7 @@ fn close(ours: f64, theirs: &Value) -> bool {
 }
 
 #[test]
-fn ten_histories_come_out_exactly_as_in_the_python_reference() {
+fn ten_histories_match_py_fsrs() {
     let golden: Value = serde_json::from_str(SEQUENCES).unwrap();
     let histories: Histories = serde_json::from_str(SEQUENCES).unwrap();
     let replayed = replay(&histories).unwrap();
@@ -38,7 +38,7 @@ fn ten_histories_come_out_exactly_as_in_the_python_reference() {
 }
 
 #[test]
-fn the_forgetting_curve_is_that_of_the_python_reference() {
+fn forgetting_curve_matches_py_fsrs() {
     let golden: Value = serde_json::from_str(SEQUENCES).unwrap();
     for sequence in golden["sequences"].as_array().unwrap() {
         let parameters: Parameters =
@@ -61,7 +61,7 @@ fn the_forgetting_curve_is_that_of_the_python_reference() {
 /// answer. That is 4e-6 for stabilities after some ten answers and 4e-7 for difficulties, which
 /// are sums. The bounds leave room for another machine's `powf`, and no more.
 #[test]
-fn the_authors_rust_crate_agrees_to_its_own_precision() {
+fn fsrs_crate_agrees_to_single_precision() {
     let golden: Value = serde_json::from_str(SEQUENCES).unwrap();
     let (mut worst_stability, mut worst_difficulty) = (0.0_f64, 0.0_f64);
     let mut compared = 0;
@@ -71,7 +71,7 @@ fn the_authors_rust_crate_agrees_to_its_own_precision() {
         let singles: Vec<f32> = parameters
             .weights()
             .iter()
-            .map(|weight| panoply_noema::numbers::single(*weight))
+            .map(|weight| panoply_noema::numbers::to_f32(*weight))
             .collect();
         let theirs = FSRS::new(&singles).unwrap();
         let mut ours: Option<Memory> = None;

@@ -8,17 +8,17 @@ mod anki;
 mod consent;
 #[cfg(feature = "tools")]
 mod crash;
-#[cfg(feature = "tools")]
-mod exchange;
 mod fsrs_reference;
 #[cfg(feature = "tools")]
-mod gate;
-#[cfg(feature = "tools")]
-mod keeping;
-#[cfg(feature = "tools")]
-mod lessons;
+mod import_export;
 #[cfg(feature = "tools")]
 mod permissions;
 #[cfg(feature = "tools")]
 mod queue;
+#[cfg(feature = "tools")]
+mod retention;
+#[cfg(feature = "tools")]
+mod sessions;
 mod study;
+#[cfg(feature = "tools")]
+mod tools;

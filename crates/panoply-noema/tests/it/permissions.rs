@@ -42,7 +42,7 @@ async fn call_as(
 }
 
 #[tokio::test]
-async fn an_agent_makes_drafts_and_cannot_approve_them() {
+async fn agent_can_create_drafts_but_not_approve_them() {
     let kernel = kernel();
     let agent = async |tool, input| call_as(&kernel, Profile::Agent, tool, input).await;
     let card =
@@ -65,7 +65,7 @@ async fn an_agent_makes_drafts_and_cannot_approve_them() {
 }
 
 #[tokio::test]
-async fn undo_needs_the_permission_of_what_it_does_and_reaches_only_own_changes() {
+async fn undo_requires_matching_permissions_and_own_actions() {
     let kernel = kernel();
     let agent = async |tool, input| call_as(&kernel, Profile::Agent, tool, input).await;
     let owner = async |tool, input| call_as(&kernel, Profile::Owner, tool, input).await;

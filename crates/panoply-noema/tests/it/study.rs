@@ -1,15 +1,15 @@
 //! Studying: the queue, the gate before an answer, leeches, siblings, limits and undo.
 
 use panoply_noema::card::Hold;
+use panoply_noema::collection::{self, DeckChanges, NewNote};
 use panoply_noema::deck::{DeckName, DeckOptions};
+use panoply_noema::error::NoemaError;
 use panoply_noema::fsrs::{DAY, Micros, Phase, Rating, SECOND};
 use panoply_noema::ids::{ActionId, CardId, DeckId};
-use panoply_noema::library::{self, DeckChanges, NewNote};
 use panoply_noema::note::Form;
-use panoply_noema::problem::Problem;
 use panoply_noema::queue;
-use panoply_noema::review::{self, Answer, Outcome, Showing, Side};
-use panoply_noema::store::{LaneCount, Ledger, NewAction, Records, SqliteStore, Store};
+use panoply_noema::review::{self, ReviewOutcome, ReviewSubmission, ReviewToken, Side};
+use panoply_noema::store::{LaneCount, NewAction, SqliteStore, Store, StoreReader, StoreWriter};
 
 /// Noon on a Sunday.
 pub(crate) const NOON: Micros = 1_794_744_000 * SECOND;
@@ -21,22 +21,22 @@ pub(crate) fn collection() -> Box<dyn Store> {
 pub(crate) fn act<T>(
     store: &dyn Store,
     now: Micros,
-    act: impl FnOnce(&mut dyn Ledger) -> Result<T, Problem>,
+    act: impl FnOnce(&mut dyn StoreWriter) -> Result<T, NoemaError>,
 ) -> (T, ActionId) {
     store
         .change(
             &NewAction { tool: "test", summary: "a test", at: now, actor: "local" },
             true,
-            |ledger, _| act(ledger),
+            |writer, _| act(writer),
         )
         .unwrap()
 }
 
 /// Every deck's cards by state.
-pub(crate) fn lanes(records: &dyn Records, until: Micros) -> Result<Vec<LaneCount>, Problem> {
+pub(crate) fn lanes(reader: &dyn StoreReader, until: Micros) -> Result<Vec<LaneCount>, NoemaError> {
     let mut lanes = Vec::new();
-    for deck in records.decks()? {
-        lanes.extend(records.lanes(deck.id, until)?);
+    for deck in reader.decks()? {
+        lanes.extend(reader.lanes(deck.id, until)?);
     }
     Ok(lanes)
 }
@@ -44,7 +44,7 @@ pub(crate) fn lanes(records: &dyn Records, until: Micros) -> Result<Vec<LaneCoun
 pub(crate) fn deck(store: &dyn Store, name: &str, options: Option<DeckOptions>) -> DeckId {
     let name = DeckName::parse(name).unwrap();
     let changes = DeckChanges { options, ..DeckChanges::default() };
-    act(store, NOON, |ledger| library::create_deck(ledger, &name, changes, NOON)).0.id
+    act(store, NOON, |writer| collection::create_deck(writer, &name, changes, NOON)).0.id
 }
 
 pub(crate) fn note(
@@ -56,22 +56,22 @@ pub(crate) fn note(
 ) -> Vec<CardId> {
     let new = NewNote {
         note_type: form.note_type().id,
-        fields: library::fields_of(form, front.to_owned(), back.to_owned(), &[], String::new()),
+        fields: collection::fields_of(form, front.to_owned(), back.to_owned(), &[], String::new()),
         tags: vec!["geo".to_owned()],
         deck,
         draft: false,
         source: None,
     };
-    let (_, cards) = act(store, NOON, |ledger| library::add_note(ledger, new, NOON)).0;
+    let (_, cards) = act(store, NOON, |writer| collection::add_note(writer, new, NOON)).0;
     cards.into_iter().map(|card| card.id).collect()
 }
 
 pub(crate) fn token(store: &dyn Store, card: CardId, side: Side, now: Micros) -> String {
     store
-        .read(|records| {
-            let card = library::card(records, card)?;
-            let showing = Showing { side, card: card.id, sequence: card.sequence, shown: now };
-            Ok(showing.token(&records.secret()?))
+        .read(|reader| {
+            let card = collection::card(reader, card)?;
+            let showing = ReviewToken { side, card: card.id, sequence: card.sequence, shown: now };
+            Ok(showing.sign(&reader.secret()?))
         })
         .unwrap()
 }
@@ -81,35 +81,44 @@ pub(crate) fn submit(
     token: &str,
     rating: Rating,
     now: Micros,
-) -> Result<(Outcome, bool), Problem> {
-    let answer = Answer { token, rating, taken_ms: Some(3000), felt: None, session: None };
+) -> Result<(ReviewOutcome, bool), NoemaError> {
+    let answer =
+        ReviewSubmission { token, rating, taken_ms: Some(3000), felt: None, session: None };
     let action = NewAction { tool: "submit-review", summary: "an answer", at: now, actor: "local" };
     let (done, _) =
-        store.change(&action, true, |ledger, _| review::submit(ledger, &answer, now))?;
+        store.change(&action, true, |writer, _| review::submit(writer, &answer, now))?;
     Ok((done.outcome, done.replayed))
 }
 
-pub(crate) fn answer(store: &dyn Store, card: CardId, rating: Rating, now: Micros) -> Outcome {
+pub(crate) fn answer(
+    store: &dyn Store,
+    card: CardId,
+    rating: Rating,
+    now: Micros,
+) -> ReviewOutcome {
     submit(store, &token(store, card, Side::Back, now), rating, now).unwrap().0
 }
 
 pub(crate) fn order(store: &dyn Store, root: Option<DeckId>, now: Micros) -> Vec<CardId> {
-    let day = store.read(|records| queue::build(records, root, now)).unwrap();
+    let day = store.read(|reader| queue::build(reader, root, now)).unwrap();
     day.at(now).in_order().map(|waiting| waiting.card).collect()
 }
 
 #[test]
-fn a_card_cannot_be_rated_before_its_answer_was_seen() {
+fn rating_requires_a_revealed_answer() {
     let store = collection();
     let card = note(&*store, deck(&*store, "A", None), Form::Basic, "Thailand", "Bangkok")[0];
     let front = token(&*store, card, Side::Front, NOON);
-    assert_eq!(submit(&*store, &front, Rating::Good, NOON), Err(Problem::NotRevealed(card)));
+    assert_eq!(
+        submit(&*store, &front, Rating::Good, NOON),
+        Err(NoemaError::AnswerNotRevealed(card))
+    );
     let forged = front.replace("front", "back");
-    assert_eq!(submit(&*store, &forged, Rating::Good, NOON), Err(Problem::ForeignToken));
+    assert_eq!(submit(&*store, &forged, Rating::Good, NOON), Err(NoemaError::InvalidToken));
 }
 
 #[test]
-fn an_answer_sent_twice_counts_once_and_gets_the_same_result() {
+fn resubmitted_answer_is_idempotent() {
     let store = collection();
     let card = note(&*store, deck(&*store, "A", None), Form::Basic, "Thailand", "Bangkok")[0];
     let back = token(&*store, card, Side::Back, NOON);
@@ -118,31 +127,31 @@ fn an_answer_sent_twice_counts_once_and_gets_the_same_result() {
     let again = submit(&*store, &back, Rating::Good, NOON + 5 * SECOND).unwrap();
     assert_eq!(again, (first, true));
     let other = submit(&*store, &back, Rating::Easy, NOON);
-    assert_eq!(other, Err(Problem::OtherRating { first: "good", second: "easy" }));
-    let log = store.read(|records| records.reviews_of(card)).unwrap();
+    assert_eq!(other, Err(NoemaError::AlreadyRated { first: "good", second: "easy" }));
+    let log = store.read(|reader| reader.reviews_of(card)).unwrap();
     assert_eq!(log.len(), 1);
 }
 
 #[test]
-fn of_two_agents_with_the_same_card_the_second_is_told() {
+fn second_agent_answering_the_same_card_is_rejected() {
     let store = collection();
     let card = note(&*store, deck(&*store, "A", None), Form::Basic, "Thailand", "Bangkok")[0];
     let (one, two) =
         (token(&*store, card, Side::Back, NOON), token(&*store, card, Side::Back, NOON + 1));
     submit(&*store, &one, Rating::Good, NOON + 2).unwrap();
-    assert_eq!(submit(&*store, &two, Rating::Again, NOON + 3), Err(Problem::SpentToken(card)));
+    assert_eq!(submit(&*store, &two, Rating::Again, NOON + 3), Err(NoemaError::TokenSpent(card)));
 }
 
 #[test]
-fn a_preview_is_what_happens() {
+fn preview_equals_the_submitted_outcome() {
     let store = collection();
     let card = note(&*store, deck(&*store, "A", None), Form::Basic, "a", "b")[0];
     let mut now = NOON;
     for (round, rating) in Rating::ALL.into_iter().cycle().take(24).enumerate() {
         let previews = store
-            .read(|records| {
-                let card = library::card(records, card)?;
-                let scheduler = library::options_of(records, card.deck)?.scheduler();
+            .read(|reader| {
+                let card = collection::card(reader, card)?;
+                let scheduler = collection::options_of(reader, card.deck)?.scheduler();
                 Ok(scheduler.preview(&card.schedule, now, review::seed(&card)))
             })
             .unwrap();
@@ -154,7 +163,7 @@ fn a_preview_is_what_happens() {
 }
 
 #[test]
-fn steps_come_first_then_reviews_with_new_cards_among_them() {
+fn queue_orders_learning_then_reviews_interleaved_with_new() {
     let store = collection();
     let deck = deck(&*store, "A", None);
     let cards: Vec<CardId> =
@@ -165,7 +174,7 @@ fn steps_come_first_then_reviews_with_new_cards_among_them() {
     }
     let later = NOON + 40 * DAY;
     answer(&*store, cards[4], Rating::Again, later - 90 * SECOND);
-    let day = store.read(|records| queue::build(records, Some(deck), later)).unwrap();
+    let day = store.read(|reader| queue::build(reader, Some(deck), later)).unwrap();
     let queue = day.at(later);
     assert_eq!((queue.learning.len(), queue.reviews, queue.new), (1, 4, 3));
     let order: Vec<CardId> = queue.in_order().map(|waiting| waiting.card).collect();
@@ -177,7 +186,7 @@ fn steps_come_first_then_reviews_with_new_cards_among_them() {
 }
 
 #[test]
-fn limits_hold_for_a_deck_and_for_all_above_it() {
+fn daily_limits_apply_to_a_deck_and_its_ancestors() {
     let store = collection();
     let options = |new_per_day| Some(DeckOptions { new_per_day, ..DeckOptions::default() });
     let (top, one, two) = (
@@ -203,7 +212,7 @@ fn limits_hold_for_a_deck_and_for_all_above_it() {
 }
 
 #[test]
-fn siblings_wait_until_tomorrow() {
+fn siblings_are_buried_until_tomorrow() {
     let store = collection();
     let deck = deck(&*store, "A", None);
     let pair = note(&*store, deck, Form::Reversed, "Thailand", "Bangkok");
@@ -215,7 +224,7 @@ fn siblings_wait_until_tomorrow() {
 }
 
 #[test]
-fn a_card_forgotten_too_often_is_suspended_and_tagged() {
+fn leech_is_suspended_and_tagged() {
     let store = collection();
     let options = DeckOptions { leech_threshold: 2, ..DeckOptions::default() };
     let card = note(&*store, deck(&*store, "A", Some(options)), Form::Basic, "a", "b")[0];
@@ -232,19 +241,19 @@ fn a_card_forgotten_too_often_is_suspended_and_tagged() {
     }
     assert!(last.leech && last.suspended);
     let (card, note) = store
-        .read(|records| {
-            let card = library::card(records, card)?;
-            Ok((card.clone(), records.note(card.note)?.unwrap()))
+        .read(|reader| {
+            let card = collection::card(reader, card)?;
+            Ok((card.clone(), reader.note(card.note)?.unwrap()))
         })
         .unwrap();
     assert_eq!(card.hold, Hold::Suspended);
     assert!(note.tags.contains(&"leech".to_owned()));
     let refused = submit(&*store, &token(&*store, card.id, Side::Back, now), Rating::Good, now);
-    assert_eq!(refused, Err(Problem::Held { card: card.id, state: "suspended" }));
+    assert_eq!(refused, Err(NoemaError::CardHeld { card: card.id, state: "suspended" }));
 }
 
 #[test]
-fn a_clock_that_jumps_back_loses_nothing() {
+fn backward_clock_preserves_the_review_log() {
     let store = collection();
     let card = note(&*store, deck(&*store, "A", None), Form::Basic, "a", "b")[0];
     let first = answer(&*store, card, Rating::Good, NOON);
@@ -252,67 +261,69 @@ fn a_clock_that_jumps_back_loses_nothing() {
     assert!(second.review > first.review, "the log keeps its order");
     assert_eq!(second.to, Phase::Review);
     assert!(second.due > NOON - 3 * DAY);
-    assert_eq!(store.read(|records| records.reviews_of(card)).unwrap().len(), 2);
+    assert_eq!(store.read(|reader| reader.reviews_of(card)).unwrap().len(), 2);
 }
 
 #[test]
-fn every_change_can_be_taken_back_and_counts_follow() {
+fn every_change_can_be_undone_and_redone_with_counts() {
     let store = collection();
     let deck = deck(&*store, "A", None);
     let cards: Vec<CardId> =
         (0..3).flat_map(|n| note(&*store, deck, Form::Reversed, &format!("q{n}"), "a")).collect();
     let picture = || {
         store
-            .read(|records| {
-                let all: Vec<_> = cards.iter().map(|card| records.card(*card).unwrap()).collect();
+            .read(|reader| {
+                let all: Vec<_> = cards.iter().map(|card| reader.card(*card).unwrap()).collect();
                 let notes: Vec<_> =
-                    all.iter().flatten().map(|card| records.note(card.note).unwrap()).collect();
-                Ok((all, notes, lanes(records, NOON + DAY)?, records.tags()?, records.decks()?))
+                    all.iter().flatten().map(|card| reader.note(card.note).unwrap()).collect();
+                Ok((all, notes, lanes(reader, NOON + DAY)?, reader.tags()?, reader.decks()?))
             })
             .unwrap()
     };
     let before = picture();
-    type Change = Box<dyn Fn(&mut dyn Ledger) -> Result<(), Problem>>;
+    type Change = Box<dyn Fn(&mut dyn StoreWriter) -> Result<(), NoemaError>>;
     let card = cards[0];
     let tags = vec!["new::tag".to_owned()];
     let changes: Vec<(&str, Change)> = vec![
-        ("delete", Box::new(move |ledger| library::delete_card(ledger, card, NOON).map(|_| ()))),
+        ("delete", Box::new(move |writer| collection::delete_card(writer, card, NOON).map(|_| ()))),
         (
             "delete deck",
-            Box::new(move |ledger| library::delete_deck(ledger, deck, NOON).map(|_| ())),
+            Box::new(move |writer| collection::delete_deck(writer, deck, NOON).map(|_| ())),
         ),
         (
             "suspend",
-            Box::new(move |ledger| {
-                library::hold_card(ledger, card, Hold::Suspended, NOON).map(|_| ())
+            Box::new(move |writer| {
+                collection::set_hold(writer, card, Hold::Suspended, NOON).map(|_| ())
             }),
         ),
         (
             "tag",
-            Box::new(move |ledger| {
-                library::retag(ledger, card, &tags, &["geo".to_owned()], NOON).map(|_| ())
+            Box::new(move |writer| {
+                collection::retag(writer, card, &tags, &["geo".to_owned()], NOON).map(|_| ())
             }),
         ),
         (
             "reschedule",
-            Box::new(move |ledger| {
-                library::reschedule(ledger, card, library::Reschedule::InDays(9), NOON).map(|_| ())
+            Box::new(move |writer| {
+                collection::reschedule(writer, card, collection::Reschedule::InDays(9), NOON)
+                    .map(|_| ())
             }),
         ),
         (
             "edit",
-            Box::new(move |ledger| {
+            Box::new(move |writer| {
                 let fields = [("Back".to_owned(), String::new())].into();
-                let changes = library::NoteChanges { fields, ..library::NoteChanges::default() };
-                library::update_card(ledger, card, changes, NOON).map(|_| ())
+                let changes =
+                    collection::NoteChanges { fields, ..collection::NoteChanges::default() };
+                collection::update_card(writer, card, changes, NOON).map(|_| ())
             }),
         ),
         (
             "rename",
-            Box::new(move |ledger| {
+            Box::new(move |writer| {
                 let name = Some(DeckName::parse("Z::y").unwrap());
-                library::update_deck(
-                    ledger,
+                collection::update_deck(
+                    writer,
                     deck,
                     DeckChanges { name, ..DeckChanges::default() },
                     NOON,
@@ -322,88 +333,90 @@ fn every_change_can_be_taken_back_and_counts_follow() {
         ),
     ];
     for (name, change) in changes {
-        let (_, action) = act(&*store, NOON, |ledger| change(ledger));
+        let (_, action) = act(&*store, NOON, |writer| change(writer));
         assert_ne!(picture(), before, "{name} changes something");
-        let (_, undoing) = act(&*store, NOON, |ledger| ledger.undo(action, NOON));
+        let (_, undoing) = act(&*store, NOON, |writer| writer.undo(action, NOON));
         assert_eq!(picture(), before, "{name} is taken back");
-        act(&*store, NOON, |ledger| ledger.undo(undoing, NOON));
+        act(&*store, NOON, |writer| writer.undo(undoing, NOON));
         assert_ne!(picture(), before, "{name} is done again");
-        let last = store.read(|records| records.actions(1)).unwrap()[0].id;
-        act(&*store, NOON, |ledger| ledger.undo(last, NOON));
+        let last = store.read(|reader| reader.actions(1)).unwrap()[0].id;
+        act(&*store, NOON, |writer| writer.undo(last, NOON));
         assert_eq!(picture(), before, "{name} is taken back again");
     }
     let outcome = answer(&*store, cards[0], Rating::Good, NOON);
-    let last = store.read(|records| records.actions(1)).unwrap()[0].id;
-    act(&*store, NOON, |ledger| ledger.undo(last, NOON));
+    let last = store.read(|reader| reader.actions(1)).unwrap()[0].id;
+    act(&*store, NOON, |writer| writer.undo(last, NOON));
     assert_eq!(picture(), before, "an answer is taken back: {outcome:?}");
 }
 
 #[test]
-fn what_was_changed_since_is_not_overwritten_by_an_undo() {
+fn undo_refuses_rows_changed_since() {
     let store = collection();
     let card = note(&*store, deck(&*store, "A", None), Form::Basic, "a", "b")[0];
     let (_, action) =
-        act(&*store, NOON, |ledger| library::hold_card(ledger, card, Hold::Suspended, NOON));
-    act(&*store, NOON, |ledger| library::hold_card(ledger, card, Hold::None, NOON));
+        act(&*store, NOON, |writer| collection::set_hold(writer, card, Hold::Suspended, NOON));
+    act(&*store, NOON, |writer| collection::set_hold(writer, card, Hold::None, NOON));
     let action_of_undo =
         NewAction { tool: "undo-action", summary: "undo", at: NOON, actor: "local" };
-    let refused = store.change(&action_of_undo, true, |ledger, _| ledger.undo(action, NOON));
-    assert_eq!(refused, Err(Problem::ChangedSince { action, what: card.to_string() }));
+    let refused = store.change(&action_of_undo, true, |writer, _| writer.undo(action, NOON));
+    assert_eq!(refused, Err(NoemaError::ChangedSince { action, what: card.to_string() }));
 }
 
 #[test]
-fn a_dry_run_leaves_no_trace() {
+fn dry_run_leaves_no_trace() {
     let store = collection();
     let card = note(&*store, deck(&*store, "A", None), Form::Basic, "a", "b")[0];
     let before = store
-        .read(|records| Ok((records.card(card)?, records.actions(99)?, lanes(records, NOON)?)))
+        .read(|reader| Ok((reader.card(card)?, reader.actions(99)?, lanes(reader, NOON)?)))
         .unwrap();
     let action = NewAction { tool: "delete-cards", summary: "try", at: NOON, actor: "local" };
-    let (deleted, _) =
-        store.change(&action, false, |ledger, _| library::delete_card(ledger, card, NOON)).unwrap();
+    let (deleted, _) = store
+        .change(&action, false, |writer, _| collection::delete_card(writer, card, NOON))
+        .unwrap();
     assert!(deleted);
     let after = store
-        .read(|records| Ok((records.card(card)?, records.actions(99)?, lanes(records, NOON)?)))
+        .read(|reader| Ok((reader.card(card)?, reader.actions(99)?, lanes(reader, NOON)?)))
         .unwrap();
     assert_eq!(before, after);
 }
 
 #[test]
-fn content_has_a_history_and_a_version_that_guards_it() {
+fn note_content_has_history_and_optimistic_versioning() {
     let store = collection();
     let card = note(&*store, deck(&*store, "A", None), Form::Basic, "a", "b")[0];
     let edit = |text: &str, version| {
-        let changes = library::NoteChanges {
+        let changes = collection::NoteChanges {
             fields: [("front".to_owned(), text.to_owned())].into(),
             version,
-            ..library::NoteChanges::default()
+            ..collection::NoteChanges::default()
         };
         let action = NewAction { tool: "update-card", summary: "edit", at: NOON, actor: "local" };
         store
-            .change(&action, true, |ledger, _| library::update_card(ledger, card, changes, NOON))
+            .change(&action, true, |writer, _| collection::update_card(writer, card, changes, NOON))
             .map(|((note, _), _)| note)
     };
     let note = edit("a2", Some(1)).unwrap();
     assert_eq!((note.version, note.fields[0].as_str()), (2, "a2"));
     assert_eq!(
         edit("a3", Some(1)).unwrap_err(),
-        Problem::StaleVersion { card, current: 2, given: 1 }
+        NoemaError::StaleVersion { card, current: 2, given: 1 }
     );
-    let past = store.read(|records| records.past_contents(note.id)).unwrap();
+    let past = store.read(|reader| reader.past_contents(note.id)).unwrap();
     assert_eq!((past.len(), past[0].version, past[0].fields[0].as_str()), (1, 1, "a"));
 }
 
 #[test]
-fn deleted_cards_come_back_with_their_note_and_deck() {
+fn restoring_a_card_restores_its_note_and_deck() {
     let store = collection();
     let deck = deck(&*store, "A::b", None);
     let cards = note(&*store, deck, Form::Reversed, "a", "b");
-    act(&*store, NOON, |ledger| library::delete_deck(ledger, deck, NOON));
+    act(&*store, NOON, |writer| collection::delete_deck(writer, deck, NOON));
     assert_eq!(order(&*store, None, NOON), []);
-    act(&*store, NOON, |ledger| library::restore_card(ledger, cards[0], NOON + DAY));
+    act(&*store, NOON, |writer| collection::restore_card(writer, cards[0], NOON + DAY));
     assert_eq!(order(&*store, Some(deck), NOON), [cards[0]]);
     let late = NewAction { tool: "restore-cards", summary: "late", at: NOON, actor: "local" };
-    let refused = store
-        .change(&late, true, |ledger, _| library::restore_card(ledger, cards[1], NOON + 31 * DAY));
-    assert_eq!(refused, Err(Problem::NoCard(cards[1])), "after 30 days it is gone");
+    let refused = store.change(&late, true, |writer, _| {
+        collection::restore_card(writer, cards[1], NOON + 31 * DAY)
+    });
+    assert_eq!(refused, Err(NoemaError::CardNotFound(cards[1])), "after 30 days it is gone");
 }

@@ -6,13 +6,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use panoply_noema::anki;
+use panoply_noema::collection;
 use panoply_noema::deck::DeckName;
+use panoply_noema::error::NoemaError;
 use panoply_noema::fsrs::replay::{Histories, Replayed, replay};
-use panoply_noema::insight;
-use panoply_noema::library;
-use panoply_noema::problem::Problem;
+use panoply_noema::statistics;
 use panoply_noema::store::{SqliteStore, Store};
-use panoply_noema::text::{self, TextFormat};
+use panoply_noema::text_notes::{self, TextFormat};
 use serde_json::json;
 
 use super::{Session, call};
@@ -98,25 +98,25 @@ fn put_out(arguments: &NoemaExport, session: &Session) -> Result<(), Failure> {
     let deck = deck.map_err(|error| Failure::usage(error.to_string()))?;
     let mut bar = Bar { shown: io::stderr().is_terminal() };
     let (bytes, notes) = store
-        .read(|records| {
+        .read(|reader| {
             let id = match &deck {
                 None => None,
                 Some(name) => Some(
-                    library::deck_named(records, name)?
-                        .ok_or_else(|| Problem::NoDeck(name.to_string()))?
+                    collection::deck_by_name(reader, name)?
+                        .ok_or_else(|| NoemaError::DeckNotFound(name.to_string()))?
                         .id,
                 ),
             };
-            let (decks, _) = insight::scope(records, id)?;
+            let (decks, _) = statistics::scope(reader, id)?;
             match text_format(&arguments.file) {
                 None => {
                     let (bytes, exported) =
-                        anki::export(records, &decks, now, &mut |done, all| bar.show(done, all))?;
+                        anki::export(reader, &decks, now, &mut |done, all| bar.show(done, all))?;
                     Ok((bytes, exported.notes))
                 }
                 Some(format) => {
-                    let notes = library::as_text(records, &decks)?;
-                    Ok((text::write(&notes, format).into_bytes(), notes.len()))
+                    let notes = collection::notes_as_text(reader, &decks)?;
+                    Ok((text_notes::write(&notes, format).into_bytes(), notes.len()))
                 }
             }
         })
@@ -154,7 +154,7 @@ fn read(file: &Path) -> Result<Vec<u8>, Failure> {
         .map_err(|error| Failure::work(format!("`{}` cannot be read: {error}", file.display())))
 }
 
-fn failed(problem: Problem) -> Failure {
+fn failed(problem: NoemaError) -> Failure {
     Failure::work(problem.to_string())
 }
 
@@ -164,7 +164,7 @@ struct Bar {
 }
 
 impl Bar {
-    fn show(&mut self, done: usize, all: usize) -> Result<(), Problem> {
+    fn show(&mut self, done: usize, all: usize) -> Result<(), NoemaError> {
         if self.shown {
             let _ = write!(io::stderr(), "\r{}", bar(done, all));
         }

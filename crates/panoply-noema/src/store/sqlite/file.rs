@@ -9,11 +9,11 @@ use panoply_store::sqlite::Durability;
 
 use rusqlite::Connection;
 
-use super::SqliteStore;
-use crate::problem::{Problem, StoreFailure};
+use super::{SqliteStore, TransactionGuard};
+use crate::error::{NoemaError, StoreFailure};
 
 /// Never edited once released: a change is a new step.
-const STEPS: &[Migration] = &[
+const MIGRATIONS: &[Migration] = &[
     Migration {
         name: "a collection",
         sql: concat!(include_str!("schema.sql"), include_str!("triggers.sql")),
@@ -24,21 +24,21 @@ const STEPS: &[Migration] = &[
 
 /// Why a collection could not be opened.
 #[derive(Debug, thiserror::Error)]
-pub enum NotOpened {
+pub enum OpenError {
     /// The file.
     #[error(transparent)]
     File(#[from] StoreError),
     /// What is in it.
     #[error(transparent)]
-    Content(#[from] Problem),
+    Content(#[from] NoemaError),
 }
 
-impl NotOpened {
+impl OpenError {
     /// The error of the file, where SQLite said one.
     pub fn into_store_error(self, file: &Path) -> Option<StoreError> {
         match self {
             Self::File(error) => Some(error),
-            Self::Content(Problem::Store(StoreFailure { code: Some(code), message })) => {
+            Self::Content(NoemaError::Store(StoreFailure { code: Some(code), message })) => {
                 let code = rusqlite::ffi::Error::new(code);
                 let source = rusqlite::Error::SqliteFailure(code, Some(message));
                 Some(StoreError::of(file, source))
@@ -50,8 +50,8 @@ impl NotOpened {
 
 impl SqliteStore {
     /// Opens a file, or makes it. What is acknowledged survives loss of power.
-    pub fn open(file: &Path) -> Result<Self, NotOpened> {
-        Ok(Self::over(migrate::open(file, Durability::Full, STEPS)?)?)
+    pub fn open(file: &Path) -> Result<Self, OpenError> {
+        Ok(Self::from_connection(migrate::open(file, Durability::Full, MIGRATIONS)?)?)
     }
 }
 
@@ -62,8 +62,28 @@ impl HasMutations for SqliteStore {
 
     fn with_connection<T>(
         &self,
-        work: impl FnOnce(&mut Connection) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        work(&mut self.lock())
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, StoreError> {
+        let connection = self.lock();
+        work(&connection).map(Some).map_err(store_error(&connection))
     }
+
+    fn write<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StoreError> {
+        let connection = self.lock();
+        let write = || {
+            let transaction_guard = TransactionGuard::begin(&connection, "BEGIN IMMEDIATE")?;
+            let done = work(&connection)?;
+            transaction_guard.end("COMMIT")?;
+            Ok(done)
+        };
+        write().map_err(store_error(&connection))
+    }
+}
+
+fn store_error(connection: &Connection) -> impl Fn(rusqlite::Error) -> StoreError {
+    let file = connection.path().unwrap_or_default().to_owned();
+    move |source| StoreError::of(Path::new(&file), source)
 }

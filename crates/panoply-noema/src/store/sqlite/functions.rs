@@ -10,16 +10,16 @@ use unicode_normalization::char::is_combining_mark;
 
 use crate::fsrs::Parameters;
 use crate::note::FIELD_SEPARATOR;
-use crate::numbers::real;
+use crate::numbers::to_f64;
 use crate::render;
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// Sorted ids that a statement asks about, by number.
-pub(super) type Lists = Arc<Mutex<Vec<Vec<i64>>>>;
+pub(super) type IdLists = Arc<Mutex<Vec<Vec<i64>>>>;
 
 /// Makes the functions known to a connection.
-pub(super) fn register(connection: &Connection, lists: &Lists) -> rusqlite::Result<()> {
+pub(super) fn register(connection: &Connection, id_lists: &IdLists) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     // X REGEXP Y is regexp(Y, X).
     connection.create_scalar_function("regexp", 2, flags, |context| {
@@ -30,19 +30,24 @@ pub(super) fn register(connection: &Connection, lists: &Lists) -> rusqlite::Resu
         let place = usize::try_from(context.get::<i64>(1)?).unwrap_or(usize::MAX);
         Ok(text(context, 0)?.split(FIELD_SEPARATOR).nth(place).unwrap_or_default().to_owned())
     })?;
-    connection.create_scalar_function("bare_first", 1, flags, |context| {
-        Ok(render::plain(text(context, 0)?.split(FIELD_SEPARATOR).next().unwrap_or_default()))
+    connection.create_scalar_function("plain_first_field", 1, flags, |context| {
+        Ok(render::strip_html(text(context, 0)?.split(FIELD_SEPARATOR).next().unwrap_or_default()))
     })?;
-    connection.create_scalar_function("filled", 1, flags, |context| {
-        Ok(render::filled(text(context, 0)?))
+    connection.create_scalar_function("expand_clozes", 1, flags, |context| {
+        Ok(render::expand_clozes(text(context, 0)?))
     })?;
-    let lists = Lists::clone(lists);
-    connection.create_scalar_function("listed", 2, FunctionFlags::SQLITE_UTF8, move |context| {
-        let (number, id) = (context.get::<i64>(0)?, context.get::<i64>(1)?);
-        let lists = lists.lock().unwrap_or_else(PoisonError::into_inner);
-        let list = usize::try_from(number).ok().and_then(|number| lists.get(number));
-        Ok(list.is_some_and(|list| list.binary_search(&id).is_ok()))
-    })?;
+    let id_lists = IdLists::clone(id_lists);
+    connection.create_scalar_function(
+        "in_id_list",
+        2,
+        FunctionFlags::SQLITE_UTF8,
+        move |context| {
+            let (number, id) = (context.get::<i64>(0)?, context.get::<i64>(1)?);
+            let id_lists = id_lists.lock().unwrap_or_else(PoisonError::into_inner);
+            let list = usize::try_from(number).ok().and_then(|number| id_lists.get(number));
+            Ok(list.is_some_and(|list| list.binary_search(&id).is_ok()))
+        },
+    )?;
     connection.create_scalar_function("unaccented", 1, flags, |context| {
         Ok(unaccented(text(context, 0)?))
     })?;
@@ -51,7 +56,7 @@ pub(super) fn register(connection: &Connection, lists: &Lists) -> rusqlite::Resu
         let (stability, days) = (context.get::<Option<f64>>(0)?, context.get::<Option<i64>>(1)?);
         Ok(stability
             .zip(days)
-            .map(|(stability, days)| parameters.retrievability(real(days.max(0)), stability)))
+            .map(|(stability, days)| parameters.retrievability(to_f64(days.max(0)), stability)))
     })?;
     connection.create_collation("unicase", |a, b| a.to_lowercase().cmp(&b.to_lowercase()))
 }

@@ -9,12 +9,12 @@ mod file;
 mod functions;
 mod read;
 mod search;
-mod texts;
+mod text_index;
 mod undo;
 mod write;
 
 #[cfg(feature = "tools")]
-pub use self::file::NotOpened;
+pub use self::file::OpenError;
 
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,10 +23,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
-use super::{Known, Ledger, NewAction, Records, Store};
+use super::{ExistingIds, NewAction, Store, StoreReader, StoreWriter};
+use crate::error::NoemaError;
 use crate::ids::ActionId;
 use crate::note::Form;
-use crate::problem::Problem;
 
 /// The tables.
 pub const SCHEMA: &str = concat!(include_str!("schema.sql"), include_str!("actors.sql"));
@@ -37,7 +37,7 @@ pub const TRIGGERS: &str = include_str!("triggers.sql");
 pub struct SqliteStore {
     connection: Mutex<Connection>,
     own_changes: AtomicU64,
-    texts: texts::Texts,
+    text_index: text_index::TextIndex,
     /// It never changes while a file is open.
     secret: Vec<u8>,
     #[cfg(feature = "tools")]
@@ -47,7 +47,7 @@ pub struct SqliteStore {
 /// One look or one action.
 struct Transaction<'a> {
     connection: &'a Connection,
-    touched: Vec<undo::Touched>,
+    touched: Vec<undo::TouchedRow>,
     /// The action that bulk rows belong to, and whether they come in bulk.
     action: i64,
     bulk: bool,
@@ -56,29 +56,29 @@ struct Transaction<'a> {
     /// How often this store has changed the file.
     own_changes: u64,
     /// The text of all notes, as it was before this transaction.
-    texts: Option<&'a texts::Texts>,
+    text_index: Option<&'a text_index::TextIndex>,
     secret: Option<&'a [u8]>,
-    changed_notes: texts::ChangedNotes,
+    changed_notes: text_index::ChangedNotes,
     /// What there was before rows came in bulk.
-    known: Option<Rc<Known>>,
+    known: Option<Rc<ExistingIds>>,
 }
 
 impl SqliteStore {
     /// Takes over a connection to a file that has [`SCHEMA`] and [`TRIGGERS`].
-    pub fn over(connection: Connection) -> Result<Self, Problem> {
-        let texts = texts::Texts::default();
-        functions::register(&connection, &texts.lists)?;
+    pub fn from_connection(connection: Connection) -> Result<Self, NoemaError> {
+        let text_index = text_index::TextIndex::default();
+        functions::register(&connection, &text_index.id_lists)?;
         connection.set_prepared_statement_cache_capacity(128);
         // Otherwise SQLite looks at what is bound while it plans, to see whether a partial index
         // fits, and so plans a kept statement anew whenever something else is bound.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         // In KiB: the pages of a large collection that study and searches touch.
         connection.pragma_update(None, "cache_size", -65_536)?;
-        let secret = Transaction::new(&connection, 0, 0).kept_secret()?;
+        let secret = Transaction::new(&connection, 0, 0).stored_secret()?;
         let store = Self {
             connection: Mutex::new(connection),
             own_changes: AtomicU64::new(0),
-            texts,
+            text_index,
             secret,
             #[cfg(feature = "tools")]
             mutations: panoply_store::mutations::MutationTable::default(),
@@ -88,23 +88,23 @@ impl SqliteStore {
     }
 
     /// A collection that ends with the program.
-    pub fn in_memory() -> Result<Self, Problem> {
+    pub fn in_memory() -> Result<Self, NoemaError> {
         let connection = Connection::open_in_memory()?;
         connection.execute_batch(SCHEMA)?;
         connection.execute_batch(TRIGGERS)?;
         #[cfg(feature = "tools")]
         connection.execute_batch(panoply_store::mutations::MIGRATION.sql)?;
-        Self::over(connection)
+        Self::from_connection(connection)
     }
 
     /// Sets what review tokens are signed with, for collections that are examples.
-    pub fn with_secret(mut self, secret: &[u8]) -> Result<Self, Problem> {
+    pub fn with_secret(mut self, secret: &[u8]) -> Result<Self, NoemaError> {
         self.secret = secret.to_vec();
         self.lock().execute("UPDATE meta SET value = ?1 WHERE key = 'secret'", [secret])?;
         Ok(self)
     }
 
-    fn provide_forms(&self) -> Result<(), Problem> {
+    fn provide_forms(&self) -> Result<(), NoemaError> {
         let connection = self.lock();
         let known: i64 =
             connection
@@ -134,18 +134,18 @@ impl<'a> Transaction<'a> {
             changed: 0,
             last_id: 0,
             own_changes,
-            texts: None,
+            text_index: None,
             secret: None,
-            changed_notes: texts::ChangedNotes::None,
+            changed_notes: text_index::ChangedNotes::None,
             known: None,
         }
     }
 }
 
 /// A transaction in words that are parsed once. One that is not ended is taken back.
-struct Whole<'a>(&'a Connection);
+struct TransactionGuard<'a>(&'a Connection);
 
-impl<'a> Whole<'a> {
+impl<'a> TransactionGuard<'a> {
     fn begin(connection: &'a Connection, how: &str) -> rusqlite::Result<Self> {
         connection.prepare_cached(how)?.execute(())?;
         Ok(Self(connection))
@@ -156,7 +156,7 @@ impl<'a> Whole<'a> {
     }
 }
 
-impl Drop for Whole<'_> {
+impl Drop for TransactionGuard<'_> {
     fn drop(&mut self) {
         if !self.0.is_autocommit() {
             // What SQLite cannot take back now it takes back when the file is closed.
@@ -166,49 +166,49 @@ impl Drop for Whole<'_> {
 }
 
 impl Store for SqliteStore {
-    fn look(
+    fn with_reader(
         &self,
-        look: &mut dyn FnMut(&dyn Records) -> Result<(), Problem>,
-    ) -> Result<(), Problem> {
+        look: &mut dyn FnMut(&dyn StoreReader) -> Result<(), NoemaError>,
+    ) -> Result<(), NoemaError> {
         let connection = self.lock();
         // One transaction, so that everything seen belongs together.
-        let whole = Whole::begin(&connection, "BEGIN")?;
+        let transaction_guard = TransactionGuard::begin(&connection, "BEGIN")?;
         let own_changes = self.own_changes.load(Ordering::SeqCst);
         look(&Transaction {
-            texts: Some(&self.texts),
+            text_index: Some(&self.text_index),
             secret: Some(&self.secret),
             ..Transaction::new(&connection, 0, own_changes)
         })?;
-        Ok(whole.end("COMMIT")?)
+        Ok(transaction_guard.end("COMMIT")?)
     }
 
-    fn act(
+    fn with_writer(
         &self,
         action: &NewAction<'_>,
-        keep: bool,
-        act: &mut dyn FnMut(&mut dyn Ledger, ActionId) -> Result<(), Problem>,
-    ) -> Result<ActionId, Problem> {
+        commit: bool,
+        act: &mut dyn FnMut(&mut dyn StoreWriter, ActionId) -> Result<(), NoemaError>,
+    ) -> Result<ActionId, NoemaError> {
         let connection = self.lock();
-        let whole = Whole::begin(&connection, "BEGIN IMMEDIATE")?;
+        let transaction_guard = TransactionGuard::begin(&connection, "BEGIN IMMEDIATE")?;
         let last: i64 = Transaction::new(&connection, 0, 0)
-            .one("SELECT ifnull(max(id), 0) FROM action", (), |row| row.get(0))?
+            .query_one("SELECT ifnull(max(id), 0) FROM action", (), |row| row.get(0))?
             .unwrap_or(0);
         let id = ActionId(last.max((action.at / 1000) - 1) + 1);
         let own_changes = self.own_changes.load(Ordering::SeqCst);
         let mut transaction = Transaction {
-            texts: Some(&self.texts),
+            text_index: Some(&self.text_index),
             secret: Some(&self.secret),
             ..Transaction::new(&connection, id.0, own_changes)
         };
         act(&mut transaction, id)?;
         transaction.record(action)?;
         let changed_notes = std::mem::take(&mut transaction.changed_notes);
-        if keep {
-            whole.end("COMMIT")?;
+        if commit {
+            transaction_guard.end("COMMIT")?;
             self.own_changes.fetch_add(1, Ordering::SeqCst);
-            self.texts.follow(&Transaction::new(&connection, 0, 0), changed_notes)?;
+            self.text_index.apply_changes(&Transaction::new(&connection, 0, 0), changed_notes)?;
         } else {
-            whole.end("ROLLBACK")?;
+            transaction_guard.end("ROLLBACK")?;
         }
         Ok(id)
     }

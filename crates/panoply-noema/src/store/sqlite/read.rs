@@ -5,15 +5,16 @@ use std::collections::BTreeMap;
 use rusqlite::{OptionalExtension, Params, Row, ToSql};
 
 use super::Transaction;
-use crate::card::{Card, Hold, Receipt, Review, ReviewKind};
+use crate::card::{Card, Hold, Review, ReviewKind, StoredOutcome};
 use crate::deck::{Deck, DeckName};
+use crate::error::NoemaError;
 use crate::fsrs::{Memory, Micros, Phase, Schedule};
 use crate::ids::{ActionId, CardId, DeckId, NoteId, NoteTypeId, ReviewId, SessionId};
 use crate::note::{FIELD_SEPARATOR, Note, NoteType, PastContent};
-use crate::problem::Problem;
 use crate::search::Node;
 use crate::store::{
-    Action, Entry, Found, LaneCount, Order, QuarterHour, Records, Session, Tally, Timing, Waiting,
+    Action, LaneCount, LogEntry, QuarterHour, QueuedCard, SearchContext, SearchResult, Session,
+    SortOrder, StoreReader, Tally,
 };
 
 pub(super) const DECK: &str =
@@ -26,84 +27,84 @@ const REVIEW: &str = "r.id, r.card, r.rating, r.kind, r.interval, r.last_interva
 const QUARTER_HOUR: Micros = 900_000_000;
 
 impl Transaction<'_> {
-    pub(super) fn one<T>(
+    pub(super) fn query_one<T>(
         &self,
         sql: &str,
         params: impl Params,
         read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Option<T>, Problem> {
+    ) -> Result<Option<T>, NoemaError> {
         Ok(self.connection.prepare_cached(sql)?.query_row(params, read).optional()?)
     }
 
-    pub(super) fn many<T>(
+    pub(super) fn query_all<T>(
         &self,
         sql: &str,
         params: impl Params,
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>, Problem> {
+    ) -> Result<Vec<T>, NoemaError> {
         let mut statement = self.connection.prepare_cached(sql)?;
         let rows = statement.query_map(params, read)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    pub(super) fn kept_secret(&self) -> Result<Vec<u8>, Problem> {
-        self.one("SELECT value FROM meta WHERE key = 'secret'", (), |row| row.get(0))?
-            .ok_or_else(|| Problem::store("the collection has no secret"))
+    pub(super) fn stored_secret(&self) -> Result<Vec<u8>, NoemaError> {
+        self.query_one("SELECT value FROM meta WHERE key = 'secret'", (), |row| row.get(0))?
+            .ok_or_else(|| NoemaError::store("the collection has no secret"))
     }
 }
 
-impl Records for Transaction<'_> {
-    fn version(&self) -> Result<u64, Problem> {
-        let others: i64 = self.one("PRAGMA data_version", (), |row| row.get(0))?.unwrap_or(0);
+impl StoreReader for Transaction<'_> {
+    fn version(&self) -> Result<u64, NoemaError> {
+        let others: i64 = self.query_one("PRAGMA data_version", (), |row| row.get(0))?.unwrap_or(0);
         Ok((others.cast_unsigned() << 32) + self.own_changes)
     }
 
-    fn deck_named(&self, folded: &str) -> Result<Option<Deck>, Problem> {
+    fn deck_by_name(&self, folded: &str) -> Result<Option<Deck>, NoemaError> {
         let sql = format!("SELECT {DECK} FROM deck WHERE folded = ?1 AND deleted IS NULL");
-        self.one(&sql, [folded], deck)
+        self.query_one(&sql, [folded], deck)
     }
 
-    fn deck(&self, id: DeckId) -> Result<Option<Deck>, Problem> {
-        self.one(&format!("SELECT {DECK} FROM deck WHERE id = ?1"), [id.0], deck)
+    fn deck(&self, id: DeckId) -> Result<Option<Deck>, NoemaError> {
+        self.query_one(&format!("SELECT {DECK} FROM deck WHERE id = ?1"), [id.0], deck)
     }
 
-    fn decks(&self) -> Result<Vec<Deck>, Problem> {
-        self.many(
+    fn decks(&self) -> Result<Vec<Deck>, NoemaError> {
+        self.query_all(
             &format!("SELECT {DECK} FROM deck WHERE deleted IS NULL ORDER BY folded"),
             (),
             deck,
         )
     }
 
-    fn note_type(&self, id: NoteTypeId) -> Result<Option<NoteType>, Problem> {
-        self.one("SELECT * FROM note_type WHERE id = ?1", [id.0], note_type)
+    fn note_type(&self, id: NoteTypeId) -> Result<Option<NoteType>, NoemaError> {
+        self.query_one("SELECT * FROM note_type WHERE id = ?1", [id.0], note_type)
     }
 
-    fn note_types(&self) -> Result<Vec<NoteType>, Problem> {
-        self.many("SELECT * FROM note_type ORDER BY id", (), note_type)
+    fn note_types(&self) -> Result<Vec<NoteType>, NoemaError> {
+        self.query_all("SELECT * FROM note_type ORDER BY id", (), note_type)
     }
 
-    fn note(&self, id: NoteId) -> Result<Option<Note>, Problem> {
-        self.one(&format!("SELECT {NOTE} FROM note WHERE id = ?1"), [id.0], note)
+    fn note(&self, id: NoteId) -> Result<Option<Note>, NoemaError> {
+        self.query_one(&format!("SELECT {NOTE} FROM note WHERE id = ?1"), [id.0], note)
     }
 
-    fn note_by_guid(&self, guid: &str) -> Result<Option<Note>, Problem> {
-        self.one(
+    fn note_by_guid(&self, guid: &str) -> Result<Option<Note>, NoemaError> {
+        self.query_one(
             &format!("SELECT {NOTE} FROM note WHERE guid = ?1 AND deleted IS NULL"),
             [guid],
             note,
         )
     }
 
-    fn notes_with_checksum(&self, checksum: i64) -> Result<Vec<Note>, Problem> {
+    fn notes_with_checksum(&self, checksum: i64) -> Result<Vec<Note>, NoemaError> {
         let sql =
             format!("SELECT {NOTE} FROM note WHERE checksum = ?1 AND deleted IS NULL ORDER BY id");
-        self.many(&sql, [checksum], note)
+        self.query_all(&sql, [checksum], note)
     }
 
-    fn past_contents(&self, note: NoteId) -> Result<Vec<PastContent>, Problem> {
+    fn past_contents(&self, note: NoteId) -> Result<Vec<PastContent>, NoemaError> {
         let sql = "SELECT version, fields, tags, replaced FROM past_content WHERE note = ?1 ORDER BY version DESC";
-        self.many(sql, [note.0], |row| {
+        self.query_all(sql, [note.0], |row| {
             Ok(PastContent {
                 version: row.get(0)?,
                 fields: split_fields(&row.get::<_, String>(1)?),
@@ -113,23 +114,26 @@ impl Records for Transaction<'_> {
         })
     }
 
-    fn card(&self, id: CardId) -> Result<Option<Card>, Problem> {
-        self.one(&format!("SELECT {CARD} FROM card WHERE id = ?1"), [id.0], card)
+    fn card(&self, id: CardId) -> Result<Option<Card>, NoemaError> {
+        self.query_one(&format!("SELECT {CARD} FROM card WHERE id = ?1"), [id.0], card)
     }
 
-    fn cards_of(&self, note: NoteId) -> Result<Vec<Card>, Problem> {
+    fn cards_of(&self, note: NoteId) -> Result<Vec<Card>, NoemaError> {
         let sql =
             format!("SELECT {CARD} FROM card WHERE note = ?1 AND deleted IS NULL ORDER BY ordinal");
-        self.many(&sql, [note.0], card)
+        self.query_all(&sql, [note.0], card)
     }
 
-    fn cards_in(&self, deck: DeckId) -> Result<Vec<Card>, Problem> {
+    fn cards_in(&self, deck: DeckId) -> Result<Vec<Card>, NoemaError> {
         let sql =
             format!("SELECT {CARD} FROM card WHERE deck = ?1 AND deleted IS NULL ORDER BY id");
-        self.many(&sql, [deck.0], card)
+        self.query_all(&sql, [deck.0], card)
     }
 
-    fn each_note(&self, see: &mut dyn FnMut(Note) -> Result<(), Problem>) -> Result<(), Problem> {
+    fn for_each_note(
+        &self,
+        see: &mut dyn FnMut(Note) -> Result<(), NoemaError>,
+    ) -> Result<(), NoemaError> {
         let sql = format!("SELECT {NOTE} FROM note WHERE deleted IS NULL ORDER BY id");
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut rows = statement.query(())?;
@@ -139,29 +143,29 @@ impl Records for Transaction<'_> {
         Ok(())
     }
 
-    fn answered_cards(&self) -> Result<Vec<Card>, Problem> {
+    fn answered_cards(&self) -> Result<Vec<Card>, NoemaError> {
         let sql = format!(
             "SELECT {CARD} FROM card WHERE stability IS NOT NULL AND deleted IS NULL ORDER BY id"
         );
-        self.many(&sql, (), card)
+        self.query_all(&sql, (), card)
     }
 
     fn search(
         &self,
         query: &Node,
-        timing: Timing,
-        order: Order,
+        context: SearchContext,
+        order: SortOrder,
         offset: u64,
         limit: u64,
-    ) -> Result<Found, Problem> {
-        self.find(query, timing, order, offset, limit)
+    ) -> Result<SearchResult, NoemaError> {
+        self.find(query, context, order, offset, limit)
     }
 
-    fn lanes(&self, deck: DeckId, until: Micros) -> Result<Vec<LaneCount>, Problem> {
+    fn lanes(&self, deck: DeckId, until: Micros) -> Result<Vec<LaneCount>, NoemaError> {
         let sql = "SELECT hold, phase, cards, ifnull((SELECT sum(d.cards) FROM due_count d
             WHERE d.deck = l.deck AND d.hold = l.hold AND d.phase = l.phase AND d.bucket <= ?2), 0)
             FROM lane_count l WHERE deck = ?1 AND cards > 0";
-        self.many(sql, (deck.0, until.div_euclid(QUARTER_HOUR)), |row| {
+        self.query_all(sql, (deck.0, until.div_euclid(QUARTER_HOUR)), |row| {
             Ok(LaneCount {
                 hold: row.get(0)?,
                 phase: phase(row.get(1)?),
@@ -171,21 +175,21 @@ impl Records for Transaction<'_> {
         })
     }
 
-    fn ended_burials(&self, now: Micros) -> Result<Vec<Card>, Problem> {
+    fn ended_burials(&self, now: Micros) -> Result<Vec<Card>, NoemaError> {
         let sql = format!(
             "SELECT {CARD} FROM card WHERE hold IN (2, 3) AND held_until <= ?1 AND deleted IS NULL"
         );
-        self.many(&sql, [now], card)
+        self.query_all(&sql, [now], card)
     }
 
-    fn waiting(
+    fn queued_cards(
         &self,
         deck: DeckId,
         phase: Phase,
         now: Micros,
         until: Micros,
         limit: u64,
-    ) -> Result<Vec<Waiting>, Problem> {
+    ) -> Result<Vec<QueuedCard>, NoemaError> {
         // A burial that has ended holds nothing back. The index has each part in its order, so
         // that they are merged and the limit ends it.
         let sql = "SELECT id, note, ordinal, due FROM card
@@ -198,8 +202,8 @@ impl Records for Transaction<'_> {
                   AND held_until <= ?3
             ORDER BY due, note, ordinal LIMIT ?5";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        self.many(sql, (deck.0, phase_code(phase), now, until, limit), |row| {
-            Ok(Waiting {
+        self.query_all(sql, (deck.0, phase_code(phase), now, until, limit), |row| {
+            Ok(QueuedCard {
                 card: CardId(row.get(0)?),
                 note: NoteId(row.get(1)?),
                 deck,
@@ -209,21 +213,22 @@ impl Records for Transaction<'_> {
         })
     }
 
-    fn due_dates(&self, deck: Option<DeckId>, until: Micros) -> Result<Vec<Micros>, Problem> {
+    fn due_dates(&self, deck: Option<DeckId>, until: Micros) -> Result<Vec<Micros>, NoemaError> {
         let sql = "SELECT due FROM card WHERE (?1 IS NULL OR deck = ?1) AND hold = 0 AND phase > 0
             AND due <= ?2 AND deleted IS NULL ORDER BY due";
-        self.many(sql, (deck.map(|deck| deck.0), until), |row| row.get(0))
+        self.query_all(sql, (deck.map(|deck| deck.0), until), |row| row.get(0))
     }
 
-    fn tally(&self, deck: DeckId, day: i64) -> Result<Tally, Problem> {
+    fn tally(&self, deck: DeckId, day: i64) -> Result<Tally, NoemaError> {
         let sql = "SELECT new, reviews FROM tally WHERE deck = ?1 AND day = ?2";
-        let found = self
-            .one(sql, (deck.0, day), |row| Ok(Tally { new: row.get(0)?, reviews: row.get(1)? }))?;
+        let found = self.query_one(sql, (deck.0, day), |row| {
+            Ok(Tally { new: row.get(0)?, reviews: row.get(1)? })
+        })?;
         Ok(found.unwrap_or_default())
     }
 
-    fn reviews_of(&self, card: CardId) -> Result<Vec<Review>, Problem> {
-        self.many(
+    fn reviews_of(&self, card: CardId) -> Result<Vec<Review>, NoemaError> {
+        self.query_all(
             &format!("SELECT {REVIEW} FROM review r WHERE r.card = ?1 ORDER BY r.id"),
             [card.0],
             review,
@@ -235,7 +240,7 @@ impl Records for Transaction<'_> {
         from: Micros,
         to: Micros,
         decks: Option<&[DeckId]>,
-    ) -> Result<Vec<Entry>, Problem> {
+    ) -> Result<Vec<LogEntry>, NoemaError> {
         let ids: Option<Vec<String>> =
             decks.map(|decks| decks.iter().map(|deck| deck.0.to_string()).collect());
         let inside = ids.map_or_else(String::new, |ids| {
@@ -245,8 +250,8 @@ impl Records for Transaction<'_> {
             "SELECT id, card, rating, kind, last_interval, taken_ms FROM review
             WHERE id >= ?1 AND id < ?2 {inside} ORDER BY id"
         );
-        self.many(&sql, (from.div_euclid(1000), to.div_euclid(1000)), |row| {
-            Ok(Entry {
+        self.query_all(&sql, (from.div_euclid(1000), to.div_euclid(1000)), |row| {
+            Ok(LogEntry {
                 at: row.get::<_, i64>(0)?.saturating_mul(1000),
                 card: CardId(row.get(1)?),
                 rating: row.get(2)?,
@@ -257,11 +262,11 @@ impl Records for Transaction<'_> {
         })
     }
 
-    fn quarter_hours(&self, from: Micros, to: Micros) -> Result<Vec<QuarterHour>, Problem> {
+    fn quarter_hours(&self, from: Micros, to: Micros) -> Result<Vec<QuarterHour>, NoemaError> {
         let sql =
             "SELECT * FROM quarter_hour WHERE id >= ?1 AND id < ?2 AND answers > 0 ORDER BY id";
         let end = to.div_euclid(QUARTER_HOUR) + i64::from(to.rem_euclid(QUARTER_HOUR) > 0);
-        self.many(sql, (from.div_euclid(QUARTER_HOUR), end), |row| {
+        self.query_all(sql, (from.div_euclid(QUARTER_HOUR), end), |row| {
             let count = |place: usize| row.get::<_, i64>(place).map(i64::cast_unsigned);
             Ok(QuarterHour {
                 start: row.get::<_, i64>(0)?.saturating_mul(QUARTER_HOUR),
@@ -276,29 +281,33 @@ impl Records for Transaction<'_> {
         })
     }
 
-    fn reviews_between(&self, from: Micros, to: Micros) -> Result<Vec<(Review, DeckId)>, Problem> {
+    fn reviews_between(
+        &self,
+        from: Micros,
+        to: Micros,
+    ) -> Result<Vec<(Review, DeckId)>, NoemaError> {
         let sql = format!(
             "SELECT {REVIEW}, c.deck FROM review r JOIN card c ON c.id = r.card
             WHERE r.id >= ?1 AND r.id < ?2 ORDER BY r.id"
         );
-        self.many(&sql, (from.div_euclid(1000), to.div_euclid(1000)), |row| {
+        self.query_all(&sql, (from.div_euclid(1000), to.div_euclid(1000)), |row| {
             Ok((review(row)?, DeckId(row.get(12)?)))
         })
     }
 
-    fn review_with_token(&self, card: CardId, token: &str) -> Result<Option<Review>, Problem> {
+    fn review_with_token(&self, card: CardId, token: &str) -> Result<Option<Review>, NoemaError> {
         let sql = format!("SELECT {REVIEW} FROM review r WHERE r.card = ?1 AND r.token = ?2");
-        self.one(&sql, (card.0, token), review)
+        self.query_one(&sql, (card.0, token), review)
     }
 
-    fn last_answer(&self) -> Result<Option<Micros>, Problem> {
+    fn last_review_time(&self) -> Result<Option<Micros>, NoemaError> {
         let last =
-            self.one("SELECT max(id) FROM review", (), |row| row.get::<_, Option<i64>>(0))?;
+            self.query_one("SELECT max(id) FROM review", (), |row| row.get::<_, Option<i64>>(0))?;
         Ok(last.flatten().map(|millis| millis.saturating_mul(1000)))
     }
 
-    fn session(&self, id: SessionId) -> Result<Option<Session>, Problem> {
-        self.one("SELECT * FROM session WHERE id = ?1", [id.0], |row| {
+    fn session(&self, id: SessionId) -> Result<Option<Session>, NoemaError> {
+        self.query_one("SELECT * FROM session WHERE id = ?1", [id.0], |row| {
             Ok(Session {
                 id: SessionId(row.get(0)?),
                 deck: row.get::<_, Option<i64>>(1)?.map(DeckId),
@@ -312,37 +321,37 @@ impl Records for Transaction<'_> {
         })
     }
 
-    fn action(&self, id: ActionId) -> Result<Option<Action>, Problem> {
-        self.one(
+    fn action(&self, id: ActionId) -> Result<Option<Action>, NoemaError> {
+        self.query_one(
             "SELECT id, tool, summary, at, undone, changed, actor FROM action WHERE id = ?1",
             [id.0],
             action,
         )
     }
 
-    fn actions(&self, limit: u32) -> Result<Vec<Action>, Problem> {
+    fn actions(&self, limit: u32) -> Result<Vec<Action>, NoemaError> {
         let sql = "SELECT id, tool, summary, at, undone, changed, actor FROM action ORDER BY id DESC LIMIT ?1";
-        self.many(sql, [limit], action)
+        self.query_all(sql, [limit], action)
     }
 
-    fn tags(&self) -> Result<BTreeMap<String, u64>, Problem> {
+    fn tags(&self) -> Result<BTreeMap<String, u64>, NoemaError> {
         let sql = "SELECT tag, count(*) FROM note_tag GROUP BY tag";
-        let rows = self.many(sql, (), |row| {
+        let rows = self.query_all(sql, (), |row| {
             Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?.cast_unsigned()))
         })?;
         Ok(rows.into_iter().collect())
     }
 
-    fn media_names(&self) -> Result<Vec<String>, Problem> {
-        self.many("SELECT name FROM media ORDER BY name", (), |row| row.get(0))
+    fn media_names(&self) -> Result<Vec<String>, NoemaError> {
+        self.query_all("SELECT name FROM media ORDER BY name", (), |row| row.get(0))
     }
 
-    fn media(&self, name: &str) -> Result<Option<Vec<u8>>, Problem> {
-        self.one("SELECT bytes FROM media WHERE name = ?1", [name], |row| row.get(0))
+    fn media(&self, name: &str) -> Result<Option<Vec<u8>>, NoemaError> {
+        self.query_one("SELECT bytes FROM media WHERE name = ?1", [name], |row| row.get(0))
     }
 
-    fn secret(&self) -> Result<Vec<u8>, Problem> {
-        self.secret.map_or_else(|| self.kept_secret(), |secret| Ok(secret.to_vec()))
+    fn secret(&self) -> Result<Vec<u8>, NoemaError> {
+        self.secret.map_or_else(|| self.stored_secret(), |secret| Ok(secret.to_vec()))
     }
 }
 
@@ -434,7 +443,7 @@ fn review(row: &Row<'_>) -> rusqlite::Result<Review> {
         taken_ms: row.get(7)?,
         predicted: row.get(8)?,
         felt: row.get(9)?,
-        receipt: token.zip(outcome).map(|(token, outcome)| Receipt { token, outcome }),
+        stored_outcome: token.zip(outcome).map(|(token, outcome)| StoredOutcome { token, outcome }),
     })
 }
 

@@ -7,61 +7,62 @@ use rusqlite::params_from_iter;
 use super::Transaction;
 use super::functions::unaccented;
 use super::read::Value;
-use super::texts::ChangedNotes;
+use super::text_index::ChangedNotes;
+use crate::collection;
 use crate::deck::{DEFAULT_PRESET, Deck};
+use crate::error::NoemaError;
 use crate::fsrs::DAY;
 use crate::ids::{CardId, DeckId};
-use crate::library;
 use crate::note::checksum;
-use crate::numbers::whole;
-use crate::problem::Problem;
+use crate::numbers::round_to_i64;
 use crate::search::{Comparison, Matching, Node, Property, State, Test, pattern};
-use crate::store::{Found, Order, Records, Timing};
+use crate::store::{SearchContext, SearchResult, SortOrder, StoreReader};
 
 impl Transaction<'_> {
     pub(super) fn find(
         &self,
         query: &Node,
-        timing: Timing,
-        order: Order,
+        context: SearchContext,
+        order: SortOrder,
         offset: u64,
         limit: u64,
-    ) -> Result<Found, Problem> {
+    ) -> Result<SearchResult, NoemaError> {
         let mut clause = Clause {
             sql: String::new(),
             values: Vec::new(),
-            lists: Vec::new(),
-            timing,
-            records: self,
+            id_lists: Vec::new(),
+            context,
+            reader: self,
         };
         clause.node(query)?;
         // Most cards have a note to themselves, so looking it up is half of a search.
         let notes = if clause.sql.contains("n.") { "JOIN note n ON n.id = c.note" } else { "" };
         let order = match order {
-            Order::Created => "c.id",
-            Order::Due => "c.phase = 0, c.due, c.id",
-            Order::Modified => "c.modified DESC, c.id",
-            Order::Difficulty => "ifnull(c.difficulty, 0) DESC, c.id",
-            Order::Lapses => "c.lapses DESC, c.id",
+            SortOrder::Created => "c.id",
+            SortOrder::Due => "c.phase = 0, c.due, c.id",
+            SortOrder::Modified => "c.modified DESC, c.id",
+            SortOrder::Difficulty => "ifnull(c.difficulty, 0) DESC, c.id",
+            SortOrder::Lapses => "c.lapses DESC, c.id",
         };
         let sql = format!(
             "SELECT c.id FROM card c {notes} WHERE c.deleted IS NULL AND {} ORDER BY {order}",
             clause.sql
         );
-        let lists = self.texts.map(|texts| &texts.lists);
-        let ask_about = |asked: Vec<Vec<i64>>| {
-            if let Some(lists) = lists {
-                *lists.lock().unwrap_or_else(PoisonError::into_inner) = asked;
+        let id_lists = self.text_index.map(|index| &index.id_lists);
+        let set_id_lists = |ids: Vec<Vec<i64>>| {
+            if let Some(id_lists) = id_lists {
+                *id_lists.lock().unwrap_or_else(PoisonError::into_inner) = ids;
             }
         };
-        ask_about(clause.lists);
-        let cards = self.many(&sql, params_from_iter(clause.values), |row| row.get(0).map(CardId));
-        ask_about(Vec::new());
+        set_id_lists(clause.id_lists);
+        let cards =
+            self.query_all(&sql, params_from_iter(clause.values), |row| row.get(0).map(CardId));
+        set_id_lists(Vec::new());
         let cards = cards?;
         let total = u64::try_from(cards.len()).unwrap_or(u64::MAX);
         let skip = usize::try_from(offset).unwrap_or(usize::MAX);
         let take = usize::try_from(limit).unwrap_or(usize::MAX);
-        Ok(Found { cards: cards.into_iter().skip(skip).take(take).collect(), total })
+        Ok(SearchResult { cards: cards.into_iter().skip(skip).take(take).collect(), total })
     }
 }
 
@@ -69,12 +70,12 @@ struct Clause<'a> {
     sql: String,
     values: Vec<Value>,
     /// Notes that tests ask about by the number of the list.
-    lists: Vec<Vec<i64>>,
-    timing: Timing,
-    records: &'a Transaction<'a>,
+    id_lists: Vec<Vec<i64>>,
+    context: SearchContext,
+    reader: &'a Transaction<'a>,
 }
 
-const FEW_NOTES: usize = 2000;
+const MAX_INLINE_IDS: usize = 2000;
 
 /// Where a key of custom data is.
 fn json_path(key: &str) -> String {
@@ -82,7 +83,7 @@ fn json_path(key: &str) -> String {
 }
 
 impl Clause<'_> {
-    fn node(&mut self, node: &Node) -> Result<(), Problem> {
+    fn node(&mut self, node: &Node) -> Result<(), NoemaError> {
         match node {
             Node::All => self.sql.push_str("true"),
             Node::And(nodes) => self.joined(nodes, " AND ")?,
@@ -101,7 +102,7 @@ impl Clause<'_> {
         Ok(())
     }
 
-    fn joined(&mut self, nodes: &[Node], with: &str) -> Result<(), Problem> {
+    fn joined(&mut self, nodes: &[Node], with: &str) -> Result<(), NoemaError> {
         self.sql.push('(');
         for (place, node) in nodes.iter().enumerate() {
             if place > 0 {
@@ -113,56 +114,56 @@ impl Clause<'_> {
         Ok(())
     }
 
-    fn test(&mut self, test: &Test) -> Result<(), Problem> {
+    fn test(&mut self, test: &Test) -> Result<(), NoemaError> {
         match test {
             Test::Text(text) => {
-                if let Some(notes) = self.notes_with(text)? {
+                if let Some(notes) = self.notes_containing(text)? {
                     self.notes(notes);
                     return Ok(());
                 }
                 // Markup hides text, so Anki looks at the bare first field as well.
                 let text = format!("%{}%", pattern::like(text));
-                self.with(
-                    "n.fields LIKE ? ESCAPE '\\' OR (n.fields GLOB '*[<&]*' AND bare_first(n.fields) LIKE ? ESCAPE '\\')",
+                self.push(
+                    "n.fields LIKE ? ESCAPE '\\' OR (n.fields GLOB '*[<&]*' AND plain_first_field(n.fields) LIKE ? ESCAPE '\\')",
                     [text.clone(), text],
                 );
             }
             // Anki looks at the note as one text, so a match may reach from field to field.
-            Test::Regex(text) => self.with("n.fields REGEXP ?", [format!("(?i){text}")]),
-            Test::Unaccented(text) => self.with(
+            Test::Regex(text) => self.push("n.fields REGEXP ?", [format!("(?i){text}")]),
+            Test::Unaccented(text) => self.push(
                 "unaccented(n.fields) LIKE ? ESCAPE '\\'",
                 [format!("%{}%", pattern::like(&unaccented(text)))],
             ),
             Test::Word(text) => {
-                self.with("n.fields REGEXP ?", [format!(r"(?i)\b{}\b", pattern::regex(text))]);
+                self.push("n.fields REGEXP ?", [format!(r"(?i)\b{}\b", pattern::regex(text))]);
             }
-            Test::Filled(text) => self.with(
-                "n.note_type IN (SELECT id FROM note_type WHERE cloze) AND filled(n.fields) LIKE ? ESCAPE '\\'",
+            Test::ClozeText(text) => self.push(
+                "n.note_type IN (SELECT id FROM note_type WHERE cloze) AND expand_clozes(n.fields) LIKE ? ESCAPE '\\'",
                 [format!("%{}%", pattern::like(text))],
             ),
             Test::Field { name, value } => self.field(name, value)?,
             Test::Deck(name) => self.deck(name)?,
             Test::Preset(name) => self.preset(name)?,
-            Test::CustomKey(key) => self.with(
+            Test::CustomKey(key) => self.push(
                 "c.custom != '' AND json_type(c.custom, ?) IS NOT NULL",
                 [json_path(key)],
             ),
             Test::CustomNumber(key, comparison, figure) => {
                 let sql = format!("c.custom != '' AND json_extract(c.custom, ?) {} ", comparison.sign());
-                self.with(&format!("{sql}{figure:?}"), [json_path(key)]);
+                self.push(&format!("{sql}{figure:?}"), [json_path(key)]);
             }
             Test::CustomText(key, comparison, text) => {
                 let sql = format!("c.custom != '' AND json_extract(c.custom, ?) {} ?", comparison.sign());
-                self.with(&sql, [json_path(key), text.clone()]);
+                self.push(&sql, [json_path(key), text.clone()]);
             }
             Test::Tag(tag) => self.tag(tag),
-            Test::NoteType(name) => self.with(
+            Test::NoteType(name) => self.push(
                 "n.note_type IN (SELECT id FROM note_type WHERE name REGEXP ?)",
                 [format!("(?i)^{}$", pattern::regex(name))],
             ),
-            Test::Ordinal(ordinal) => self.with("c.ordinal = ?", [i64::from(*ordinal)]),
+            Test::Ordinal(ordinal) => self.push("c.ordinal = ?", [i64::from(*ordinal)]),
             Test::Template(name) => self.template(name)?,
-            Test::Flag(flag) => self.with("c.flag = ?", [i64::from(*flag)]),
+            Test::Flag(flag) => self.push("c.flag = ?", [i64::from(*flag)]),
             Test::State(state) => self.state(*state),
             Test::Property(property, comparison, figure) => {
                 self.property(*property, *comparison, *figure);
@@ -170,11 +171,11 @@ impl Clause<'_> {
             Test::Rated { days, rating } => {
                 let since = self.since(*days) / 1000;
                 match rating {
-                    Some(rating) => self.with(
+                    Some(rating) => self.push(
                         "c.id IN (SELECT card FROM review WHERE id > ? AND rating = ?)",
                         [since, i64::from(*rating)],
                     ),
-                    None => self.with(
+                    None => self.push(
                         "c.id IN (SELECT card FROM review WHERE id > ? AND rating > 0)",
                         [since],
                     ),
@@ -187,29 +188,29 @@ impl Clause<'_> {
             Test::RescheduledOn(comparison, day) => self.logged_on(*comparison, *day, "= 0"),
             Test::Rescheduled(days) => {
                 let since = self.since(*days) / 1000;
-                self.with("c.id IN (SELECT card FROM review WHERE id > ? AND rating = 0)", [since]);
+                self.push("c.id IN (SELECT card FROM review WHERE id > ? AND rating = 0)", [since]);
             }
-            Test::Added(days) => self.with("c.created > ?", [self.since(*days)]),
-            Test::Edited(days) => self.with("n.modified > ?", [self.since(*days)]),
+            Test::Added(days) => self.push("c.created > ?", [self.since(*days)]),
+            Test::Edited(days) => self.push("n.modified > ?", [self.since(*days)]),
             Test::Introduced(days) => {
                 let since = self.since(*days) / 1000;
-                self.with(
+                self.push(
                     "c.id IN (SELECT card FROM review WHERE rating > 0 GROUP BY card HAVING min(id) > ?)",
                     [since],
                 );
             }
             Test::Cards(ids) => self.one_of("c.id", ids),
             Test::Notes(ids) => self.one_of("c.note", ids),
-            Test::DeckId(id) => self.with("c.deck = ?", [*id]),
-            Test::NoteTypeId(id) => self.with("n.note_type = ?", [*id]),
+            Test::DeckId(id) => self.push("c.deck = ?", [*id]),
+            Test::NoteTypeId(id) => self.push("n.note_type = ?", [*id]),
             Test::Duplicate { note_type, text } => {
-                self.with("n.note_type = ? AND n.checksum = ?", [*note_type, checksum(text)]);
+                self.push("n.note_type = ? AND n.checksum = ?", [*note_type, checksum(text)]);
             }
         }
         Ok(())
     }
 
-    fn with<T: rusqlite::ToSql + 'static>(
+    fn push<T: rusqlite::ToSql + 'static>(
         &mut self,
         sql: &str,
         values: impl IntoIterator<Item = T>,
@@ -225,16 +226,16 @@ impl Clause<'_> {
 
     /// The beginning of the day so many days back, today being 1.
     fn since(&self, days: i64) -> i64 {
-        self.timing.calendar.next_start(self.timing.now) - days * DAY
+        self.context.calendar.next_start(self.context.now) - days * DAY
     }
 
-    fn field(&mut self, name: &str, value: &Matching) -> Result<(), Problem> {
+    fn field(&mut self, name: &str, value: &Matching) -> Result<(), NoemaError> {
         let Ok(names) = regex::Regex::new(&format!("(?i)^{}$", pattern::regex(name))) else {
             self.sql.push_str("false");
             return Ok(());
         };
         let mut places: Vec<(i64, usize)> = Vec::new();
-        for note_type in self.records.note_types()? {
+        for note_type in self.reader.note_types()? {
             let fields = note_type.fields.iter().enumerate();
             places.extend(
                 fields
@@ -253,12 +254,12 @@ impl Clause<'_> {
             let field = format!("field(n.fields, {place})");
             match value {
                 Matching::Glob(text) => {
-                    self.with(&format!("{field} LIKE ? ESCAPE '\\'"), [pattern::like(text)]);
+                    self.push(&format!("{field} LIKE ? ESCAPE '\\'"), [pattern::like(text)]);
                 }
                 Matching::Regex(text) => {
-                    self.with(&format!("{field} REGEXP ?"), [format!("(?i){text}")]);
+                    self.push(&format!("{field} REGEXP ?"), [format!("(?i){text}")]);
                 }
-                Matching::Unaccented(text) => self.with(
+                Matching::Unaccented(text) => self.push(
                     &format!("unaccented({field}) LIKE ? ESCAPE '\\'"),
                     [pattern::like(&unaccented(text))],
                 ),
@@ -268,7 +269,7 @@ impl Clause<'_> {
         Ok(())
     }
 
-    fn deck(&mut self, name: &str) -> Result<(), Problem> {
+    fn deck(&mut self, name: &str) -> Result<(), NoemaError> {
         match name.to_lowercase().as_str() {
             "*" => self.sql.push_str("true"),
             // Filtered decks show cards and hold none.
@@ -276,8 +277,8 @@ impl Clause<'_> {
             // The one that was studied last.
             "current" => {
                 let sql = "SELECT deck FROM session ORDER BY id DESC LIMIT 1";
-                let last = self.records.one(sql, (), |row| row.get::<_, Option<i64>>(0))?;
-                let last = last.flatten().and_then(|id| self.records.deck(DeckId(id)).transpose());
+                let last = self.reader.query_one(sql, (), |row| row.get::<_, Option<i64>>(0))?;
+                let last = last.flatten().and_then(|id| self.reader.deck(DeckId(id)).transpose());
                 let last = last.transpose()?;
                 self.decks(|deck| {
                     last.as_ref().is_some_and(|last| deck.name.is_within(&last.name))
@@ -294,8 +295,8 @@ impl Clause<'_> {
         Ok(())
     }
 
-    fn decks(&mut self, wanted: impl Fn(&Deck) -> bool) -> Result<(), Problem> {
-        let decks = self.records.decks()?;
+    fn decks(&mut self, wanted: impl Fn(&Deck) -> bool) -> Result<(), NoemaError> {
+        let decks = self.reader.decks()?;
         let wanted = decks.iter().filter(|deck| wanted(deck));
         let ids: Vec<i64> = wanted.map(|deck| deck.id.0).collect();
         self.one_of("c.deck", &ids);
@@ -303,47 +304,47 @@ impl Clause<'_> {
     }
 
     /// Decks whose options have no other name have those of Anki's default.
-    fn preset(&mut self, name: &str) -> Result<(), Problem> {
+    fn preset(&mut self, name: &str) -> Result<(), NoemaError> {
         let Some(name) = pattern::literal(name).map(|name| name.to_lowercase()) else {
             self.sql.push_str("false");
             return Ok(());
         };
-        let decks = self.records.decks()?;
-        let preset = |deck: &Deck| library::options_among(deck, &decks).preset;
+        let decks = self.reader.decks()?;
+        let preset = |deck: &Deck| collection::options_among(deck, &decks).preset;
         self.decks(|deck| preset(deck).as_deref().unwrap_or(DEFAULT_PRESET).to_lowercase() == name)
     }
 
     /// Cards with an entry in the log on a day.
     fn logged_on(&mut self, comparison: Comparison, day: i64, rating: &str) {
-        let calendar = self.timing.calendar;
-        let (today, shift) = (calendar.day(self.timing.now), -calendar.start(0));
+        let calendar = self.context.calendar;
+        let (today, shift) = (calendar.day(self.context.now), -calendar.start(0));
         let sign = comparison.sign();
         let sql = format!(
             "c.id IN (SELECT card FROM review WHERE rating {rating} AND (id * 1000 + {shift}) / {DAY} - {today} {sign} ?)"
         );
-        self.with(&sql, [day]);
+        self.push(&sql, [day]);
     }
 
     /// Notes that hold a text, where that can be told without asking each of them.
-    fn notes_with(&self, text: &str) -> Result<Option<Vec<i64>>, Problem> {
+    fn notes_containing(&self, text: &str) -> Result<Option<Vec<i64>>, NoemaError> {
         let Some(text) = pattern::literal(text).filter(|text| !text.is_empty()) else {
             return Ok(None);
         };
         // What an action has changed so far is not in it.
-        let usable = matches!(self.records.changed_notes, ChangedNotes::None);
-        let texts = self.records.texts.filter(|_| usable);
-        texts.map(|texts| texts.find(self.records, &text)).transpose()
+        let usable = matches!(self.reader.changed_notes, ChangedNotes::None);
+        let index = self.reader.text_index.filter(|_| usable);
+        index.map(|index| index.find(self.reader, &text)).transpose()
     }
 
-    /// Few are looked up by an index; whether a card is of many is asked card by card.
+    /// Few are looked up by an index; whether a card is of many is ids card by card.
     fn notes(&mut self, notes: Vec<i64>) {
-        if notes.len() <= FEW_NOTES {
+        if notes.len() <= MAX_INLINE_IDS {
             let ids: Vec<String> = notes.iter().map(ToString::to_string).collect();
             let ids = format!("[{}]", ids.join(","));
-            self.with("c.note IN (SELECT value FROM json_each(?))", [ids]);
+            self.push("c.note IN (SELECT value FROM json_each(?))", [ids]);
         } else {
-            self.sql.push_str(&format!("listed({}, c.note)", self.lists.len()));
-            self.lists.push(notes);
+            self.sql.push_str(&format!("in_id_list({}, c.note)", self.id_lists.len()));
+            self.id_lists.push(notes);
         }
     }
 
@@ -356,34 +357,34 @@ impl Clause<'_> {
                 // A tag and all under it are one range of the index: `:` sorts right before `;`.
                 Some(tag) => {
                     let tag = tag.to_lowercase();
-                    self.with(
+                    self.push(
                         "c.note IN (SELECT note FROM note_tag WHERE tag = ? UNION ALL SELECT note FROM note_tag WHERE tag >= ? AND tag < ?)",
                         [tag.clone(), format!("{tag}::"), format!("{tag}:;")],
                     );
                 }
-                None => self.with(
+                None => self.push(
                     "c.note IN (SELECT note FROM note_tag WHERE tag REGEXP ?)",
                     [format!("^{}($|::)", pattern::regex(&text.to_lowercase()))],
                 ),
             },
-            Matching::Regex(text) => self.with(
+            Matching::Regex(text) => self.push(
                 "c.note IN (SELECT note FROM note_tag WHERE tag REGEXP ?)",
                 [format!("(?i){text}")],
             ),
-            Matching::Unaccented(text) => self.with(
+            Matching::Unaccented(text) => self.push(
                 "c.note IN (SELECT note FROM note_tag WHERE unaccented(tag) REGEXP ?)",
                 [format!("^{}($|::)", pattern::regex(&unaccented(&text.to_lowercase())))],
             ),
         }
     }
 
-    fn template(&mut self, name: &str) -> Result<(), Problem> {
+    fn template(&mut self, name: &str) -> Result<(), NoemaError> {
         let Ok(wanted) = regex::Regex::new(&format!("(?i)^{}$", pattern::regex(name))) else {
             self.sql.push_str("false");
             return Ok(());
         };
         let mut any = false;
-        for note_type in self.records.note_types()? {
+        for note_type in self.reader.note_types()? {
             for (place, template) in note_type.templates.iter().enumerate() {
                 if !wanted.is_match(&template.name) {
                     continue;
@@ -404,19 +405,19 @@ impl Clause<'_> {
     }
 
     fn state(&mut self, state: State) {
-        let now = self.timing.now;
+        let now = self.context.now;
         let sql = match state {
             State::New => "c.phase = 0",
             State::Review => "c.phase IN (2, 3)",
             State::Learning => "c.phase IN (1, 3)",
             State::Suspended => "c.hold = 1",
-            State::Buried => return self.with("c.hold IN (2, 3) AND c.held_until > ?", [now]),
-            State::BuriedByHand => return self.with("c.hold = 2 AND c.held_until > ?", [now]),
-            State::BuriedAsSibling => return self.with("c.hold = 3 AND c.held_until > ?", [now]),
+            State::Buried => return self.push("c.hold IN (2, 3) AND c.held_until > ?", [now]),
+            State::BuriedByHand => return self.push("c.hold = 2 AND c.held_until > ?", [now]),
+            State::BuriedAsSibling => return self.push("c.hold = 3 AND c.held_until > ?", [now]),
             State::Draft => "c.hold = 4",
             State::Due => {
-                let until = self.timing.calendar.next_start(self.timing.now);
-                return self.with(
+                let until = self.context.calendar.next_start(self.context.now);
+                return self.push(
                     "(c.hold = 0 OR c.hold IN (2, 3) AND c.held_until <= ?) AND c.phase > 0 AND c.due < ?",
                     [now, until],
                 );
@@ -427,9 +428,9 @@ impl Clause<'_> {
 
     fn property(&mut self, property: Property, comparison: Comparison, figure: f64) {
         let sign = comparison.sign();
-        let number = whole(figure);
-        let calendar = self.timing.calendar;
-        let today = calendar.day(self.timing.now);
+        let number = round_to_i64(figure);
+        let calendar = self.context.calendar;
+        let today = calendar.day(self.context.now);
         // The number of the day that a moment is in, from the store's microseconds.
         let shift = -calendar.start(0);
         let day_of = |column: &str| format!("(({column} + {shift}) / {DAY})");
@@ -437,32 +438,34 @@ impl Clause<'_> {
             // A card that is due on a day is so many days from today. One that is due at a moment
             // is so many whole days before or after the end of today, as Anki counts it.
             Property::Due => {
-                let end = calendar.next_start(self.timing.now);
+                let end = calendar.next_start(self.context.now);
                 let days = format!(
                     "CASE WHEN c.phase = 2 OR (c.due + {shift}) % {DAY} = 0 THEN {} - {today} ELSE (c.due - {end}) / {DAY} END",
                     day_of("c.due")
                 );
-                self.with(
+                self.push(
                     &format!(
                         "(c.hold = 0 OR c.hold IN (2, 3) AND c.held_until <= ?) AND c.phase > 0 AND {days} {sign} ?"
                     ),
-                    [self.timing.now, number],
+                    [self.context.now, number],
                 );
             }
-            Property::Interval => self.with(&format!("c.interval_days {sign} ?"), [number]),
-            Property::Reps => self.with(&format!("c.reps {sign} ?"), [number]),
-            Property::Lapses => self.with(&format!("c.lapses {sign} ?"), [number]),
-            Property::Ease => self.with(&format!("c.ease {sign} ?"), [whole(figure * 1000.0)]),
-            Property::Position => {
-                self.with(&format!("c.phase = 0 AND c.position {sign} ?"), [number]);
+            Property::Interval => self.push(&format!("c.interval_days {sign} ?"), [number]),
+            Property::Reps => self.push(&format!("c.reps {sign} ?"), [number]),
+            Property::Lapses => self.push(&format!("c.lapses {sign} ?"), [number]),
+            Property::Ease => {
+                self.push(&format!("c.ease {sign} ?"), [round_to_i64(figure * 1000.0)])
             }
-            Property::Stability => self.with(&format!("c.stability {sign} ?"), [figure]),
+            Property::Position => {
+                self.push(&format!("c.phase = 0 AND c.position {sign} ?"), [number]);
+            }
+            Property::Stability => self.push(&format!("c.stability {sign} ?"), [figure]),
             Property::Difficulty => {
-                self.with(&format!("(c.difficulty - 1) / 9 {sign} ?"), [figure]);
+                self.push(&format!("(c.difficulty - 1) / 9 {sign} ?"), [figure]);
             }
             Property::Retrievability => {
                 let elapsed = format!("{today} - {}", day_of("c.last_review"));
-                self.with(&format!("recall(c.stability, {elapsed}) {sign} ?"), [figure]);
+                self.push(&format!("recall(c.stability, {elapsed}) {sign} ?"), [figure]);
             }
         }
     }

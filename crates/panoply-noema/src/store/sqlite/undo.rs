@@ -1,6 +1,6 @@
 //! Taking an action back.
 //!
-//! Every row that an action touched was kept as it was before, with a mark of what it was after.
+//! Every row that an action touched was kept as it was before, with a hash of what it was after.
 //! Taking back means: each row must still be as the action left it, and becomes what it was.
 //! Rows that came in bulk are deleted, unless something has been done with them since.
 
@@ -8,11 +8,11 @@ use rusqlite::types::Value as Cell;
 use serde::{Deserialize, Serialize};
 
 use super::Transaction;
-use super::texts::ChangedNotes;
+use super::text_index::ChangedNotes;
+use crate::error::NoemaError;
 use crate::fsrs::Micros;
 use crate::ids::{ActionId, NoteId};
-use crate::problem::Problem;
-use crate::store::{Known, NewAction, Records};
+use crate::store::{ExistingIds, NewAction, StoreReader};
 
 /// The tables whose rows are kept.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ impl Table {
     }
 }
 
-impl Known {
+impl ExistingIds {
     /// Whether there may have been such a row before; no row of these came since.
     fn holds(&self, table: Table, id: i64) -> bool {
         match table {
@@ -57,44 +57,44 @@ impl Known {
 }
 
 /// A row that an action touched, as it was.
-pub(super) struct Touched {
+pub(super) struct TouchedRow {
     table: Table,
     id: i64,
-    before: Option<Vec<Kept>>,
+    before: Option<Vec<CellValue>>,
 }
 
 /// A row as it was before, and what tells whether it still is what it was after.
 #[derive(Serialize, Deserialize)]
-struct Image {
+struct RowImage {
     table: Table,
     id: i64,
-    before: Option<Vec<Kept>>,
-    after: Option<Mark>,
+    before: Option<Vec<CellValue>>,
+    after: Option<RowHash>,
 }
 
 /// Stands for a row, which itself would double what an answer writes: its cells by FNV-1a. It is
 /// compared with what became of that same row only, so nobody gains by making two alike.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
-struct Mark(u64);
+struct RowHash(u64);
 
-impl Mark {
-    fn of(cells: &[Kept]) -> Self {
-        let mut mark = Self(0xcbf2_9ce4_8422_2325);
+impl RowHash {
+    fn of(cells: &[CellValue]) -> Self {
+        let mut hash = Self(0xcbf2_9ce4_8422_2325);
         for cell in cells {
             match cell {
-                Kept::Null => mark.add(b"n"),
-                Kept::Integer(number) => mark.add_both(b"i", &number.to_le_bytes()),
-                Kept::Real(bits) => mark.add_both(b"r", &bits.to_le_bytes()),
-                Kept::Text(text) => {
-                    mark.add_both(b"t", &text.len().to_le_bytes());
-                    mark.add(text.as_bytes());
+                CellValue::Null => hash.add(b"n"),
+                CellValue::Integer(number) => hash.add_tagged(b"i", &number.to_le_bytes()),
+                CellValue::Real(bits) => hash.add_tagged(b"r", &bits.to_le_bytes()),
+                CellValue::Text(text) => {
+                    hash.add_tagged(b"t", &text.len().to_le_bytes());
+                    hash.add(text.as_bytes());
                 }
             }
         }
-        mark
+        hash
     }
 
-    fn add_both(&mut self, kind: &[u8], bytes: &[u8]) {
+    fn add_tagged(&mut self, kind: &[u8], bytes: &[u8]) {
         self.add(kind);
         self.add(bytes);
     }
@@ -108,7 +108,7 @@ impl Mark {
 
 /// A cell, so that what is read is what was written: a real number by its bits.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-enum Kept {
+enum CellValue {
     #[serde(rename = "n")]
     Null,
     #[serde(rename = "i")]
@@ -121,7 +121,7 @@ enum Kept {
 
 impl Transaction<'_> {
     /// To be called before a row is written for the first time.
-    pub(super) fn touch(&mut self, table: Table, id: i64) -> Result<(), Problem> {
+    pub(super) fn touch(&mut self, table: Table, id: i64) -> Result<(), NoemaError> {
         if self.action == 0
             || self
                 .touched
@@ -139,12 +139,12 @@ impl Transaction<'_> {
         if self.bulk && before.is_none() {
             return Ok(());
         }
-        self.touched.push(Touched { table, id, before });
+        self.touched.push(TouchedRow { table, id, before });
         Ok(())
     }
 
     /// Writes the action down, with what it changed.
-    pub(super) fn record(&mut self, action: &NewAction<'_>) -> Result<(), Problem> {
+    pub(super) fn record(&mut self, action: &NewAction<'_>) -> Result<(), NoemaError> {
         if self.bulk {
             self.end_bulk()?;
         }
@@ -152,20 +152,25 @@ impl Transaction<'_> {
             let sql = "UPDATE meta SET value = value + 1 WHERE key = 'note changes'";
             self.connection.prepare_cached(sql)?.execute(())?;
         }
-        let mut images: Vec<Image> = Vec::with_capacity(self.touched.len());
-        for Touched { table, id, before } in std::mem::take(&mut self.touched) {
+        let mut images: Vec<RowImage> = Vec::with_capacity(self.touched.len());
+        for TouchedRow { table, id, before } in std::mem::take(&mut self.touched) {
             let after = self.row(table, id)?;
             let seen =
                 images.iter().rev().take(256).any(|image| image.table == table && image.id == id);
             if before != after && !seen {
-                images.push(Image { table, id, before, after: after.as_deref().map(Mark::of) });
+                images.push(RowImage {
+                    table,
+                    id,
+                    before,
+                    after: after.as_deref().map(RowHash::of),
+                });
             }
         }
         if images.is_empty() && !self.bulk {
             return Ok(());
         }
         let images =
-            serde_json::to_string(&images).map_err(|error| Problem::store(error.to_string()))?;
+            serde_json::to_string(&images).map_err(|error| NoemaError::store(error.to_string()))?;
         let sql = "INSERT INTO action (id, tool, summary, at, changed, bulk, images, actor) \
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
         let changed = self.changed.cast_signed();
@@ -182,27 +187,27 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    pub(super) fn take_back(&mut self, action: ActionId, now: Micros) -> Result<u64, Problem> {
-        let known = self.action(action)?.ok_or(Problem::NoAction(action))?;
+    pub(super) fn undo_action(&mut self, action: ActionId, now: Micros) -> Result<u64, NoemaError> {
+        let known = self.action(action)?.ok_or(NoemaError::ActionNotFound(action))?;
         if known.undone.is_some() {
-            return Err(Problem::AlreadyUndone(action));
+            return Err(NoemaError::AlreadyUndone(action));
         }
         let (images, bulk): (String, bool) = self
-            .one("SELECT images, bulk FROM action WHERE id = ?1", [action.0], |row| {
+            .query_one("SELECT images, bulk FROM action WHERE id = ?1", [action.0], |row| {
                 Ok((row.get(0)?, row.get(1)?))
             })?
-            .ok_or(Problem::NoAction(action))?;
-        let images: Vec<Image> =
-            serde_json::from_str(&images).map_err(|error| Problem::store(error.to_string()))?;
+            .ok_or(NoemaError::ActionNotFound(action))?;
+        let images: Vec<RowImage> =
+            serde_json::from_str(&images).map_err(|error| NoemaError::store(error.to_string()))?;
         let mut changed = 0;
         if bulk {
             self.changed_notes = ChangedNotes::Many;
-            changed += self.take_back_bulk(action)?;
+            changed += self.undo_bulk(action)?;
         }
         for image in images.iter().rev() {
             let row = self.row(image.table, image.id)?;
-            if row.as_deref().map(Mark::of) != image.after {
-                return Err(Problem::ChangedSince {
+            if row.as_deref().map(RowHash::of) != image.after {
+                return Err(NoemaError::ChangedSince {
                     action,
                     what: format!("{}_{}", image.table.name(), image.id),
                 });
@@ -219,10 +224,10 @@ impl Transaction<'_> {
         Ok(changed)
     }
 
-    fn take_back_bulk(&self, action: ActionId) -> Result<u64, Problem> {
+    fn undo_bulk(&self, action: ActionId) -> Result<u64, NoemaError> {
         let sql = "SELECT c.id FROM review r JOIN card c ON c.id = r.card WHERE c.batch = ?1 AND r.batch IS NOT ?1 LIMIT 1";
-        if let Some(card) = self.one(sql, [action.0], |row| row.get::<_, i64>(0))? {
-            return Err(Problem::ChangedSince { action, what: format!("card_{card}") });
+        if let Some(card) = self.query_one(sql, [action.0], |row| row.get::<_, i64>(0))? {
+            return Err(NoemaError::ChangedSince { action, what: format!("card_{card}") });
         }
         self.drop_triggers()?;
         self.connection.execute(
@@ -243,17 +248,17 @@ impl Transaction<'_> {
     }
 
     /// Deletes and inserts, so that the triggers see both.
-    fn restore(&self, image: &Image) -> Result<(), Problem> {
+    fn restore(&self, image: &RowImage) -> Result<(), NoemaError> {
         let table = image.table.name();
         self.connection.execute(&format!("DELETE FROM {table} WHERE id = ?1"), [image.id])?;
         if image.table == Table::Note {
             self.connection.execute("DELETE FROM note_tag WHERE note = ?1", [image.id])?;
         }
         let Some(cells) = &image.before else { return Ok(()) };
-        let holes = vec!["?"; cells.len()].join(", ");
-        let cells: Vec<Cell> = cells.iter().map(Kept::cell).collect();
+        let placeholders = vec!["?"; cells.len()].join(", ");
+        let cells: Vec<Cell> = cells.iter().map(CellValue::cell).collect();
         self.connection.execute(
-            &format!("INSERT INTO {table} VALUES ({holes})"),
+            &format!("INSERT INTO {table} VALUES ({placeholders})"),
             rusqlite::params_from_iter(cells),
         )?;
         if image.table == Table::Note
@@ -264,20 +269,20 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    fn row(&self, table: Table, id: i64) -> Result<Option<Vec<Kept>>, Problem> {
+    fn row(&self, table: Table, id: i64) -> Result<Option<Vec<CellValue>>, NoemaError> {
         let sql = format!("SELECT * FROM {} WHERE id = ?1", table.name());
         let mut statement = self.connection.prepare_cached(&sql)?;
         let columns = statement.column_count();
         let mut rows = statement.query([id])?;
         let Some(row) = rows.next()? else { return Ok(None) };
         let cells = (0..columns)
-            .map(|place| row.get(place).map(Kept::of))
+            .map(|place| row.get(place).map(CellValue::of))
             .collect::<rusqlite::Result<_>>()?;
         Ok(Some(cells))
     }
 }
 
-impl Kept {
+impl CellValue {
     fn of(cell: Cell) -> Self {
         match cell {
             Cell::Null | Cell::Blob(_) => Self::Null,
@@ -302,27 +307,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_mark_of_a_row_is_fnv_1a() {
+    fn row_hash_is_fnv_1a() {
         // Landon Curt Noll's published value for 64 bits: "a" alone.
-        let mut mark = Mark::of(&[]);
-        mark.add(b"a");
-        assert_eq!(mark, Mark(0xaf63_dc4c_8601_ec8c));
+        let mut hash = RowHash::of(&[]);
+        hash.add(b"a");
+        assert_eq!(hash, RowHash(0xaf63_dc4c_8601_ec8c));
     }
 
     #[test]
-    fn rows_that_differ_in_one_cell_have_other_marks() {
+    fn rows_that_differ_in_one_cell_have_different_hashes() {
         let rows = [
             vec![],
-            vec![Kept::Null],
-            vec![Kept::Null, Kept::Null],
-            vec![Kept::Integer(0)],
-            vec![Kept::Real(0)],
-            vec![Kept::Text(String::new())],
-            vec![Kept::Text("a".to_owned()), Kept::Text("bc".to_owned())],
-            vec![Kept::Text("ab".to_owned()), Kept::Text("c".to_owned())],
+            vec![CellValue::Null],
+            vec![CellValue::Null, CellValue::Null],
+            vec![CellValue::Integer(0)],
+            vec![CellValue::Real(0)],
+            vec![CellValue::Text(String::new())],
+            vec![CellValue::Text("a".to_owned()), CellValue::Text("bc".to_owned())],
+            vec![CellValue::Text("ab".to_owned()), CellValue::Text("c".to_owned())],
         ];
         for (place, row) in rows.iter().enumerate() {
-            let same = rows.iter().position(|other| Mark::of(other) == Mark::of(row));
+            let same = rows.iter().position(|other| RowHash::of(other) == RowHash::of(row));
             assert_eq!(same, Some(place), "row: {row:?}");
         }
     }

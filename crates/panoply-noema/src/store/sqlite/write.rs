@@ -6,16 +6,16 @@ use std::rc::Rc;
 use rusqlite::Params;
 
 use super::read::phase_code;
-use super::texts::ChangedNotes;
+use super::text_index::ChangedNotes;
 use super::undo::Table;
 use super::{SCHEMA, TRIGGERS, Transaction};
 use crate::card::{Card, Review};
 use crate::deck::Deck;
+use crate::error::NoemaError;
 use crate::fsrs::Micros;
 use crate::ids::{ActionId, DeckId, NoteId};
 use crate::note::{self, FIELD_SEPARATOR, Note, NoteType, PastContent};
-use crate::problem::Problem;
-use crate::store::{Attachment, Known, Ledger, Session, Tally};
+use crate::store::{Attachment, ExistingIds, Session, StoreWriter, Tally};
 
 impl Transaction<'_> {
     /// Writes a row, and remembers what was there.
@@ -25,16 +25,16 @@ impl Transaction<'_> {
         id: i64,
         sql: &str,
         params: impl Params,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), NoemaError> {
         self.touch(table, id)?;
         self.connection.prepare_cached(sql)?.execute(params)?;
         self.changed += 1;
         Ok(())
     }
 
-    fn is_deleted(&self, card: &Card) -> Result<bool, Problem> {
+    fn is_deleted(&self, card: &Card) -> Result<bool, NoemaError> {
         let sql = "SELECT deleted IS NOT NULL FROM card WHERE id = ?1";
-        Ok(self.one(sql, [card.id.0], |row| row.get(0))?.unwrap_or(false))
+        Ok(self.query_one(sql, [card.id.0], |row| row.get(0))?.unwrap_or(false))
     }
 
     /// The batch that a new row belongs to; a row that is there keeps its own.
@@ -47,7 +47,7 @@ impl Transaction<'_> {
         note: NoteId,
         tags: &[String],
         deleted: bool,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), NoemaError> {
         if !self.bulk {
             self.connection
                 .prepare_cached("DELETE FROM note_tag WHERE note = ?1")?
@@ -64,7 +64,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    pub(super) fn recount(&self) -> Result<(), Problem> {
+    pub(super) fn recount(&self) -> Result<(), NoemaError> {
         self.connection.execute_batch(
             "DELETE FROM lane_count; DELETE FROM due_count;
              INSERT INTO lane_count SELECT deck, hold, phase, count(*) FROM card WHERE deleted IS NULL GROUP BY 1, 2, 3;
@@ -82,17 +82,17 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    pub(super) fn drop_triggers(&self) -> Result<(), Problem> {
-        for (name, _) in made_by("CREATE TRIGGER", TRIGGERS) {
+    pub(super) fn drop_triggers(&self) -> Result<(), NoemaError> {
+        for (name, _) in statements("CREATE TRIGGER", TRIGGERS) {
             self.connection.execute_batch(&format!("DROP TRIGGER IF EXISTS {name}"))?;
         }
         Ok(())
     }
 
-    pub(super) fn end_bulk(&self) -> Result<(), Problem> {
+    pub(super) fn end_bulk(&self) -> Result<(), NoemaError> {
         for (name, statement) in indexes() {
             let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?1";
-            if self.one(sql, [name], |_| Ok(()))?.is_none() {
+            if self.query_one(sql, [name], |_| Ok(()))?.is_none() {
                 self.connection.execute_batch(statement)?;
             }
         }
@@ -101,7 +101,7 @@ impl Transaction<'_> {
     }
 
     /// Making an index of many rows at once is faster than keeping it up row by row.
-    fn drop_indexes(&self) -> Result<(), Problem> {
+    fn drop_indexes(&self) -> Result<(), NoemaError> {
         for (name, _) in indexes() {
             self.connection.execute_batch(&format!("DROP INDEX {name}"))?;
         }
@@ -110,15 +110,15 @@ impl Transaction<'_> {
 }
 
 /// From so many rows on it is worth while to drop indexes and make them again.
-const LARGE: usize = 20_000;
+const INDEX_REBUILD_MIN_ROWS: usize = 20_000;
 
 /// Indexes that only make searches fast, with the statements that make them.
 fn indexes() -> impl Iterator<Item = (&'static str, &'static str)> {
-    made_by("CREATE INDEX", SCHEMA)
+    statements("CREATE INDEX", SCHEMA)
 }
 
 /// What lines make that begin like this, with the lines.
-fn made_by(
+fn statements(
     what: &'static str,
     sql: &'static str,
 ) -> impl Iterator<Item = (&'static str, &'static str)> {
@@ -128,8 +128,8 @@ fn made_by(
     })
 }
 
-impl Ledger for Transaction<'_> {
-    fn put_deck(&mut self, deck: &Deck) -> Result<(), Problem> {
+impl StoreWriter for Transaction<'_> {
+    fn put_deck(&mut self, deck: &Deck) -> Result<(), NoemaError> {
         let options = deck.options.as_ref().map(json).transpose()?;
         let filter = deck.filter.as_ref().map(json).transpose()?;
         let batch = self.batch();
@@ -152,7 +152,7 @@ impl Ledger for Transaction<'_> {
         self.put(Table::Deck, deck.id.0, sql, row)
     }
 
-    fn put_note_type(&mut self, note_type: &NoteType) -> Result<(), Problem> {
+    fn put_note_type(&mut self, note_type: &NoteType) -> Result<(), NoemaError> {
         let (fields, templates) = (json(&note_type.fields)?, json(&note_type.templates)?);
         let batch = self.batch();
         let sql = "INSERT INTO note_type VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
@@ -169,7 +169,7 @@ impl Ledger for Transaction<'_> {
         self.put(Table::NoteType, note_type.id.0, sql, row)
     }
 
-    fn put_note(&mut self, note: &Note) -> Result<(), Problem> {
+    fn put_note(&mut self, note: &Note) -> Result<(), NoemaError> {
         let fields = note.fields.join(&FIELD_SEPARATOR.to_string());
         let tags =
             if note.tags.is_empty() { String::new() } else { format!(" {} ", note.tags.join(" ")) };
@@ -197,9 +197,9 @@ impl Ledger for Transaction<'_> {
         self.tag_note(note.id, &note.tags, note.deleted.is_some())
     }
 
-    fn put_past_content(&mut self, note: NoteId, past: &PastContent) -> Result<(), Problem> {
+    fn put_past_content(&mut self, note: NoteId, past: &PastContent) -> Result<(), NoemaError> {
         let id = self
-            .one("SELECT ifnull(max(id), 0) + 1 FROM past_content", (), |row| row.get(0))?
+            .query_one("SELECT ifnull(max(id), 0) + 1 FROM past_content", (), |row| row.get(0))?
             .unwrap_or(1);
         let row = (
             id,
@@ -217,7 +217,7 @@ impl Ledger for Transaction<'_> {
         )
     }
 
-    fn put_card(&mut self, card: &Card) -> Result<(), Problem> {
+    fn put_card(&mut self, card: &Card) -> Result<(), NoemaError> {
         let batch = self.batch();
         self.touch(Table::Card, card.id.0)?;
         // Where `deleted` is set, SQLite writes every index again that leaves deleted cards out.
@@ -263,9 +263,12 @@ impl Ledger for Transaction<'_> {
         Ok(())
     }
 
-    fn put_review(&mut self, review: &Review) -> Result<(), Problem> {
-        let (token, outcome) =
-            review.receipt.as_ref().map(|receipt| (&receipt.token, &receipt.outcome)).unzip();
+    fn put_review(&mut self, review: &Review) -> Result<(), NoemaError> {
+        let (token, outcome) = review
+            .stored_outcome
+            .as_ref()
+            .map(|stored_outcome| (&stored_outcome.token, &stored_outcome.outcome))
+            .unzip();
         let batch = self.batch();
         let sql =
             "INSERT INTO review VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
@@ -287,15 +290,16 @@ impl Ledger for Transaction<'_> {
         self.put(Table::Review, review.id.0, sql, row)
     }
 
-    fn put_tally(&mut self, deck: DeckId, day: i64, tally: Tally) -> Result<(), Problem> {
-        let known =
-            self.one("SELECT id FROM tally WHERE deck = ?1 AND day = ?2", (deck.0, day), |row| {
-                row.get(0)
-            })?;
+    fn put_tally(&mut self, deck: DeckId, day: i64, tally: Tally) -> Result<(), NoemaError> {
+        let known = self.query_one(
+            "SELECT id FROM tally WHERE deck = ?1 AND day = ?2",
+            (deck.0, day),
+            |row| row.get(0),
+        )?;
         let id = match known {
             Some(id) => id,
             None => self
-                .one("SELECT ifnull(max(id), 0) + 1 FROM tally", (), |row| row.get(0))?
+                .query_one("SELECT ifnull(max(id), 0) + 1 FROM tally", (), |row| row.get(0))?
                 .unwrap_or(1),
         };
         let sql = "INSERT INTO tally VALUES (?1, ?2, ?3, ?4, ?5)
@@ -303,7 +307,7 @@ impl Ledger for Transaction<'_> {
         self.put(Table::Tally, id, sql, (id, deck.0, day, tally.new, tally.reviews))
     }
 
-    fn put_session(&mut self, session: &Session) -> Result<(), Problem> {
+    fn put_session(&mut self, session: &Session) -> Result<(), NoemaError> {
         let sql = "INSERT INTO session VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
             ON CONFLICT (id) DO UPDATE SET ended = ?4, answered = ?6, passed = ?7, taken_ms = ?8";
         let row = (
@@ -319,40 +323,40 @@ impl Ledger for Transaction<'_> {
         self.put(Table::Session, session.id.0, sql, row)
     }
 
-    fn put_media(&mut self, name: &str, bytes: &[u8]) -> Result<(), Problem> {
+    fn put_media(&mut self, name: &str, bytes: &[u8]) -> Result<(), NoemaError> {
         let sql = "INSERT OR IGNORE INTO media VALUES (?1, ?2, ?3)";
         self.connection.prepare_cached(sql)?.execute((name, bytes, self.action))?;
         Ok(())
     }
 
-    fn fresh_id(&mut self, now: Micros) -> Result<i64, Problem> {
+    fn next_id(&mut self, now: Micros) -> Result<i64, NoemaError> {
         if self.last_id == 0 {
             let sql = "SELECT max(ifnull((SELECT max(id) FROM card), 0), ifnull((SELECT max(id) FROM note), 0),
                 ifnull((SELECT max(id) FROM deck), 0), ifnull((SELECT max(id) FROM review), 0),
                 ifnull((SELECT max(id) FROM session), 0), ifnull((SELECT max(id) FROM note_type), 0))";
-            self.last_id = self.one(sql, (), |row| row.get(0))?.unwrap_or(0);
+            self.last_id = self.query_one(sql, (), |row| row.get(0))?.unwrap_or(0);
         }
         self.last_id = (self.last_id + 1).max(now.div_euclid(1000));
         Ok(self.last_id)
     }
 
-    fn begin_bulk(&mut self, rows: usize) -> Result<Rc<Known>, Problem> {
+    fn begin_bulk(&mut self, rows: usize) -> Result<Rc<ExistingIds>, NoemaError> {
         if let Some(known) = &self.known {
             return Ok(Rc::clone(known));
         }
-        let ids = |table: &str| -> Result<HashSet<i64>, Problem> {
-            let ids = self.many(&format!("SELECT id FROM {table}"), (), |row| row.get(0))?;
+        let ids = |table: &str| -> Result<HashSet<i64>, NoemaError> {
+            let ids = self.query_all(&format!("SELECT id FROM {table}"), (), |row| row.get(0))?;
             Ok(ids.into_iter().collect())
         };
         let sql = "SELECT guid, id FROM note WHERE deleted IS NULL";
-        let guids = self.many(sql, (), |row| Ok((row.get(0)?, NoteId(row.get(1)?))))?;
-        let known = Rc::new(Known {
+        let guids = self.query_all(sql, (), |row| Ok((row.get(0)?, NoteId(row.get(1)?))))?;
+        let known = Rc::new(ExistingIds {
             notes: ids("note")?,
             cards: ids("card")?,
             reviews: ids("review")?,
             guids: guids.into_iter().collect(),
         });
-        if rows > LARGE && rows > known.cards.len() + known.notes.len() {
+        if rows > INDEX_REBUILD_MIN_ROWS && rows > known.cards.len() + known.notes.len() {
             self.drop_indexes()?;
         }
         self.drop_triggers()?;
@@ -362,25 +366,24 @@ impl Ledger for Transaction<'_> {
         Ok(known)
     }
 
-    fn undo(&mut self, action: ActionId, now: Micros) -> Result<u64, Problem> {
-        self.take_back(action, now)
+    fn undo(&mut self, action: ActionId, now: Micros) -> Result<u64, NoemaError> {
+        self.undo_action(action, now)
     }
 
-    fn attach(&mut self, attachment: &dyn Attachment) -> Result<(), Problem> {
+    fn attach(&mut self, attachment: &dyn Attachment) -> Result<(), NoemaError> {
         Ok(attachment.write(self.connection)?)
     }
 
-    fn purge(&mut self, before: Micros) -> Result<u64, Problem> {
-        let long_gone = "deleted IS NOT NULL AND deleted < ?1";
+    fn purge(&mut self, before: Micros) -> Result<u64, NoemaError> {
+        let expired = "deleted IS NOT NULL AND deleted < ?1";
         for (table, of) in [("review", "card"), ("past_content", "note")] {
-            let sql = format!(
-                "DELETE FROM {table} WHERE {of} IN (SELECT id FROM {of} WHERE {long_gone})"
-            );
+            let sql =
+                format!("DELETE FROM {table} WHERE {of} IN (SELECT id FROM {of} WHERE {expired})");
             self.connection.execute(&sql, [before])?;
         }
         let mut gone = 0;
         for table in ["card", "note", "deck"] {
-            let sql = format!("DELETE FROM {table} WHERE {long_gone}");
+            let sql = format!("DELETE FROM {table} WHERE {expired}");
             gone += self.connection.execute(&sql, [before])?;
         }
         // An action that brought back what is gone would bring back a part of it.
@@ -389,6 +392,6 @@ impl Ledger for Transaction<'_> {
     }
 }
 
-fn json(value: &impl serde::Serialize) -> Result<String, Problem> {
-    serde_json::to_string(value).map_err(|error| Problem::store(error.to_string()))
+fn json(value: &impl serde::Serialize) -> Result<String, NoemaError> {
+    serde_json::to_string(value).map_err(|error| NoemaError::store(error.to_string()))
 }

@@ -11,35 +11,35 @@ use panoply_store::mutations::{HasMutations as _, MutationTable, SqliteMutationL
 use panoply_store::roots::Roots;
 
 use super::wire::ActionId;
-use crate::fsrs::fit::{self, Plan, Simulated};
+use crate::collection;
+use crate::error::{NoemaError, StoreFailure};
+use crate::fsrs::fit::{self, SimulationInput, SimulationResult};
 use crate::fsrs::{DAY, Micros, Parameters};
-use crate::insight::Calibration;
-use crate::library;
-use crate::numbers::count;
-use crate::problem::{Problem, StoreFailure};
-use crate::queue::Warm;
-use crate::store::{Attachment, Ledger, NewAction, Records, SqliteStore, Store};
+use crate::numbers::round_to_u32;
+use crate::queue::QueueCache;
+use crate::statistics::Calibration;
+use crate::store::{Attachment, NewAction, SqliteStore, Store, StoreReader, StoreWriter};
 
 /// The collection.
 #[derive(Clone)]
-pub(crate) struct Desk {
+pub(crate) struct NoemaService {
     pub(crate) store: Arc<dyn Store>,
     mutations: Arc<SqliteStore>,
     /// Where files that callers name may be.
     pub(crate) roots: Arc<Roots>,
     /// What is to be studied today, as far as somebody asked.
-    pub(crate) warm: Arc<Warm>,
+    pub(crate) queue_cache: Arc<QueueCache>,
     /// When what was deleted long ago was last purged.
     purged: Arc<AtomicI64>,
 }
 
-impl Desk {
-    pub(crate) fn over(store: Arc<SqliteStore>, roots: Roots) -> Self {
+impl NoemaService {
+    pub(crate) fn new(store: Arc<SqliteStore>, roots: Roots) -> Self {
         Self {
             store: Arc::clone(&store) as Arc<dyn Store>,
             mutations: store,
             roots: Arc::new(roots),
-            warm: Arc::default(),
+            queue_cache: Arc::default(),
             purged: Arc::new(AtomicI64::new(Micros::MIN)),
         }
     }
@@ -54,7 +54,7 @@ impl Desk {
     /// Looks at the collection.
     pub(crate) fn read<T>(
         &self,
-        look: impl FnOnce(&dyn Records) -> Result<T, Problem>,
+        look: impl FnOnce(&dyn StoreReader) -> Result<T, NoemaError>,
     ) -> Result<T, ToolError> {
         Ok(self.store.read(look)?)
     }
@@ -66,17 +66,17 @@ impl Desk {
         cx: &CallContext,
         tool: &str,
         summary: &str,
-        act: impl FnOnce(&mut dyn Ledger, Micros) -> Result<T, Problem>,
+        act: impl FnOnce(&mut dyn StoreWriter, Micros) -> Result<T, NoemaError>,
         shape: impl FnOnce(T, Change) -> Result<Reply<O>, ToolError>,
     ) -> Result<Reply<O>, ToolError> {
         let now = now(cx);
         let purges = !cx.dry_run && self.is_purge_due(now);
         let action = NewAction { tool, summary, at: now, actor: &cx.caller.partition };
         let (mut refused, mut record) = (None, None);
-        let changed = self.store.change(&action, !cx.dry_run, |ledger, id| {
-            let done = act(ledger, now)?;
+        let changed = self.store.change(&action, !cx.dry_run, |writer, id| {
+            let done = act(writer, now)?;
             if purges {
-                ledger.purge(now - library::KEPT_DELETED)?;
+                writer.purge(now - collection::DELETED_RETENTION)?;
             }
             let action_id = (!cx.dry_run).then(|| ActionId::of(id));
             let shaped = shape(done, Change { dry_run: cx.dry_run, action_id });
@@ -86,10 +86,10 @@ impl Desk {
             });
             let reply = recorded.map_err(|error| {
                 refused = Some(error);
-                Problem::store("the reply could not be made")
+                NoemaError::store("the reply could not be made")
             })?;
             if let Some(record) = &record {
-                ledger.attach(&Recorded { table: self.mutations.mutations(), record })?;
+                writer.attach(&Recorded { table: self.mutations.mutations(), record })?;
             }
             Ok(reply)
         });
@@ -109,7 +109,7 @@ impl Desk {
     }
 }
 
-impl Desk {
+impl NoemaService {
     /// Commits the record of a call whose effect is not in the collection: a file that it made.
     pub(crate) fn record_alone<O: Serialize>(
         &self,
@@ -161,7 +161,7 @@ pub(crate) fn now(cx: &CallContext) -> Micros {
 }
 
 /// Evidence of what was read from the collection as it stands.
-pub(crate) fn stored(what: &str) -> Evidence {
+pub(crate) fn exact_evidence(what: &str) -> Evidence {
     Evidence::from(Source::new(SourceClass::Exact, what))
 }
 
@@ -173,67 +173,66 @@ pub(crate) fn with_next<T: Serialize>(
     next.into_iter().fold(reply, Reply::next)
 }
 
-impl From<Problem> for ToolError {
-    fn from(problem: Problem) -> Self {
+impl From<NoemaError> for ToolError {
+    fn from(problem: NoemaError) -> Self {
         let message = problem.to_string();
         match problem {
-            Problem::NoDeck(_) => Self::not_found("DECK_NOT_FOUND", message).hint("find decks with `list-decks` or `search-decks`"),
-            Problem::NoCard(_) | Problem::NoNote(_) => Self::not_found("CARD_NOT_FOUND", message).hint("find cards with `search-cards`"),
-            Problem::NoSession(_) => Self::not_found("SESSION_NOT_FOUND", message).hint("begin one with `start-session`"),
-            Problem::NoAction(_) => Self::not_found("ACTION_NOT_FOUND", message).hint("use the `actionId` that a change answered with, or leave it out for the last one"),
-            Problem::NothingToUndo => Self::business("NOTHING_TO_UNDO", message).hint("change something first"),
-            Problem::AlreadyUndone(_) => Self::conflict("ALREADY_UNDONE", message).hint("undo the undoing action to do it again"),
-            Problem::ChangedSince { .. } => Self::conflict("CHANGED_SINCE", message).hint("undo the later change first"),
-            Problem::DeckExists(_) => Self::conflict("DECK_EXISTS", message).hint("choose another name, or change that deck with `update-deck`"),
-            Problem::DeckName(_) => Self::validation("BAD_DECK_NAME", message).hint("name it like `Languages::Thai`"),
-            Problem::FilteredDeck(_) => Self::business("FILTERED_DECK", message).hint("choose a deck that is not filtered; `list-decks` shows which are"),
-            Problem::NoCards(_) => Self::validation("NO_CARDS", message).hint("give a front with some text, and for a cloze a gap such as `{{c1::Bangkok}}`"),
-            Problem::StaleVersion { current, .. } => Self::conflict("STALE_VERSION", message)
+            NoemaError::DeckNotFound(_) => Self::not_found("DECK_NOT_FOUND", message).hint("find decks with `list-decks` or `search-decks`"),
+            NoemaError::CardNotFound(_) | NoemaError::NoteNotFound(_) => Self::not_found("CARD_NOT_FOUND", message).hint("find cards with `search-cards`"),
+            NoemaError::SessionNotFound(_) => Self::not_found("SESSION_NOT_FOUND", message).hint("begin one with `start-session`"),
+            NoemaError::ActionNotFound(_) => Self::not_found("ACTION_NOT_FOUND", message).hint("use the `actionId` that a change answered with, or leave it out for the last one"),
+            NoemaError::NothingToUndo => Self::business("NOTHING_TO_UNDO", message).hint("change something first"),
+            NoemaError::AlreadyUndone(_) => Self::conflict("ALREADY_UNDONE", message).hint("undo the undoing action to do it again"),
+            NoemaError::ChangedSince { .. } => Self::conflict("CHANGED_SINCE", message).hint("undo the later change first"),
+            NoemaError::DeckExists(_) => Self::conflict("DECK_EXISTS", message).hint("choose another name, or change that deck with `update-deck`"),
+            NoemaError::DeckName(_) => Self::validation("BAD_DECK_NAME", message).hint("name it like `Languages::Thai`"),
+            NoemaError::FilteredDeck(_) => Self::business("FILTERED_DECK", message).hint("choose a deck that is not filtered; `list-decks` shows which are"),
+            NoemaError::NoCards(_) => Self::validation("NO_CARDS", message).hint("give a front with some text, and for a cloze a gap such as `{{c1::Bangkok}}`"),
+            NoemaError::StaleVersion { current, .. } => Self::conflict("STALE_VERSION", message)
                 .hint("read the card again with `get-card`, then send your change with its version")
                 .detail("currentVersion", current),
-            Problem::Search(ref mistake) => Self::validation("BAD_SEARCH", message)
+            NoemaError::Search(ref mistake) => Self::validation("BAD_SEARCH", message)
                 .hint("mend the search there; a search that works is `deck:Thai -is:suspended (tag:verb or tag:noun)`")
                 .detail("position", mistake.position)
                 .detail("expected", mistake.expected.clone()),
-            Problem::ForeignToken => Self::validation("BAD_TOKEN", message).hint("take the token from `get-next-card` or `reveal-answer`, unchanged"),
-            Problem::NotRevealed(_) => Self::business("ANSWER_NOT_REVEALED", message).hint("call `reveal-answer` with this token first, and rate with the token it gives"),
-            Problem::SpentToken(_) => Self::conflict("TOKEN_SPENT", message).hint("ask for the next card with `get-next-card`"),
-            Problem::OtherRating { .. } => Self::conflict("ALREADY_RATED", message).hint("take the first rating back with `undo-review` if it was wrong"),
-            Problem::Held { .. } => Self::business("CARD_HELD", message).hint("let it go with `unsuspend-cards` or `approve-drafts` first"),
-            Problem::TooFewReviews { .. } => Self::business("TOO_FEW_REVIEWS", message).hint("study on, or import a log of reviews with `import-package`"),
-            Problem::NotAsShown => Self::conflict("APPROVAL_STALE", message).hint("call again: the person is asked about the cards as they are now"),
-            Problem::File(_) => Self::validation("BAD_FILE", message).hint("look at what can be read with `preview-import`"),
-            Problem::Store(StoreFailure { code: Some(code), message }) => {
+            NoemaError::InvalidToken => Self::validation("BAD_TOKEN", message).hint("take the token from `get-next-card` or `reveal-answer`, unchanged"),
+            NoemaError::AnswerNotRevealed(_) => Self::business("ANSWER_NOT_REVEALED", message).hint("call `reveal-answer` with this token first, and rate with the token it gives"),
+            NoemaError::TokenSpent(_) => Self::conflict("TOKEN_SPENT", message).hint("ask for the next card with `get-next-card`"),
+            NoemaError::AlreadyRated { .. } => Self::conflict("ALREADY_RATED", message).hint("take the first rating back with `undo-review` if it was wrong"),
+            NoemaError::CardHeld { .. } => Self::business("CARD_HELD", message).hint("let it go with `unsuspend-cards` or `approve-drafts` first"),
+            NoemaError::TooFewReviews { .. } => Self::business("TOO_FEW_REVIEWS", message).hint("study on, or import a log of reviews with `import-package`"),
+            NoemaError::File(_) => Self::validation("BAD_FILE", message).hint("look at what can be read with `preview-import`"),
+            NoemaError::Store(StoreFailure { code: Some(code), message }) => {
                 panoply_store::error::pack_error_of_code("noema", code, message)
             }
-            Problem::Store(StoreFailure { code: None, message }) => Self::system(message),
+            NoemaError::Store(StoreFailure { code: None, message }) => Self::system(message),
         }
     }
 }
 
 /// For evidence: the answer changes at that moment.
-pub(crate) fn until(at: Micros) -> NextChange {
+pub(crate) fn changes_at(at: Micros) -> NextChange {
     jiff::Timestamp::from_microsecond(at).map_or(NextChange::NotScheduled, NextChange::At)
 }
 
 /// Evidence of a prediction about memory: how far predictions have held for this learner, and
 /// on how many answers that rests.
 pub(crate) fn memory_evidence(calibration: &Calibration) -> Evidence {
-    let held = u64::from(count((1.0 - calibration.expected_error()) * 10_000.0));
+    let held = u64::from(round_to_u32((1.0 - calibration.expected_error()) * 10_000.0));
     Evidence::from(Source::new(SourceClass::Derived, "FSRS-6 over the learner's log"))
         .agreed(held, 10_000)
         .sampled(Sample::Proportion { successes: calibration.recalled, n: calibration.reviews })
 }
 
-/// A simulation, or why there is none. An empty collection has an empty future.
-pub(crate) fn simulation(
+/// A simulate, or why there is none. An empty collection has an empty future.
+pub(crate) fn simulate(
     parameters: &Parameters,
     retention: f64,
-    plan: &Plan,
-) -> Result<Simulated, ToolError> {
+    plan: &SimulationInput,
+) -> Result<SimulationResult, ToolError> {
     if plan.new_cards + plan.studied.len() == 0 {
         let nothing = vec![0; plan.days];
-        return Ok(Simulated {
+        return Ok(SimulationResult {
             reviews: nothing.clone(),
             new: nothing,
             minutes: vec![0.0; plan.days],
@@ -247,7 +246,11 @@ pub(crate) fn simulation(
 }
 
 /// Refuses a caller who lacks a permission that the tool needs for this input only.
-pub(crate) fn require(cx: &CallContext, permission: &str, what: &str) -> Result<(), ToolError> {
+pub(crate) fn require_permission(
+    cx: &CallContext,
+    permission: &str,
+    what: &str,
+) -> Result<(), ToolError> {
     if cx.caller.grants.allow(permission) {
         return Ok(());
     }

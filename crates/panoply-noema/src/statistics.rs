@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::card::{Hold, ReviewKind};
+use crate::collection;
 use crate::deck::{Deck, DeckOptions};
-use crate::fsrs::fit::{Logged, Plan, Studied};
+use crate::error::NoemaError;
+use crate::fsrs::fit::{LoggedReview, SimulationInput, StudiedCard};
 use crate::fsrs::{Calendar, DAY, Memory, Micros, Phase, Rating};
 use crate::ids::{CardId, DeckId};
-use crate::library;
-use crate::numbers::{count, real};
-use crate::problem::Problem;
-use crate::store::{Entry, LaneCount, QuarterHour, Records};
+use crate::numbers::{round_to_u32, to_f64};
+use crate::store::{LaneCount, LogEntry, QuarterHour, StoreReader};
 
 /// A card is mature from this interval on.
 pub const MATURE_DAYS: i64 = 21;
@@ -73,23 +73,23 @@ impl std::iter::Sum for Counts {
 
 /// Counts of every deck, with all under it; what is due is due on the day of each deck.
 pub fn counts(
-    records: &dyn Records,
+    reader: &dyn StoreReader,
     decks: &[Deck],
     now: Micros,
-) -> Result<BTreeMap<DeckId, Counts>, Problem> {
+) -> Result<BTreeMap<DeckId, Counts>, NoemaError> {
     let horizons: BTreeMap<DeckId, Micros> = decks
         .iter()
-        .map(|deck| (deck.id, library::options_among(deck, decks).calendar().horizon(now)))
+        .map(|deck| (deck.id, collection::options_among(deck, decks).calendar().due_cutoff(now)))
         .collect();
     let mut own: BTreeMap<DeckId, Counts> = BTreeMap::new();
     for (deck, until) in &horizons {
         let mut counts = Counts::default();
-        for lane in records.lanes(*deck, *until)? {
+        for lane in reader.lanes(*deck, *until)? {
             counts.add(&lane);
         }
         own.insert(*deck, counts);
     }
-    for card in records.ended_burials(now)? {
+    for card in reader.ended_burials(now)? {
         let (Some(counts), Some(until)) = (own.get_mut(&card.deck), horizons.get(&card.deck))
         else {
             continue;
@@ -130,14 +130,14 @@ const PRIOR_WEIGHT: f64 = 400.0;
 impl Calibration {
     /// The error to expect: the learner's own as far as there is a log, the prior for the rest.
     pub fn expected_error(&self) -> f64 {
-        let reviews = real(i64::try_from(self.reviews).unwrap_or(i64::MAX));
+        let reviews = to_f64(i64::try_from(self.reviews).unwrap_or(i64::MAX));
         let own = reviews / (reviews + PRIOR_WEIGHT);
         own * self.rmse + (1.0 - own) * PRIOR_RMSE
     }
 }
 
 /// Compares what the weights predict with what happened.
-pub fn calibration(logs: &[Vec<Logged>], options: &DeckOptions) -> Calibration {
+pub fn calibration(logs: &[Vec<LoggedReview>], options: &DeckOptions) -> Calibration {
     const BINS: usize = 20;
     let parameters = options.parameters.clone().unwrap_or_default();
     let mut bins = [(0_u64, 0_u64, 0.0_f64); BINS];
@@ -151,7 +151,7 @@ pub fn calibration(logs: &[Vec<Logged>], options: &DeckOptions) -> Calibration {
                     if logged.days > 0 {
                         let recall =
                             parameters.retrievability(f64::from(logged.days), memory.stability);
-                        let place = (count(recall * 20.0 - 0.5) as usize).min(BINS - 1);
+                        let place = (round_to_u32(recall * 20.0 - 0.5) as usize).min(BINS - 1);
                         if let Some((seen, recalled, predicted)) = bins.get_mut(place) {
                             *seen += 1;
                             *recalled += u64::from(rating.passed());
@@ -167,29 +167,29 @@ pub fn calibration(logs: &[Vec<Logged>], options: &DeckOptions) -> Calibration {
     if seen == 0 {
         return Calibration::default();
     }
-    let real = |number: u64| real(i64::try_from(number).unwrap_or(i64::MAX));
+    let to_f64 = |number: u64| to_f64(i64::try_from(number).unwrap_or(i64::MAX));
     let squares: f64 = bins
         .iter()
         .filter(|bin| bin.0 > 0)
         .map(|(seen, recalled, predicted)| {
-            real(*seen) * ((predicted - real(*recalled)) / real(*seen)).powi(2)
+            to_f64(*seen) * ((predicted - to_f64(*recalled)) / to_f64(*seen)).powi(2)
         })
         .sum();
     Calibration {
         reviews: seen,
         recalled: bins.iter().map(|bin| bin.1).sum(),
-        predicted: bins.iter().map(|bin| bin.2).sum::<f64>() / real(seen),
-        rmse: (squares / real(seen)).sqrt(),
+        predicted: bins.iter().map(|bin| bin.2).sum::<f64>() / to_f64(seen),
+        rmse: (squares / to_f64(seen)).sqrt(),
     }
 }
 
 /// The logs of cards, oldest answer first; changes by hand are left out.
-pub fn logs(entries: &[Entry], calendar: Calendar) -> Vec<Vec<Logged>> {
-    let mut logs: BTreeMap<CardId, (Micros, Vec<Logged>)> = BTreeMap::new();
+pub fn review_logs(entries: &[LogEntry], calendar: Calendar) -> Vec<Vec<LoggedReview>> {
+    let mut logs: BTreeMap<CardId, (Micros, Vec<LoggedReview>)> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| entry.rating > 0) {
         let (last, log) = logs.entry(entry.card).or_insert((entry.at, Vec::new()));
         let days = if log.is_empty() { 0 } else { calendar.elapsed(*last, entry.at) };
-        log.push(Logged { rating: u32::from(entry.rating), days });
+        log.push(LoggedReview { rating: u32::from(entry.rating), days });
         *last = entry.at;
     }
     logs.into_values().map(|(_, log)| log).collect()
@@ -197,7 +197,7 @@ pub fn logs(entries: &[Entry], calendar: Calendar) -> Vec<Vec<Logged>> {
 
 /// How study went over a span of days.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Study {
+pub struct StudyStats {
     /// Answers.
     pub reviews: u64,
     /// Answers to cards in review that were not mature, and how many of them were recalled.
@@ -217,24 +217,24 @@ pub struct Study {
 }
 
 /// How study went from `from` up to `to`, in these decks or in all.
-pub fn study(
-    records: &dyn Records,
+pub fn study_stats(
+    reader: &dyn StoreReader,
     decks: Option<&[DeckId]>,
     calendar: Calendar,
     (from, to): (Micros, Micros),
     now: Micros,
-) -> Result<Study, Problem> {
+) -> Result<StudyStats, NoemaError> {
     let sums = match decks {
         // What was answered anywhere is summed up with each answer.
-        None => records.quarter_hours(from, to)?,
-        Some(decks) => summed(&records.log(from, to, Some(decks))?),
+        None => reader.quarter_hours(from, to)?,
+        Some(decks) => summed(&reader.log(from, to, Some(decks))?),
     };
     let offset = match calendar {
         Calendar::Exact => 0,
         Calendar::Rollover { utc_offset, .. } => i64::from(utc_offset) * 60_000_000,
     };
     let today = calendar.day(now);
-    let mut study = Study::default();
+    let mut study = StudyStats::default();
     for sum in &sums {
         study.reviews += sum.answers;
         study.taken_ms += sum.taken_ms;
@@ -253,7 +253,7 @@ pub fn study(
 }
 
 /// Each entry of a log as a sum of one, at its own moment.
-fn summed(entries: &[Entry]) -> Vec<QuarterHour> {
+fn summed(entries: &[LogEntry]) -> Vec<QuarterHour> {
     let mut seen = HashSet::new();
     let answers = entries.iter().filter(|entry| entry.rating > 0);
     answers
@@ -279,7 +279,7 @@ fn summed(entries: &[Entry]) -> Vec<QuarterHour> {
         .collect()
 }
 
-impl Study {
+impl StudyStats {
     /// Days in a row with study, up to today or yesterday.
     pub fn streak(&self) -> u32 {
         let first = i64::from(!self.by_day.contains_key(&0));
@@ -292,23 +292,23 @@ impl Study {
         if self.reviews == 0 {
             return 10.0;
         }
-        real(self.taken_ms) / 1000.0 / real(i64::try_from(self.reviews).unwrap_or(i64::MAX))
+        to_f64(self.taken_ms) / 1000.0 / to_f64(i64::try_from(self.reviews).unwrap_or(i64::MAX))
     }
 }
 
 /// How many cards are due on each of the next days; what is overdue is due today.
 pub fn forecast(
-    records: &dyn Records,
+    reader: &dyn StoreReader,
     decks: &[DeckId],
     calendar: Calendar,
     now: Micros,
     days: u32,
-) -> Result<Vec<u32>, Problem> {
+) -> Result<Vec<u32>, NoemaError> {
     let today = calendar.day(now);
     let until = calendar.start(today + i64::from(days)) - 1;
     let mut due = vec![0_u32; days as usize];
     for deck in decks {
-        for moment in records.due_dates(Some(*deck), until)? {
+        for moment in reader.due_dates(Some(*deck), until)? {
             let day = usize::try_from((calendar.day(moment) - today).max(0)).unwrap_or(usize::MAX);
             if let Some(sum) = due.get_mut(day) {
                 *sum += 1;
@@ -320,51 +320,51 @@ pub fn forecast(
 
 /// The decks that a question is about: a deck and those under it, or all.
 pub fn scope(
-    records: &dyn Records,
+    reader: &dyn StoreReader,
     deck: Option<DeckId>,
-) -> Result<(Vec<DeckId>, DeckOptions), Problem> {
-    let decks = records.decks()?;
+) -> Result<(Vec<DeckId>, DeckOptions), NoemaError> {
+    let decks = reader.decks()?;
     let Some(id) = deck else {
         return Ok((decks.iter().map(|deck| deck.id).collect(), DeckOptions::default()));
     };
-    let root = library::deck(records, id)?;
+    let root = collection::deck(reader, id)?;
     let inside = decks.iter().filter(|deck| deck.name.is_within(&root.name)).map(|deck| deck.id);
-    Ok((inside.collect(), library::options_among(&root, &decks)))
+    Ok((inside.collect(), collection::options_among(&root, &decks)))
 }
 
 /// What there is to simulate in these decks.
-pub fn plan(
-    records: &dyn Records,
+pub fn simulation_input(
+    reader: &dyn StoreReader,
     decks: &[DeckId],
     options: &DeckOptions,
     now: Micros,
     days: usize,
-) -> Result<Plan, Problem> {
+) -> Result<SimulationInput, NoemaError> {
     let calendar = options.calendar();
     let today = calendar.day(now);
     let mut studied = Vec::new();
-    for card in records.answered_cards()? {
+    for card in reader.answered_cards()? {
         let (Some(memory), Some(last)) = (card.schedule.memory, card.schedule.last_review) else {
             continue;
         };
         if !decks.contains(&card.deck) || card.hold == Hold::Suspended {
             continue;
         }
-        studied.push(Studied {
+        studied.push(StudiedCard {
             stability: memory.stability,
             difficulty: memory.difficulty,
             days_ago: f64::from(calendar.elapsed(last, now)),
-            due_in: real(calendar.day(card.schedule.due) - today),
+            due_in: to_f64(calendar.day(card.schedule.due) - today),
             lapses: card.lapses,
         });
     }
     let mut new = 0;
     for deck in decks {
-        let lanes = records.lanes(*deck, now)?;
+        let lanes = reader.lanes(*deck, now)?;
         let free = lanes.iter().filter(|lane| lane.hold == 0 && lane.phase == Phase::New);
         new += free.map(|lane| lane.cards).sum::<i64>();
     }
-    Ok(Plan {
+    Ok(SimulationInput {
         days,
         new_cards: usize::try_from(new).unwrap_or_default(),
         new_per_day: options.new_per_day as usize,

@@ -25,7 +25,7 @@ pub(crate) async fn call(kernel: &Kernel, tool: &str, input: Value) -> Result<Va
 }
 
 #[tokio::test]
-async fn a_learner_is_asked_answers_and_is_scheduled() {
+async fn study_flow_asks_reveals_and_schedules() {
     let kernel = kernel();
     let asked = call(&kernel, "review-next-card", json!({"deckId": "deck_456"})).await.unwrap();
     assert_eq!(asked["card"]["front"], "What is 7 × 8?");
@@ -50,7 +50,7 @@ async fn a_learner_is_asked_answers_and_is_scheduled() {
 }
 
 #[tokio::test]
-async fn no_listing_shows_an_answer() {
+async fn listings_never_contain_answers() {
     let kernel = kernel();
     let listings = [
         ("search-cards", json!({"query": "deck:\"Math Deck\""})),
@@ -84,7 +84,7 @@ async fn drafts_are_studied_only_after_approval() {
 }
 
 #[tokio::test]
-async fn a_cached_reply_ends_with_a_change() {
+async fn mutation_invalidates_cached_replies() {
     let kernel = kernel();
     let total = |reply: Value| reply["total"].as_u64().unwrap();
     let before = total(call(&kernel, "search-cards", json!({})).await.unwrap());
@@ -97,7 +97,7 @@ async fn a_cached_reply_ends_with_a_change() {
 }
 
 #[test]
-fn the_hint_actions_of_the_contract_lead_to_tools() {
+fn hint_actions_resolve_to_tools() {
     let kernel = kernel();
     let cases = [
         ("review-next-card", "get-next-card"),
@@ -113,7 +113,7 @@ fn the_hint_actions_of_the_contract_lead_to_tools() {
 }
 
 #[test]
-fn every_tool_that_was_promised_is_there_under_its_own_name() {
+fn all_documented_tools_are_registered() {
     let kernel = kernel();
     let promised = "list-decks get-deck search-decks create-deck update-deck delete-deck \
         create-card create-cards get-card search-cards update-card delete-cards restore-cards \

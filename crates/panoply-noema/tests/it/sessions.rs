@@ -9,7 +9,7 @@ use panoply_contract::kernel::Kernel;
 use panoply_contract::testing::call_as_owner;
 use serde_json::{Value, json};
 
-use crate::gate::{call, kernel};
+use crate::tools::{call, kernel};
 
 /// A reply as the agent sees it.
 async fn whole(kernel: &Kernel, tool: &str, input: Value) -> Value {
@@ -34,7 +34,7 @@ async fn study(kernel: &Arc<Kernel>, of: Value, rating: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_filtered_deck_shows_what_its_search_finds_whatever_the_limits_and_holds_nothing() {
+async fn filtered_deck_ignores_limits_and_contains_no_cards() {
     let kernel = kernel();
     let none = json!({"deckId": "deck_458", "options": {"reviewsPerDay": 0, "newPerDay": 0}});
     call(&kernel, "update-deck", none).await.unwrap();
@@ -57,7 +57,7 @@ async fn a_filtered_deck_shows_what_its_search_finds_whatever_the_limits_and_hol
 }
 
 #[tokio::test]
-async fn a_session_ends_at_its_limit_and_is_summed_up() {
+async fn session_stops_at_its_card_limit_and_is_summarised() {
     let kernel = kernel();
     let input = json!({"deckId": "deck_457", "cardLimit": 2});
     let begun = call(&kernel, "start-session", input).await.unwrap();
@@ -78,7 +78,7 @@ async fn a_session_ends_at_its_limit_and_is_summed_up() {
 }
 
 #[tokio::test]
-async fn what_is_typed_is_compared_with_the_answer() {
+async fn typed_answer_is_compared_with_the_expected_one() {
     let kernel = kernel();
     let made = call(&kernel, "create-deck", json!({"name": "Spelling"})).await.unwrap();
     let deck = made["deck"]["deckId"].clone();
@@ -95,7 +95,7 @@ async fn what_is_typed_is_compared_with_the_answer() {
 }
 
 #[tokio::test]
-async fn a_batch_says_of_each_card_what_happened() {
+async fn batch_tools_report_an_outcome_per_card() {
     let kernel = kernel();
     let input = json!({"cardIds": ["card_999", "card_126", "card_123", "card_127"]});
     let reply = call(&kernel, "suspend-cards", input).await.unwrap();
@@ -114,7 +114,7 @@ async fn a_batch_says_of_each_card_what_happened() {
 }
 
 #[tokio::test]
-async fn five_hundred_notes_are_made_at_once_and_no_more() {
+async fn create_cards_accepts_at_most_500_notes() {
     let kernel = kernel();
     let notes = |count: usize| -> Value {
         let notes: Vec<Value> =
@@ -128,7 +128,7 @@ async fn five_hundred_notes_are_made_at_once_and_no_more() {
 }
 
 #[tokio::test]
-async fn a_leech_and_an_overload_are_said_with_what_to_do() {
+async fn leech_and_overload_risks_suggest_a_remedy() {
     let kernel = kernel();
     let limit = json!({"deckId": "deck_457", "options": {"reviewsPerDay": 1}});
     call(&kernel, "update-deck", limit).await.unwrap();

@@ -5,14 +5,14 @@ use base64::engine::general_purpose::STANDARD;
 use panoply_contract::prelude::*;
 use panoply_store::roots::{Refused, Roots};
 
-use crate::anki::{self, Limits, Package};
-use crate::problem::Problem;
-use crate::text::TextFormat;
+use crate::anki::{self, Package, PackageLimits};
+use crate::error::NoemaError;
+use crate::text_notes::TextFormat;
 
 /// How notes are written as text.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum WireFormat {
+pub(crate) enum TextFormatParam {
     /// Find out from the text.
     #[default]
     Auto,
@@ -26,10 +26,10 @@ pub(crate) enum WireFormat {
     Markdown,
 }
 
-impl WireFormat {
+impl TextFormatParam {
     pub(crate) fn of(self, text: &str) -> TextFormat {
         match self {
-            Self::Auto => crate::text::guess(text),
+            Self::Auto => crate::text_notes::detect_format(text),
             Self::Csv => TextFormat::Csv,
             Self::Tsv => TextFormat::Tsv,
             Self::Json => TextFormat::Json,
@@ -47,14 +47,14 @@ pub(crate) struct BadRow {
     pub(crate) problem: String,
 }
 
-impl From<crate::text::BadRow> for BadRow {
-    fn from(bad: crate::text::BadRow) -> Self {
+impl From<crate::text_notes::BadRow> for BadRow {
+    fn from(bad: crate::text_notes::BadRow) -> Self {
         Self { row: bad.row, problem: bad.problem }
     }
 }
 
 /// Reads a package that came as base64, or lies on this machine.
-pub(crate) fn package(
+pub(crate) fn read_package(
     base64: Option<&str>,
     path: Option<&str>,
     roots: &Roots,
@@ -73,11 +73,11 @@ pub(crate) fn package(
             .hint("send the file as `contentBase64`, or name it with `path`"));
         }
     };
-    Ok(anki::read(&bytes, Limits::default())?)
+    Ok(anki::read(&bytes, PackageLimits::default())?)
 }
 
 /// The text that a call brings along or names.
-pub(crate) fn text_of(
+pub(crate) fn read_text(
     content: Option<String>,
     path: Option<&str>,
     roots: &Roots,
@@ -92,12 +92,12 @@ pub(crate) fn text_of(
 
 fn read_file(roots: &Roots, path: &str) -> Result<Vec<u8>, ToolError> {
     use std::io::Read as _;
-    let file = roots.open(path, LARGEST_FILE).map_err(|refused| not_allowed(&refused))?;
+    let file = roots.open(path, MAX_FILE_BYTES).map_err(|refused| path_error(&refused))?;
     let mut bytes = Vec::new();
     // One byte more than allowed, so that a file which grows is noticed.
-    let read = file.take(LARGEST_FILE + 1).read_to_end(&mut bytes);
+    let read = file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
     match read {
-        Ok(read) if u64::try_from(read).is_ok_and(|read| read <= LARGEST_FILE) => Ok(bytes),
+        Ok(read) if u64::try_from(read).is_ok_and(|read| read <= MAX_FILE_BYTES) => Ok(bytes),
         Ok(_) => Err(ToolError::validation("NOT_ALLOWED", "the file grows while it is read")
             .hint("wait until it is complete")),
         Err(error) => Err(ToolError::system("the file cannot be read").cause(error)),
@@ -105,10 +105,10 @@ fn read_file(roots: &Roots, path: &str) -> Result<Vec<u8>, ToolError> {
 }
 
 /// Files that callers name are at most this large.
-const LARGEST_FILE: u64 = 2 << 30;
+const MAX_FILE_BYTES: u64 = 2 << 30;
 
 /// Why a path is refused, and what would work.
-pub(crate) fn not_allowed(refused: &Refused) -> ToolError {
+pub(crate) fn path_error(refused: &Refused) -> ToolError {
     ToolError::validation("NOT_ALLOWED", refused.to_string()).hint(
         "name a file in `noema/files` of the home or in a folder that `roots` in `[pack.noema]` of config.toml names; or use `panoply noema import` or `export`",
     )
@@ -120,8 +120,8 @@ pub(crate) fn report(
     done: usize,
     all: usize,
     cancelled: &str,
-) -> Result<(), Problem> {
+) -> Result<(), NoemaError> {
     let rows = |count| u64::try_from(count).unwrap_or(u64::MAX);
     cx.report_progress(rows(done), Some(rows(all)), "rows");
-    if cx.cancel.is_cancelled() { Err(Problem::File(cancelled.to_owned())) } else { Ok(()) }
+    if cx.cancel.is_cancelled() { Err(NoemaError::File(cancelled.to_owned())) } else { Ok(()) }
 }

@@ -74,7 +74,7 @@ pub struct BadRow {
 
 /// The notes of a text and the rows that are none.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Parsed {
+pub struct ParsedText {
     /// The notes, with their rows.
     pub notes: Vec<(usize, TextNote)>,
     /// The other rows.
@@ -82,7 +82,7 @@ pub struct Parsed {
 }
 
 /// What a text looks like.
-pub fn guess(text: &str) -> TextFormat {
+pub fn detect_format(text: &str) -> TextFormat {
     let start = text.trim_start();
     // Not headings of Markdown, but what Anki writes before its rows.
     let directive =
@@ -101,10 +101,10 @@ pub fn guess(text: &str) -> TextFormat {
 }
 
 /// Reads notes.
-pub fn parse(text: &str, format: TextFormat) -> Parsed {
+pub fn parse(text: &str, format: TextFormat) -> ParsedText {
     let mut parsed = match format {
-        TextFormat::Csv => separated(text, b','),
-        TextFormat::Tsv => separated(text, b'\t'),
+        TextFormat::Csv => parse_rows(text, b','),
+        TextFormat::Tsv => parse_rows(text, b'\t'),
         TextFormat::Json => json(text),
         TextFormat::Markdown => markdown(text),
     };
@@ -119,7 +119,7 @@ pub fn parse(text: &str, format: TextFormat) -> Parsed {
     parsed
 }
 
-fn separated(text: &str, separator: u8) -> Parsed {
+fn parse_rows(text: &str, separator: u8) -> ParsedText {
     // Anki writes lines such as `#separator:tab` before the rows.
     let skipped = text.lines().take_while(|line| line.starts_with('#')).count();
     let body: String = text.split_inclusive('\n').skip(skipped).collect();
@@ -128,7 +128,7 @@ fn separated(text: &str, separator: u8) -> Parsed {
         .has_headers(false)
         .flexible(true)
         .from_reader(body.as_bytes());
-    let mut parsed = Parsed::default();
+    let mut parsed = ParsedText::default();
     let mut columns = ["front", "back", "tags"].map(str::to_owned).to_vec();
     for (place, record) in reader.records().enumerate() {
         let row = place + 1 + skipped;
@@ -168,8 +168,8 @@ fn form(name: &str) -> Option<Form> {
     serde_json::from_value(serde_json::Value::String(name.trim().to_lowercase())).ok()
 }
 
-fn json(text: &str) -> Parsed {
-    let mut parsed = Parsed::default();
+fn json(text: &str) -> ParsedText {
+    let mut parsed = ParsedText::default();
     let value: serde_json::Value = match serde_json::from_str(text) {
         Ok(value) => value,
         Err(error) => {
@@ -193,8 +193,8 @@ fn json(text: &str) -> Parsed {
     parsed
 }
 
-fn markdown(text: &str) -> Parsed {
-    let mut parsed = Parsed::default();
+fn markdown(text: &str) -> ParsedText {
+    let mut parsed = ParsedText::default();
     let mut open: Option<(usize, TextNote)> = None;
     for (place, line) in text.lines().enumerate() {
         let heading = line.strip_prefix("## ").or_else(|| line.strip_prefix("### "));
@@ -271,13 +271,13 @@ mod tests {
     use super::*;
 
     fn pairs(text: &str) -> Vec<(String, String)> {
-        let parsed = parse(text, guess(text));
+        let parsed = parse(text, detect_format(text));
         assert!(parsed.bad.is_empty(), "{:?}", parsed.bad);
         parsed.notes.into_iter().map(|(_, note)| (note.front, note.back)).collect()
     }
 
     #[test]
-    fn every_format_is_recognised_and_read() {
+    fn every_text_format_is_detected_and_parsed() {
         let expected = [
             ("Thailand".to_owned(), "Bangkok".to_owned()),
             ("France".to_owned(), "Paris".to_owned()),
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_is_read_again() {
+    fn written_notes_parse_back_unchanged() {
         let notes = vec![
             TextNote {
                 front: "a, \"b\"".to_owned(),
@@ -316,9 +316,9 @@ mod tests {
     }
 
     #[test]
-    fn rows_that_are_no_notes_are_named() {
+    fn rejected_rows_are_reported_by_number() {
         let bad = |text: &str| {
-            parse(text, guess(text)).bad.into_iter().map(|bad| bad.row).collect::<Vec<_>>()
+            parse(text, detect_format(text)).bad.into_iter().map(|bad| bad.row).collect::<Vec<_>>()
         };
         assert_eq!(bad("a,b\n,c\n"), [2]);
         assert_eq!(bad(r#"[{"front": "a"}, {"fornt": "b"}, 7]"#), [2, 3]);
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_with_gaps_is_a_cloze() {
+    fn front_with_cloze_deletions_is_a_cloze_note() {
         let note = TextNote { front: "{{c1::a}} b".to_owned(), ..TextNote::default() };
         assert_eq!(note.form(), Form::Cloze);
         assert_eq!(TextNote::default().form(), Form::Basic);

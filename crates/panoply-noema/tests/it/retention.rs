@@ -11,7 +11,7 @@ use panoply_noema::store::{SqliteStore, Store};
 use panoply_noema::tools::{pack, sample};
 use serde_json::json;
 
-use crate::gate::call;
+use crate::tools::call;
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -32,11 +32,11 @@ fn world() -> World {
 
 fn is_there(world: &World, card: i64) -> bool {
     let store: &dyn Store = &*world.store;
-    store.read(|records| records.card(CardId(card))).unwrap().is_some()
+    store.read(|reader| reader.card(CardId(card))).unwrap().is_some()
 }
 
 #[tokio::test]
-async fn what_was_deleted_can_be_restored_for_thirty_days_and_is_gone_after() {
+async fn deleted_cards_are_restorable_for_30_days_then_purged() {
     let world = world();
     for card in ["card_123", "card_124"] {
         call(&world.kernel, "delete-cards", json!({"cardIds": [card]})).await.unwrap();
@@ -59,25 +59,25 @@ async fn what_was_deleted_can_be_restored_for_thirty_days_and_is_gone_after() {
 /// Everything that a learner would miss.
 fn picture(world: &World) -> String {
     let store: &dyn Store = &*world.store;
-    let seen = store.read(|records| {
-        let decks = records.decks()?;
-        let mut seen = format!("{decks:?}\n{:?}\n{:?}\n", records.tags()?, records.media_names()?);
+    let seen = store.read(|reader| {
+        let decks = reader.decks()?;
+        let mut seen = format!("{decks:?}\n{:?}\n{:?}\n", reader.tags()?, reader.media_names()?);
         for deck in &decks {
-            let lanes = records.lanes(deck.id, 0)?;
-            seen += &format!("{:?}\n{lanes:?}\n", records.cards_in(deck.id)?);
+            let lanes = reader.lanes(deck.id, 0)?;
+            seen += &format!("{:?}\n{lanes:?}\n", reader.cards_in(deck.id)?);
         }
-        records.each_note(&mut |note| {
+        reader.for_each_note(&mut |note| {
             seen += &format!("{note:?}\n");
             Ok(())
         })?;
-        seen += &format!("{:?}\n", records.reviews_between(0, i64::MAX)?);
+        seen += &format!("{:?}\n", reader.reviews_between(0, i64::MAX)?);
         Ok(seen)
     });
     seen.unwrap()
 }
 
 #[tokio::test]
-async fn every_change_that_an_example_makes_can_be_undone() {
+async fn every_example_mutation_can_be_undone() {
     let mut shared = world();
     let names: Vec<&str> = shared
         .kernel
@@ -138,7 +138,7 @@ async fn every_change_that_an_example_makes_can_be_undone() {
 }
 
 #[tokio::test]
-async fn looking_forgets_nothing() {
+async fn reads_never_purge_deleted_cards() {
     let world = world();
     call(&world.kernel, "delete-cards", json!({"cardIds": ["card_124"]})).await.unwrap();
     world.clock.advance(DAY * 40);
@@ -151,7 +151,7 @@ async fn looking_forgets_nothing() {
 }
 
 #[tokio::test]
-async fn a_card_that_is_buried_comes_back_by_itself() {
+async fn buried_card_returns_the_next_day() {
     let world = world();
     let deck = json!({"deckId": "deck_456"});
     let asked = call(&world.kernel, "get-next-card", deck.clone()).await.unwrap();

@@ -2,75 +2,80 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use super::{AHEAD, Burying, Day, DeckOfDay, Mix};
+use super::{DayQueue, Interleaving, LEARN_AHEAD_LIMIT, QueuedDeck, SiblingBurying};
+use crate::collection;
 use crate::deck::{Deck, DeckOptions};
+use crate::error::NoemaError;
 use crate::fsrs::{Calendar, Micros, Phase};
 use crate::ids::{CardId, DeckId, NoteId};
-use crate::library;
-use crate::problem::Problem;
 use crate::search;
-use crate::store::{Order, Records, Timing, Waiting};
+use crate::store::{QueuedCard, SearchContext, SortOrder, StoreReader};
 
-/// More than this is never gathered for a day.
-const MOST: u64 = 10_000;
+/// More than this is never limits_by_deck for a day.
+const MAX_CARDS: u64 = 10_000;
 
 /// Builds the queue of a deck and those under it, or of everything.
-pub fn build(records: &dyn Records, root: Option<DeckId>, now: Micros) -> Result<Day, Problem> {
-    let decks = records.decks()?;
-    let root = root.map(|id| library::deck(records, id)).transpose()?;
+pub fn build(
+    reader: &dyn StoreReader,
+    root: Option<DeckId>,
+    now: Micros,
+) -> Result<DayQueue, NoemaError> {
+    let decks = reader.decks()?;
+    let root = root.map(|id| collection::deck(reader, id)).transpose()?;
     if let Some(deck) = root.as_ref().filter(|deck| deck.filter.is_some()) {
-        return filtered(records, deck, now);
+        return filtered(reader, deck, now);
     }
     let inside = |deck: &&Deck| {
         deck.filter.is_none() && root.as_ref().is_none_or(|root| deck.name.is_within(&root.name))
     };
     let chosen: Vec<&Deck> = decks.iter().filter(inside).collect();
-    let mut gathering = Gathering::new(records, &chosen, &decks, now)?;
-    let steps = gathering.steps()?;
-    let reviews = gathering.reviews()?;
-    let new = gathering.new_cards()?;
+    let mut builder = QueueBuilder::new(reader, &chosen, &decks, now)?;
+    let learning = builder.learning()?;
+    let reviews = builder.reviews()?;
+    let new = builder.new_cards()?;
     // Imported burials end by the usual hour, whatever the decks say.
     let usual = DeckOptions::default().calendar().next_start(now);
-    let next_days = gathering.decks.iter().map(|limits| limits.calendar.next_start(now));
-    let buries = |wanted: bool| gathering.decks.iter().any(|limits| limits.buries == wanted);
-    Ok(Day {
-        steps,
+    let next_days = builder.decks.iter().map(|limits| limits.calendar.next_start(now));
+    let buries = |wanted: bool| builder.decks.iter().any(|limits| limits.buries == wanted);
+    Ok(DayQueue {
+        learning,
         reviews,
         new,
-        mix: gathering.mix,
-        burying: match (buries(true), buries(false)) {
-            (true, true) => Burying::Here,
-            (false, true) => Burying::Nowhere,
-            (_, false) => Burying::Everywhere,
+        interleaving: builder.interleaving,
+        sibling_burying: match (buries(true), buries(false)) {
+            (true, true) => SiblingBurying::SomeDecks,
+            (false, true) => SiblingBurying::NoDeck,
+            (_, false) => SiblingBurying::AllDecks,
         },
-        until: next_days.min().unwrap_or(usual).min(usual),
-        decks: gathering
+        expires: next_days.min().unwrap_or(usual).min(usual),
+        decks: builder
             .decks
             .iter()
             .zip(&chosen)
             .map(|(limits, deck)| {
-                let horizon = limits.calendar.horizon(now);
-                (limits.deck, DeckOfDay { name: deck.name.clone(), horizon })
+                let due_cutoff = limits.calendar.due_cutoff(now);
+                (limits.deck, QueuedDeck { name: deck.name.clone(), due_cutoff })
             })
             .collect(),
     })
 }
 
 /// A filtered deck shows what its search finds, whatever the limits.
-fn filtered(records: &dyn Records, deck: &Deck, now: Micros) -> Result<Day, Problem> {
-    let Some(filter) = &deck.filter else { return Ok(Day::default()) };
+fn filtered(reader: &dyn StoreReader, deck: &Deck, now: Micros) -> Result<DayQueue, NoemaError> {
+    let Some(filter) = &deck.filter else { return Ok(DayQueue::default()) };
     let calendar = DeckOptions::default().calendar();
     let query = search::parse(&filter.search)?;
-    let timing = Timing { now, calendar };
-    let found = records.search(&query, timing, Order::Due, 0, u64::from(filter.limit))?;
+    let context = SearchContext { now, calendar };
+    let found = reader.search(&query, context, SortOrder::Due, 0, u64::from(filter.limit))?;
     // It ends at once: an answer may change what the search finds.
-    let mut day = Day { mix: Mix::ReviewsFirst, until: now, ..Day::default() };
+    let mut day =
+        DayQueue { interleaving: Interleaving::ReviewsFirst, expires: now, ..DayQueue::default() };
     for id in found.cards {
-        let card = library::card(records, id)?;
-        if card.held(now) != crate::card::Hold::None {
+        let card = collection::card(reader, id)?;
+        if card.active_hold(now) != crate::card::Hold::None {
             continue;
         }
-        let waiting = Waiting {
+        let waiting = QueuedCard {
             card: id,
             note: card.note,
             deck: card.deck,
@@ -80,24 +85,24 @@ fn filtered(records: &dyn Records, deck: &Deck, now: Micros) -> Result<Day, Prob
         match card.schedule.phase {
             Phase::New => day.new.push_back(waiting),
             Phase::Review => day.reviews.push_back(waiting),
-            Phase::Learning | Phase::Relearning => day.steps.push(waiting),
+            Phase::Learning | Phase::Relearning => day.learning.push(waiting),
         }
     }
-    day.steps.sort_by_key(|card| (card.due, card.card));
+    day.learning.sort_by_key(|card| (card.due, card.card));
     Ok(day)
 }
 
-struct Gathering<'a> {
-    records: &'a dyn Records,
+struct QueueBuilder<'a> {
+    reader: &'a dyn StoreReader,
     /// By name.
-    decks: Vec<Limits>,
-    mix: Mix,
+    decks: Vec<DeckLimits>,
+    interleaving: Interleaving,
     now: Micros,
     seen: HashSet<NoteId>,
 }
 
 /// What a deck's options allow for today, and which decks are above it.
-struct Limits {
+struct DeckLimits {
     deck: DeckId,
     calendar: Calendar,
     buries: bool,
@@ -112,22 +117,22 @@ struct Limits {
 }
 
 /// A card, and the place of its deck.
-type Placed = (usize, Waiting);
+type IndexedCard = (usize, QueuedCard);
 
-impl<'a> Gathering<'a> {
+impl<'a> QueueBuilder<'a> {
     fn new(
-        records: &'a dyn Records,
+        reader: &'a dyn StoreReader,
         decks: &[&Deck],
         all: &[Deck],
         now: Micros,
-    ) -> Result<Self, Problem> {
-        let mut gathered: Vec<Limits> = Vec::with_capacity(decks.len());
+    ) -> Result<Self, NoemaError> {
+        let mut limits_by_deck: Vec<DeckLimits> = Vec::with_capacity(decks.len());
         let (mut done_reviews, mut done_new) = (0, 0);
         for deck in decks {
-            let own = library::options_among(deck, all);
-            let tally = records.tally(deck.id, own.calendar().day(now))?;
+            let own = collection::options_among(deck, all);
+            let tally = reader.tally(deck.id, own.calendar().day(now))?;
             // By name, a deck comes after those above it.
-            let above: Vec<usize> = (0..gathered.len())
+            let above: Vec<usize> = (0..limits_by_deck.len())
                 .filter(|place| {
                     decks.get(*place).is_some_and(|other| deck.name.is_within(&other.name))
                 })
@@ -137,11 +142,11 @@ impl<'a> Gathering<'a> {
                 done_new += tally.new as usize;
                 done_reviews += tally.reviews.saturating_sub(tally.new) as usize;
             }
-            let least = |own: u32, of: fn(&Limits) -> u64| {
-                let others = above.iter().filter_map(|place| gathered.get(*place)).map(of);
+            let least = |own: u32, of: fn(&DeckLimits) -> u64| {
+                let others = above.iter().filter_map(|place| limits_by_deck.get(*place)).map(of);
                 others.fold(u64::from(own), u64::min)
             };
-            gathered.push(Limits {
+            limits_by_deck.push(DeckLimits {
                 deck: deck.id,
                 calendar: own.calendar(),
                 buries: own.bury_siblings,
@@ -152,17 +157,23 @@ impl<'a> Gathering<'a> {
                 above,
             });
         }
-        let mix = Mix::Spread { reviews: done_reviews, new: done_new };
-        Ok(Self { records, decks: gathered, mix, now, seen: HashSet::new() })
+        let interleaving = Interleaving::Spread { reviews: done_reviews, new: done_new };
+        Ok(Self { reader, decks: limits_by_deck, interleaving, now, seen: HashSet::new() })
     }
 
     /// Cards in steps know no limits; those of another day wait for their day.
-    fn steps(&mut self) -> Result<Vec<Waiting>, Problem> {
+    fn learning(&mut self) -> Result<Vec<QueuedCard>, NoemaError> {
         let mut waiting = Vec::new();
         for limits in &self.decks {
-            let until = limits.calendar.horizon(self.now) + AHEAD;
+            let until = limits.calendar.due_cutoff(self.now) + LEARN_AHEAD_LIMIT;
             for phase in [Phase::Learning, Phase::Relearning] {
-                waiting.extend(self.records.waiting(limits.deck, phase, self.now, until, MOST)?);
+                waiting.extend(self.reader.queued_cards(
+                    limits.deck,
+                    phase,
+                    self.now,
+                    until,
+                    MAX_CARDS,
+                )?);
             }
         }
         waiting.sort_by_key(|card| (card.due, card.card));
@@ -170,42 +181,48 @@ impl<'a> Gathering<'a> {
         Ok(waiting)
     }
 
-    fn reviews(&mut self) -> Result<VecDeque<Waiting>, Problem> {
-        let mut waiting: Vec<((i64, u64, CardId), Placed)> = Vec::new();
+    fn reviews(&mut self) -> Result<VecDeque<QueuedCard>, NoemaError> {
+        let mut waiting: Vec<((i64, u64, CardId), IndexedCard)> = Vec::new();
         for (place, limits) in self.decks.iter().enumerate().filter(|(_, deck)| deck.reviews > 0) {
             // Twice as many as may be shown, because siblings drop out.
-            let limit = (limits.most_reviews * 2).min(MOST);
+            let limit = (limits.most_reviews * 2).min(MAX_CARDS);
             let (calendar, today) = (limits.calendar, limits.calendar.day(self.now));
-            let until = calendar.horizon(self.now);
-            let found = self.records.waiting(limits.deck, Phase::Review, self.now, until, limit)?;
+            let until = calendar.due_cutoff(self.now);
+            let found =
+                self.reader.queued_cards(limits.deck, Phase::Review, self.now, until, limit)?;
             // Of those due on one day the order is mixed, but the same all day.
-            let key = |card: &Waiting| (calendar.day(card.due), mixed(card.card, today), card.card);
+            let key =
+                |card: &QueuedCard| (calendar.day(card.due), day_hash(card.card, today), card.card);
             waiting.extend(found.into_iter().map(|card| (key(&card), (place, card))));
         }
         waiting.sort_unstable_by_key(|(key, _)| *key);
         Ok(self.within_limits(waiting.into_iter().map(|(_, placed)| placed), false).into())
     }
 
-    fn new_cards(&mut self) -> Result<VecDeque<Waiting>, Problem> {
-        let mut waiting: Vec<Placed> = Vec::new();
+    fn new_cards(&mut self) -> Result<VecDeque<QueuedCard>, NoemaError> {
+        let mut waiting: Vec<IndexedCard> = Vec::new();
         for (place, limits) in self.decks.iter().enumerate().filter(|(_, deck)| deck.new > 0) {
-            let limit = (limits.most_new * 2).min(MOST);
+            let limit = (limits.most_new * 2).min(MAX_CARDS);
             let mut found =
-                self.records.waiting(limits.deck, Phase::New, self.now, Micros::MAX, limit)?;
+                self.reader.queued_cards(limits.deck, Phase::New, self.now, Micros::MAX, limit)?;
             found.sort_by_key(|card| (card.due, card.card));
             waiting.extend(found.into_iter().map(|card| (place, card)));
         }
         let mut shown = self.within_limits(waiting.into_iter(), true);
-        // First cards of notes before second ones, otherwise as gathered.
+        // First cards of notes before second ones, otherwise as limits_by_deck.
         shown.sort_by_key(|card| card.ordinal);
         Ok(shown.into())
     }
 
-    fn within_limits(&mut self, waiting: impl Iterator<Item = Placed>, new: bool) -> Vec<Waiting> {
+    fn within_limits(
+        &mut self,
+        waiting: impl Iterator<Item = IndexedCard>,
+        new: bool,
+    ) -> Vec<QueuedCard> {
         let mut shown = Vec::new();
         for (place, card) in waiting {
             let buries = self.decks.get(place).is_none_or(|limits| limits.buries);
-            if buries && self.seen.contains(&card.note) || !self.spend(place, new) {
+            if buries && self.seen.contains(&card.note) || !self.take_from_limits(place, new) {
                 continue;
             }
             self.seen.insert(card.note);
@@ -215,8 +232,8 @@ impl<'a> Gathering<'a> {
     }
 
     /// Takes one from the limits of a deck and of those above it, if all have one left.
-    fn spend(&mut self, place: usize, new: bool) -> bool {
-        let enough = |limits: &Limits| limits.reviews > 0 && (!new || limits.new > 0);
+    fn take_from_limits(&mut self, place: usize, new: bool) -> bool {
+        let enough = |limits: &DeckLimits| limits.reviews > 0 && (!new || limits.new > 0);
         let Some(own) = self.decks.get_mut(place).filter(|own| enough(own)) else { return false };
         // Taken out meanwhile, so that the others can be changed.
         let above = std::mem::take(&mut own.above);
@@ -237,7 +254,7 @@ impl<'a> Gathering<'a> {
 }
 
 /// A number that looks like chance and stays the same for a card on a day.
-fn mixed(card: CardId, day: i64) -> u64 {
+fn day_hash(card: CardId, day: i64) -> u64 {
     let mut state =
         (card.0 ^ day.rotate_left(32)).cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15);
     state = (state ^ (state >> 29)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

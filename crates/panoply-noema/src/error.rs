@@ -1,27 +1,27 @@
 //! What can be wrong with what a learner or an agent asks for.
 
-use crate::deck::BadDeckName;
+use crate::deck::InvalidDeckName;
 use crate::ids::{ActionId, CardId, DeckId, NoteId, SessionId};
-use crate::search::BadSearch;
+use crate::search::SearchSyntaxError;
 
 /// Something that could not be done, in the words of this field.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum Problem {
+pub enum NoemaError {
     /// There is no such deck.
     #[error("deck `{0}` does not exist")]
-    NoDeck(String),
+    DeckNotFound(String),
     /// There is no such card.
     #[error("card `{0}` does not exist")]
-    NoCard(CardId),
+    CardNotFound(CardId),
     /// There is no such note.
     #[error("note `{0}` does not exist")]
-    NoNote(NoteId),
+    NoteNotFound(NoteId),
     /// There is no such session.
     #[error("session `{0}` does not exist or has ended")]
-    NoSession(SessionId),
+    SessionNotFound(SessionId),
     /// There is no such action.
     #[error("action `{0}` does not exist")]
-    NoAction(ActionId),
+    ActionNotFound(ActionId),
     /// There is nothing to undo.
     #[error("there is nothing to undo")]
     NothingToUndo,
@@ -41,7 +41,7 @@ pub enum Problem {
     DeckExists(String),
     /// A name that cannot be one.
     #[error(transparent)]
-    DeckName(#[from] BadDeckName),
+    DeckName(#[from] InvalidDeckName),
     /// A filtered deck cannot hold cards.
     #[error("deck `{0}` is filtered: it shows cards of other decks and holds none itself")]
     FilteredDeck(DeckId),
@@ -60,19 +60,19 @@ pub enum Problem {
     },
     /// A search with a mistake.
     #[error(transparent)]
-    Search(#[from] BadSearch),
+    Search(#[from] SearchSyntaxError),
     /// A token that we did not make.
     #[error("this is not a token that `get-next-card` or `reveal-answer` gave")]
-    ForeignToken,
+    InvalidToken,
     /// The front was not turned yet.
     #[error("the answer of card `{0}` has not been revealed")]
-    NotRevealed(CardId),
+    AnswerNotRevealed(CardId),
     /// A token for what has been answered since.
     #[error("card `{0}` was answered or rescheduled since this token was given")]
-    SpentToken(CardId),
+    TokenSpent(CardId),
     /// A repetition that is none.
     #[error("this token was used with the rating `{first}`, not `{second}`")]
-    OtherRating {
+    AlreadyRated {
         /// The rating that counts.
         first: &'static str,
         /// The one that was given now.
@@ -80,7 +80,7 @@ pub enum Problem {
     },
     /// It cannot be studied now.
     #[error("card `{card}` is {state} and cannot be reviewed")]
-    Held {
+    CardHeld {
         /// The card.
         card: CardId,
         /// Why not.
@@ -115,14 +115,14 @@ pub struct StoreFailure {
     pub message: String,
 }
 
-impl Problem {
+impl NoemaError {
     /// The store holds what this program never writes.
     pub fn store(message: impl Into<String>) -> Self {
         Self::Store(StoreFailure { code: None, message: message.into() })
     }
 }
 
-impl From<rusqlite::Error> for Problem {
+impl From<rusqlite::Error> for NoemaError {
     fn from(error: rusqlite::Error) -> Self {
         let code = error.sqlite_extended_error_code();
         Self::Store(StoreFailure { code, message: error.to_string() })

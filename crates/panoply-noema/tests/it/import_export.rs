@@ -16,8 +16,8 @@ use panoply_noema::store::{SqliteStore, Store};
 use panoply_noema::tools::pack;
 use serde_json::{Value, json};
 
-use crate::gate::call;
 use crate::study::{NOON, act};
+use crate::tools::call;
 
 const LATEST: &[u8] = include_bytes!("../golden/sample_anki26_latest.apkg");
 
@@ -36,7 +36,7 @@ async fn total(kernel: &Kernel) -> u64 {
 }
 
 #[tokio::test]
-async fn a_package_comes_in_goes_out_and_comes_in_elsewhere() {
+async fn package_tools_round_trip_and_undo() {
     let kernel = empty();
     let package = json!({"contentBase64": STANDARD.encode(LATEST)});
     let preview = call(&kernel, "preview-import", package.clone()).await.unwrap();
@@ -58,7 +58,7 @@ async fn a_package_comes_in_goes_out_and_comes_in_elsewhere() {
 }
 
 #[tokio::test]
-async fn every_text_format_goes_out_and_comes_back_with_preview_and_rollback() {
+async fn text_formats_round_trip_with_preview_and_undo() {
     let kernel = empty();
     let deck = call(&kernel, "create-deck", json!({"name": "Words"})).await.unwrap();
     let home = deck["deck"]["deckId"].clone();
@@ -91,7 +91,7 @@ async fn every_text_format_goes_out_and_comes_back_with_preview_and_rollback() {
 
 /// A learner who forgets faster than the published weights say.
 fn forgetful() -> Package {
-    let mut weights = panoply_noema::fsrs::parameters::DEFAULT;
+    let mut weights = panoply_noema::fsrs::parameters::DEFAULT_WEIGHTS;
     weights[2] = 0.8;
     weights[20] = 0.35;
     let truth = Parameters::new(&weights).unwrap();
@@ -132,7 +132,7 @@ fn forgetful() -> Package {
             let days = if repetition == 0 {
                 0
             } else {
-                1 + panoply_noema::numbers::count(memory.stability * chance() * 2.0)
+                1 + panoply_noema::numbers::round_to_u32(memory.stability * chance() * 2.0)
             };
             let days = days.min(40);
             at += i64::from(days) * DAY;
@@ -153,7 +153,7 @@ fn forgetful() -> Package {
                 taken_ms: 5000,
                 predicted: None,
                 felt: None,
-                receipt: None,
+                stored_outcome: None,
             });
         }
         package.cards.push(PackagedCard {
@@ -181,11 +181,11 @@ fn forgetful() -> Package {
 }
 
 #[tokio::test]
-async fn weights_are_fitted_to_a_log_and_can_be_taken_over() {
+async fn weights_fitted_to_a_log_can_be_applied_to_the_deck() {
     let store = SqliteStore::in_memory().unwrap();
     let package = forgetful();
     let there: &dyn Store = &store;
-    act(there, NOON, |ledger| anki::import(ledger, &package, NOON, &mut |_, _| Ok(())));
+    act(there, NOON, |writer| anki::import(writer, &package, NOON, &mut |_, _| Ok(())));
     let kernel = kernel_over(store);
     let found = call(&kernel, "search-decks", json!({"query": "Log"})).await.unwrap();
     let deck = found["decks"][0]["deckId"].clone();
@@ -205,11 +205,11 @@ async fn weights_are_fitted_to_a_log_and_can_be_taken_over() {
 }
 
 #[tokio::test]
-async fn advice_comes_in_numbers_and_rests_on_the_learners_own_log() {
+async fn study_guidance_is_quantified_from_the_learners_log() {
     let store = SqliteStore::in_memory().unwrap();
     let package = forgetful();
-    act(&store as &dyn Store, NOON, |ledger| {
-        anki::import(ledger, &package, NOON, &mut |_, _| Ok(()))
+    act(&store as &dyn Store, NOON, |writer| {
+        anki::import(writer, &package, NOON, &mut |_, _| Ok(()))
     });
     let kernel = kernel_over(store);
     let hints = |envelope: Envelope| match envelope {

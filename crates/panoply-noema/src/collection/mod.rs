@@ -1,0 +1,94 @@
+//! Operations on decks, notes and cards, apart from studying them.
+//!
+//! The read helpers are here; [`decks`], [`notes`] and [`cards`] hold the mutations. Each
+//! mutation runs in the caller's write transaction.
+
+mod cards;
+mod decks;
+mod notes;
+
+pub use self::cards::{
+    DELETED_RETENTION, Reschedule, approve_draft, bury_card, delete_card, move_card, reschedule,
+    restore_card, retag, set_hold,
+};
+pub use self::decks::{DeckChanges, create_deck, delete_deck, update_deck};
+pub use self::notes::{NewNote, NoteChanges, add_note, fields_of, notes_as_text, update_card};
+
+use crate::card::Card;
+use crate::deck::{Deck, DeckName, DeckOptions};
+use crate::error::NoemaError;
+use crate::ids::{CardId, DeckId, NoteId};
+use crate::note::{Note, NoteType};
+use crate::store::StoreReader;
+
+/// A deck that is not deleted.
+pub fn deck(reader: &dyn StoreReader, id: DeckId) -> Result<Deck, NoemaError> {
+    reader
+        .deck(id)?
+        .filter(|deck| deck.deleted.is_none())
+        .ok_or_else(|| NoemaError::DeckNotFound(id.to_string()))
+}
+
+/// A deck by its name, whatever the case.
+pub fn deck_by_name(reader: &dyn StoreReader, name: &DeckName) -> Result<Option<Deck>, NoemaError> {
+    reader.deck_by_name(&name.folded())
+}
+
+/// A card that is not deleted.
+pub fn card(reader: &dyn StoreReader, id: CardId) -> Result<Card, NoemaError> {
+    reader.card(id)?.filter(|card| card.deleted.is_none()).ok_or(NoemaError::CardNotFound(id))
+}
+
+/// A note with its type.
+pub fn note_and_type(reader: &dyn StoreReader, id: NoteId) -> Result<(Note, NoteType), NoemaError> {
+    let note = reader.note(id)?.ok_or(NoemaError::NoteNotFound(id))?;
+    let note_type = reader.note_type(note.note_type)?.ok_or(NoemaError::NoteNotFound(id))?;
+    Ok((note, note_type))
+}
+
+/// The options that hold in a deck: its own, or those of the nearest deck above it.
+pub fn options_of(reader: &dyn StoreReader, id: DeckId) -> Result<DeckOptions, NoemaError> {
+    Ok(options_of_lineage(lineage(reader, id)?))
+}
+
+/// A deck and those above it, the nearest first; nothing of a deck that is gone.
+pub fn lineage(reader: &dyn StoreReader, id: DeckId) -> Result<Vec<Deck>, NoemaError> {
+    let Some(deck) = reader.deck(id)? else { return Ok(Vec::new()) };
+    let parents: Vec<DeckName> = deck.name.parents().collect();
+    let mut decks = vec![deck];
+    for parent in parents.iter().rev() {
+        decks.extend(deck_by_name(reader, parent)?);
+    }
+    Ok(decks)
+}
+
+/// As [`options_of`], of a [`lineage`].
+pub fn options_of_lineage(lineage: Vec<Deck>) -> DeckOptions {
+    lineage.into_iter().find_map(|deck| deck.options).unwrap_or_default()
+}
+
+/// As [`options_of`], when the decks are at hand.
+pub fn options_among(deck: &Deck, decks: &[Deck]) -> DeckOptions {
+    if let Some(options) = &deck.options {
+        return options.clone();
+    }
+    let with_options = decks.iter().filter(|other| other.options.is_some());
+    let above = with_options.filter(|other| deck.name.is_within(&other.name));
+    let nearest = above.max_by_key(|other| other.name.as_str().len());
+    nearest.and_then(|other| other.options.clone()).unwrap_or_default()
+}
+
+/// The decks under a deck.
+pub fn subdecks(reader: &dyn StoreReader, deck: &Deck) -> Result<Vec<Deck>, NoemaError> {
+    let decks = reader.decks()?;
+    Ok(decks
+        .into_iter()
+        .filter(|other| other.id != deck.id && other.name.is_within(&deck.name))
+        .collect())
+}
+
+/// A deck that can hold cards.
+pub fn regular_deck(reader: &dyn StoreReader, id: DeckId) -> Result<Deck, NoemaError> {
+    let deck = deck(reader, id)?;
+    if deck.filter.is_some() { Err(NoemaError::FilteredDeck(id)) } else { Ok(deck) }
+}

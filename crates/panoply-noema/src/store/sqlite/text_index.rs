@@ -1,0 +1,168 @@
+//! The text of all notes in one buffer, for finding what stands anywhere in them.
+//!
+//! Made in memory by the first search that needs it and cached up with every change that is made
+//! here. The file counts its changes of notes, so that a change by another program is noticed,
+//! and the buffer is made anew. An index of all pieces of three bytes would take longer to
+//! build than a whole collection takes to import.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use memchr::memmem;
+
+use super::Transaction;
+use super::functions::IdLists;
+use crate::error::NoemaError;
+use crate::note::FIELD_SEPARATOR;
+use crate::render;
+
+/// With more notes than this changed since, a new buffer is better.
+const MAX_CHANGED_NOTES: usize = 2000;
+
+#[derive(Default)]
+pub(super) struct TextIndex {
+    buffer: Mutex<Option<TextBuffer>>,
+    /// What was found, for the statement that asks for it.
+    pub(super) id_lists: IdLists,
+}
+
+/// Which notes a transaction has changed.
+#[derive(Default)]
+pub(super) enum ChangedNotes {
+    #[default]
+    None,
+    These(Vec<i64>),
+    Many,
+}
+
+impl ChangedNotes {
+    pub(super) fn add(&mut self, note: i64) {
+        match self {
+            Self::None => *self = Self::These(vec![note]),
+            Self::These(notes) => notes.push(note),
+            Self::Many => {}
+        }
+    }
+}
+
+struct TextBuffer {
+    /// The file's count of changes of notes.
+    changes: i64,
+    /// The texts, in lower case as far as ASCII goes, each ended by a zero.
+    bytes: Vec<u8>,
+    /// Where each ends, and index it is.
+    ends: Vec<(usize, i64)>,
+    /// Notes that have changed since.
+    changed: BTreeMap<i64, Vec<u8>>,
+}
+
+impl TextIndex {
+    /// The notes that hold a text, as SQL's `LIKE` would find them.
+    pub(super) fn find(
+        &self,
+        reader: &Transaction<'_>,
+        text: &str,
+    ) -> Result<Vec<i64>, NoemaError> {
+        let changes = change_count(reader)?;
+        let mut cached = self.lock();
+        let buffer = match cached.take().filter(|buffer| buffer.changes == changes) {
+            Some(buffer) => buffer,
+            None => TextBuffer::of(reader, changes)?,
+        };
+        let found = buffer.find(text);
+        *cached = Some(buffer);
+        Ok(found)
+    }
+
+    /// Keeps up with a transaction that was committed.
+    pub(super) fn apply_changes(
+        &self,
+        reader: &Transaction<'_>,
+        changed: ChangedNotes,
+    ) -> Result<(), NoemaError> {
+        let mut cached = self.lock();
+        let notes = match changed {
+            ChangedNotes::None => return Ok(()),
+            ChangedNotes::These(notes) if notes.len() < MAX_CHANGED_NOTES => notes,
+            ChangedNotes::These(_) | ChangedNotes::Many => {
+                *cached = None;
+                return Ok(());
+            }
+        };
+        let Some(mut buffer) = cached.take() else { return Ok(()) };
+        let changes = change_count(reader)?;
+        if buffer.changes + 1 != changes || buffer.changed.len() > MAX_CHANGED_NOTES {
+            return Ok(());
+        }
+        for note in notes {
+            let sql = "SELECT fields FROM note WHERE id = ?1";
+            let fields = reader.query_one(sql, [note], |row| row.get::<_, String>(0))?;
+            buffer.changed.insert(note, searchable(&fields.unwrap_or_default()));
+        }
+        buffer.changes = changes;
+        *cached = Some(buffer);
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<TextBuffer>> {
+        self.buffer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl TextBuffer {
+    fn of(reader: &Transaction<'_>, changes: i64) -> Result<Self, NoemaError> {
+        let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+        let mut statement = reader.connection.prepare_cached("SELECT id, fields FROM note")?;
+        let mut rows = statement.query(())?;
+        while let Some(row) = rows.next()? {
+            append(&mut bytes, row.get_ref(1)?.as_str().unwrap_or_default());
+            ends.push((bytes.len(), row.get(0)?));
+        }
+        Ok(Self { changes, bytes, ends, changed: BTreeMap::new() })
+    }
+
+    fn find(&self, text: &str) -> Vec<i64> {
+        let text = text.to_ascii_lowercase();
+        let finder = memmem::Finder::new(&text);
+        let mut found = Vec::new();
+        let mut from = 0;
+        while let Some(place) = self.bytes.get(from..).and_then(|rest| finder.find(rest)) {
+            let index = self.ends.partition_point(|(end, _)| *end <= from + place);
+            let Some((end, note)) = self.ends.get(index) else { break };
+            if !self.changed.contains_key(note) {
+                found.push(*note);
+            }
+            from = *end;
+        }
+        let changed = self.changed.iter().filter(|(_, bytes)| finder.find(bytes).is_some());
+        found.extend(changed.map(|(note, _)| *note));
+        found.sort_unstable();
+        found
+    }
+}
+
+fn change_count(reader: &Transaction<'_>) -> Result<i64, NoemaError> {
+    let sql = "SELECT value FROM meta WHERE key = 'note changes'";
+    Ok(reader.query_one(sql, (), |row| row.get(0))?.unwrap_or(0))
+}
+
+fn searchable(fields: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    append(&mut bytes, fields);
+    bytes
+}
+
+/// Markup hides text, so the bare first field stands beside the fields, as in Anki.
+fn append(bytes: &mut Vec<u8>, fields: &str) {
+    let start = bytes.len();
+    bytes.extend_from_slice(fields.as_bytes());
+    if fields.contains(['<', '&']) {
+        let first = fields.split(FIELD_SEPARATOR).next().unwrap_or_default();
+        bytes.push(b'\n');
+        bytes.extend_from_slice(render::strip_html(first).as_bytes());
+    }
+    bytes.push(0);
+    if let Some(added) = bytes.get_mut(start..) {
+        added.make_ascii_lowercase();
+    }
+}
