@@ -1,4 +1,4 @@
-//! Calls on behalf of a request: who asks, what came back, what went wrong.
+//! Calls into the kernel on behalf of one HTTP or gRPC request.
 
 use std::sync::Arc;
 
@@ -11,15 +11,15 @@ use panoply_contract::ids::TraceId;
 use panoply_contract::kernel::{Kernel, Scope};
 use panoply_contract::pipeline::{self, Request};
 use panoply_contract::resource::ResourceBody;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-/// A client's name goes into logs and audit rows.
-const LONGEST_NAME: usize = 100;
+/// Longest client name that goes into logs and audit rows.
+const MAX_AGENT_NAME_CHARS: usize = 100;
 
-/// Who asks.
+/// The caller of a request and the context that its calls share.
 #[derive(Clone)]
-pub(crate) struct Asker {
+pub(crate) struct RequestContext {
     kernel: Arc<Kernel>,
     caller: Caller,
     trace_id: TraceId,
@@ -28,54 +28,52 @@ pub(crate) struct Asker {
     surface: &'static str,
 }
 
-/// What came back: the document of the contract, and its audit.
-pub(crate) struct Answer {
-    /// Without the audit.
+/// A document of the contract and the audit of the call.
+pub(crate) struct DocumentReply {
+    /// The document without its `audit` member.
     pub(crate) document: Value,
-    /// The audit.
     pub(crate) audit: Value,
 }
 
-/// What went wrong.
+/// A failed call.
 #[derive(Debug)]
-pub(crate) struct Failure {
-    /// The contract's code.
+pub(crate) struct CallFailure {
+    /// The error code of the contract.
     pub(crate) code: String,
-    /// For people.
     pub(crate) message: String,
-    /// The contract's error with its audit.
+    /// The contract's error object with its audit.
     pub(crate) body: Value,
 }
 
-/// A request that came past the server's authentication without a caller. It cannot happen.
+/// The request has no [`Caller`]: the authentication middleware is missing.
 #[derive(Debug)]
-pub(crate) struct NoCaller;
+pub(crate) struct MissingCaller;
 
-impl Asker {
-    /// Reads who asks from a request.
+impl RequestContext {
+    /// Reads the caller, trace id, agent and language from a request.
     pub(crate) fn of(
         kernel: &Arc<Kernel>,
         headers: &HeaderMap,
         extensions: &Extensions,
         surface: &'static str,
-    ) -> Result<Self, NoCaller> {
+    ) -> Result<Self, MissingCaller> {
         let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        let caller = extensions.get::<Caller>().cloned().ok_or(NoCaller)?;
+        let caller = extensions.get::<Caller>().cloned().ok_or(MissingCaller)?;
         let trace_id = header("traceparent")
             .and_then(TraceId::from_traceparent)
             .unwrap_or_else(|| TraceId::new(Uuid::new_v4()));
-        let agent = header("user-agent").unwrap_or("unknown").chars().take(LONGEST_NAME).collect();
+        let agent =
+            header("user-agent").unwrap_or("unknown").chars().take(MAX_AGENT_NAME_CHARS).collect();
         let lang = header("accept-language").map_or(kernel.settings().lang, Lang::of_locale);
         Ok(Self { kernel: Arc::clone(kernel), caller, trace_id, agent, lang, surface })
     }
 
-    /// Whose budget a request uses.
+    /// The rate-limit partition of the caller.
     pub(crate) fn partition(&self) -> &str {
         &self.caller.partition
     }
 
-    /// Records a query that was refused before it read anything. What is read is recorded by the
-    /// pipeline, read by read.
+    /// Records a query that was rejected before any read. The pipeline records each read itself.
     pub(crate) async fn record_refusal(&self, body: &[u8], code: &str) {
         let clock = self.kernel.clock();
         let input = serde_json::from_slice(body).unwrap_or(Value::Null);
@@ -102,7 +100,7 @@ impl Asker {
             error_code: Some(code.to_owned()),
             mutation: false,
         };
-        // A log that takes nothing makes the server not ready; it does not make the query good.
+        // A failing audit log makes the server report not ready; it does not accept the query.
         let _unrecorded = self.kernel.audit().append(entry).await;
     }
 
@@ -115,15 +113,19 @@ impl Asker {
         cx
     }
 
-    /// Calls a tool.
-    pub(crate) async fn tool(&self, tool: &str, input: Value) -> Result<Answer, Failure> {
+    /// Calls a tool through the pipeline.
+    pub(crate) async fn tool(
+        &self,
+        tool: &str,
+        input: Value,
+    ) -> Result<DocumentReply, CallFailure> {
         let request = Request { tool, input, scope: &Scope::All };
         match pipeline::call(&self.kernel, request, self.context()).await {
             Envelope::Result { structured: Some(document), is_error: false, .. } => {
                 let mut document = document.value();
                 let audit =
                     document.as_object_mut().and_then(|members| members.shift_remove("audit"));
-                Ok(Answer { document, audit: audit.unwrap_or_default() })
+                Ok(DocumentReply { document, audit: audit.unwrap_or_default() })
             }
             Envelope::Result { meta, text, .. } => {
                 let body = meta.value(ERROR_KEY);
@@ -132,7 +134,7 @@ impl Asker {
                         .and_then(Value::as_str)
                         .map(str::to_owned)
                 };
-                Err(Failure {
+                Err(CallFailure {
                     code: member("code").unwrap_or_else(|| "INTERNAL_ERROR".to_owned()),
                     message: member("message").unwrap_or(text),
                     body,
@@ -144,7 +146,7 @@ impl Asker {
                     Fault::Input => "INVALID_ARG",
                     Fault::Server => "INTERNAL_ERROR",
                 };
-                Err(Failure {
+                Err(CallFailure {
                     code: code.unwrap_or_else(|| otherwise.to_owned()),
                     body: json!({"error": {"message": message, "data": data}}),
                     message,
@@ -153,8 +155,12 @@ impl Asker {
         }
     }
 
-    /// Reads a document.
-    pub(crate) async fn document(&self, start: &str, id: &str) -> Result<Answer, Failure> {
+    /// Reads a resource through the kernel.
+    pub(crate) async fn resource(
+        &self,
+        start: &str,
+        id: &str,
+    ) -> Result<DocumentReply, CallFailure> {
         let uri = format!("{start}{id}");
         let found = self.kernel.read_resource(&Scope::All, &uri, &self.context()).await;
         let found = found.map_err(|error| failed(&error))?;
@@ -165,19 +171,26 @@ impl Asker {
         let document = document
             .ok_or_else(|| failed(&ToolError::system("a document of the graph is not JSON")))?;
         let audit = found.meta.get(AUDIT_KEY).cloned().unwrap_or_default();
-        Ok(Answer { document, audit })
+        Ok(DocumentReply { document, audit })
     }
 }
 
-fn failed(error: &ToolError) -> Failure {
+fn failed(error: &ToolError) -> CallFailure {
     let hint = error.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
     let code = match error.kind {
         ErrorKind::Validation => "INVALID_ARG".to_owned(),
         _ => error.code.to_string(),
     };
-    Failure {
+    CallFailure {
         message: format!("{}{hint}", error.message),
         body: json!({"error": plain_error(error)}),
         code,
+    }
+}
+
+/// Inserts only given arguments, so that the input hash equals that of the same MCP call.
+pub(crate) fn insert(input: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
+    if let Some(value) = value {
+        input.insert(name.to_owned(), value.into());
     }
 }

@@ -24,38 +24,36 @@ use self::proto::{
     Formulation, GetRequest, Herb, HybridSearchReply, HybridSearchRequest, Indication, Named,
     Names, Node, Paper, QueryPathsReply, QueryPathsRequest,
 };
-use crate::calls::{Answer, Asker, Failure};
+use crate::calls::{CallFailure, DocumentReply, RequestContext, insert};
 
-/// What the `.proto` file says.
+/// Generated from the `.proto` file.
 #[expect(clippy::allow_attributes, clippy::allow_attributes_without_reason, reason = "generated")]
 pub mod proto {
     tonic::include_proto!("ttm.core.v1");
 }
 
-/// The description of the services, for reflection.
-const DESCRIBED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ttm.fds"));
-/// The largest request, in bytes.
-pub const LARGEST_REQUEST: usize = 64 * 1024;
-/// The largest question about health, which is the name of a service.
-const LARGEST_PROBE: usize = 1024;
-/// The largest reply, in bytes.
-const LARGEST_REPLY: usize = 1024 * 1024;
+/// The file descriptor set, for reflection.
+const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ttm.fds"));
+/// Largest request in bytes.
+pub const MAX_REQUEST_BYTES: usize = 64 * 1024;
+/// Largest reply in bytes.
+const MAX_REPLY_BYTES: usize = 1024 * 1024;
 
-/// The routes of the services.
+/// The routes of the ttm services.
 pub(crate) fn routes(kernel: &Arc<Kernel>) -> Router {
-    let reads = Reads { kernel: Arc::clone(kernel) };
-    let graph = KgServiceServer::new(reads.clone())
-        .max_decoding_message_size(LARGEST_REQUEST)
-        .max_encoding_message_size(LARGEST_REPLY);
-    let answers = RagServiceServer::new(reads.clone())
-        .max_decoding_message_size(LARGEST_REQUEST)
-        .max_encoding_message_size(LARGEST_REPLY);
-    let jobs = JobServiceServer::new(reads.clone())
-        .max_decoding_message_size(LARGEST_REQUEST)
-        .max_encoding_message_size(LARGEST_REPLY);
-    let search = SearchServiceServer::new(reads)
-        .max_decoding_message_size(LARGEST_REQUEST)
-        .max_encoding_message_size(LARGEST_REPLY);
+    let service = TtmReadService { kernel: Arc::clone(kernel) };
+    let graph = KgServiceServer::new(service.clone())
+        .max_decoding_message_size(MAX_REQUEST_BYTES)
+        .max_encoding_message_size(MAX_REPLY_BYTES);
+    let answers = RagServiceServer::new(service.clone())
+        .max_decoding_message_size(MAX_REQUEST_BYTES)
+        .max_encoding_message_size(MAX_REPLY_BYTES);
+    let jobs = JobServiceServer::new(service.clone())
+        .max_decoding_message_size(MAX_REQUEST_BYTES)
+        .max_encoding_message_size(MAX_REPLY_BYTES);
+    let search = SearchServiceServer::new(service)
+        .max_decoding_message_size(MAX_REQUEST_BYTES)
+        .max_encoding_message_size(MAX_REPLY_BYTES);
     Router::new()
         .route_service("/ttm.core.v1.KGService/{*method}", graph)
         .route_service("/ttm.core.v1.SearchService/{*method}", search)
@@ -63,51 +61,55 @@ pub(crate) fn routes(kernel: &Arc<Kernel>) -> Router {
         .route_service("/ttm.core.v1.JobService/{*method}", jobs)
 }
 
-/// Health, which probes ask without a key.
+/// The health service, unauthenticated for probes.
 pub(crate) fn health() -> Router {
     let (_, health) = tonic_health::server::health_reporter();
     let health = health.max_decoding_message_size(LARGEST_PROBE);
     Router::new().route_service("/grpc.health.v1.Health/{*method}", health)
 }
 
-/// Reflection. Its requests are a stream.
+/// The reflection service, whose requests are streams.
 pub(crate) fn reflection() -> Router {
     let router = Router::new();
     let reflection = tonic_reflection::server::Builder::configure()
-        .register_encoded_file_descriptor_set(DESCRIBED)
+        .register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET)
         .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
         .build_v1();
     match reflection {
         Ok(reflection) => {
             router.route_service("/grpc.reflection.v1.ServerReflection/{*method}", reflection)
         }
-        // The description was made by our own build; without it the services still work.
+        // The descriptor set comes from our own build; the services work without reflection.
         Err(_) => router,
     }
 }
 
 #[derive(Clone)]
-struct Reads {
+struct TtmReadService {
     kernel: Arc<Kernel>,
 }
 
-impl Reads {
-    fn asker<T>(&self, request: &Request<T>) -> Result<Asker, Status> {
+impl TtmReadService {
+    fn request_context<T>(&self, request: &Request<T>) -> Result<RequestContext, Status> {
         let headers = request.metadata().clone().into_headers();
-        Asker::of(&self.kernel, &headers, request.extensions(), "grpc")
+        RequestContext::of(&self.kernel, &headers, request.extensions(), "grpc")
             .map_err(|_| Status::internal("the server failed to answer"))
     }
 
-    async fn document(&self, request: Request<GetRequest>, start: &str) -> Result<Answer, Status> {
-        let asker = self.asker(&request)?;
-        asker.document(start, &request.into_inner().id).await.map_err(refused)
+    async fn resource(
+        &self,
+        request: Request<GetRequest>,
+        start: &str,
+    ) -> Result<DocumentReply, Status> {
+        let context = self.request_context(&request)?;
+        context.resource(start, &request.into_inner().id).await.map_err(grpc_status)
     }
 }
 
 #[tonic::async_trait]
-impl KgService for Reads {
+impl KgService for TtmReadService {
     async fn get_herb(&self, request: Request<GetRequest>) -> Result<Response<Herb>, Status> {
-        let answer = self.document(request, "kg://herb/").await?;
+        let answer = self.resource(request, "kg://herb/").await?;
         let document = &answer.document;
         Ok(Response::new(Herb {
             id: text(document, "id"),
@@ -125,7 +127,7 @@ impl KgService for Reads {
         &self,
         request: Request<GetRequest>,
     ) -> Result<Response<Formulation>, Status> {
-        let answer = self.document(request, "kg://formulation/").await?;
+        let answer = self.resource(request, "kg://formulation/").await?;
         let document = &answer.document;
         Ok(Response::new(Formulation {
             id: text(document, "id"),
@@ -139,7 +141,7 @@ impl KgService for Reads {
     }
 
     async fn get_paper(&self, request: Request<GetRequest>) -> Result<Response<Paper>, Status> {
-        let answer = self.document(request, "paper://pmid/").await?;
+        let answer = self.resource(request, "paper://pmid/").await?;
         let document = &answer.document;
         let year = document.get("year").and_then(Value::as_u64);
         Ok(Response::new(Paper {
@@ -159,16 +161,16 @@ impl KgService for Reads {
         &self,
         request: Request<QueryPathsRequest>,
     ) -> Result<Response<QueryPathsReply>, Status> {
-        let asker = self.asker(&request)?;
-        let asked = request.into_inner();
+        let context = self.request_context(&request)?;
+        let request = request.into_inner();
         let mut input = Map::new();
-        if let Some(start) = asked.start {
+        if let Some(start) = request.start {
             input.insert("start".to_owned(), json!({"type": start.r#type, "id": start.id}));
         }
-        insert(&mut input, "pattern", asked.pattern);
-        insert(&mut input, "filters", asked.filters.map(json_object));
-        insert(&mut input, "max_depth", asked.max_depth);
-        let answer = asker.tool("query_kg", input.into()).await.map_err(refused)?;
+        insert(&mut input, "pattern", request.pattern);
+        insert(&mut input, "filters", request.filters.map(json_object));
+        insert(&mut input, "max_depth", request.max_depth);
+        let answer = context.tool("query_kg", input.into()).await.map_err(grpc_status)?;
         let document = &answer.document;
         let paths = items(document, "paths")
             .map(|path| Path { nodes: path.as_array().into_iter().flatten().map(node).collect() });
@@ -184,22 +186,23 @@ impl KgService for Reads {
         &self,
         request: Request<FindContraindicationsRequest>,
     ) -> Result<Response<FindContraindicationsReply>, Status> {
-        let asker = self.asker(&request)?;
-        let asked = request.into_inner();
+        let context = self.request_context(&request)?;
+        let request = request.into_inner();
         let mut input = Map::new();
-        // proto3 cannot tell an empty list from none.
+        // proto3 does not distinguish an empty list from an absent one.
         let given = |list: Vec<String>| (!list.is_empty()).then_some(list);
-        insert(&mut input, "herb_ids", given(asked.herb_ids));
-        insert(&mut input, "formulation_ids", given(asked.formulation_ids));
-        insert(&mut input, "drugs", given(asked.drugs));
-        insert(&mut input, "conditions", given(asked.conditions));
-        insert(&mut input, "age", asked.age);
-        insert(&mut input, "pregnancy", asked.pregnancy);
-        insert(&mut input, "offset", asked.offset);
-        insert(&mut input, "limit", asked.limit);
-        insert(&mut input, "lang", asked.lang);
-        insert(&mut input, "min_strength", asked.min_strength);
-        let answer = asker.tool("find_contraindications", input.into()).await.map_err(refused)?;
+        insert(&mut input, "herb_ids", given(request.herb_ids));
+        insert(&mut input, "formulation_ids", given(request.formulation_ids));
+        insert(&mut input, "drugs", given(request.drugs));
+        insert(&mut input, "conditions", given(request.conditions));
+        insert(&mut input, "age", request.age);
+        insert(&mut input, "pregnancy", request.pregnancy);
+        insert(&mut input, "offset", request.offset);
+        insert(&mut input, "limit", request.limit);
+        insert(&mut input, "lang", request.lang);
+        insert(&mut input, "min_strength", request.min_strength);
+        let answer =
+            context.tool("find_contraindications", input.into()).await.map_err(grpc_status)?;
         let document = &answer.document;
         let results = items(document, "results").map(|one| Found {
             entity_id: text(one, "entity_id"),
@@ -221,19 +224,19 @@ impl KgService for Reads {
 }
 
 #[tonic::async_trait]
-impl SearchService for Reads {
+impl SearchService for TtmReadService {
     async fn hybrid_search(
         &self,
         request: Request<HybridSearchRequest>,
     ) -> Result<Response<HybridSearchReply>, Status> {
-        let asker = self.asker(&request)?;
-        let asked = request.into_inner();
+        let context = self.request_context(&request)?;
+        let request = request.into_inner();
         let mut input = Map::new();
-        insert(&mut input, "query", Some(asked.query));
-        insert(&mut input, "lang", asked.lang);
-        insert(&mut input, "filters", asked.filters.map(json_object));
-        insert(&mut input, "top_k", asked.top_k);
-        let answer = asker.tool("hybrid_search", input.into()).await.map_err(refused)?;
+        insert(&mut input, "query", Some(request.query));
+        insert(&mut input, "lang", request.lang);
+        insert(&mut input, "filters", request.filters.map(json_object));
+        insert(&mut input, "top_k", request.top_k);
+        let answer = context.tool("hybrid_search", input.into()).await.map_err(grpc_status)?;
         let document = &answer.document;
         let hits = items(document, "hits").map(|hit| Hit {
             id: text(hit, "id"),
@@ -252,23 +255,23 @@ impl SearchService for Reads {
 }
 
 #[tonic::async_trait]
-impl RagService for Reads {
+impl RagService for TtmReadService {
     async fn answer(
         &self,
         request: Request<AnswerRequest>,
     ) -> Result<Response<AnswerReply>, Status> {
-        let asker = self.asker(&request)?;
-        let asked = request.into_inner();
+        let context = self.request_context(&request)?;
+        let request = request.into_inner();
         let mut input = Map::new();
-        insert(&mut input, "question", Some(asked.question));
-        insert(&mut input, "lang", asked.lang);
-        let retrieval = asked.retrieval.map(|retrieval| {
+        insert(&mut input, "question", Some(request.question));
+        insert(&mut input, "lang", request.lang);
+        let retrieval = request.retrieval.map(|retrieval| {
             let mut given = Map::new();
             insert(&mut given, "top_k", retrieval.top_k);
             given
         });
         insert(&mut input, "retrieval", retrieval);
-        let answer = asker.tool("rag_answer", input.into()).await.map_err(refused)?;
+        let answer = context.tool("rag_answer", input.into()).await.map_err(grpc_status)?;
         let document = &answer.document;
         let score = |name: &str| {
             document.pointer(&format!("/scores/{name}")).and_then(Value::as_f64).unwrap_or_default()
@@ -315,8 +318,8 @@ impl RagService for Reads {
     }
 }
 
-/// The contract's error goes along as JSON in `grpc-status-details-bin`.
-fn refused(failure: Failure) -> Status {
+/// Attaches the contract's error as JSON in `grpc-status-details-bin`.
+fn grpc_status(failure: CallFailure) -> Status {
     let code = match failure.code.as_str() {
         "INVALID_ARG" | "INPUT_TOO_LARGE" => Code::InvalidArgument,
         "NOT_FOUND" | "RESOURCE_NOT_FOUND" => Code::NotFound,
@@ -330,12 +333,6 @@ fn refused(failure: Failure) -> Status {
     };
     let message = format!("{}: {}", failure.code, failure.message);
     Status::with_details(code, message, failure.body.to_string().into_bytes().into())
-}
-
-fn insert(input: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
-    if let Some(value) = value {
-        input.insert(name.to_owned(), value.into());
-    }
 }
 
 fn text(document: &Value, name: &str) -> String {
@@ -373,7 +370,7 @@ fn node(value: &Value) -> Node {
     Node { id: text(value, "id"), r#type: text(value, "type"), label: text(value, "label") }
 }
 
-fn audit(answer: &Answer) -> Audit {
+fn audit(answer: &DocumentReply) -> Audit {
     let audit = &answer.audit;
     let number = |name: &str| audit.get(name).and_then(Value::as_u64).unwrap_or_default();
     Audit {

@@ -1,10 +1,8 @@
-//! GraphQL and gRPC: the reads of the ttm contract for programs that do not speak MCP.
+//! GraphQL and gRPC over the read tools and resources of the ttm pack.
 //!
-//! Both are routes for the HTTP server that is there already, so that hosts, keys, limits and
-//! permissions are the same. Every read takes the one way to a handler: tools by
-//! [`pipeline::call`](panoply_contract::pipeline::call), documents by
-//! [`Kernel::read_resource`]. A reply has the same document, and so the same `out_hash`, as over
-//! MCP.
+//! Both are routes of the existing HTTP server, so host checks, keys, limits and permissions are
+//! shared. Every read goes through [`pipeline::call`](panoply_contract::pipeline::call) or
+//! [`Kernel::read_resource`], so the document and its `out_hash` equal those over MCP.
 
 mod calls;
 pub mod graphql;
@@ -16,24 +14,24 @@ use std::sync::Arc;
 use axum::{Router, middleware};
 use panoply_contract::kernel::Kernel;
 
-/// The pack whose reads these are.
+/// The pack that these routes expose.
 pub const PACK: &str = "ttm";
 
-/// How the routes are set up.
+/// Route options.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
-    /// Whether a browser that opens `/graphql` gets GraphiQL. For loopback only.
-    pub page: bool,
+    /// Serves GraphiQL at `GET /graphql`. For loopback only.
+    pub graphiql: bool,
 }
 
-/// The routes, by what has to stand before them.
+/// The routes, grouped by the middleware they need.
 pub struct Routes {
     /// `/graphql` and the gRPC services. Each request must carry its
     /// [`Caller`](panoply_contract::context::Caller) as an extension.
     pub protected: Router,
-    /// Reflection of gRPC, whose requests are a stream. Needs a caller too.
+    /// gRPC reflection: streaming requests, also authenticated.
     pub streaming: Router,
-    /// Health of gRPC, for everybody.
+    /// gRPC health, unauthenticated.
     pub public: Router,
 }
 

@@ -1,4 +1,4 @@
-//! The three surfaces give the same document for the same input, and keep their limits.
+//! GraphQL and gRPC return the same documents as MCP and enforce their limits.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -39,13 +39,13 @@ fn kernel() -> Arc<Kernel> {
     kernel_in_memory(packs, FixedClock::at(noon()), Settings::default()).unwrap()
 }
 
-/// The routes as the server has them: with the caller in each request.
+/// The routes with an authenticated caller, as the server mounts them.
 fn routes(kernel: &Arc<Kernel>, caller: Caller) -> Router {
     let with_caller = move |mut request: Request, next: axum::middleware::Next| {
         request.extensions_mut().insert(caller.clone());
         next.run(request)
     };
-    let routes = panoply_api::routes(kernel, Options { page: true });
+    let routes = panoply_api::routes(kernel, Options { graphiql: true });
     let all = routes.protected.merge(routes.streaming).merge(routes.public);
     all.layer(axum::middleware::from_fn(with_caller))
 }
@@ -61,7 +61,7 @@ async fn ask(router: &Router, query: &str) -> Value {
     serde_json::from_slice(&reply.into_body().collect().await.unwrap().to_bytes()).unwrap()
 }
 
-/// A call as gRPC frames it: a flag, four bytes of length, the message.
+/// Sends one gRPC frame: a compression flag, a four-byte length, the message.
 async fn call<T: Message + Default>(
     router: &Router,
     method: &str,
@@ -93,7 +93,7 @@ async fn call<T: Message + Default>(
     Ok(T::decode(&body[5..]).unwrap())
 }
 
-/// Asks MCP's way: the same pipeline, and the audit inside.
+/// The audit of the same call through the MCP pipeline.
 async fn audit_of(kernel: &Kernel, tool: &str, input: Value) -> Value {
     match call_as_owner(kernel, tool, input).await {
         Envelope::Result { structured: Some(reply), .. } => reply.value()["audit"].clone(),
@@ -309,7 +309,7 @@ async fn queries_over_depth_complexity_or_size_limits_are_rejected() {
     };
     let shallow = ask(&routes, &nested(3)).await;
     assert!(shallow.get("errors").is_none(), "{shallow}");
-    let deep = ask(&routes, &nested(graphql::DEEPEST)).await;
+    let deep = ask(&routes, &nested(graphql::MAX_DEPTH)).await;
     assert!(deep["errors"][0]["message"].as_str().unwrap().contains("deep"), "{deep}");
     let many = |reads: usize| {
         let each = (0..reads).map(|n| format!("h{n}: herb(id: \"H:ginger\") {{ id }}"));
@@ -318,7 +318,7 @@ async fn queries_over_depth_complexity_or_size_limits_are_rejected() {
     assert!(ask(&routes, &many(3)).await.get("errors").is_none());
     let wide = ask(&routes, &many(20)).await;
     assert!(wide["errors"][0]["message"].as_str().unwrap().contains("complex"), "{wide}");
-    let large = json!({"query": "#".repeat(graphql::LARGEST_BODY)}).to_string();
+    let large = json!({"query": "#".repeat(graphql::MAX_BODY_BYTES)}).to_string();
     let request = Request::post("/graphql")
         .header("content-type", "application/json")
         .body(Body::from(large))
@@ -330,7 +330,7 @@ async fn queries_over_depth_complexity_or_size_limits_are_rejected() {
         .body(Body::from("not json"))
         .unwrap();
     assert_eq!(routes.clone().oneshot(request).await.unwrap().status(), StatusCode::BAD_REQUEST);
-    let long = id(&"x".repeat(grpc::LARGEST_REQUEST + 1));
+    let long = id(&"x".repeat(grpc::MAX_REQUEST_BYTES + 1));
     let refused = call::<proto::Herb>(&routes, GET_HERB, &long).await.unwrap_err();
     assert_eq!(refused.0, "11", "OUT_OF_RANGE: {}", refused.1);
 }

@@ -1,33 +1,33 @@
-//! The size of a GraphQL document after its fragments are expanded.
+//! The size of a GraphQL document after fragment expansion.
 //!
-//! async-graphql bounds depth and complexity while it walks the expanded document, so a document
-//! of 900 bytes whose fragments spread each other twice keeps it walking for ever. Here each
-//! fragment is counted once and the counts are added up: the work is linear in the document.
+//! async-graphql checks depth and complexity on the expanded document, so a 900-byte document whose
+//! fragments spread each other twice takes exponential time. Here each fragment is counted once and
+//! the counts are summed: linear in the document.
 
 use std::collections::HashMap;
 
 use async_graphql::parser::types::{ExecutableDocument, Selection, SelectionSet};
 
-/// Fields a document may have once its fragments are expanded.
-pub const MOST_FIELDS: usize = 2_000;
-/// Brackets of any kind inside each other. The parser is recursive, and is not asked to read more.
-pub const MOST_NESTING: usize = 200;
+/// Most fields after fragment expansion.
+pub const MAX_FIELDS: usize = 2_000;
+/// Deepest bracket nesting. The parser is recursive, so the text is checked before parsing.
+pub const MAX_NESTING: usize = 200;
 
-/// Why a document is not executed.
+/// Why a document is rejected.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-pub(crate) enum TooCostly {
+pub(crate) enum QueryTooCostly {
     #[error(
-        "the query has {0} fields or more once its fragments are expanded, at most {MOST_FIELDS} are allowed; ask for less, or in several requests"
+        "the query has {0} fields or more once its fragments are expanded, at most {MAX_FIELDS} are allowed; ask for less, or in several requests"
     )]
     Fields(usize),
     #[error("the fragment `{0}` contains itself; remove the circle")]
-    Circle(String),
-    #[error("the query is nested deeper than {MOST_NESTING} levels; ask for less at a time")]
+    FragmentCycle(String),
+    #[error("the query is nested deeper than {MAX_NESTING} levels; ask for less at a time")]
     Nesting,
 }
 
-/// Checks the text before it is parsed. Brackets in strings count too, which harms nobody.
-pub(crate) fn check_nesting(text: &str) -> Result<(), TooCostly> {
+/// Checks bracket nesting before parsing. Brackets in strings count too; that only rejects more.
+pub(crate) fn check_nesting(text: &str) -> Result<(), QueryTooCostly> {
     let mut depth = 0_usize;
     for byte in text.bytes() {
         match byte {
@@ -35,35 +35,35 @@ pub(crate) fn check_nesting(text: &str) -> Result<(), TooCostly> {
             b'}' | b']' | b')' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        if depth > MOST_NESTING {
-            return Err(TooCostly::Nesting);
+        if depth > MAX_NESTING {
+            return Err(QueryTooCostly::Nesting);
         }
     }
     Ok(())
 }
 
-/// Checks the parsed document.
-pub(crate) fn check_fields(document: &ExecutableDocument) -> Result<(), TooCostly> {
+/// Checks the number of fields of the parsed document.
+pub(crate) fn check_fields(document: &ExecutableDocument) -> Result<(), QueryTooCostly> {
     let mut counter = Counter { document, known: HashMap::new() };
     let mut total = 0_usize;
     for (_, operation) in document.operations.iter() {
         total = total.saturating_add(counter.fields(&operation.node.selection_set.node)?);
     }
-    // Fragments that nothing spreads are checked by nobody else.
+    // Unused fragments are checked too: a cycle in one would still recurse in the validator.
     for name in document.fragments.keys() {
         counter.fragment(name.as_str())?;
     }
-    if total > MOST_FIELDS { Err(TooCostly::Fields(total)) } else { Ok(()) }
+    if total > MAX_FIELDS { Err(QueryTooCostly::Fields(total)) } else { Ok(()) }
 }
 
 struct Counter<'a> {
     document: &'a ExecutableDocument,
-    /// `None` while a fragment is being counted.
+    /// `None` while the fragment is being counted, which detects cycles.
     known: HashMap<&'a str, Option<usize>>,
 }
 
 impl<'a> Counter<'a> {
-    fn fields(&mut self, set: &'a SelectionSet) -> Result<usize, TooCostly> {
+    fn fields(&mut self, set: &'a SelectionSet) -> Result<usize, QueryTooCostly> {
         let mut total = 0_usize;
         for item in &set.items {
             let fields = match &item.node {
@@ -82,13 +82,13 @@ impl<'a> Counter<'a> {
         Ok(total)
     }
 
-    fn fragment(&mut self, name: &'a str) -> Result<usize, TooCostly> {
+    fn fragment(&mut self, name: &'a str) -> Result<usize, QueryTooCostly> {
         match self.known.get(name) {
             Some(Some(fields)) => return Ok(*fields),
-            Some(None) => return Err(TooCostly::Circle(name.to_owned())),
+            Some(None) => return Err(QueryTooCostly::FragmentCycle(name.to_owned())),
             None => {}
         }
-        // A fragment that does not exist is the validation's to refuse.
+        // The validator reports unknown fragments.
         let Some((name, fragment)) = self.document.fragments.get_key_value(name) else {
             return Ok(0);
         };
@@ -124,15 +124,15 @@ mod tests {
     fn cyclic_fragments_are_rejected_by_name() {
         let text = "{...A} fragment A on Query{...B} fragment B on Query{...A}";
         let found = check_fields(&parse_query(text).unwrap()).unwrap_err();
-        assert_eq!(found, TooCostly::Circle("A".to_owned()));
+        assert_eq!(found, QueryTooCostly::FragmentCycle("A".to_owned()));
         let unused = "{__typename} fragment A on Query{...A}";
         assert!(check_fields(&parse_query(unused).unwrap()).is_err());
     }
 
     #[test]
     fn nesting_is_checked_before_parsing() {
-        assert!(check_nesting(&"{a".repeat(MOST_NESTING)).is_ok());
-        assert_eq!(check_nesting(&"{a".repeat(MOST_NESTING + 1)), Err(TooCostly::Nesting));
+        assert!(check_nesting(&"{a".repeat(MAX_NESTING)).is_ok());
+        assert_eq!(check_nesting(&"{a".repeat(MAX_NESTING + 1)), Err(QueryTooCostly::Nesting));
         assert!(check_nesting(&"{a}".repeat(10_000)).is_ok());
     }
 }

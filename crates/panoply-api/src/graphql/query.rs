@@ -1,4 +1,4 @@
-//! The root of the schema: one field a read.
+//! The root of the GraphQL schema: one field per read.
 
 use async_graphql::{Context, Error, ErrorExtensions, Json, Object};
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use super::types::{
     Audit, CitedAnswer, ContraindicationOptions, Contraindications, Formulation, Herb, Hits,
     IngestJob, Paper, Paths, Start,
 };
-use crate::calls::{Answer, Asker, Failure};
+use crate::calls::{CallFailure, DocumentReply, RequestContext, insert};
 
 /// The reads of the ttm contract.
 #[derive(Debug)]
@@ -16,39 +16,43 @@ pub struct Query;
 
 #[Object]
 impl Query {
-    /// A herb, as kg://herb/{id}.
+    /// A herb, as resource kg://herb/{id}.
     #[graphql(complexity = "50 + child_complexity")]
     async fn herb(&self, cx: &Context<'_>, id: String) -> Result<Herb, Error> {
-        let answer = asker(cx)?.document("kg://herb/", &id).await.map_err(refused)?;
-        let (audit, json) = parts(&answer);
-        Ok(Herb { audit, json, ..shaped(&answer)? })
+        let reply =
+            request_context(cx)?.resource("kg://herb/", &id).await.map_err(graphql_error)?;
+        let (audit, json) = parts(&reply);
+        Ok(Herb { audit, json, ..typed(&reply)? })
     }
 
-    /// A formulation, as kg://formulation/{id}.
+    /// A formulation, as resource kg://formulation/{id}.
     #[graphql(complexity = "50 + child_complexity")]
     async fn formulation(&self, cx: &Context<'_>, id: String) -> Result<Formulation, Error> {
-        let answer = asker(cx)?.document("kg://formulation/", &id).await.map_err(refused)?;
-        let (audit, json) = parts(&answer);
-        Ok(Formulation { audit, json, ..shaped(&answer)? })
+        let reply =
+            request_context(cx)?.resource("kg://formulation/", &id).await.map_err(graphql_error)?;
+        let (audit, json) = parts(&reply);
+        Ok(Formulation { audit, json, ..typed(&reply)? })
     }
 
-    /// A paper, as paper://pmid/{id}.
+    /// A paper, as resource paper://pmid/{id}.
     #[graphql(complexity = "50 + child_complexity")]
     async fn paper(&self, cx: &Context<'_>, pmid: String) -> Result<Paper, Error> {
-        let answer = asker(cx)?.document("paper://pmid/", &pmid).await.map_err(refused)?;
-        let (audit, json) = parts(&answer);
-        Ok(Paper { audit, json, ..shaped(&answer)? })
+        let reply =
+            request_context(cx)?.resource("paper://pmid/", &pmid).await.map_err(graphql_error)?;
+        let (audit, json) = parts(&reply);
+        Ok(Paper { audit, json, ..typed(&reply)? })
     }
 
-    /// How far a job that takes documents in is, as ttm-job://{id}.
+    /// The progress of an ingest job, as resource ttm-job://{id}.
     #[graphql(complexity = "50 + child_complexity")]
     async fn ingest_job(&self, cx: &Context<'_>, id: String) -> Result<IngestJob, Error> {
-        let answer = asker(cx)?.document("ttm-job://", &id).await.map_err(refused)?;
-        let (audit, json) = parts(&answer);
-        Ok(IngestJob { audit, json, ..shaped(&answer)? })
+        let reply =
+            request_context(cx)?.resource("ttm-job://", &id).await.map_err(graphql_error)?;
+        let (audit, json) = parts(&reply);
+        Ok(IngestJob { audit, json, ..typed(&reply)? })
     }
 
-    /// Paths through the knowledge graph, as tool.query_kg.
+    /// Paths through the knowledge graph, as tool query_kg.
     #[graphql(complexity = "50 + child_complexity")]
     async fn query_kg(
         &self,
@@ -63,12 +67,14 @@ impl Query {
         insert(&mut input, "pattern", pattern);
         insert(&mut input, "filters", filters.map(|Json(filters)| filters));
         insert(&mut input, "max_depth", max_depth);
-        let answer = asker(cx)?.tool("query_kg", input.into()).await.map_err(refused)?;
-        let (audit, json) = parts(&answer);
-        Ok(Paths { audit, json, ..shaped(&answer)? })
+        let reply =
+            request_context(cx)?.tool("query_kg", input.into()).await.map_err(graphql_error)?;
+        let (audit, json) = parts(&reply);
+        Ok(Paths { audit, json, ..typed(&reply)? })
     }
 
-    /// What herbs and formulations must not be combined with, as tool.find_contraindications.
+    /// Contraindications and interactions of herbs and formulations, as tool
+    /// find_contraindications.
     #[graphql(complexity = "50 + child_complexity")]
     async fn find_contraindications(
         &self,
@@ -90,13 +96,15 @@ impl Query {
         insert(&mut input, "limit", options.limit);
         insert(&mut input, "lang", options.lang);
         insert(&mut input, "min_strength", options.min_strength);
-        let answer =
-            asker(cx)?.tool("find_contraindications", input.into()).await.map_err(refused)?;
-        let (audit, json) = parts(&answer);
-        Ok(Contraindications { audit, json, ..shaped(&answer)? })
+        let reply = request_context(cx)?
+            .tool("find_contraindications", input.into())
+            .await
+            .map_err(graphql_error)?;
+        let (audit, json) = parts(&reply);
+        Ok(Contraindications { audit, json, ..typed(&reply)? })
     }
 
-    /// Search in Thai and English, as tool.hybrid_search.
+    /// Hybrid search in Thai and English, as tool hybrid_search.
     #[graphql(complexity = "50 + child_complexity")]
     async fn hybrid_search(
         &self,
@@ -111,12 +119,15 @@ impl Query {
         insert(&mut input, "lang", lang);
         insert(&mut input, "filters", filters.map(|Json(filters)| filters));
         insert(&mut input, "top_k", top_k);
-        let answer = asker(cx)?.tool("hybrid_search", input.into()).await.map_err(refused)?;
-        let (audit, json) = parts(&answer);
-        Ok(Hits { audit, json, ..shaped(&answer)? })
+        let reply = request_context(cx)?
+            .tool("hybrid_search", input.into())
+            .await
+            .map_err(graphql_error)?;
+        let (audit, json) = parts(&reply);
+        Ok(Hits { audit, json, ..typed(&reply)? })
     }
 
-    /// An answer with citations in Thai or English, as tool.rag_answer.
+    /// An reply with citations in Thai or English, as tool rag_answer.
     #[graphql(complexity = "100 + child_complexity")]
     async fn rag_answer(
         &self,
@@ -129,34 +140,27 @@ impl Query {
         insert(&mut input, "question", Some(question));
         insert(&mut input, "lang", lang);
         insert(&mut input, "retrieval", top_k.map(|top_k| json!({"top_k": top_k})));
-        let answer = asker(cx)?.tool("rag_answer", input.into()).await.map_err(refused)?;
-        let (audit, json) = parts(&answer);
-        Ok(CitedAnswer { audit, json, ..shaped(&answer)? })
+        let reply =
+            request_context(cx)?.tool("rag_answer", input.into()).await.map_err(graphql_error)?;
+        let (audit, json) = parts(&reply);
+        Ok(CitedAnswer { audit, json, ..typed(&reply)? })
     }
 }
 
-/// Only what was given: the hash of the input is that of the same call over MCP.
-fn insert(input: &mut Map<String, Value>, name: &str, value: Option<impl Into<Value>>) {
-    if let Some(value) = value {
-        input.insert(name.to_owned(), value.into());
-    }
+fn request_context<'a>(cx: &Context<'a>) -> Result<&'a RequestContext, Error> {
+    cx.data::<RequestContext>()
 }
 
-fn asker<'a>(cx: &Context<'a>) -> Result<&'a Asker, Error> {
-    cx.data::<Asker>()
+fn parts(reply: &DocumentReply) -> (Audit, Json<Value>) {
+    (Audit::of(&reply.audit), Json(reply.document.clone()))
 }
 
-fn parts(answer: &Answer) -> (Audit, Json<Value>) {
-    (Audit::of(&answer.audit), Json(answer.document.clone()))
+fn typed<'a, T: Deserialize<'a>>(reply: &'a DocumentReply) -> Result<T, Error> {
+    T::deserialize(&reply.document).map_err(|_| Error::new("the server failed to shape this reply"))
 }
 
-fn shaped<'a, T: Deserialize<'a>>(answer: &'a Answer) -> Result<T, Error> {
-    T::deserialize(&answer.document)
-        .map_err(|_| Error::new("the server failed to shape this reply"))
-}
-
-/// The contract's code and audit travel in `extensions`.
-fn refused(failure: Failure) -> Error {
+/// Puts the contract's error code and audit into `extensions`.
+fn graphql_error(failure: CallFailure) -> Error {
     Error::new(failure.message).extend_with(|_, extensions| {
         extensions.set("code", failure.code);
         let body = async_graphql::Value::from_json(failure.body).unwrap_or_default();

@@ -1,10 +1,10 @@
-//! The contract's shapes as GraphQL types. Members that a type does not name are in `json`.
+//! The contract's documents as GraphQL types. `json` holds the whole document.
 
 use async_graphql::{InputObject, Json, SimpleObject};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Hashes of what went in and came out.
+/// SHA-256 hashes of input and output, and the outcome of the call.
 #[derive(Debug, Default, Deserialize, SimpleObject)]
 #[serde(default)]
 pub(super) struct Audit {
@@ -12,10 +12,9 @@ pub(super) struct Audit {
     pub(super) in_hash: String,
     /// SHA-256 of the canonical JSON of the document.
     pub(super) out_hash: String,
-    /// From request to reply.
+    /// Milliseconds from request to reply.
     pub(super) latency_ms: u64,
-    /// The first eight bytes of `inHash`, as sixteen hexadecimal digits: GraphQL has no integer
-    /// that holds them.
+    /// The first eight bytes of `inHash` as 16 hexadecimal digits; GraphQL has no 64-bit integer.
     #[serde(skip)]
     pub(super) seed_hex: String,
     /// `ok` or `error`.
@@ -30,33 +29,33 @@ impl Audit {
     }
 }
 
-/// A text in both languages.
+/// A text in Thai and English.
 #[derive(Debug, Default, Deserialize, SimpleObject)]
 #[serde(default)]
 pub(super) struct Names {
-    /// In Thai.
+    /// Thai.
     pub(super) th: String,
-    /// In English.
+    /// English.
     pub(super) en: String,
 }
 
-/// Something with an id and a name.
+/// An entity with id and name.
 #[derive(Debug, Default, Deserialize, SimpleObject)]
 #[serde(default)]
 pub(super) struct Named {
-    /// Its id.
+    /// Identifier.
     pub(super) id: String,
-    /// Its name.
+    /// Name.
     pub(super) name: String,
 }
 
-/// What something is used for.
+/// An indication: what a herb or formulation is used for.
 #[derive(Debug, Default, Deserialize, SimpleObject)]
 #[serde(default, rename_all = "camelCase")]
 pub(super) struct Indication {
-    /// The ICD-10 code.
+    /// ICD-10 code.
     pub(super) icd_code: String,
-    /// What it is called.
+    /// Description of the indication.
     pub(super) description: String,
 }
 
@@ -64,119 +63,119 @@ pub(super) struct Indication {
 #[derive(Debug, Default, Deserialize, SimpleObject)]
 #[serde(default)]
 pub(super) struct Herb {
-    /// Such as `H:turmeric`.
+    /// Identifier such as `H:turmeric`.
     pub(super) id: String,
-    /// Its names.
+    /// Names in Thai and English.
     pub(super) names: Names,
-    /// The parts that are used.
+    /// Plant parts that are used.
     pub(super) parts: Vec<String>,
-    /// What it holds.
+    /// Constituents.
     pub(super) constituents: Vec<Named>,
-    /// What it is used for.
+    /// Indications.
     pub(super) indications: Vec<Indication>,
-    /// Who says so.
+    /// Sources of the statement.
     pub(super) sources: Vec<String>,
-    /// That this is no medical advice.
+    /// Disclaimer: no medical advice.
     pub(super) notice: Names,
-    /// Hashes.
+    /// Hashes of the call.
     #[serde(skip)]
     pub(super) audit: Audit,
-    /// The whole document.
+    /// The whole document as JSON.
     #[serde(skip)]
     pub(super) json: Json<Value>,
 }
 
-/// A medicine of the National List.
+/// A formulation of the National List of Essential Medicines.
 #[derive(Debug, Default, Deserialize, SimpleObject)]
 #[serde(default)]
 pub(super) struct Formulation {
-    /// Such as `F:nlem-25`.
+    /// Identifier such as `F:nlem-25`.
     pub(super) id: String,
-    /// Its names.
+    /// Names in Thai and English.
     pub(super) names: Names,
-    /// The herbs in it.
+    /// Ingredients.
     pub(super) herbs: Vec<Named>,
-    /// What it is used for.
+    /// Indications.
     pub(super) indications: Vec<Indication>,
-    /// Who says so.
+    /// Sources of the statement.
     pub(super) sources: Vec<String>,
-    /// That this is no medical advice.
+    /// Disclaimer: no medical advice.
     pub(super) notice: Names,
-    /// Hashes.
+    /// Hashes of the call.
     #[serde(skip)]
     pub(super) audit: Audit,
-    /// The whole document.
+    /// The whole document as JSON.
     #[serde(skip)]
     pub(super) json: Json<Value>,
 }
 
-/// A paper in PubMed.
+/// A PubMed paper.
 #[derive(Debug, Default, Deserialize, SimpleObject)]
 #[serde(default)]
 pub(super) struct Paper {
-    /// Its number.
+    /// PubMed id.
     pub(super) pmid: String,
-    /// Its title.
+    /// Title.
     pub(super) title: String,
-    /// Its abstract; empty where it is not held.
+    /// Abstract; empty if not stored.
     #[serde(rename = "abstract")]
     #[graphql(name = "abstract")]
     pub(super) abstract_text: String,
-    /// Who wrote it.
+    /// Authors.
     pub(super) authors: Vec<String>,
-    /// Where.
+    /// Journal.
     pub(super) journal: String,
-    /// When, where known.
+    /// Year of publication, if known.
     pub(super) year: Option<i32>,
-    /// Where to read on.
+    /// Links to the full record.
     pub(super) links: Vec<String>,
-    /// Hashes.
+    /// Hashes of the call.
     #[serde(skip)]
     pub(super) audit: Audit,
-    /// The whole document.
+    /// The whole document as JSON.
     #[serde(skip)]
     pub(super) json: Json<Value>,
 }
 
-/// A job that takes documents in.
+/// An ingest job.
 #[derive(Debug, Default, Deserialize, SimpleObject)]
 #[serde(default)]
 pub(super) struct IngestJob {
-    /// Its id.
+    /// Identifier.
     pub(super) job_id: String,
     /// `queued`, `running`, `done` or `error`.
     pub(super) status: String,
-    /// Where its log can be read, as a resource of MCP.
+    /// URI of the job log, an MCP resource.
     pub(super) log_uri: String,
-    /// More than the status says, such as `cancelled` or `rolled_back`.
+    /// Detail of the status, such as `cancelled` or `rolled_back`.
     pub(super) detail: Option<String>,
-    /// How far it is.
+    /// Progress in pages.
     pub(super) progress: JobPages,
-    /// Hashes.
+    /// Hashes of the call.
     #[serde(skip)]
     pub(super) audit: Audit,
-    /// The whole document.
+    /// The whole document as JSON.
     #[serde(skip)]
     pub(super) json: Json<Value>,
 }
 
-/// Pages of a job.
+/// Progress of a job in pages.
 #[derive(Debug, Default, Deserialize, SimpleObject)]
 #[serde(default)]
 pub(super) struct JobPages {
-    /// Pages that were read.
+    /// Pages processed.
     pub(super) pages_done: u32,
-    /// Pages to read, as far as they are counted.
+    /// Total pages counted so far.
     pub(super) pages: u32,
 }
 
-/// A thing to start from.
+/// The start node of a path query.
 #[derive(Debug, InputObject)]
 pub(super) struct Start {
-    /// Such as `herb`.
+    /// Node type such as `herb`.
     #[graphql(name = "type")]
     pub(super) kind: String,
-    /// Its id or name.
+    /// Identifier or name.
     pub(super) id: String,
 }
 
@@ -184,96 +183,96 @@ pub(super) struct Start {
 #[derive(Debug, Default, Deserialize, SimpleObject)]
 #[serde(default)]
 pub(super) struct PathNode {
-    /// Its id.
+    /// Identifier.
     pub(super) id: String,
-    /// Such as `herb`.
+    /// Node type such as `herb`.
     #[serde(rename = "type")]
     #[graphql(name = "type")]
     pub(super) kind: String,
-    /// Its name.
+    /// Name.
     pub(super) label: String,
-    /// How the path gets here, and who says so.
+    /// The edge that leads to this node, with its sources.
     pub(super) edge: Option<Json<Value>>,
 }
 
-/// Paths, best first.
+/// Paths through the graph, best first.
 #[derive(Debug, Default, Deserialize, SimpleObject)]
 #[serde(default)]
 pub(super) struct Paths {
     /// The paths.
     pub(super) paths: Vec<Vec<PathNode>>,
-    /// The score of each.
+    /// Score of each path.
     pub(super) scores: Vec<f64>,
-    /// What the start may mean, when it fits several things.
+    /// Candidate start nodes when the start is ambiguous.
     pub(super) candidates: Vec<PathNode>,
-    /// Whether there are more.
+    /// Whether more paths exist.
     pub(super) more: bool,
-    /// That this is no medical advice.
+    /// Disclaimer: no medical advice.
     pub(super) notice: Names,
-    /// Hashes.
+    /// Hashes of the call.
     #[serde(skip)]
     pub(super) audit: Audit,
-    /// The whole document.
+    /// The whole document as JSON.
     #[serde(skip)]
     pub(super) json: Json<Value>,
 }
 
-/// One thing to be careful about.
+/// A contraindication, interaction or caution.
 #[derive(Debug, Default, Deserialize, SimpleObject)]
 #[serde(default)]
 pub(super) struct Contraindication {
     /// The herb or formulation.
     pub(super) entity_id: String,
-    /// Which of the two it is.
+    /// `herb` or `formulation`.
     #[serde(rename = "type")]
     #[graphql(name = "type")]
     pub(super) kind: String,
-    /// What to be careful about.
+    /// The warning text.
     pub(super) contraindication: String,
-    /// Who says so.
+    /// Sources of the statement.
     pub(super) evidence: String,
     /// `low`, `moderate` or `high`.
     pub(super) strength: String,
-    /// Whether a source that was checked says so.
+    /// Whether a verified source states it.
     pub(super) verified: bool,
-    /// The ingredients that bring it.
+    /// Ingredients that cause the warning.
     pub(super) via: Vec<String>,
-    /// `contraindicated`, `avoid`, `caution` or `monitor`; empty for what is not known.
+    /// `contraindicated`, `avoid`, `caution` or `monitor`; empty if unknown.
     pub(super) level: String,
-    /// Whether it concerns the patient or a medicine that was asked about.
+    /// Whether it concerns the given patient or drug.
     pub(super) asked: bool,
 }
 
-/// What is known against it.
+/// The result of a contraindication query.
 #[derive(Debug, Default, Deserialize, SimpleObject)]
 #[serde(default)]
 pub(super) struct Contraindications {
-    /// What is known.
+    /// Warnings on record.
     pub(super) results: Vec<Contraindication>,
-    /// How much is known at all.
+    /// Coverage of the data for this query.
     pub(super) coverage: Json<Value>,
-    /// That this is no medical advice.
+    /// Disclaimer: no medical advice.
     pub(super) notice: Names,
-    /// Hashes.
+    /// Hashes of the call.
     #[serde(skip)]
     pub(super) audit: Audit,
-    /// The whole document.
+    /// The whole document as JSON.
     #[serde(skip)]
     pub(super) json: Json<Value>,
 }
 
-/// Who takes the herbs, and which results are wanted.
+/// Patient data and result options.
 #[derive(Debug, Default, InputObject)]
 pub(super) struct ContraindicationOptions {
-    /// Conditions and populations of the patient, in everyday words or by code.
+    /// Conditions and populations of the patient, in plain language or by code.
     pub(super) conditions: Option<Vec<String>>,
     /// Age of the patient in years.
     pub(super) age: Option<f64>,
     /// Whether the patient is pregnant.
     pub(super) pregnancy: Option<bool>,
-    /// How many results are passed over.
+    /// Results to skip.
     pub(super) offset: Option<i32>,
-    /// How many results at most.
+    /// Most results to return.
     pub(super) limit: Option<i32>,
     /// `th`, `en` or `both`.
     pub(super) lang: Option<String>,
@@ -281,146 +280,146 @@ pub(super) struct ContraindicationOptions {
     pub(super) min_strength: Option<String>,
 }
 
-/// One hit of a search.
+/// A search hit.
 #[derive(Debug, Default, Deserialize, SimpleObject)]
 #[serde(default)]
 pub(super) struct Hit {
-    /// Its id.
+    /// Identifier.
     pub(super) id: String,
-    /// Such as `herb`.
+    /// Node type such as `herb`.
     #[serde(rename = "type")]
     #[graphql(name = "type")]
     pub(super) kind: String,
-    /// Its title.
+    /// Title.
     pub(super) title: String,
-    /// Why it was found.
+    /// Matching passage.
     pub(super) snippet: String,
-    /// From 0 to 1.
+    /// Score from 0 to 1.
     pub(super) score: f64,
-    /// Where it comes from.
+    /// Source.
     pub(super) source: String,
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(Debug, Default, Deserialize, SimpleObject)]
 #[serde(default)]
 pub(super) struct Hits {
-    /// The hits, best first.
+    /// Hits, best first.
     pub(super) hits: Vec<Hit>,
-    /// Hashes.
+    /// Hashes of the call.
     #[serde(skip)]
     pub(super) audit: Audit,
-    /// The whole document.
+    /// The whole document as JSON.
     #[serde(skip)]
     pub(super) json: Json<Value>,
 }
 
-/// A passage that an answer rests on.
+/// A cited passage.
 #[derive(Debug, Default, Deserialize, SimpleObject)]
 #[serde(default)]
 pub(super) struct Citation {
-    /// The id of the document.
+    /// Identifier of the document.
     pub(super) id: String,
-    /// Where it can be read.
+    /// URI of the document.
     pub(super) uri: String,
-    /// Its title.
+    /// Title.
     pub(super) title: String,
-    /// The cited words.
+    /// Quoted text.
     pub(super) span: String,
-    /// The number in the answer.
+    /// Citation number in the answer.
     pub(super) number: i32,
-    /// Whether a source that was checked says so.
+    /// Whether a verified source states it.
     pub(super) verified: bool,
 }
 
-/// How good an answer is, from 0 to 1.
+/// Quality scores of an answer, from 0 to 1.
 #[derive(Debug, Default, Deserialize, SimpleObject)]
 #[serde(default)]
 pub(super) struct AnswerScores {
-    /// Of what was found.
+    /// Retrieval score.
     pub(super) retrieval: f64,
-    /// The probability that the answer holds what was asked for.
+    /// Probability that the answer contains the requested information.
     pub(super) answer_conf: f64,
 }
 
-/// Why there is no answer.
+/// Why the answer is withheld.
 #[derive(Debug, Default, Deserialize, SimpleObject)]
 #[serde(default)]
 pub(super) struct Withheld {
-    /// Codes of the reasons.
+    /// Reason codes.
     pub(super) reasons: Vec<String>,
-    /// The same in words.
+    /// The reasons in words.
     pub(super) told: Vec<String>,
-    /// The confidence that an answer needs.
+    /// Confidence threshold for an answer.
     pub(super) tau: f64,
 }
 
-/// A warning on record, word for word.
+/// A warning on record, quoted verbatim.
 #[derive(Debug, Default, Deserialize, SimpleObject)]
 #[serde(default)]
 pub(super) struct Danger {
-    /// The document that says so.
+    /// Identifier of the source document.
     pub(super) id: String,
-    /// Where it can be read.
+    /// URI of the document.
     pub(super) uri: String,
-    /// Its title.
+    /// Title.
     pub(super) title: String,
-    /// The words.
+    /// Quoted text.
     pub(super) span: String,
     /// `contraindicated`, `avoid`, `caution` or `monitor`.
     pub(super) level: String,
     /// `low`, `moderate` or `high`.
     pub(super) strength: String,
-    /// Whether it concerns what was asked.
+    /// Whether it concerns the question.
     pub(super) asked: bool,
-    /// Whether a source that was checked says so.
+    /// Whether a verified source states it.
     pub(super) verified: bool,
-    /// The herb or formulation of the question.
+    /// The herb or formulation in the question.
     pub(super) entity_id: String,
-    /// Codes of cautions and ids of interactions.
+    /// Caution codes and interaction ids.
     pub(super) codes: Vec<String>,
-    /// Groups of patients of the question that it concerns.
+    /// Patient groups in the question that it concerns.
     pub(super) groups: Vec<String>,
-    /// Medicines of the question that it concerns.
+    /// Drugs in the question that it concerns.
     pub(super) drugs: Vec<String>,
 }
 
-/// What to do in an emergency.
+/// Emergency instructions.
 #[derive(Debug, Default, Deserialize, SimpleObject)]
 #[serde(default)]
 pub(super) struct Emergency {
-    /// Such as `chest-pain`.
+    /// Kind of emergency such as `chest-pain`.
     pub(super) kind: String,
-    /// Thai telephone numbers, the first to call first.
+    /// Thai emergency numbers, in call order.
     pub(super) call: Vec<String>,
-    /// What to do.
+    /// Instructions.
     pub(super) told: String,
 }
 
-/// An answer with citations, or why there is none.
+/// An answer with citations, or the reason for withholding it.
 #[derive(Debug, Default, Deserialize, SimpleObject)]
 #[serde(default)]
 pub(super) struct CitedAnswer {
-    /// The answer; empty when it is withheld.
+    /// The answer; empty if withheld.
     pub(super) answer: String,
-    /// What it rests on.
+    /// Citations.
     pub(super) citations: Vec<Citation>,
-    /// How good it is.
+    /// Quality scores.
     pub(super) scores: AnswerScores,
-    /// The dangers on record, those asked for first; also when the answer is withheld.
+    /// Warnings on record, those relevant to the question first; present even if the answer is withheld.
     pub(super) dangers: Vec<Danger>,
-    /// What to do now, when the question is about an emergency.
+    /// Instructions, if the question describes an emergency.
     pub(super) emergency: Option<Emergency>,
-    /// Why there is no answer.
+    /// Why the answer is withheld.
     pub(super) withheld: Option<Withheld>,
-    /// What the data do not have.
+    /// Known gaps in the data.
     pub(super) gaps: Vec<String>,
-    /// That this is no medical advice.
+    /// Disclaimer: no medical advice.
     pub(super) notice: Names,
-    /// Hashes.
+    /// Hashes of the call.
     #[serde(skip)]
     pub(super) audit: Audit,
-    /// The whole document.
+    /// The whole document as JSON.
     #[serde(skip)]
     pub(super) json: Json<Value>,
 }

@@ -1,16 +1,16 @@
-//! How far a job that takes documents in is. Starting one stays on MCP and the command line.
+//! Progress of ingest jobs over gRPC. Jobs are started over MCP or the command line only.
 
 use serde_json::Value;
 use tonic::{Request, Response, Status};
 
 use super::proto::job_service_server::JobService;
 use super::proto::{GetRequest, Job};
-use super::{Reads, audit, object, text};
+use super::{TtmReadService, audit, object, text};
 
 #[tonic::async_trait]
-impl JobService for Reads {
+impl JobService for TtmReadService {
     async fn get_job(&self, request: Request<GetRequest>) -> Result<Response<Job>, Status> {
-        let answer = self.document(request, "ttm-job://").await?;
+        let answer = self.resource(request, "ttm-job://").await?;
         let document = &answer.document;
         let pages = |name: &str| {
             let number = document.pointer(&format!("/progress/{name}")).and_then(Value::as_u64);

@@ -179,7 +179,7 @@ fn options(
     let packs = kernel.registry().packs();
     if packs.iter().any(|pack| pack.info.name == panoply_api::PACK) {
         let page = config.listen.ip().is_loopback();
-        let routes = panoply_api::routes(kernel, panoply_api::Options { page });
+        let routes = panoply_api::routes(kernel, panoply_api::Options { graphiql: page });
         options.protected = routes.protected;
         options.streaming = routes.streaming;
         options.public = routes.public;
