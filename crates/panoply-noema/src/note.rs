@@ -1,4 +1,4 @@
-//! Notes, the types they are of, and the cards that they make.
+//! Notes, note types and card generation.
 
 use std::collections::BTreeSet;
 
@@ -8,31 +8,31 @@ use crate::fsrs::Micros;
 use crate::ids::{NoteId, NoteTypeId};
 use crate::render;
 
-/// Separates fields where they are kept as one text, as in Anki.
+/// Separates fields in one string, as in Anki.
 pub const FIELD_SEPARATOR: char = '\u{1f}';
 
-/// What a learner wants to know, once.
+/// A piece of knowledge from which cards are generated.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Note {
-    /// Its id.
+    /// Identifier.
     pub id: NoteId,
-    /// Its id in every collection it travels to.
+    /// Globally unique id, stable across collections.
     pub guid: String,
-    /// Its type.
+    /// Note type.
     pub note_type: NoteTypeId,
-    /// Its fields, in the order of the type.
+    /// Fields in the order of the note type.
     pub fields: Vec<String>,
-    /// Its tags, `parent::child`.
+    /// Tags such as `parent::child`.
     pub tags: Vec<String>,
-    /// Where it comes from: a tool call, a page, a book.
+    /// Origin of the note: a URL, a book or the trace id of a tool call.
     pub source: Option<String>,
-    /// When it was made.
+    /// Creation time.
     pub created: Micros,
-    /// When it was last changed.
+    /// Modification time.
     pub modified: Micros,
-    /// Counts changes of its content.
+    /// Content version, incremented by every change.
     pub version: i64,
-    /// When it was deleted.
+    /// Deletion time; `None` unless soft-deleted.
     pub deleted: Option<Micros>,
 }
 
@@ -48,66 +48,66 @@ impl Note {
     }
 }
 
-/// What a note's content was before a change.
+/// An earlier version of a note's content.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PastContent {
-    /// The version that it was.
+    /// The earlier version.
     pub version: i64,
-    /// Its fields.
+    /// Fields in the order of the note type.
     pub fields: Vec<String>,
-    /// Its tags.
+    /// Tags.
     pub tags: Vec<String>,
     /// When it was replaced.
     pub replaced: Micros,
 }
 
-/// Which fields a note has and which cards it makes.
+/// Fields and card templates of notes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NoteType {
-    /// Its id.
+    /// Identifier.
     pub id: NoteTypeId,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Whether cards come from gaps in the text instead of templates.
+    /// Whether cards are generated from cloze deletions instead of templates.
     pub cloze: bool,
-    /// Names of the fields.
+    /// Field names.
     pub fields: Vec<String>,
-    /// One card each; a cloze type has one for all its gaps.
+    /// One card per template; a cloze type has a single template.
     pub templates: Vec<Template>,
-    /// How cards look in Anki.
+    /// Style sheet in Anki.
     pub css: String,
 }
 
-/// What is on the front and the back of a card, in Anki's language of templates.
+/// A card template in Anki's template syntax.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Template {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// The front.
+    /// Template of the front.
     pub question: String,
-    /// The back.
+    /// Template of the back.
     pub answer: String,
 }
 
-/// The note types that every collection has.
+/// The built-in note types.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Form {
-    /// A front and a back.
+    /// One card: front and back.
     #[default]
     Basic,
     /// Two cards: front to back and back to front.
     Reversed,
-    /// A text with gaps, `{{c1::like this}}`.
+    /// One card per cloze number, `{{c1::like this}}`.
     Cloze,
-    /// The answer is to be typed.
+    /// The learner types the answer.
     Typed,
-    /// One of several answers is right.
+    /// Multiple choice.
     Choice,
 }
 
 impl Form {
-    /// All of them.
+    /// All forms.
     pub const ALL: [Self; 5] =
         [Self::Basic, Self::Reversed, Self::Cloze, Self::Typed, Self::Choice];
 
@@ -167,8 +167,8 @@ impl Form {
 }
 
 impl NoteType {
-    /// Which cards a note with these fields makes: ordinals of templates whose front would not
-    /// be empty, or numbers of gaps less one.
+    /// The ordinals of the cards that these fields generate: templates with a non-empty front, or
+    /// cloze numbers minus one.
     pub fn ordinals(&self, fields: &[String]) -> BTreeSet<u32> {
         if self.cloze {
             let numbers: BTreeSet<u32> =
@@ -188,8 +188,7 @@ impl NoteType {
     }
 }
 
-/// A number that notes with the same first field share: the first 32 bits of a SHA-256 of its
-/// text without markup.
+/// Duplicate checksum: the first 32 bits of the SHA-256 of the first field without markup.
 pub fn checksum(first_field: &str) -> i64 {
     use sha2::Digest as _;
     let plain = render::strip_html(first_field).to_lowercase();
@@ -197,7 +196,7 @@ pub fn checksum(first_field: &str) -> i64 {
     digest.iter().take(4).fold(0, |sum, byte| sum << 8 | i64::from(*byte))
 }
 
-/// Tags as they are kept: without blanks or doubles, sorted without regard to case.
+/// Normalises tags: no whitespace, no duplicates, sorted case-insensitively.
 pub fn normalize_tags<'a>(tags: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut tidy: Vec<String> = tags
         .into_iter()
@@ -207,6 +206,11 @@ pub fn normalize_tags<'a>(tags: impl IntoIterator<Item = &'a str>) -> Vec<String
     tidy.sort_by_key(|tag| tag.to_lowercase());
     tidy.dedup_by_key(|tag| tag.to_lowercase());
     tidy
+}
+
+/// Tags in one column, enclosed in spaces as in Anki, so that ` tag ` matches whole tags.
+pub(crate) fn join_tags(tags: &[String]) -> String {
+    if tags.is_empty() { String::new() } else { format!(" {} ", tags.join(" ")) }
 }
 
 #[cfg(test)]

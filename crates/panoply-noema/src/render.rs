@@ -1,7 +1,7 @@
-//! What is on a card: Anki's templates, clozes, and text without markup.
+//! Rendering of cards: Anki's templates, cloze deletions and HTML removal.
 //!
-//! `{{Field}}`, `{{FrontSide}}`, `{{cloze:Field}}`, `{{type:Field}}`, `{{hint:Field}}` and other
-//! filters, and the sections `{{#Field}}…{{/Field}}` and `{{^Field}}…{{/Field}}`.
+//! Supports `{{Field}}`, `{{FrontSide}}`, `{{cloze:Field}}`, `{{type:Field}}`, `{{hint:Field}}` and
+//! other filters, and the sections `{{#Field}}…{{/Field}}` and `{{^Field}}…{{/Field}}`.
 
 use std::sync::LazyLock;
 
@@ -9,18 +9,18 @@ use regex::Regex;
 
 use crate::note::{NoteType, Template};
 
-/// A card's two sides, as HTML.
+/// The rendered sides of a card, as HTML.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Sides {
-    /// What is asked.
+    /// Question.
     pub front: String,
-    /// The answer, with the front where the template puts it.
+    /// Answer, including the front if the template does.
     pub back: String,
-    /// What is to be typed, where the card asks for that.
+    /// The expected answer of a typed card.
     pub typed: Option<String>,
 }
 
-/// The two sides of a card.
+/// Renders both sides of a card.
 pub fn sides(note_type: &NoteType, fields: &[String], tags: &[String], ordinal: u32) -> Sides {
     let Some(template) = note_type.template(ordinal) else {
         return Sides {
@@ -39,14 +39,14 @@ pub fn sides(note_type: &NoteType, fields: &[String], tags: &[String], ordinal: 
     }
 }
 
-/// Whether the front would show anything of the note.
+/// Whether the front would contain any field content.
 pub fn front_has_content(template: &Template, note_type: &NoteType, fields: &[String]) -> bool {
     let context =
         TemplateContext { note_type, fields, tags: &[], ordinal: 0, template, side: Side::Front };
     context.has_content(&template.question)
 }
 
-/// The numbers of the gaps in a text.
+/// The cloze numbers in a text.
 pub fn cloze_numbers(text: &str) -> Vec<u32> {
     static CLOZE: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\{\{c(\d{1,3})::").ok());
     let Some(gap) = CLOZE.as_ref() else { return Vec::new() };
@@ -56,14 +56,14 @@ pub fn cloze_numbers(text: &str) -> Vec<u32> {
         .collect()
 }
 
-/// A text with its gaps filled in and their hints left out.
+/// Replaces cloze deletions by their content and drops their hints.
 pub fn expand_clozes(text: &str) -> String {
     static CLOZE: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(r"(?s)\{\{c\d+::(.*?)(?:::.*?)?\}\}").ok());
     CLOZE.as_ref().map_or_else(|| text.to_owned(), |gap| gap.replace_all(text, "$1").into_owned())
 }
 
-/// Text without markup, with the few entities that occur written out.
+/// Removes markup and decodes the common entities.
 pub fn strip_html(html: &str) -> String {
     if !html.contains(['<', '&', '\n', '\r']) {
         return html.trim().to_owned();
@@ -135,7 +135,7 @@ impl TemplateContext<'_> {
     }
 
     fn section_shows(&self, name: &str, wants_text: bool) -> bool {
-        // `{{#c1}}` asks whether this is the card of the first gap.
+        // `{{#c1}}` tests whether this is the card of cloze 1.
         if let Some(number) = name.strip_prefix('c').and_then(|digits| digits.parse::<u32>().ok())
             && self.note_type.cloze
         {
@@ -172,9 +172,9 @@ impl TemplateContext<'_> {
     }
 
     fn field(&self, name: &str) -> Option<&str> {
-        let place =
+        let index =
             self.note_type.fields.iter().position(|field| field.eq_ignore_ascii_case(name))?;
-        self.fields.get(place).map(String::as_str)
+        self.fields.get(index).map(String::as_str)
     }
 
     fn typed(&self, question: &str) -> Option<String> {
@@ -186,7 +186,7 @@ impl TemplateContext<'_> {
         }
     }
 
-    /// Whether a front refers to a field that has something in it, sections taken into account.
+    /// Whether a front references a non-empty field, considering sections.
     fn has_content(&self, question: &str) -> bool {
         let mut rest = question;
         while let Some((_, from)) = rest.split_once("{{") {
@@ -219,11 +219,11 @@ fn is_blank(field: &str) -> bool {
     !field.contains("<img") && !field.contains("[sound:") && strip_html(field).is_empty()
 }
 
-/// What lies inside a section, and what comes after it; an open section goes to the end.
+/// Splits at the end of a section; an unclosed section extends to the end.
 fn section<'a>(after: &'a str, name: &str) -> (&'a str, &'a str) {
     let mut from = 0;
-    while let Some(place) = after.get(from..).and_then(|rest| rest.find("{{/")) {
-        let start = from + place;
+    while let Some(index) = after.get(from..).and_then(|rest| rest.find("{{/")) {
+        let start = from + index;
         let Some(length) = after.get(start..).and_then(|rest| rest.find("}}")) else { break };
         let tag = after.get(start + 3..start + length).unwrap_or_default();
         if tag.trim() == name {
@@ -237,7 +237,7 @@ fn section<'a>(after: &'a str, name: &str) -> (&'a str, &'a str) {
     (after, "")
 }
 
-/// A text with gaps: the wanted one hidden on the front, all others written out.
+/// Renders cloze deletions: hides the given number on the front, expands the others.
 fn render_clozes(text: &str, wanted: u32, side: Side) -> String {
     if !cloze_numbers(text).contains(&wanted) {
         return String::new();
@@ -294,8 +294,8 @@ enum Piece<'a> {
 
 fn for_each_piece<'a>(text: &'a str, visit: &mut dyn FnMut(Piece<'a>)) {
     let mut rest = text;
-    while let Some(place) = rest.find("{{c") {
-        let (before, from) = rest.split_at(place);
+    while let Some(index) = rest.find("{{c") {
+        let (before, from) = rest.split_at(index);
         let Some((number, body, after)) = parse_cloze(from) else {
             let (mark, after) = from.split_at(3);
             visit(Piece::Text(before));
@@ -316,24 +316,24 @@ fn for_each_piece<'a>(text: &'a str, visit: &mut dyn FnMut(Piece<'a>)) {
     visit(Piece::Text(rest));
 }
 
-/// `{{c1::body}}rest`, where the body may hold gaps of its own.
+/// Parses `{{c1::body}}rest`; the body may contain nested cloze deletions.
 fn parse_cloze(from: &str) -> Option<(u32, &str, &str)> {
     let (digits, body) = from.strip_prefix("{{c")?.split_once("::")?;
     let number = digits.parse().ok().filter(|number| *number > 0)?;
-    let (mut depth, mut place) = (1_u32, 0);
-    while place < body.len() {
-        let rest = body.get(place..)?;
+    let (mut depth, mut index) = (1_u32, 0);
+    while index < body.len() {
+        let rest = body.get(index..)?;
         if rest.starts_with("{{") {
             depth += 1;
-            place += 2;
+            index += 2;
         } else if rest.starts_with("}}") {
             depth -= 1;
             if depth == 0 {
-                return Some((number, body.get(..place)?, body.get(place + 2..)?));
+                return Some((number, body.get(..index)?, body.get(index + 2..)?));
             }
-            place += 2;
+            index += 2;
         } else {
-            place += rest.chars().next().map_or(1, char::len_utf8);
+            index += rest.chars().next().map_or(1, char::len_utf8);
         }
     }
     None

@@ -1,4 +1,4 @@
-//! What a collection says about its learner: how memory holds, what is coming, how study goes.
+//! Statistics: counts, calibration, forecasts and simulation input.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -9,24 +9,24 @@ use crate::error::NoemaError;
 use crate::fsrs::fit::{LoggedReview, SimulationInput, StudiedCard};
 use crate::fsrs::{Calendar, DAY, Memory, Micros, Phase, Rating};
 use crate::ids::{CardId, DeckId};
-use crate::numbers::{round_to_u32, to_f64};
+use crate::numbers::{round_to, round_to_u32, to_f64, u64_to_f64};
 use crate::store::{LaneCount, LogEntry, QuarterHour, StoreReader};
 
-/// A card is mature from this interval on.
+/// Interval from which a card is mature.
 pub const MATURE_DAYS: i64 = 21;
 
-/// Cards of a deck and of those under it.
+/// Card counts of a deck and its subdecks.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counts {
-    /// All that are not deleted.
+    /// All cards that are not deleted.
     pub cards: i64,
-    /// Never answered, and free.
+    /// New cards available for study.
     pub new: i64,
-    /// In steps.
+    /// In learning steps.
     pub learning: i64,
     /// In review.
     pub review: i64,
-    /// In steps or review, and due today.
+    /// In learning or review and due today.
     pub due: i64,
     /// Suspended.
     pub suspended: i64,
@@ -39,7 +39,7 @@ pub struct Counts {
 impl Counts {
     fn add(&mut self, lane: &LaneCount) {
         self.cards += lane.cards;
-        match (Hold::from_code(lane.hold).unwrap_or_default(), lane.phase) {
+        match (lane.hold, lane.phase) {
             (Hold::None, Phase::New) => self.new += lane.cards,
             (Hold::None, Phase::Learning | Phase::Relearning) => {
                 self.learning += lane.cards;
@@ -71,7 +71,7 @@ impl std::iter::Sum for Counts {
     }
 }
 
-/// Counts of every deck, with all under it; what is due is due on the day of each deck.
+/// Counts of every deck including its subdecks; due dates use the rollover of each deck.
 pub fn counts(
     reader: &dyn StoreReader,
     decks: &[Deck],
@@ -95,9 +95,9 @@ pub fn counts(
             continue;
         };
         let due = i64::from(card.schedule.due <= *until);
-        let free = LaneCount { hold: Hold::None.code(), phase: card.schedule.phase, cards: 1, due };
+        let free = LaneCount { hold: Hold::None, phase: card.schedule.phase, cards: 1, due };
         counts.add(&free);
-        // It is counted as free now, and was as buried before.
+        // The card was counted as buried; now it is counted as available.
         counts.cards -= 1;
         counts.buried -= 1;
     }
@@ -108,35 +108,34 @@ pub fn counts(
     Ok(decks.iter().map(|deck| (deck.id, within(deck))).collect())
 }
 
-/// How well predictions have held for this learner.
+/// Calibration: predicted against observed recall of this learner.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Calibration {
-    /// Answers that came a day or more after the one before.
+    /// Reviews at least a day after the previous one.
     pub reviews: u64,
-    /// How many of them were recalled.
+    /// Number of those recalled.
     pub recalled: u64,
-    /// The mean of what was predicted.
+    /// Mean predicted recall.
     pub predicted: f64,
-    /// The distance of predicted from observed recall, over bins of like predictions.
+    /// RMSE between predicted and observed recall over bins of similar predictions.
     pub rmse: f64,
 }
 
-/// The error that a learner without a log is taken to have: what the published weights give on
-/// logs of others (srs-benchmark, FSRS-6 with default weights, RMSE over bins).
+/// Assumed RMSE of a learner without a log: default FSRS-6 weights on the srs-benchmark.
 const PRIOR_RMSE: f64 = 0.08;
-/// So many answers weigh as much as that prior.
+/// The prior weighs as much as this many reviews.
 const PRIOR_WEIGHT: f64 = 400.0;
 
 impl Calibration {
-    /// The error to expect: the learner's own as far as there is a log, the prior for the rest.
+    /// The expected error: the learner's RMSE shrunk towards the prior.
     pub fn expected_error(&self) -> f64 {
-        let reviews = to_f64(i64::try_from(self.reviews).unwrap_or(i64::MAX));
+        let reviews = u64_to_f64(self.reviews);
         let own = reviews / (reviews + PRIOR_WEIGHT);
         own * self.rmse + (1.0 - own) * PRIOR_RMSE
     }
 }
 
-/// Compares what the weights predict with what happened.
+/// Compares predicted with observed recall.
 pub fn calibration(logs: &[Vec<LoggedReview>], options: &DeckOptions) -> Calibration {
     const BINS: usize = 20;
     let parameters = options.parameters.clone().unwrap_or_default();
@@ -151,8 +150,8 @@ pub fn calibration(logs: &[Vec<LoggedReview>], options: &DeckOptions) -> Calibra
                     if logged.days > 0 {
                         let recall =
                             parameters.retrievability(f64::from(logged.days), memory.stability);
-                        let place = (round_to_u32(recall * 20.0 - 0.5) as usize).min(BINS - 1);
-                        if let Some((seen, recalled, predicted)) = bins.get_mut(place) {
+                        let index = (round_to_u32(recall * 20.0 - 0.5) as usize).min(BINS - 1);
+                        if let Some((seen, recalled, predicted)) = bins.get_mut(index) {
                             *seen += 1;
                             *recalled += u64::from(rating.passed());
                             *predicted += recall;
@@ -167,23 +166,22 @@ pub fn calibration(logs: &[Vec<LoggedReview>], options: &DeckOptions) -> Calibra
     if seen == 0 {
         return Calibration::default();
     }
-    let to_f64 = |number: u64| to_f64(i64::try_from(number).unwrap_or(i64::MAX));
     let squares: f64 = bins
         .iter()
         .filter(|bin| bin.0 > 0)
         .map(|(seen, recalled, predicted)| {
-            to_f64(*seen) * ((predicted - to_f64(*recalled)) / to_f64(*seen)).powi(2)
+            u64_to_f64(*seen) * ((predicted - u64_to_f64(*recalled)) / u64_to_f64(*seen)).powi(2)
         })
         .sum();
     Calibration {
         reviews: seen,
         recalled: bins.iter().map(|bin| bin.1).sum(),
-        predicted: bins.iter().map(|bin| bin.2).sum::<f64>() / to_f64(seen),
-        rmse: (squares / to_f64(seen)).sqrt(),
+        predicted: bins.iter().map(|bin| bin.2).sum::<f64>() / u64_to_f64(seen),
+        rmse: (squares / u64_to_f64(seen)).sqrt(),
     }
 }
 
-/// The logs of cards, oldest answer first; changes by hand are left out.
+/// Review logs by card, oldest first, without manual changes.
 pub fn review_logs(entries: &[LogEntry], calendar: Calendar) -> Vec<Vec<LoggedReview>> {
     let mut logs: BTreeMap<CardId, (Micros, Vec<LoggedReview>)> = BTreeMap::new();
     for entry in entries.iter().filter(|entry| entry.rating > 0) {
@@ -195,28 +193,28 @@ pub fn review_logs(entries: &[LogEntry], calendar: Calendar) -> Vec<Vec<LoggedRe
     logs.into_values().map(|(_, log)| log).collect()
 }
 
-/// How study went over a span of days.
+/// Study statistics over a range of days.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StudyStats {
-    /// Answers.
+    /// Number of reviews.
     pub reviews: u64,
-    /// Answers to cards in review that were not mature, and how many of them were recalled.
+    /// Reviews of young cards in review, and how many were recalled.
     pub young: (u64, u64),
-    /// The same for mature ones.
+    /// The same for mature cards.
     pub mature: (u64, u64),
-    /// Cards answered for the first time.
+    /// Cards reviewed for the first time.
     pub introduced: u64,
-    /// Milliseconds of answering.
+    /// Answer time in milliseconds.
     pub taken_ms: i64,
-    /// Answers by rating, from again to easy.
+    /// Reviews by rating, from again to easy.
     pub ratings: [u64; 4],
-    /// Answers by day, counted back from today, which is 0.
+    /// Reviews by day, counted back from today as 0.
     pub by_day: BTreeMap<i64, u64>,
-    /// Answers by hour of the learner's day, with how many were recalled.
+    /// Reviews and recalled reviews by local hour.
     pub by_hour: BTreeMap<u8, (u64, u64)>,
 }
 
-/// How study went from `from` up to `to`, in these decks or in all.
+/// Study statistics from `from` to `to`, of these decks or all.
 pub fn study_stats(
     reader: &dyn StoreReader,
     decks: Option<&[DeckId]>,
@@ -225,7 +223,7 @@ pub fn study_stats(
     now: Micros,
 ) -> Result<StudyStats, NoemaError> {
     let sums = match decks {
-        // What was answered anywhere is summed up with each answer.
+        // The store maintains these sums incrementally.
         None => reader.quarter_hours(from, to)?,
         Some(decks) => summed(&reader.log(from, to, Some(decks))?),
     };
@@ -252,7 +250,7 @@ pub fn study_stats(
     Ok(study)
 }
 
-/// Each entry of a log as a sum of one, at its own moment.
+/// One sum per log entry, at its own time.
 fn summed(entries: &[LogEntry]) -> Vec<QuarterHour> {
     let mut seen = HashSet::new();
     let answers = entries.iter().filter(|entry| entry.rating > 0);
@@ -280,23 +278,33 @@ fn summed(entries: &[LogEntry]) -> Vec<QuarterHour> {
 }
 
 impl StudyStats {
-    /// Days in a row with study, up to today or yesterday.
+    /// Consecutive days with study, up to today or yesterday.
     pub fn streak(&self) -> u32 {
         let first = i64::from(!self.by_day.contains_key(&0));
         let days = (first..).take_while(|day| self.by_day.contains_key(day)).count();
         u32::try_from(days).unwrap_or(u32::MAX)
     }
 
-    /// Seconds that an answer takes; a cautious guess without a log.
+    /// Reviews of cards in review, and how many were recalled.
+    pub fn in_review(&self) -> (u64, u64) {
+        (self.young.0 + self.mature.0, self.young.1 + self.mature.1)
+    }
+
+    /// Mean seconds per review; a conservative default without a log.
     pub fn seconds_per_answer(&self) -> f64 {
         if self.reviews == 0 {
             return 10.0;
         }
-        to_f64(self.taken_ms) / 1000.0 / to_f64(i64::try_from(self.reviews).unwrap_or(i64::MAX))
+        to_f64(self.taken_ms) / 1000.0 / u64_to_f64(self.reviews)
     }
 }
 
-/// How many cards are due on each of the next days; what is overdue is due today.
+/// The share recalled of a pair of reviews and recalled reviews; `None` without reviews.
+pub fn share_recalled((reviews, recalled): (u64, u64)) -> Option<f64> {
+    (reviews > 0).then(|| round_to(u64_to_f64(recalled) / u64_to_f64(reviews), 4))
+}
+
+/// Number of cards due on each of the next days; overdue cards count for today.
 pub fn forecast(
     reader: &dyn StoreReader,
     decks: &[DeckId],
@@ -308,8 +316,8 @@ pub fn forecast(
     let until = calendar.start(today + i64::from(days)) - 1;
     let mut due = vec![0_u32; days as usize];
     for deck in decks {
-        for moment in reader.due_dates(Some(*deck), until)? {
-            let day = usize::try_from((calendar.day(moment) - today).max(0)).unwrap_or(usize::MAX);
+        for due_at in reader.due_dates(Some(*deck), until)? {
+            let day = usize::try_from((calendar.day(due_at) - today).max(0)).unwrap_or(usize::MAX);
             if let Some(sum) = due.get_mut(day) {
                 *sum += 1;
             }
@@ -318,7 +326,7 @@ pub fn forecast(
     Ok(due)
 }
 
-/// The decks that a question is about: a deck and those under it, or all.
+/// The decks of a request: a deck with its subdecks, or all decks.
 pub fn scope(
     reader: &dyn StoreReader,
     deck: Option<DeckId>,
@@ -332,7 +340,7 @@ pub fn scope(
     Ok((inside.collect(), collection::options_among(&root, &decks)))
 }
 
-/// What there is to simulate in these decks.
+/// Collects the simulation input of these decks.
 pub fn simulation_input(
     reader: &dyn StoreReader,
     decks: &[DeckId],
@@ -361,7 +369,7 @@ pub fn simulation_input(
     let mut new = 0;
     for deck in decks {
         let lanes = reader.lanes(*deck, now)?;
-        let free = lanes.iter().filter(|lane| lane.hold == 0 && lane.phase == Phase::New);
+        let free = lanes.iter().filter(|lane| lane.hold == Hold::None && lane.phase == Phase::New);
         new += free.map(|lane| lane.cards).sum::<i64>();
     }
     Ok(SimulationInput {

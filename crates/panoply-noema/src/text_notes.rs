@@ -1,28 +1,29 @@
-//! Notes as text: CSV, TSV, JSON and Markdown, in and out.
+//! Import and export of notes as CSV, TSV, JSON and Markdown.
 //!
-//! CSV and TSV have a row a note: front, back, tags; a first row with these names may put the
-//! columns in another order and add `extra` and `form`. JSON is a list of objects with the same
-//! names. Markdown is a heading with the answer under it, or `question :: answer` on a line.
+//! CSV and TSV have one row per note: front, back, tags. A header row may reorder the columns and
+//! add `extra` and `form`. JSON is a list of objects with the same names. Markdown is a heading
+//! with the answer below it, or `question :: answer` on a line.
 
 use serde::{Deserialize, Serialize};
 
+use crate::error::NoemaError;
 use crate::note::Form;
 
-/// How notes are written.
+/// Text format.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum TextFormat {
-    /// Separated by commas.
+    /// Comma-separated values.
     Csv,
-    /// Separated by tabs.
+    /// Tab-separated values.
     Tsv,
     /// A list of objects.
     Json,
-    /// Headings and lines.
+    /// Headings, or `question :: answer` lines.
     Markdown,
 }
 
 impl TextFormat {
-    /// Its name in calls and settings.
+    /// Name in arguments and settings.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Csv => "csv",
@@ -33,26 +34,26 @@ impl TextFormat {
     }
 }
 
-/// A note as text.
+/// A note in a text format.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TextNote {
-    /// The question, or a text with gaps.
+    /// Question, or text with cloze deletions.
     pub front: String,
     /// The answer.
     pub back: String,
-    /// What is shown beside the answer.
+    /// Shown with the answer.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub extra: String,
     /// Tags.
     pub tags: Vec<String>,
-    /// Which cards it makes; a text with gaps is a cloze unless told otherwise.
+    /// Form; a front with cloze deletions is a cloze by default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub form: Option<Form>,
 }
 
 impl TextNote {
-    /// Which cards it makes.
+    /// Form of the note, which determines its cards.
     pub fn form(&self) -> Form {
         let guess = if crate::render::cloze_numbers(&self.front).is_empty() {
             Form::Basic
@@ -63,28 +64,28 @@ impl TextNote {
     }
 }
 
-/// A row that is no note.
+/// A rejected row.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct BadRow {
-    /// The row or line, from 1.
+    /// Row or line number, from 1.
     pub row: usize,
-    /// What is wrong with it.
+    /// Reason of the rejection.
     pub problem: String,
 }
 
-/// The notes of a text and the rows that are none.
+/// Parsed notes and rejected rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ParsedText {
-    /// The notes, with their rows.
+    /// Notes with their row numbers.
     pub notes: Vec<(usize, TextNote)>,
-    /// The other rows.
+    /// Rejected rows.
     pub bad: Vec<BadRow>,
 }
 
-/// What a text looks like.
+/// Detects the format of a text.
 pub fn detect_format(text: &str) -> TextFormat {
     let start = text.trim_start();
-    // Not headings of Markdown, but what Anki writes before its rows.
+    // Anki writes directives such as `#separator:tab`, which are not headings.
     let directive =
         |line: &&str| line.starts_with('#') && line.contains(':') && !line.contains(' ');
     let mut lines = start.lines().filter(|line| !line.trim().is_empty());
@@ -100,7 +101,7 @@ pub fn detect_format(text: &str) -> TextFormat {
     }
 }
 
-/// Reads notes.
+/// Parses notes.
 pub fn parse(text: &str, format: TextFormat) -> ParsedText {
     let mut parsed = match format {
         TextFormat::Csv => parse_rows(text, b','),
@@ -120,7 +121,7 @@ pub fn parse(text: &str, format: TextFormat) -> ParsedText {
 }
 
 fn parse_rows(text: &str, separator: u8) -> ParsedText {
-    // Anki writes lines such as `#separator:tab` before the rows.
+    // Skip Anki's directives such as `#separator:tab`.
     let skipped = text.lines().take_while(|line| line.starts_with('#')).count();
     let body: String = text.split_inclusive('\n').skip(skipped).collect();
     let mut reader = csv::ReaderBuilder::new()
@@ -130,8 +131,8 @@ fn parse_rows(text: &str, separator: u8) -> ParsedText {
         .from_reader(body.as_bytes());
     let mut parsed = ParsedText::default();
     let mut columns = ["front", "back", "tags"].map(str::to_owned).to_vec();
-    for (place, record) in reader.records().enumerate() {
-        let row = place + 1 + skipped;
+    for (index, record) in reader.records().enumerate() {
+        let row = index + 1 + skipped;
         let record = match record {
             Ok(record) => record,
             Err(error) => {
@@ -140,7 +141,7 @@ fn parse_rows(text: &str, separator: u8) -> ParsedText {
             }
         };
         let names: Vec<String> = record.iter().map(|cell| cell.trim().to_lowercase()).collect();
-        if place == 0 && names.iter().any(|name| name == "front") {
+        if index == 0 && names.iter().any(|name| name == "front") {
             columns = names;
             continue;
         }
@@ -184,10 +185,10 @@ fn json(text: &str) -> ParsedText {
         parsed.bad.push(BadRow { row: 1, problem: "expected a list of notes".to_owned() });
         return parsed;
     };
-    for (place, row) in rows.iter().enumerate() {
+    for (index, row) in rows.iter().enumerate() {
         match serde_json::from_value(row.clone()) {
-            Ok(note) => parsed.notes.push((place + 1, note)),
-            Err(error) => parsed.bad.push(BadRow { row: place + 1, problem: error.to_string() }),
+            Ok(note) => parsed.notes.push((index + 1, note)),
+            Err(error) => parsed.bad.push(BadRow { row: index + 1, problem: error.to_string() }),
         }
     }
     parsed
@@ -196,12 +197,12 @@ fn json(text: &str) -> ParsedText {
 fn markdown(text: &str) -> ParsedText {
     let mut parsed = ParsedText::default();
     let mut open: Option<(usize, TextNote)> = None;
-    for (place, line) in text.lines().enumerate() {
+    for (index, line) in text.lines().enumerate() {
         let heading = line.strip_prefix("## ").or_else(|| line.strip_prefix("### "));
         if let Some(front) = heading {
             parsed.notes.extend(open.take());
             open = Some((
-                place + 1,
+                index + 1,
                 TextNote { front: front.trim().to_owned(), ..TextNote::default() },
             ));
         } else if let Some((_, note)) = &mut open {
@@ -222,7 +223,7 @@ fn markdown(text: &str) -> ParsedText {
         } else if let Some((front, back)) = line.split_once(" :: ") {
             let front = front.trim_start_matches(['-', '*', ' ']).trim().to_owned();
             parsed.notes.push((
-                place + 1,
+                index + 1,
                 TextNote { front, back: back.trim().to_owned(), ..TextNote::default() },
             ));
         }
@@ -235,13 +236,19 @@ fn markdown(text: &str) -> ParsedText {
 }
 
 /// Writes notes.
-pub fn write(notes: &[TextNote], format: TextFormat) -> String {
+pub fn write(notes: &[TextNote], format: TextFormat) -> Result<String, NoemaError> {
     match format {
-        TextFormat::Csv => rows(notes, b','),
-        TextFormat::Tsv => rows(notes, b'\t'),
-        TextFormat::Json => serde_json::to_string_pretty(notes).unwrap_or_default() + "\n",
-        TextFormat::Markdown => notes.iter().map(section).collect(),
+        TextFormat::Csv => write_rows(notes, b','),
+        TextFormat::Tsv => write_rows(notes, b'\t'),
+        TextFormat::Json => serde_json::to_string_pretty(notes)
+            .map(|text| text + "\n")
+            .map_err(|error| write_error(&error)),
+        TextFormat::Markdown => Ok(notes.iter().map(section).collect()),
     }
+}
+
+fn write_error(error: &dyn std::fmt::Display) -> NoemaError {
+    NoemaError::File(format!("the notes cannot be written: {error}"))
 }
 
 fn section(note: &TextNote) -> String {
@@ -254,16 +261,17 @@ fn section(note: &TextNote) -> String {
     format!("## {}\n\n{answer}\n{tags}\n", note.front.replace('\n', " "))
 }
 
-fn rows(notes: &[TextNote], separator: u8) -> String {
+fn write_rows(notes: &[TextNote], separator: u8) -> Result<String, NoemaError> {
     let mut writer = csv::WriterBuilder::new().delimiter(separator).from_writer(Vec::new());
-    let _ = writer.write_record(["front", "back", "extra", "tags"]);
-    for note in notes {
-        let _ = writer.write_record([&note.front, &note.back, &note.extra, &note.tags.join(" ")]);
+    let header = std::iter::once(["front", "back", "extra", "tags"].map(str::to_owned));
+    let rows = notes.iter().map(|note| {
+        [note.front.clone(), note.back.clone(), note.extra.clone(), note.tags.join(" ")]
+    });
+    for row in header.chain(rows) {
+        writer.write_record(row).map_err(|error| write_error(&error))?;
     }
-    writer
-        .into_inner()
-        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-        .unwrap_or_default()
+    let bytes = writer.into_inner().map_err(|error| write_error(&error))?;
+    String::from_utf8(bytes).map_err(|error| write_error(&error))
 }
 
 #[cfg(test)]
@@ -308,7 +316,7 @@ mod tests {
             TextNote { front: "e".to_owned(), back: "f".to_owned(), ..TextNote::default() },
         ];
         for format in [TextFormat::Csv, TextFormat::Tsv, TextFormat::Json, TextFormat::Markdown] {
-            let text = write(&notes, format);
+            let text = write(&notes, format).unwrap();
             let parsed = parse(&text, format);
             let back: Vec<TextNote> = parsed.notes.into_iter().map(|(_, note)| note).collect();
             assert_eq!(back, notes, "{format:?}:\n{text}");

@@ -1,22 +1,24 @@
-//! The zip around a package: which format it is, and its media, within limits.
+//! The zip container of a package: format detection and media, within size limits.
 
 use std::io::{Cursor, Read};
 
 use zip::ZipArchive;
 
-use super::{Package, proto, tables};
+use super::proto::{self, MediaEntries, MediaEntry, PackageMetadata};
+use super::{Package, tables};
 use crate::error::NoemaError;
+use crate::numbers::len_to_u64;
 
-/// What a package may hold. One that wants more is refused before it fills the memory.
+/// Size limits of a package, checked while decompressing.
 #[derive(Clone, Copy, Debug)]
 pub struct PackageLimits {
-    /// The collection, unpacked, in bytes.
+    /// Decompressed collection, in bytes.
     pub collection: u64,
-    /// One medium, unpacked, in bytes.
+    /// One decompressed media file, in bytes.
     pub medium: u64,
-    /// All media, unpacked, in bytes.
+    /// All decompressed media files, in bytes.
     pub media: u64,
-    /// Files in the zip.
+    /// Zip members.
     pub files: usize,
 }
 
@@ -27,7 +29,7 @@ impl Default for PackageLimits {
     }
 }
 
-/// Reads a package, `.apkg` or `.colpkg`, of whichever format.
+/// Reads an `.apkg` or `.colpkg` of any of the three formats.
 pub fn read(bytes: &[u8], limits: PackageLimits) -> Result<Package, NoemaError> {
     let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| {
         file_error(format!("this is not an Anki package: it cannot be read as a zip ({error})"))
@@ -51,7 +53,6 @@ pub fn read(bytes: &[u8], limits: PackageLimits) -> Result<Package, NoemaError> 
     Ok(package)
 }
 
-/// The three formats.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Format {
     Legacy1,
@@ -62,8 +63,9 @@ enum Format {
 impl Format {
     fn of(zip: &mut Zip<'_>) -> Result<Self, NoemaError> {
         let meta = member(zip, "meta", 1 << 16)?;
-        match meta.map(|meta| proto::number(&meta, 1)) {
-            // Packages from before `meta` say it by the name of their collection.
+        let meta = meta.map(|meta| proto::decode::<PackageMetadata>(&meta, "meta")).transpose()?;
+        match meta.map(|meta| meta.version) {
+            // Packages older than `meta` are told apart by the name of the collection file.
             None if zip.index_for_name("collection.anki21").is_some() => Ok(Self::Legacy2),
             None | Some(0 | 1) => Ok(Self::Legacy1),
             Some(2) => Ok(Self::Legacy2),
@@ -95,7 +97,7 @@ fn media(
     let names = match format {
         Format::Latest => {
             let list = decompress(&list, limits.medium, "media")?;
-            latest_names(&list)
+            latest_names(&list)?
         }
         Format::Legacy1 | Format::Legacy2 => legacy_names(&list)?,
     };
@@ -113,7 +115,7 @@ fn media(
             Format::Latest => decompress(&bytes, limits.medium, &name)?,
             Format::Legacy1 | Format::Legacy2 => bytes,
         };
-        total += u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        total += len_to_u64(bytes.len());
         if total > limits.media {
             return Err(file_error(format!(
                 "the media of the package are larger than {} bytes",
@@ -125,28 +127,24 @@ fn media(
     Ok(())
 }
 
-/// `{"0": "dot.png"}`.
+/// Parses the JSON media map, `{"0": "dot.png"}`.
 fn legacy_names(list: &[u8]) -> Result<Vec<(String, String)>, NoemaError> {
     let names: std::collections::BTreeMap<String, String> = serde_json::from_slice(list)
         .map_err(|error| file_error(format!("the list of media cannot be read: {error}")))?;
     Ok(names.into_iter().collect())
 }
 
-/// Entries in the order of the members `0`, `1` and so on, unless one says another number.
-fn latest_names(list: &[u8]) -> Vec<(String, String)> {
-    let entries = proto::fields(list).filter_map(|(field, value)| match value {
-        proto::Value::Bytes(entry) if field == 1 => Some(entry),
-        _ => None,
-    });
-    let named = |(place, entry): (usize, &[u8])| {
-        let number = proto::number(entry, 255);
-        let member = if number > 0 { number.to_string() } else { place.to_string() };
-        (member, proto::text(entry, 1))
+/// Pairs each media name with its zip member: its position in the list unless the entry names one.
+fn latest_names(list: &[u8]) -> Result<Vec<(String, String)>, NoemaError> {
+    let list: MediaEntries = proto::decode(list, "media")?;
+    let named = |(position, entry): (usize, MediaEntry)| {
+        let member = entry.legacy_zip_filename.filter(|number| *number > 0);
+        (member.map_or_else(|| position.to_string(), |number| number.to_string()), entry.name)
     };
-    entries.enumerate().map(named).collect()
+    Ok(list.entries.into_iter().enumerate().map(named).collect())
 }
 
-/// A name that can lie in a folder and nowhere else.
+/// Whether a media name is a plain file name without path components.
 pub(super) fn is_safe_file_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 255
@@ -156,9 +154,9 @@ pub(super) fn is_safe_file_name(name: &str) -> bool {
 }
 
 fn member(zip: &mut Zip<'_>, name: &str, limit: u64) -> Result<Option<Vec<u8>>, NoemaError> {
-    let Some(place) = zip.index_for_name(name) else { return Ok(None) };
+    let Some(index) = zip.index_for_name(name) else { return Ok(None) };
     let file = zip
-        .by_index(place)
+        .by_index(index)
         .map_err(|error| file_error(format!("`{name}` in the package cannot be read: {error}")))?;
     read_limited(file, limit, name).map(Some)
 }
@@ -169,13 +167,13 @@ fn decompress(packed: &[u8], limit: u64, name: &str) -> Result<Vec<u8>, NoemaErr
     read_limited(decoder, limit, name)
 }
 
-/// Reads to the end, but not beyond the limit, whatever the headers promise.
+/// Reads at most `limit` bytes: the sizes in the headers are not trusted.
 fn read_limited(from: impl Read, limit: u64, name: &str) -> Result<Vec<u8>, NoemaError> {
     let mut bytes = Vec::new();
     from.take(limit + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| file_error(format!("`{name}` in the package is damaged: {error}")))?;
-    if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > limit {
+    if len_to_u64(bytes.len()) > limit {
         return Err(file_error(format!("`{name}` in the package is larger than {limit} bytes")));
     }
     Ok(bytes)

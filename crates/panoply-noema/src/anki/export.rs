@@ -1,5 +1,6 @@
-//! The collection, or some decks of it, as a package that Anki opens (legacy 2).
+//! Writes decks as a legacy 2 package, which every Anki since 2.1 opens.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::io::{Cursor, Write};
 use std::sync::LazyLock;
@@ -12,7 +13,7 @@ use zip::write::SimpleFileOptions;
 
 use super::container::file_error;
 use super::presets;
-use crate::card::{Card, Hold};
+use crate::card::{Card, Hold, Review};
 use crate::collection;
 use crate::deck::{DEFAULT_PRESET, Deck, DeckOptions};
 use crate::error::NoemaError;
@@ -37,7 +38,7 @@ CREATE TABLE revlog (id integer PRIMARY KEY, cid integer NOT NULL, usn integer N
     ivl integer NOT NULL, lastIvl integer NOT NULL, factor integer NOT NULL, time integer NOT NULL, type integer NOT NULL);
 CREATE TABLE graves (usn integer NOT NULL, oid integer NOT NULL, type integer NOT NULL);
 ";
-/// Made when the rows are there.
+/// Created after the rows, which is faster.
 const INDEXES: &str = "
 CREATE INDEX ix_notes_usn ON notes (usn);
 CREATE INDEX ix_cards_usn ON cards (usn);
@@ -48,23 +49,23 @@ CREATE INDEX ix_revlog_cid ON revlog (cid);
 CREATE INDEX ix_notes_csum ON notes (csum);
 ";
 
-/// The first id that cannot be one of Anki's own decks and note types.
+/// Smaller ids collide with the ids Anki reserves for its own decks and note types.
 const FIRST_ID: i64 = 1_000_000;
 
-/// What went out.
+/// Number of exported objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ExportSummary {
-    /// Notes.
+    /// Number of notes.
     pub notes: usize,
-    /// Cards.
+    /// Number of cards.
     pub cards: usize,
-    /// Entries of the log.
+    /// Number of review log entries.
     pub reviews: usize,
-    /// Media.
+    /// Number of media files.
     pub media: usize,
 }
 
-/// Writes the decks (with their cards, log and media) as a package.
+/// Exports decks with their cards, review log and media.
 pub fn export(
     reader: &dyn StoreReader,
     decks: &[DeckId],
@@ -73,116 +74,157 @@ pub fn export(
 ) -> Result<(Vec<u8>, ExportSummary), NoemaError> {
     let mut connection = Connection::open_in_memory()?;
     connection.execute_batch(TABLES)?;
-    let transaction = connection.unchecked_transaction()?;
-    let mut exported = ExportSummary::default();
     let all_decks = reader.decks()?;
     let chosen: Vec<(&Deck, DeckOptions)> = all_decks
         .iter()
         .filter(|deck| decks.contains(&deck.id) && deck.filter.is_none())
         .map(|deck| (deck, collection::options_among(deck, &all_decks)))
         .collect();
-    // A package has one calendar: that of its first deck.
+    // A package has one calendar; take the one of the first deck.
     let calendar = chosen
         .first()
         .map_or_else(|| DeckOptions::default().calendar(), |(_, options)| options.calendar());
-    let today = calendar.day(now);
+    let transaction = connection.unchecked_transaction()?;
     let log = reader.reviews_between(0, Micros::MAX)?;
-    let mut cards: HashSet<CardId> = HashSet::new();
-    let mut notes: HashSet<NoteId> = HashSet::new();
-    let mut new_position = 0;
-    // Rows done, and about how many there will be.
-    let mut done = 0;
-    for (deck, options) in &chosen {
-        for card in reader.cards_in(deck.id)? {
-            if done % 1000 == 0 {
-                progress(done, done + log.len())?;
-            }
-            notes.insert(card.note);
-            cards.insert(card.id);
-            new_position += i64::from(card.schedule.phase == Phase::New);
-            let due_day = calendar.day(card.schedule.due);
-            put_card(&connection, &card, options, today, due_day, new_position)?;
-            exported.cards += 1;
-            done += 1;
-        }
-    }
-    let all = exported.cards + log.len() + notes.len();
-    for (review, _) in &log {
-        if done % 1000 == 0 {
-            progress(done, all)?;
-        }
-        done += 1;
-        if !cards.contains(&review.card) {
-            continue;
-        }
-        let sql = "INSERT INTO revlog VALUES (?, ?, -1, ?, ?, ?, ?, ?, ?)";
-        connection.prepare_cached(sql)?.execute((
-            review.id.0,
-            review.card.0,
-            review.rating,
-            review.interval,
-            review.last_interval,
-            review.factor,
-            review.taken_ms,
-            review.kind.code(),
-        ))?;
-        exported.reviews += 1;
-    }
+    let mut run = ExportRun {
+        reader,
+        connection: &connection,
+        progress,
+        rows: log.len(),
+        done: 0,
+        summary: ExportSummary::default(),
+        cards: HashSet::new(),
+        notes: HashSet::new(),
+    };
+    run.put_cards(&chosen, calendar, now)?;
+    run.put_reviews(&log)?;
     drop(log);
-    let mut used_types: BTreeMap<i64, NoteType> = BTreeMap::new();
-    let mut used_media: BTreeSet<String> = BTreeSet::new();
-    let media: BTreeSet<String> = reader.media_names()?.into_iter().collect();
-    reader.for_each_note(&mut |note| {
-        if !notes.contains(&note.id) {
-            return Ok(());
-        }
-        if done % 1000 == 0 {
-            progress(done, all)?;
-        }
-        done += 1;
-        let fields = note.fields.join(&FIELD_SEPARATOR.to_string());
-        used_media.extend(media_names(&fields).into_iter().filter(|name| media.contains(name)));
-        let tags =
-            if note.tags.is_empty() { String::new() } else { format!(" {} ", note.tags.join(" ")) };
-        let first = note.fields.first().map_or("", String::as_str);
-        let sql = "INSERT INTO notes VALUES (?, ?, ?, ?, -1, ?, ?, ?, ?, 0, '')";
-        connection.prepare_cached(sql)?.execute((
-            note.id.0,
-            &note.guid,
-            anki_id(note.note_type.0),
-            note.modified / SECOND,
-            tags,
-            fields,
-            render::strip_html(first),
-            note::checksum(first),
-        ))?;
-        if let std::collections::btree_map::Entry::Vacant(entry) =
-            used_types.entry(note.note_type.0)
-            && let Some(note_type) = reader.note_type(note.note_type)?
-        {
-            entry.insert(note_type);
-        }
-        exported.notes += 1;
-        Ok(())
-    })?;
-    // What templates name begins so.
-    used_media.extend(media.iter().filter(|name| name.starts_with('_')).cloned());
-    put_collection(&connection, &used_types, &chosen, calendar, now)?;
+    let (note_types, media) = run.put_notes()?;
+    put_collection(&connection, &note_types, &chosen, calendar, now)?;
     connection.execute_batch(INDEXES)?;
     transaction.commit()?;
-    progress(all, all)?;
-    let collection = connection.serialize("main")?;
+    (run.progress)(run.rows, run.rows)?;
+    let mut summary = run.summary;
     let mut files = Vec::new();
-    for name in used_media {
+    for name in media {
         if let Some(bytes) = reader.media(&name)? {
             files.push((name, bytes));
         }
     }
-    exported.media = files.len();
-    Ok((write_zip(&collection, &files)?, exported))
+    summary.media = files.len();
+    let collection = connection.serialize("main")?;
+    Ok((write_zip(&collection, &files)?, summary))
 }
 
-/// Anki takes small numbers for its own.
+/// The state of one export.
+struct ExportRun<'a> {
+    reader: &'a dyn StoreReader,
+    connection: &'a Connection,
+    progress: &'a mut dyn FnMut(usize, usize) -> Result<(), NoemaError>,
+    /// Estimated number of rows: the log is known first, cards and notes are added as found.
+    rows: usize,
+    done: usize,
+    summary: ExportSummary,
+    cards: HashSet<CardId>,
+    notes: HashSet<NoteId>,
+}
+
+impl ExportRun<'_> {
+    fn step(&mut self) -> Result<(), NoemaError> {
+        if self.done.is_multiple_of(1000) {
+            (self.progress)(self.done, self.rows)?;
+        }
+        self.done += 1;
+        Ok(())
+    }
+
+    fn put_cards(
+        &mut self,
+        decks: &[(&Deck, DeckOptions)],
+        calendar: Calendar,
+        now: Micros,
+    ) -> Result<(), NoemaError> {
+        let today = calendar.day(now);
+        let mut new_position = 0;
+        for (deck, options) in decks {
+            for card in self.reader.cards_in(deck.id)? {
+                self.rows += 1;
+                self.step()?;
+                self.rows += usize::from(self.notes.insert(card.note));
+                self.cards.insert(card.id);
+                new_position += i64::from(card.schedule.phase == Phase::New);
+                let due_day = calendar.day(card.schedule.due);
+                put_card(self.connection, &card, options, today, due_day, new_position)?;
+                self.summary.cards += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn put_reviews(&mut self, log: &[(Review, DeckId)]) -> Result<(), NoemaError> {
+        let sql = "INSERT INTO revlog VALUES (?, ?, -1, ?, ?, ?, ?, ?, ?)";
+        let mut insert = self.connection.prepare(sql)?;
+        for (review, _) in log {
+            self.step()?;
+            if !self.cards.contains(&review.card) {
+                continue;
+            }
+            insert.execute((
+                review.id.0,
+                review.card.0,
+                review.rating,
+                review.interval,
+                review.last_interval,
+                review.factor,
+                review.taken_ms,
+                review.kind.code(),
+            ))?;
+            self.summary.reviews += 1;
+        }
+        Ok(())
+    }
+
+    /// Returns the note types and media files that the notes use.
+    fn put_notes(&mut self) -> Result<(BTreeMap<i64, NoteType>, BTreeSet<String>), NoemaError> {
+        let media: BTreeSet<String> = self.reader.media_names()?.into_iter().collect();
+        // Media that only templates reference have names with a leading underscore.
+        let mut used_media: BTreeSet<String> =
+            media.iter().filter(|name| name.starts_with('_')).cloned().collect();
+        let mut used_types: BTreeMap<i64, NoteType> = BTreeMap::new();
+        let sql = "INSERT INTO notes VALUES (?, ?, ?, ?, -1, ?, ?, ?, ?, 0, '')";
+        let mut insert = self.connection.prepare(sql)?;
+        let reader = self.reader;
+        reader.for_each_note(&mut |note| {
+            if !self.notes.contains(&note.id) {
+                return Ok(());
+            }
+            self.step()?;
+            let fields = note.fields.join(&FIELD_SEPARATOR.to_string());
+            used_media.extend(media_names(&fields).into_iter().filter(|name| media.contains(name)));
+            let first = note.fields.first().map_or("", String::as_str);
+            insert.execute((
+                note.id.0,
+                &note.guid,
+                anki_id(note.note_type.0),
+                note.modified / SECOND,
+                note::join_tags(&note.tags),
+                fields,
+                render::strip_html(first),
+                note::checksum(first),
+            ))?;
+            if let Entry::Vacant(entry) = used_types.entry(note.note_type.0)
+                && let Some(note_type) = reader.note_type(note.note_type)?
+            {
+                entry.insert(note_type);
+            }
+            self.summary.notes += 1;
+            Ok(())
+        })?;
+        Ok((used_types, used_media))
+    }
+}
+
+/// Moves ids out of the range that Anki reserves.
 const fn anki_id(id: i64) -> i64 {
     if id < FIRST_ID { FIRST_ID + id } else { id }
 }
@@ -314,21 +356,21 @@ fn model(note_type: &NoteType, seconds: i64) -> Value {
     })
 }
 
-/// Decks with the same options share a preset; those with none of their own have the default.
+/// Maps each deck to a preset; decks with equal options share one.
 fn shared_presets(
     decks: &[(&Deck, DeckOptions)],
     seconds: i64,
 ) -> (Map<String, Value>, BTreeMap<DeckId, i64>) {
-    let usual = DeckOptions::default();
-    // Days are kept with the collection.
+    let defaults = DeckOptions::default();
+    // The calendar belongs to the collection, not to a preset.
     let studied = |options: &DeckOptions| DeckOptions {
-        rollover_hour: usual.rollover_hour,
-        utc_offset_minutes: usual.utc_offset_minutes,
+        rollover_hour: defaults.rollover_hour,
+        utc_offset_minutes: defaults.utc_offset_minutes,
         ..options.clone()
     };
-    let mut known: Vec<(i64, DeckOptions)> = vec![(1, usual.clone())];
+    let mut known: Vec<(i64, DeckOptions)> = vec![(1, defaults.clone())];
     let mut presets = Map::new();
-    presets.insert("1".to_owned(), presets::to_json(1, DEFAULT_PRESET, &usual, 0));
+    presets.insert("1".to_owned(), presets::to_json(1, DEFAULT_PRESET, &defaults, 0));
     let mut preset_of = BTreeMap::new();
     for (deck, options) in decks {
         let options = studied(options);
@@ -345,7 +387,7 @@ fn shared_presets(
     (presets, preset_of)
 }
 
-/// The names of media that a note shows or plays.
+/// Names of the media files that a note references.
 fn media_names(fields: &str) -> Vec<String> {
     static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
         Regex::new(r#"(?i)\[sound:([^\]]+)\]|src\s*=\s*(?:"([^"]+)"|'([^']+)'|([^\s>"']+))"#).ok()
@@ -378,10 +420,10 @@ fn write_zip(collection: &[u8], media: &[(String, Vec<u8>)]) -> Result<Vec<u8>, 
     let names: Map<String, Value> = media
         .iter()
         .enumerate()
-        .map(|(place, (name, _))| (place.to_string(), name.as_str().into()))
+        .map(|(index, (name, _))| (index.to_string(), name.as_str().into()))
         .collect();
     let list = Value::Object(names).to_string();
-    // {1: 2}: legacy 2.
+    // PackageMetadata with version 2: legacy 2.
     let mut members: Vec<(String, &[u8], SimpleFileOptions)> = vec![
         ("meta".to_owned(), &[0x08, 0x02], stored),
         ("collection.anki21".to_owned(), collection, packed),
@@ -391,7 +433,7 @@ fn write_zip(collection: &[u8], media: &[(String, Vec<u8>)]) -> Result<Vec<u8>, 
         media
             .iter()
             .enumerate()
-            .map(|(place, (_, bytes))| (place.to_string(), bytes.as_slice(), stored)),
+            .map(|(index, (_, bytes))| (index.to_string(), bytes.as_slice(), stored)),
     );
     for (name, bytes, options) in members {
         zip.start_file(name, options).map_err(|error| failed(&error))?;

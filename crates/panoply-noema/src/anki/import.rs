@@ -1,8 +1,8 @@
-//! A package becomes part of the collection.
+//! Imports a package into the collection.
 //!
-//! Notes are recognised by their guid: one that is there is brought up to date if the package
-//! has it newer, and its cards keep their schedule. Decks are recognised by name, note types by
-//! being the same. Everything new comes in one batch that can be taken back.
+//! Notes match by guid: an existing note is updated if the package has a newer version, and its
+//! cards keep their schedule. Decks match by name, note types by equality. New rows share one
+//! batch, so an undo removes all of them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::rc::Rc;
@@ -20,26 +20,26 @@ use crate::note::{FIELD_SEPARATOR, Note, PastContent};
 use crate::numbers::round_to_i64;
 use crate::store::{ExistingIds, StoreWriter};
 
-/// What came of an import.
+/// Number of imported objects.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ImportSummary {
-    /// Notes that are new.
+    /// New notes.
     pub notes_added: usize,
-    /// Notes that were brought up to date.
+    /// Updated notes.
     pub notes_updated: usize,
-    /// Notes that were there as they are.
+    /// Notes that already exist unchanged.
     pub notes_unchanged: usize,
-    /// Cards that are new.
+    /// New cards.
     pub cards: usize,
-    /// Entries of the log that are new.
+    /// New review log entries.
     pub reviews: usize,
-    /// Decks that are new.
+    /// New decks.
     pub decks: usize,
-    /// Media.
+    /// Number of media files.
     pub media: usize,
 }
 
-/// Takes a package in. `progress` hears of rows done and rows in all, and may stop it.
+/// Imports a package. `progress` receives processed and total rows; its error aborts the import.
 pub fn import(
     writer: &mut dyn StoreWriter,
     package: &Package,
@@ -64,9 +64,9 @@ pub fn import(
     Ok(imported)
 }
 
-/// What an import knows, and how far it has come.
+/// The state of one import.
 struct ImportRun<'a> {
-    /// What there was before.
+    /// Ids that existed before the import.
     existing: Rc<ExistingIds>,
     now: Micros,
     progress: &'a mut dyn FnMut(usize, usize) -> Result<(), NoemaError>,
@@ -85,7 +85,7 @@ impl ImportRun<'_> {
     }
 }
 
-/// A deck that cards go to, and how it is studied.
+/// A target deck with the options that imported schedules need.
 struct TargetDeck {
     id: DeckId,
     learning_steps: usize,
@@ -100,7 +100,7 @@ fn decks(
 ) -> Result<BTreeMap<i64, TargetDeck>, NoemaError> {
     let mut known: BTreeMap<String, DeckId> =
         writer.decks()?.into_iter().map(|deck| (deck.name.folded(), deck.id)).collect();
-    // Anki brings its empty default deck along everywhere.
+    // Every package contains Anki's default deck; skip it unless it has cards.
     let used: BTreeSet<i64> = package
         .cards
         .iter()
@@ -158,7 +158,7 @@ fn decks(
     Ok(targets)
 }
 
-/// The options of a new deck, if they are not those it takes over from the deck above it.
+/// The options of a new deck, if they differ from those it inherits.
 fn own_options(
     writer: &dyn StoreWriter,
     name: &DeckName,
@@ -182,7 +182,7 @@ fn own_options(
     Ok((options != inherited).then_some(options))
 }
 
-/// A name as we take them: Anki allows a little more.
+/// Converts an Anki deck name, which allows more characters than [`DeckName`].
 fn deck_name(name: &str) -> DeckName {
     let parts: Vec<String> = name
         .split("::")
@@ -240,7 +240,7 @@ fn notes(
     run: &mut ImportRun<'_>,
 ) -> Result<HashMap<i64, NoteId>, NoemaError> {
     let mut fresh = HashMap::with_capacity(package.notes.len());
-    // A package may have two notes of one guid; the first one stands.
+    // A package may repeat a guid; the first note wins.
     let mut guids: HashSet<&str> = HashSet::new();
     for packaged in &package.notes {
         run.step()?;
@@ -350,7 +350,7 @@ fn cards(
     Ok(fresh)
 }
 
-/// The answers of each card, oldest first.
+/// The ratings of each card, oldest first.
 fn logs(package: &Package) -> HashMap<CardId, Vec<(Micros, Rating)>> {
     let mut logs: HashMap<CardId, Vec<(Micros, Rating)>> = HashMap::new();
     for review in &package.reviews {
@@ -362,7 +362,7 @@ fn logs(package: &Package) -> HashMap<CardId, Vec<(Micros, Rating)>> {
     logs
 }
 
-/// A collection that was scheduled otherwise has no memories, but a log that they follow from.
+/// Computes the FSRS memory from the review log, for collections scheduled by another algorithm.
 fn memory_from_log(
     log: &[(Micros, Rating)],
     parameters: &Parameters,
@@ -376,7 +376,7 @@ fn memory_from_log(
     Some(memory)
 }
 
-/// What Anki keeps of a memory beside a card.
+/// The `data` column of an Anki card.
 #[derive(Default, Deserialize)]
 struct CardData {
     s: Option<f64>,
@@ -413,7 +413,8 @@ fn schedule(
         3 => Phase::Relearning,
         _ => Phase::New,
     };
-    // Steps are due at a moment, unless they take a day or more; a moment is a large number.
+    // Learning steps are due at a Unix timestamp, other cards on a day number; timestamps are
+    // larger.
     const MIN_TIMESTAMP: i64 = 1_000_000_000;
     let due = match phase {
         Phase::New => due,
@@ -428,7 +429,7 @@ fn schedule(
     let last_review =
         data.lrt.map(|seconds| round_to_i64(seconds).saturating_mul(SECOND)).or(last_review_time);
     let answered = phase != Phase::New;
-    // Anki counts the steps that are left, in the lowest three digits.
+    // Anki stores the remaining steps in the lowest three digits.
     let left = usize::try_from(packaged.left.rem_euclid(1000)).unwrap_or_default();
     let step = match phase {
         Phase::Learning => deck.learning_steps.saturating_sub(left),
@@ -455,7 +456,7 @@ fn reviews(
     cards: &HashMap<CardId, CardId>,
     run: &mut ImportRun<'_>,
 ) -> Result<(), NoemaError> {
-    // They come in order, so that an id is taken by the one before or by one of the past.
+    // The log is sorted by id, so a collision is with the previous entry or an existing one.
     let mut last = i64::MIN;
     for review in &package.reviews {
         run.step()?;

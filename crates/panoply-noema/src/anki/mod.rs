@@ -1,10 +1,10 @@
-//! Anki's packages, both ways.
+//! Import and export of Anki packages.
 //!
-//! A package is a zip. `meta` says which of three formats the collection inside has: legacy 1
-//! (`collection.anki2`) and legacy 2 (`collection.anki21`) are SQLite with JSON in it, the
-//! latest (`collection.anki21b`) is SQLite under zstd with protocol buffers in it. We read all
-//! three and write legacy 2, which every Anki since 2.1 opens. A package is a stranger: every
-//! size is limited, and nothing in it becomes a path.
+//! A package is a zip. `meta` names the format of its collection: legacy 1 (`collection.anki2`) and
+//! legacy 2 (`collection.anki21`) are SQLite databases with JSON columns, latest
+//! (`collection.anki21b`) is a zstd-compressed SQLite database with protocol buffers. All three are
+//! read; legacy 2 is written. Packages are untrusted: all sizes are limited, and no name becomes a
+//! path.
 
 mod container;
 mod export;
@@ -22,14 +22,14 @@ use crate::deck::DeckOptions;
 use crate::fsrs::Calendar;
 use crate::note::NoteType;
 
-/// What is in a package.
+/// The content of a package.
 #[derive(Clone, Debug, Default)]
 pub struct Package {
-    /// When the collection was made, in seconds: due days are counted from then.
+    /// Creation time of the collection in Unix seconds; due days count from it.
     pub created: i64,
-    /// When its days begin, and how far its clock is ahead of UTC.
+    /// Rollover hour and UTC offset of the collection.
     pub calendar: Calendar,
-    /// The note types.
+    /// Note types.
     pub note_types: Vec<NoteType>,
     /// The decks.
     pub decks: Vec<PackagedDeck>,
@@ -37,81 +37,82 @@ pub struct Package {
     pub notes: Vec<PackagedNote>,
     /// The cards.
     pub cards: Vec<PackagedCard>,
-    /// The log of reviews.
+    /// Review log.
     pub reviews: Vec<Review>,
-    /// Media by name.
+    /// Media files by name.
     pub media: Vec<(String, Vec<u8>)>,
-    /// What was left out, and why.
+    /// Skipped parts with the reason.
     pub left_out: Vec<String>,
 }
 
 /// A deck in a package.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PackagedDeck {
-    /// Its id there.
+    /// Anki's id.
     pub id: i64,
-    /// Its name, parts joined by `::`.
+    /// Name with parts joined by `::`.
     pub name: String,
-    /// The search of a filtered deck.
+    /// Search query of a filtered deck.
     pub search: Option<String>,
-    /// What it is for.
+    /// Description.
     pub description: String,
-    /// How it is studied; nothing where nobody has said.
+    /// Deck options; `None` for an unchanged default preset.
     pub options: Option<DeckOptions>,
 }
 
 /// A note in a package.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PackagedNote {
-    /// Its id there: when it was made, in milliseconds.
+    /// Anki's id: the creation time in Unix milliseconds.
     pub id: i64,
-    /// Its id everywhere.
+    /// Globally unique id.
     pub guid: String,
-    /// Its type's id there.
+    /// Anki's id of the note type.
     pub note_type: i64,
-    /// When it was changed, in seconds.
+    /// Modification time in Unix seconds.
     pub modified: i64,
-    /// Its tags, separated by blanks.
+    /// Tags separated by spaces.
     pub tags: String,
-    /// Its fields, separated by 0x1f.
+    /// Fields separated by 0x1f.
     pub fields: String,
 }
 
-/// A card in a package, with Anki's numbers.
+/// A card in a package, with Anki's raw values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PackagedCard {
-    /// Its id there: when it was made, in milliseconds.
+    /// Anki's id: the creation time in Unix milliseconds.
     pub id: i64,
-    /// Its note.
+    /// Note id.
     pub note: i64,
-    /// Its deck.
+    /// Deck.
     pub deck: i64,
-    /// Which card of the note.
+    /// Index of the card within its note.
     pub ordinal: i64,
-    /// When it was changed, in seconds.
+    /// Modification time in Unix seconds.
     pub modified: i64,
     /// 0 new, 1 learning, 2 review, 3 relearning.
     pub kind: i64,
-    /// 1 in steps, 2 in review, 3 in steps of a day or more, -1 suspended, -2 and -3 buried.
+    /// 1 learning, 2 review, 3 learning with a step of a day or more, -1 suspended, -2 and -3
+    /// buried.
     pub queue: i64,
-    /// A place, a day or a moment, by queue and kind.
+    /// A position, a day number or a Unix timestamp, depending on `queue` and `kind`.
     pub due: i64,
-    /// Days when positive, seconds when negative.
+    /// Days if positive, seconds if negative.
     pub interval: i64,
-    /// Ease in permille.
+    /// Ease factor in permille.
     pub ease: i64,
-    /// Answers.
+    /// Number of reviews.
     pub reps: i64,
-    /// Lapses.
+    /// Number of lapses.
     pub lapses: i64,
-    /// Steps that are left.
+    /// Remaining learning steps.
     pub left: i64,
-    /// Due in its own deck, while in a filtered one.
+    /// Original due value while the card is in a filtered deck.
     pub own_due: i64,
-    /// Its own deck, while in a filtered one.
+    /// Original deck while the card is in a filtered deck.
     pub own_deck: i64,
-    /// Flag, in the lowest three bits.
+    /// Flag in the lowest three bits.
     pub flags: i64,
-    /// JSON with the memory.
+    /// JSON with the FSRS memory state and custom data.
     pub data: String,
 }

@@ -1,25 +1,25 @@
-//! Anki's presets of deck options, both ways.
+//! Conversion between Anki's presets and deck options.
 //!
-//! Names and numbers of fields are those of Anki 26: JSON in packages of old, protocol buffers
-//! in those of today. Steps are minutes there and seconds here.
+//! Field names and numbers are those of Anki 26: JSON in legacy packages, protocol buffers in the
+//! latest format. Anki stores steps in minutes, deck options in seconds.
 
 use serde_json::{Value, json};
 
-use super::proto;
+use super::proto::{DeckConfig, widen};
 use crate::deck::{DeckOptions, LeechAction};
 use crate::fsrs::Parameters;
 
-/// The preset that every collection has, as long as nobody has changed it.
+/// Id and modification time of Anki's default preset while it is unchanged.
 const DEFAULT_UNCHANGED: (i64, i64) = (1, 0);
-/// Anki takes more than this for days.
+/// Anki's own limit.
 const MAX_INTERVAL_DAYS: u32 = 36_500;
 
-/// Whether a preset is the one that Anki brings along, so that our own defaults may stand.
+/// Whether this is Anki's unchanged default preset, which does not override our defaults.
 pub(super) fn is_default(id: i64, modified: i64) -> bool {
     (id, modified) == DEFAULT_UNCHANGED
 }
 
-/// A preset as packages of old have it.
+/// Reads a preset of a legacy package.
 pub(super) fn from_json(preset: &Value) -> DeckOptions {
     let defaults = DeckOptions::default();
     let number = |path: &str| preset.pointer(path).and_then(Value::as_f64);
@@ -48,27 +48,27 @@ pub(super) fn from_json(preset: &Value) -> DeckOptions {
     .options()
 }
 
-/// A preset as packages of today have it.
-pub(super) fn from_proto(name: &str, config: &[u8]) -> DeckOptions {
-    let count = |field| u32::try_from(proto::number(config, field)).unwrap_or(u32::MAX);
-    let weights = [6, 5, 3].map(|field| proto::floats(config, field));
+/// Reads a preset of a package in the latest format.
+pub(super) fn from_proto(name: &str, config: &DeckConfig) -> DeckOptions {
+    let widened = |values: &[f32]| -> Vec<f64> { values.iter().copied().map(widen).collect() };
+    let weights = [&config.fsrs_params_6, &config.fsrs_params_5, &config.fsrs_params_4];
     Preset {
         name,
-        retention: proto::floats(config, 37).first().copied(),
-        learning: proto::floats(config, 1),
-        relearning: proto::floats(config, 2),
-        maximum_interval: count(16),
-        new_per_day: count(9),
-        reviews_per_day: count(10),
-        leech_threshold: count(22),
-        leech_tags_only: count(21) == 1,
-        buries: count(27) == 1 || count(28) == 1,
-        weights: weights.into_iter().find(|weights| !weights.is_empty()),
+        retention: Some(widen(config.desired_retention)),
+        learning: widened(&config.learn_steps),
+        relearning: widened(&config.relearn_steps),
+        maximum_interval: config.maximum_review_interval,
+        new_per_day: config.new_per_day,
+        reviews_per_day: config.reviews_per_day,
+        leech_threshold: config.leech_threshold,
+        leech_tags_only: config.leech_action == 1,
+        buries: config.bury_new || config.bury_reviews,
+        weights: weights.into_iter().find(|weights| !weights.is_empty()).map(|it| widened(it)),
     }
     .options()
 }
 
-/// What both have, with Anki's units.
+/// The common fields, in Anki's units.
 struct Preset<'a> {
     name: &'a str,
     retention: Option<f64>,
@@ -84,7 +84,7 @@ struct Preset<'a> {
 }
 
 impl Preset<'_> {
-    /// Within our own limits, because a package is a stranger.
+    /// Clamps every value to our limits: packages are untrusted.
     fn options(self) -> DeckOptions {
         let seconds = |minutes: Vec<f64>| -> Vec<f64> {
             let usable = minutes.into_iter().filter(|minutes| (0.0..=525_600.0).contains(minutes));
@@ -114,7 +114,7 @@ impl Preset<'_> {
     }
 }
 
-/// A preset for a package of old.
+/// Writes a preset for a legacy package.
 pub(super) fn to_json(id: i64, name: &str, options: &DeckOptions, modified: i64) -> Value {
     let minutes = |steps: &[f64]| -> Vec<f64> { steps.iter().map(|step| step / 60.0).collect() };
     let weights: Vec<f64> = options.parameters.clone().map(Vec::from).unwrap_or_default();

@@ -1,99 +1,119 @@
-//! As much of protocol buffers as Anki's files need: walking over the fields of a message.
+//! The parts of Anki's protocol buffer messages that packages contain.
+//!
+//! Field numbers are those of Anki 26 (`proto/anki/{deck_config,decks,import_export,notetypes}.proto`).
 
-/// The value of a field.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Value<'a> {
-    Number(u64),
-    Bytes(&'a [u8]),
+use prost::Message;
+
+use super::container::file_error;
+use crate::error::NoemaError;
+
+/// Decodes the message in `bytes`; `name` identifies it in the error.
+pub(super) fn decode<M: Message + Default>(bytes: &[u8], name: &str) -> Result<M, NoemaError> {
+    M::decode(bytes)
+        .map_err(|error| file_error(format!("`{name}` in the package is damaged: {error}")))
 }
 
-/// The fields of a message, in order; what cannot be read ends it.
-pub(super) fn fields(message: &[u8]) -> impl Iterator<Item = (u64, Value<'_>)> {
-    let mut rest = message;
-    std::iter::from_fn(move || {
-        let key = varint(&mut rest)?;
-        let value = match key & 7 {
-            0 => Value::Number(varint(&mut rest)?),
-            1 => Value::Bytes(take(&mut rest, 8)?),
-            2 => {
-                let length = varint(&mut rest)?;
-                Value::Bytes(take(&mut rest, usize::try_from(length).ok()?)?)
-            }
-            5 => Value::Bytes(take(&mut rest, 4)?),
-            _ => return None,
-        };
-        Some((key >> 3, value))
-    })
+/// Widens a value that Anki stores in single precision to the decimal it was entered as.
+pub(super) fn widen(value: f32) -> f64 {
+    value.to_string().parse().unwrap_or_else(|_| f64::from(value))
 }
 
-/// The first field of that number that holds bytes.
-pub(super) fn bytes(message: &[u8], number: u64) -> Option<&[u8]> {
-    fields(message).find_map(|(field, value)| match value {
-        Value::Bytes(bytes) if field == number => Some(bytes),
-        _ => None,
-    })
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct PackageMetadata {
+    #[prost(uint32, tag = "1")]
+    pub(super) version: u32,
 }
 
-/// As [`bytes`], as text.
-pub(super) fn text(message: &[u8], number: u64) -> String {
-    String::from_utf8_lossy(bytes(message, number).unwrap_or_default()).into_owned()
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct MediaEntries {
+    #[prost(message, repeated, tag = "1")]
+    pub(super) entries: Vec<MediaEntry>,
 }
 
-/// The first field of that number that holds a number; 0 without one, as everywhere in proto3.
-pub(super) fn number(message: &[u8], number: u64) -> u64 {
-    optional_number(message, number).unwrap_or(0)
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct MediaEntry {
+    #[prost(string, tag = "1")]
+    pub(super) name: String,
+    #[prost(uint32, optional, tag = "255")]
+    pub(super) legacy_zip_filename: Option<u32>,
 }
 
-/// As [`number`], where it matters whether it is there.
-pub(super) fn optional_number(message: &[u8], number: u64) -> Option<u64> {
-    fields(message).find_map(|(field, value)| match value {
-        Value::Number(value) if field == number => Some(value),
-        _ => None,
-    })
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct NotetypeConfig {
+    #[prost(uint32, tag = "1")]
+    pub(super) kind: u32,
+    #[prost(string, tag = "3")]
+    pub(super) css: String,
 }
 
-/// The numbers of a field of single precision, one or many, as short as they can be written.
-pub(super) fn floats(message: &[u8], number: u64) -> Vec<f64> {
-    let to_f32 = |bytes: &[u8]| {
-        let bits: [u8; 4] = bytes.try_into().ok()?;
-        f32::from_le_bytes(bits).to_string().parse::<f64>().ok()
-    };
-    bytes(message, number).unwrap_or_default().chunks_exact(4).filter_map(to_f32).collect()
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct TemplateConfig {
+    #[prost(string, tag = "1")]
+    pub(super) question: String,
+    #[prost(string, tag = "2")]
+    pub(super) answer: String,
 }
 
-fn varint(rest: &mut &[u8]) -> Option<u64> {
-    let mut value = 0_u64;
-    for shift in (0..64).step_by(7) {
-        let (byte, after) = rest.split_first()?;
-        *rest = after;
-        value |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            return Some(value);
-        }
-    }
-    None
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct DeckKind {
+    #[prost(message, optional, tag = "1")]
+    pub(super) normal: Option<NormalDeck>,
+    #[prost(message, optional, tag = "2")]
+    pub(super) filtered: Option<FilteredDeck>,
 }
 
-fn take<'a>(rest: &mut &'a [u8], length: usize) -> Option<&'a [u8]> {
-    let (taken, after) = rest.split_at_checked(length)?;
-    *rest = after;
-    Some(taken)
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct NormalDeck {
+    #[prost(int64, tag = "1")]
+    pub(super) config_id: i64,
+    #[prost(string, tag = "4")]
+    pub(super) description: String,
+    #[prost(uint32, optional, tag = "6")]
+    pub(super) review_limit: Option<u32>,
+    #[prost(uint32, optional, tag = "7")]
+    pub(super) new_limit: Option<u32>,
+    #[prost(float, optional, tag = "10")]
+    pub(super) desired_retention: Option<f32>,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct FilteredDeck {
+    #[prost(message, repeated, tag = "2")]
+    pub(super) search_terms: Vec<SearchTerm>,
+}
 
-    #[test]
-    fn fields_are_found_and_broken_messages_end() {
-        // {1: 150, 2: "testing"}, the examples of the protocol buffers documentation.
-        let message = [0x08, 0x96, 0x01, 0x12, 0x07, b't', b'e', b's', b't', b'i', b'n', b'g'];
-        assert_eq!(number(&message, 1), 150);
-        assert_eq!(text(&message, 2), "testing");
-        assert_eq!(number(&message, 3), 0);
-        for length in 0..message.len() {
-            let _ = fields(&message[..length]).count();
-        }
-        assert_eq!(fields(&[0xff; 20]).count(), 0);
-    }
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct SearchTerm {
+    #[prost(string, tag = "1")]
+    pub(super) search: String,
+}
+
+#[derive(Clone, PartialEq, Message)]
+pub(super) struct DeckConfig {
+    #[prost(float, repeated, tag = "1")]
+    pub(super) learn_steps: Vec<f32>,
+    #[prost(float, repeated, tag = "2")]
+    pub(super) relearn_steps: Vec<f32>,
+    #[prost(float, repeated, tag = "3")]
+    pub(super) fsrs_params_4: Vec<f32>,
+    #[prost(float, repeated, tag = "5")]
+    pub(super) fsrs_params_5: Vec<f32>,
+    #[prost(float, repeated, tag = "6")]
+    pub(super) fsrs_params_6: Vec<f32>,
+    #[prost(uint32, tag = "9")]
+    pub(super) new_per_day: u32,
+    #[prost(uint32, tag = "10")]
+    pub(super) reviews_per_day: u32,
+    #[prost(uint32, tag = "16")]
+    pub(super) maximum_review_interval: u32,
+    #[prost(uint32, tag = "21")]
+    pub(super) leech_action: u32,
+    #[prost(uint32, tag = "22")]
+    pub(super) leech_threshold: u32,
+    #[prost(bool, tag = "27")]
+    pub(super) bury_new: bool,
+    #[prost(bool, tag = "28")]
+    pub(super) bury_reviews: bool,
+    #[prost(float, tag = "37")]
+    pub(super) desired_retention: f32,
 }

@@ -1,5 +1,4 @@
-//! The collection inside a package: schema 11, which keeps JSON, and schema 18, which keeps
-//! protocol buffers.
+//! Reads the SQLite collection of a package: schema 11 with JSON, schema 18 with protocol buffers.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -9,7 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::container::file_error;
-use super::{Package, PackagedCard, PackagedDeck, PackagedNote, presets, proto};
+use super::proto::{self, DeckConfig, DeckKind, NormalDeck, NotetypeConfig, TemplateConfig, widen};
+use super::{Package, PackagedCard, PackagedDeck, PackagedNote, presets};
 use crate::card::{Review, ReviewKind};
 use crate::deck::DeckOptions;
 use crate::error::NoemaError;
@@ -17,13 +17,12 @@ use crate::fsrs::Calendar;
 use crate::ids::{CardId, NoteTypeId, ReviewId};
 use crate::note::{NoteType, Template};
 
-/// Reads the tables of a collection.
 pub(super) fn read(collection: &[u8]) -> Result<Package, NoemaError> {
     let mut connection = Connection::open_in_memory()?;
-    // A file in memory has no log beside it, so one that says it had is without_wal it has not
-    // (bytes 18 and 19 of the header, "The Database File Format" 1.3.3).
+    // An in-memory database has no WAL file, so the header's WAL version (bytes 18 and 19, "The
+    // Database File Format" 1.3.3) is set to rollback journal.
     let without_wal =
-        |(place, byte): (usize, &u8)| if place >= 18 && *byte == 2 { 1 } else { *byte };
+        |(index, byte): (usize, &u8)| if index >= 18 && *byte == 2 { 1 } else { *byte };
     let head: Vec<u8> = collection.iter().take(20).enumerate().map(without_wal).collect();
     let rest = collection.get(head.len()..).unwrap_or_default();
     connection
@@ -157,7 +156,7 @@ fn json_tables(connection: &Connection, package: &mut Package) -> Result<(), Noe
         connection.query_row("SELECT models, decks, conf, dconf FROM col", (), |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
         })?;
-    // Without these a package can still be read.
+    // The package is usable without its settings and presets.
     let conf: Value = serde_json::from_str(&conf).unwrap_or_default();
     let presets: Value = serde_json::from_str(&presets).unwrap_or_default();
     package.calendar = calendar(&|name| conf.get(name).and_then(Value::as_i64));
@@ -170,7 +169,7 @@ fn json_tables(connection: &Connection, package: &mut Package) -> Result<(), Noe
         model.fields.sort_by_key(|field| field.ord);
         model.templates.sort_by_key(|template| template.ord);
         package.note_types.push(NoteType {
-            id: NoteTypeId(id.parse().unwrap_or_default()),
+            id: NoteTypeId(parse_id(&id)?),
             name: model.name,
             cloze: model.kind == 1,
             fields: model.fields.into_iter().map(|field| field.name).collect(),
@@ -193,7 +192,7 @@ fn json_tables(connection: &Connection, package: &mut Package) -> Result<(), Noe
         let search = deck.pointer("/terms/0/0").and_then(Value::as_str).unwrap_or_default();
         let text = |name: &str| deck.get(name).and_then(Value::as_str).map(str::to_owned);
         package.decks.push(PackagedDeck {
-            id: id.parse().unwrap_or_default(),
+            id: parse_id(&id)?,
             name: text("name").unwrap_or_else(|| "Default".to_owned()),
             search: filtered.then(|| search.to_owned()),
             description: text("desc").unwrap_or_default(),
@@ -203,17 +202,21 @@ fn json_tables(connection: &Connection, package: &mut Package) -> Result<(), Noe
     Ok(())
 }
 
-/// When a collection's days begin. Anki keeps minutes west of Greenwich.
+fn parse_id(text: &str) -> Result<i64, NoemaError> {
+    text.parse().map_err(|_| file_error(format!("`{text}` in the package is not an id")))
+}
+
+/// Reads the rollover hour and offset. Anki stores minutes west of UTC.
 fn calendar(setting: &dyn Fn(&str) -> Option<i64>) -> Calendar {
     let hour =
         setting("rollover").and_then(|hour| u8::try_from(hour).ok()).filter(|hour| *hour < 24);
     let west = setting("localOffset").or_else(|| setting("creationOffset")).unwrap_or(0);
     let west = i16::try_from(west).ok().filter(|west| west.abs() <= 14 * 60).unwrap_or(0);
-    let usual = DeckOptions::default();
-    Calendar::Rollover { hour: hour.unwrap_or(usual.rollover_hour), utc_offset: -west }
+    let defaults = DeckOptions::default();
+    Calendar::Rollover { hour: hour.unwrap_or(defaults.rollover_hour), utc_offset: -west }
 }
 
-/// The options of a deck: those of its preset, with what the deck has of its own.
+/// The options of a deck: those of its preset with the deck's own overrides.
 fn json_options(deck: &Value, presets: &Value) -> Option<DeckOptions> {
     let id = deck.get("conf").and_then(Value::as_i64)?;
     let preset = presets.get(id.to_string())?;
@@ -224,7 +227,7 @@ fn json_options(deck: &Value, presets: &Value) -> Option<DeckOptions> {
     let mut options = presets::from_json(preset);
     let own = |name: &str| deck.get(name).and_then(Value::as_f64);
     if let Some(retention) = own("desiredRetention") {
-        // Anki keeps it in percent where a deck has its own.
+        // Anki stores per-deck overrides in percent.
         let share = if retention > 1.0 { retention / 100.0 } else { retention };
         options.desired_retention = share.clamp(0.7, 0.99);
     }
@@ -234,51 +237,20 @@ fn json_options(deck: &Value, presets: &Value) -> Option<DeckOptions> {
     Some(options)
 }
 
-/// The same for packages of today.
-fn proto_options(deck: &[u8], presets: &BTreeMap<i64, DeckOptions>) -> Option<DeckOptions> {
-    let id = i64::try_from(proto::number(deck, 1)).ok()?;
-    let mut options = presets.get(&id)?.clone();
-    let own = |field| proto::optional_number(deck, field).and_then(|own| u32::try_from(own).ok());
-    options.reviews_per_day = own(6).unwrap_or(options.reviews_per_day);
-    options.new_per_day = own(7).unwrap_or(options.new_per_day);
-    if let Some(retention) = proto::floats(deck, 10).first() {
-        options.desired_retention = retention.clamp(0.7, 0.99);
+/// The same for the latest format.
+fn proto_options(deck: &NormalDeck, presets: &BTreeMap<i64, DeckOptions>) -> Option<DeckOptions> {
+    let mut options = presets.get(&deck.config_id)?.clone();
+    options.reviews_per_day = deck.review_limit.unwrap_or(options.reviews_per_day);
+    options.new_per_day = deck.new_limit.unwrap_or(options.new_per_day);
+    if let Some(retention) = deck.desired_retention {
+        options.desired_retention = widen(retention).clamp(0.7, 0.99);
     }
     Some(options)
 }
 
-/// Numbers of fields are those of Anki 26's descriptors.
+/// Schema 18: note types, decks and presets are protocol buffers in their own tables.
 fn proto_tables(connection: &Connection, package: &mut Package) -> Result<(), NoemaError> {
-    let mut fields: BTreeMap<i64, Vec<String>> = BTreeMap::new();
-    for (note_type, name) in
-        all(connection, "SELECT ntid, name FROM fields ORDER BY ntid, ord", |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?))
-        })?
-    {
-        fields.entry(note_type).or_default().push(name);
-    }
-    let mut templates: BTreeMap<i64, Vec<Template>> = BTreeMap::new();
-    for (note_type, name, config) in
-        all(connection, "SELECT ntid, name, config FROM templates ORDER BY ntid, ord", |row| {
-            Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, Vec<u8>>(2)?))
-        })?
-    {
-        let template =
-            Template { name, question: proto::text(&config, 1), answer: proto::text(&config, 2) };
-        templates.entry(note_type).or_default().push(template);
-    }
-    package.note_types =
-        all(connection, "SELECT id, name, config FROM notetypes ORDER BY id", |row| {
-            let (id, config): (i64, Vec<u8>) = (row.get(0)?, row.get(2)?);
-            Ok(NoteType {
-                id: NoteTypeId(id),
-                name: row.get(1)?,
-                cloze: proto::number(&config, 1) == 1,
-                fields: fields.remove(&id).unwrap_or_default(),
-                templates: templates.remove(&id).unwrap_or_default(),
-                css: proto::text(&config, 3),
-            })
-        })?;
+    package.note_types = proto_note_types(connection)?;
     let settings: BTreeMap<String, i64> = all(connection, "SELECT KEY, val FROM config", |row| {
         let (key, value): (String, Vec<u8>) = (row.get(0)?, row.get(1)?);
         Ok((key, serde_json::from_slice::<i64>(&value).ok()))
@@ -287,30 +259,72 @@ fn proto_tables(connection: &Connection, package: &mut Package) -> Result<(), No
     .filter_map(|(key, value)| Some((key, value?)))
     .collect();
     package.calendar = calendar(&|name| settings.get(name).copied());
-    let presets: BTreeMap<i64, DeckOptions> =
-        all(connection, "SELECT id, name, mtime_secs, config FROM deck_config", |row| {
-            let (id, modified): (i64, i64) = (row.get(0)?, row.get(2)?);
-            let (name, config): (String, Vec<u8>) = (row.get(1)?, row.get(3)?);
-            let known = !presets::is_default(id, modified);
-            Ok(known.then(|| (id, presets::from_proto(&name, &config))))
-        })?
-        .into_iter()
-        .flatten()
-        .collect();
-    package.decks = all(connection, "SELECT id, name, kind FROM decks ORDER BY id", |row| {
-        let (name, kind): (String, Vec<u8>) = (row.get(1)?, row.get(2)?);
-        let normal = proto::bytes(&kind, 1).unwrap_or_default();
-        let filtered = proto::bytes(&kind, 2);
-        let term = filtered
-            .and_then(|filtered| proto::bytes(filtered, 2))
-            .map(|term| proto::text(term, 1));
-        Ok(PackagedDeck {
-            id: row.get(0)?,
-            name: name.replace('\u{1f}', "::"),
-            search: filtered.map(|_| term.unwrap_or_default()),
-            description: proto::text(normal, 4),
-            options: proto_options(normal, &presets),
-        })
+    let presets = proto_presets(connection)?;
+    let decks = all(connection, "SELECT id, name, kind FROM decks ORDER BY id", |row| {
+        Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, Vec<u8>>(2)?))
     })?;
+    for (id, name, kind) in decks {
+        let kind: DeckKind = proto::decode(&kind, "decks")?;
+        let normal = kind.normal.unwrap_or_default();
+        let search = kind.filtered.map(|filtered| {
+            filtered.search_terms.into_iter().next().map(|term| term.search).unwrap_or_default()
+        });
+        package.decks.push(PackagedDeck {
+            id,
+            name: name.replace('\u{1f}', "::"),
+            search,
+            options: proto_options(&normal, &presets),
+            description: normal.description,
+        });
+    }
     Ok(())
+}
+
+fn proto_note_types(connection: &Connection) -> Result<Vec<NoteType>, NoemaError> {
+    let mut fields: BTreeMap<i64, Vec<String>> = BTreeMap::new();
+    let rows = all(connection, "SELECT ntid, name FROM fields ORDER BY ntid, ord", |row| {
+        Ok((row.get(0)?, row.get(1)?))
+    })?;
+    for (note_type, name) in rows {
+        fields.entry(note_type).or_default().push(name);
+    }
+    let mut templates: BTreeMap<i64, Vec<Template>> = BTreeMap::new();
+    let sql = "SELECT ntid, name, config FROM templates ORDER BY ntid, ord";
+    let rows = all(connection, sql, |row| {
+        Ok((row.get(0)?, row.get::<_, String>(1)?, row.get::<_, Vec<u8>>(2)?))
+    })?;
+    for (note_type, name, config) in rows {
+        let TemplateConfig { question, answer } = proto::decode(&config, "templates")?;
+        templates.entry(note_type).or_default().push(Template { name, question, answer });
+    }
+    let rows = all(connection, "SELECT id, name, config FROM notetypes ORDER BY id", |row| {
+        Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, Vec<u8>>(2)?))
+    })?;
+    let note_type = |(id, name, config): (i64, String, Vec<u8>)| {
+        let NotetypeConfig { kind, css } = proto::decode(&config, "notetypes")?;
+        Ok(NoteType {
+            id: NoteTypeId(id),
+            name,
+            cloze: kind == 1,
+            fields: fields.remove(&id).unwrap_or_default(),
+            templates: templates.remove(&id).unwrap_or_default(),
+            css,
+        })
+    };
+    rows.into_iter().map(note_type).collect()
+}
+
+fn proto_presets(connection: &Connection) -> Result<BTreeMap<i64, DeckOptions>, NoemaError> {
+    let rows = all(connection, "SELECT id, name, mtime_secs, config FROM deck_config", |row| {
+        let (id, modified): (i64, i64) = (row.get(0)?, row.get(2)?);
+        Ok((id, modified, row.get::<_, String>(1)?, row.get::<_, Vec<u8>>(3)?))
+    })?;
+    let mut presets = BTreeMap::new();
+    for (id, modified, name, config) in rows {
+        if !presets::is_default(id, modified) {
+            let config: DeckConfig = proto::decode(&config, "deck_config")?;
+            presets.insert(id, presets::from_proto(&name, &config));
+        }
+    }
+    Ok(presets)
 }

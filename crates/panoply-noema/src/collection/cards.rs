@@ -10,10 +10,10 @@ use crate::numbers::round_to_u32;
 use crate::review;
 use crate::store::StoreWriter;
 
-/// How long what was deleted can be brought back.
+/// How long deleted cards, notes and decks stay restorable.
 pub const DELETED_RETENTION: Micros = 30 * DAY;
 
-/// Deletes a card, and its note with the last of its cards. False if it was deleted before.
+/// Deletes a card, and its note with the last card. Returns false if it is already deleted.
 pub fn delete_card(
     writer: &mut dyn StoreWriter,
     id: CardId,
@@ -35,7 +35,7 @@ pub fn delete_card(
     Ok(true)
 }
 
-/// Brings a card back, with its note and its deck. False if it was not deleted.
+/// Restores a card with its note and deck. Returns false if it is not deleted.
 pub fn restore_card(
     writer: &mut dyn StoreWriter,
     id: CardId,
@@ -65,7 +65,7 @@ pub fn restore_card(
     Ok(true)
 }
 
-/// Moves a card. False if it is there already.
+/// Moves a card. Returns false if it is already in the deck.
 pub fn move_card(
     writer: &mut dyn StoreWriter,
     id: CardId,
@@ -82,7 +82,8 @@ pub fn move_card(
     Ok(true)
 }
 
-/// Suspends a card, or lets it go. False if it is so already. A draft is let go by approval only.
+/// Suspends or unsuspends a card. Returns false if nothing changes. Drafts are refused: only
+/// [`approve_draft`] releases them.
 pub fn set_hold(
     writer: &mut dyn StoreWriter,
     id: CardId,
@@ -96,7 +97,7 @@ pub fn set_hold(
     hold_until(writer, card, hold, None, now)
 }
 
-/// Keeps a card back until the next day begins in its deck. False if it is so already.
+/// Buries a card until the next rollover of its deck. Returns false if it is already buried.
 pub fn bury_card(
     writer: &mut dyn StoreWriter,
     id: CardId,
@@ -108,7 +109,7 @@ pub fn bury_card(
     hold_until(writer, card, Hold::BuriedByHand, Some(tomorrow), now)
 }
 
-/// Lets a draft be studied. False if it is none.
+/// Releases a draft for study. Returns false if the card is not a draft.
 pub fn approve_draft(
     writer: &mut dyn StoreWriter,
     id: CardId,
@@ -139,7 +140,7 @@ fn hold_until(
     Ok(true)
 }
 
-/// Adds tags to a card's note and takes others away. False if that changes nothing.
+/// Adds and removes tags of a card's note. Returns false if nothing changes.
 pub fn retag(
     writer: &mut dyn StoreWriter,
     id: CardId,
@@ -149,15 +150,15 @@ pub fn retag(
 ) -> Result<bool, NoemaError> {
     let card = card(writer, id)?;
     let mut note = writer.note(card.note)?.ok_or(NoemaError::NoteNotFound(card.note))?;
-    let gone = |tag: &String| {
+    let is_removed = |tag: &String| {
         let tag = tag.to_lowercase();
         remove
             .iter()
-            .map(|gone| gone.to_lowercase())
-            .any(|gone| tag == gone || tag.starts_with(&format!("{gone}::")))
+            .map(|removed| removed.to_lowercase())
+            .any(|removed| tag == removed || tag.starts_with(&format!("{removed}::")))
     };
-    let kept = note.tags.iter().filter(|tag| !gone(tag));
-    let tags = note::normalize_tags(kept.chain(add).map(String::as_str));
+    let remaining = note.tags.iter().filter(|tag| !is_removed(tag));
+    let tags = note::normalize_tags(remaining.chain(add).map(String::as_str));
     if tags == note.tags {
         return Ok(false);
     }
@@ -170,18 +171,18 @@ pub fn retag(
     Ok(true)
 }
 
-/// How a card is to be rescheduled.
+/// How to reschedule a card.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reschedule {
-    /// As if it had never been answered.
+    /// Reset to new.
     Forget,
-    /// To come back so many days from now.
+    /// Due in this many days.
     InDays(u32),
-    /// To where its memory says, for the retention its deck wants now.
+    /// Due when retrievability falls to the deck's desired retention.
     ByMemory,
 }
 
-/// Changes when a card comes back. False if that changes nothing.
+/// Reschedules a card. Returns false if nothing changes.
 pub fn reschedule(
     writer: &mut dyn StoreWriter,
     id: CardId,

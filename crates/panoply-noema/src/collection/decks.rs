@@ -8,20 +8,20 @@ use crate::ids::DeckId;
 use crate::search;
 use crate::store::StoreWriter;
 
-/// What a deck is to become.
+/// Changes to a deck; `None` leaves a field unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct DeckChanges {
-    /// Its name; decks under it move along.
+    /// New name; subdecks are renamed too.
     pub name: Option<DeckName>,
-    /// What it is for.
+    /// Description.
     pub description: Option<String>,
-    /// Its options.
+    /// Deck options.
     pub options: Option<DeckOptions>,
-    /// Its search, for a filtered deck.
+    /// Search of a filtered deck.
     pub filter: Option<Filter>,
 }
 
-/// Makes a deck, and the decks above it that are missing.
+/// Creates a deck and its missing parents.
 pub fn create_deck(
     writer: &mut dyn StoreWriter,
     name: &DeckName,
@@ -70,7 +70,7 @@ fn new_deck(
     })
 }
 
-/// Changes a deck.
+/// Updates a deck.
 pub fn update_deck(
     writer: &mut dyn StoreWriter,
     id: DeckId,
@@ -112,7 +112,7 @@ fn rename(
     Ok(())
 }
 
-/// Deletes a deck with all decks and cards in it; gives back how many of each.
+/// Deletes a deck with its subdecks and cards; returns the number of each.
 pub fn delete_deck(
     writer: &mut dyn StoreWriter,
     id: DeckId,

@@ -21,7 +21,7 @@ use crate::ids::{CardId, DeckId, NoteId};
 use crate::note::{Note, NoteType};
 use crate::store::StoreReader;
 
-/// A deck that is not deleted.
+/// Returns a deck that is not deleted.
 pub fn deck(reader: &dyn StoreReader, id: DeckId) -> Result<Deck, NoemaError> {
     reader
         .deck(id)?
@@ -29,29 +29,29 @@ pub fn deck(reader: &dyn StoreReader, id: DeckId) -> Result<Deck, NoemaError> {
         .ok_or_else(|| NoemaError::DeckNotFound(id.to_string()))
 }
 
-/// A deck by its name, whatever the case.
+/// Returns a deck by name, ignoring case.
 pub fn deck_by_name(reader: &dyn StoreReader, name: &DeckName) -> Result<Option<Deck>, NoemaError> {
     reader.deck_by_name(&name.folded())
 }
 
-/// A card that is not deleted.
+/// Returns a card that is not deleted.
 pub fn card(reader: &dyn StoreReader, id: CardId) -> Result<Card, NoemaError> {
     reader.card(id)?.filter(|card| card.deleted.is_none()).ok_or(NoemaError::CardNotFound(id))
 }
 
-/// A note with its type.
+/// Returns a note with its type.
 pub fn note_and_type(reader: &dyn StoreReader, id: NoteId) -> Result<(Note, NoteType), NoemaError> {
     let note = reader.note(id)?.ok_or(NoemaError::NoteNotFound(id))?;
     let note_type = reader.note_type(note.note_type)?.ok_or(NoemaError::NoteNotFound(id))?;
     Ok((note, note_type))
 }
 
-/// The options that hold in a deck: its own, or those of the nearest deck above it.
+/// The effective options of a deck: its own, or those of the nearest ancestor that has some.
 pub fn options_of(reader: &dyn StoreReader, id: DeckId) -> Result<DeckOptions, NoemaError> {
     Ok(options_of_lineage(lineage(reader, id)?))
 }
 
-/// A deck and those above it, the nearest first; nothing of a deck that is gone.
+/// A deck and its ancestors, nearest first; empty if the deck does not exist.
 pub fn lineage(reader: &dyn StoreReader, id: DeckId) -> Result<Vec<Deck>, NoemaError> {
     let Some(deck) = reader.deck(id)? else { return Ok(Vec::new()) };
     let parents: Vec<DeckName> = deck.name.parents().collect();
@@ -62,12 +62,12 @@ pub fn lineage(reader: &dyn StoreReader, id: DeckId) -> Result<Vec<Deck>, NoemaE
     Ok(decks)
 }
 
-/// As [`options_of`], of a [`lineage`].
+/// [`options_of`] for a loaded [`lineage`].
 pub fn options_of_lineage(lineage: Vec<Deck>) -> DeckOptions {
     lineage.into_iter().find_map(|deck| deck.options).unwrap_or_default()
 }
 
-/// As [`options_of`], when the decks are at hand.
+/// [`options_of`] for loaded decks.
 pub fn options_among(deck: &Deck, decks: &[Deck]) -> DeckOptions {
     if let Some(options) = &deck.options {
         return options.clone();
@@ -78,7 +78,7 @@ pub fn options_among(deck: &Deck, decks: &[Deck]) -> DeckOptions {
     nearest.and_then(|other| other.options.clone()).unwrap_or_default()
 }
 
-/// The decks under a deck.
+/// The descendants of a deck.
 pub fn subdecks(reader: &dyn StoreReader, deck: &Deck) -> Result<Vec<Deck>, NoemaError> {
     let decks = reader.decks()?;
     Ok(decks
@@ -87,7 +87,7 @@ pub fn subdecks(reader: &dyn StoreReader, deck: &Deck) -> Result<Vec<Deck>, Noem
         .collect())
 }
 
-/// A deck that can hold cards.
+/// Returns a deck that can contain cards, that is, not a filtered deck.
 pub fn regular_deck(reader: &dyn StoreReader, id: DeckId) -> Result<Deck, NoemaError> {
     let deck = deck(reader, id)?;
     if deck.filter.is_some() { Err(NoemaError::FilteredDeck(id)) } else { Ok(deck) }

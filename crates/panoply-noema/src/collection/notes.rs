@@ -11,24 +11,24 @@ use crate::note::{self, Form, Note, NoteType};
 use crate::store::{StoreReader, StoreWriter};
 use crate::text_notes::TextNote;
 
-/// A note to be made.
+/// A note to create.
 #[derive(Clone, Debug)]
 pub struct NewNote {
-    /// Its type.
+    /// Note type.
     pub note_type: NoteTypeId,
-    /// Its fields, in the order of the type.
+    /// Fields in the order of the note type.
     pub fields: Vec<String>,
-    /// Its tags.
+    /// Tags.
     pub tags: Vec<String>,
-    /// Where its cards go.
+    /// Deck of the generated cards.
     pub deck: DeckId,
-    /// Whether somebody has to approve it first.
+    /// Whether the cards are drafts that need approval.
     pub draft: bool,
-    /// Where it comes from.
+    /// Source.
     pub source: Option<String>,
 }
 
-/// Makes a note and its cards.
+/// Creates a note and its cards.
 pub fn add_note(
     writer: &mut dyn StoreWriter,
     new: NewNote,
@@ -37,15 +37,15 @@ pub fn add_note(
     regular_deck(writer, new.deck)?;
     let note_type = writer
         .note_type(new.note_type)?
-        .ok_or(NoemaError::NoCards("its note type does not exist"))?;
+        .ok_or(NoemaError::NoCards("the note type does not exist"))?;
     let mut fields = new.fields;
     fields.resize(note_type.fields.len(), String::new());
     let ordinals = note_type.ordinals(&fields);
     if ordinals.is_empty() {
         return Err(NoemaError::NoCards(if note_type.cloze {
-            "a cloze needs a gap such as `{{c1::Bangkok}}`"
+            "a cloze needs a deletion such as `{{c1::Bangkok}}`"
         } else {
-            "its front is empty"
+            "the front is empty"
         }));
     }
     let id = NoteId(writer.next_id(now)?);
@@ -71,14 +71,14 @@ pub fn add_note(
     Ok((note, cards))
 }
 
-/// Ten characters from the id, each of 91, as Anki makes them from chance.
+/// A ten-character guid in Anki's base-91 alphabet, derived from the id.
 fn guid(id: NoteId) -> String {
     const LETTERS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&()*+,-./:;<=>?@[]^_`{|}~";
     let mut rest = id.0.unsigned_abs().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 1;
     let mut text = String::new();
     for _ in 0..10 {
-        let place = usize::try_from(rest % 91).unwrap_or_default();
-        text.push(LETTERS.get(place).map_or('a', |letter| char::from(*letter)));
+        let index = usize::try_from(rest % 91).unwrap_or_default();
+        text.push(LETTERS.get(index).map_or('a', |letter| char::from(*letter)));
         rest /= 91;
     }
     text
@@ -114,23 +114,23 @@ fn new_card(
     })
 }
 
-/// What a note is to become.
+/// Changes to a note and one of its cards; `None` leaves a field unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct NoteChanges {
-    /// New texts, by the names of the fields.
+    /// New values by field name.
     pub fields: BTreeMap<String, String>,
-    /// All its tags.
+    /// The complete list of tags.
     pub tags: Option<Vec<String>>,
-    /// The version that was seen; any without it.
+    /// Expected version for optimistic locking; `None` skips the check.
     pub version: Option<i64>,
-    /// Where this card goes.
+    /// New deck of the card.
     pub deck: Option<DeckId>,
-    /// The card's flag.
+    /// New flag of the card.
     pub flag: Option<u8>,
 }
 
-/// Changes a card and the note it is of. Cards that the note now makes are made, and those it
-/// no longer makes are deleted.
+/// Updates a card and its note. Cards that the note now generates are created, cards that it no
+/// longer generates are deleted.
 pub fn update_card(
     writer: &mut dyn StoreWriter,
     id: CardId,
@@ -144,9 +144,9 @@ pub fn update_card(
     }
     let past = note.snapshot(now);
     for (name, text) in changes.fields {
-        let place = note_type.fields.iter().position(|field| field.eq_ignore_ascii_case(&name));
-        let field = place.and_then(|place| note.fields.get_mut(place));
-        *field.ok_or(NoemaError::NoCards("it has no such field"))? = text;
+        let index = note_type.fields.iter().position(|field| field.eq_ignore_ascii_case(&name));
+        let field = index.and_then(|index| note.fields.get_mut(index));
+        *field.ok_or(NoemaError::NoCards("the note type has no such field"))? = text;
     }
     if let Some(tags) = changes.tags {
         note.tags = note::normalize_tags(tags.iter().map(String::as_str));
@@ -176,7 +176,7 @@ fn regenerate_cards(
 ) -> Result<(), NoemaError> {
     let wanted = note_type.ordinals(&note.fields);
     if wanted.is_empty() {
-        return Err(NoemaError::NoCards("its front would be empty"));
+        return Err(NoemaError::NoCards("the front would be empty"));
     }
     let cards = writer.cards_of(note.id)?;
     for card in &cards {
@@ -194,7 +194,7 @@ fn regenerate_cards(
     Ok(())
 }
 
-/// The fields of a form, in its order, from what an author gives.
+/// Arranges the author's input into the fields of a form.
 pub fn fields_of(
     form: Form,
     front: String,
@@ -215,7 +215,7 @@ pub fn fields_of(
     }
 }
 
-/// The notes of decks as text, in the order of their cards.
+/// Converts the notes of decks to text notes, in card order.
 pub fn notes_as_text(
     reader: &dyn StoreReader,
     decks: &[DeckId],
@@ -233,7 +233,7 @@ pub fn notes_as_text(
             let (back, rest) =
                 (fields.next().unwrap_or_default(), fields.collect::<Vec<_>>().join("<br>"));
             let form = Form::ALL.into_iter().find(|form| form.note_type().id == note_type.id);
-            // Basic and cloze are what a reader takes it for anyway.
+            // The parser infers basic and cloze, so only other forms are written.
             let form = form.filter(|form| !matches!(form, Form::Basic | Form::Cloze));
             notes.push(TextNote { front, back, extra: rest, tags: note.tags, form });
         }

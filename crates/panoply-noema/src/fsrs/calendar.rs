@@ -1,25 +1,25 @@
-//! When a day of study begins and ends.
+//! Study days: rollover hour and time zone offset.
 
 use serde::{Deserialize, Serialize};
 
-/// Microseconds since 1970, UTC: every moment in this crate.
+/// Unix time in microseconds, UTC.
 pub type Micros = i64;
 
-/// A second, in microseconds.
+/// One second.
 pub const SECOND: Micros = 1_000_000;
-/// A day, in microseconds.
+/// One day.
 pub const DAY: Micros = 86_400 * SECOND;
 
-/// How days are counted.
+/// The calendar that counts study days.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub enum Calendar {
-    /// A day is 24 hours after a review, to the second: for comparing with other schedulers.
+    /// A day is exactly 24 hours; for comparison with other schedulers.
     Exact,
-    /// A day begins at an hour of the night, where the learner lives.
+    /// A day begins at a local hour.
     Rollover {
-        /// The hour, from 0 to 23.
+        /// Hour from 0 to 23.
         hour: u8,
-        /// Minutes that the learner's clock is ahead of UTC.
+        /// UTC offset of the learner in minutes.
         utc_offset: i16,
     },
 }
@@ -31,22 +31,22 @@ impl Default for Calendar {
 }
 
 impl Calendar {
-    /// The number of the day that `moment` is in.
-    pub const fn day(self, moment: Micros) -> i64 {
-        (moment + self.shift()).div_euclid(DAY)
+    /// The number of the study day at `time`.
+    pub const fn day(self, time: Micros) -> i64 {
+        (time + self.shift()).div_euclid(DAY)
     }
 
-    /// When a day begins.
+    /// The start of a day.
     pub const fn start(self, day: i64) -> Micros {
         day * DAY - self.shift()
     }
 
-    /// When the day of `moment` ends and the next begins.
-    pub const fn next_start(self, moment: Micros) -> Micros {
-        self.start(self.day(moment) + 1)
+    /// The start of the next day.
+    pub const fn next_start(self, time: Micros) -> Micros {
+        self.start(self.day(time) + 1)
     }
 
-    /// Whole days from one moment to another; none when the clock went back.
+    /// Whole days between two timestamps; zero if the clock moved back.
     pub fn elapsed(self, from: Micros, to: Micros) -> u32 {
         let days = match self {
             Self::Exact => (to - from).div_euclid(DAY),
@@ -55,7 +55,7 @@ impl Calendar {
         u32::try_from(days.max(0)).unwrap_or(u32::MAX)
     }
 
-    /// When a card is due that comes back after so many days.
+    /// The due time of a card with an interval of `days`.
     pub fn due(self, reviewed: Micros, days: u32) -> Micros {
         match self {
             Self::Exact => reviewed + i64::from(days) * DAY,
@@ -63,7 +63,7 @@ impl Calendar {
         }
     }
 
-    /// The moment up to which what is due counts as due now.
+    /// Cards due until this timestamp count as due at `now`.
     pub const fn due_cutoff(self, now: Micros) -> Micros {
         match self {
             Self::Exact => now,

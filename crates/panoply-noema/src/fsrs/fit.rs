@@ -1,7 +1,7 @@
-//! What a learner's whole log tells: better weights, how good they are, and what is to come.
+//! Fitting, evaluation and simulation with the `fsrs` crate of the algorithm's authors.
 //!
-//! The sums are those of the crate `fsrs`, by the fsrs_crate of the algorithm. The log of a card is
-//! its answers from the first one on, each with the days since the one before.
+//! The log of a card is its reviews from the first one on, each with the days since the previous
+//! one.
 
 use ::fsrs as fsrs_crate;
 use fsrs_crate::{ComputeParametersInput, FSRS, FSRSItem, FSRSReview, SimulatorConfig};
@@ -9,33 +9,33 @@ use fsrs_crate::{ComputeParametersInput, FSRS, FSRSItem, FSRSReview, SimulatorCo
 use super::Parameters;
 use crate::numbers::to_f32;
 
-/// Fewer answers than this say too little.
+/// Fewer reviews do not support a fit.
 pub const MIN_REVIEWS: usize = 400;
 
-/// One answer of one card.
+/// A review of one card.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct LoggedReview {
-    /// From 1 to 4.
+    /// Rating from 1 to 4.
     pub rating: u32,
-    /// Days since the answer before; 0 for the first.
+    /// Days since the previous review; 0 for the first.
     pub days: u32,
 }
 
-/// How well weights fit a log.
+/// Goodness of fit of weights to a log.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FitMetrics {
-    /// How surprised the model is by what happened; lower is better.
+    /// Log loss; lower is better.
     pub log_loss: f64,
-    /// The distance of predicted from observed recall, over bins of like predictions.
+    /// RMSE between predicted and observed recall over bins of similar predictions.
     pub rmse_bins: f64,
 }
 
-/// Why nothing was fitted or simulated.
+/// Fitting or simulation failed.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("the sums cannot be done with this log: {0}")]
+#[error("the computation failed on this log: {0}")]
 pub struct FitError(String);
 
-/// The weights that fit these logs best, one log per card.
+/// Fits weights to these logs, one log per card.
 pub fn fit(logs: &[Vec<LoggedReview>]) -> Result<Parameters, FitError> {
     let input = ComputeParametersInput {
         train_set: training_items(logs),
@@ -46,7 +46,7 @@ pub fn fit(logs: &[Vec<LoggedReview>]) -> Result<Parameters, FitError> {
     Parameters::new(&weights).map_err(|error| FitError(error.to_string()))
 }
 
-/// How well weights fit these logs.
+/// Evaluates weights on these logs.
 pub fn evaluate(
     parameters: &Parameters,
     logs: &[Vec<LoggedReview>],
@@ -56,52 +56,52 @@ pub fn evaluate(
     Ok(FitMetrics { log_loss: f64::from(found.log_loss), rmse_bins: f64::from(found.rmse_bins) })
 }
 
-/// A collection to be simulated.
+/// A collection to simulate.
 #[derive(Clone, Debug)]
 pub struct SimulationInput {
-    /// For how many days.
+    /// Days to simulate.
     pub days: usize,
-    /// New cards that are left to learn.
+    /// New cards not yet studied.
     pub new_cards: usize,
-    /// New cards a day.
+    /// Daily limit of new cards.
     pub new_per_day: usize,
-    /// Reviews a day.
+    /// Daily limit of reviews.
     pub reviews_per_day: usize,
-    /// The longest interval.
+    /// Maximum interval in days.
     pub maximum_interval: u32,
-    /// Cards that are being studied.
+    /// Cards already in study.
     pub studied: Vec<StudiedCard>,
 }
 
-/// A card that is being studied.
+/// A card already in study.
 #[derive(Clone, Copy, Debug)]
 pub struct StudiedCard {
-    /// Days until recall falls to nine in ten.
+    /// Stability in days: the time until retrievability falls to 90 %.
     pub stability: f64,
-    /// From 1 to 10.
+    /// Difficulty from 1 to 10.
     pub difficulty: f64,
-    /// Days since it was last answered.
+    /// Days since the last review.
     pub days_ago: f64,
-    /// Days until it is due; negative when it is overdue.
+    /// Days until due; negative if overdue.
     pub due_in: f64,
-    /// How often it was forgotten.
+    /// Number of lapses.
     pub lapses: u32,
 }
 
-/// What a simulation gave, day by day.
+/// Daily results of a simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimulationResult {
-    /// Reviews.
+    /// Number of reviews.
     pub reviews: Vec<u32>,
-    /// New cards.
+    /// Number of new cards.
     pub new: Vec<u32>,
-    /// Minutes of study.
+    /// Study time in minutes.
     pub minutes: Vec<f64>,
-    /// Cards that would be recalled if all were asked.
+    /// Expected number of cards recalled if all were asked.
     pub remembered: Vec<f64>,
 }
 
-/// Plays the next days through, always with the same chance.
+/// Simulates the coming days with a fixed random seed.
 pub fn simulate(
     parameters: &Parameters,
     retention: f64,
@@ -153,7 +153,7 @@ fn weights_f32(parameters: &Parameters) -> Vec<f32> {
     parameters.weights().iter().map(|weight| to_f32(*weight)).collect()
 }
 
-/// One item for every answer that came after a day or more, with all answers before it.
+/// One training item per review at least a day after the previous one, with its history.
 fn training_items(logs: &[Vec<LoggedReview>]) -> Vec<FSRSItem> {
     let mut items = Vec::new();
     for log in logs {
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
     use crate::fsrs::{Memory, Rating};
 
-    /// A learner who forgets as the given weights say; chance is a simple generator.
+    /// Logs of a simulated learner with these weights; the generator is a fixed LCG.
     fn logs(parameters: &Parameters, cards: usize) -> Vec<Vec<LoggedReview>> {
         let mut state = 7_u64;
         let mut chance = move || {

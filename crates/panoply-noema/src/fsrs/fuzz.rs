@@ -1,30 +1,30 @@
-//! Spreads cards that would all come back on one day.
+//! Interval fuzz: spreads cards that would be due on the same day.
 //!
-//! The spread is Anki's: nothing below two and a half days, then 15 % of the part up to a
-//! week, 10 % of the part up to twenty days and 5 % of the rest, and one day on top. Which day
-//! of the range it is follows from the card and the repetition, so a preview shows what will be.
+//! The range is Anki's: none below 2.5 days, then one day plus 15 % of the part up to 7 days, 10 %
+//! up to 20 days and 5 % beyond. The position in the range is a hash of card and repetition, so a
+//! preview equals the result.
 
 use crate::numbers::{round_to_u32, to_f64};
 
-/// What decides where in its range an interval falls.
+/// The seed of the fuzz.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Seed {
-    /// The card.
+    /// Card.
     pub card: i64,
-    /// How often it was answered before.
+    /// Number of earlier reviews.
     pub repetition: u32,
 }
 
 const BANDS: [(f64, f64, f64); 3] = [(2.5, 7.0, 0.15), (7.0, 20.0, 0.1), (20.0, f64::MAX, 0.05)];
 
-/// The interval to use instead of `days`, of at most `longest`.
+/// Returns the fuzzed interval for `days`, at most `longest`.
 pub fn apply(days: f64, longest: u32, seed: Seed) -> u32 {
     let (low, high) = fuzz_range(days, longest);
     let width = f64::from(high - low) + 1.0;
     low + round_to_u32((width * seed.fraction()).floor()).min(high - low)
 }
 
-/// The shortest and longest interval that `days` may become.
+/// The range of fuzzed intervals for `days`.
 pub fn fuzz_range(days: f64, longest: u32) -> (u32, u32) {
     let longest = longest.max(1);
     let days = days.clamp(1.0, f64::from(longest));
@@ -41,7 +41,7 @@ pub fn fuzz_range(days: f64, longest: u32) -> (u32, u32) {
 }
 
 impl Seed {
-    /// Evenly spread over 0 to 1, without 1: splitmix64 of both numbers.
+    /// Uniform in [0, 1): SplitMix64 of card and repetition.
     fn fraction(self) -> f64 {
         let mut state = self
             .card

@@ -1,24 +1,24 @@
-//! What the model believes about one memory, and how an answer changes it.
+//! The FSRS memory state of a card and its update.
 //!
-//! FSRS-6 as published by its authors (open-spaced-repetition, "The Algorithm"), in f64 and in
-//! the order of operations of their Python reference, whose numbers the tests compare.
+//! FSRS-6 as published by its authors (open-spaced-repetition, "The Algorithm"), in f64 and in the
+//! order of operations of the Python reference, which the tests compare against.
 
 use serde::{Deserialize, Serialize};
 
 use super::parameters::{MIN_STABILITY, Parameters};
 use super::rating::Rating;
 
-/// The two numbers of a memory.
+/// The FSRS memory state.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
-    /// Days until the chance of recall falls to nine in ten.
+    /// Stability: days until retrievability falls to 90 %.
     pub stability: f64,
-    /// From 1, easy, to 10.
+    /// Difficulty from 1 (easy) to 10.
     pub difficulty: f64,
 }
 
 impl Memory {
-    /// A memory after its very first answer.
+    /// The state after the first review.
     pub fn first(parameters: &Parameters, rating: Rating) -> Self {
         let [again, hard, good, easy, ..] = *parameters.weights();
         let stability = match rating {
@@ -33,7 +33,7 @@ impl Memory {
         }
     }
 
-    /// The same memory after another answer, so many whole days after the last one.
+    /// The state after another review, `elapsed_days` after the last one.
     #[must_use]
     pub fn after(self, parameters: &Parameters, rating: Rating, elapsed_days: u32) -> Self {
         let stability = if elapsed_days == 0 {
@@ -56,7 +56,7 @@ impl Memory {
     fn same_day(self, parameters: &Parameters, rating: Rating) -> f64 {
         let [.., w17, w18, w19, _] = *parameters.weights();
         let growth = (w17 * (rating.number() - 3.0 + w18)).exp() * self.stability.powf(-w19);
-        // Passing a card never makes it weaker.
+        // A passing rating never decreases stability.
         let growth = if rating == Rating::Again { growth } else { growth.max(1.0) };
         self.stability * growth
     }
@@ -90,7 +90,7 @@ impl Memory {
         let [_, _, _, _, _, _, w6, w7, ..] = *parameters.weights();
         let change = -(w6 * (rating.number() - 3.0));
         let damped = self.difficulty + (10.0 - self.difficulty) * change / 9.0;
-        // Drawn back a little to where an easy card starts, which is not clamped here.
+        // Mean reversion towards the initial difficulty of an easy card, unclamped.
         clamp_difficulty(w7 * parameters.easiest_start + (1.0 - w7) * damped)
     }
 }

@@ -1,8 +1,8 @@
-//! FSRS-6: when a card comes back.
+//! FSRS-6 scheduling.
 //!
-//! [`Scheduler`] is exact and ours: f64, ties to even, one function from a card and an answer to
-//! the next schedule. [`replay`] runs it over whole histories. What needs a
-//! learner's whole log (fitting, evaluating, simulating) is the crate `fsrs`, behind [`fit`].
+//! [`Scheduler`] maps a card's schedule and a rating to the next schedule, in f64 with ties to
+//! even. [`replay`] runs it over whole histories. [`fit`] wraps the `fsrs` crate for fitting,
+//! evaluation and simulation.
 
 pub mod calendar;
 pub mod fit;

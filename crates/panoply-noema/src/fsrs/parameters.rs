@@ -1,59 +1,58 @@
-//! The 21 weights of FSRS-6, and the curve they draw.
+//! The 21 weights of FSRS-6 and the forgetting curve.
 
 use serde::{Deserialize, Serialize};
 
-/// How many weights FSRS-6 has.
+/// Number of FSRS-6 weights.
 pub const WEIGHT_COUNT: usize = 21;
 
-/// The weights the authors publish: fitted to some ten thousand learners.
+/// The authors' default weights, fitted to about ten thousand learners.
 pub const DEFAULT_WEIGHTS: [f64; WEIGHT_COUNT] = [
     0.212, 1.2931, 2.3065, 8.2956, 6.4133, 0.8334, 3.0194, 0.001, 1.8722, 0.1666, 0.796, 1.4835,
     0.0614, 0.2629, 1.6483, 0.6014, 1.8729, 0.5425, 0.0912, 0.0658, 0.1542,
 ];
 
-/// The smallest stability the model knows, in days.
+/// Minimum stability in days.
 pub(super) const MIN_STABILITY: f64 = 0.001;
 
-/// A set of weights that can be computed with, and what follows from them.
+/// Valid weights and the constants derived from them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<f64>", into = "Vec<f64>")]
 pub struct Parameters {
     weights: [f64; WEIGHT_COUNT],
     decay: f64,
     factor: f64,
-    /// What else follows from the weights alone, worked out once: half the time of an answer
-    /// is exponentials.
+    /// Exponentials of weights, computed once: they take half the time of a review.
     pub(super) growth: f64,
     pub(super) easiest_start: f64,
     pub(super) same_day_loss: f64,
 }
 
-/// Why numbers are not a set of weights.
+/// The numbers are not valid weights.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum InvalidParameters {
-    /// Neither FSRS-6 nor a version before it.
+    /// Wrong number of weights.
     #[error("expected 21 parameters (or 19 of FSRS-5, or 17 of FSRS-4.5), got {0}")]
     Count(usize),
-    /// Not a number that can be computed with.
-    #[error("parameter {place} is {value}, which is not a usable number")]
+    /// A weight is not finite.
+    #[error("parameter {index} is {value}, which is not a usable number")]
     Unusable {
-        /// Which one, from 0.
-        place: usize,
-        /// What it is.
+        /// Index of the weight.
+        index: usize,
+        /// Its value.
         value: f64,
     },
-    /// The forgetting curve would not fall.
+    /// The forgetting curve does not decrease.
     #[error("parameter 20, the decay, is {0}; expected more than 0")]
     Decay(f64),
 }
 
 impl Parameters {
-    /// Takes 21 weights; 19 or 17 of the versions before are filled up the way Anki does it.
+    /// Validates 21 weights; 19 (FSRS-5) and 17 (FSRS-4.5) are upgraded as Anki does.
     pub fn new(weights: &[f64]) -> Result<Self, InvalidParameters> {
         let weights = upgrade_weights(weights)?;
-        for (place, value) in weights.iter().enumerate() {
+        for (index, value) in weights.iter().enumerate() {
             if !value.is_finite() {
-                return Err(InvalidParameters::Unusable { place, value: *value });
+                return Err(InvalidParameters::Unusable { index, value: *value });
             }
         }
         let [.., decay_weight] = weights;
@@ -82,12 +81,13 @@ impl Parameters {
         &self.weights
     }
 
-    /// The chance of recall so many days after a review that left `stability`.
+    /// Retrievability: the probability of recall `elapsed_days` after a review that left
+    /// `stability`.
     pub fn retrievability(&self, elapsed_days: f64, stability: f64) -> f64 {
         (1.0 + self.factor * elapsed_days / stability).powf(self.decay)
     }
 
-    /// After how many days the chance of recall has fallen to `retention`.
+    /// Days until retrievability falls to `retention`.
     pub fn days_until(&self, retention: f64, stability: f64) -> f64 {
         stability / self.factor * (retention.powf(1.0 / self.decay) - 1.0)
     }
@@ -113,8 +113,8 @@ impl From<Parameters> for Vec<f64> {
     }
 }
 
-/// FSRS-5 had a fixed decay of one half and no short-term weight 19; FSRS-4.5 had neither
-/// short-term weights nor damped difficulty, which its weights 4 to 6 are adapted to.
+/// FSRS-5 has a fixed decay of 0.5 and no weight 19. FSRS-4.5 has no short-term weights and
+/// undamped difficulty, for which weights 4 to 6 are converted.
 fn upgrade_weights(weights: &[f64]) -> Result<[f64; WEIGHT_COUNT], InvalidParameters> {
     let mut all = weights.to_vec();
     if let ([_, _, _, _, start, slope, step, ..], 17) = (all.as_mut_slice(), weights.len()) {
@@ -156,7 +156,7 @@ mod tests {
         weights[3] = f64::NAN;
         assert!(matches!(
             Parameters::new(&weights),
-            Err(InvalidParameters::Unusable { place: 3, .. })
+            Err(InvalidParameters::Unusable { index: 3, .. })
         ));
     }
 }

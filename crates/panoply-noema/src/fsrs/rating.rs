@@ -1,4 +1,4 @@
-//! The four answers a learner can give.
+//! Review ratings.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,21 +6,21 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Rating {
-    /// Not at all.
+    /// Not recalled.
     Again,
-    /// With effort.
+    /// Recalled with effort.
     Hard,
-    /// As it should be.
+    /// Recalled.
     Good,
-    /// At once.
+    /// Recalled immediately.
     Easy,
 }
 
 impl Rating {
-    /// All four, worst first.
+    /// All ratings, worst first.
     pub const ALL: [Self; 4] = [Self::Again, Self::Hard, Self::Good, Self::Easy];
 
-    /// From 1 to 4, as every log of reviews writes it.
+    /// The number from 1 to 4 used in review logs.
     pub const fn ordinal(self) -> u8 {
         match self {
             Self::Again => 1,
@@ -30,7 +30,7 @@ impl Rating {
         }
     }
 
-    /// The rating of that number.
+    /// Decodes a number from 1 to 4.
     pub const fn from_ordinal(ordinal: i64) -> Option<Self> {
         match ordinal {
             1 => Some(Self::Again),
@@ -41,7 +41,7 @@ impl Rating {
         }
     }
 
-    /// Its name.
+    /// Name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Again => "again",

@@ -1,7 +1,7 @@
-//! Replays histories of reviews: what a schedule was, or would have been with other settings.
+//! Replays review histories with given scheduler settings.
 //!
-//! A file has `sequences`, each with a name, the scheduler's settings, and reviews with `at` and
-//! `rating`. What else is in it is left alone, so that a file of expectations can be replayed.
+//! Input: `sequences`, each with a name, scheduler settings and reviews with `at` and `rating`.
+//! Other fields are ignored, so a file with expected results can be replayed.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -13,45 +13,45 @@ use crate::numbers::to_f64;
 /// Histories to replay.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Histories {
-    /// One card's each.
+    /// One history per card.
     pub sequences: Vec<History>,
 }
 
-/// One card's history.
+/// The history of one card.
 #[derive(Clone, Debug, Deserialize)]
 pub struct History {
-    /// What to call it.
+    /// Label of the history.
     #[serde(default)]
     pub name: String,
-    /// The card, where it matters: it decides the spread of intervals.
+    /// Card id, which seeds the fuzz.
     #[serde(default)]
     pub card_id: i64,
-    /// The settings.
+    /// Scheduler settings.
     #[serde(default)]
     pub scheduler: Settings,
-    /// The answers, oldest first.
+    /// Reviews, oldest first.
     pub reviews: Vec<Review>,
 }
 
-/// Settings of a scheduler; what is not given is as published by the authors of FSRS-6.
+/// Scheduler settings; defaults are those of FSRS-6.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Settings {
     /// The weights.
     pub parameters: Parameters,
-    /// The chance of recall at which a card comes back.
+    /// Desired retention: the probability of recall at which a card is due.
     pub desired_retention: f64,
-    /// Seconds.
+    /// Steps in seconds.
     pub learning_steps_seconds: Vec<f64>,
-    /// Seconds.
+    /// Steps in seconds.
     pub relearning_steps_seconds: Vec<f64>,
     /// Days.
     pub maximum_interval: u32,
-    /// Whether intervals are spread.
+    /// Whether intervals are fuzzed.
     pub enable_fuzzing: bool,
-    /// The hour at which a day begins; without it a day is 24 hours.
+    /// Hour at which a day begins; without it a day is 24 hours.
     pub rollover_hour: Option<u8>,
-    /// Minutes ahead of UTC, for the rollover.
+    /// UTC offset in minutes, for the rollover.
     pub utc_offset_minutes: i16,
 }
 
@@ -71,95 +71,95 @@ impl Default for Settings {
     }
 }
 
-/// One answer.
+/// A review.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Review {
-    /// When.
+    /// Timestamp.
     pub at: Timestamp,
-    /// From 1 to 4.
+    /// Rating from 1 to 4.
     pub rating: i64,
 }
 
-/// What came of the histories.
+/// Replayed histories.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Replayed {
-    /// In the order they were given.
+    /// In input order.
     pub sequences: Vec<ReplayedSequence>,
 }
 
-/// What came of one history.
+/// A replayed history.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReplayedSequence {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// The schedule after each answer.
+    /// The schedule after each review.
     pub reviews: Vec<ReplayedReview>,
 }
 
-/// The schedule after an answer.
+/// The schedule after a review.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ReplayedReview {
-    /// Where the card is in its life.
+    /// Phase of the card.
     pub state: Phase,
-    /// Which step it is at; null outside of steps.
+    /// Index of the learning step; null outside steps.
     pub step: Option<u32>,
     /// Days.
     pub stability: f64,
-    /// From 1 to 10.
+    /// Difficulty from 1 to 10.
     pub difficulty: f64,
-    /// When it comes back: ISO 8601, UTC, in whole seconds or in six digits.
+    /// Due time as ISO 8601 UTC, in whole seconds or with six digits.
     pub due: String,
-    /// How long that is from the answer.
+    /// Seconds from the review to the due time.
     pub interval_seconds: f64,
 }
 
-/// What is wrong with a history.
+/// An invalid history.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum InvalidHistory {
-    /// There are four ratings.
+    /// The rating is not 1 to 4.
     #[error(
         "sequence `{sequence}`, review {review}: rating {rating}; expected 1 (again) to 4 (easy)"
     )]
     Rating {
-        /// Which sequence.
+        /// Name of the sequence.
         sequence: String,
-        /// Which review, from 1.
+        /// Number of the review, from 1.
         review: usize,
-        /// What was given.
+        /// Value in the input.
         rating: i64,
     },
-    /// A retention is a chance.
+    /// The retention is not between 0 and 1.
     #[error(
         "sequence `{sequence}`: desired retention {retention}; expected more than 0 and less than 1"
     )]
     Retention {
-        /// Which sequence.
+        /// Name of the sequence.
         sequence: String,
-        /// What was given.
+        /// Value in the input.
         retention: f64,
     },
-    /// A step takes time.
+    /// The step is negative or longer than a year.
     #[error("sequence `{sequence}`: a step of {seconds} s; expected 0 or more, at most a year")]
     Step {
-        /// Which sequence.
+        /// Name of the sequence.
         sequence: String,
-        /// What was given.
+        /// Value in the input.
         seconds: f64,
     },
-    /// A day has 24 hours.
+    /// The hour is not 0 to 23.
     #[error("sequence `{sequence}`: a day that begins at {hour}; expected 0 to 23")]
     Hour {
-        /// Which sequence.
+        /// Name of the sequence.
         sequence: String,
-        /// What was given.
+        /// Value in the input.
         hour: u8,
     },
-    /// The schedule leaves the calendar.
+    /// The due date is after the year 9999.
     #[error("sequence `{sequence}`, review {review}: the due date is beyond the year 9999")]
     DueOutOfRange {
-        /// Which sequence.
+        /// Name of the sequence.
         sequence: String,
-        /// Which review, from 1.
+        /// Number of the review, from 1.
         review: usize,
     },
 }
@@ -175,24 +175,23 @@ fn replay_one(history: &History) -> Result<ReplayedSequence, InvalidHistory> {
     let mut schedule = Schedule::default();
     let mut reviews = Vec::with_capacity(history.reviews.len());
     for (index, (review, repetition)) in history.reviews.iter().zip(0..).enumerate() {
-        let place = index + 1;
+        let number = index + 1;
         let rating = Rating::from_ordinal(review.rating).ok_or_else(|| InvalidHistory::Rating {
             sequence: history.name.clone(),
-            review: place,
+            review: number,
             rating: review.rating,
         })?;
         let now = review.at.as_microsecond();
         let seed = Seed { card: history.card_id, repetition };
         schedule = scheduler.answer(&schedule, rating, now, seed);
-        reviews.push(shown(&schedule, now).ok_or_else(|| InvalidHistory::DueOutOfRange {
-            sequence: history.name.clone(),
-            review: place,
+        reviews.push(replayed_review(&schedule, now).ok_or_else(|| {
+            InvalidHistory::DueOutOfRange { sequence: history.name.clone(), review: number }
         })?);
     }
     Ok(ReplayedSequence { name: history.name.clone(), reviews })
 }
 
-fn shown(schedule: &Schedule, now: i64) -> Option<ReplayedReview> {
+fn replayed_review(schedule: &Schedule, now: i64) -> Option<ReplayedReview> {
     let memory = schedule.memory?;
     let in_steps = matches!(schedule.phase, Phase::Learning | Phase::Relearning);
     Some(ReplayedReview {
@@ -200,13 +199,13 @@ fn shown(schedule: &Schedule, now: i64) -> Option<ReplayedReview> {
         step: in_steps.then_some(schedule.step),
         stability: memory.stability,
         difficulty: memory.difficulty,
-        due: written(Timestamp::from_microsecond(schedule.due).ok()?),
+        due: format_time(Timestamp::from_microsecond(schedule.due).ok()?),
         interval_seconds: to_f64(schedule.due - now) / to_f64(SECOND),
     })
 }
 
-fn written(moment: Timestamp) -> String {
-    if moment.subsec_nanosecond() == 0 { moment.to_string() } else { format!("{moment:.6}") }
+fn format_time(time: Timestamp) -> String {
+    if time.subsec_nanosecond() == 0 { time.to_string() } else { format!("{time:.6}") }
 }
 
 fn scheduler_of(history: &History) -> Result<Scheduler, InvalidHistory> {

@@ -1,4 +1,4 @@
-//! When a card comes back: learning steps, reviews, lapses and relearning.
+//! The scheduler: learning steps, reviews, lapses and relearning.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,22 +9,22 @@ use super::parameters::Parameters;
 use super::rating::Rating;
 use crate::numbers::{round_to_i64, round_to_u32, to_f64};
 
-/// Everything that decides a schedule.
+/// Scheduler settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scheduler {
-    /// The learner's weights.
+    /// FSRS weights.
     pub parameters: Parameters,
-    /// The chance of recall at which a card comes back.
+    /// Desired retention: the probability of recall at which a card is due.
     pub desired_retention: f64,
-    /// Seconds between the first showings of a new card.
+    /// Learning steps of new cards, in seconds.
     pub learning_steps: Vec<f64>,
-    /// Seconds between the showings of a card that was forgotten.
+    /// Relearning steps after a lapse, in seconds.
     pub relearning_steps: Vec<f64>,
-    /// The longest interval, in days.
+    /// Maximum interval in days.
     pub maximum_interval: u32,
-    /// Whether intervals are spread.
+    /// Whether intervals are fuzzed.
     pub fuzz: bool,
-    /// How days are counted.
+    /// The calendar that counts study days.
     pub calendar: Calendar,
 }
 
@@ -42,25 +42,25 @@ impl Default for Scheduler {
     }
 }
 
-/// Where a card is in its life.
+/// Phase of a card.
 #[derive(
     Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum Phase {
-    /// Never answered.
+    /// Never reviewed.
     #[default]
     New,
-    /// In its first steps.
+    /// In learning steps.
     Learning,
-    /// Coming back after days.
+    /// In review, with intervals of days.
     Review,
-    /// Forgotten, and in steps again.
+    /// In relearning steps after a lapse.
     Relearning,
 }
 
 impl Phase {
-    /// Its name.
+    /// Name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::New => "new",
@@ -71,24 +71,24 @@ impl Phase {
     }
 }
 
-/// What is known about one card's schedule.
+/// The schedule of a card.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Schedule {
-    /// Where it is in its life.
+    /// Phase of the card.
     pub phase: Phase,
-    /// Which step it is at, while it is in steps.
+    /// Index of the learning step.
     pub step: u32,
-    /// Its memory, once it was answered.
+    /// FSRS memory state; `None` before the first review.
     pub memory: Option<Memory>,
-    /// When it was last answered.
+    /// Time of the last review.
     pub last_review: Option<Micros>,
-    /// When it comes back.
+    /// Next due time.
     pub due: Micros,
-    /// How long that is from the last answer: days once in review, nothing before.
+    /// Interval in days; 0 in learning steps.
     pub interval_days: u32,
 }
 
-/// How long until a card comes back.
+/// Time until the next review.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Wait {
     Seconds(f64),
@@ -96,7 +96,7 @@ enum Wait {
 }
 
 impl Scheduler {
-    /// The schedule after an answer at `now`.
+    /// The schedule after a review at `now`.
     pub fn answer(&self, card: &Schedule, rating: Rating, now: Micros, seed: Seed) -> Schedule {
         let memory = self.memory_after(card, rating, now);
         let (phase, step, wait) = match card.phase {
@@ -113,19 +113,19 @@ impl Scheduler {
         Schedule { phase, step, memory: Some(memory), last_review: Some(now), due, interval_days }
     }
 
-    /// The schedule after each of the four answers.
+    /// The schedule after each of the four ratings.
     pub fn preview(&self, card: &Schedule, now: Micros, seed: Seed) -> [(Rating, Schedule); 4] {
         Rating::ALL.map(|rating| (rating, self.answer(card, rating, now, seed)))
     }
 
-    /// The chance that the card would be recalled at `now`; nothing for a card never answered.
+    /// The probability of recall at `now`; `None` for a card never reviewed.
     pub fn retrievability(&self, card: &Schedule, now: Micros) -> Option<f64> {
         let (memory, last) = (card.memory?, card.last_review?);
         let days = f64::from(self.calendar.elapsed(last, now));
         Some(self.parameters.retrievability(days, memory.stability))
     }
 
-    /// The interval that a stability leads to, before it is rounded and spread.
+    /// The interval for a stability, before rounding and fuzz.
     pub fn raw_interval(&self, stability: f64) -> f64 {
         self.parameters.days_until(self.desired_retention, stability)
     }
@@ -151,9 +151,9 @@ impl Scheduler {
             Phase::Relearning => &self.relearning_steps,
             Phase::New | Phase::Learning | Phase::Review => &self.learning_steps,
         };
-        let at = |place: u32| steps.get(place as usize).copied();
+        let at = |index: u32| steps.get(index as usize).copied();
         let graduated = || (Phase::Review, 0, Wait::Days(self.interval(memory, seed)));
-        let stay = |place: u32, seconds: f64| (phase, place, Wait::Seconds(seconds));
+        let stay = |index: u32, seconds: f64| (phase, index, Wait::Seconds(seconds));
         match (rating, at(0), at(step)) {
             (_, None, _) => graduated(),
             (Rating::Again, Some(first), _) => stay(0, first),

@@ -1,4 +1,4 @@
-//! Gathers a day from the collection.
+//! Builds the queue of a study day from the collection.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -11,10 +11,10 @@ use crate::ids::{CardId, DeckId, NoteId};
 use crate::search;
 use crate::store::{QueuedCard, SearchContext, SortOrder, StoreReader};
 
-/// More than this is never limits_by_deck for a day.
+/// Most cards loaded per deck and phase.
 const MAX_CARDS: u64 = 10_000;
 
-/// Builds the queue of a deck and those under it, or of everything.
+/// Builds the queue of a deck and its subdecks, or of the whole collection.
 pub fn build(
     reader: &dyn StoreReader,
     root: Option<DeckId>,
@@ -33,8 +33,8 @@ pub fn build(
     let learning = builder.learning()?;
     let reviews = builder.reviews()?;
     let new = builder.new_cards()?;
-    // Imported burials end by the usual hour, whatever the decks say.
-    let usual = DeckOptions::default().calendar().next_start(now);
+    // Imported burials end at the default rollover hour, whatever the deck options.
+    let default_rollover = DeckOptions::default().calendar().next_start(now);
     let next_days = builder.decks.iter().map(|limits| limits.calendar.next_start(now));
     let buries = |wanted: bool| builder.decks.iter().any(|limits| limits.buries == wanted);
     Ok(DayQueue {
@@ -47,7 +47,7 @@ pub fn build(
             (false, true) => SiblingBurying::NoDeck,
             (_, false) => SiblingBurying::AllDecks,
         },
-        expires: next_days.min().unwrap_or(usual).min(usual),
+        expires: next_days.min().unwrap_or(default_rollover).min(default_rollover),
         decks: builder
             .decks
             .iter()
@@ -60,14 +60,14 @@ pub fn build(
     })
 }
 
-/// A filtered deck shows what its search finds, whatever the limits.
+/// A filtered deck shows the matches of its search regardless of limits.
 fn filtered(reader: &dyn StoreReader, deck: &Deck, now: Micros) -> Result<DayQueue, NoemaError> {
     let Some(filter) = &deck.filter else { return Ok(DayQueue::default()) };
     let calendar = DeckOptions::default().calendar();
     let query = search::parse(&filter.search)?;
     let context = SearchContext { now, calendar };
     let found = reader.search(&query, context, SortOrder::Due, 0, u64::from(filter.limit))?;
-    // It ends at once: an answer may change what the search finds.
+    // Expires immediately: a review may change what the search matches.
     let mut day =
         DayQueue { interleaving: Interleaving::ReviewsFirst, expires: now, ..DayQueue::default() };
     for id in found.cards {
@@ -94,29 +94,29 @@ fn filtered(reader: &dyn StoreReader, deck: &Deck, now: Micros) -> Result<DayQue
 
 struct QueueBuilder<'a> {
     reader: &'a dyn StoreReader,
-    /// By name.
+    /// Sorted by name.
     decks: Vec<DeckLimits>,
     interleaving: Interleaving,
     now: Micros,
     seen: HashSet<NoteId>,
 }
 
-/// What a deck's options allow for today, and which decks are above it.
+/// Remaining limits of a deck for today, and its ancestors.
 struct DeckLimits {
     deck: DeckId,
     calendar: Calendar,
     buries: bool,
-    /// The most that this deck and those above it allow on a day.
+    /// The lowest daily limit of the deck and its ancestors.
     most_new: u64,
     most_reviews: u64,
-    /// What is left of its own.
+    /// Remainder of the deck's own limits.
     new: u32,
     reviews: u32,
-    /// Places of the decks above it.
+    /// Indexes of the ancestors.
     above: Vec<usize>,
 }
 
-/// A card, and the place of its deck.
+/// A card with the index of its deck.
 type IndexedCard = (usize, QueuedCard);
 
 impl<'a> QueueBuilder<'a> {
@@ -131,19 +131,19 @@ impl<'a> QueueBuilder<'a> {
         for deck in decks {
             let own = collection::options_among(deck, all);
             let tally = reader.tally(deck.id, own.calendar().day(now))?;
-            // By name, a deck comes after those above it.
+            // Decks are sorted by name, so ancestors come first.
             let above: Vec<usize> = (0..limits_by_deck.len())
-                .filter(|place| {
-                    decks.get(*place).is_some_and(|other| deck.name.is_within(&other.name))
+                .filter(|index| {
+                    decks.get(*index).is_some_and(|other| deck.name.is_within(&other.name))
                 })
                 .collect();
             if above.is_empty() {
-                // What is done in a deck is counted in those above it too.
+                // The tally of an ancestor includes its descendants, so only top decks count.
                 done_new += tally.new as usize;
                 done_reviews += tally.reviews.saturating_sub(tally.new) as usize;
             }
             let least = |own: u32, of: fn(&DeckLimits) -> u64| {
-                let others = above.iter().filter_map(|place| limits_by_deck.get(*place)).map(of);
+                let others = above.iter().filter_map(|index| limits_by_deck.get(*index)).map(of);
                 others.fold(u64::from(own), u64::min)
             };
             limits_by_deck.push(DeckLimits {
@@ -161,7 +161,7 @@ impl<'a> QueueBuilder<'a> {
         Ok(Self { reader, decks: limits_by_deck, interleaving, now, seen: HashSet::new() })
     }
 
-    /// Cards in steps know no limits; those of another day wait for their day.
+    /// Cards in learning steps are exempt from limits.
     fn learning(&mut self) -> Result<Vec<QueuedCard>, NoemaError> {
         let mut waiting = Vec::new();
         for limits in &self.decks {
@@ -183,17 +183,17 @@ impl<'a> QueueBuilder<'a> {
 
     fn reviews(&mut self) -> Result<VecDeque<QueuedCard>, NoemaError> {
         let mut waiting: Vec<((i64, u64, CardId), IndexedCard)> = Vec::new();
-        for (place, limits) in self.decks.iter().enumerate().filter(|(_, deck)| deck.reviews > 0) {
-            // Twice as many as may be shown, because siblings drop out.
+        for (index, limits) in self.decks.iter().enumerate().filter(|(_, deck)| deck.reviews > 0) {
+            // Load twice the limit, because siblings are dropped later.
             let limit = (limits.most_reviews * 2).min(MAX_CARDS);
             let (calendar, today) = (limits.calendar, limits.calendar.day(self.now));
             let until = calendar.due_cutoff(self.now);
             let found =
                 self.reader.queued_cards(limits.deck, Phase::Review, self.now, until, limit)?;
-            // Of those due on one day the order is mixed, but the same all day.
+            // Cards due on the same day are shuffled, in the same order all day.
             let key =
                 |card: &QueuedCard| (calendar.day(card.due), day_hash(card.card, today), card.card);
-            waiting.extend(found.into_iter().map(|card| (key(&card), (place, card))));
+            waiting.extend(found.into_iter().map(|card| (key(&card), (index, card))));
         }
         waiting.sort_unstable_by_key(|(key, _)| *key);
         Ok(self.within_limits(waiting.into_iter().map(|(_, placed)| placed), false).into())
@@ -201,15 +201,15 @@ impl<'a> QueueBuilder<'a> {
 
     fn new_cards(&mut self) -> Result<VecDeque<QueuedCard>, NoemaError> {
         let mut waiting: Vec<IndexedCard> = Vec::new();
-        for (place, limits) in self.decks.iter().enumerate().filter(|(_, deck)| deck.new > 0) {
+        for (index, limits) in self.decks.iter().enumerate().filter(|(_, deck)| deck.new > 0) {
             let limit = (limits.most_new * 2).min(MAX_CARDS);
             let mut found =
                 self.reader.queued_cards(limits.deck, Phase::New, self.now, Micros::MAX, limit)?;
             found.sort_by_key(|card| (card.due, card.card));
-            waiting.extend(found.into_iter().map(|card| (place, card)));
+            waiting.extend(found.into_iter().map(|card| (index, card)));
         }
         let mut shown = self.within_limits(waiting.into_iter(), true);
-        // First cards of notes before second ones, otherwise as limits_by_deck.
+        // First cards of notes before second ones, otherwise in order of position.
         shown.sort_by_key(|card| card.ordinal);
         Ok(shown.into())
     }
@@ -220,9 +220,9 @@ impl<'a> QueueBuilder<'a> {
         new: bool,
     ) -> Vec<QueuedCard> {
         let mut shown = Vec::new();
-        for (place, card) in waiting {
-            let buries = self.decks.get(place).is_none_or(|limits| limits.buries);
-            if buries && self.seen.contains(&card.note) || !self.take_from_limits(place, new) {
+        for (index, card) in waiting {
+            let buries = self.decks.get(index).is_none_or(|limits| limits.buries);
+            if buries && self.seen.contains(&card.note) || !self.take_from_limits(index, new) {
                 continue;
             }
             self.seen.insert(card.note);
@@ -231,29 +231,29 @@ impl<'a> QueueBuilder<'a> {
         shown
     }
 
-    /// Takes one from the limits of a deck and of those above it, if all have one left.
-    fn take_from_limits(&mut self, place: usize, new: bool) -> bool {
+    /// Takes one card from the limits of a deck and its ancestors, if all have one left.
+    fn take_from_limits(&mut self, index: usize, new: bool) -> bool {
         let enough = |limits: &DeckLimits| limits.reviews > 0 && (!new || limits.new > 0);
-        let Some(own) = self.decks.get_mut(place).filter(|own| enough(own)) else { return false };
-        // Taken out meanwhile, so that the others can be changed.
+        let Some(own) = self.decks.get_mut(index).filter(|own| enough(own)) else { return false };
+        // Moved out to allow mutable access to the other decks.
         let above = std::mem::take(&mut own.above);
-        let all = above.iter().all(|place| self.decks.get(*place).is_some_and(enough));
+        let all = above.iter().all(|index| self.decks.get(*index).is_some_and(enough));
         if all {
-            for place in above.iter().chain([&place]) {
-                if let Some(limits) = self.decks.get_mut(*place) {
+            for index in above.iter().chain([&index]) {
+                if let Some(limits) = self.decks.get_mut(*index) {
                     limits.reviews -= 1;
                     limits.new -= u32::from(new);
                 }
             }
         }
-        if let Some(own) = self.decks.get_mut(place) {
+        if let Some(own) = self.decks.get_mut(index) {
             own.above = above;
         }
         all
     }
 }
 
-/// A number that looks like chance and stays the same for a card on a day.
+/// A hash that shuffles cards, stable for one day.
 fn day_hash(card: CardId, day: i64) -> u64 {
     let mut state =
         (card.0 ^ day.rotate_left(32)).cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15);

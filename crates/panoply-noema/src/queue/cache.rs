@@ -1,8 +1,8 @@
-//! Days that were gathered, kept while they are still_valid.
+//! Cache of built queues.
 //!
-//! A kept day belongs to one version of the collection. An answer given here brings both
-//! forward; any other change, by whomever, makes the versions differ, and the day is gathered
-//! again.
+//! An entry is valid for one version of the collection. A review submitted through this process
+//! updates the entries and their version; any other change, also by another process, makes the
+//! versions differ and the queue is rebuilt.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,10 +15,10 @@ use crate::ids::DeckId;
 use crate::review::ReviewOutcome;
 use crate::store::StoreReader;
 
-/// A learner studies one deck, or a few.
+/// Learners study one or a few decks.
 const MAX_CACHED_DAYS: usize = 8;
 
-/// Days that were gathered, by deck.
+/// Built queues by root deck.
 #[derive(Debug, Default)]
 pub struct QueueCache {
     days: Mutex<BTreeMap<Option<DeckId>, CachedDay>>,
@@ -33,7 +33,7 @@ struct CachedDay {
 }
 
 impl QueueCache {
-    /// Lets `inspect` see the day of a deck and those under it, or of everything.
+    /// Passes the queue of a deck, or of the whole collection, to `inspect`.
     pub fn day<T>(
         &self,
         reader: &dyn StoreReader,
@@ -44,7 +44,7 @@ impl QueueCache {
         let version = reader.version()?;
         let mut days = self.lock();
         let fits = |cached: &&CachedDay| {
-            // One that has run out is gathered again: the limits may have hidden a card.
+            // An exhausted queue is rebuilt: the limits may have hidden a card.
             cached.version == version
                 && (cached.built..cached.day.expires).contains(&now)
                 && !cached.day.at(now).is_empty()
@@ -62,12 +62,12 @@ impl QueueCache {
         Ok(result)
     }
 
-    /// How often a day had to be gathered.
+    /// How often a queue was built.
     pub fn builds(&self) -> u64 {
         self.builds.load(Ordering::Relaxed)
     }
 
-    /// Takes an answer into account that made `version` into the next one.
+    /// Applies a review that advanced the collection from `version` to the next one.
     pub fn apply_answer(&self, version: u64, outcome: &ReviewOutcome) {
         self.lock().retain(|_, cached| {
             let still_valid = cached.version == version && cached.day.apply_answer(outcome);

@@ -1,13 +1,11 @@
-//! What comes next, in Anki's order.
+//! The study queue, in Anki's order.
 //!
-//! Cards in steps that are due come first. Then reviews by due date, with new cards spread
-//! evenly among them, both within the day's limits of their deck and of every deck above it
-//! (a new card also uses up a review). Of each note only one card is shown a day. When nothing
-//! else is left, cards in steps that are due soon are shown ahead of time.
+//! Due learning cards come first, then reviews by due date interleaved with new cards, within the
+//! daily limits of their deck and its ancestors (a new card also counts as a review). One card per
+//! note is shown a day. When nothing else is left, learning cards due within 20 minutes follow.
 //!
-//! A [`DayQueue`] is gathered once and stays right as its cards are answered: an answer takes its
-//! card out and the others keep their order, because new cards are spread over the whole day
-//! and not over what is left of it. So a program that starts anew goes on where another stopped.
+//! A [`DayQueue`] is built once and updated by each review. New cards are interleaved over the
+//! whole day and not over the rest of it, so a queue that is rebuilt continues in the same order.
 
 mod build;
 mod cache;
@@ -23,38 +21,38 @@ use crate::ids::{CardId, DeckId};
 use crate::review::ReviewOutcome;
 use crate::store::QueuedCard;
 
-/// Cards in steps may be shown so much earlier when nothing else is left.
+/// How early learning cards are shown when nothing else is left.
 const LEARN_AHEAD_LIMIT: Micros = 20 * 60 * SECOND;
 
-/// What is to be studied on a day in a deck and those under it.
+/// The queue of one day for a deck and its subdecks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DayQueue {
-    /// In steps, by when they are due.
+    /// Learning cards by due time.
     learning: Vec<QueuedCard>,
     /// In order.
     reviews: VecDeque<QueuedCard>,
     /// In order.
     new: VecDeque<QueuedCard>,
-    /// How new cards are spread among reviews.
+    /// How new cards are interleaved with reviews.
     interleaving: Interleaving,
     decks: BTreeMap<DeckId, QueuedDeck>,
-    /// Whether siblings wait for one another in all of these decks, in none, or in some.
+    /// Whether siblings are buried in all, none or some of the decks.
     sibling_burying: SiblingBurying,
-    /// When the first of the decks has its next day.
+    /// The earliest next rollover of the decks.
     expires: Micros,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 struct QueuedDeck {
     name: DeckName,
-    /// Up to then what is due counts as due today.
+    /// Cards due until then count as due today.
     due_cutoff: Micros,
 }
 
-/// How reviews and new cards follow one another.
+/// The order of reviews and new cards.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Interleaving {
-    /// Evenly over the day, of which so many reviews and new cards are done.
+    /// Evenly over the day, counting cards already studied.
     Spread { reviews: usize, new: usize },
     /// Reviews first.
     ReviewsFirst,
@@ -74,41 +72,41 @@ enum SiblingBurying {
     SomeDecks,
 }
 
-/// What there is to study at a moment.
+/// The cards to study at one time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Queue<'a> {
-    /// In steps, and due.
+    /// Due learning cards.
     pub learning: &'a [QueuedCard],
-    /// In steps, due soon.
+    /// Learning cards due soon.
     pub learn_ahead: &'a [QueuedCard],
-    /// How many reviews there are.
+    /// Number of reviews.
     pub reviews: usize,
-    /// How many new cards there are.
+    /// Number of new cards.
     pub new: usize,
-    /// When the next card in steps is due that is in none of these.
+    /// Due time of the next learning card outside the queue.
     pub next_step: Option<Micros>,
     day: &'a DayQueue,
 }
 
 impl<'a> Queue<'a> {
-    /// All of it, in order.
+    /// All cards in order.
     pub fn in_order(&self) -> impl Iterator<Item = &'a QueuedCard> + use<'a> {
         self.learning.iter().chain(self.day.reviews_and_new()).chain(self.learn_ahead)
     }
 
-    /// How many cards it has.
+    /// Number of cards.
     pub const fn len(&self) -> usize {
         self.learning.len() + self.learn_ahead.len() + self.reviews + self.new
     }
 
-    /// Whether there is nothing to study.
+    /// Whether the queue is empty.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
 impl DayQueue {
-    /// What there is to study at a moment of this day.
+    /// The queue at `now`.
     pub fn at(&self, now: Micros) -> Queue<'_> {
         let due = self.learning.partition_point(|card| card.due <= now);
         let soon = self.learning.partition_point(|card| card.due <= now + LEARN_AHEAD_LIMIT);
@@ -124,12 +122,12 @@ impl DayQueue {
         }
     }
 
-    /// The name of a deck that it has cards of.
+    /// The name of a deck in the queue.
     pub fn deck_name(&self, deck: DeckId) -> Option<&DeckName> {
         self.decks.get(&deck).map(|deck| &deck.name)
     }
 
-    /// Reviews and new cards, in order.
+    /// Reviews and new cards in order.
     fn reviews_and_new(&self) -> impl Iterator<Item = &QueuedCard> {
         let (mut reviews, mut new) = (self.reviews.iter(), self.new.iter());
         let (mut done_reviews, mut done_new) = match self.interleaving {
@@ -155,8 +153,7 @@ impl DayQueue {
         })
     }
 
-    /// Takes an answer into account. False when that is not possible and the day has to be
-    /// gathered again.
+    /// Applies a review. Returns false if the queue must be rebuilt.
     fn apply_answer(&mut self, outcome: &ReviewOutcome) -> bool {
         for sibling in &outcome.buried {
             self.remove(*sibling);
@@ -174,24 +171,23 @@ impl DayQueue {
         let in_steps = matches!(outcome.to, Phase::Learning | Phase::Relearning);
         if in_steps && !outcome.suspended && outcome.due <= due_cutoff + LEARN_AHEAD_LIMIT {
             let card = QueuedCard { due: outcome.due, ..card };
-            let place = self
+            let index = self
                 .learning
                 .partition_point(|other| (other.due, other.card) < (card.due, card.card));
-            self.learning.insert(place, card);
+            self.learning.insert(index, card);
         }
         let due_again = !in_steps && outcome.due <= due_cutoff;
-        // Where some decks bury siblings and others do not, which cards come back is not said
-        // by the outcome.
+        // If only some decks bury siblings, the outcome does not tell which cards become available.
         !due_again && self.sibling_burying != SiblingBurying::SomeDecks
     }
 
     fn remove(&mut self, card: CardId) -> Option<QueuedCard> {
-        if let Some(place) = self.learning.iter().position(|waiting| waiting.card == card) {
-            return Some(self.learning.remove(place));
+        if let Some(index) = self.learning.iter().position(|waiting| waiting.card == card) {
+            return Some(self.learning.remove(index));
         }
         [&mut self.reviews, &mut self.new].into_iter().find_map(|list| {
-            let place = list.iter().position(|waiting| waiting.card == card)?;
-            list.remove(place)
+            let index = list.iter().position(|waiting| waiting.card == card)?;
+            list.remove(index)
         })
     }
 }

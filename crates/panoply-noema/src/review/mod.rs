@@ -1,13 +1,15 @@
-//! Reviewing a card without seeing its answer first.
+//! Submitting reviews: token checks, scheduling, leeches, sibling burial and the review log.
 //!
-//! A token is good for one token of one card: it carries the card, how often its schedule has
-//! changed, and when it was shown, signed with the collection's secret. `get-next-card` gives
-//! one for the front; turning the card gives the second, and only that one can be rated. Once
-//! the card is answered its schedule has changed and both are spent; but the same answer sent
-//! again gets the same result again, and counts once.
+//! `get-next-card` issues a [`ReviewToken`] for the front; `reveal-answer` exchanges it for a
+//! token of the back, and only that one can be rated. A review advances the card's `sequence`,
+//! which spends both tokens. Resubmitting the same token with the same rating returns the stored
+//! outcome and counts once.
+
+mod token;
+
+pub use self::token::{ReviewToken, Side};
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use crate::card::{Card, Hold, Review, ReviewKind, StoredOutcome};
 use crate::collection;
@@ -18,86 +20,12 @@ use crate::ids::{CardId, DeckId, ReviewId, SessionId};
 use crate::numbers::{round_to_i64, to_f64};
 use crate::store::{StoreReader, StoreWriter};
 
-/// The tag of a card that is forgotten too often.
+/// Tag of leeches.
 pub const LEECH_TAG: &str = "leech";
-/// Longer than this nobody thinks about a card.
+/// Cap on the recorded answer time, as in Anki.
 const MAX_ANSWER_MS: i64 = 60_000;
 
-/// Which side of a card was shown.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Side {
-    /// The question.
-    Front,
-    /// The answer.
-    Back,
-}
-
-/// One token of one card.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct ReviewToken {
-    /// What was shown.
-    pub side: Side,
-    /// The card.
-    pub card: CardId,
-    /// Its count of changes.
-    pub sequence: i64,
-    /// When its front was shown.
-    pub shown: Micros,
-}
-
-impl ReviewToken {
-    /// The token for it.
-    pub fn sign(&self, secret: &[u8]) -> String {
-        let text = self.text();
-        format!("{text}.{}", signature(secret, &text))
-    }
-
-    /// What a token is for, if we made it.
-    pub fn verify(token: &str, secret: &[u8]) -> Result<Self, NoemaError> {
-        let parsed = token.rsplit_once('.').and_then(|(text, signed)| {
-            // Every byte is compared, so that time tells nothing.
-            let expected = signature(secret, text);
-            let differs = expected
-                .bytes()
-                .zip(signed.bytes())
-                .fold(expected.len() ^ signed.len(), |sum, (a, b)| sum | usize::from(a ^ b));
-            (differs == 0).then(|| Self::parse(text)).flatten()
-        });
-        parsed.ok_or(NoemaError::InvalidToken)
-    }
-
-    fn text(&self) -> String {
-        let side = match self.side {
-            Side::Front => "front",
-            Side::Back => "back",
-        };
-        format!("{side}.{}.{}.{}", self.card.0, self.sequence, self.shown)
-    }
-
-    fn parse(text: &str) -> Option<Self> {
-        let mut parts = text.split('.');
-        let side = match parts.next()? {
-            "front" => Side::Front,
-            "back" => Side::Back,
-            _ => return None,
-        };
-        let mut number = || parts.next()?.parse::<i64>().ok();
-        Some(Self { side, card: CardId(number()?), sequence: number()?, shown: number()? })
-    }
-}
-
-/// HMAC-SHA-256, of which 96 bits are enough.
-fn signature(secret: &[u8], text: &str) -> String {
-    let pad = |byte: u8| -> Vec<u8> {
-        (0..64).map(|place| secret.get(place).copied().unwrap_or(0) ^ byte).collect()
-    };
-    let inner = Sha256::new().chain_update(pad(0x36)).chain_update(text).finalize();
-    let outer = Sha256::new().chain_update(pad(0x5c)).chain_update(inner).finalize();
-    let digits = outer.iter().take(12).flat_map(|byte| [byte >> 4, byte & 15]);
-    digits.filter_map(|digit| char::from_digit(u32::from(digit), 16)).collect()
-}
-
-/// The card that a token is for, if the token is still good.
+/// Verifies a token and returns its card, if the token is unspent.
 pub fn verify_token(
     reader: &dyn StoreReader,
     token: &str,
@@ -111,84 +39,84 @@ fn unspent_card(reader: &dyn StoreReader, token: &ReviewToken) -> Result<Card, N
     if card.sequence == token.sequence { Ok(card) } else { Err(NoemaError::TokenSpent(card.id)) }
 }
 
-/// An answer to be recorded.
+/// A review to record.
 #[derive(Clone, Debug)]
 pub struct ReviewSubmission<'a> {
-    /// The token of the back.
+    /// Token of the back.
     pub token: &'a str,
-    /// How well it was recalled.
+    /// How well the card was recalled.
     pub rating: Rating,
-    /// Milliseconds it took, if the agent measured it.
+    /// Answer time in milliseconds, if the client measured it.
     pub taken_ms: Option<i64>,
-    /// How sure the learner felt before the card was turned, from 0 to 1.
+    /// Confidence the learner reported before the reveal, from 0 to 1.
     pub felt: Option<f64>,
-    /// The session it belongs to.
+    /// Session of the review.
     pub session: Option<SessionId>,
 }
 
-/// What came of an answer.
+/// The outcome of a review.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReviewOutcome {
-    /// The entry in the log.
+    /// Log entry.
     pub review: ReviewId,
-    /// The card.
+    /// Card.
     pub card: CardId,
-    /// Its deck.
+    /// Deck.
     pub deck: DeckId,
-    /// How well it was recalled.
+    /// How well the card was recalled.
     pub rating: Rating,
-    /// Where the card was in its life.
+    /// Phase before the review.
     pub from: Phase,
-    /// Where it is now.
+    /// Phase after the review.
     pub to: Phase,
-    /// When it comes back.
+    /// Next due time.
     pub due: Micros,
-    /// In how many days; 0 while in steps.
+    /// Interval in days; 0 in learning steps.
     pub interval_days: u32,
-    /// Days until recall falls to nine in ten.
+    /// Stability in days: the time until retrievability falls to 90 %.
     pub stability: f64,
-    /// From 1 to 10.
+    /// Difficulty from 1 to 10.
     pub difficulty: f64,
-    /// What chance of recall was expected.
+    /// Predicted probability of recall.
     pub predicted: Option<f64>,
-    /// How often it has been forgotten.
+    /// Number of lapses.
     pub lapses: u32,
-    /// Whether it has just become a leech.
+    /// Whether the card just became a leech.
     pub leech: bool,
-    /// Whether that suspended it.
+    /// Whether the card was suspended as a leech.
     pub suspended: bool,
-    /// Cards of the same note that now wait until tomorrow.
+    /// Siblings buried until tomorrow.
     pub buried: Vec<CardId>,
-    /// Milliseconds it took.
+    /// Answer time in milliseconds.
     pub taken_ms: i64,
 }
 
-/// An answer that is in the log.
+/// A recorded review.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Recorded {
-    /// What came of it.
+pub struct RecordedReview {
+    /// Outcome.
     pub outcome: ReviewOutcome,
-    /// Whether it had been recorded before.
+    /// Whether this submission was recorded before.
     pub replayed: bool,
-    /// What holds in the card's deck.
+    /// Effective options of the deck.
     pub options: DeckOptions,
 }
 
-/// Records an answer, once.
+/// Records a review exactly once.
 pub fn submit(
     writer: &mut dyn StoreWriter,
     answer: &ReviewSubmission<'_>,
     now: Micros,
-) -> Result<Recorded, NoemaError> {
+) -> Result<RecordedReview, NoemaError> {
     let token = ReviewToken::verify(answer.token, &writer.secret()?)?;
     let card = match unspent_card(writer, &token) {
         Ok(card) => card,
-        // Perhaps it was spent on this very answer.
+        // The token may have been spent by this same submission.
         Err(problem) => {
             let before = writer.review_with_token(token.card, answer.token)?.ok_or(problem)?;
             let outcome = replayed_outcome(&before, answer.rating)?;
             let options = collection::options_of(writer, outcome.deck)?;
-            return Ok(Recorded { outcome, replayed: true, options });
+            return Ok(RecordedReview { outcome, replayed: true, options });
         }
     };
     if token.side == Side::Front {
@@ -199,7 +127,7 @@ pub fn submit(
     let ids: Vec<DeckId> = decks.iter().map(|deck| deck.id).collect();
     let options = collection::options_of_lineage(decks);
     let outcome = record(writer, card, &ids, &options, answer, &token, now)?;
-    Ok(Recorded { outcome, replayed: false, options })
+    Ok(RecordedReview { outcome, replayed: false, options })
 }
 
 fn replayed_outcome(before: &Review, rating: Rating) -> Result<ReviewOutcome, NoemaError> {
@@ -215,7 +143,7 @@ fn replayed_outcome(before: &Review, rating: Rating) -> Result<ReviewOutcome, No
     Ok(outcome)
 }
 
-/// A card that something holds back is not answered.
+/// Refuses suspended cards and drafts.
 pub fn ensure_reviewable(card: &Card, now: Micros) -> Result<(), NoemaError> {
     let state = match card.active_hold(now) {
         Hold::None | Hold::BuriedByHand | Hold::BuriedAsSibling => return Ok(()),
@@ -225,7 +153,7 @@ pub fn ensure_reviewable(card: &Card, now: Micros) -> Result<(), NoemaError> {
     Err(NoemaError::CardHeld { card: card.id, state })
 }
 
-/// The seed of a card's next answer.
+/// The fuzz seed of the card's next review.
 pub const fn seed(card: &Card) -> Seed {
     Seed { card: card.id.0, repetition: card.reps }
 }
@@ -299,8 +227,8 @@ fn record(
     Ok(outcome)
 }
 
-/// The schedule of a card, with a memory in its place if it comes from a scheduler that had
-/// none: an interval is about what it takes for recall to fall to nine in ten.
+/// The schedule with an estimated memory state if another scheduler produced it: an interval
+/// approximates the time until retrievability falls to 90 %.
 fn schedule_with_memory(card: &Card) -> Schedule {
     let mut schedule = card.schedule;
     if schedule.memory.is_none() && schedule.phase != Phase::New {
@@ -317,7 +245,7 @@ fn schedule_with_memory(card: &Card) -> Schedule {
     schedule
 }
 
-/// At the threshold, and then after every half of it.
+/// A leech triggers at the threshold and every half threshold after.
 const fn is_leech(lapses: u32, threshold: u32) -> bool {
     if threshold == 0 || lapses < threshold {
         return false;
@@ -351,7 +279,7 @@ fn bury_siblings(
     Ok(buried)
 }
 
-/// Uses up the day's limits of the deck and of those above it.
+/// Counts the review against the daily limits of the deck and its ancestors.
 fn count_towards_limits(
     writer: &mut dyn StoreWriter,
     decks: &[DeckId],
@@ -372,7 +300,7 @@ fn count_towards_limits(
     Ok(())
 }
 
-/// The moment in milliseconds, or the next that is free: also when the clock went back.
+/// The current millisecond, or the next free one, also if the clock moved back.
 fn next_review_id(writer: &dyn StoreWriter, now: Micros) -> Result<ReviewId, NoemaError> {
     let last = writer.last_review_time()?.unwrap_or(0) / 1000;
     let here = now.div_euclid(1000);
@@ -405,7 +333,7 @@ fn append_review(
         kind,
         interval,
         last_interval: i64::from(before.interval_days),
-        // Where Anki keeps the ease it keeps the difficulty of FSRS, from 100 to 1100.
+        // Anki stores the FSRS difficulty in the ease column, scaled from 100 to 1100.
         factor: round_to_i64((outcome.difficulty - 1.0) / 9.0 * to_f64(1000)) + 100,
         taken_ms: outcome.taken_ms,
         predicted: outcome.predicted,
@@ -417,30 +345,6 @@ fn append_review(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const TOKEN: ReviewToken =
-        ReviewToken { side: Side::Back, card: CardId(123), sequence: 4, shown: 99 };
-
-    #[test]
-    fn forged_and_malformed_tokens_are_rejected() {
-        let token = TOKEN.sign(b"secret");
-        assert_eq!(ReviewToken::verify(&token, b"secret"), Ok(TOKEN));
-        let forged = token.replace("back", "front");
-        for bad in [forged.as_str(), "", "back.123.4.99.", "back.123.4.99", "a.b"] {
-            assert_eq!(
-                ReviewToken::verify(bad, b"secret"),
-                Err(NoemaError::InvalidToken),
-                "token: {bad:?}"
-            );
-        }
-        assert_eq!(ReviewToken::verify(&token, b"other"), Err(NoemaError::InvalidToken));
-    }
-
-    #[test]
-    fn token_signature_matches_rfc_4231() {
-        // RFC 4231, test case 2, first 12 bytes.
-        assert_eq!(signature(b"Jefe", "what do ya want for nothing?"), "5bdcc146bf60754e6a042426");
-    }
 
     #[test]
     fn leech_triggers_at_the_threshold_and_every_half_threshold_after() {

@@ -1,174 +1,173 @@
-//! Anki's search language: what a query asks for, and where it has a mistake.
+//! Anki's search language: syntax tree and syntax errors.
 //!
-//! The grammar is that of Anki's manual, "Searching". A query is a tree of [`Node`]s over
-//! [`Test`]s; how tests are answered is the store's business. Texts keep their wildcards and
-//! escapes until then ([`pattern`]).
+//! The grammar is that of "Searching" in Anki's manual. A query is a tree of [`Node`]s over
+//! [`Test`]s; the store evaluates them. Texts keep their wildcards and escapes ([`pattern`]).
 
 pub mod parse;
 pub mod pattern;
 
 pub use self::parse::{SearchSyntaxError, parse};
 
-/// A query, or a part of one.
+/// A node of the syntax tree.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Node {
-    /// Every card.
+    /// Matches every card.
     All,
-    /// Cards that pass all of these.
+    /// Matches if all children match.
     And(Vec<Node>),
-    /// Cards that pass one of these.
+    /// Matches if any child matches.
     Or(Vec<Node>),
-    /// Cards that do not pass this.
+    /// Matches if the child does not.
     Not(Box<Node>),
-    /// Cards that pass a test.
+    /// A single condition.
     Test(Test),
 }
 
-/// One thing to ask of a card.
+/// A condition on a card.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Test {
-    /// A text somewhere in its note.
+    /// Text anywhere in the note.
     Text(String),
-    /// A regular expression somewhere in its note.
+    /// Regular expression anywhere in the note.
     Regex(String),
-    /// A text, accents apart.
+    /// Text, ignoring accents.
     Unaccented(String),
-    /// A whole word.
+    /// Whole word.
     Word(String),
-    /// A text in a cloze, gaps filled in.
+    /// Text in a cloze note with its deletions expanded.
     ClozeText(String),
-    /// One field of its note.
+    /// A field of the note.
     Field {
-        /// Which, with wildcards.
+        /// Field name with wildcards.
         name: String,
-        /// What is in it.
+        /// Field content.
         value: Matching,
     },
-    /// Its deck, or one above it.
+    /// Deck or one of its ancestors.
     Deck(String),
-    /// The preset of its deck's options, by name.
+    /// Preset name of the deck's options.
     Preset(String),
-    /// A key of what add-ons keep with it.
+    /// Key in the custom data of add-ons.
     CustomKey(String),
-    /// A number that add-ons keep with it, by its key.
+    /// Numeric value in the custom data of add-ons.
     CustomNumber(String, Comparison, f64),
-    /// A text that add-ons keep with it, by its key.
+    /// Text value in the custom data of add-ons.
     CustomText(String, Comparison, String),
-    /// A tag of its note, or one above it.
+    /// Tag of the note or one of its ancestors.
     Tag(Matching),
-    /// Its note type.
+    /// Note type by name.
     NoteType(String),
-    /// Its template, by place from 0.
+    /// Template by index.
     Ordinal(u32),
-    /// Its template, by name.
+    /// Template by name.
     Template(String),
-    /// Its flag.
+    /// Flag.
     Flag(u8),
-    /// What it is doing.
+    /// Study state.
     State(State),
-    /// A figure of its schedule.
+    /// Scheduling property.
     Property(Property, Comparison, f64),
-    /// Answered in the last so many days, with this rating if any.
+    /// Reviewed in the last days.
     Rated {
-        /// Today is 1.
+        /// Number of days; today is 1.
         days: i64,
-        /// From 1 to 4; none for any.
+        /// Rating from 1 to 4; `None` for any.
         rating: Option<u8>,
     },
-    /// Answered so many days from today, which is 0, with this rating if any.
+    /// Reviewed on a day relative to today.
     RatedOn {
-        /// How the day is compared.
+        /// Comparison of the day.
         comparison: Comparison,
-        /// Never above 0.
+        /// Day relative to today: 0 or negative.
         day: i64,
-        /// From 1 to 4; none for any.
+        /// Rating from 1 to 4; `None` for any.
         rating: Option<u8>,
     },
-    /// Rescheduled in the last so many days.
+    /// Rescheduled in the last days.
     Rescheduled(i64),
-    /// Rescheduled so many days from today, which is 0.
+    /// Rescheduled on a day relative to today.
     RescheduledOn(Comparison, i64),
-    /// Made in the last so many days.
+    /// Created in the last days.
     Added(i64),
-    /// Its note changed in the last so many days.
+    /// Note changed in the last days.
     Edited(i64),
-    /// First answered in the last so many days.
+    /// First reviewed in the last days.
     Introduced(i64),
-    /// One of these cards.
+    /// One of these card ids.
     Cards(Vec<i64>),
-    /// A card of one of these notes.
+    /// A card of one of these note ids.
     Notes(Vec<i64>),
-    /// In this deck, by id.
+    /// Deck by id.
     DeckId(i64),
-    /// Of this note type, by id.
+    /// Note type by id.
     NoteTypeId(i64),
-    /// Its first field is this, in notes of this type.
+    /// Notes of a type with this first field.
     Duplicate {
-        /// The note type.
+        /// Note type id.
         note_type: i64,
-        /// The first field.
+        /// First field.
         text: String,
     },
 }
 
-/// How a text is compared.
+/// How a text is matched.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Matching {
-    /// With wildcards.
+    /// Wildcards.
     Glob(String),
-    /// As a regular expression.
+    /// Regular expression.
     Regex(String),
-    /// With wildcards, accents apart.
+    /// Wildcards, ignoring accents.
     Unaccented(String),
 }
 
-/// What a card is doing.
+/// Study state of a card.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum State {
-    /// Never answered.
+    /// Never reviewed.
     New,
-    /// In review, or relearning.
+    /// In review or relearning.
     Review,
-    /// In steps.
+    /// In learning steps.
     Learning,
-    /// To be answered today.
+    /// Due today.
     Due,
     /// Suspended.
     Suspended,
-    /// Buried, in whichever way.
+    /// Buried in any way.
     Buried,
-    /// Buried by hand.
+    /// Buried manually.
     BuriedByHand,
     /// Buried as a sibling.
     BuriedAsSibling,
-    /// Made by an agent, waiting for approval. Not in Anki.
+    /// Draft awaiting approval. Not in Anki.
     Draft,
 }
 
-/// A figure of a card's schedule.
+/// Scheduling property of a card.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Property {
-    /// Days from today until it is due.
+    /// Days until due, relative to today.
     Due,
-    /// Its interval in days.
+    /// Interval in days.
     Interval,
-    /// How often it was answered.
+    /// Number of reviews.
     Reps,
-    /// How often it was forgotten.
+    /// Number of lapses.
     Lapses,
-    /// Anki's ease.
+    /// Anki's ease factor.
     Ease,
-    /// Its place among the new cards.
+    /// Position among new cards.
     Position,
     /// Stability in days.
     Stability,
-    /// Difficulty on a scale from 0 to 1.
+    /// Difficulty scaled to 0 to 1.
     Difficulty,
-    /// The chance of recall now.
+    /// Current probability of recall.
     Retrievability,
 }
 
-/// How two figures are compared.
+/// Comparison operator.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Comparison {
     /// `<=`
@@ -186,7 +185,7 @@ pub enum Comparison {
 }
 
 impl Comparison {
-    /// The sign, longer ones first when looking for one.
+    /// Operators with their symbols, longer symbols first for prefix matching.
     pub const ALL: [(&'static str, Self); 6] = [
         ("<=", Self::AtMost),
         (">=", Self::AtLeast),
@@ -196,7 +195,7 @@ impl Comparison {
         (">", Self::Above),
     ];
 
-    /// The sign.
+    /// The operator symbol.
     pub const fn sign(self) -> &'static str {
         match self {
             Self::AtMost => "<=",

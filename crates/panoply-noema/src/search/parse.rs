@@ -1,30 +1,30 @@
-//! From a query to its tree.
+//! Recursive-descent parser for Anki's search language.
 
 use super::{Comparison, Matching, Node, Property, State, Test};
 
-/// The longest query that is read.
+/// Longest accepted query.
 const MAX_QUERY_CHARS: usize = 4000;
-/// The deepest nesting of brackets that is read.
+/// Deepest accepted nesting of brackets.
 const MAX_NESTING: usize = 64;
 
-/// A syntax_error in a query: where it is and what was expected there.
+/// A syntax error with its position.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("at character {position} of the search: {problem}; expected {expected}")]
 pub struct SearchSyntaxError {
-    /// Which character, from 1.
+    /// Character position, from 1.
     pub position: usize,
-    /// What is wrong.
+    /// The error.
     pub problem: String,
-    /// What would be right.
+    /// The expected input.
     pub expected: String,
 }
 
-/// Reads a query; an empty one finds everything.
+/// Parses a query; an empty one matches everything.
 pub fn parse(query: &str) -> Result<Node, SearchSyntaxError> {
     if query.chars().count() > MAX_QUERY_CHARS {
         return Err(SearchSyntaxError {
             position: MAX_QUERY_CHARS,
-            problem: "the query goes on too long".to_owned(),
+            problem: "the query is too long".to_owned(),
             expected: format!("at most {MAX_QUERY_CHARS} characters"),
         });
     }
@@ -50,7 +50,7 @@ enum Token {
 }
 
 impl Parser {
-    /// Terms side by side are all wanted; `or` separates alternatives and binds less.
+    /// Adjacent terms are conjunctions; `or` separates alternatives and binds less tightly.
     fn alternatives(&mut self) -> Result<Node, SearchSyntaxError> {
         let mut alternatives: Vec<Vec<Node>> = vec![Vec::new()];
         let mut open = false;
@@ -90,7 +90,7 @@ impl Parser {
 
     fn token(&mut self) -> Result<Token, SearchSyntaxError> {
         if self.eat('-') {
-            // Alone it is a text; a second one belongs to the term.
+            // A lone `-` is text; a second one belongs to the term.
             if matches!(self.peek(), None | Some(' ' | '\u{3000}' | '\t' | '\n' | ')')) {
                 return Ok(Token::Term(Node::Test(Test::Text("-".to_owned()))));
             }
@@ -129,7 +129,7 @@ impl Parser {
         let start = self.offset - 1;
         self.depth += 1;
         if self.depth > MAX_NESTING {
-            return Err(self.syntax_error("too many brackets", "at most 64 inside one another"));
+            return Err(self.syntax_error("too many brackets", "at most 64 nested brackets"));
         }
         self.skip_whitespace();
         if self.peek() == Some(')') {
@@ -144,7 +144,7 @@ impl Parser {
         Ok(Token::Term(node))
     }
 
-    /// One term with its escapes still in it; quotes may stand around it or around its value.
+    /// One term with its escapes; quotes may enclose the term or its value.
     fn term(&mut self) -> Result<(String, bool), SearchSyntaxError> {
         if self.eat('"') {
             return Ok((self.quoted()?, true));
@@ -170,7 +170,7 @@ impl Parser {
                     let value = self.quoted()?;
                     return Ok((text + &value, false));
                 }
-                // Another term begins.
+                // The quote begins another term.
                 '"' if !text.is_empty() => break,
                 ' ' | '\u{3000}' | '\t' | '\n' | '(' | ')' => break,
                 other => text.push(other),
@@ -293,7 +293,7 @@ fn test_of(term: &str) -> Result<Test, SyntaxError> {
     })
 }
 
-/// The parts before and after the first `:` that is not escaped.
+/// Splits at the first unescaped `:`.
 fn split_at_colon(term: &str) -> Option<(&str, &str)> {
     let mut escaped = false;
     for (offset, character) in term.char_indices() {
@@ -317,7 +317,7 @@ fn matching(value: &str) -> Result<Matching, SyntaxError> {
     })
 }
 
-/// Only these characters can be escaped, so that a slip does not silently find nothing.
+/// Rejects unknown escapes, which would otherwise silently match nothing.
 fn check_escapes(text: &str) -> Result<String, SyntaxError> {
     let mut chars = text.chars();
     while let Some(character) = chars.next() {
@@ -467,7 +467,7 @@ fn days(value: &str) -> Result<i64, SyntaxError> {
             "a whole number such as 7; today alone is 1",
         )
     })?;
-    // Anki takes nonsense such as 0 for today.
+    // Anki treats 0 as today.
     Ok(days.clamp(1, 100_000))
 }
 
@@ -481,7 +481,7 @@ fn ids(value: &str) -> Result<Vec<i64>, SyntaxError> {
     value.split(',').map(id).collect()
 }
 
-/// Anki's bare number, or ours with its brand.
+/// Parses an id with or without its prefix.
 fn id(value: &str) -> Result<i64, SyntaxError> {
     let digits = value.rsplit('_').next().unwrap_or(value).trim();
     digits.parse().map_err(|_| {

@@ -1,7 +1,6 @@
-//! Texts with wildcards (`*` any text, `_` one character, `\` takes the next as it is) in the
-//! forms that stores understand.
+//! Translates search patterns: `*` matches any text, `_` one character, `\` escapes.
 
-/// For SQL's `LIKE` with `\` as escape: the wildcards become `%` and `_`.
+/// Translates to SQL `LIKE` with `\` as the escape character.
 pub fn like(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars();
@@ -20,7 +19,7 @@ pub fn like(text: &str) -> String {
     out
 }
 
-/// For a regular expression: everything else is taken literally.
+/// Translates to a regular expression.
 pub fn regex(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars();
@@ -41,7 +40,7 @@ pub fn regex(text: &str) -> String {
     out
 }
 
-/// The text itself, when it has no wildcard.
+/// The literal text if the pattern has no wildcard.
 pub fn literal(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut letters = text.chars();

@@ -1,15 +1,15 @@
-//! Where a collection is kept.
+//! Persistence of a collection.
 //!
-//! [`StoreReader`] reads, [`StoreWriter`] writes, and a [`Store`] hands them out: one to look, the other
-//! for one action at a time, which is kept whole or not at all and can be undone. The domain
-//! speaks these traits; SQL is in [`sqlite`] only.
+//! A [`Store`] runs read transactions on a [`StoreReader`] and write transactions on a
+//! [`StoreWriter`]. A write transaction is one action: atomic, recorded and undoable. The domain
+//! depends on these traits only; SQL is in [`sqlite`].
 
 pub mod sqlite;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
-use crate::card::{Card, Review, ReviewKind};
+use crate::card::{Card, Hold, Review, ReviewKind};
 use crate::deck::Deck;
 use crate::error::NoemaError;
 use crate::fsrs::{Calendar, Micros, Phase};
@@ -21,231 +21,233 @@ use crate::search::Node;
 pub use self::sqlite::OpenError;
 pub use self::sqlite::SqliteStore;
 
-/// A collection that can be looked at and changed.
+/// A collection with transactions.
 pub trait Store: Send + Sync + 'static {
-    /// Lets `look` see the collection as it is.
+    /// Runs a read transaction.
     fn with_reader(
         &self,
-        look: &mut dyn FnMut(&dyn StoreReader) -> Result<(), NoemaError>,
+        read: &mut dyn FnMut(&dyn StoreReader) -> Result<(), NoemaError>,
     ) -> Result<(), NoemaError>;
 
-    /// Lets `act` change the collection, as one action that can be undone and whose id it is told.
-    /// With `commit` false everything is rolled back in the end.
+    /// Runs a write transaction as one undoable action and passes its id. Rolls back unless
+    /// `commit`.
     fn with_writer(
         &self,
         action: &NewAction<'_>,
         commit: bool,
-        act: &mut dyn FnMut(&mut dyn StoreWriter, ActionId) -> Result<(), NoemaError>,
+        write: &mut dyn FnMut(&mut dyn StoreWriter, ActionId) -> Result<(), NoemaError>,
     ) -> Result<ActionId, NoemaError>;
 
-    /// A number that changes with every change, whoever makes it.
+    /// Data version: changes with every write, also by other processes.
     fn version(&self) -> u64;
 }
 
 impl dyn Store {
-    /// Looks at the collection.
+    /// Runs a read transaction.
     pub fn read<T>(
         &self,
-        look: impl FnOnce(&dyn StoreReader) -> Result<T, NoemaError>,
+        read: impl FnOnce(&dyn StoreReader) -> Result<T, NoemaError>,
     ) -> Result<T, NoemaError> {
-        let (mut look, mut found) = (Some(look), None);
+        let (mut read, mut result) = (Some(read), None);
         self.with_reader(&mut |reader| {
-            found = look.take().map(|look| look(reader)).transpose()?;
+            result = read.take().map(|read| read(reader)).transpose()?;
             Ok(())
         })?;
-        found.ok_or(NoemaError::store("the store did not call back"))
+        result.ok_or(NoemaError::store("the store did not run the transaction"))
     }
 
-    /// Changes the collection; gives back the action that undoes it.
+    /// Runs a write transaction; returns the result and the action id.
     pub fn change<T>(
         &self,
         action: &NewAction<'_>,
         commit: bool,
-        act: impl FnOnce(&mut dyn StoreWriter, ActionId) -> Result<T, NoemaError>,
+        write: impl FnOnce(&mut dyn StoreWriter, ActionId) -> Result<T, NoemaError>,
     ) -> Result<(T, ActionId), NoemaError> {
-        let (mut act, mut done) = (Some(act), None);
+        let (mut write, mut result) = (Some(write), None);
         let id = self.with_writer(action, commit, &mut |writer, id| {
-            done = act.take().map(|act| act(writer, id)).transpose()?;
+            result = write.take().map(|write| write(writer, id)).transpose()?;
             Ok(())
         })?;
-        done.map(|done| (done, id)).ok_or(NoemaError::store("the store did not call back"))
+        result
+            .map(|result| (result, id))
+            .ok_or(NoemaError::store("the store did not run the transaction"))
     }
 }
 
-/// What somebody is about to do.
+/// An action about to run.
 #[derive(Clone, Copy, Debug)]
 pub struct NewAction<'a> {
-    /// The tool.
+    /// Tool name.
     pub tool: &'a str,
-    /// What it does, for people.
+    /// Summary for display.
     pub summary: &'a str,
-    /// When.
+    /// Timestamp.
     pub at: Micros,
-    /// Who: the partition of the caller.
+    /// Partition of the caller.
     pub actor: &'a str,
 }
 
-/// Written in the transaction of an action, such as the record of the call that asked for it.
+/// Extra rows written in the same transaction, such as the audit record of the call.
 pub trait Attachment {
-    /// Writes it.
+    /// Writes the rows.
     fn write(&self, connection: &rusqlite::Connection) -> rusqlite::Result<()>;
 }
 
-/// Something that was done.
+/// A recorded action.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Action {
-    /// Its id.
+    /// Identifier.
     pub id: ActionId,
-    /// The tool.
+    /// Tool name.
     pub tool: String,
-    /// What it did, for people.
+    /// Summary for display.
     pub summary: String,
-    /// When.
+    /// Timestamp.
     pub at: Micros,
     /// When it was undone.
     pub undone: Option<Micros>,
-    /// How many things it changed.
+    /// Number of changed rows.
     pub changes: u64,
-    /// Who did it: the partition of the caller.
+    /// Partition of the caller.
     pub actor: String,
 }
 
-/// Cards of one deck in one state.
+/// Card count of one lane: cards of a deck with the same hold and phase.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct LaneCount {
-    /// What holds them back, as [`Hold::code`](crate::card::Hold::code).
-    pub hold: i64,
-    /// Where they are in their life.
+    /// Hold of the cards.
+    pub hold: Hold,
+    /// Phase.
     pub phase: Phase,
-    /// How many.
+    /// Number of cards.
     pub cards: i64,
-    /// How many of them are due by the moment asked for.
+    /// Number of cards due by the given time.
     pub due: i64,
 }
 
-/// A card as the queue needs it.
+/// The columns of a card that the queue needs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct QueuedCard {
-    /// The card.
+    /// Card.
     pub card: CardId,
-    /// Its note.
+    /// Note id.
     pub note: NoteId,
-    /// Its deck.
+    /// Deck.
     pub deck: DeckId,
-    /// Which card of the note.
+    /// Index of the card within its note.
     pub ordinal: u32,
-    /// When it is due, or its place among the new.
+    /// Due time, or position among new cards.
     pub due: Micros,
 }
 
-/// What was studied in a deck on a day.
+/// Cards studied in a deck on a day, counted against its limits.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Tally {
-    /// New cards begun.
+    /// New cards started.
     pub new: u32,
-    /// Reviews answered.
+    /// Reviews, including new cards.
     pub reviews: u32,
 }
 
-/// A sitting.
+/// A study session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Session {
-    /// Its id.
+    /// Identifier.
     pub id: SessionId,
-    /// What is studied; everything without it.
+    /// Root deck; `None` for the whole collection.
     pub deck: Option<DeckId>,
-    /// When it began.
+    /// Start time.
     pub started: Micros,
-    /// When it ended.
+    /// End time.
     pub ended: Option<Micros>,
-    /// Stop after so many cards.
+    /// Maximum number of cards.
     pub card_limit: Option<u32>,
-    /// Answers so far.
+    /// Number of reviews.
     pub answered: u32,
-    /// Answers that were not `again`.
+    /// Number of reviews not rated `again`.
     pub passed: u32,
-    /// Milliseconds of answering.
+    /// Answer time in milliseconds.
     pub taken_ms: i64,
 }
 
-/// What a search needs to know about time.
+/// Time context of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct SearchContext {
-    /// Now.
+    /// Current time.
     pub now: Micros,
-    /// How days are counted.
+    /// The calendar that counts study days.
     pub calendar: Calendar,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct SearchResult {
     /// The cards of the page.
     pub cards: Vec<CardId>,
-    /// How many there are in all.
+    /// Total number of matches.
     pub total: u64,
 }
 
-/// Ids that are taken, deleted things included.
+/// Existing ids, including deleted rows.
 #[derive(Debug, Default)]
 pub struct ExistingIds {
-    /// Of notes.
+    /// Note ids.
     pub notes: HashSet<i64>,
-    /// Of cards.
+    /// Card ids.
     pub cards: HashSet<i64>,
-    /// Of reviews.
+    /// Review ids.
     pub reviews: HashSet<i64>,
-    /// Notes that are not deleted, by guid.
+    /// Ids of undeleted notes by guid.
     pub guids: HashMap<String, NoteId>,
 }
 
-/// An entry of the log, as far as sums over many of them need it.
+/// The columns of a review log entry that statistics need.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LogEntry {
-    /// When.
+    /// Timestamp.
     pub at: Micros,
-    /// The card.
+    /// Card.
     pub card: CardId,
-    /// From 1 to 4; 0 for a change by hand.
+    /// Rating from 1 to 4; 0 for a manual change.
     pub rating: u8,
-    /// What the card was doing.
+    /// State of the card at the review.
     pub kind: ReviewKind,
-    /// The interval before, in days when positive.
+    /// Previous interval; days if positive.
     pub last_interval: i32,
-    /// Milliseconds it took.
+    /// Answer time in milliseconds.
     pub taken_ms: i32,
 }
 
-/// What was answered in a quarter of an hour.
+/// Sums over a quarter of an hour.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct QuarterHour {
-    /// When it began.
+    /// Start time.
     pub start: Micros,
-    /// Answers.
+    /// Number of reviews.
     pub answers: u64,
-    /// How many of them were recalled.
+    /// Number of those recalled.
     pub passed: u64,
-    /// Milliseconds of answering.
+    /// Answer time in milliseconds.
     pub taken_ms: i64,
-    /// Answers by rating, from again to easy.
+    /// Reviews by rating, from again to easy.
     pub ratings: [u64; 4],
-    /// Answers to cards in review that were not mature, and how many of them were recalled.
+    /// Reviews of young cards in review, and how many were recalled.
     pub young: (u64, u64),
-    /// The same for mature ones.
+    /// The same for mature cards.
     pub mature: (u64, u64),
-    /// Cards answered for the first time.
+    /// Cards reviewed for the first time.
     pub introduced: u64,
 }
 
-/// How what was found is sorted.
+/// Sort order of search results.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum SortOrder {
-    /// By when the card was made.
+    /// By creation time.
     #[default]
     Created,
-    /// By when it is due; cards that are not come last.
+    /// By due time; new cards last.
     Due,
-    /// By when it was last changed, latest first.
+    /// By modification time, latest first.
     Modified,
     /// By difficulty, hardest first.
     Difficulty,
@@ -253,43 +255,43 @@ pub enum SortOrder {
     Lapses,
 }
 
-/// Reads a collection.
+/// A read transaction.
 pub trait StoreReader {
-    /// A number that changes with every change, whoever makes it. The next change made through
-    /// this store makes it one larger.
+    /// Data version: changes with every write, also by other processes. A write of this process
+    /// increments it by one.
     fn version(&self) -> Result<u64, NoemaError>;
     /// A deck, deleted or not.
     fn deck(&self, id: DeckId) -> Result<Option<Deck>, NoemaError>;
-    /// The deck with this [folded](crate::deck::DeckName::folded) name that is not deleted.
+    /// The undeleted deck with this [folded](crate::deck::DeckName::folded) name.
     fn deck_by_name(&self, folded: &str) -> Result<Option<Deck>, NoemaError>;
-    /// All decks that are not deleted, by name.
+    /// All undeleted decks by name.
     fn decks(&self) -> Result<Vec<Deck>, NoemaError>;
     /// A note type.
     fn note_type(&self, id: NoteTypeId) -> Result<Option<NoteType>, NoemaError>;
-    /// All note types, by id.
+    /// All note types by id.
     fn note_types(&self) -> Result<Vec<NoteType>, NoemaError>;
     /// A note, deleted or not.
     fn note(&self, id: NoteId) -> Result<Option<Note>, NoemaError>;
-    /// The note with this guid that is not deleted.
+    /// The undeleted note with this guid.
     fn note_by_guid(&self, guid: &str) -> Result<Option<Note>, NoemaError>;
-    /// Notes that are not deleted with this checksum of their first field.
+    /// Undeleted notes with this checksum of their first field.
     fn notes_with_checksum(&self, checksum: i64) -> Result<Vec<Note>, NoemaError>;
-    /// What a note was before, latest first.
+    /// Earlier contents of a note, latest first.
     fn past_contents(&self, note: NoteId) -> Result<Vec<PastContent>, NoemaError>;
     /// A card, deleted or not.
     fn card(&self, id: CardId) -> Result<Option<Card>, NoemaError>;
-    /// The cards of a note that are not deleted, by ordinal.
+    /// Undeleted cards of a note by ordinal.
     fn cards_of(&self, note: NoteId) -> Result<Vec<Card>, NoemaError>;
-    /// Cards of a deck that are not deleted, by id.
+    /// Undeleted cards of a deck by id.
     fn cards_in(&self, deck: DeckId) -> Result<Vec<Card>, NoemaError>;
-    /// Shows `see` every note that is not deleted, by id.
+    /// Passes every undeleted note to `visit`, by id.
     fn for_each_note(
         &self,
-        see: &mut dyn FnMut(Note) -> Result<(), NoemaError>,
+        visit: &mut dyn FnMut(Note) -> Result<(), NoemaError>,
     ) -> Result<(), NoemaError>;
-    /// Cards that were answered at least once and are not deleted, by id.
+    /// Undeleted cards with at least one review, by id.
     fn answered_cards(&self) -> Result<Vec<Card>, NoemaError>;
-    /// Cards that a query finds.
+    /// Cards that match a query.
     fn search(
         &self,
         query: &Node,
@@ -298,11 +300,11 @@ pub trait StoreReader {
         offset: u64,
         limit: u64,
     ) -> Result<SearchResult, NoemaError>;
-    /// Cards of a deck by state, and how many are due by `until`.
+    /// Lane counts of a deck, with the number of cards due by `until`.
     fn lanes(&self, deck: DeckId, until: Micros) -> Result<Vec<LaneCount>, NoemaError>;
-    /// Cards whose burial has ended by `now`: nothing holds them back any more.
+    /// Cards whose burial ended by `now`.
     fn ended_burials(&self, now: Micros) -> Result<Vec<Card>, NoemaError>;
-    /// Cards of a deck in a phase that nothing holds back at `now`, due by `until`, in order.
+    /// Available cards of a deck in a phase at `now`, due by `until`, in queue order.
     fn queued_cards(
         &self,
         deck: DeckId,
@@ -311,22 +313,22 @@ pub trait StoreReader {
         until: Micros,
         limit: u64,
     ) -> Result<Vec<QueuedCard>, NoemaError>;
-    /// Due dates of cards in review that nothing holds back, up to `until`.
+    /// Due times of available cards in learning or review, up to `until`.
     fn due_dates(&self, deck: Option<DeckId>, until: Micros) -> Result<Vec<Micros>, NoemaError>;
-    /// What was studied in a deck on a day.
+    /// Cards studied in a deck on a day, counted against its limits.
     fn tally(&self, deck: DeckId, day: i64) -> Result<Tally, NoemaError>;
-    /// The log of a card, oldest first.
+    /// The review log of a card, oldest first.
     fn reviews_of(&self, card: CardId) -> Result<Vec<Review>, NoemaError>;
-    /// What is in the log from `from` up to `to`, oldest first: of cards in these decks, or of all.
+    /// Log entries from `from` to `to`, oldest first, of cards in these decks or all.
     fn log(
         &self,
         from: Micros,
         to: Micros,
         decks: Option<&[DeckId]>,
     ) -> Result<Vec<LogEntry>, NoemaError>;
-    /// What was answered in the quarters of an hour from `from` up to `to`.
+    /// Quarter-hour sums from `from` to `to`.
     fn quarter_hours(&self, from: Micros, to: Micros) -> Result<Vec<QuarterHour>, NoemaError>;
-    /// The whole log from `from` up to `to`, oldest first, with each card's deck.
+    /// The complete log from `from` to `to`, oldest first, with the deck of each card.
     fn reviews_between(
         &self,
         from: Micros,
@@ -334,7 +336,7 @@ pub trait StoreReader {
     ) -> Result<Vec<(Review, DeckId)>, NoemaError>;
     /// The review that was submitted with a token.
     fn review_with_token(&self, card: CardId, token: &str) -> Result<Option<Review>, NoemaError>;
-    /// The moment of the last answer.
+    /// Time of the last review.
     fn last_review_time(&self) -> Result<Option<Micros>, NoemaError>;
     /// A session.
     fn session(&self, id: SessionId) -> Result<Option<Session>, NoemaError>;
@@ -342,45 +344,45 @@ pub trait StoreReader {
     fn action(&self, id: ActionId) -> Result<Option<Action>, NoemaError>;
     /// The latest actions, latest first.
     fn actions(&self, limit: u32) -> Result<Vec<Action>, NoemaError>;
-    /// All tags with how many notes have them.
+    /// All tags with their number of notes.
     fn tags(&self) -> Result<BTreeMap<String, u64>, NoemaError>;
-    /// Names of the media.
+    /// Names of the media files.
     fn media_names(&self) -> Result<Vec<String>, NoemaError>;
-    /// One medium.
+    /// A media file.
     fn media(&self, name: &str) -> Result<Option<Vec<u8>>, NoemaError>;
-    /// What review tokens are signed with.
+    /// Secret that signs review tokens.
     fn secret(&self) -> Result<Vec<u8>, NoemaError>;
 }
 
-/// Changes a collection, within one action.
+/// A write transaction: one action.
 pub trait StoreWriter: StoreReader {
-    /// Makes or replaces a deck.
+    /// Inserts or replaces a deck.
     fn put_deck(&mut self, deck: &Deck) -> Result<(), NoemaError>;
-    /// Makes or replaces a note type.
+    /// Inserts or replaces a note type.
     fn put_note_type(&mut self, note_type: &NoteType) -> Result<(), NoemaError>;
-    /// Makes or replaces a note.
+    /// Inserts or replaces a note.
     fn put_note(&mut self, note: &Note) -> Result<(), NoemaError>;
-    /// Keeps what a note was.
+    /// Stores an earlier content of a note.
     fn put_past_content(&mut self, note: NoteId, past: &PastContent) -> Result<(), NoemaError>;
-    /// Makes or replaces a card.
+    /// Inserts or replaces a card.
     fn put_card(&mut self, card: &Card) -> Result<(), NoemaError>;
-    /// Adds a review to the log.
+    /// Appends to the review log.
     fn put_review(&mut self, review: &Review) -> Result<(), NoemaError>;
-    /// Sets what was studied in a deck on a day.
+    /// Sets the tally of a deck for a day.
     fn put_tally(&mut self, deck: DeckId, day: i64, tally: Tally) -> Result<(), NoemaError>;
-    /// Makes or replaces a session.
+    /// Inserts or replaces a session.
     fn put_session(&mut self, session: &Session) -> Result<(), NoemaError>;
-    /// Keeps a medium; one of that name stays as it is.
+    /// Stores a media file unless the name exists.
     fn put_media(&mut self, name: &str, bytes: &[u8]) -> Result<(), NoemaError>;
-    /// An id that nothing has yet: the moment in milliseconds, or the next that is free.
+    /// An unused id: the current millisecond or the next free one.
     fn next_id(&mut self, now: Micros) -> Result<i64, NoemaError>;
-    /// From here on about so many new rows come at once: they are undone together. Says what
-    /// there was before.
+    /// Starts a bulk import of about `rows` rows, which are undone together. Returns the existing
+    /// ids.
     fn begin_bulk(&mut self, rows: usize) -> Result<Rc<ExistingIds>, NoemaError>;
-    /// Takes an action back.
+    /// Undoes an action; returns the number of restored rows.
     fn undo(&mut self, action: ActionId, now: Micros) -> Result<u64, NoemaError>;
-    /// Commits `attachment` with the action.
+    /// Writes `attachment` in the same transaction.
     fn attach(&mut self, attachment: &dyn Attachment) -> Result<(), NoemaError>;
-    /// Removes for good what was deleted before `before`.
+    /// Deletes rows permanently that were soft-deleted before `before`.
     fn purge(&mut self, before: Micros) -> Result<u64, NoemaError>;
 }

@@ -1,4 +1,4 @@
-//! What tools have in common that do one thing to several cards.
+//! Common parts of the tools that apply one change to many cards.
 
 use panoply_contract::prelude::*;
 
@@ -7,38 +7,39 @@ use super::wire::CardId;
 use crate::error::NoemaError;
 use crate::fsrs::Micros;
 use crate::ids;
+use crate::numbers::len_to_u64;
 use crate::store::StoreWriter;
 
-/// What happened to one of several things.
+/// The outcome for one card.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Item {
-    /// The card.
+    /// Card.
     pub(crate) card_id: CardId,
-    /// What happened to it.
+    /// Outcome of the change.
     pub(crate) outcome: ItemOutcome,
-    /// Why it failed; null unless it did.
+    /// Reason of the failure; null otherwise.
     pub(crate) message: Option<String>,
 }
 
-/// What happened to one of several things.
+/// The outcome for one card.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ItemOutcome {
-    /// It was done.
+    /// The change was applied.
     Done,
-    /// It was so already.
+    /// The card already had this state.
     Unchanged,
-    /// It could not be done; see the message.
+    /// The change failed; see the message.
     Failed,
 }
 
-/// Up to 500 cards.
+/// Up to 500 card ids.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub(crate) struct CardIds(#[schemars(length(min = 1, max = 500))] pub(crate) Vec<CardId>);
 
-/// Which cards.
+/// The cards to change.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Cards {
@@ -46,71 +47,37 @@ pub(crate) struct Cards {
     pub(crate) card_ids: CardIds,
 }
 
-/// Which cards, and which tags.
+/// The cards and tags.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct TaggedCards {
     /// The cards.
     pub(crate) card_ids: CardIds,
-    /// The tags, without blanks.
+    /// Tags without spaces.
     #[schemars(length(min = 1, max = 50))]
     pub(crate) tags: Vec<String>,
 }
 
-/// What happened.
+/// Message.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Output {
-    /// What happened to each, in order.
+    /// Outcome of each card, in input order.
     items: Vec<Item>,
-    /// How many were changed.
+    /// Number of changed cards.
     changed: usize,
-    /// Whether something was changed, and how to take it back.
+    /// Dry-run flag and undo id.
     #[serde(flatten)]
     change: Change,
 }
 
-/// What the spec of such a tool says for itself.
-pub(super) struct BatchSpec {
-    pub(super) name: &'static str,
-    pub(super) title: &'static str,
-    pub(super) description: Description,
-    pub(super) permissions: &'static [&'static str],
-    pub(super) examples: &'static [Example],
-    pub(super) tags: &'static [&'static str],
-}
-
-/// The spec of such a tool: what is the same for all of them stands here.
-pub(super) const fn batch_spec(own: BatchSpec) -> ToolSpec {
-    ToolSpec {
-        name: own.name,
-        title: own.title,
-        description: own.description,
-        version: "1.0.0",
-        aliases: &[],
-        permissions: own.permissions,
-        category: Category::Mutation,
-        response_time: ResponseTime::Medium,
-        cache: CachePolicy::Never,
-        idempotent: false,
-        data: &["cards", "decks", "schedule"],
-        examples: own.examples,
-        tags: own.tags,
-        rate_limit: Some(RateLimit { max_calls: 300, window: Duration::from_secs(60) }),
-        deprecated: None,
-        annotations: Annotations::CLOSED,
-        listing: Listing::Extra,
-        widget: None,
-    }
-}
-
-/// What a tool does, as in "suspended 3 cards".
+/// Tool name and past participle, as in "suspended 3 cards".
 pub(crate) struct BatchAction {
     pub(crate) tool: &'static str,
     pub(crate) done: &'static str,
 }
 
-/// Does something to each of several cards, as one change, and says of each what happened.
+/// Applies a change to each card in one action and reports an outcome per card.
 pub(crate) fn change_each_card(
     service: &NoemaService,
     cx: &CallContext,
@@ -140,11 +107,11 @@ pub(crate) fn change_each_card(
         |items, change| {
             let count = |wanted| items.iter().filter(|item| item.outcome == wanted).count();
             let (changed, failed) = (count(ItemOutcome::Done), count(ItemOutcome::Failed));
-            let told = if cx.dry_run { "Dry run:" } else { "Have" };
-            let text = format!("{told} {done} {changed} of {} cards.", items.len());
-            let whole = u64::try_from(items.len()).unwrap_or(u64::MAX);
-            let fine = u64::try_from(items.len() - failed).unwrap_or(u64::MAX);
-            let evidence = exact_evidence("the changed cards").complete(fine, whole);
+            let prefix = if cx.dry_run { "Dry run:" } else { "Done:" };
+            let text = format!("{prefix} {done} {changed} of {} cards.", items.len());
+            let total = len_to_u64(items.len());
+            let succeeded = len_to_u64(items.len() - failed);
+            let evidence = exact_evidence("the changed cards").complete(succeeded, total);
             let undo = change.undo();
             Ok(with_next(Reply::new(Output { items, changed, change }, text, evidence), undo))
         },

@@ -1,46 +1,36 @@
-//! `bury-cards`: keeps up to 500 cards back until tomorrow.
+//! `bury-cards`: buries up to 500 cards until the next day.
 
-use super::batch::{BatchAction, BatchSpec, Cards, Output, batch_spec, change_each_card};
+use super::batch::{BatchAction, Cards, Output, change_each_card};
 use super::service::NoemaService;
+use super::specs::BATCH;
 use crate::collection;
 use panoply_contract::prelude::*;
 
-const SPEC: ToolSpec = batch_spec(BatchSpec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "bury-cards",
     title: "Bury cards",
     description: Description {
-        does: "Keeps up to 500 cards back until the next day of study begins in their deck.",
-        when: "Use this for cards the learner does not want today. They come back by themselves; `unsuspend-cards` brings them back at once.",
-        returns: "Returns for each card what happened to it, in order, and one action id that takes all of it back.",
+        does: "Buries up to 500 cards until the next study day of their deck.",
+        when: "Use this for cards the learner does not want today. They return by themselves; `unsuspend-cards` returns them immediately.",
+        returns: "Returns the outcome of each card, in order, and one action id that undoes all changes.",
         asks: &["Not this card today", "Leave these for tomorrow"],
     },
     permissions: &["cards:update"],
     examples: &[
         Example { shows: "one card", params: r##"{"cardIds": ["card_123"]}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_123", "outcome": "done"}], "dryRun": true}"##) },
         Example { shows: "a card that is suspended", params: r##"{"cardIds": ["card_126"]}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_126", "outcome": "failed"}]}"##) },
-        Example { shows: "a card that is not there", params: r##"{"cardIds": ["card_999"]}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_999", "outcome": "failed"}], "changed": 0}"##) },
+        Example { shows: "a card that does not exist", params: r##"{"cardIds": ["card_999"]}"##, expect: Expect::Data(r##"{"items": [{"cardId": "card_999", "outcome": "failed"}], "changed": 0}"##) },
     ],
     tags: &["cards", "scheduling"],
-})
+    ..BATCH
+}
 .checked();
 
-/// See the module.
-pub(super) struct BuryCards {
-    pub(super) service: NoemaService,
-}
-
-impl Tool for BuryCards {
-    type Params = Cards;
-    type Output = Output;
-
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
-    }
-
-    async fn call(&self, params: Cards, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let action = BatchAction { tool: SPEC.name, done: "buried" };
-        change_each_card(&self.service, cx, &action, &params.card_ids, |writer, id, now| {
-            collection::bury_card(writer, id, now)
-        })
-    }
+pub(super) fn call(
+    service: &NoemaService,
+    params: Cards,
+    cx: &CallContext,
+) -> Result<Reply<Output>, ToolError> {
+    let action = BatchAction { tool: SPEC.name, done: "buried" };
+    change_each_card(service, cx, &action, &params.card_ids, collection::bury_card)
 }

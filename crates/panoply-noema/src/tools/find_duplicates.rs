@@ -1,4 +1,4 @@
-//! `find-duplicates`: finds notes whose first field says the same, markup and case apart.
+//! `find-duplicates`: finds notes with equal first fields, ignoring markup and case.
 
 use panoply_contract::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,6 +7,7 @@ use panoply_contract::params::Limit;
 use serde_json::json;
 
 use super::service::{NoemaService, exact_evidence, now, with_next};
+use super::specs::ANALYSIS;
 use super::wire::{CardId, DeckId};
 use crate::collection;
 use crate::deck::DeckOptions;
@@ -15,124 +16,102 @@ use crate::search::Node;
 use crate::statistics;
 use crate::store::{SearchContext, SortOrder};
 
-const SPEC: ToolSpec = ToolSpec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "find-duplicates",
     title: "Find duplicates",
     description: Description {
-        does: "Finds notes whose first field says the same, markup and case apart.",
-        when: "Use this after an import or when the learner feels asked twice. Merge by deleting one with `delete-cards`.",
-        returns: "Returns groups of cards that ask the same, largest first.",
+        does: "Finds notes with equal first fields, ignoring markup and case.",
+        when: "Use this after an import or when questions repeat. Merge by deleting one with `delete-cards`.",
+        returns: "Returns groups of duplicate cards, largest first.",
         asks: &["Do I have the same card twice?"],
     },
-    version: "1.0.0",
-    aliases: &[],
     permissions: &["cards:read"],
-    category: Category::Analysis,
-    response_time: ResponseTime::Medium,
     cache: CachePolicy::For(Duration::from_secs(60)),
-    idempotent: true,
     data: &["cards", "decks"],
     examples: &[
         Example { shows: "the whole collection", params: r##"{}"##, expect: Expect::Data(r##"{"groups": [{"front": "Capital of France?"}]}"##) },
         Example { shows: "one deck", params: r##"{"deckId": "deck_456"}"##, expect: Expect::Data(r##"{"groups": []}"##) },
     ],
     tags: &["cards", "analytics"],
-    rate_limit: Some(RateLimit { max_calls: 120, window: Duration::from_secs(60) }),
-    deprecated: None,
-    annotations: Annotations::CLOSED,
-    listing: Listing::Extra,
-    widget: None,
+    ..ANALYSIS
 }
 .checked();
 
-/// Where to look.
+/// Where to search.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
-    /// Only this deck and those under it.
+    /// Only this deck and its subdecks.
     deck_id: Option<DeckId>,
-    /// How many groups to return at most.
+    /// Maximum number of groups.
     #[serde(default)]
     limit: Limit,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Output {
-    /// Cards that ask the same, largest group first.
+    /// Groups of duplicates, largest first.
     groups: Vec<Group>,
-    /// How many notes were compared.
+    /// Number of compared notes.
     compared: usize,
 }
 
-/// Cards that ask the same.
+/// Cards with equal fronts.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Group {
-    /// What they ask.
+    /// The common front.
     front: String,
-    /// The first card of each note, oldest first.
+    /// First card of each note, oldest first.
     card_ids: Vec<CardId>,
 }
 
-/// See the module.
-pub(super) struct FindDuplicates {
-    pub(super) service: NoemaService,
-}
-
-impl Tool for FindDuplicates {
-    type Params = Params;
-    type Output = Output;
-
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
-    }
-
-    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let now = now(cx);
-        let deck = params.deck_id.as_ref().map(DeckId::domain);
-        let (mut groups, compared) = self.service.read(|reader| {
-            let (decks, _) = statistics::scope(reader, deck)?;
-            let context = SearchContext { now, calendar: DeckOptions::default().calendar() };
-            let found = reader.search(&Node::All, context, SortOrder::Created, 0, u64::MAX)?;
-            let mut by_front: BTreeMap<String, (String, Vec<CardId>)> = BTreeMap::new();
-            let mut seen = BTreeSet::new();
-            for id in found.cards {
-                let card = collection::card(reader, id)?;
-                if !decks.contains(&card.deck) || !seen.insert(card.note) {
-                    continue;
-                }
-                let Some(note) = reader.note(card.note)? else { continue };
-                let front = render::strip_html(note.fields.first().map_or("", String::as_str));
-                let entry = by_front.entry(front.to_lowercase()).or_insert((front, Vec::new()));
-                entry.1.push(CardId::of(card.id));
+pub(super) fn call(
+    service: &NoemaService,
+    params: Params,
+    cx: &CallContext,
+) -> Result<Reply<Output>, ToolError> {
+    let now = now(cx);
+    let deck = params.deck_id.as_ref().map(DeckId::domain);
+    let (mut groups, compared) = service.read(|reader| {
+        let (decks, _) = statistics::scope(reader, deck)?;
+        let context = SearchContext { now, calendar: DeckOptions::default().calendar() };
+        let found = reader.search(&Node::All, context, SortOrder::Created, 0, u64::MAX)?;
+        let mut by_front: BTreeMap<String, (String, Vec<CardId>)> = BTreeMap::new();
+        let mut seen = BTreeSet::new();
+        for id in found.cards {
+            let card = collection::card(reader, id)?;
+            if !decks.contains(&card.deck) || !seen.insert(card.note) {
+                continue;
             }
-            let groups: Vec<Group> = by_front
-                .into_values()
-                .filter(|(_, cards)| cards.len() > 1)
-                .map(|(front, card_ids)| Group { front, card_ids })
-                .collect();
-            Ok((groups, seen.len()))
-        })?;
-        groups.sort_by(|a, b| {
-            b.card_ids.len().cmp(&a.card_ids.len()).then_with(|| a.front.cmp(&b.front))
-        });
-        groups.truncate(params.limit.get());
-        let text = match groups.len() {
-            0 => format!("No two of {compared} notes ask the same."),
-            count => format!("{count} groups of notes ask the same, of {compared} notes."),
-        };
-        let next = groups.first().and_then(|group| group.card_ids.last()).map(|card| {
-            NextAction::new(
-                "get-card",
-                json!({"cardId": card.as_str()}),
-                "look at one of them before you delete it",
-            )
-        });
-        Ok(with_next(
-            Reply::new(Output { groups, compared }, text, exact_evidence("the notes")),
-            next,
-        ))
-    }
+            let Some(note) = reader.note(card.note)? else { continue };
+            let front = render::strip_html(note.fields.first().map_or("", String::as_str));
+            let entry = by_front.entry(front.to_lowercase()).or_insert((front, Vec::new()));
+            entry.1.push(CardId::of(card.id));
+        }
+        let groups: Vec<Group> = by_front
+            .into_values()
+            .filter(|(_, cards)| cards.len() > 1)
+            .map(|(front, card_ids)| Group { front, card_ids })
+            .collect();
+        Ok((groups, seen.len()))
+    })?;
+    groups.sort_by(|a, b| {
+        b.card_ids.len().cmp(&a.card_ids.len()).then_with(|| a.front.cmp(&b.front))
+    });
+    groups.truncate(params.limit.get());
+    let text = match groups.len() {
+        0 => format!("No duplicates among {compared} notes."),
+        count => format!("{count} groups of duplicates among {compared} notes."),
+    };
+    let next = groups.first().and_then(|group| group.card_ids.last()).map(|card| {
+        NextAction::new(
+            "get-card",
+            json!({"cardId": card.as_str()}),
+            "read one of them before deleting it",
+        )
+    });
+    Ok(with_next(Reply::new(Output { groups, compared }, text, exact_evidence("the notes")), next))
 }

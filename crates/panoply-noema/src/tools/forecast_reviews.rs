@@ -1,4 +1,4 @@
-//! `forecast-reviews`: counts the cards that will be due on each of the next days, from the schedule as it stands.
+//! `forecast-reviews`: counts the cards due on each of the next days.
 
 use panoply_contract::calculus::risk;
 use panoply_contract::hints::RiskKind;
@@ -7,51 +7,44 @@ use panoply_contract::spec::Widget;
 use serde_json::json;
 
 use super::service::{NoemaService, changes_at, now, with_next};
+use super::specs::ANALYSIS;
 use super::wire::{DeckId, timestamp};
 use crate::numbers::len_to_f64;
 use crate::statistics;
 
-const SPEC: ToolSpec = ToolSpec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "forecast-reviews",
     title: "Forecast reviews",
     description: Description {
-        does: "Counts the cards that will be due on each of the next days, from the schedule as it stands.",
-        when: "Use this to plan a week, or to see whether a day will be too full. Reviews that new cards will cause are not in it: see `simulate-workload`.",
-        returns: "Returns a count for each day, the fullest day, and what is overdue.",
+        does: "Counts the cards due on each of the next days, from the current schedule.",
+        when: "Use this to plan a week or find overloaded days. Reviews caused by new cards are not included: see `simulate-workload`.",
+        returns: "Returns a count per day, the busiest day and the overdue cards.",
         asks: &["How many reviews do I have this week?", "When is my worst day?"],
     },
-    version: "1.0.0",
-    aliases: &[],
     permissions: &["schedule:read"],
-    category: Category::Analysis,
-    response_time: ResponseTime::Medium,
     cache: CachePolicy::For(Duration::from_secs(30)),
-    idempotent: true,
     data: &["cards", "schedule"],
     examples: &[
         Example { shows: "a week", params: r##"{"days": 7}"##, expect: Expect::Data(r##"{}"##) },
         Example { shows: "a deck", params: r##"{"deckId": "deck_456", "days": 1}"##, expect: Expect::Data(r##"{}"##) },
     ],
     tags: &["scheduling", "analytics"],
-    rate_limit: Some(RateLimit { max_calls: 120, window: Duration::from_secs(60) }),
-    deprecated: None,
-    annotations: Annotations::CLOSED,
-    listing: Listing::Extra,
     widget: Some(Widget {
         resource_uri: "ui://panoply/noema-forecast-v1.html",
-        invoking: "Counting what is due…",
-        invoked: "Reviews to come",
+        invoking: "Counting due cards…",
+        invoked: "Upcoming reviews",
     }),
+    ..ANALYSIS
 }
 .checked();
 
-/// Which days.
+/// The days to cover.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
-    /// Only this deck and those under it.
+    /// Only this deck and its subdecks.
     deck_id: Option<DeckId>,
-    /// How many days, from today on.
+    /// Number of days from today on.
     #[schemars(range(min = 1, max = 365))]
     #[serde(default = "month")]
     days: u32,
@@ -65,82 +58,68 @@ const fn month() -> u32 {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Output {
-    /// One for each day, today first.
+    /// One entry per day, today first.
     days: Vec<Day>,
-    /// All of them together.
+    /// Sum over all days.
     total: u32,
-    /// Reviews that a day's limit allows.
+    /// Daily limit of reviews.
     limit: u32,
 }
 
-/// A day.
+/// One day.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Day {
-    /// When the day begins.
+    /// Start of the day.
     begins: String,
-    /// Cards due; what is overdue is due today.
+    /// Cards due; overdue cards count for today.
     due: u32,
 }
 
-/// See the module.
-pub(super) struct ForecastReviews {
-    pub(super) service: NoemaService,
-}
-
-impl Tool for ForecastReviews {
-    type Params = Params;
-    type Output = Output;
-
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
-    }
-
-    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let now = now(cx);
-        let deck = params.deck_id.as_ref().map(DeckId::domain);
-        let (due, options) = self.service.read(|reader| {
-            let (decks, options) = statistics::scope(reader, deck)?;
-            Ok((
-                statistics::forecast(reader, &decks, options.calendar(), now, params.days)?,
-                options,
-            ))
-        })?;
-        let calendar = options.calendar();
-        let today = calendar.day(now);
-        let days: Vec<Day> = (today..)
-            .zip(&due)
-            .map(|(day, due)| Day { begins: timestamp(calendar.start(day)), due: *due })
-            .collect();
-        let total: u32 = due.iter().sum();
-        let (fullest, most) = days
-            .iter()
-            .zip(&due)
-            .max_by_key(|(_, due)| **due)
-            .map_or(("", 0), |(day, due)| (day.begins.as_str(), *due));
-        let text = format!(
-            "{total} cards in {} days; the fullest day begins {fullest} with {most}.",
-            params.days
-        );
-        let over = due.iter().filter(|due| **due > options.reviews_per_day).count();
-        let overload = risk(
-            RiskKind::UserExperience,
-            format!(
-                "{over} of {} days have more reviews than the limit of {}",
-                params.days, options.reviews_per_day
-            ),
-            len_to_f64(over) / f64::from(params.days),
-            (f64::from(most) / f64::from(options.reviews_per_day.max(1)) - 1.0).clamp(0.0, 1.0),
-            Some("take fewer new cards a day, or a lower desired retention".to_owned()),
-        );
-        let next = (total > 0).then(|| {
-            NextAction::new("get-study-guidance", json!({}), "see what other options would cost")
-        });
-        let evidence = Evidence::from(Source::new(SourceClass::Exact, "the schedule as it stands"))
-            .changes(changes_at(calendar.next_start(now)));
-        let reply =
-            Reply::new(Output { days, total, limit: options.reviews_per_day }, text, evidence)
-                .risk(overload)
-                .assuming("every card is answered on its day and none is forgotten");
-        Ok(with_next(reply, next))
-    }
+pub(super) fn call(
+    service: &NoemaService,
+    params: Params,
+    cx: &CallContext,
+) -> Result<Reply<Output>, ToolError> {
+    let now = now(cx);
+    let deck = params.deck_id.as_ref().map(DeckId::domain);
+    let (due, options) = service.read(|reader| {
+        let (decks, options) = statistics::scope(reader, deck)?;
+        Ok((statistics::forecast(reader, &decks, options.calendar(), now, params.days)?, options))
+    })?;
+    let calendar = options.calendar();
+    let today = calendar.day(now);
+    let days: Vec<Day> = (today..)
+        .zip(&due)
+        .map(|(day, due)| Day { begins: timestamp(calendar.start(day)), due: *due })
+        .collect();
+    let total: u32 = due.iter().sum();
+    let (fullest, most) = days
+        .iter()
+        .zip(&due)
+        .max_by_key(|(_, due)| **due)
+        .map_or(("", 0), |(day, due)| (day.begins.as_str(), *due));
+    let text = format!(
+        "{total} cards in {} days; the busiest day begins {fullest} with {most}.",
+        params.days
+    );
+    let over = due.iter().filter(|due| **due > options.reviews_per_day).count();
+    let overload = risk(
+        RiskKind::UserExperience,
+        format!(
+            "{over} of {} days have more reviews than the limit of {}",
+            params.days, options.reviews_per_day
+        ),
+        len_to_f64(over) / f64::from(params.days),
+        (f64::from(most) / f64::from(options.reviews_per_day.max(1)) - 1.0).clamp(0.0, 1.0),
+        Some("reduce new cards per day or the desired retention".to_owned()),
+    );
+    let next = (total > 0).then(|| {
+        NextAction::new("get-study-guidance", json!({}), "see what other options would cost")
+    });
+    let evidence = Evidence::from(Source::new(SourceClass::Exact, "the current schedule"))
+        .changes(changes_at(calendar.next_start(now)));
+    let reply = Reply::new(Output { days, total, limit: options.reviews_per_day }, text, evidence)
+        .risk(overload)
+        .assuming("every card is answered on its day and none is forgotten");
+    Ok(with_next(reply, next))
 }

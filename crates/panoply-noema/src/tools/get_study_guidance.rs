@@ -1,54 +1,48 @@
-//! `get-study-guidance`: says in numbers what to change: what each desired retention would cost in minutes a day and keep in cards, whether the load fits, whether the weights are stale.
+//! `get-study-guidance`: compares desired retentions by study time and cards retained, and gives
+//! advice.
 
 use panoply_contract::calculus::risk;
 use panoply_contract::hints::{ActionCategory, RiskKind};
 use panoply_contract::prelude::*;
-use serde_json::json;
 
 use super::service::{NoemaService, memory_evidence, now, simulate, with_next};
-use super::wire::DeckId;
+use super::specs::{ANALYSIS, per_minute};
+use super::wire::{DeckId, deck_arguments};
 use crate::deck::DeckOptions;
+use crate::fsrs::fit::SimulationInput;
 use crate::fsrs::{DAY, Micros};
-use crate::numbers::{round_to, to_f64};
+use crate::numbers::{len_to_f64, round_to, to_f64, u64_to_f64};
 use crate::statistics;
 
-const SPEC: ToolSpec = ToolSpec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "get-study-guidance",
     title: "Get study guidance",
     description: Description {
-        does: "Says in numbers what to change: what each desired retention would cost in minutes a day and keep in cards, whether the load fits, whether the weights are stale.",
-        when: "Use this when the learner asks how to study better or less. Apply an advice with `update-deck`.",
-        returns: "Returns the choices with minutes, cards remembered and the difference to now, and advice in order of weight.",
+        does: "Compares desired retentions by minutes per day and cards retained, checks the workload against the limits, and checks whether the weights are stale.",
+        when: "Use this when the learner asks how to study better or less. Apply advice with `update-deck`.",
+        returns: "Returns the choices with minutes, cards remembered and the difference to the current setting, and advice by importance.",
         asks: &["Can I study less without forgetting?", "What should I change?"],
     },
-    version: "1.0.0",
-    aliases: &[],
     permissions: &["stats:read"],
-    category: Category::Analysis,
     response_time: ResponseTime::Slow,
-    cache: CachePolicy::Never,
-    idempotent: true,
     data: &["cards", "schedule", "reviews"],
     examples: &[
         Example { shows: "a deck", params: r##"{"deckId": "deck_456", "days": 30}"##, expect: Expect::Data(r##"{"desiredRetention": 0.9}"##) },
-        Example { shows: "a deck that is not there", params: r##"{"deckId": "deck_1"}"##, expect: Expect::Error("DECK_NOT_FOUND") },
+        Example { shows: "a deck that does not exist", params: r##"{"deckId": "deck_1"}"##, expect: Expect::Error("DECK_NOT_FOUND") },
     ],
     tags: &["analytics", "scheduling"],
-    rate_limit: Some(RateLimit { max_calls: 30, window: Duration::from_secs(60) }),
-    deprecated: None,
-    annotations: Annotations::CLOSED,
-    listing: Listing::Extra,
-    widget: None,
+    rate_limit: per_minute(30),
+    ..ANALYSIS
 }
 .checked();
 
-/// Of what.
+/// The scope of the report.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
-    /// Only this deck and those under it.
+    /// Only this deck and its subdecks.
     deck_id: Option<DeckId>,
-    /// How many days to look ahead.
+    /// Number of days to simulate.
     #[schemars(range(min = 7, max = 365))]
     #[serde(default = "quarter")]
     days: u32,
@@ -62,154 +56,141 @@ const fn quarter() -> u32 {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Output {
-    /// The retention in use.
+    /// Current desired retention.
     desired_retention: f64,
-    /// What each retention would cost and keep.
+    /// Cost and benefit of each desired retention.
     choices: Vec<Choice>,
-    /// What to do, most important first.
+    /// Advice, most important first.
     advice: Vec<String>,
-    /// Answers that the predictions rest on.
+    /// Number of reviews behind the predictions.
     log_size: u64,
-    /// The distance of predicted from observed recall in the learner's log.
+    /// RMSE between predicted and observed recall in the learner's log.
     log_rmse: f64,
 }
 
-/// What a retention would cost and keep.
+/// Cost and benefit of a desired retention.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Choice {
-    /// The retention.
+    /// Desired retention.
     desired_retention: f64,
-    /// Minutes a day.
+    /// Minutes per day.
     minutes_per_day: f64,
     /// Cards remembered at the end.
     remembered: f64,
-    /// Minutes a day against the retention in use.
+    /// Difference in minutes per day to the current retention.
     minutes_difference: f64,
-    /// Cards against the retention in use.
+    /// Difference in cards to the current retention.
     remembered_difference: f64,
 }
 
-/// See the module.
-pub(super) struct GetStudyGuidance {
-    pub(super) service: NoemaService,
+pub(super) fn call(
+    service: &NoemaService,
+    params: Params,
+    cx: &CallContext,
+) -> Result<Reply<Output>, ToolError> {
+    let now = now(cx);
+    let deck = params.deck_id.as_ref().map(DeckId::domain);
+    let (plan, options, calibration, due) = service.read(|reader| {
+        let (decks, options) = statistics::scope(reader, deck)?;
+        let log = reader.log(now - 365 * DAY, now, deck.map(|_| decks.as_slice()))?;
+        let logs = statistics::review_logs(&log, options.calendar());
+        let calibration = statistics::calibration(&logs, &options);
+        let plan =
+            statistics::simulation_input(reader, &decks, &options, now, params.days as usize)?;
+        let due = statistics::forecast(reader, &decks, options.calendar(), now, 7)?;
+        Ok((plan, options, calibration, due))
+    })?;
+    let choices = compare_retentions(&options, &plan, cx)?;
+    let backlog = due.first().copied().unwrap_or_default();
+    let stale = staleness(&options, calibration.reviews, now);
+    let advice = advice(&choices, &options, backlog, stale);
+    let text = advice.first().cloned().unwrap_or_else(|| "Nothing needs to be changed.".to_owned());
+    let table = choices.iter().fold(
+        Table::new(["retention", "minutes a day", "remembered"]),
+        |table, choice| {
+            table.row([
+                format!("{:.2}", choice.desired_retention),
+                format!("{:.1}", choice.minutes_per_day),
+                format!("{:.0}", choice.remembered),
+            ])
+        },
+    );
+    let overload = risk(
+        RiskKind::UserExperience,
+        format!("{backlog} cards are due today, the limit is {}", options.reviews_per_day),
+        f64::from(backlog) / f64::from(options.reviews_per_day.max(1)) - 0.5,
+        0.6,
+        Some("take fewer new cards until the backlog is gone".to_owned()),
+    );
+    let outdated = risk(
+        RiskKind::Accuracy,
+        "the weights were fitted long ago or never",
+        stale,
+        0.3,
+        Some("fit them with `optimize-parameters`".to_owned()),
+    );
+    let next = (stale > 0.5).then(|| {
+        let arguments = deck_arguments(params.deck_id.as_ref());
+        NextAction::new(
+            "optimize-parameters",
+            arguments,
+            "fit the weights to the learner's own memory",
+        )
+        .category(ActionCategory::Optimization)
+    });
+    let output = Output {
+        desired_retention: options.desired_retention,
+        choices,
+        advice,
+        log_size: calibration.reviews,
+        log_rmse: round_to(calibration.rmse, 4),
+    };
+    let reply = Reply::new(output, text, memory_evidence(&calibration))
+        .table(table)
+        .risk(overload)
+        .risk(outdated)
+        .assuming("ratings and seconds per answer are those of an average learner");
+    Ok(with_next(reply, next))
 }
 
-impl Tool for GetStudyGuidance {
-    type Params = Params;
-    type Output = Output;
-
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
+/// Simulates the standard retentions and the current one.
+fn compare_retentions(
+    options: &DeckOptions,
+    plan: &SimulationInput,
+    cx: &CallContext,
+) -> Result<Vec<Choice>, ToolError> {
+    let parameters = options.parameters.clone().unwrap_or_default();
+    let current = options.desired_retention;
+    let is_current = |retention: f64| (retention - current).abs() < 0.001;
+    let mut retentions = vec![0.8, 0.85, 0.9, 0.95];
+    if !retentions.iter().copied().any(is_current) {
+        retentions.push(current);
+        retentions.sort_by(f64::total_cmp);
     }
-
-    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let now = now(cx);
-        let deck = params.deck_id.as_ref().map(DeckId::domain);
-        let (plan, options, calibration, due) = self.service.read(|reader| {
-            let (decks, options) = statistics::scope(reader, deck)?;
-            let log = reader.log(now - 365 * DAY, now, deck.map(|_| decks.as_slice()))?;
-            let logs = statistics::review_logs(&log, options.calendar());
-            let calibration = statistics::calibration(&logs, &options);
-            let plan =
-                statistics::simulation_input(reader, &decks, &options, now, params.days as usize)?;
-            let due = statistics::forecast(reader, &decks, options.calendar(), now, 7)?;
-            Ok((plan, options, calibration, due))
-        })?;
-        let parameters = options.parameters.clone().unwrap_or_default();
-        let mut retentions = vec![0.8, 0.85, 0.9, 0.95];
-        if !retentions
-            .iter()
-            .any(|retention: &f64| (retention - options.desired_retention).abs() < 0.001)
-        {
-            retentions.push(options.desired_retention);
-            retentions.sort_by(f64::total_cmp);
-        }
-        let mut choices = Vec::new();
-        for retention in retentions {
-            cx.check_cancelled()?;
-            let simulated = simulate(&parameters, retention, &plan)?;
-            choices.push(Choice {
-                desired_retention: retention,
-                minutes_per_day: simulated.minutes.iter().sum::<f64>() / f64::from(params.days),
-                remembered: simulated.remembered.last().copied().unwrap_or_default(),
-                minutes_difference: 0.0,
-                remembered_difference: 0.0,
-            });
-        }
-        let current = choices
-            .iter()
-            .find(|choice| (choice.desired_retention - options.desired_retention).abs() < 0.001)
-            .cloned();
-        for choice in &mut choices {
-            if let Some(current) = &current {
-                choice.minutes_difference =
-                    round_to(choice.minutes_per_day - current.minutes_per_day, 1);
-                choice.remembered_difference = round_to(choice.remembered - current.remembered, 1);
-            }
-            choice.minutes_per_day = round_to(choice.minutes_per_day, 1);
-            choice.remembered = round_to(choice.remembered, 1);
-        }
-        let backlog = due.first().copied().unwrap_or_default();
-        let stale = staleness(&options, calibration.reviews, now);
-        let advice = advice(&choices, &options, backlog, stale);
-        let text =
-            advice.first().cloned().unwrap_or_else(|| "Nothing needs to be changed.".to_owned());
-        let table = choices.iter().fold(
-            Table::new(["retention", "minutes a day", "remembered"]),
-            |table, choice| {
-                table.row([
-                    format!("{:.2}", choice.desired_retention),
-                    format!("{:.1}", choice.minutes_per_day),
-                    format!("{:.0}", choice.remembered),
-                ])
-            },
-        );
-        let overload = risk(
-            RiskKind::UserExperience,
-            format!("{backlog} cards are due today, the limit is {}", options.reviews_per_day),
-            f64::from(backlog) / f64::from(options.reviews_per_day.max(1)) - 0.5,
-            0.6,
-            Some("take fewer new cards until the backlog is gone".to_owned()),
-        );
-        let outdated = risk(
-            RiskKind::Accuracy,
-            "the weights were fitted long ago or never",
-            stale,
-            0.3,
-            Some("fit them with `optimize-parameters`".to_owned()),
-        );
-        let next = (stale > 0.5).then(|| {
-            let arguments = params
-                .deck_id
-                .as_ref()
-                .map_or_else(|| json!({}), |deck| json!({"deckId": deck.as_str()}));
-            NextAction::new(
-                "optimize-parameters",
-                arguments,
-                "fit the weights to the learner's own memory",
-            )
-            .category(ActionCategory::Optimization)
-        });
-        let output = Output {
-            desired_retention: options.desired_retention,
-            choices,
-            advice,
-            log_size: calibration.reviews,
-            log_rmse: round_to(calibration.rmse, 4),
-        };
-        let reply = Reply::new(output, text, memory_evidence(&calibration))
-            .table(table)
-            .risk(overload)
-            .risk(outdated)
-            .assuming("ratings and seconds per answer are those of an average learner");
-        Ok(with_next(reply, next))
+    let mut results = Vec::new();
+    for retention in retentions {
+        cx.check_cancelled()?;
+        let simulated = simulate(&parameters, retention, plan)?;
+        let minutes = simulated.minutes.iter().sum::<f64>() / len_to_f64(plan.days);
+        let remembered = simulated.remembered.last().copied().unwrap_or_default();
+        results.push((retention, minutes, remembered));
     }
+    let baseline = results.iter().copied().find(|(retention, ..)| is_current(*retention));
+    let (_, base_minutes, base_remembered) = baseline.unwrap_or_default();
+    let choice = |(retention, minutes, remembered): (f64, f64, f64)| Choice {
+        desired_retention: retention,
+        minutes_per_day: round_to(minutes, 1),
+        remembered: round_to(remembered, 1),
+        minutes_difference: round_to(minutes - base_minutes, 1),
+        remembered_difference: round_to(remembered - base_remembered, 1),
+    };
+    Ok(results.into_iter().map(choice).collect())
 }
 
-/// From 0, just fitted, to 1: never, with a log to fit to, or half a year ago.
+/// From 0 (just fitted) to 1 (never fitted despite enough reviews, or half a year ago).
 fn staleness(options: &DeckOptions, reviews: u64, now: Micros) -> f64 {
-    let enough = (to_f64(i64::try_from(reviews).unwrap_or(i64::MAX)) / 1000.0).min(1.0);
+    let enough = (u64_to_f64(reviews) / 1000.0).min(1.0);
     let age =
         options.fitted_at.map_or(1.0, |at| (to_f64(now - at) / to_f64(180 * DAY)).clamp(0.0, 1.0));
     age * enough
@@ -219,7 +200,7 @@ fn advice(choices: &[Choice], options: &DeckOptions, backlog: u32, stale: f64) -
     let mut advice = Vec::new();
     if backlog > options.reviews_per_day {
         advice.push(format!(
-            "{backlog} cards are due and the limit is {}: take no new cards until that is gone.",
+            "{backlog} cards are due and the limit is {}: take no new cards until the backlog is gone.",
             options.reviews_per_day
         ));
     }
@@ -239,7 +220,7 @@ fn advice(choices: &[Choice], options: &DeckOptions, backlog: u32, stale: f64) -
     let dearer = choices.iter().find(|choice| choice.remembered_difference > 0.5);
     if let Some(choice) = dearer {
         advice.push(format!(
-            "Retention {:.2} keeps {:.0} more cards and costs {:.1} minutes a day.",
+            "Retention {:.2} retains {:.0} more cards and costs {:.1} minutes a day.",
             choice.desired_retention, choice.remembered_difference, choice.minutes_difference
         ));
     }

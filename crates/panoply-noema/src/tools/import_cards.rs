@@ -1,70 +1,64 @@
-//! `import-cards`: takes notes in from a text: CSV, TSV, JSON or Markdown, all in one batch that can be taken back.
+//! `import-cards`: imports notes from CSV, TSV, JSON or Markdown in one undoable batch.
 
 use super::import_export::{BadRow, TextFormatParam, read_text};
 use super::notes::duplicates_of;
 use super::service::{APPROVE, Change, NoemaService, require_permission, with_next};
+use super::specs::{MUTATION, per_minute};
 use super::wire::DeckId;
 use crate::collection::{self, DeckChanges, NewNote};
 use crate::deck::DeckName;
 use crate::error::NoemaError;
 use crate::fsrs::Micros;
 use crate::ids;
+use crate::numbers::len_to_u64;
 use crate::store::StoreWriter;
 use crate::text_notes;
 use panoply_contract::prelude::*;
 
-const SPEC: ToolSpec = ToolSpec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "import-cards",
     title: "Import cards",
     description: Description {
-        does: "Takes notes in from a text: CSV, TSV, JSON or Markdown, all in one batch that can be taken back.",
-        when: "Use this for files and long lists, after `preview-import`. For packages of Anki use `import-package`.",
-        returns: "Returns how many notes and cards were made, the rows that were not, and one action id that takes all of it back.",
+        does: "Imports notes from CSV, TSV, JSON or Markdown in one batch that can be undone.",
+        when: "Use this for files and long lists, after `preview-import`. For Anki packages use `import-package`.",
+        returns: "Returns the number of created notes and cards, the rejected rows, and one action id that undoes the import.",
         asks: &["Import this CSV", "Add my vocabulary file"],
     },
-    version: "1.0.0",
-    aliases: &[],
     permissions: &["cards:import"],
-    category: Category::Mutation,
     response_time: ResponseTime::Slow,
-    cache: CachePolicy::Never,
-    idempotent: false,
     data: &["cards", "decks", "schedule"],
     examples: &[
         Example { shows: "two rows", params: r##"{"deckId": "deck_456", "content": "2+2,4\n3+3,6"}"##, expect: Expect::Data(r##"{"notes": 2, "cards": 2, "dryRun": true}"##) },
-        Example { shows: "a deck that is not there", params: r##"{"deckId": "deck_1", "content": "a,b"}"##, expect: Expect::Error("DECK_NOT_FOUND") },
+        Example { shows: "a deck that does not exist", params: r##"{"deckId": "deck_1", "content": "a,b"}"##, expect: Expect::Error("DECK_NOT_FOUND") },
     ],
     tags: &["content", "imports"],
-    rate_limit: Some(RateLimit { max_calls: 30, window: Duration::from_secs(60) }),
-    deprecated: None,
-    annotations: Annotations::CLOSED,
-    listing: Listing::Extra,
-    widget: None,
+    rate_limit: per_minute(30),
+    ..MUTATION
 }
 .checked();
 
-/// What to take in.
+/// The text to import.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
-    /// The deck they go into.
+    /// Deck of the cards.
     deck_id: Option<DeckId>,
-    /// Or its name, such as `Languages::Thai`; it is made when there is none.
+    /// Or its name such as `Languages::Thai`; created if it does not exist.
     #[schemars(length(min = 1, max = 400))]
     deck_name: Option<String>,
-    /// The text.
+    /// The text to import.
     #[schemars(length(min = 1, max = 3000000))]
     content: Option<String>,
-    /// Or a file of this machine that holds it.
+    /// Or a file on this machine that contains it.
     #[schemars(length(min = 1, max = 1000))]
     path: Option<String>,
-    /// How the text is written.
+    /// Format of the text.
     #[serde(default)]
     format: TextFormatParam,
-    /// Whether somebody has to approve them before they are studied.
+    /// Whether the cards need approval before they are studied.
     #[serde(default)]
     draft: bool,
-    /// Leave out notes whose first field the collection has already.
+    /// Skip notes whose first field already exists.
     #[serde(default = "yes")]
     skip_duplicates: bool,
 }
@@ -73,94 +67,90 @@ const fn yes() -> bool {
     true
 }
 
-/// What came of it.
+/// The outcome of the call.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Output {
-    /// Notes made.
+    /// Number of created notes.
     notes: usize,
-    /// Cards made.
+    /// Number of created cards.
     cards: usize,
-    /// Notes left out because they are there already.
+    /// Number of skipped duplicates.
     duplicates: usize,
-    /// Rows that could not be made, at most 50.
+    /// Rejected rows, at most 50.
     bad_rows: Vec<BadRow>,
-    /// Whether something was changed, and how to take it back.
+    /// Dry-run flag and undo id.
     #[serde(flatten)]
     change: Change,
 }
 
-/// See the module.
-pub(super) struct ImportCards {
-    pub(super) service: NoemaService,
-}
-
-impl Tool for ImportCards {
-    type Params = Params;
-    type Output = Output;
-
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
+pub(super) fn call(
+    service: &NoemaService,
+    params: Params,
+    cx: &CallContext,
+) -> Result<Reply<Output>, ToolError> {
+    if !params.draft {
+        require_permission(cx, APPROVE, "importing cards that are not drafts")?;
     }
-
-    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        if !params.draft {
-            require_permission(cx, APPROVE, "importing cards that are no drafts")?;
-        }
-        let target = target(&self.service, params.deck_id.as_ref(), params.deck_name.as_deref())?;
-        let name = target.name().clone();
-        let content = read_text(params.content, params.path.as_deref(), &self.service.roots)?;
-        let parsed = text_notes::parse(&content, params.format.of(&content));
-        let whole = parsed.notes.len() + parsed.bad.len();
-        let unreadable: Vec<BadRow> = parsed.bad.into_iter().map(BadRow::from).collect();
-        let summary = format!("imported {} notes into `{name}`", parsed.notes.len());
-        self.service.change(cx, SPEC.name, &summary, |writer, now| {
-                let deck = target.deck(writer, now)?;
-                let (mut notes, mut cards, mut duplicates) = (0, 0, 0);
-                let mut bad_rows = unreadable;
-                for (row, note) in parsed.notes {
-                    if params.skip_duplicates && !duplicates_of(writer, &note.front)?.is_empty() {
-                        duplicates += 1;
-                        continue;
-                    }
-                    let form = note.form();
-                    let new = NewNote {
-                        note_type: form.note_type().id,
-                        fields: collection::fields_of(form, note.front, note.back, &[], note.extra),
-                        tags: note.tags,
-                        deck,
-                        draft: params.draft,
-                        source: None,
-                    };
-                    match collection::add_note(writer, new, now) {
-                        Ok((_, made)) => {
-                            notes += 1;
-                            cards += made.len();
-                        }
-                        Err(NoemaError::Store(cause)) => return Err(NoemaError::Store(cause)),
-                        Err(problem) => bad_rows.push(BadRow { row, problem: problem.to_string() }),
-                    }
+    let target = target(service, params.deck_id.as_ref(), params.deck_name.as_deref())?;
+    let name = target.name().clone();
+    let content = read_text(params.content, params.path.as_deref(), &service.roots)?;
+    let parsed = text_notes::parse(&content, params.format.of(&content));
+    let total = parsed.notes.len() + parsed.bad.len();
+    let unreadable: Vec<BadRow> = parsed.bad.into_iter().map(BadRow::from).collect();
+    let summary = format!("imported {} notes into `{name}`", parsed.notes.len());
+    service.change(
+        cx,
+        SPEC.name,
+        &summary,
+        |writer, now| {
+            let deck = target.deck(writer, now)?;
+            let (mut notes, mut cards, mut duplicates) = (0, 0, 0);
+            let mut bad_rows = unreadable;
+            for (row, note) in parsed.notes {
+                if params.skip_duplicates && !duplicates_of(writer, &note.front)?.is_empty() {
+                    duplicates += 1;
+                    continue;
                 }
-                Ok((notes, cards, duplicates, bad_rows))
-            }, |(notes, cards, duplicates, mut bad_rows), change| {
-        bad_rows.truncate(50);
-        let text = format!(
-            "{} {notes} notes with {cards} cards into `{name}`; {duplicates} were there already.",
-            if cx.dry_run { "Would import" } else { "Imported" }
-        );
-        let fine = u64::try_from(notes + duplicates).unwrap_or(u64::MAX);
-        let evidence = Evidence::from(Source::new(SourceClass::Exact, "the made notes"))
-            .complete(fine, u64::try_from(whole).unwrap_or(u64::MAX));
-        let undo = change.undo();
-        Ok(with_next(
-            Reply::new(Output { notes, cards, duplicates, bad_rows, change }, text, evidence),
-            undo,
-        ))
-})
-    }
+                let form = note.form();
+                let new = NewNote {
+                    note_type: form.note_type().id,
+                    fields: collection::fields_of(form, note.front, note.back, &[], note.extra),
+                    tags: note.tags,
+                    deck,
+                    draft: params.draft,
+                    source: None,
+                };
+                match collection::add_note(writer, new, now) {
+                    Ok((_, made)) => {
+                        notes += 1;
+                        cards += made.len();
+                    }
+                    Err(NoemaError::Store(cause)) => return Err(NoemaError::Store(cause)),
+                    Err(problem) => bad_rows.push(BadRow { row, problem: problem.to_string() }),
+                }
+            }
+            Ok((notes, cards, duplicates, bad_rows))
+        },
+        |(notes, cards, duplicates, mut bad_rows), change| {
+            bad_rows.truncate(50);
+            let text = format!(
+                "{} {notes} notes with {cards} cards into `{name}`; {duplicates} already exist.",
+                if cx.dry_run { "Would import" } else { "Imported" }
+            );
+            let succeeded = len_to_u64(notes + duplicates);
+            let evidence = Evidence::from(Source::new(SourceClass::Exact, "the created notes"))
+                .complete(succeeded, len_to_u64(total));
+            let undo = change.undo();
+            Ok(with_next(
+                Reply::new(Output { notes, cards, duplicates, bad_rows, change }, text, evidence),
+                undo,
+            ))
+        },
+    )
 }
 
-/// Where the notes go.
+/// Deck of the imported notes.
 enum Target {
     There(ids::DeckId, DeckName),
     ToBeMade(DeckName),

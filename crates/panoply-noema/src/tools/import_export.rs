@@ -1,4 +1,4 @@
-//! What tools that take files in and out share.
+//! Common parts of the import and export tools.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,22 +7,23 @@ use panoply_store::roots::{Refused, Roots};
 
 use crate::anki::{self, Package, PackageLimits};
 use crate::error::NoemaError;
+use crate::numbers::len_to_u64;
 use crate::text_notes::TextFormat;
 
-/// How notes are written as text.
+/// Text format of notes.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum TextFormatParam {
-    /// Find out from the text.
+    /// Detect from the text.
     #[default]
     Auto,
-    /// Separated by commas.
+    /// Comma-separated values.
     Csv,
-    /// Separated by tabs.
+    /// Tab-separated values.
     Tsv,
     /// A list of objects with `front`, `back`, `tags`, `extra` and `form`.
     Json,
-    /// Headings with the answer under them, or `question :: answer` on a line.
+    /// Headings with the answer below, or `question :: answer` lines.
     Markdown,
 }
 
@@ -38,12 +39,12 @@ impl TextFormatParam {
     }
 }
 
-/// A row that is no note.
+/// A rejected row.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct BadRow {
-    /// The row or line, from 1.
+    /// Row or line number, from 1.
     pub(crate) row: usize,
-    /// What is wrong with it.
+    /// Reason of the rejection.
     pub(crate) problem: String,
 }
 
@@ -53,7 +54,7 @@ impl From<crate::text_notes::BadRow> for BadRow {
     }
 }
 
-/// Reads a package that came as base64, or lies on this machine.
+/// Reads a package from base64 or from a file on this machine.
 pub(crate) fn read_package(
     base64: Option<&str>,
     path: Option<&str>,
@@ -76,7 +77,7 @@ pub(crate) fn read_package(
     Ok(anki::read(&bytes, PackageLimits::default())?)
 }
 
-/// The text that a call brings along or names.
+/// Reads the text of a call from its argument or from a file.
 pub(crate) fn read_text(
     content: Option<String>,
     path: Option<&str>,
@@ -94,34 +95,33 @@ fn read_file(roots: &Roots, path: &str) -> Result<Vec<u8>, ToolError> {
     use std::io::Read as _;
     let file = roots.open(path, MAX_FILE_BYTES).map_err(|refused| path_error(&refused))?;
     let mut bytes = Vec::new();
-    // One byte more than allowed, so that a file which grows is noticed.
+    // One byte over the limit, to detect a file that grows.
     let read = file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes);
     match read {
         Ok(read) if u64::try_from(read).is_ok_and(|read| read <= MAX_FILE_BYTES) => Ok(bytes),
-        Ok(_) => Err(ToolError::validation("NOT_ALLOWED", "the file grows while it is read")
+        Ok(_) => Err(ToolError::validation("NOT_ALLOWED", "the file is growing while it is read")
             .hint("wait until it is complete")),
         Err(error) => Err(ToolError::system("the file cannot be read").cause(error)),
     }
 }
 
-/// Files that callers name are at most this large.
+/// Largest file that a caller may name.
 const MAX_FILE_BYTES: u64 = 2 << 30;
 
-/// Why a path is refused, and what would work.
+/// Explains why a path is refused.
 pub(crate) fn path_error(refused: &Refused) -> ToolError {
     ToolError::validation("NOT_ALLOWED", refused.to_string()).hint(
         "name a file in `noema/files` of the home or in a folder that `roots` in `[pack.noema]` of config.toml names; or use `panoply noema import` or `export`",
     )
 }
 
-/// Tells how far it has come, and ends it when nobody waits any more.
+/// Reports progress; fails if the call is cancelled.
 pub(crate) fn report(
     cx: &CallContext,
     done: usize,
     all: usize,
     cancelled: &str,
 ) -> Result<(), NoemaError> {
-    let rows = |count| u64::try_from(count).unwrap_or(u64::MAX);
-    cx.report_progress(rows(done), Some(rows(all)), "rows");
+    cx.report_progress(len_to_u64(done), Some(len_to_u64(all)), "rows");
     if cx.cancel.is_cancelled() { Err(NoemaError::File(cancelled.to_owned())) } else { Ok(()) }
 }

@@ -1,4 +1,4 @@
-//! What agents can call. One file a tool; [`pack`] is the list of them.
+//! The MCP tools, one per file; [`pack`] registers them.
 
 mod approval;
 mod approve_drafts;
@@ -40,6 +40,7 @@ mod search_cards;
 mod search_decks;
 mod service;
 mod simulate_workload;
+mod specs;
 mod start_session;
 mod submit_review;
 mod suspend_cards;
@@ -66,13 +67,13 @@ use panoply_store::roots::Roots;
 const INFO: PackInfo = PackInfo {
     name: "noema",
     title: "Cards, decks and reviews",
-    instructions: "Flash cards scheduled by FSRS-6. To study: `get-next-card` gives a front and a token; let the learner answer; `reveal-answer` with that token; `submit-review` with the token it gives and the learner's own rating, never yours. Cards you make are drafts: show them, and call `approve-drafts` when the learner agrees. Every change can be taken back with `undo-action`.",
+    instructions: "Flash cards scheduled by FSRS-6. To study: `get-next-card` returns a front and a token; wait for the learner's answer; call `reveal-answer` with that token; call `submit-review` with the token it returns and the learner's own rating, never yours. Cards you create are drafts: show them, and call `approve-drafts` when the learner agrees. Every change can be undone with `undo-action`.",
 };
 
 const STUDY: Prompt = Prompt {
     name: "study",
     title: "Study with me",
-    description: "A tutor that asks what is due, one card at a time",
+    description: "A tutor that asks the due cards one at a time",
     arguments: &[PromptArgument {
         name: "minutes",
         description: "how long to study",
@@ -90,67 +91,66 @@ const MAKE_CARDS: Prompt = Prompt {
         PromptArgument {
             name: "deck",
             description: "which deck",
-            default: Some("the one that fits best"),
+            default: Some("the best matching deck"),
         },
     ],
-    template: "Make flash cards of the text below for {deck}: one fact to a card, questions with one right answer, clozes where a sentence says it best. Look for duplicates first. Show me the drafts and approve those I agree to.\n\n{text}",
+    template: "Make flash cards of the text below for {deck}: one fact per card, questions with one correct answer, clozes where a sentence fits best. Check for duplicates first. Show me the drafts and approve those I agree to.\n\n{text}",
 };
 
-/// The pack over a collection, whose callers can name no files.
+/// The pack over a collection, without file access for callers.
 pub fn pack(store: Arc<SqliteStore>) -> Pack {
     pack_with(store, Roots::default())
 }
 
-/// The pack over a collection, whose callers can name files under these roots.
+/// The pack over a collection; callers may name files under `roots`.
 pub fn pack_with(store: Arc<SqliteStore>, roots: Roots) -> Pack {
     let version = Arc::clone(&store);
     let log = SqliteMutationLog(Arc::clone(&store));
     let service = NoemaService::new(store, roots);
-    let at = || service.clone();
     Pack::new(INFO, Unified)
-        .with(list_decks::ListDecks { service: at() })
-        .with(get_deck::GetDeck { service: at() })
-        .with(search_decks::SearchDecks { service: at() })
-        .with(create_deck::CreateDeck { service: at() })
-        .with(update_deck::UpdateDeck { service: at() })
-        .with(delete_deck::DeleteDeck { service: at() })
-        .with(create_card::CreateCard { service: at() })
-        .with(create_cards::CreateCards { service: at() })
-        .with(get_card::GetCard { service: at() })
-        .with(search_cards::SearchCards { service: at() })
-        .with(update_card::UpdateCard { service: at() })
-        .with(delete_cards::DeleteCards { service: at() })
-        .with(restore_cards::RestoreCards { service: at() })
-        .with(move_cards::MoveCards { service: at() })
-        .with(bury_cards::BuryCards { service: at() })
-        .with(suspend_cards::SuspendCards { service: at() })
-        .with(unsuspend_cards::UnsuspendCards { service: at() })
-        .with(tag_cards::TagCards { service: at() })
-        .with(untag_cards::UntagCards { service: at() })
-        .with(approve_drafts::ApproveDrafts { service: at() })
-        .with(find_duplicates::FindDuplicates { service: at() })
-        .with(start_session::StartSession { service: at() })
-        .with(get_next_card::GetNextCard { service: at() })
-        .with(reveal_answer::RevealAnswer { service: at() })
-        .with(submit_review::SubmitReview { service: at() })
-        .with(undo_review::UndoReview { service: at() })
-        .with(preview_review::PreviewReview { service: at() })
-        .with(end_session::EndSession { service: at() })
-        .with(get_queue::GetQueue { service: at() })
-        .with(undo_action::UndoAction { service: at() })
-        .with(forecast_reviews::ForecastReviews { service: at() })
-        .with(predict_retention::PredictRetention { service: at() })
-        .with(simulate_workload::SimulateWorkload { service: at() })
-        .with(optimize_parameters::OptimizeParameters { service: at() })
-        .with(reschedule_cards::RescheduleCards { service: at() })
-        .with(list_leeches::ListLeeches { service: at() })
-        .with(get_stats::GetStats { service: at() })
-        .with(get_progress::GetProgress { service: at() })
-        .with(get_study_guidance::GetStudyGuidance { service: at() })
-        .with(preview_import::PreviewImport { service: at() })
-        .with(import_cards::ImportCards { service: at() })
-        .with(import_package::ImportPackage { service: at() })
-        .with(export_package::ExportPackage { service: at() })
+        .with(service.tool(&list_decks::SPEC, list_decks::call))
+        .with(service.tool(&get_deck::SPEC, get_deck::call))
+        .with(service.tool(&search_decks::SPEC, search_decks::call))
+        .with(service.tool(&create_deck::SPEC, create_deck::call))
+        .with(service.tool(&update_deck::SPEC, update_deck::call))
+        .with(service.tool(&delete_deck::SPEC, delete_deck::call))
+        .with(service.tool(&create_card::SPEC, create_card::call))
+        .with(service.tool(&create_cards::SPEC, create_cards::call))
+        .with(service.tool(&get_card::SPEC, get_card::call))
+        .with(service.tool(&search_cards::SPEC, search_cards::call))
+        .with(service.tool(&update_card::SPEC, update_card::call))
+        .with(service.tool(&delete_cards::SPEC, delete_cards::call))
+        .with(service.tool(&restore_cards::SPEC, restore_cards::call))
+        .with(service.tool(&move_cards::SPEC, move_cards::call))
+        .with(service.tool(&bury_cards::SPEC, bury_cards::call))
+        .with(service.tool(&suspend_cards::SPEC, suspend_cards::call))
+        .with(service.tool(&unsuspend_cards::SPEC, unsuspend_cards::call))
+        .with(service.tool(&tag_cards::SPEC, tag_cards::call))
+        .with(service.tool(&untag_cards::SPEC, untag_cards::call))
+        .with(approve_drafts::ApproveDrafts { service: service.clone() })
+        .with(service.tool(&find_duplicates::SPEC, find_duplicates::call))
+        .with(service.tool(&start_session::SPEC, start_session::call))
+        .with(service.tool(&get_next_card::SPEC, get_next_card::call))
+        .with(service.tool(&reveal_answer::SPEC, reveal_answer::call))
+        .with(service.tool(&submit_review::SPEC, submit_review::call))
+        .with(service.tool(&undo_review::SPEC, undo_review::call))
+        .with(service.tool(&preview_review::SPEC, preview_review::call))
+        .with(service.tool(&end_session::SPEC, end_session::call))
+        .with(service.tool(&get_queue::SPEC, get_queue::call))
+        .with(service.tool(&undo_action::SPEC, undo_action::call))
+        .with(service.tool(&forecast_reviews::SPEC, forecast_reviews::call))
+        .with(service.tool(&predict_retention::SPEC, predict_retention::call))
+        .with(service.tool(&simulate_workload::SPEC, simulate_workload::call))
+        .with(service.tool(&optimize_parameters::SPEC, optimize_parameters::call))
+        .with(service.tool(&reschedule_cards::SPEC, reschedule_cards::call))
+        .with(service.tool(&list_leeches::SPEC, list_leeches::call))
+        .with(service.tool(&get_stats::SPEC, get_stats::call))
+        .with(service.tool(&get_progress::SPEC, get_progress::call))
+        .with(service.tool(&get_study_guidance::SPEC, get_study_guidance::call))
+        .with(service.tool(&preview_import::SPEC, preview_import::call))
+        .with(service.tool(&import_cards::SPEC, import_cards::call))
+        .with(service.tool(&import_package::SPEC, import_package::call))
+        .with(service.tool(&export_package::SPEC, export_package::call))
         .with_prompt(STUDY)
         .with_prompt(MAKE_CARDS)
         .with_data_version(move || version.version())

@@ -1,4 +1,4 @@
-//! What agents give to make notes.
+//! Input and output of the tools that create notes.
 
 use panoply_contract::hints::{Level, Warning, WarningKind};
 use panoply_contract::prelude::*;
@@ -11,56 +11,56 @@ use crate::ids::DeckId;
 use crate::note::{self, Form, Note};
 use crate::store::StoreReader;
 
-/// A note to be made.
+/// A note to create.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct NoteInput {
-    /// Which cards it makes.
+    /// Form of the note, which determines its cards.
     #[serde(default)]
     pub(crate) form: FormParam,
-    /// The question; for a cloze the text with gaps such as `{{c1::Bangkok}}` or `{{c1::Bangkok::a city}}`.
+    /// Question; for a cloze the text with deletions such as `{{c1::Bangkok}}` or `{{c1::Bangkok::a city}}`.
     #[schemars(length(max = 20000))]
     pub(crate) front: String,
-    /// The answer; for multiple choice the right one.
+    /// Answer; for multiple choice the correct one.
     #[schemars(length(max = 20000))]
     #[serde(default)]
     pub(crate) back: String,
-    /// The answers to choose from, for multiple choice.
+    /// Options of a multiple-choice card.
     #[schemars(length(max = 26))]
     #[serde(default)]
     pub(crate) choices: Vec<String>,
-    /// What is shown beside the answer of a cloze or of multiple choice.
+    /// Additional text shown with the answer of a cloze or multiple-choice card.
     #[schemars(length(max = 20000))]
     #[serde(default)]
     pub(crate) extra: String,
-    /// Tags, such as `geo::capital`.
+    /// Tags such as `geo::capital`.
     #[schemars(length(max = 100))]
     #[serde(default)]
     pub(crate) tags: Vec<String>,
-    /// Where it comes from: a page, a book, or the trace id of a tool call.
+    /// Origin: a URL, a book or the trace id of a tool call.
     #[schemars(length(max = 500))]
     pub(crate) source: Option<String>,
 }
 
-/// Which cards a note makes.
+/// Form of a note, which determines its cards.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum FormParam {
-    /// A front and a back.
+    /// One card: front and back.
     #[default]
     Basic,
-    /// Two cards, front to back and back to front.
+    /// Two cards: front to back and back to front.
     Reversed,
-    /// One card for each number of a gap.
+    /// One card per cloze number.
     Cloze,
-    /// The answer is to be typed.
+    /// The learner types the answer.
     Typed,
-    /// One of several answers is right.
+    /// Multiple choice.
     Choice,
 }
 
 impl NoteInput {
-    /// The note for a deck.
+    /// Converts the input to a note of a deck.
     pub(crate) fn into_new(self, deck: DeckId, draft: bool) -> NewNote {
         let form = match self.form {
             FormParam::Basic => Form::Basic,
@@ -80,15 +80,15 @@ impl NoteInput {
     }
 }
 
-/// A note that was made.
+/// A created note.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CreatedNote {
-    /// Its cards, in order.
+    /// Its cards in order.
     pub(crate) card_ids: Vec<CardId>,
-    /// Its fields, in the order of its type.
+    /// Fields in the order of the note type.
     pub(crate) fields: Vec<String>,
-    /// Its tags.
+    /// Tags.
     pub(crate) tags: Vec<String>,
 }
 
@@ -102,7 +102,7 @@ impl CreatedNote {
     }
 }
 
-/// First cards of notes whose first field is the same.
+/// The first cards of notes with an equal first field.
 pub(crate) fn duplicates_of(
     reader: &dyn StoreReader,
     first: &str,
@@ -117,7 +117,7 @@ pub(crate) fn duplicates_of(
     Ok(cards)
 }
 
-/// Says that there are cards that ask the same.
+/// The warning about duplicates.
 pub(crate) fn duplicate_warning(cards: &[CardId]) -> Warning {
     Warning {
         kind: WarningKind::Duplicate,
@@ -129,7 +129,7 @@ pub(crate) fn duplicate_warning(cards: &[CardId]) -> Warning {
     }
 }
 
-/// `1 card`, `2 cards`.
+/// Formats a count, as in `1 card` and `2 cards`.
 pub(crate) fn pluralize(count: usize, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }

@@ -1,4 +1,4 @@
-//! What the four ratings would do, as agents see it.
+//! Preview of the four ratings.
 
 use panoply_contract::prelude::*;
 
@@ -8,23 +8,23 @@ use crate::fsrs::{Micros, Scheduler};
 use crate::numbers::round_to;
 use crate::review;
 
-/// What one rating would do.
+/// The effect of one rating.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Preview {
-    /// The rating.
+    /// Rating.
     pub(crate) rating: RatingParam,
-    /// Where the card would be.
+    /// State of the card afterwards.
     pub(crate) state: CardState,
-    /// When it would come back.
+    /// Due time afterwards.
     pub(crate) due: String,
-    /// In how many days; 0 while in steps.
+    /// Interval in days; 0 in learning steps.
     pub(crate) interval_days: u32,
-    /// Days until the chance of recall would fall to nine in ten.
+    /// Stability in days afterwards.
     pub(crate) stability_days: f64,
 }
 
-/// What the four ratings would do to a card.
+/// Previews the four ratings of a card.
 pub(crate) fn previews(scheduler: &Scheduler, card: &Card, now: Micros) -> Vec<Preview> {
     let futures = scheduler.preview(&card.schedule, now, review::seed(card));
     futures

@@ -1,17 +1,18 @@
-//! `reschedule-cards`: changes when up to 500 cards come back: in so many days, by their memory for the retention wanted now, or as if never answered.
+//! `reschedule-cards`: changes the due dates of up to 500 cards.
 
-use super::batch::{BatchAction, BatchSpec, CardIds, Output, batch_spec, change_each_card};
+use super::batch::{BatchAction, CardIds, Output, change_each_card};
 use super::service::NoemaService;
+use super::specs::BATCH;
 use crate::collection::{self, Reschedule};
 use panoply_contract::prelude::*;
 
-const SPEC: ToolSpec = batch_spec(BatchSpec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "reschedule-cards",
     title: "Reschedule cards",
     description: Description {
-        does: "Changes when up to 500 cards come back: in so many days, by their memory for the retention wanted now, or as if never answered.",
-        when: "Use this before an exam, after a change of retention, or to start a card over. The log of answers is kept.",
-        returns: "Returns for each card what happened to it, in order, and one action id that takes all of it back.",
+        does: "Reschedules up to 500 cards: due in a number of days, by memory state for the desired retention, or reset to new.",
+        when: "Use this before an exam, after a change of retention, or to start a card over. The review log is preserved.",
+        returns: "Returns the outcome of each card, in order, and one action id that undoes all changes.",
         asks: &["Show me these again tomorrow", "Reset this card"],
     },
     permissions: &["schedule:update"],
@@ -21,60 +22,51 @@ const SPEC: ToolSpec = batch_spec(BatchSpec {
         Example { shows: "days are missing", params: r##"{"cardIds": ["card_123"], "how": "in-days"}"##, expect: Expect::Error("DAYS_MISSING") },
     ],
     tags: &["scheduling", "cards"],
-})
+    ..BATCH
+}
 .checked();
 
-/// Which cards.
+/// The cards to change.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
     /// The cards.
     card_ids: CardIds,
-    /// What to do with them.
+    /// How to reschedule.
     how: How,
-    /// In how many days they come back, for `in-days`.
+    /// Days until due, for `in-days`.
     #[schemars(range(min = 0, max = 36500))]
     days: Option<u32>,
 }
 
-/// What to do with cards.
+/// How to reschedule cards.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 enum How {
-    /// They come back in so many days.
+    /// Due in a number of days.
     InDays,
-    /// They come back when their memory says, for the retention wanted now.
+    /// Due when the probability of recall falls to the desired retention.
     ByMemory,
-    /// As if they had never been answered.
+    /// Reset to new.
     Forget,
 }
 
-/// See the module.
-pub(super) struct RescheduleCards {
-    pub(super) service: NoemaService,
-}
-
-impl Tool for RescheduleCards {
-    type Params = Params;
-    type Output = Output;
-
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
-    }
-
-    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let how = match (params.how, params.days) {
-            (How::InDays, Some(days)) => Reschedule::InDays(days),
-            (How::InDays, None) => {
-                return Err(ToolError::validation("DAYS_MISSING", "`in-days` needs `days`")
-                    .hint("add `days`, such as 3"));
-            }
-            (How::ByMemory, _) => Reschedule::ByMemory,
-            (How::Forget, _) => Reschedule::Forget,
-        };
-        let action = BatchAction { tool: SPEC.name, done: "rescheduled" };
-        change_each_card(&self.service, cx, &action, &params.card_ids, |writer, id, now| {
-            collection::reschedule(writer, id, how, now)
-        })
-    }
+pub(super) fn call(
+    service: &NoemaService,
+    params: Params,
+    cx: &CallContext,
+) -> Result<Reply<Output>, ToolError> {
+    let how = match (params.how, params.days) {
+        (How::InDays, Some(days)) => Reschedule::InDays(days),
+        (How::InDays, None) => {
+            return Err(ToolError::validation("DAYS_MISSING", "`in-days` needs `days`")
+                .hint("add `days`, such as 3"));
+        }
+        (How::ByMemory, _) => Reschedule::ByMemory,
+        (How::Forget, _) => Reschedule::Forget,
+    };
+    let action = BatchAction { tool: SPEC.name, done: "rescheduled" };
+    change_each_card(service, cx, &action, &params.card_ids, |writer, id, now| {
+        collection::reschedule(writer, id, how, now)
+    })
 }

@@ -1,4 +1,4 @@
-//! A small collection with fixed ids, over which the examples of the tools are played.
+//! A small collection with fixed ids, used to replay the examples of the tools.
 
 use crate::card::{Card, Hold};
 use crate::collection;
@@ -10,22 +10,24 @@ use crate::note::{Form, Note};
 use crate::review::{self, ReviewSubmission, ReviewToken, Side};
 use crate::store::{NewAction, Session, SqliteStore, Store, StoreWriter};
 
-/// When the sample was made: noon, UTC, on 15 November 2026.
+/// Creation time of the sample: 2026-11-15 12:00 UTC.
 const MADE: Micros = 1_794_744_000 * SECOND;
-/// What its tokens are signed with, so that examples can name one.
+/// Fixed token secret, so that examples can contain tokens.
 const SECRET: &[u8] = b"an example keeps no secret";
 
-/// The sample: three decks, seven notes, a session, and an answer that can be taken back.
+/// The sample: three decks, seven notes, a session and an undoable review.
 pub fn store() -> Result<SqliteStore, NoemaError> {
     let sample = SqliteStore::in_memory()?.with_secret(SECRET)?;
     let store: &dyn Store = &sample;
     let at = |tool, summary, at| NewAction { tool, summary, at, actor: "local" };
-    store.change(&at("import-cards", "made the sample", MADE - 2 * DAY), true, |writer, _| {
-        fill(writer)
-    })?;
+    store.change(
+        &at("import-cards", "created the sample", MADE - 2 * DAY),
+        true,
+        |writer, _| fill(writer),
+    )?;
     let showing =
         ReviewToken { side: Side::Back, card: CardId(125), sequence: 0, shown: MADE - DAY };
-    let token = showing.sign(SECRET);
+    let token = showing.sign(SECRET)?;
     let answer = ReviewSubmission {
         token: &token,
         rating: Rating::Easy,
@@ -122,9 +124,10 @@ fn fill(writer: &mut dyn StoreWriter) -> Result<(), NoemaError> {
     })
 }
 
-/// The tokens that examples name: of the front and of the back of card 123.
+/// The tokens used in examples: front and back of card 123.
 #[cfg(test)]
 pub(super) fn tokens() -> [String; 2] {
-    [Side::Front, Side::Back]
-        .map(|side| ReviewToken { side, card: CardId(123), sequence: 0, shown: MADE }.sign(SECRET))
+    [Side::Front, Side::Back].map(|side| {
+        ReviewToken { side, card: CardId(123), sequence: 0, shown: MADE }.sign(SECRET).unwrap()
+    })
 }

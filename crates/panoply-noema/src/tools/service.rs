@@ -1,4 +1,4 @@
-//! What every tool of this pack works at: the collection, the time, and one way to change things.
+//! Shared state and helpers of the tools: transactions, evidence and error mapping.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -9,6 +9,7 @@ use panoply_contract::mutation::{MutationLog as _, MutationRecord};
 use panoply_contract::prelude::*;
 use panoply_store::mutations::{HasMutations as _, MutationTable, SqliteMutationLog};
 use panoply_store::roots::Roots;
+use serde::de::DeserializeOwned;
 
 use super::wire::ActionId;
 use crate::collection;
@@ -20,16 +21,16 @@ use crate::queue::QueueCache;
 use crate::statistics::Calibration;
 use crate::store::{Attachment, NewAction, SqliteStore, Store, StoreReader, StoreWriter};
 
-/// The collection.
+/// The service that all tools share.
 #[derive(Clone)]
 pub(crate) struct NoemaService {
     pub(crate) store: Arc<dyn Store>,
     mutations: Arc<SqliteStore>,
-    /// Where files that callers name may be.
+    /// Folders whose files callers may name.
     pub(crate) roots: Arc<Roots>,
-    /// What is to be studied today, as far as somebody asked.
+    /// Cached study queues.
     pub(crate) queue_cache: Arc<QueueCache>,
-    /// When what was deleted long ago was last purged.
+    /// Time of the last purge.
     purged: Arc<AtomicI64>,
 }
 
@@ -44,29 +45,29 @@ impl NoemaService {
         }
     }
 
-    /// Whether what was deleted long ago should be purged: with the first change of a program, and
-    /// then once a day. Looking at a collection never changes it.
+    /// Whether to purge expired soft-deleted rows: with the first change of the process, then
+    /// daily. Reads never purge.
     fn is_purge_due(&self, now: Micros) -> bool {
         let last = self.purged.load(Ordering::Relaxed);
         now.saturating_sub(last) >= DAY || now < last
     }
 
-    /// Looks at the collection.
+    /// Runs a read transaction.
     pub(crate) fn read<T>(
         &self,
-        look: impl FnOnce(&dyn StoreReader) -> Result<T, NoemaError>,
+        read: impl FnOnce(&dyn StoreReader) -> Result<T, NoemaError>,
     ) -> Result<T, ToolError> {
-        Ok(self.store.read(look)?)
+        Ok(self.store.read(read)?)
     }
 
-    /// Changes the collection, or only tries to when the caller asked for a dry run. The change,
-    /// the reply that `shape` makes of it and the audit entry are committed together.
+    /// Runs a write transaction; a dry run is rolled back. The change, the reply that `shape`
+    /// builds and the audit record are committed together.
     pub(crate) fn change<T, O: Serialize>(
         &self,
         cx: &CallContext,
         tool: &str,
         summary: &str,
-        act: impl FnOnce(&mut dyn StoreWriter, Micros) -> Result<T, NoemaError>,
+        write: impl FnOnce(&mut dyn StoreWriter, Micros) -> Result<T, NoemaError>,
         shape: impl FnOnce(T, Change) -> Result<Reply<O>, ToolError>,
     ) -> Result<Reply<O>, ToolError> {
         let now = now(cx);
@@ -74,7 +75,7 @@ impl NoemaService {
         let action = NewAction { tool, summary, at: now, actor: &cx.caller.partition };
         let (mut refused, mut record) = (None, None);
         let changed = self.store.change(&action, !cx.dry_run, |writer, id| {
-            let done = act(writer, now)?;
+            let done = write(writer, now)?;
             if purges {
                 writer.purge(now - collection::DELETED_RETENTION)?;
             }
@@ -86,10 +87,10 @@ impl NoemaService {
             });
             let reply = recorded.map_err(|error| {
                 refused = Some(error);
-                NoemaError::store("the reply could not be made")
+                NoemaError::store("the reply could not be built")
             })?;
             if let Some(record) = &record {
-                writer.attach(&Recorded { table: self.mutations.mutations(), record })?;
+                writer.attach(&AuditAttachment { table: self.mutations.mutations(), record })?;
             }
             Ok(reply)
         });
@@ -110,7 +111,7 @@ impl NoemaService {
 }
 
 impl NoemaService {
-    /// Commits the record of a call whose effect is not in the collection: a file that it made.
+    /// Commits the audit record of a call whose effect is a file outside the collection.
     pub(crate) fn record_alone<O: Serialize>(
         &self,
         cx: &CallContext,
@@ -124,48 +125,85 @@ impl NoemaService {
     }
 }
 
-/// The record of the call, for the transaction of its change.
-struct Recorded<'a> {
+/// A tool whose handler is a function over the service.
+pub(super) struct ServiceTool<P, O> {
+    spec: &'static ToolSpec,
+    service: NoemaService,
+    handler: Handler<P, O>,
+}
+
+type Handler<P, O> = fn(&NoemaService, P, &CallContext) -> Result<Reply<O>, ToolError>;
+
+impl NoemaService {
+    /// The tool with this spec and handler.
+    pub(super) fn tool<P, O>(
+        &self,
+        spec: &'static ToolSpec,
+        handler: Handler<P, O>,
+    ) -> ServiceTool<P, O> {
+        ServiceTool { spec, service: self.clone(), handler }
+    }
+}
+
+impl<P, O> Tool for ServiceTool<P, O>
+where
+    P: DeserializeOwned + JsonSchema + Send + 'static,
+    O: Serialize + JsonSchema + Send + 'static,
+{
+    type Params = P;
+    type Output = O;
+
+    fn spec(&self) -> &'static ToolSpec {
+        self.spec
+    }
+
+    async fn call(&self, params: P, cx: &CallContext) -> Result<Reply<O>, ToolError> {
+        (self.handler)(&self.service, params, cx)
+    }
+}
+
+/// Writes the audit record in the transaction of the change.
+struct AuditAttachment<'a> {
     table: &'a MutationTable,
     record: &'a MutationRecord,
 }
 
-impl Attachment for Recorded<'_> {
+impl Attachment for AuditAttachment<'_> {
     fn write(&self, connection: &rusqlite::Connection) -> rusqlite::Result<()> {
         self.table.insert(connection, self.record)
     }
 }
 
-/// Whether something was changed, and how to take it back.
+/// Dry-run flag and undo id.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Change {
-    /// True when this was only tried.
+    /// True if nothing was committed.
     pub(crate) dry_run: bool,
-    /// Give it to `undo-action` to take the change back; null for a dry run.
+    /// Pass it to `undo-action` to undo the change; null for a dry run.
     pub(crate) action_id: Option<ActionId>,
 }
 
 impl Change {
-    /// The call that takes it back.
+    /// The call that undoes the change.
     pub(crate) fn undo(&self) -> Option<NextAction> {
         let id = self.action_id.as_ref()?;
         let arguments = serde_json::json!({"actionId": id.as_str()});
-        Some(NextAction::new("undo-action", arguments, "take this change back"))
+        Some(NextAction::new("undo-action", arguments, "undo this change"))
     }
 }
 
-/// The time of the call.
+/// Time of the call.
 pub(crate) fn now(cx: &CallContext) -> Micros {
     cx.clock.now().as_microsecond()
 }
 
-/// Evidence of what was read from the collection as it stands.
+/// Evidence for data read from the collection.
 pub(crate) fn exact_evidence(what: &str) -> Evidence {
     Evidence::from(Source::new(SourceClass::Exact, what))
 }
 
-/// Adds suggestions.
+/// Adds suggested next actions.
 pub(crate) fn with_next<T: Serialize>(
     reply: Reply<T>,
     next: impl IntoIterator<Item = NextAction>,
@@ -179,29 +217,29 @@ impl From<NoemaError> for ToolError {
         match problem {
             NoemaError::DeckNotFound(_) => Self::not_found("DECK_NOT_FOUND", message).hint("find decks with `list-decks` or `search-decks`"),
             NoemaError::CardNotFound(_) | NoemaError::NoteNotFound(_) => Self::not_found("CARD_NOT_FOUND", message).hint("find cards with `search-cards`"),
-            NoemaError::SessionNotFound(_) => Self::not_found("SESSION_NOT_FOUND", message).hint("begin one with `start-session`"),
-            NoemaError::ActionNotFound(_) => Self::not_found("ACTION_NOT_FOUND", message).hint("use the `actionId` that a change answered with, or leave it out for the last one"),
+            NoemaError::SessionNotFound(_) => Self::not_found("SESSION_NOT_FOUND", message).hint("start one with `start-session`"),
+            NoemaError::ActionNotFound(_) => Self::not_found("ACTION_NOT_FOUND", message).hint("use the `actionId` from the reply of a change, or omit it for the last one"),
             NoemaError::NothingToUndo => Self::business("NOTHING_TO_UNDO", message).hint("change something first"),
-            NoemaError::AlreadyUndone(_) => Self::conflict("ALREADY_UNDONE", message).hint("undo the undoing action to do it again"),
+            NoemaError::AlreadyUndone(_) => Self::conflict("ALREADY_UNDONE", message).hint("undo the undo action to redo it"),
             NoemaError::ChangedSince { .. } => Self::conflict("CHANGED_SINCE", message).hint("undo the later change first"),
             NoemaError::DeckExists(_) => Self::conflict("DECK_EXISTS", message).hint("choose another name, or change that deck with `update-deck`"),
             NoemaError::DeckName(_) => Self::validation("BAD_DECK_NAME", message).hint("name it like `Languages::Thai`"),
             NoemaError::FilteredDeck(_) => Self::business("FILTERED_DECK", message).hint("choose a deck that is not filtered; `list-decks` shows which are"),
-            NoemaError::NoCards(_) => Self::validation("NO_CARDS", message).hint("give a front with some text, and for a cloze a gap such as `{{c1::Bangkok}}`"),
+            NoemaError::NoCards(_) => Self::validation("NO_CARDS", message).hint("enter a front with text, and for a cloze a deletion such as `{{c1::Bangkok}}`"),
             NoemaError::StaleVersion { current, .. } => Self::conflict("STALE_VERSION", message)
                 .hint("read the card again with `get-card`, then send your change with its version")
                 .detail("currentVersion", current),
             NoemaError::Search(ref mistake) => Self::validation("BAD_SEARCH", message)
-                .hint("mend the search there; a search that works is `deck:Thai -is:suspended (tag:verb or tag:noun)`")
+                .hint("fix the query at that position; a valid query is `deck:Thai -is:suspended (tag:verb or tag:noun)`")
                 .detail("position", mistake.position)
                 .detail("expected", mistake.expected.clone()),
             NoemaError::InvalidToken => Self::validation("BAD_TOKEN", message).hint("take the token from `get-next-card` or `reveal-answer`, unchanged"),
             NoemaError::AnswerNotRevealed(_) => Self::business("ANSWER_NOT_REVEALED", message).hint("call `reveal-answer` with this token first, and rate with the token it gives"),
             NoemaError::TokenSpent(_) => Self::conflict("TOKEN_SPENT", message).hint("ask for the next card with `get-next-card`"),
-            NoemaError::AlreadyRated { .. } => Self::conflict("ALREADY_RATED", message).hint("take the first rating back with `undo-review` if it was wrong"),
-            NoemaError::CardHeld { .. } => Self::business("CARD_HELD", message).hint("let it go with `unsuspend-cards` or `approve-drafts` first"),
-            NoemaError::TooFewReviews { .. } => Self::business("TOO_FEW_REVIEWS", message).hint("study on, or import a log of reviews with `import-package`"),
-            NoemaError::File(_) => Self::validation("BAD_FILE", message).hint("look at what can be read with `preview-import`"),
+            NoemaError::AlreadyRated { .. } => Self::conflict("ALREADY_RATED", message).hint("undo the first rating with `undo-review` if it was wrong"),
+            NoemaError::CardHeld { .. } => Self::business("CARD_HELD", message).hint("release it with `unsuspend-cards` or `approve-drafts` first"),
+            NoemaError::TooFewReviews { .. } => Self::business("TOO_FEW_REVIEWS", message).hint("continue studying, or import a log of reviews with `import-package`"),
+            NoemaError::File(_) => Self::validation("BAD_FILE", message).hint("check the file with `preview-import`"),
             NoemaError::Store(StoreFailure { code: Some(code), message }) => {
                 panoply_store::error::pack_error_of_code("noema", code, message)
             }
@@ -210,13 +248,12 @@ impl From<NoemaError> for ToolError {
     }
 }
 
-/// For evidence: the answer changes at that moment.
+/// The time at which the reply changes, for evidence.
 pub(crate) fn changes_at(at: Micros) -> NextChange {
     jiff::Timestamp::from_microsecond(at).map_or(NextChange::NotScheduled, NextChange::At)
 }
 
-/// Evidence of a prediction about memory: how far predictions have held for this learner, and
-/// on how many answers that rests.
+/// Evidence of a prediction: the learner's calibration and its sample size.
 pub(crate) fn memory_evidence(calibration: &Calibration) -> Evidence {
     let held = u64::from(round_to_u32((1.0 - calibration.expected_error()) * 10_000.0));
     Evidence::from(Source::new(SourceClass::Derived, "FSRS-6 over the learner's log"))
@@ -224,7 +261,7 @@ pub(crate) fn memory_evidence(calibration: &Calibration) -> Evidence {
         .sampled(Sample::Proportion { successes: calibration.recalled, n: calibration.reviews })
 }
 
-/// A simulate, or why there is none. An empty collection has an empty future.
+/// Runs a simulation; an empty collection yields zeros.
 pub(crate) fn simulate(
     parameters: &Parameters,
     retention: f64,
@@ -245,7 +282,7 @@ pub(crate) fn simulate(
     })
 }
 
-/// Refuses a caller who lacks a permission that the tool needs for this input only.
+/// Refuses a caller without a permission that only some inputs need.
 pub(crate) fn require_permission(
     cx: &CallContext,
     permission: &str,
@@ -260,5 +297,5 @@ pub(crate) fn require_permission(
         .detail("missingPermissions", [permission]))
 }
 
-/// What a caller needs to make cards that are studied at once instead of drafts.
+/// Permission to create cards that are not drafts.
 pub(crate) const APPROVE: &str = "cards:approve";

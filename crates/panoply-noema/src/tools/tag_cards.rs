@@ -1,17 +1,18 @@
-//! `tag-cards`: adds tags to the notes of up to 500 cards; a tag may have parents, such as `geo::capital`.
+//! `tag-cards`: adds tags to the notes of up to 500 cards.
 
-use super::batch::{BatchAction, BatchSpec, Output, TaggedCards, batch_spec, change_each_card};
+use super::batch::{BatchAction, Output, TaggedCards, change_each_card};
 use super::service::NoemaService;
+use super::specs::BATCH;
 use crate::collection;
 use panoply_contract::prelude::*;
 
-const SPEC: ToolSpec = batch_spec(BatchSpec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "tag-cards",
     title: "Tag cards",
     description: Description {
         does: "Adds tags to the notes of up to 500 cards; a tag may have parents, such as `geo::capital`.",
         when: "Use this to group cards across decks.",
-        returns: "Returns for each card what happened to it, in order, and one action id that takes all of it back.",
+        returns: "Returns the outcome of each card, in order, and one action id that undoes all changes.",
         asks: &["Tag these as exam material"],
     },
     permissions: &["cards:update"],
@@ -20,30 +21,17 @@ const SPEC: ToolSpec = batch_spec(BatchSpec {
         Example { shows: "a tag it has", params: r##"{"cardIds": ["card_123"], "tags": ["arithmetic"]}"##, expect: Expect::Data(r##"{"items": [{"outcome": "unchanged"}]}"##) },
     ],
     tags: &["cards", "content"],
-})
+    ..BATCH
+}
 .checked();
 
-/// See the module.
-pub(super) struct TagCards {
-    pub(super) service: NoemaService,
-}
-
-impl Tool for TagCards {
-    type Params = TaggedCards;
-    type Output = Output;
-
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
-    }
-
-    async fn call(
-        &self,
-        params: TaggedCards,
-        cx: &CallContext,
-    ) -> Result<Reply<Output>, ToolError> {
-        let action = BatchAction { tool: SPEC.name, done: "tagged" };
-        change_each_card(&self.service, cx, &action, &params.card_ids, |writer, id, now| {
-            collection::retag(writer, id, &params.tags, &[], now)
-        })
-    }
+pub(super) fn call(
+    service: &NoemaService,
+    params: TaggedCards,
+    cx: &CallContext,
+) -> Result<Reply<Output>, ToolError> {
+    let action = BatchAction { tool: SPEC.name, done: "tagged" };
+    change_each_card(service, cx, &action, &params.card_ids, |writer, id, now| {
+        collection::retag(writer, id, &params.tags, &[], now)
+    })
 }

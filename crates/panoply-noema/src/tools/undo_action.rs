@@ -1,125 +1,105 @@
-//! `undo-action`: takes back any change that was made with a tool of this pack: the last one, or the one with this id.
+//! `undo-action`: undoes a change of this pack, by default the last one.
 
 use super::service::{
     APPROVE, Change, NoemaService, exact_evidence, require_permission, with_next,
 };
+use super::specs::MUTATION;
 use super::wire::ActionId;
 use crate::error::NoemaError;
 use crate::store::Action;
 use panoply_contract::prelude::*;
 
-const SPEC: ToolSpec = ToolSpec {
+pub(super) const SPEC: ToolSpec = ToolSpec {
     name: "undo-action",
     title: "Undo a change",
     description: Description {
-        does: "Takes back any change that was made with a tool of this pack: the last one, or the one with this id.",
-        when: "Use this when a change was a mistake. What was changed again since is not overwritten; undo that first.",
-        returns: "Returns what was taken back. Undoing the undoing does it again.",
-        asks: &["Undo that", "Bring back what I just deleted"],
+        does: "Undoes a change made by a tool of this pack: the last one, or the one with this id.",
+        when: "Use this when a change was a mistake. Later changes are not overwritten; undo them first.",
+        returns: "Returns the undone change. Undoing an undo redoes it.",
+        asks: &["Undo that", "Restore what I just deleted"],
     },
-    version: "1.0.0",
     aliases: &["rollback-batch"],
     permissions: &["actions:update"],
-    category: Category::Mutation,
-    response_time: ResponseTime::Medium,
-    cache: CachePolicy::Never,
-    idempotent: false,
     data: &["cards", "decks", "schedule", "reviews", "sessions"],
     examples: &[
         Example { shows: "the last change", params: r##"{}"##, expect: Expect::Data(r##"{"tool": "tag-cards", "dryRun": true}"##) },
-        Example { shows: "a change that is not there", params: r##"{"actionId": "action_1"}"##, expect: Expect::Error("ACTION_NOT_FOUND") },
+        Example { shows: "a change that does not exist", params: r##"{"actionId": "action_1"}"##, expect: Expect::Error("ACTION_NOT_FOUND") },
     ],
     tags: &["content", "operations"],
-    rate_limit: Some(RateLimit { max_calls: 300, window: Duration::from_secs(60) }),
-    deprecated: None,
-    annotations: Annotations::CLOSED,
     listing: Listing::Core,
-    widget: None,
+    ..MUTATION
 }
 .checked();
 
-/// Which change.
+/// The change to undo.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
-    /// The change, as its reply named it; without it the last one.
+    /// Id of the change from its reply; default is the last one.
     action_id: Option<ActionId>,
 }
 
-/// What was taken back.
+/// The undone change.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Output {
-    /// The change that was taken back.
+    /// Id of the undone change.
     undone: ActionId,
-    /// The tool that had made it.
+    /// Tool that made the change.
     tool: String,
-    /// What it had done.
+    /// Summary of the change.
     summary: String,
-    /// How many things became as they were.
+    /// Number of restored rows.
     restored: u64,
-    /// Whether something was changed, and how to take it back.
+    /// Dry-run flag and undo id.
     #[serde(flatten)]
     change: Change,
 }
 
-/// See the module.
-pub(super) struct UndoAction {
-    pub(super) service: NoemaService,
+pub(super) fn call(
+    service: &NoemaService,
+    params: Params,
+    cx: &CallContext,
+) -> Result<Reply<Output>, ToolError> {
+    let action = service.read(|reader| match &params.action_id {
+        Some(id) => reader.action(id.domain())?.ok_or(NoemaError::ActionNotFound(id.domain())),
+        None => reader
+            .actions(200)?
+            .into_iter()
+            .find(|action| {
+                action.undone.is_none() && action.tool != SPEC.name && is_own(cx, action)
+            })
+            .ok_or(NoemaError::NothingToUndo),
+    })?;
+    if !is_own(cx, &action) {
+        require_permission(cx, OTHERS_ACTIONS, "undoing a change that another caller made")?;
+    }
+    for permission in needed_to_undo(&action.tool) {
+        require_permission(cx, permission, &format!("undoing what `{}` did", action.tool))?;
+    }
+    let summary = format!("undid: {}", action.summary);
+    service.change(
+        cx,
+        SPEC.name,
+        &summary,
+        |writer, now| writer.undo(action.id, now),
+        |restored, change| {
+            let text =
+                format!("{}: {}.", if cx.dry_run { "Would undo" } else { "Undid" }, action.summary);
+            let undo = change.undo();
+            let output = Output {
+                undone: ActionId::of(action.id),
+                tool: action.tool,
+                summary: action.summary,
+                restored,
+                change,
+            };
+            Ok(with_next(Reply::new(output, text, exact_evidence("the log of changes")), undo))
+        },
+    )
 }
 
-impl Tool for UndoAction {
-    type Params = Params;
-    type Output = Output;
-
-    fn spec(&self) -> &'static ToolSpec {
-        &SPEC
-    }
-
-    async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let action = self.service.read(|reader| match &params.action_id {
-            Some(id) => reader.action(id.domain())?.ok_or(NoemaError::ActionNotFound(id.domain())),
-            None => reader
-                .actions(200)?
-                .into_iter()
-                .find(|action| {
-                    action.undone.is_none() && action.tool != SPEC.name && is_own(cx, action)
-                })
-                .ok_or(NoemaError::NothingToUndo),
-        })?;
-        if !is_own(cx, &action) {
-            require_permission(cx, OTHERS_ACTIONS, "undoing a change that another caller made")?;
-        }
-        for permission in needed_to_undo(&action.tool) {
-            require_permission(cx, permission, &format!("undoing what `{}` did", action.tool))?;
-        }
-        let summary = format!("took back: {}", action.summary);
-        self.service.change(
-            cx,
-            SPEC.name,
-            &summary,
-            |writer, now| writer.undo(action.id, now),
-            |restored, change| {
-                let text = format!(
-                    "{}: {}.",
-                    if cx.dry_run { "Would take back" } else { "Took back" },
-                    action.summary
-                );
-                let undo = change.undo();
-                let output = Output {
-                    undone: ActionId::of(action.id),
-                    tool: action.tool,
-                    summary: action.summary,
-                    restored,
-                    change,
-                };
-                Ok(with_next(Reply::new(output, text, exact_evidence("the log of changes")), undo))
-            },
-        )
-    }
-}
-
-/// Held by the owner: who has it reaches the changes of every caller.
+/// Permission to undo the changes of all callers.
 const OTHERS_ACTIONS: &str = "actions:admin";
 
 /// Whether the caller may undo the action as its own.
@@ -127,7 +107,7 @@ pub(super) fn is_own(cx: &CallContext, action: &Action) -> bool {
     action.actor == cx.caller.partition || cx.caller.grants.allow(OTHERS_ACTIONS)
 }
 
-/// The permissions of what undoing does: undoing a creation deletes, undoing a deletion restores.
+/// Permissions that an undo requires: undoing a creation deletes, undoing a deletion restores.
 fn needed_to_undo(tool: &str) -> &'static [&'static str] {
     match tool {
         "create-card" | "create-cards" | "import-cards" => &["cards:delete"],
@@ -140,7 +120,7 @@ fn needed_to_undo(tool: &str) -> &'static [&'static str] {
         "reschedule-cards" => &["schedule:update"],
         "submit-review" | "undo-review" => &["reviews:create"],
         "start-session" | "end-session" => &["sessions:update"],
-        // Undoing an undo does again whatever that was.
+        // Undoing an undo may redo any change.
         _ => &["cards:delete", "decks:delete", APPROVE],
     }
 }

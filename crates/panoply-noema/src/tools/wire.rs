@@ -1,6 +1,7 @@
-//! What agents see of decks and cards.
+//! Wire types shared by the tools.
 
 use panoply_contract::prelude::*;
+use serde_json::json;
 
 use crate::card::{Card, Hold};
 use crate::deck::{Deck, DeckOptions, LeechAction};
@@ -17,13 +18,13 @@ panoply_contract::branded_id!(ActionId, "action_", "The id of a change, as its r
 macro_rules! convert_id {
     ($wire:ident, $domain:ident) => {
         impl $wire {
-            /// The domain's id. No id of ours has anything but digits, so others name nothing.
+            /// The domain id. Malformed ids map to -1, which no row has.
             pub(crate) fn domain(&self) -> ids::$domain {
                 let digits = self.as_str().trim_start_matches($wire::PREFIX);
                 ids::$domain(digits.parse().unwrap_or(-1))
             }
 
-            /// The wire's form of an id.
+            /// The wire form of an id.
             pub(crate) fn of(id: ids::$domain) -> Self {
                 Self(format!("{}{}", $wire::PREFIX, id.0.max(0)))
             }
@@ -36,10 +37,15 @@ convert_id!(DeckId, DeckId);
 convert_id!(SessionId, SessionId);
 convert_id!(ActionId, ActionId);
 
-/// A moment as ISO 8601, UTC, to the second.
+/// The arguments of a call for a deck, or for the whole collection.
+pub(crate) fn deck_arguments(deck: Option<&DeckId>) -> serde_json::Value {
+    deck.map_or_else(|| json!({}), |deck| json!({"deckId": deck.as_str()}))
+}
+
+/// Formats a timestamp as ISO 8601 UTC in whole seconds.
 pub(crate) fn timestamp(at: Micros) -> String {
     jiff::Timestamp::from_second(at.div_euclid(1_000_000))
-        .map_or_else(|_| "beyond the calendar".to_owned(), |at| at.to_string())
+        .map_or_else(|_| "out of range".to_owned(), |at| at.to_string())
 }
 
 /// How well a card was recalled.
@@ -50,9 +56,9 @@ pub(crate) enum RatingParam {
     Again,
     /// Recalled with effort.
     Hard,
-    /// Recalled as it should be.
+    /// Recalled.
     Good,
-    /// Recalled at once.
+    /// Recalled immediately.
     Easy,
 }
 
@@ -76,25 +82,25 @@ impl RatingParam {
     }
 }
 
-/// Where a card stands.
+/// Study state of a card.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum CardState {
-    /// Never answered.
+    /// Never reviewed.
     New,
-    /// In its first steps.
+    /// In learning steps.
     Learning,
-    /// Coming back after days.
+    /// In review, with intervals of days.
     Review,
-    /// Forgotten, and in steps again.
+    /// In relearning steps after a lapse.
     Relearning,
-    /// Suspended until somebody takes that back.
+    /// Suspended until unsuspended.
     Suspended,
     /// Buried until tomorrow.
     Buried,
-    /// Waiting for approval.
+    /// Draft awaiting approval.
     Draft,
-    /// Deleted; can be restored for 30 days.
+    /// Deleted; restorable for 30 days.
     Deleted,
 }
 
@@ -119,23 +125,23 @@ impl CardState {
     }
 }
 
-/// When a card comes back and how well it is remembered.
+/// Schedule and memory state of a card.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ScheduleView {
-    /// Where the card stands.
+    /// Study state of the card.
     pub(crate) state: CardState,
-    /// When it comes back; null for a card never answered.
+    /// Due time; null if never reviewed.
     pub(crate) due: Option<String>,
-    /// Its interval in days; 0 while in steps.
+    /// Interval in days; 0 in learning steps.
     pub(crate) interval_days: u32,
-    /// Days until the chance of recall falls to nine in ten; null for a card never answered.
+    /// Stability in days: the time until the probability of recall falls to 90 %; null if never reviewed.
     pub(crate) stability_days: Option<f64>,
-    /// From 1 (easy) to 10; null for a card never answered.
+    /// Difficulty from 1 (easy) to 10; null if never reviewed.
     pub(crate) difficulty: Option<f64>,
-    /// How often it was answered.
+    /// Number of reviews.
     pub(crate) reviews: u32,
-    /// How often it was forgotten.
+    /// Number of lapses.
     pub(crate) lapses: u32,
 }
 
@@ -154,24 +160,24 @@ impl ScheduleView {
     }
 }
 
-/// Cards of a deck and of those under it.
+/// Card counts of a deck and its subdecks.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 pub(crate) struct CountsView {
     /// All cards.
     pub(crate) cards: i64,
-    /// Never answered and free to be studied.
+    /// New cards available for study.
     pub(crate) new: i64,
-    /// In steps.
+    /// In learning steps.
     pub(crate) learning: i64,
     /// In review.
     pub(crate) review: i64,
-    /// In steps or review and due by the end of today.
+    /// In learning or review and due by the end of today.
     pub(crate) due: i64,
     /// Suspended.
     pub(crate) suspended: i64,
     /// Buried until tomorrow.
     pub(crate) buried: i64,
-    /// Waiting for approval.
+    /// Draft awaiting approval.
     pub(crate) drafts: i64,
 }
 
@@ -186,15 +192,15 @@ impl From<Counts> for CountsView {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DeckView {
-    /// Its id.
+    /// Identifier.
     pub(crate) deck_id: DeckId,
-    /// Its name with the names above it, joined by `::`.
+    /// Name with its parents, joined by `::`.
     pub(crate) name: String,
-    /// What it is for.
+    /// Description.
     pub(crate) description: String,
-    /// The search of a filtered deck; null for one that holds cards.
+    /// Search of a filtered deck; null for a regular deck.
     pub(crate) search: Option<String>,
-    /// Counts its changes.
+    /// Version, incremented by every change.
     pub(crate) version: i64,
 }
 
@@ -210,37 +216,37 @@ impl From<&Deck> for DeckView {
     }
 }
 
-/// How a deck is studied.
+/// Deck options.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OptionsView {
-    /// The chance of recall at which a card comes back.
+    /// Desired retention: the probability of recall at which a card is due.
     pub(crate) desired_retention: f64,
-    /// Minutes between the first showings of a new card.
+    /// Learning steps in minutes.
     pub(crate) learning_steps_minutes: Vec<f64>,
-    /// Minutes between the showings of a card that was forgotten.
+    /// Relearning steps in minutes.
     pub(crate) relearning_steps_minutes: Vec<f64>,
-    /// The longest interval.
+    /// Maximum interval in days.
     pub(crate) maximum_interval_days: u32,
-    /// New cards a day.
+    /// Daily limit of new cards.
     pub(crate) new_per_day: u32,
-    /// Reviews a day.
+    /// Daily limit of reviews.
     pub(crate) reviews_per_day: u32,
-    /// The hour at which a day begins.
+    /// Hour at which a day begins.
     pub(crate) rollover_hour: u8,
-    /// Minutes that the learner's clock is ahead of UTC.
+    /// UTC offset of the learner in minutes.
     pub(crate) utc_offset_minutes: i16,
-    /// A card is a leech after so many lapses.
+    /// Lapses that make a card a leech.
     pub(crate) leech_threshold: u32,
     /// Whether leeches are suspended; otherwise only tagged.
     pub(crate) suspend_leeches: bool,
-    /// Whether other cards of a note wait until tomorrow once one was seen.
+    /// Whether siblings are buried until the next day once one is reviewed.
     pub(crate) bury_siblings: bool,
-    /// Whether intervals are spread a little.
+    /// Whether intervals are fuzzed.
     pub(crate) fuzz: bool,
-    /// The 21 weights of FSRS-6; null for the published ones.
+    /// The 21 FSRS-6 weights; null for the defaults.
     pub(crate) parameters: Option<Vec<f64>>,
-    /// When the weights were fitted; null for the published ones.
+    /// When the weights were fitted; null for the defaults.
     pub(crate) fitted_at: Option<String>,
 }
 
@@ -267,50 +273,50 @@ impl From<&DeckOptions> for OptionsView {
     }
 }
 
-/// Options to change; what is left out stays as it is.
+/// Options to change; omitted ones stay unchanged.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct OptionsPatch {
-    /// The chance of recall at which a card comes back; 0.9 unless changed.
+    /// Desired retention: the probability of recall at which a card is due; default 0.9.
     #[schemars(range(min = 0.7, max = 0.99))]
     desired_retention: Option<f64>,
-    /// Minutes between the first showings of a new card, such as `[1, 10]`; empty for none.
+    /// Learning steps in minutes, such as `[1, 10]`; empty for none.
     #[schemars(length(max = 10), inner(range(min = 0.1, max = 20160.0)))]
     learning_steps_minutes: Option<Vec<f64>>,
-    /// Minutes between the showings of a card that was forgotten, such as `[10]`; empty for none.
+    /// Relearning steps in minutes, such as `[10]`; empty for none.
     #[schemars(length(max = 10), inner(range(min = 0.1, max = 20160.0)))]
     relearning_steps_minutes: Option<Vec<f64>>,
-    /// The longest interval in days.
+    /// Maximum interval in days.
     #[schemars(range(min = 1, max = 36500))]
     maximum_interval_days: Option<u32>,
-    /// New cards a day.
+    /// Daily limit of new cards.
     #[schemars(range(min = 0, max = 9999))]
     new_per_day: Option<u32>,
-    /// Reviews a day.
+    /// Daily limit of reviews.
     #[schemars(range(min = 0, max = 9999))]
     reviews_per_day: Option<u32>,
-    /// The hour at which a day begins; 4 unless changed.
+    /// Hour at which a day begins; default 4.
     #[schemars(range(min = 0, max = 23))]
     rollover_hour: Option<u8>,
-    /// Minutes that the learner's clock is ahead of UTC, such as 420 in Bangkok.
+    /// UTC offset of the learner in minutes, such as 420 in Bangkok.
     #[schemars(range(min = -840, max = 840))]
     utc_offset_minutes: Option<i16>,
-    /// A card is a leech after so many lapses; 0 turns that off.
+    /// Lapses that make a card a leech; 0 turns leeches off.
     #[schemars(range(min = 0, max = 99))]
     leech_threshold: Option<u32>,
     /// Whether leeches are suspended; otherwise they are only tagged.
     suspend_leeches: Option<bool>,
-    /// Whether other cards of a note wait until tomorrow once one was seen.
+    /// Whether siblings are buried until the next day once one is reviewed.
     bury_siblings: Option<bool>,
-    /// Whether intervals are spread a little, so that cards do not come back in a crowd.
+    /// Whether intervals are fuzzed, so that cards do not all fall on one day.
     fuzz: Option<bool>,
-    /// The 21 weights of FSRS-6, as `optimize-parameters` proposes them.
+    /// The 21 FSRS-6 weights, as `optimize-parameters` proposes them.
     #[schemars(length(min = 17, max = 21), inner(range(min = 0.0, max = 100.0)))]
     parameters: Option<Vec<f64>>,
 }
 
 impl OptionsPatch {
-    /// The options with these changes.
+    /// Applies the changes to options.
     pub(crate) fn apply(
         self,
         mut options: DeckOptions,

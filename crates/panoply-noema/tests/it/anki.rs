@@ -1,4 +1,4 @@
-//! Anki's packages, read, searched and written.
+//! Reading, searching and writing Anki packages.
 
 use std::io::{Cursor, Write};
 
@@ -93,7 +93,7 @@ fn searches_follow_the_anki_manual() {
     let count = |query: &str| found(&*store, query, NOON).len();
     let all = count("");
     assert_eq!(all, 458);
-    // Each pair must find the same cards.
+    // Each pair must match the same cards.
     let same = [
         ("deck:Science", "deck:science"),
         ("deck:*", ""),
@@ -136,8 +136,12 @@ fn import_is_idempotent_and_undoable() {
     let after = store
         .read(|reader| Ok((reader.decks()?, reader.note_types()?, lanes(reader, NOON)?)))
         .unwrap();
-    assert_eq!(after, empty, "nothing is left of it");
-    assert_eq!(imported(&*store, &package, NOON).notes_added, 8, "and it can come again");
+    assert_eq!(after, empty, "the undo removes every row");
+    assert_eq!(
+        imported(&*store, &package, NOON).notes_added,
+        8,
+        "the package can be imported again"
+    );
 }
 
 #[test]
@@ -175,7 +179,7 @@ fn export_and_import_round_trip() {
     }
 }
 
-/// What was set in Anki before it wrote the packages.
+/// The options set in Anki before the packages were exported.
 fn verbs() -> DeckOptions {
     let mut weights = panoply_noema::fsrs::parameters::DEFAULT_WEIGHTS;
     weights[0] = 0.3;
@@ -223,11 +227,11 @@ fn deck_options_round_trip_through_packages() {
         assert_eq!(decks(&*other), expected, "{name}, out and in again");
         assert_eq!(found(&*other, "preset:\"my preset\"", NOON).len(), 1);
         assert_eq!(found(&*other, "preset:default", NOON).len(), 0);
-        // A deck that is there keeps its own.
-        let kept = collection();
-        crate::study::deck(&*kept, "Thai::Verbs", None);
-        imported(&*kept, &read(&bytes), NOON);
-        assert_eq!(decks(&*kept)[1].2, None);
+        // An existing deck keeps its options.
+        let existing = collection();
+        crate::study::deck(&*existing, "Thai::Verbs", None);
+        imported(&*existing, &read(&bytes), NOON);
+        assert_eq!(decks(&*existing)[1].2, None);
     }
 }
 
@@ -247,7 +251,7 @@ fn custom_data_round_trips_and_is_searchable() {
         .unwrap();
     let other = collection();
     imported(&*other, &read(&bytes), NOON);
-    // The numbers are those that Anki 26.9.3 found.
+    // The counts are those of Anki 26.9.3.
     let counts = [
         ("has-cd:v", 2),
         ("has-cd:k", 1),
@@ -277,7 +281,7 @@ fn text_search_sees_local_and_external_changes() {
     assert_eq!(count("zebra"), 0);
     let home = crate::study::deck(&*store, "Animals", None);
     let card = crate::study::note(&*store, home, Form::Basic, "A <b>Zeb</b>ra", "stripes")[0];
-    assert_eq!((count("zebra"), count("ZEBRA"), count("<b>zeb")), (1, 1, 1), "our own note");
+    assert_eq!((count("zebra"), count("ZEBRA"), count("<b>zeb")), (1, 1, 1), "a new note");
     let edit = |store: &dyn Store, text: &str| {
         let changes = collection::NoteChanges {
             fields: [("Front".to_owned(), text.to_owned())].into(),
@@ -288,9 +292,9 @@ fn text_search_sees_local_and_external_changes() {
     let action = edit(&*store, "An okapi");
     assert_eq!((count("zebra"), count("okapi")), (0, 1), "changed here");
     act(&*store, NOON, |writer| writer.undo(action, NOON));
-    assert_eq!((count("zebra"), count("okapi")), (1, 0), "taken back here");
+    assert_eq!((count("zebra"), count("okapi")), (1, 0), "undone here");
     edit(&*other, "A tapir");
-    assert_eq!((count("zebra"), count("tapir")), (0, 1), "changed by another program");
+    assert_eq!((count("zebra"), count("tapir")), (0, 1), "changed by another process");
     act(&*store, NOON, |writer| collection::delete_card(writer, card, NOON));
     assert_eq!(count("tapir"), 0, "deleted");
 }
@@ -365,7 +369,7 @@ fn unknown_schema_and_damaged_collections_are_rejected() {
     });
     let error = anki::read(&unknown, PackageLimits::default()).unwrap_err();
     assert!(error.to_string().contains("schema 99"), "{error}");
-    // Every page but the first overwritten: it opens, and must not be believed.
+    // All pages but the first are overwritten: the file opens, but reading must fail.
     let damaged = with(&|bytes| {
         let page = 4096.min(bytes.len() / 2);
         bytes[page..].iter_mut().for_each(|byte| *byte = 0x5a);

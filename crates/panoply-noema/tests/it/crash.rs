@@ -1,7 +1,7 @@
-//! Killed at any moment, a collection loses nothing that was acknowledged and keeps no half.
+//! Crash safety: SIGKILL loses no acknowledged write and leaves no partial import.
 //!
-//! The test starts itself again as a child, which works on a file and says on standard output
-//! what was acknowledged, and kills it with SIGKILL.
+//! The test starts itself as a child process, which reports each acknowledged write on standard
+//! output, and kills it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -23,7 +23,7 @@ fn open(file: &Path) -> Box<dyn Store> {
     Box::new(SqliteStore::open(file).unwrap())
 }
 
-/// The work of the child, chosen by an argument that the test harness passes through.
+/// The child process; an argument that the test harness ignores selects its job.
 #[test]
 #[ignore = "is run as a child of the other tests"]
 fn child() {
@@ -98,11 +98,11 @@ fn acknowledged_reviews_survive_sigkill() {
         let logged: Vec<i64> = log.iter().map(|review| review.id.0).collect();
         assert!(
             logged.starts_with(&acknowledged),
-            "round {round}: {} acknowledged, {} kept",
+            "round {round}: {} acknowledged, {} stored",
             acknowledged.len(),
             logged.len()
         );
-        assert!(logged.len() <= acknowledged.len() + 1, "at most the one under way");
+        assert!(logged.len() <= acknowledged.len() + 1, "at most one unacknowledged review");
         assert_eq!(usize::try_from(card.reps).unwrap(), logged.len(), "card and log agree");
         answer(&*store, card.id, Rating::Good, NOON + 2_000_000 * DAY);
     }

@@ -1,4 +1,4 @@
-//! The scheduler against the authors' Python reference, and against their Rust crate.
+//! The scheduler against py-fsrs and the `fsrs` crate.
 
 use fsrs::{FSRS, MemoryState};
 use panoply_noema::fsrs::replay::{Histories, replay};
@@ -44,9 +44,10 @@ fn forgetting_curve_matches_py_fsrs() {
         let parameters: Parameters =
             serde_json::from_value(sequence["scheduler"]["parameters"].clone()).unwrap();
         let last = sequence["reviews"].as_array().unwrap().last().unwrap();
-        let moment = |value: &Value| value.as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
+        let timestamp = |value: &Value| value.as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
         for query in sequence["retrievability_queries"].as_array().unwrap() {
-            let elapsed = moment(&query["at"]).duration_since(moment(&last["at"])).as_hours() / 24;
+            let elapsed =
+                timestamp(&query["at"]).duration_since(timestamp(&last["at"])).as_hours() / 24;
             let days = f64::from(i32::try_from(elapsed).unwrap());
             let ours =
                 parameters.retrievability(days, last["expect"]["stability"].as_f64().unwrap());
@@ -55,11 +56,10 @@ fn forgetting_curve_matches_py_fsrs() {
     }
 }
 
-/// The crate counts in f32: each number has 24 bits, so that it is right to 6e-8 at best, and an
-/// answer is a chain of ten or so exponentials and powers, each of which passes the error on,
-/// many of them enlarged (the stability by the exponents 1/decay and w9 to w14), from answer to
-/// answer. That is 4e-6 for stabilities after some ten answers and 4e-7 for difficulties, which
-/// are sums. The bounds leave room for another machine's `powf`, and no more.
+/// The crate computes in f32 with a relative precision of 6e-8. A review chains about ten
+/// exponentials and powers, which amplify the error (the stability by the exponents 1/decay and w9
+/// to w14) from review to review: 4e-6 for stabilities after ten reviews and 4e-7 for difficulties,
+/// which are sums. The bounds allow for the `powf` of another platform.
 #[test]
 fn fsrs_crate_agrees_to_single_precision() {
     let golden: Value = serde_json::from_str(SEQUENCES).unwrap();

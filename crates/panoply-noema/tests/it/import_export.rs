@@ -1,4 +1,4 @@
-//! Collections and texts in and out, through the tools.
+//! Import and export through the tools.
 
 use std::sync::Arc;
 
@@ -41,20 +41,20 @@ async fn package_tools_round_trip_and_undo() {
     let package = json!({"contentBase64": STANDARD.encode(LATEST)});
     let preview = call(&kernel, "preview-import", package.clone()).await.unwrap();
     assert_eq!(total(&kernel).await, 0, "a preview changes nothing: {preview}");
-    let came = call(&kernel, "import-package", package.clone()).await.unwrap();
+    let imported = call(&kernel, "import-package", package.clone()).await.unwrap();
     let counts = |reply: &Value| {
         ["notesAdded", "cards", "reviews", "media"].map(|name| reply[name].as_u64().unwrap())
     };
-    assert_eq!(counts(&came), [8, 15, 12, 1]);
+    assert_eq!(counts(&imported), [8, 15, 12, 1]);
     assert_eq!(total(&kernel).await, 15);
     let again = call(&kernel, "import-package", package).await.unwrap();
     assert_eq!((&again["notesAdded"], &again["notesUnchanged"]), (&json!(0), &json!(8)));
-    let went = call(&kernel, "export-package", json!({})).await.unwrap();
+    let exported = call(&kernel, "export-package", json!({})).await.unwrap();
     let other = empty();
-    let there = json!({"contentBase64": went["contentBase64"]});
-    assert_eq!(counts(&call(&other, "import-package", there).await.unwrap()), [8, 15, 12, 1]);
-    call(&kernel, "undo-action", json!({"actionId": came["actionId"]})).await.unwrap();
-    assert_eq!(total(&kernel).await, 0, "the batch is taken back whole");
+    let target = json!({"contentBase64": exported["contentBase64"]});
+    assert_eq!(counts(&call(&other, "import-package", target).await.unwrap()), [8, 15, 12, 1]);
+    call(&kernel, "undo-action", json!({"actionId": imported["actionId"]})).await.unwrap();
+    assert_eq!(total(&kernel).await, 0, "the whole batch is undone");
 }
 
 #[tokio::test]
@@ -74,22 +74,22 @@ async fn text_formats_round_trip_with_preview_and_undo() {
         let text = call(&kernel, "export-package", out).await.unwrap()["text"].clone();
         let other = empty();
         let deck = call(&other, "create-deck", json!({"name": "Words"})).await.unwrap();
-        let there = deck["deck"]["deckId"].clone();
+        let target = deck["deck"]["deckId"].clone();
         let seen = json!({"content": text, "format": format});
         let preview = call(&other, "preview-import", seen).await.unwrap();
         assert_eq!(total(&other).await, 0, "{format}: {preview}");
-        let input = json!({"deckId": there, "content": text, "format": format});
-        let came = call(&other, "import-cards", input).await.unwrap();
-        assert_eq!(came["cards"], 3, "{format}: {text} {came}");
-        let again = json!({"deckId": there, "format": format});
+        let input = json!({"deckId": target, "content": text, "format": format});
+        let imported = call(&other, "import-cards", input).await.unwrap();
+        assert_eq!(imported["cards"], 3, "{format}: {text} {imported}");
+        let again = json!({"deckId": target, "format": format});
         let back = call(&other, "export-package", again).await.unwrap()["text"].clone();
-        assert_eq!(back, text, "{format} comes back as it went");
-        call(&other, "undo-action", json!({"actionId": came["actionId"]})).await.unwrap();
-        assert_eq!(total(&other).await, 0, "{format} is taken back whole");
+        assert_eq!(back, text, "{format} round-trips");
+        call(&other, "undo-action", json!({"actionId": imported["actionId"]})).await.unwrap();
+        assert_eq!(total(&other).await, 0, "the {format} import is undone");
     }
 }
 
-/// A learner who forgets faster than the published weights say.
+/// The log of a simulated learner who forgets faster than the default weights predict.
 fn forgetful() -> Package {
     let mut weights = panoply_noema::fsrs::parameters::DEFAULT_WEIGHTS;
     weights[2] = 0.8;
@@ -184,8 +184,8 @@ fn forgetful() -> Package {
 async fn weights_fitted_to_a_log_can_be_applied_to_the_deck() {
     let store = SqliteStore::in_memory().unwrap();
     let package = forgetful();
-    let there: &dyn Store = &store;
-    act(there, NOON, |writer| anki::import(writer, &package, NOON, &mut |_, _| Ok(())));
+    let target: &dyn Store = &store;
+    act(target, NOON, |writer| anki::import(writer, &package, NOON, &mut |_, _| Ok(())));
     let kernel = kernel_over(store);
     let found = call(&kernel, "search-decks", json!({"query": "Log"})).await.unwrap();
     let deck = found["decks"][0]["deckId"].clone();
@@ -235,11 +235,11 @@ async fn study_guidance_is_quantified_from_the_learners_log() {
     let next = &whole["agentHints"]["suggestedNextActions"];
     assert!(next.to_string().contains("optimize-parameters"), "{next}");
     let confidence = |whole: &Value| whole["agentHints"]["confidence"].as_f64().unwrap();
-    let nobody = hints(call_as_owner(&empty(), "get-study-guidance", json!({})).await);
+    let without_log = hints(call_as_owner(&empty(), "get-study-guidance", json!({})).await);
     assert!(
-        (confidence(&whole) - confidence(&nobody)).abs() > 0.01,
+        (confidence(&whole) - confidence(&without_log)).abs() > 0.01,
         "a log makes a difference: {} and {}",
         confidence(&whole),
-        confidence(&nobody)
+        confidence(&without_log)
     );
 }

@@ -1,4 +1,4 @@
-//! Tests of the whole pack against what others say.
+//! Integration tests against external references.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail tests")]
 

@@ -1,4 +1,4 @@
-//! What an agent may not do, whatever the tool is called: approve, and undo beyond its own rights.
+//! Permissions: agents cannot approve drafts or undo beyond their rights.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ fn kernel() -> Arc<Kernel> {
     kernel_in_memory(vec![pack], FixedClock::at(noon()), Settings::default()).unwrap()
 }
 
-/// Calls as a key of this profile; the data, or the code of the error.
+/// Calls with the grants of a profile; returns the data or the error code.
 async fn call_as(
     kernel: &Kernel,
     profile: Profile,
@@ -75,13 +75,13 @@ async fn undo_requires_matching_permissions_and_own_actions() {
     let named = json!({"actionId": owners["actionId"]});
     assert_eq!(agent("undo-action", named.clone()).await, Err("FORBIDDEN".to_owned()));
     assert_eq!(agent("undo-review", json!({})).await, Err("NOTHING_TO_UNDO".to_owned()));
-    // Its own change it may undo, unless that deletes.
+    // An agent may undo its own change, unless that deletes.
     agent("tag-cards", json!({"cardIds": ["card_124"], "tags": ["y"]})).await.unwrap();
     assert_eq!(agent("undo-action", json!({})).await.unwrap()["tool"], "tag-cards");
     let draft = json!({"deckId": "deck_456", "front": "q", "back": "a"});
     agent("create-card", draft).await.unwrap();
     assert_eq!(agent("undo-action", json!({})).await, Err("FORBIDDEN".to_owned()));
-    // The owner reaches everything.
+    // The owner may undo everything.
     assert_eq!(owner("undo-action", json!({})).await.unwrap()["tool"], "create-card");
     assert_eq!(owner("undo-action", named).await.unwrap()["tool"], "tag-cards");
 }

@@ -1,4 +1,4 @@
-//! The day's queue: kept warm it is what gathering it anew would give, and it survives a restart.
+//! The study queue: the cache equals a rebuilt queue and survives restarts.
 
 use panoply_noema::anki;
 use panoply_noema::collection;
@@ -15,8 +15,8 @@ use panoply_noema::store::{NewAction, SearchContext, SortOrder, SqliteStore, Sto
 
 use crate::study::{NOON, act, answer, collection, deck, note, order, submit, token};
 
-/// Answers as `submit-review` does, so that the kept day follows.
-fn answer_warm(
+/// Submits a review and updates the cache, as `submit-review` does.
+fn answer_cached(
     store: &dyn Store,
     queue_cache: &QueueCache,
     card: CardId,
@@ -35,7 +35,7 @@ fn answer_warm(
     queue_cache.apply_answer(version, &outcome);
 }
 
-fn warm_order(
+fn cached_order(
     store: &dyn Store,
     queue_cache: &QueueCache,
     root: Option<DeckId>,
@@ -72,12 +72,12 @@ fn cached_queue_equals_a_rebuilt_queue() {
     let mut shown = 0;
     for step in 0..90_usize {
         for root in [None, Some(top), Some(decks[1])] {
-            let kept = warm_order(&*store, &queue_cache, root, now);
-            assert_eq!(kept, order(&*store, root, now), "step {step}, deck {root:?}");
+            let incremental = cached_order(&*store, &queue_cache, root, now);
+            assert_eq!(incremental, order(&*store, root, now), "step {step}, deck {root:?}");
         }
-        let waiting = warm_order(&*store, &queue_cache, None, now);
+        let waiting = cached_order(&*store, &queue_cache, None, now);
         let Some(card) = waiting.get(step % 3).or(waiting.first()) else { break };
-        answer_warm(&*store, &queue_cache, *card, Rating::ALL[step * 7 % 4], now);
+        answer_cached(&*store, &queue_cache, *card, Rating::ALL[step * 7 % 4], now);
         now += i64::try_from(step % 5).unwrap() * 40 * SECOND;
         shown += 1;
     }
@@ -88,13 +88,13 @@ fn cached_queue_equals_a_rebuilt_queue() {
         let found = store.read(|reader| reader.search(&query, context, SortOrder::Created, 0, 1));
         i64::try_from(found.unwrap().total).unwrap()
     };
-    // Kept with each answer, the counts are those of a search through all cards.
+    // The incremental counts equal those of a full search.
     assert_eq!(counts[&top].cards, count("deck:T"));
     assert_eq!(counts[&top].new, count("deck:T is:new -is:buried -is:suspended"));
     assert_eq!(counts[&top].due, count("deck:T is:due"));
     assert_eq!(counts[&top].buried, count("deck:T is:buried"));
     assert!(shown > 60, "only {shown} cards were shown");
-    // One for each of the three, and again for those that ran out.
+    // One build per root, and again for each exhausted queue.
     assert!(
         queue_cache.builds() < 40,
         "it was gathered {} times in {shown} answers",
@@ -111,19 +111,23 @@ fn any_change_invalidates_the_cached_queue() {
     let home = deck(&*store, "A", None);
     let first = note(&*store, home, Form::Basic, "a", "b")[0];
     let queue_cache = QueueCache::default();
-    assert_eq!(warm_order(&*store, &queue_cache, None, NOON), [first]);
-    assert_eq!(warm_order(&*store, &queue_cache, None, NOON), [first]);
+    assert_eq!(cached_order(&*store, &queue_cache, None, NOON), [first]);
+    assert_eq!(cached_order(&*store, &queue_cache, None, NOON), [first]);
     assert_eq!(queue_cache.builds(), 1);
     let second = note(&*other, home, Form::Basic, "c", "d")[0];
     assert_eq!(
-        warm_order(&*store, &queue_cache, None, NOON),
+        cached_order(&*store, &queue_cache, None, NOON),
         [first, second],
         "another program's card"
     );
     act(&*store, NOON, |writer| collection::bury_card(writer, first, NOON));
-    assert_eq!(warm_order(&*store, &queue_cache, None, NOON), [second], "our own burial");
-    assert_eq!(warm_order(&*store, &queue_cache, None, NOON + DAY), [first, second], "another day");
-    assert_eq!(warm_order(&*store, &queue_cache, None, NOON), [second], "a clock that went back");
+    assert_eq!(cached_order(&*store, &queue_cache, None, NOON), [second], "our own burial");
+    assert_eq!(
+        cached_order(&*store, &queue_cache, None, NOON + DAY),
+        [first, second],
+        "another day"
+    );
+    assert_eq!(cached_order(&*store, &queue_cache, None, NOON), [second], "a clock that went back");
 }
 
 #[test]
@@ -158,7 +162,7 @@ fn new_cards_stay_interleaved_when_the_queue_is_rebuilt() {
         answer(&*store, card, Rating::Easy, NOON);
         studied.push(card);
     }
-    assert_eq!(studied, planned, "a program that starts anew goes on where it stopped");
+    assert_eq!(studied, planned, "a rebuilt queue continues in the same order");
     let new: Vec<usize> = (0..12).filter(|place| cards[9..].contains(&studied[*place])).collect();
     assert_eq!(new.len(), 3);
     assert!(new.windows(2).all(|pair| pair[1] - pair[0] >= 3), "spread evenly: {new:?}");
@@ -183,7 +187,7 @@ fn due_counts_use_the_rollover_of_each_deck() {
             store.read(|reader| statistics::counts(reader, &reader.decks()?, now)).unwrap();
         (counts[&early].due, counts[&late].due)
     };
-    // Where a day begins at one, tomorrow begins an hour after noon.
+    // With a rollover at 13:00, tomorrow begins an hour after noon.
     assert_eq!(due(NOON), (0, 0));
     assert_eq!(due(NOON + 2 * 3600 * SECOND), (0, 1));
     assert_eq!(due(NOON + DAY), (1, 1));
@@ -210,7 +214,7 @@ fn manual_burial_ends_at_the_deck_rollover() {
     assert_eq!(standing(before), (0, 1, 0));
     assert_eq!(standing(after), (1, 0, 1), "at one o'clock a new day begins there");
     act(&*store, NOON, |writer| writer.undo(action, NOON));
-    assert_eq!(standing(NOON), (1, 0, 1), "and it can be taken back");
+    assert_eq!(standing(NOON), (1, 0, 1), "the burial is undone");
 }
 
 #[test]
@@ -249,9 +253,9 @@ fn incremental_statistics_equal_a_full_log_scan() {
                 let calendar = DeckOptions::default().calendar();
                 let decks: Vec<DeckId> = reader.decks()?.iter().map(|deck| deck.id).collect();
                 let span = (0, now + DAY);
-                let kept = statistics::study_stats(reader, None, calendar, span, now)?;
+                let incremental = statistics::study_stats(reader, None, calendar, span, now)?;
                 let summed = statistics::study_stats(reader, Some(&decks), calendar, span, now)?;
-                Ok((kept, summed))
+                Ok((incremental, summed))
             })
             .unwrap()
     };
@@ -262,19 +266,19 @@ fn incremental_statistics_equal_a_full_log_scan() {
         answer(&*store, cards[step * 5 % 6], Rating::ALL[step * 3 % 4], now);
         now += i64::try_from(step).unwrap() * 1700 * SECOND;
     }
-    let (kept, summed) = both(now);
-    assert_eq!(kept, summed);
-    assert_eq!((kept.reviews, kept.introduced), (60, 6));
-    assert!(kept.young.0 > 0 && kept.by_day.len() > 20, "{kept:?}");
+    let (incremental, summed) = both(now);
+    assert_eq!(incremental, summed);
+    assert_eq!((incremental.reviews, incremental.introduced), (60, 6));
+    assert!(incremental.young.0 > 0 && incremental.by_day.len() > 20, "{incremental:?}");
     let last = store.read(|reader| reader.actions(1)).unwrap()[0].id;
     let (_, undoing) = act(&*store, now, |writer| writer.undo(last, now));
-    let (kept, summed) = both(now);
-    assert_eq!((&kept, kept.reviews), (&summed, 59), "after an answer was taken back");
+    let (incremental, summed) = both(now);
+    assert_eq!((&incremental, incremental.reviews), (&summed, 59), "after an undone review");
     act(&*store, now, |writer| writer.undo(undoing, now));
-    // A log that comes in bulk is summed up at its end.
+    // A bulk-imported log is summed at the end of the import.
     let package = include_bytes!("../golden/sample_anki26_latest.apkg");
     let package = anki::read(package, anki::PackageLimits::default()).unwrap();
     act(&*store, now, |writer| anki::import(writer, &package, now, &mut |_, _| Ok(())));
-    let (kept, summed) = both(now);
-    assert_eq!((&kept, kept.reviews), (&summed, 72), "after an import");
+    let (incremental, summed) = both(now);
+    assert_eq!((&incremental, incremental.reviews), (&summed, 72), "after an import");
 }

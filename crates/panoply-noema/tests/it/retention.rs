@@ -1,4 +1,4 @@
-//! What is kept and for how long, through the tools, with a clock that is fed.
+//! Retention of deleted cards and undo, through the tools, with a controlled clock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -45,18 +45,18 @@ async fn deleted_cards_are_restorable_for_30_days_then_purged() {
     let back =
         call(&world.kernel, "restore-cards", json!({"cardIds": ["card_123"]})).await.unwrap();
     assert_eq!(back["items"][0]["outcome"], "done");
-    assert!(is_there(&world, 124), "it could still be restored");
+    assert!(is_there(&world, 124), "still restorable");
     world.clock.advance(DAY * 2);
     let late =
         call(&world.kernel, "restore-cards", json!({"cardIds": ["card_124"]})).await.unwrap();
     assert_eq!(late["items"][0]["outcome"], "failed");
-    assert!(!is_there(&world, 124), "nothing of it is kept");
-    assert!(is_there(&world, 123) && is_there(&world, 125), "what was not deleted stays");
+    assert!(!is_there(&world, 124), "the card is purged");
+    assert!(is_there(&world, 123) && is_there(&world, 125), "other cards remain");
     let old = call(&world.kernel, "undo-action", json!({"actionId": "action_1794571200000"})).await;
-    assert_eq!(old, Err("ACTION_NOT_FOUND".to_owned()), "actions from before are gone with it");
+    assert_eq!(old, Err("ACTION_NOT_FOUND".to_owned()), "older actions are purged");
 }
 
-/// Everything that a learner would miss.
+/// The whole visible content of a collection.
 fn picture(world: &World) -> String {
     let store: &dyn Store = &*world.store;
     let seen = store.read(|reader| {
@@ -89,7 +89,7 @@ async fn every_example_mutation_can_be_undone() {
     let mut undone = Vec::new();
     for name in names {
         if name.starts_with("undo-") || name == "submit-review" {
-            // These take back the last thing that was done to the sample.
+            // These undo the last action on the sample.
             shared = world();
         }
         if name == "restore-cards" {
@@ -167,5 +167,5 @@ async fn buried_card_returns_the_next_day() {
     let asked = call(&world.kernel, "get-next-card", deck).await.unwrap();
     assert_eq!(asked["card"]["cardId"], "card_123");
     let found = call(&world.kernel, "search-cards", query).await.unwrap();
-    assert_eq!(found["total"], 0, "nothing says that it is still buried");
+    assert_eq!(found["total"], 0, "the burial has expired");
 }

@@ -1,4 +1,4 @@
-//! Sittings, filtered decks, typed answers, batches and warnings, through the tools.
+//! Sessions, filtered decks, typed answers, batches and warnings, through the tools.
 
 #![expect(clippy::panic, clippy::indexing_slicing, reason = "helpers of tests fail tests")]
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::tools::{call, kernel};
 
-/// A reply as the agent sees it.
+/// The structured reply.
 async fn whole(kernel: &Kernel, tool: &str, input: Value) -> Value {
     match call_as_owner(kernel, tool, input).await {
         Envelope::Result { structured: Some(structured), is_error: false, .. } => {
@@ -21,7 +21,7 @@ async fn whole(kernel: &Kernel, tool: &str, input: Value) -> Value {
     }
 }
 
-/// Asks, turns and answers the next card; the reply to the answer.
+/// Asks, reveals and rates the next card; returns the reply of `submit-review`.
 async fn study(kernel: &Arc<Kernel>, of: Value, rating: &str) -> Value {
     let asked = call(kernel, "get-next-card", of.clone()).await.unwrap();
     let input = json!({"token": asked["card"]["token"]});
@@ -136,11 +136,11 @@ async fn leech_and_overload_risks_suggest_a_remedy() {
     let risks = guidance["agentHints"]["riskFactors"].to_string();
     assert!(risks.contains("1 cards are due today, the limit is 1"), "{risks}");
     assert!(risks.contains("take fewer new cards"), "{risks}");
-    // The eighth lapse of this card is the threshold.
+    // The eighth lapse of this card reaches the threshold.
     let done = study(&kernel, json!({"deckId": "deck_457"}), "again").await;
     assert_eq!((&done["data"]["leech"], &done["data"]["lapses"]), (&json!(true), &json!(8)));
     let risks = done["agentHints"]["riskFactors"].to_string();
-    assert!(risks.contains("forgotten again and again") && risks.contains("split it"), "{risks}");
+    assert!(risks.contains("forgotten repeatedly") && risks.contains("split it"), "{risks}");
     let next = done["agentHints"]["suggestedNextActions"].as_array().unwrap();
     let look = next.iter().find(|action| action["action"] == "get-card").unwrap();
     assert_eq!(look["data"]["cardId"], "card_124");

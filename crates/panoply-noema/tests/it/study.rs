@@ -1,4 +1,4 @@
-//! Studying: the queue, the gate before an answer, leeches, siblings, limits and undo.
+//! Study flow: queue order, tokens, leeches, siblings, limits and undo.
 
 use panoply_noema::card::Hold;
 use panoply_noema::collection::{self, DeckChanges, NewNote};
@@ -11,7 +11,7 @@ use panoply_noema::queue;
 use panoply_noema::review::{self, ReviewOutcome, ReviewSubmission, ReviewToken, Side};
 use panoply_noema::store::{LaneCount, NewAction, SqliteStore, Store, StoreReader, StoreWriter};
 
-/// Noon on a Sunday.
+/// Noon UTC on a Sunday.
 pub(crate) const NOON: Micros = 1_794_744_000 * SECOND;
 
 pub(crate) fn collection() -> Box<dyn Store> {
@@ -32,7 +32,7 @@ pub(crate) fn act<T>(
         .unwrap()
 }
 
-/// Every deck's cards by state.
+/// The lane counts of all decks.
 pub(crate) fn lanes(reader: &dyn StoreReader, until: Micros) -> Result<Vec<LaneCount>, NoemaError> {
     let mut lanes = Vec::new();
     for deck in reader.decks()? {
@@ -71,7 +71,7 @@ pub(crate) fn token(store: &dyn Store, card: CardId, side: Side, now: Micros) ->
         .read(|reader| {
             let card = collection::card(reader, card)?;
             let showing = ReviewToken { side, card: card.id, sequence: card.sequence, shown: now };
-            Ok(showing.sign(&reader.secret()?))
+            showing.sign(&reader.secret()?)
         })
         .unwrap()
 }
@@ -168,7 +168,7 @@ fn queue_orders_learning_then_reviews_interleaved_with_new() {
     let deck = deck(&*store, "A", None);
     let cards: Vec<CardId> =
         (0..8).map(|n| note(&*store, deck, Form::Basic, &format!("q{n}"), "a")[0]).collect();
-    // Four go into review, one into steps, three stay new.
+    // Four cards in review, one in learning, three new.
     for card in &cards[..4] {
         answer(&*store, *card, Rating::Easy, NOON);
     }
@@ -180,7 +180,7 @@ fn queue_orders_learning_then_reviews_interleaved_with_new() {
     let order: Vec<CardId> = queue.in_order().map(|waiting| waiting.card).collect();
     assert_eq!(order[0], cards[4], "the card in steps is first");
     let new: Vec<bool> = order[1..].iter().map(|card| cards[5..].contains(card)).collect();
-    // One new card was begun today already, so that reviews catch up first.
+    // One new card was started today, so reviews catch up first.
     assert_eq!(new, [false, false, true, false, true, false, true], "new cards are spread evenly");
     assert_eq!(order, self::order(&*store, None, later), "everything is the one deck");
 }
@@ -336,17 +336,17 @@ fn every_change_can_be_undone_and_redone_with_counts() {
         let (_, action) = act(&*store, NOON, |writer| change(writer));
         assert_ne!(picture(), before, "{name} changes something");
         let (_, undoing) = act(&*store, NOON, |writer| writer.undo(action, NOON));
-        assert_eq!(picture(), before, "{name} is taken back");
+        assert_eq!(picture(), before, "{name} is undone");
         act(&*store, NOON, |writer| writer.undo(undoing, NOON));
-        assert_ne!(picture(), before, "{name} is done again");
+        assert_ne!(picture(), before, "{name} is redone");
         let last = store.read(|reader| reader.actions(1)).unwrap()[0].id;
         act(&*store, NOON, |writer| writer.undo(last, NOON));
-        assert_eq!(picture(), before, "{name} is taken back again");
+        assert_eq!(picture(), before, "{name} is undone again");
     }
     let outcome = answer(&*store, cards[0], Rating::Good, NOON);
     let last = store.read(|reader| reader.actions(1)).unwrap()[0].id;
     act(&*store, NOON, |writer| writer.undo(last, NOON));
-    assert_eq!(picture(), before, "an answer is taken back: {outcome:?}");
+    assert_eq!(picture(), before, "a review is undone: {outcome:?}");
 }
 
 #[test]
@@ -418,5 +418,5 @@ fn restoring_a_card_restores_its_note_and_deck() {
     let refused = store.change(&late, true, |writer, _| {
         collection::restore_card(writer, cards[1], NOON + 31 * DAY)
     });
-    assert_eq!(refused, Err(NoemaError::CardNotFound(cards[1])), "after 30 days it is gone");
+    assert_eq!(refused, Err(NoemaError::CardNotFound(cards[1])), "after 30 days it is purged");
 }

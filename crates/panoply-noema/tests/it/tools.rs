@@ -1,4 +1,4 @@
-//! The tools, called as an agent calls them.
+//! The tools, called through the kernel.
 
 use std::sync::Arc;
 

@@ -116,7 +116,7 @@ fn put_out(arguments: &NoemaExport, session: &Session) -> Result<(), Failure> {
                 }
                 Some(format) => {
                     let notes = collection::notes_as_text(reader, &decks)?;
-                    Ok((text_notes::write(&notes, format).into_bytes(), notes.len()))
+                    Ok((text_notes::write(&notes, format)?.into_bytes(), notes.len()))
                 }
             }
         })

@@ -1,4 +1,4 @@
-//! A collection in a file of the program's home, made and brought up to date on the way.
+//! Opens and migrates the collection file.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use rusqlite::Connection;
 use super::{SqliteStore, TransactionGuard};
 use crate::error::{NoemaError, StoreFailure};
 
-/// Never edited once released: a change is a new step.
+/// Released migrations are never edited; a change is a new migration.
 const MIGRATIONS: &[Migration] = &[
     Migration {
         name: "a collection",
@@ -22,19 +22,19 @@ const MIGRATIONS: &[Migration] = &[
     mutations::MIGRATION,
 ];
 
-/// Why a collection could not be opened.
+/// A collection could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The file.
+    /// The file or its schema.
     #[error(transparent)]
     File(#[from] StoreError),
-    /// What is in it.
+    /// The content of the file.
     #[error(transparent)]
     Content(#[from] NoemaError),
 }
 
 impl OpenError {
-    /// The error of the file, where SQLite said one.
+    /// The store error, if SQLite reported one.
     pub fn into_store_error(self, file: &Path) -> Option<StoreError> {
         match self {
             Self::File(error) => Some(error),
@@ -49,7 +49,7 @@ impl OpenError {
 }
 
 impl SqliteStore {
-    /// Opens a file, or makes it. What is acknowledged survives loss of power.
+    /// Opens or creates a file with full durability: acknowledged writes survive power loss.
     pub fn open(file: &Path) -> Result<Self, OpenError> {
         Ok(Self::from_connection(migrate::open(file, Durability::Full, MIGRATIONS)?)?)
     }

@@ -1,4 +1,4 @@
-//! What searches need beyond SQL: regular expressions, fields, and text without accents.
+//! SQL functions for searches: regular expressions, fields and accent folding.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,20 +15,20 @@ use crate::render;
 
 type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-/// Sorted ids that a statement asks about, by number.
+/// Sorted id lists that a statement references by index.
 pub(super) type IdLists = Arc<Mutex<Vec<Vec<i64>>>>;
 
-/// Makes the functions known to a connection.
+/// Registers the functions on a connection.
 pub(super) fn register(connection: &Connection, id_lists: &IdLists) -> rusqlite::Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
-    // X REGEXP Y is regexp(Y, X).
+    // X REGEXP Y calls regexp(Y, X).
     connection.create_scalar_function("regexp", 2, flags, |context| {
         let regex = compiled(context)?;
         Ok(regex.is_match(text(context, 1)?))
     })?;
     connection.create_scalar_function("field", 2, flags, |context| {
-        let place = usize::try_from(context.get::<i64>(1)?).unwrap_or(usize::MAX);
-        Ok(text(context, 0)?.split(FIELD_SEPARATOR).nth(place).unwrap_or_default().to_owned())
+        let column = usize::try_from(context.get::<i64>(1)?).unwrap_or(usize::MAX);
+        Ok(text(context, 0)?.split(FIELD_SEPARATOR).nth(column).unwrap_or_default().to_owned())
     })?;
     connection.create_scalar_function("plain_first_field", 1, flags, |context| {
         Ok(render::strip_html(text(context, 0)?.split(FIELD_SEPARATOR).next().unwrap_or_default()))
@@ -61,7 +61,7 @@ pub(super) fn register(connection: &Connection, id_lists: &IdLists) -> rusqlite:
     connection.create_collation("unicase", |a, b| a.to_lowercase().cmp(&b.to_lowercase()))
 }
 
-/// Letters without the marks on them.
+/// Removes combining marks after NFKD normalisation.
 pub(super) fn unaccented(text: &str) -> String {
     if text.is_ascii() {
         return text.to_owned();
@@ -69,11 +69,11 @@ pub(super) fn unaccented(text: &str) -> String {
     text.nfkd().filter(|letter| !is_combining_mark(*letter)).collect()
 }
 
-fn text<'a>(context: &'a Context<'_>, place: usize) -> rusqlite::Result<&'a str> {
-    Ok(context.get_raw(place).as_str().unwrap_or_default())
+fn text<'a>(context: &'a Context<'_>, column: usize) -> rusqlite::Result<&'a str> {
+    Ok(context.get_raw(column).as_str().unwrap_or_default())
 }
 
-/// The expression in the first argument, compiled once per statement.
+/// The regular expression in the first argument, compiled once per statement.
 fn compiled(context: &Context<'_>) -> rusqlite::Result<Arc<Regex>> {
     context.get_or_create_aux(0, |value| -> Result<Regex, Cause> {
         Ok(RegexBuilder::new(value.as_str()?).size_limit(1 << 22).build()?)

@@ -1,8 +1,8 @@
-//! A collection in a SQLite file.
+//! SQLite implementation of the store.
 //!
-//! One connection behind a lock: an action is one transaction, and a commit is on the disk
-//! before anyone hears of it. Every row an action touches is kept as it was and as it became,
-//! which is how it is undone; rows that come in bulk carry the number of their action instead.
+//! One connection behind a mutex. An action is one transaction, durable before it is acknowledged.
+//! For undo, each action stores before-images of the rows it changes; bulk-imported rows carry
+//! their action id instead.
 
 #[cfg(feature = "tools")]
 mod file;
@@ -28,51 +28,51 @@ use crate::error::NoemaError;
 use crate::ids::ActionId;
 use crate::note::Form;
 
-/// The tables.
+/// Tables and indexes.
 pub const SCHEMA: &str = concat!(include_str!("schema.sql"), include_str!("actors.sql"));
-/// What keeps the counts; dropped and made again around a large import.
+/// Triggers that maintain the counts; dropped during bulk imports.
 pub const TRIGGERS: &str = include_str!("triggers.sql");
 
-/// A collection in a SQLite file.
+/// A collection in a SQLite database.
 pub struct SqliteStore {
     connection: Mutex<Connection>,
     own_changes: AtomicU64,
     text_index: text_index::TextIndex,
-    /// It never changes while a file is open.
+    /// Constant while the file is open.
     secret: Vec<u8>,
     #[cfg(feature = "tools")]
     mutations: panoply_store::mutations::MutationTable,
 }
 
-/// One look or one action.
+/// A read or write transaction.
 struct Transaction<'a> {
     connection: &'a Connection,
     touched: Vec<undo::TouchedRow>,
-    /// The action that bulk rows belong to, and whether they come in bulk.
+    /// Id of the running action; 0 for reads.
     action: i64,
     bulk: bool,
     changed: u64,
     last_id: i64,
-    /// How often this store has changed the file.
+    /// Number of commits by this store.
     own_changes: u64,
-    /// The text of all notes, as it was before this transaction.
+    /// Text index as of the last commit.
     text_index: Option<&'a text_index::TextIndex>,
     secret: Option<&'a [u8]>,
     changed_notes: text_index::ChangedNotes,
-    /// What there was before rows came in bulk.
+    /// Ids that existed before a bulk import.
     known: Option<Rc<ExistingIds>>,
 }
 
 impl SqliteStore {
-    /// Takes over a connection to a file that has [`SCHEMA`] and [`TRIGGERS`].
+    /// Wraps a connection whose database has [`SCHEMA`] and [`TRIGGERS`].
     pub fn from_connection(connection: Connection) -> Result<Self, NoemaError> {
         let text_index = text_index::TextIndex::default();
         functions::register(&connection, &text_index.id_lists)?;
         connection.set_prepared_statement_cache_capacity(128);
-        // Otherwise SQLite looks at what is bound while it plans, to see whether a partial index
-        // fits, and so plans a kept statement anew whenever something else is bound.
+        // Without QPSG, SQLite checks bound values against partial indexes and re-prepares cached
+        // statements whenever a value changes.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-        // In KiB: the pages of a large collection that study and searches touch.
+        // In KiB: the working set of a large collection.
         connection.pragma_update(None, "cache_size", -65_536)?;
         let secret = Transaction::new(&connection, 0, 0).stored_secret()?;
         let store = Self {
@@ -87,7 +87,7 @@ impl SqliteStore {
         Ok(store)
     }
 
-    /// A collection that ends with the program.
+    /// A collection in memory.
     pub fn in_memory() -> Result<Self, NoemaError> {
         let connection = Connection::open_in_memory()?;
         connection.execute_batch(SCHEMA)?;
@@ -97,7 +97,7 @@ impl SqliteStore {
         Self::from_connection(connection)
     }
 
-    /// Sets what review tokens are signed with, for collections that are examples.
+    /// Sets the token secret, for sample collections.
     pub fn with_secret(mut self, secret: &[u8]) -> Result<Self, NoemaError> {
         self.secret = secret.to_vec();
         self.lock().execute("UPDATE meta SET value = ?1 WHERE key = 'secret'", [secret])?;
@@ -142,7 +142,7 @@ impl<'a> Transaction<'a> {
     }
 }
 
-/// A transaction in words that are parsed once. One that is not ended is taken back.
+/// A transaction with cached BEGIN and COMMIT statements; rolls back on drop.
 struct TransactionGuard<'a>(&'a Connection);
 
 impl<'a> TransactionGuard<'a> {
@@ -159,7 +159,7 @@ impl<'a> TransactionGuard<'a> {
 impl Drop for TransactionGuard<'_> {
     fn drop(&mut self) {
         if !self.0.is_autocommit() {
-            // What SQLite cannot take back now it takes back when the file is closed.
+            // If the rollback fails, SQLite rolls back when the file is next opened.
             let _ = self.0.execute_batch("ROLLBACK");
         }
     }
@@ -168,13 +168,13 @@ impl Drop for TransactionGuard<'_> {
 impl Store for SqliteStore {
     fn with_reader(
         &self,
-        look: &mut dyn FnMut(&dyn StoreReader) -> Result<(), NoemaError>,
+        read: &mut dyn FnMut(&dyn StoreReader) -> Result<(), NoemaError>,
     ) -> Result<(), NoemaError> {
         let connection = self.lock();
-        // One transaction, so that everything seen belongs together.
+        // One transaction for a consistent snapshot.
         let transaction_guard = TransactionGuard::begin(&connection, "BEGIN")?;
         let own_changes = self.own_changes.load(Ordering::SeqCst);
-        look(&Transaction {
+        read(&Transaction {
             text_index: Some(&self.text_index),
             secret: Some(&self.secret),
             ..Transaction::new(&connection, 0, own_changes)
@@ -186,7 +186,7 @@ impl Store for SqliteStore {
         &self,
         action: &NewAction<'_>,
         commit: bool,
-        act: &mut dyn FnMut(&mut dyn StoreWriter, ActionId) -> Result<(), NoemaError>,
+        write: &mut dyn FnMut(&mut dyn StoreWriter, ActionId) -> Result<(), NoemaError>,
     ) -> Result<ActionId, NoemaError> {
         let connection = self.lock();
         let transaction_guard = TransactionGuard::begin(&connection, "BEGIN IMMEDIATE")?;
@@ -200,7 +200,7 @@ impl Store for SqliteStore {
             secret: Some(&self.secret),
             ..Transaction::new(&connection, id.0, own_changes)
         };
-        act(&mut transaction, id)?;
+        write(&mut transaction, id)?;
         transaction.record(action)?;
         let changed_notes = std::mem::take(&mut transaction.changed_notes);
         if commit {
@@ -217,5 +217,27 @@ impl Store for SqliteStore {
         let connection = self.lock();
         let own_changes = self.own_changes.load(Ordering::SeqCst);
         Transaction::new(&connection, 0, own_changes).version().unwrap_or(own_changes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::CardId;
+
+    #[test]
+    fn unknown_hold_and_phase_codes_are_errors() {
+        for (column, code) in [("hold", 9), ("phase", 7)] {
+            let store = SqliteStore::in_memory().unwrap();
+            let insert = "INSERT INTO card VALUES (1, 1, 0, 1, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0,
+                0, 0, 0, 0, NULL, 0, 0, 0, NULL, NULL, '')";
+            store.lock().execute(insert, ()).unwrap();
+            let card =
+                |store: &SqliteStore| (store as &dyn Store).read(|reader| reader.card(CardId(1)));
+            assert!(card(&store).unwrap().is_some(), "{column}");
+            let update = format!("UPDATE card SET {column} = ?1 WHERE id = 1");
+            store.lock().execute(&update, [code]).unwrap();
+            assert!(card(&store).is_err(), "{column} {code} must not be read as a valid card");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Rows as the domain sees them.
+//! Reading rows into domain types.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ const NOTE: &str = "id, guid, note_type, fields, tags, source, created, modified
 pub(super) const CARD: &str = "id, note, ordinal, deck, position, phase, step, stability, difficulty, last_review, due, interval_days, reps, lapses, ease, flag, hold, held_until, sequence, created, modified, deleted, custom";
 const REVIEW: &str = "r.id, r.card, r.rating, r.kind, r.interval, r.last_interval, r.factor, r.taken_ms, r.predicted, r.felt, r.token, r.outcome";
 
-/// Counts are kept by quarters of an hour, in microseconds: every calendar's hours fit.
+/// Bucket size of the counts in microseconds; every time zone offset is a multiple.
 const QUARTER_HOUR: Micros = 900_000_000;
 
 impl Transaction<'_> {
@@ -49,7 +49,7 @@ impl Transaction<'_> {
 
     pub(super) fn stored_secret(&self) -> Result<Vec<u8>, NoemaError> {
         self.query_one("SELECT value FROM meta WHERE key = 'secret'", (), |row| row.get(0))?
-            .ok_or_else(|| NoemaError::store("the collection has no secret"))
+            .ok_or_else(|| NoemaError::store("the collection has no token secret"))
     }
 }
 
@@ -132,13 +132,13 @@ impl StoreReader for Transaction<'_> {
 
     fn for_each_note(
         &self,
-        see: &mut dyn FnMut(Note) -> Result<(), NoemaError>,
+        visit: &mut dyn FnMut(Note) -> Result<(), NoemaError>,
     ) -> Result<(), NoemaError> {
         let sql = format!("SELECT {NOTE} FROM note WHERE deleted IS NULL ORDER BY id");
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut rows = statement.query(())?;
         while let Some(row) = rows.next()? {
-            see(note(row)?)?;
+            visit(note(row)?)?;
         }
         Ok(())
     }
@@ -167,8 +167,8 @@ impl StoreReader for Transaction<'_> {
             FROM lane_count l WHERE deck = ?1 AND cards > 0";
         self.query_all(sql, (deck.0, until.div_euclid(QUARTER_HOUR)), |row| {
             Ok(LaneCount {
-                hold: row.get(0)?,
-                phase: phase(row.get(1)?),
+                hold: hold(row, 0)?,
+                phase: phase(row, 1)?,
                 cards: row.get(2)?,
                 due: row.get(3)?,
             })
@@ -190,8 +190,8 @@ impl StoreReader for Transaction<'_> {
         until: Micros,
         limit: u64,
     ) -> Result<Vec<QueuedCard>, NoemaError> {
-        // A burial that has ended holds nothing back. The index has each part in its order, so
-        // that they are merged and the limit ends it.
+        // Available cards have no hold or an expired burial. Each branch is an ordered index scan,
+        // so SQLite merges them and stops at the limit.
         let sql = "SELECT id, note, ordinal, due FROM card
                 WHERE deck = ?1 AND hold = 0 AND phase = ?2 AND due <= ?4 AND deleted IS NULL
             UNION ALL SELECT id, note, ordinal, due FROM card
@@ -267,7 +267,7 @@ impl StoreReader for Transaction<'_> {
             "SELECT * FROM quarter_hour WHERE id >= ?1 AND id < ?2 AND answers > 0 ORDER BY id";
         let end = to.div_euclid(QUARTER_HOUR) + i64::from(to.rem_euclid(QUARTER_HOUR) > 0);
         self.query_all(sql, (from.div_euclid(QUARTER_HOUR), end), |row| {
-            let count = |place: usize| row.get::<_, i64>(place).map(i64::cast_unsigned);
+            let count = |column: usize| row.get::<_, i64>(column).map(i64::cast_unsigned);
             Ok(QuarterHour {
                 start: row.get::<_, i64>(0)?.saturating_mul(QUARTER_HOUR),
                 answers: count(1)?,
@@ -375,8 +375,8 @@ fn note_type(row: &Row<'_>) -> rusqlite::Result<NoteType> {
         id: NoteTypeId(row.get(0)?),
         name: row.get(1)?,
         cloze: row.get(2)?,
-        fields: json(row, 3)?.unwrap_or_default(),
-        templates: json(row, 4)?.unwrap_or_default(),
+        fields: json(row, 3)?,
+        templates: json(row, 4)?,
         css: row.get(5)?,
     })
 }
@@ -408,7 +408,7 @@ pub(super) fn card(row: &Row<'_>) -> rusqlite::Result<Card> {
         deck: DeckId(row.get(3)?),
         position: row.get(4)?,
         schedule: Schedule {
-            phase: phase(row.get(5)?),
+            phase: phase(row, 5)?,
             step: row.get(6)?,
             memory,
             last_review: row.get(9)?,
@@ -419,7 +419,7 @@ pub(super) fn card(row: &Row<'_>) -> rusqlite::Result<Card> {
         lapses: row.get(13)?,
         ease: row.get(14)?,
         flag: row.get(15)?,
-        hold: Hold::from_code(row.get(16)?).unwrap_or_default(),
+        hold: hold(row, 16)?,
         held_until: row.get(17)?,
         sequence: row.get(18)?,
         created: row.get(19)?,
@@ -459,30 +459,33 @@ fn action(row: &Row<'_>) -> rusqlite::Result<Action> {
     })
 }
 
-fn json<T: serde::de::DeserializeOwned>(
-    row: &Row<'_>,
-    place: usize,
-) -> rusqlite::Result<Option<T>> {
-    let text: Option<String> = row.get(place)?;
-    text.map(|text| serde_json::from_str(&text))
-        .transpose()
-        .map_err(|error| unreadable(place, error))
+fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize) -> rusqlite::Result<T> {
+    let text: Option<String> = row.get(column)?;
+    serde_json::from_str(text.as_deref().unwrap_or("null"))
+        .map_err(|error| unreadable(column, error))
 }
 
 fn unreadable(
-    place: usize,
+    column: usize,
     error: impl std::error::Error + Send + Sync + 'static,
 ) -> rusqlite::Error {
-    rusqlite::Error::FromSqlConversionFailure(place, rusqlite::types::Type::Text, Box::new(error))
+    rusqlite::Error::FromSqlConversionFailure(column, rusqlite::types::Type::Text, Box::new(error))
 }
 
-pub(super) const fn phase(code: i64) -> Phase {
+fn phase(row: &Row<'_>, column: usize) -> rusqlite::Result<Phase> {
+    let code: i64 = row.get(column)?;
     match code {
-        1 => Phase::Learning,
-        2 => Phase::Review,
-        3 => Phase::Relearning,
-        _ => Phase::New,
+        0 => Ok(Phase::New),
+        1 => Ok(Phase::Learning),
+        2 => Ok(Phase::Review),
+        3 => Ok(Phase::Relearning),
+        other => Err(rusqlite::Error::IntegralValueOutOfRange(column, other)),
     }
+}
+
+fn hold(row: &Row<'_>, column: usize) -> rusqlite::Result<Hold> {
+    let code = row.get(column)?;
+    Hold::from_code(code).ok_or(rusqlite::Error::IntegralValueOutOfRange(column, code))
 }
 
 pub(super) const fn phase_code(phase: Phase) -> i64 {
@@ -494,7 +497,7 @@ pub(super) const fn phase_code(phase: Phase) -> i64 {
     }
 }
 
-/// Intervals and times that no learner has are cut off.
+/// Saturates out-of-range intervals and times.
 fn small(number: i64) -> i32 {
     i32::try_from(number).unwrap_or(if number < 0 { i32::MIN } else { i32::MAX })
 }
@@ -507,5 +510,5 @@ fn split_tags(text: &str) -> Vec<String> {
     text.split(' ').filter(|tag| !tag.is_empty()).map(str::to_owned).collect()
 }
 
-/// For lists of parameters.
+/// A bound parameter.
 pub(super) type Value = Box<dyn ToSql>;

@@ -1,4 +1,4 @@
-//! A query as SQL, with the meaning that Anki gives it.
+//! Translation of searches to SQL, with Anki's semantics.
 
 use std::sync::PoisonError;
 
@@ -14,7 +14,7 @@ use crate::error::NoemaError;
 use crate::fsrs::DAY;
 use crate::ids::{CardId, DeckId};
 use crate::note::checksum;
-use crate::numbers::round_to_i64;
+use crate::numbers::{len_to_u64, round_to_i64};
 use crate::search::{Comparison, Matching, Node, Property, State, Test, pattern};
 use crate::store::{SearchContext, SearchResult, SortOrder, StoreReader};
 
@@ -35,7 +35,7 @@ impl Transaction<'_> {
             reader: self,
         };
         clause.node(query)?;
-        // Most cards have a note to themselves, so looking it up is half of a search.
+        // Join notes only if a condition needs them: the join is half the cost of a search.
         let notes = if clause.sql.contains("n.") { "JOIN note n ON n.id = c.note" } else { "" };
         let order = match order {
             SortOrder::Created => "c.id",
@@ -59,7 +59,7 @@ impl Transaction<'_> {
             self.query_all(&sql, params_from_iter(clause.values), |row| row.get(0).map(CardId));
         set_id_lists(Vec::new());
         let cards = cards?;
-        let total = u64::try_from(cards.len()).unwrap_or(u64::MAX);
+        let total = len_to_u64(cards.len());
         let skip = usize::try_from(offset).unwrap_or(usize::MAX);
         let take = usize::try_from(limit).unwrap_or(usize::MAX);
         Ok(SearchResult { cards: cards.into_iter().skip(skip).take(take).collect(), total })
@@ -69,7 +69,7 @@ impl Transaction<'_> {
 struct Clause<'a> {
     sql: String,
     values: Vec<Value>,
-    /// Notes that tests ask about by the number of the list.
+    /// Note id lists referenced by index from `in_id_list`.
     id_lists: Vec<Vec<i64>>,
     context: SearchContext,
     reader: &'a Transaction<'a>,
@@ -77,7 +77,7 @@ struct Clause<'a> {
 
 const MAX_INLINE_IDS: usize = 2000;
 
-/// Where a key of custom data is.
+/// JSON path of a custom data key.
 fn json_path(key: &str) -> String {
     format!("$.\"{}\"", key.replace(['"', '\\'], ""))
 }
@@ -104,8 +104,8 @@ impl Clause<'_> {
 
     fn joined(&mut self, nodes: &[Node], with: &str) -> Result<(), NoemaError> {
         self.sql.push('(');
-        for (place, node) in nodes.iter().enumerate() {
-            if place > 0 {
+        for (position, node) in nodes.iter().enumerate() {
+            if position > 0 {
                 self.sql.push_str(with);
             }
             self.node(node)?;
@@ -121,14 +121,14 @@ impl Clause<'_> {
                     self.notes(notes);
                     return Ok(());
                 }
-                // Markup hides text, so Anki looks at the bare first field as well.
+                // Markup may split text, so Anki also searches the first field without markup.
                 let text = format!("%{}%", pattern::like(text));
                 self.push(
                     "n.fields LIKE ? ESCAPE '\\' OR (n.fields GLOB '*[<&]*' AND plain_first_field(n.fields) LIKE ? ESCAPE '\\')",
                     [text.clone(), text],
                 );
             }
-            // Anki looks at the note as one text, so a match may reach from field to field.
+            // Anki searches the note as one string, so a match may span fields.
             Test::Regex(text) => self.push("n.fields REGEXP ?", [format!("(?i){text}")]),
             Test::Unaccented(text) => self.push(
                 "unaccented(n.fields) LIKE ? ESCAPE '\\'",
@@ -224,7 +224,7 @@ impl Clause<'_> {
         self.sql.push_str(&format!("{column} IN ({})", ids.join(", ")));
     }
 
-    /// The beginning of the day so many days back, today being 1.
+    /// The start of the day `days` back, counting today as 1.
     fn since(&self, days: i64) -> i64 {
         self.context.calendar.next_start(self.context.now) - days * DAY
     }
@@ -234,24 +234,24 @@ impl Clause<'_> {
             self.sql.push_str("false");
             return Ok(());
         };
-        let mut places: Vec<(i64, usize)> = Vec::new();
+        let mut fields_by_type: Vec<(i64, usize)> = Vec::new();
         for note_type in self.reader.note_types()? {
             let fields = note_type.fields.iter().enumerate();
-            places.extend(
+            fields_by_type.extend(
                 fields
                     .filter(|(_, field)| names.is_match(field))
-                    .map(|(place, _)| (note_type.id.0, place)),
+                    .map(|(position, _)| (note_type.id.0, position)),
             );
         }
-        if places.is_empty() {
+        if fields_by_type.is_empty() {
             self.sql.push_str("false");
         }
-        for (nth, (note_type, place)) in places.into_iter().enumerate() {
+        for (nth, (note_type, position)) in fields_by_type.into_iter().enumerate() {
             if nth > 0 {
                 self.sql.push_str(" OR ");
             }
             self.sql.push_str(&format!("(n.note_type = {note_type} AND "));
-            let field = format!("field(n.fields, {place})");
+            let field = format!("field(n.fields, {position})");
             match value {
                 Matching::Glob(text) => {
                     self.push(&format!("{field} LIKE ? ESCAPE '\\'"), [pattern::like(text)]);
@@ -272,9 +272,9 @@ impl Clause<'_> {
     fn deck(&mut self, name: &str) -> Result<(), NoemaError> {
         match name.to_lowercase().as_str() {
             "*" => self.sql.push_str("true"),
-            // Filtered decks show cards and hold none.
+            // Filtered decks contain no cards.
             "filtered" => self.sql.push_str("false"),
-            // The one that was studied last.
+            // The deck of the latest session.
             "current" => {
                 let sql = "SELECT deck FROM session ORDER BY id DESC LIMIT 1";
                 let last = self.reader.query_one(sql, (), |row| row.get::<_, Option<i64>>(0))?;
@@ -303,7 +303,7 @@ impl Clause<'_> {
         Ok(())
     }
 
-    /// Decks whose options have no other name have those of Anki's default.
+    /// Decks without a named preset use Anki's default.
     fn preset(&mut self, name: &str) -> Result<(), NoemaError> {
         let Some(name) = pattern::literal(name).map(|name| name.to_lowercase()) else {
             self.sql.push_str("false");
@@ -314,7 +314,7 @@ impl Clause<'_> {
         self.decks(|deck| preset(deck).as_deref().unwrap_or(DEFAULT_PRESET).to_lowercase() == name)
     }
 
-    /// Cards with an entry in the log on a day.
+    /// Matches cards with a log entry on a day.
     fn logged_on(&mut self, comparison: Comparison, day: i64, rating: &str) {
         let calendar = self.context.calendar;
         let (today, shift) = (calendar.day(self.context.now), -calendar.start(0));
@@ -325,18 +325,18 @@ impl Clause<'_> {
         self.push(&sql, [day]);
     }
 
-    /// Notes that hold a text, where that can be told without asking each of them.
+    /// Note ids from the text index, if the pattern is literal.
     fn notes_containing(&self, text: &str) -> Result<Option<Vec<i64>>, NoemaError> {
         let Some(text) = pattern::literal(text).filter(|text| !text.is_empty()) else {
             return Ok(None);
         };
-        // What an action has changed so far is not in it.
+        // The index does not contain uncommitted changes.
         let usable = matches!(self.reader.changed_notes, ChangedNotes::None);
         let index = self.reader.text_index.filter(|_| usable);
         index.map(|index| index.find(self.reader, &text)).transpose()
     }
 
-    /// Few are looked up by an index; whether a card is of many is ids card by card.
+    /// Short lists use the index on `card.note`; long ones are tested per card by binary search.
     fn notes(&mut self, notes: Vec<i64>) {
         if notes.len() <= MAX_INLINE_IDS {
             let ids: Vec<String> = notes.iter().map(ToString::to_string).collect();
@@ -354,7 +354,8 @@ impl Clause<'_> {
             Matching::Glob(text) if text == "none" => self.sql.push_str("n.tags = ''"),
             Matching::Glob(text) if text == "*" => self.sql.push_str("true"),
             Matching::Glob(text) => match pattern::literal(text) {
-                // A tag and all under it are one range of the index: `:` sorts right before `;`.
+                // A tag and its descendants are a range of the index: `:` sorts directly before
+                // `;`.
                 Some(tag) => {
                     let tag = tag.to_lowercase();
                     self.push(
@@ -385,7 +386,7 @@ impl Clause<'_> {
         };
         let mut any = false;
         for note_type in self.reader.note_types()? {
-            for (place, template) in note_type.templates.iter().enumerate() {
+            for (position, template) in note_type.templates.iter().enumerate() {
                 if !wanted.is_match(&template.name) {
                     continue;
                 }
@@ -393,8 +394,8 @@ impl Clause<'_> {
                     self.sql.push_str(" OR ");
                 }
                 any = true;
-                // Of a cloze, whose gaps share one template, Anki finds the first gap.
-                let sql = format!("(n.note_type = {} AND c.ordinal = {place})", note_type.id.0);
+                // Cloze deletions share one template; Anki matches only the first.
+                let sql = format!("(n.note_type = {} AND c.ordinal = {position})", note_type.id.0);
                 self.sql.push_str(&sql);
             }
         }
@@ -431,12 +432,12 @@ impl Clause<'_> {
         let number = round_to_i64(figure);
         let calendar = self.context.calendar;
         let today = calendar.day(self.context.now);
-        // The number of the day that a moment is in, from the store's microseconds.
+        // Day numbers from microseconds.
         let shift = -calendar.start(0);
         let day_of = |column: &str| format!("(({column} + {shift}) / {DAY})");
         match property {
-            // A card that is due on a day is so many days from today. One that is due at a moment
-            // is so many whole days before or after the end of today, as Anki counts it.
+            // Cards due on a day compare by day number. Cards due at a time compare by whole days
+            // to the end of today, as in Anki.
             Property::Due => {
                 let end = calendar.next_start(self.context.now);
                 let days = format!(

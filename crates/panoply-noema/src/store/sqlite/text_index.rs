@@ -1,9 +1,8 @@
-//! The text of all notes in one buffer, for finding what stands anywhere in them.
+//! Substring search over all notes: one concatenated buffer, scanned with `memmem`.
 //!
-//! Made in memory by the first search that needs it and cached up with every change that is made
-//! here. The file counts its changes of notes, so that a change by another program is noticed,
-//! and the buffer is made anew. An index of all pieces of three bytes would take longer to
-//! build than a whole collection takes to import.
+//! Built by the first text search and updated by each commit of this process. The database counts
+//! note changes, so a change by another process is detected and the buffer rebuilt. A trigram index
+//! (FTS5) would take longer to build than the import of a collection.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,17 +15,17 @@ use crate::error::NoemaError;
 use crate::note::FIELD_SEPARATOR;
 use crate::render;
 
-/// With more notes than this changed since, a new buffer is better.
+/// Above this many changed notes, rebuild the buffer.
 const MAX_CHANGED_NOTES: usize = 2000;
 
 #[derive(Default)]
 pub(super) struct TextIndex {
     buffer: Mutex<Option<TextBuffer>>,
-    /// What was found, for the statement that asks for it.
+    /// Search results that the running statement references.
     pub(super) id_lists: IdLists,
 }
 
-/// Which notes a transaction has changed.
+/// Notes changed by a transaction.
 #[derive(Default)]
 pub(super) enum ChangedNotes {
     #[default]
@@ -46,18 +45,18 @@ impl ChangedNotes {
 }
 
 struct TextBuffer {
-    /// The file's count of changes of notes.
+    /// Note change counter of the database.
     changes: i64,
-    /// The texts, in lower case as far as ASCII goes, each ended by a zero.
+    /// Texts in ASCII lower case, each terminated by a zero byte.
     bytes: Vec<u8>,
-    /// Where each ends, and index it is.
+    /// End offset and note id of each text.
     ends: Vec<(usize, i64)>,
-    /// Notes that have changed since.
+    /// Texts of notes changed since the buffer was built.
     changed: BTreeMap<i64, Vec<u8>>,
 }
 
 impl TextIndex {
-    /// The notes that hold a text, as SQL's `LIKE` would find them.
+    /// Ids of the notes that contain a text, as SQL `LIKE` matches it.
     pub(super) fn find(
         &self,
         reader: &Transaction<'_>,
@@ -74,7 +73,7 @@ impl TextIndex {
         Ok(found)
     }
 
-    /// Keeps up with a transaction that was committed.
+    /// Applies the note changes of a committed transaction.
     pub(super) fn apply_changes(
         &self,
         reader: &Transaction<'_>,
@@ -126,8 +125,8 @@ impl TextBuffer {
         let finder = memmem::Finder::new(&text);
         let mut found = Vec::new();
         let mut from = 0;
-        while let Some(place) = self.bytes.get(from..).and_then(|rest| finder.find(rest)) {
-            let index = self.ends.partition_point(|(end, _)| *end <= from + place);
+        while let Some(offset) = self.bytes.get(from..).and_then(|rest| finder.find(rest)) {
+            let index = self.ends.partition_point(|(end, _)| *end <= from + offset);
             let Some((end, note)) = self.ends.get(index) else { break };
             if !self.changed.contains_key(note) {
                 found.push(*note);
@@ -152,7 +151,7 @@ fn searchable(fields: &str) -> Vec<u8> {
     bytes
 }
 
-/// Markup hides text, so the bare first field stands beside the fields, as in Anki.
+/// Appends the fields and, if they contain markup, the first field without it, as Anki searches.
 fn append(bytes: &mut Vec<u8>, fields: &str) {
     let start = bytes.len();
     bytes.extend_from_slice(fields.as_bytes());

@@ -1,8 +1,8 @@
-//! Taking an action back.
+//! Undo log.
 //!
-//! Every row that an action touched was kept as it was before, with a hash of what it was after.
-//! Taking back means: each row must still be as the action left it, and becomes what it was.
-//! Rows that came in bulk are deleted, unless something has been done with them since.
+//! Each action stores the before-image of every row it changed and a hash of the after-image. An
+//! undo requires that each row still has that hash, and restores the before-image. Bulk-imported
+//! rows are deleted, unless they were used since.
 
 use rusqlite::types::Value as Cell;
 use serde::{Deserialize, Serialize};
@@ -12,9 +12,10 @@ use super::text_index::ChangedNotes;
 use crate::error::NoemaError;
 use crate::fsrs::Micros;
 use crate::ids::{ActionId, NoteId};
+use crate::numbers::len_to_u64;
 use crate::store::{ExistingIds, NewAction, StoreReader};
 
-/// The tables whose rows are kept.
+/// Tables with before-images. The variant names are stored; do not rename them.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 pub(super) enum Table {
     Deck,
@@ -43,7 +44,7 @@ impl Table {
 }
 
 impl ExistingIds {
-    /// Whether there may have been such a row before; no row of these came since.
+    /// Whether the row may have existed before the bulk import.
     fn holds(&self, table: Table, id: i64) -> bool {
         match table {
             Table::Note => self.notes.contains(&id),
@@ -56,14 +57,14 @@ impl ExistingIds {
     }
 }
 
-/// A row that an action touched, as it was.
+/// A changed row with its before-image.
 pub(super) struct TouchedRow {
     table: Table,
     id: i64,
     before: Option<Vec<CellValue>>,
 }
 
-/// A row as it was before, and what tells whether it still is what it was after.
+/// A stored before-image, and a hash of the after-image.
 #[derive(Serialize, Deserialize)]
 struct RowImage {
     table: Table,
@@ -72,8 +73,8 @@ struct RowImage {
     after: Option<RowHash>,
 }
 
-/// Stands for a row, which itself would double what an answer writes: its cells by FNV-1a. It is
-/// compared with what became of that same row only, so nobody gains by making two alike.
+/// FNV-1a hash of a row. Storing the whole after-image would double what a review writes. It is
+/// compared with the same row only, so collision resistance is not needed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 struct RowHash(u64);
 
@@ -106,7 +107,7 @@ impl RowHash {
     }
 }
 
-/// A cell, so that what is read is what was written: a real number by its bits.
+/// A cell value; floats are stored by their bits to round-trip exactly.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum CellValue {
     #[serde(rename = "n")]
@@ -120,7 +121,7 @@ enum CellValue {
 }
 
 impl Transaction<'_> {
-    /// To be called before a row is written for the first time.
+    /// Records the before-image; call before the first write to a row.
     pub(super) fn touch(&mut self, table: Table, id: i64) -> Result<(), NoemaError> {
         if self.action == 0
             || self
@@ -143,7 +144,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    /// Writes the action down, with what it changed.
+    /// Stores the action with its before-images.
     pub(super) fn record(&mut self, action: &NewAction<'_>) -> Result<(), NoemaError> {
         if self.bulk {
             self.end_bulk()?;
@@ -234,20 +235,20 @@ impl Transaction<'_> {
             "DELETE FROM note_tag WHERE note IN (SELECT id FROM note WHERE batch = ?1)",
             [action.0],
         )?;
-        let mut gone = 0;
+        let mut deleted = 0;
         for table in ["review", "card", "note", "note_type", "media"] {
-            gone += self
+            deleted += self
                 .connection
                 .execute(&format!("DELETE FROM {table} WHERE batch = ?1"), [action.0])?;
         }
-        // A deck that has been given other cards stays.
+        // Keep a deck that other cards were moved to.
         let decks = "DELETE FROM deck WHERE batch = ?1 AND id NOT IN (SELECT deck FROM card)";
-        gone += self.connection.execute(decks, [action.0])?;
+        deleted += self.connection.execute(decks, [action.0])?;
         self.end_bulk()?;
-        Ok(u64::try_from(gone).unwrap_or(u64::MAX))
+        Ok(len_to_u64(deleted))
     }
 
-    /// Deletes and inserts, so that the triggers see both.
+    /// Deletes and inserts, so that both triggers fire.
     fn restore(&self, image: &RowImage) -> Result<(), NoemaError> {
         let table = image.table.name();
         self.connection.execute(&format!("DELETE FROM {table} WHERE id = ?1"), [image.id])?;
@@ -276,7 +277,7 @@ impl Transaction<'_> {
         let mut rows = statement.query([id])?;
         let Some(row) = rows.next()? else { return Ok(None) };
         let cells = (0..columns)
-            .map(|place| row.get(place).map(CellValue::of))
+            .map(|column| row.get(column).map(CellValue::of))
             .collect::<rusqlite::Result<_>>()?;
         Ok(Some(cells))
     }
@@ -308,7 +309,7 @@ mod tests {
 
     #[test]
     fn row_hash_is_fnv_1a() {
-        // Landon Curt Noll's published value for 64 bits: "a" alone.
+        // Published 64-bit test vector for "a" by Landon Curt Noll.
         let mut hash = RowHash::of(&[]);
         hash.add(b"a");
         assert_eq!(hash, RowHash(0xaf63_dc4c_8601_ec8c));
@@ -326,9 +327,9 @@ mod tests {
             vec![CellValue::Text("a".to_owned()), CellValue::Text("bc".to_owned())],
             vec![CellValue::Text("ab".to_owned()), CellValue::Text("c".to_owned())],
         ];
-        for (place, row) in rows.iter().enumerate() {
+        for (column, row) in rows.iter().enumerate() {
             let same = rows.iter().position(|other| RowHash::of(other) == RowHash::of(row));
-            assert_eq!(same, Some(place), "row: {row:?}");
+            assert_eq!(same, Some(column), "row: {row:?}");
         }
     }
 }

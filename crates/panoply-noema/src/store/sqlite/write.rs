@@ -1,4 +1,4 @@
-//! What an action writes.
+//! Writing rows.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -15,10 +15,11 @@ use crate::error::NoemaError;
 use crate::fsrs::Micros;
 use crate::ids::{ActionId, DeckId, NoteId};
 use crate::note::{self, FIELD_SEPARATOR, Note, NoteType, PastContent};
+use crate::numbers::len_to_u64;
 use crate::store::{Attachment, ExistingIds, Session, StoreWriter, Tally};
 
 impl Transaction<'_> {
-    /// Writes a row, and remembers what was there.
+    /// Writes a row and records its before-image.
     fn put(
         &mut self,
         table: Table,
@@ -37,7 +38,7 @@ impl Transaction<'_> {
         Ok(self.query_one(sql, [card.id.0], |row| row.get(0))?.unwrap_or(false))
     }
 
-    /// The batch that a new row belongs to; a row that is there keeps its own.
+    /// The batch of new rows in a bulk import; existing rows keep theirs.
     fn batch(&self) -> Option<i64> {
         self.bulk.then_some(self.action)
     }
@@ -100,7 +101,7 @@ impl Transaction<'_> {
         Ok(self.connection.execute_batch(TRIGGERS)?)
     }
 
-    /// Making an index of many rows at once is faster than keeping it up row by row.
+    /// Building an index after the rows is faster than updating it per row.
     fn drop_indexes(&self) -> Result<(), NoemaError> {
         for (name, _) in indexes() {
             self.connection.execute_batch(&format!("DROP INDEX {name}"))?;
@@ -109,15 +110,15 @@ impl Transaction<'_> {
     }
 }
 
-/// From so many rows on it is worth while to drop indexes and make them again.
+/// Bulk imports from this size on rebuild the indexes.
 const INDEX_REBUILD_MIN_ROWS: usize = 20_000;
 
-/// Indexes that only make searches fast, with the statements that make them.
+/// Non-unique indexes with their CREATE statements.
 fn indexes() -> impl Iterator<Item = (&'static str, &'static str)> {
     statements("CREATE INDEX", SCHEMA)
 }
 
-/// What lines make that begin like this, with the lines.
+/// Object names and lines of the statements that start with `what`.
 fn statements(
     what: &'static str,
     sql: &'static str,
@@ -171,8 +172,7 @@ impl StoreWriter for Transaction<'_> {
 
     fn put_note(&mut self, note: &Note) -> Result<(), NoemaError> {
         let fields = note.fields.join(&FIELD_SEPARATOR.to_string());
-        let tags =
-            if note.tags.is_empty() { String::new() } else { format!(" {} ", note.tags.join(" ")) };
+        let tags = note::join_tags(&note.tags);
         let checksum = note::checksum(note.fields.first().map_or("", String::as_str));
         let batch = self.batch();
         let sql = "INSERT INTO note VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
@@ -220,7 +220,8 @@ impl StoreWriter for Transaction<'_> {
     fn put_card(&mut self, card: &Card) -> Result<(), NoemaError> {
         let batch = self.batch();
         self.touch(Table::Card, card.id.0)?;
-        // Where `deleted` is set, SQLite writes every index again that leaves deleted cards out.
+        // Setting `deleted` makes SQLite update every partial index on it, even if the value is
+        // unchanged.
         let sets_deleted = self.bulk || card.deleted.is_some() || self.is_deleted(card)?;
         let deleted = if sets_deleted { ", deleted = ?22" } else { "" };
         let sql = format!(
@@ -381,14 +382,14 @@ impl StoreWriter for Transaction<'_> {
                 format!("DELETE FROM {table} WHERE {of} IN (SELECT id FROM {of} WHERE {expired})");
             self.connection.execute(&sql, [before])?;
         }
-        let mut gone = 0;
+        let mut deleted = 0;
         for table in ["card", "note", "deck"] {
             let sql = format!("DELETE FROM {table} WHERE {expired}");
-            gone += self.connection.execute(&sql, [before])?;
+            deleted += self.connection.execute(&sql, [before])?;
         }
-        // An action that brought back what is gone would bring back a part of it.
+        // Undoing such an action would restore only part of its rows.
         self.connection.execute("DELETE FROM action WHERE id < ?1", [before.div_euclid(1000)])?;
-        Ok(u64::try_from(gone).unwrap_or(u64::MAX))
+        Ok(len_to_u64(deleted))
     }
 }
 
