@@ -1,70 +1,70 @@
-//! Cards and the log of their reviews.
+//! Cards and review log entries.
 
 use serde::{Deserialize, Serialize};
 
 use crate::fsrs::{Micros, Schedule};
 use crate::ids::{CardId, DeckId, NoteId, ReviewId};
 
-/// One question of a note.
+/// One question that a note generates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Card {
-    /// Its id.
+    /// Identifier.
     pub id: CardId,
-    /// Its note.
+    /// Note id.
     pub note: NoteId,
-    /// Which template of the note type, or which cloze, from 0.
+    /// Index of the template, or cloze number minus one.
     pub ordinal: u32,
-    /// Where it is kept.
+    /// Deck that contains the card.
     pub deck: DeckId,
-    /// Its place among the new cards.
+    /// Position among new cards.
     pub position: i64,
-    /// When it comes back.
+    /// Next due time and memory state.
     pub schedule: Schedule,
-    /// How often it was answered.
+    /// Number of reviews.
     pub reps: u32,
-    /// How often it was forgotten.
+    /// Number of lapses.
     pub lapses: u32,
-    /// Anki's ease in permille, kept for exchange; we do not use it.
+    /// Anki's ease factor in permille; stored for export only.
     pub ease: i64,
-    /// From 1 to 7, or 0 for none.
+    /// Flag from 1 to 7; 0 for none.
     pub flag: u8,
-    /// What keeps it out of the queue.
+    /// Reason the card is excluded from study.
     pub hold: Hold,
-    /// When a burial ends.
+    /// End of a burial.
     pub held_until: Option<Micros>,
-    /// Counts changes of the schedule: a token is good for one of them.
+    /// Number of schedule changes; a review token is valid for one value.
     pub sequence: i64,
-    /// When it was made.
+    /// Creation time.
     pub created: Micros,
-    /// When it was last changed.
+    /// Modification time.
     pub modified: Micros,
-    /// When it was deleted.
+    /// Deletion time; `None` unless soft-deleted.
     pub deleted: Option<Micros>,
-    /// What add-ons of Anki keep with it, as JSON, or nothing: for exchange and searches.
+    /// Custom data of Anki add-ons as a JSON object, or empty; for export and search.
     pub custom: String,
 }
 
-/// What keeps a card out of the queue.
+/// Reason a card is excluded from study.
 #[derive(
     Clone, Copy, Debug, Default, Eq, PartialEq, Hash, Ord, PartialOrd, Serialize, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Hold {
-    /// Nothing.
+    /// Not excluded.
     #[default]
     None,
-    /// Somebody, until they take it back.
+    /// Suspended until unsuspended.
     Suspended,
-    /// Somebody, until tomorrow.
+    /// Buried manually until the next day.
     BuriedByHand,
-    /// A card of the same note that was seen today.
+    /// Buried until the next day because a sibling was reviewed.
     BuriedAsSibling,
-    /// An agent made it and nobody has approved it yet.
+    /// Created by an agent, awaiting approval.
     Draft,
 }
 
 impl Hold {
-    /// Its number in the store.
+    /// Code in the database.
     pub const fn code(self) -> i64 {
         match self {
             Self::None => 0,
@@ -75,7 +75,7 @@ impl Hold {
         }
     }
 
-    /// The hold of that number.
+    /// Decodes a database code.
     pub const fn from_code(code: i64) -> Option<Self> {
         match code {
             0 => Some(Self::None),
@@ -87,76 +87,76 @@ impl Hold {
         }
     }
 
-    /// Whether it ends by itself.
+    /// Whether the hold expires by itself.
     pub const fn is_burial(self) -> bool {
         matches!(self, Self::BuriedByHand | Self::BuriedAsSibling)
     }
 }
 
 impl Card {
-    /// What keeps it out of the queue at `now`: a burial that has ended does not.
+    /// The hold in effect at `now`; an expired burial is none.
     pub fn active_hold(&self, now: Micros) -> Hold {
         let over = self.hold.is_burial() && self.held_until.is_none_or(|until| until <= now);
         if over { Hold::None } else { self.hold }
     }
 }
 
-/// One answer, or one change of a schedule by hand.
+/// An entry of the review log: a review or a manual change of the schedule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Review {
-    /// Its id: the moment of the answer in milliseconds.
+    /// Time of the review in Unix milliseconds.
     pub id: ReviewId,
-    /// The card.
+    /// Card.
     pub card: CardId,
-    /// From 1 to 4; 0 for a change by hand.
+    /// Rating from 1 to 4; 0 for a manual change.
     pub rating: u8,
-    /// What the card was doing.
+    /// State of the card at the review.
     pub kind: ReviewKind,
-    /// Days when positive, seconds when negative, as in Anki.
+    /// New interval: days if positive, seconds if negative, as in Anki.
     pub interval: i64,
-    /// The interval before.
+    /// Previous interval.
     pub last_interval: i64,
-    /// Anki's ease, or its difficulty when scheduled by FSRS.
+    /// Anki's ease factor, or the difficulty if scheduled by FSRS.
     pub factor: i64,
-    /// Milliseconds it took.
+    /// Answer time in milliseconds.
     pub taken_ms: i64,
-    /// The chance of recall that was predicted before the answer.
+    /// Predicted probability of recall before the review.
     pub predicted: Option<f64>,
-    /// How sure the learner felt, from 0 to 1.
+    /// Confidence the learner reported, from 0 to 1.
     pub felt: Option<f64>,
-    /// The token it was submitted with, and what was answered, so that a repetition gets the same.
+    /// Token and outcome of the submission, returned again when it is repeated.
     pub stored_outcome: Option<StoredOutcome>,
 }
 
-/// What was submitted and what was answered.
+/// A submission and its outcome, for idempotent resubmission.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredOutcome {
-    /// The token.
+    /// The review token.
     pub token: String,
-    /// The answer, as JSON.
+    /// The outcome as JSON.
     pub outcome: String,
 }
 
-/// What a card was doing when it was answered.
+/// State of a card at a review.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReviewKind {
-    /// Its first steps.
+    /// Learning steps.
     Learning,
-    /// Coming back.
+    /// Review.
     Review,
-    /// Steps after a lapse.
+    /// Relearning steps after a lapse.
     Relearning,
-    /// Studied before it was due.
+    /// Review before the due date.
     Early,
-    /// Not an answer: somebody changed the schedule.
+    /// Manual change of the schedule, not a review.
     Manual,
-    /// Not an answer: a program changed the schedule.
+    /// Automatic change of the schedule, not a review.
     Rescheduled,
 }
 
 impl ReviewKind {
-    /// Anki's number.
+    /// Anki's code.
     pub const fn code(self) -> i64 {
         match self {
             Self::Learning => 0,
@@ -168,7 +168,7 @@ impl ReviewKind {
         }
     }
 
-    /// The kind of that number; a number of a future Anki is a change by hand.
+    /// Decodes Anki's code; unknown codes of future versions count as manual.
     pub const fn from_code(code: i64) -> Self {
         match code {
             0 => Self::Learning,

@@ -1,4 +1,4 @@
-//! Decks: a tree by name, with options that children take over from their parents.
+//! Decks: a tree by name, with options inherited from parents.
 
 use std::fmt;
 
@@ -7,47 +7,47 @@ use serde::{Deserialize, Serialize};
 use crate::fsrs::{Calendar, Micros, Parameters, Scheduler};
 use crate::ids::DeckId;
 
-/// The longest name of a deck, in characters.
+/// Maximum length of a deck name in characters.
 pub const MAX_NAME_CHARS: usize = 200;
 
-/// A place for cards.
+/// A deck of cards.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Deck {
-    /// Its id.
+    /// Identifier.
     pub id: DeckId,
-    /// Its name, with the names of its parents.
+    /// Full name including the parents.
     pub name: DeckName,
-    /// What it is for.
+    /// Description.
     pub description: String,
-    /// Its own options; without them those of its parent hold.
+    /// Own options; `None` inherits from the parent.
     pub options: Option<DeckOptions>,
-    /// Set for a filtered deck, which holds no cards but shows those that a search finds.
+    /// Set for a filtered deck, which contains no cards but shows those its search matches.
     pub filter: Option<Filter>,
-    /// When it was made.
+    /// Creation time.
     pub created: Micros,
-    /// When it was last changed.
+    /// Modification time.
     pub modified: Micros,
-    /// Counts its changes.
+    /// Version, incremented by every change.
     pub version: i64,
-    /// When it was deleted.
+    /// Deletion time; `None` unless soft-deleted.
     pub deleted: Option<Micros>,
 }
 
-/// A saved search.
+/// The search of a filtered deck.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Filter {
-    /// In Anki's syntax.
+    /// Query in Anki's search syntax.
     pub search: String,
-    /// How many cards at most.
+    /// Maximum number of cards.
     pub limit: u32,
 }
 
-/// A name such as `Languages::Thai`: parts joined by `::`, none of them empty.
+/// A deck name such as `Languages::Thai`: non-empty parts joined by `::`.
 #[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(transparent)]
 pub struct DeckName(String);
 
-/// Why a text is not the name of a deck.
+/// A text is not a valid deck name.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error(
     "`{0}` is not the name of a deck: expected 1 to 200 characters, with parts such as `Languages::Thai`, none of them empty"
@@ -55,7 +55,7 @@ pub struct DeckName(String);
 pub struct InvalidDeckName(pub String);
 
 impl DeckName {
-    /// Takes a name, without the blanks around its parts.
+    /// Parses a name and trims its parts.
     pub fn parse(text: &str) -> Result<Self, InvalidDeckName> {
         let parts: Vec<&str> = text.split("::").map(str::trim).collect();
         let fits = text.chars().count() <= MAX_NAME_CHARS
@@ -68,30 +68,30 @@ impl DeckName {
         }
     }
 
-    /// For decks whose own name cannot be one.
+    /// Fallback for imported decks with an invalid name.
     pub(crate) fn imported() -> Self {
         Self("Imported".to_owned())
     }
 
-    /// The whole name.
+    /// The full name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The name without regard to case, which is how names are compared.
+    /// The lower-case name; names compare case-insensitively.
     pub fn folded(&self) -> String {
         self.0.to_lowercase()
     }
 
-    /// The names of its parents, outermost first.
+    /// The parent names, outermost first.
     pub fn parents(&self) -> impl Iterator<Item = Self> + '_ {
         self.0
             .match_indices("::")
-            .filter_map(|(place, _)| self.0.get(..place))
+            .filter_map(|(index, _)| self.0.get(..index))
             .map(|name| Self(name.to_owned()))
     }
 
-    /// Whether it is `other` or lies under it.
+    /// Whether the name equals `other` or is a descendant of it.
     pub fn is_within(&self, other: &Self) -> bool {
         let parts = |rest: &str| rest.is_empty() || rest.starts_with("::");
         if self.0.is_ascii() && other.0.is_ascii() {
@@ -103,7 +103,7 @@ impl DeckName {
         self.folded().strip_prefix(&other.folded()).is_some_and(parts)
     }
 
-    /// The same name with `old` at its start replaced by `new`.
+    /// Replaces the prefix `old` with `new`.
     #[must_use]
     pub fn moved(&self, old: &Self, new: &Self) -> Self {
         let rest = self.0.get(old.0.len()..).unwrap_or_default();
@@ -117,55 +117,55 @@ impl fmt::Display for DeckName {
     }
 }
 
-/// How a deck is studied.
+/// Deck options.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DeckOptions {
-    /// The chance of recall at which a card comes back.
+    /// Desired retention: the probability of recall at which a card is due.
     pub desired_retention: f64,
-    /// Seconds between the first showings of a new card.
+    /// Learning steps of new cards, in seconds.
     pub learning_steps: Vec<f64>,
-    /// Seconds between the showings of a card that was forgotten.
+    /// Relearning steps after a lapse, in seconds.
     pub relearning_steps: Vec<f64>,
-    /// The longest interval, in days.
+    /// Maximum interval in days.
     pub maximum_interval: u32,
-    /// New cards a day.
+    /// Daily limit of new cards.
     pub new_per_day: u32,
-    /// Reviews a day.
+    /// Daily limit of reviews.
     pub reviews_per_day: u32,
-    /// The hour at which a day begins.
+    /// Hour at which a day begins.
     pub rollover_hour: u8,
-    /// Minutes that the learner's clock is ahead of UTC.
+    /// UTC offset of the learner in minutes.
     pub utc_offset_minutes: i16,
-    /// A card is a leech after so many lapses, and again after every half as many.
+    /// Lapses that make a card a leech; repeated every half threshold after.
     pub leech_threshold: u32,
-    /// What happens to a leech.
+    /// Action for leeches.
     pub leech_action: LeechAction,
-    /// Whether other cards of a note wait until tomorrow once one was seen.
+    /// Whether siblings are buried until the next day once one is reviewed.
     pub bury_siblings: bool,
-    /// Whether intervals are spread.
+    /// Whether intervals are fuzzed.
     pub fuzz: bool,
-    /// The learner's weights; without them the published ones.
+    /// Fitted FSRS weights; `None` uses the defaults.
     pub parameters: Option<Parameters>,
     /// When the weights were fitted.
     pub fitted_at: Option<Micros>,
-    /// On how many reviews.
+    /// Number of reviews the weights were fitted on.
     pub fitted_on: u32,
-    /// The name these options have in Anki, where several decks may share them.
+    /// Name of the Anki preset these options come from.
     pub preset: Option<String>,
 }
 
-/// What Anki calls the options of decks that have no others.
+/// Anki's name for the preset of decks without another.
 pub const DEFAULT_PRESET: &str = "Default";
 
-/// What happens to a card that is forgotten too often.
+/// Action for a card that becomes a leech.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LeechAction {
-    /// It is suspended and its note tagged `leech`.
+    /// Suspend the card and tag its note `leech`.
     #[default]
     Suspend,
-    /// Its note is tagged `leech`.
+    /// Tag the note `leech`.
     Tag,
 }
 
@@ -193,7 +193,7 @@ impl Default for DeckOptions {
 }
 
 impl DeckOptions {
-    /// How days are counted in this deck.
+    /// The calendar of this deck.
     pub const fn calendar(&self) -> Calendar {
         Calendar::Rollover { hour: self.rollover_hour, utc_offset: self.utc_offset_minutes }
     }

@@ -1,122 +1,119 @@
-//! What can be wrong with what a learner or an agent asks for.
+//! Domain errors. `tools/service.rs` maps them to the error codes of the contract.
 
 use crate::deck::InvalidDeckName;
 use crate::ids::{ActionId, CardId, DeckId, NoteId, SessionId};
 use crate::search::SearchSyntaxError;
 
-/// Something that could not be done, in the words of this field.
+/// A domain error.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NoemaError {
-    /// There is no such deck.
+    /// The deck does not exist.
     #[error("deck `{0}` does not exist")]
     DeckNotFound(String),
-    /// There is no such card.
+    /// The card does not exist.
     #[error("card `{0}` does not exist")]
     CardNotFound(CardId),
-    /// There is no such note.
+    /// The note does not exist.
     #[error("note `{0}` does not exist")]
     NoteNotFound(NoteId),
-    /// There is no such session.
+    /// The session does not exist or has ended.
     #[error("session `{0}` does not exist or has ended")]
     SessionNotFound(SessionId),
-    /// There is no such action.
+    /// The action does not exist.
     #[error("action `{0}` does not exist")]
     ActionNotFound(ActionId),
-    /// There is nothing to undo.
+    /// No action can be undone.
     #[error("there is nothing to undo")]
     NothingToUndo,
-    /// It has been undone.
+    /// The action is already undone.
     #[error("action `{0}` has been undone already")]
     AlreadyUndone(ActionId),
-    /// Something was changed since.
+    /// A row changed after the action.
     #[error("action `{action}` cannot be undone: {what} was changed since")]
     ChangedSince {
-        /// The action.
+        /// Action to undo.
         action: ActionId,
-        /// What was changed.
+        /// Row that changed.
         what: String,
     },
-    /// A deck of that name exists.
-    #[error("there is a deck `{0}` already")]
+    /// A deck with this name exists.
+    #[error("deck `{0}` already exists")]
     DeckExists(String),
-    /// A name that cannot be one.
+    /// The deck name is invalid.
     #[error(transparent)]
     DeckName(#[from] InvalidDeckName),
-    /// A filtered deck cannot hold cards.
-    #[error("deck `{0}` is filtered: it shows cards of other decks and holds none itself")]
+    /// Filtered decks cannot contain cards.
+    #[error("deck `{0}` is filtered: it shows cards of other decks and contains none")]
     FilteredDeck(DeckId),
-    /// The note would make no card.
-    #[error("this note would make no card: {0}")]
+    /// The note generates no card.
+    #[error("the note generates no card: {0}")]
     NoCards(&'static str),
-    /// Somebody else was faster.
+    /// Optimistic locking failed.
     #[error("card `{card}` has version {current}, you changed version {given}")]
     StaleVersion {
-        /// The card.
+        /// Card.
         card: CardId,
-        /// The version it has.
+        /// Version in the store.
         current: i64,
-        /// The version that was given.
+        /// Version the caller sent.
         given: i64,
     },
-    /// A search with a mistake.
+    /// The search has a syntax error.
     #[error(transparent)]
     Search(#[from] SearchSyntaxError),
-    /// A token that we did not make.
-    #[error("this is not a token that `get-next-card` or `reveal-answer` gave")]
+    /// The token has an invalid signature or format.
+    #[error("the token was not issued by `get-next-card` or `reveal-answer`")]
     InvalidToken,
-    /// The front was not turned yet.
+    /// The answer has not been revealed.
     #[error("the answer of card `{0}` has not been revealed")]
     AnswerNotRevealed(CardId),
-    /// A token for what has been answered since.
+    /// The card's schedule changed after the token was issued.
     #[error("card `{0}` was answered or rescheduled since this token was given")]
     TokenSpent(CardId),
-    /// A repetition that is none.
+    /// The token was already used with another rating.
     #[error("this token was used with the rating `{first}`, not `{second}`")]
     AlreadyRated {
-        /// The rating that counts.
+        /// Rating on record.
         first: &'static str,
-        /// The one that was given now.
+        /// Rating of this call.
         second: &'static str,
     },
-    /// It cannot be studied now.
+    /// The card is suspended or a draft.
     #[error("card `{card}` is {state} and cannot be reviewed")]
     CardHeld {
-        /// The card.
+        /// Card.
         card: CardId,
-        /// Why not.
+        /// State of the card.
         state: &'static str,
     },
-    /// Not enough to go by.
+    /// The review log is too short to fit weights.
     #[error("there are {have} reviews, {need} are needed")]
     TooFewReviews {
-        /// How many there are.
+        /// Reviews available.
         have: usize,
-        /// How many are needed.
+        /// Reviews required.
         need: usize,
     },
-    /// A person agreed to something else.
-    #[error("the cards have changed since a person was shown them")]
-    NotAsShown,
-    /// A file that cannot be read.
+    /// A file cannot be read.
     #[error("{0}")]
     File(String),
-    /// The store failed; for the log.
+    /// The store failed; for the log only.
     #[error("the store failed: {0}")]
     Store(StoreFailure),
 }
 
-/// Why the store failed, for the log, and SQLite's code for it where it said one.
+/// A failure of the store, with SQLite's result code where there is one.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct StoreFailure {
     /// SQLite's extended result code.
     pub code: Option<i32>,
-    /// What happened.
+    /// Message.
     pub message: String,
 }
 
 impl NoemaError {
-    /// The store holds what this program never writes.
+    /// The store contains data that this program never writes.
     pub fn store(message: impl Into<String>) -> Self {
         Self::Store(StoreFailure { code: None, message: message.into() })
     }

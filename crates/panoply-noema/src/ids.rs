@@ -1,5 +1,5 @@
-//! Numbers that name things. A number is a moment in milliseconds, as in Anki, so that ids sort
-//! by age and survive an exchange of packages; the wire puts a brand in front (`card_…`).
+//! Typed ids. Values are Unix milliseconds as in Anki, so ids sort by age and survive package
+//! exchange; tools add a prefix such as `card_`.
 
 use std::fmt;
 

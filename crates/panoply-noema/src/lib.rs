@@ -1,8 +1,8 @@
-//! Cards, decks and reviews for learners and their tutoring agents.
+//! Spaced repetition: decks, notes, cards and reviews, scheduled by FSRS-6.
 //!
-//! The domain stands at the top: [`fsrs`] decides when a card comes back, [`deck`], [`note`] and
-//! [`card`] are what a collection is made of, [`store`] keeps it and [`search`] finds things in
-//! it. None of this knows of tools; what an agent sees is declared in `tools/`.
+//! Domain modules come first: [`fsrs`] schedules, [`deck`], [`note`] and [`card`] are the model,
+//! [`collection`] and [`review`] the operations, [`store`] the persistence and [`search`] the query
+//! language. They do not depend on `tools`, which declares the MCP tools.
 
 pub mod anki;
 pub mod card;
