@@ -105,7 +105,7 @@ impl DeckName {
 
     /// Replaces the prefix `old` with `new`.
     #[must_use]
-    pub fn moved(&self, old: &Self, new: &Self) -> Self {
+    pub fn with_prefix_replaced(&self, old: &Self, new: &Self) -> Self {
         let rest = self.0.get(old.0.len()..).unwrap_or_default();
         Self(format!("{}{rest}", new.0))
     }
@@ -239,7 +239,10 @@ mod tests {
         assert_eq!(parents, ["A", "A::Bc"]);
         assert!(deck.is_within(&DeckName::parse("a::BC").unwrap()));
         assert!(!deck.is_within(&DeckName::parse("A::B").unwrap()));
-        let moved = deck.moved(&DeckName::parse("A::Bc").unwrap(), &DeckName::parse("Z").unwrap());
-        assert_eq!(moved.as_str(), "Z::D");
+        let renamed = deck.with_prefix_replaced(
+            &DeckName::parse("A::Bc").unwrap(),
+            &DeckName::parse("Z").unwrap(),
+        );
+        assert_eq!(renamed.as_str(), "Z::D");
     }
 }

@@ -225,7 +225,7 @@ pub fn study_stats(
     let sums = match decks {
         // The store maintains these sums incrementally.
         None => reader.quarter_hours(from, to)?,
-        Some(decks) => summed(&reader.log(from, to, Some(decks))?),
+        Some(decks) => sums_per_entry(&reader.log(from, to, Some(decks))?),
     };
     let offset = match calendar {
         Calendar::Exact => 0,
@@ -251,7 +251,7 @@ pub fn study_stats(
 }
 
 /// One sum per log entry, at its own time.
-fn summed(entries: &[LogEntry]) -> Vec<QuarterHour> {
+fn sums_per_entry(entries: &[LogEntry]) -> Vec<QuarterHour> {
     let mut seen = HashSet::new();
     let answers = entries.iter().filter(|entry| entry.rating > 0);
     answers

@@ -104,7 +104,8 @@ fn rename(
         return Err(NoemaError::DeckExists(other.name.to_string()));
     }
     for mut subdecks in subdecks(writer, deck)? {
-        subdecks.name = DeckName::parse(subdecks.name.moved(&deck.name, name).as_str())?;
+        subdecks.name =
+            DeckName::parse(subdecks.name.with_prefix_replaced(&deck.name, name).as_str())?;
         subdecks.modified = now;
         subdecks.version += 1;
         writer.put_deck(&subdecks)?;

@@ -68,11 +68,11 @@ pub(crate) struct Params {
     #[schemars(length(max = 500))]
     source: Option<String>,
     /// Whether the card needs approval before it is studied.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     draft: bool,
 }
 
-const fn yes() -> bool {
+const fn default_true() -> bool {
     true
 }
 

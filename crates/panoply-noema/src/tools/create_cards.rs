@@ -46,11 +46,11 @@ pub(crate) struct Params {
     #[schemars(length(min = 1, max = 500))]
     notes: Vec<NoteInput>,
     /// Whether the cards need approval before they are studied.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     draft: bool,
 }
 
-const fn yes() -> bool {
+const fn default_true() -> bool {
     true
 }
 

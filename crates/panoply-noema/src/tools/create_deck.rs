@@ -51,11 +51,11 @@ pub(crate) struct Params {
     search: Option<String>,
     /// Maximum number of cards in a filtered deck.
     #[schemars(range(min = 1, max = 9999))]
-    #[serde(default = "default_limit")]
+    #[serde(default = "default_search_limit")]
     search_limit: u32,
 }
 
-const fn default_limit() -> u32 {
+const fn default_search_limit() -> u32 {
     100
 }
 

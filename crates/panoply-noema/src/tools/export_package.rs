@@ -119,10 +119,13 @@ pub(super) fn call(
         }
     })?;
     let path = params.path.filter(|_| !cx.dry_run);
-    if path.is_none() && bytes.len() > LARGEST {
+    if path.is_none() && bytes.len() > MAX_INLINE_BYTES {
         return Err(ToolError::business(
             "EXPORT_TOO_LARGE",
-            format!("the export has {} bytes, at most {LARGEST} fit into a reply", bytes.len()),
+            format!(
+                "the export has {} bytes, at most {MAX_INLINE_BYTES} fit into a reply",
+                bytes.len()
+            ),
         )
         .hint("give a `path`, export one deck, or run `panoply noema export FILE`"));
     }
@@ -142,11 +145,11 @@ pub(super) fn call(
     if let (Some(path), Some(mutation)) = (&path, &cx.mutation) {
         let made = service.roots.create(path, &mutation.marker(), &bytes);
         let file = made.map_err(|refused| path_error(&refused))?;
-        service.record_alone(cx, &reply)?;
+        service.commit_audit_record(cx, &reply)?;
         file.settle();
     }
     Ok(reply)
 }
 
 /// Largest export that fits into a reply as base64.
-const LARGEST: usize = 50_000;
+const MAX_INLINE_BYTES: usize = 50_000;

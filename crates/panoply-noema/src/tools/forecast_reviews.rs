@@ -46,11 +46,11 @@ pub(crate) struct Params {
     deck_id: Option<DeckId>,
     /// Number of days from today on.
     #[schemars(range(min = 1, max = 365))]
-    #[serde(default = "month")]
+    #[serde(default = "default_days")]
     days: u32,
 }
 
-const fn month() -> u32 {
+const fn default_days() -> u32 {
     30
 }
 

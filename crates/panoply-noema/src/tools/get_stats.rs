@@ -41,11 +41,11 @@ pub(crate) struct Params {
     deck_id: Option<DeckId>,
     /// Number of days up to today.
     #[schemars(range(min = 1, max = 3650))]
-    #[serde(default = "year")]
+    #[serde(default = "default_days")]
     days: u32,
 }
 
-const fn year() -> u32 {
+const fn default_days() -> u32 {
     365
 }
 

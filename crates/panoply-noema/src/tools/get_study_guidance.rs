@@ -44,11 +44,11 @@ pub(crate) struct Params {
     deck_id: Option<DeckId>,
     /// Number of days to simulate.
     #[schemars(range(min = 7, max = 365))]
-    #[serde(default = "quarter")]
+    #[serde(default = "default_days")]
     days: u32,
 }
 
-const fn quarter() -> u32 {
+const fn default_days() -> u32 {
     90
 }
 

@@ -59,11 +59,11 @@ pub(crate) struct Params {
     #[serde(default)]
     draft: bool,
     /// Skip notes whose first field already exists.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     skip_duplicates: bool,
 }
 
-const fn yes() -> bool {
+const fn default_true() -> bool {
     true
 }
 

@@ -46,14 +46,14 @@ pub(crate) struct Params {
     deck_id: Option<DeckId>,
     /// Minimum number of lapses.
     #[schemars(range(min = 1, max = 99))]
-    #[serde(default = "four")]
+    #[serde(default = "default_min_lapses")]
     min_lapses: u32,
     /// Maximum number of cards.
     #[serde(default)]
     limit: Limit,
 }
 
-const fn four() -> u32 {
+const fn default_min_lapses() -> u32 {
     4
 }
 

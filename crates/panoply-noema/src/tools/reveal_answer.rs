@@ -88,7 +88,7 @@ pub(super) fn call(
             .typed
             .as_deref()
             .zip(params.typed.as_deref())
-            .map(|(right, typed)| same(right, typed));
+            .map(|(right, typed)| is_same_answer(right, typed));
         Ok(Output {
             card_id: CardId::of(card.id),
             back_html: (back != sides.back).then_some(sides.back),
@@ -110,7 +110,8 @@ pub(super) fn call(
         .next(next))
 }
 
-fn same(right: &str, typed: &str) -> bool {
-    let tidy = |text: &str| text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
-    tidy(right) == tidy(typed)
+fn is_same_answer(right: &str, typed: &str) -> bool {
+    let normalize =
+        |text: &str| text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ");
+    normalize(right) == normalize(typed)
 }

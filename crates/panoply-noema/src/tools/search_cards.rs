@@ -174,7 +174,7 @@ pub(super) fn call(
 }
 
 /// Fronts are truncated so that a page of 100 cards fits into a reply.
-const LONGEST_FRONT: usize = 160;
+const MAX_FRONT_CHARS: usize = 160;
 
 fn rows(
     reader: &dyn StoreReader,
@@ -190,7 +190,7 @@ fn rows(
         let deck = decks.iter().find(|deck| deck.id == card.deck);
         rows.push(Row {
             card_id: CardId::of(card.id),
-            front: render::strip_html(&sides.front).chars().take(LONGEST_FRONT).collect(),
+            front: render::strip_html(&sides.front).chars().take(MAX_FRONT_CHARS).collect(),
             deck: deck.map(|deck| deck.name.to_string()).unwrap_or_default(),
             note_guid: note.guid,
             ordinal: card.ordinal,

@@ -112,7 +112,7 @@ impl NoemaService {
 
 impl NoemaService {
     /// Commits the audit record of a call whose effect is a file outside the collection.
-    pub(crate) fn record_alone<O: Serialize>(
+    pub(crate) fn commit_audit_record<O: Serialize>(
         &self,
         cx: &CallContext,
         reply: &Reply<O>,

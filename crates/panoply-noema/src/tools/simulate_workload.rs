@@ -41,7 +41,7 @@ pub(crate) struct Params {
     deck_id: Option<DeckId>,
     /// Number of days.
     #[schemars(range(min = 7, max = 730))]
-    #[serde(default = "quarter")]
+    #[serde(default = "default_days")]
     days: u32,
     /// Desired retention; default is that of the deck.
     #[schemars(range(min = 0.7, max = 0.99))]
@@ -55,7 +55,7 @@ pub(crate) struct Params {
     additional_new_cards: u32,
 }
 
-const fn quarter() -> u32 {
+const fn default_days() -> u32 {
     90
 }
 

@@ -72,9 +72,9 @@ pub(super) fn call(
             .ok_or(NoemaError::NothingToUndo),
     })?;
     if !is_own(cx, &action) {
-        require_permission(cx, OTHERS_ACTIONS, "undoing a change that another caller made")?;
+        require_permission(cx, UNDO_ALL_PERMISSION, "undoing a change that another caller made")?;
     }
-    for permission in needed_to_undo(&action.tool) {
+    for permission in permissions_to_undo(&action.tool) {
         require_permission(cx, permission, &format!("undoing what `{}` did", action.tool))?;
     }
     let summary = format!("undid: {}", action.summary);
@@ -100,15 +100,15 @@ pub(super) fn call(
 }
 
 /// Permission to undo the changes of all callers.
-const OTHERS_ACTIONS: &str = "actions:admin";
+const UNDO_ALL_PERMISSION: &str = "actions:admin";
 
 /// Whether the caller may undo the action as its own.
 pub(super) fn is_own(cx: &CallContext, action: &Action) -> bool {
-    action.actor == cx.caller.partition || cx.caller.grants.allow(OTHERS_ACTIONS)
+    action.actor == cx.caller.partition || cx.caller.grants.allow(UNDO_ALL_PERMISSION)
 }
 
 /// Permissions that an undo requires: undoing a creation deletes, undoing a deletion restores.
-fn needed_to_undo(tool: &str) -> &'static [&'static str] {
+fn permissions_to_undo(tool: &str) -> &'static [&'static str] {
     match tool {
         "create-card" | "create-cards" | "import-cards" => &["cards:delete"],
         "create-deck" => &["decks:delete"],

@@ -23,7 +23,7 @@ pub(super) fn register(connection: &Connection, id_lists: &IdLists) -> rusqlite:
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
     // X REGEXP Y calls regexp(Y, X).
     connection.create_scalar_function("regexp", 2, flags, |context| {
-        let regex = compiled(context)?;
+        let regex = compile_regex(context)?;
         Ok(regex.is_match(text(context, 1)?))
     })?;
     connection.create_scalar_function("field", 2, flags, |context| {
@@ -49,7 +49,7 @@ pub(super) fn register(connection: &Connection, id_lists: &IdLists) -> rusqlite:
         },
     )?;
     connection.create_scalar_function("unaccented", 1, flags, |context| {
-        Ok(unaccented(text(context, 0)?))
+        Ok(strip_accents(text(context, 0)?))
     })?;
     let parameters = Parameters::default();
     connection.create_scalar_function("recall", 2, flags, move |context| {
@@ -62,7 +62,7 @@ pub(super) fn register(connection: &Connection, id_lists: &IdLists) -> rusqlite:
 }
 
 /// Removes combining marks after NFKD normalisation.
-pub(super) fn unaccented(text: &str) -> String {
+pub(super) fn strip_accents(text: &str) -> String {
     if text.is_ascii() {
         return text.to_owned();
     }
@@ -74,7 +74,7 @@ fn text<'a>(context: &'a Context<'_>, column: usize) -> rusqlite::Result<&'a str
 }
 
 /// The regular expression in the first argument, compiled once per statement.
-fn compiled(context: &Context<'_>) -> rusqlite::Result<Arc<Regex>> {
+fn compile_regex(context: &Context<'_>) -> rusqlite::Result<Arc<Regex>> {
     context.get_or_create_aux(0, |value| -> Result<Regex, Cause> {
         Ok(RegexBuilder::new(value.as_str()?).size_limit(1 << 22).build()?)
     })

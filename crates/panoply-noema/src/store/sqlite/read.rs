@@ -256,8 +256,8 @@ impl StoreReader for Transaction<'_> {
                 card: CardId(row.get(1)?),
                 rating: row.get(2)?,
                 kind: ReviewKind::from_code(row.get(3)?),
-                last_interval: small(row.get(4)?),
-                taken_ms: small(row.get(5)?),
+                last_interval: saturate_i32(row.get(4)?),
+                taken_ms: saturate_i32(row.get(5)?),
             })
         })
     }
@@ -498,7 +498,7 @@ pub(super) const fn phase_code(phase: Phase) -> i64 {
 }
 
 /// Saturates out-of-range intervals and times.
-fn small(number: i64) -> i32 {
+fn saturate_i32(number: i64) -> i32 {
     i32::try_from(number).unwrap_or(if number < 0 { i32::MIN } else { i32::MAX })
 }
 

@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 use rusqlite::params_from_iter;
 
 use super::Transaction;
-use super::functions::unaccented;
+use super::functions::strip_accents;
 use super::read::Value;
 use super::text_index::ChangedNotes;
 use crate::collection;
@@ -132,7 +132,7 @@ impl Clause<'_> {
             Test::Regex(text) => self.push("n.fields REGEXP ?", [format!("(?i){text}")]),
             Test::Unaccented(text) => self.push(
                 "unaccented(n.fields) LIKE ? ESCAPE '\\'",
-                [format!("%{}%", pattern::like(&unaccented(text)))],
+                [format!("%{}%", pattern::like(&strip_accents(text)))],
             ),
             Test::Word(text) => {
                 self.push("n.fields REGEXP ?", [format!(r"(?i)\b{}\b", pattern::regex(text))]);
@@ -261,7 +261,7 @@ impl Clause<'_> {
                 }
                 Matching::Unaccented(text) => self.push(
                     &format!("unaccented({field}) LIKE ? ESCAPE '\\'"),
-                    [pattern::like(&unaccented(text))],
+                    [pattern::like(&strip_accents(text))],
                 ),
             }
             self.sql.push(')');
@@ -374,7 +374,7 @@ impl Clause<'_> {
             ),
             Matching::Unaccented(text) => self.push(
                 "c.note IN (SELECT note FROM note_tag WHERE unaccented(tag) REGEXP ?)",
-                [format!("^{}($|::)", pattern::regex(&unaccented(&text.to_lowercase())))],
+                [format!("^{}($|::)", pattern::regex(&strip_accents(&text.to_lowercase())))],
             ),
         }
     }
