@@ -4,6 +4,9 @@ use crate::deck::InvalidDeckName;
 use crate::ids::{ActionId, CardId, DeckId, NoteId, SessionId};
 use crate::search::SearchSyntaxError;
 
+/// The result of a domain operation.
+pub type Result<T, E = NoemaError> = std::result::Result<T, E>;
+
 /// A domain error.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NoemaError {

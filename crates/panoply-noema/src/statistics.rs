@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use crate::card::{Hold, ReviewKind};
 use crate::collection;
 use crate::deck::{Deck, DeckOptions};
-use crate::error::NoemaError;
+use crate::error::Result;
 use crate::fsrs::fit::{LoggedReview, SimulationInput, StudiedCard};
 use crate::fsrs::{Calendar, DAY, Memory, Micros, Phase, Rating};
 use crate::ids::{CardId, DeckId};
@@ -76,7 +76,7 @@ pub fn counts(
     reader: &dyn StoreReader,
     decks: &[Deck],
     now: Micros,
-) -> Result<BTreeMap<DeckId, Counts>, NoemaError> {
+) -> Result<BTreeMap<DeckId, Counts>> {
     let horizons: BTreeMap<DeckId, Micros> = decks
         .iter()
         .map(|deck| (deck.id, collection::options_among(deck, decks).calendar().due_cutoff(now)))
@@ -221,7 +221,7 @@ pub fn study_stats(
     calendar: Calendar,
     (from, to): (Micros, Micros),
     now: Micros,
-) -> Result<StudyStats, NoemaError> {
+) -> Result<StudyStats> {
     let sums = match decks {
         // The store maintains these sums incrementally.
         None => reader.quarter_hours(from, to)?,
@@ -311,7 +311,7 @@ pub fn forecast(
     calendar: Calendar,
     now: Micros,
     days: u32,
-) -> Result<Vec<u32>, NoemaError> {
+) -> Result<Vec<u32>> {
     let today = calendar.day(now);
     let until = calendar.start(today + i64::from(days)) - 1;
     let mut due = vec![0_u32; days as usize];
@@ -327,10 +327,7 @@ pub fn forecast(
 }
 
 /// The decks of a request: a deck with its subdecks, or all decks.
-pub fn scope(
-    reader: &dyn StoreReader,
-    deck: Option<DeckId>,
-) -> Result<(Vec<DeckId>, DeckOptions), NoemaError> {
+pub fn scope(reader: &dyn StoreReader, deck: Option<DeckId>) -> Result<(Vec<DeckId>, DeckOptions)> {
     let decks = reader.decks()?;
     let Some(id) = deck else {
         return Ok((decks.iter().map(|deck| deck.id).collect(), DeckOptions::default()));
@@ -347,7 +344,7 @@ pub fn simulation_input(
     options: &DeckOptions,
     now: Micros,
     days: usize,
-) -> Result<SimulationInput, NoemaError> {
+) -> Result<SimulationInput> {
     let calendar = options.calendar();
     let today = calendar.day(now);
     let mut studied = Vec::new();

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::NoemaError;
+use crate::error::{NoemaError, Result};
 use crate::note::Form;
 
 /// Text format.
@@ -236,7 +236,7 @@ fn markdown(text: &str) -> ParsedText {
 }
 
 /// Writes notes.
-pub fn write(notes: &[TextNote], format: TextFormat) -> Result<String, NoemaError> {
+pub fn write(notes: &[TextNote], format: TextFormat) -> Result<String> {
     match format {
         TextFormat::Csv => write_rows(notes, b','),
         TextFormat::Tsv => write_rows(notes, b'\t'),
@@ -261,7 +261,7 @@ fn section(note: &TextNote) -> String {
     format!("## {}\n\n{answer}\n{tags}\n", note.front.replace('\n', " "))
 }
 
-fn write_rows(notes: &[TextNote], separator: u8) -> Result<String, NoemaError> {
+fn write_rows(notes: &[TextNote], separator: u8) -> Result<String> {
     let mut writer = csv::WriterBuilder::new().delimiter(separator).from_writer(Vec::new());
     let header = std::iter::once(["front", "back", "extra", "tags"].map(str::to_owned));
     let rows = notes.iter().map(|note| {

@@ -6,7 +6,7 @@ use zip::ZipArchive;
 
 use super::proto::{self, MediaEntries, MediaEntry, PackageMetadata};
 use super::{Package, tables};
-use crate::error::NoemaError;
+use crate::error::{NoemaError, Result};
 use crate::numbers::len_to_u64;
 
 /// Size limits of a package, checked while decompressing.
@@ -30,7 +30,7 @@ impl Default for PackageLimits {
 }
 
 /// Reads an `.apkg` or `.colpkg` of any of the three formats.
-pub fn read(bytes: &[u8], limits: PackageLimits) -> Result<Package, NoemaError> {
+pub fn read(bytes: &[u8], limits: PackageLimits) -> Result<Package> {
     let mut zip = ZipArchive::new(Cursor::new(bytes)).map_err(|error| {
         file_error(format!("this is not an Anki package: it cannot be read as a zip ({error})"))
     })?;
@@ -61,7 +61,7 @@ enum Format {
 }
 
 impl Format {
-    fn of(zip: &mut Zip<'_>) -> Result<Self, NoemaError> {
+    fn of(zip: &mut Zip<'_>) -> Result<Self> {
         let meta = member(zip, "meta", 1 << 16)?;
         let meta = meta.map(|meta| proto::decode::<PackageMetadata>(&meta, "meta")).transpose()?;
         match meta.map(|meta| meta.version) {
@@ -92,7 +92,7 @@ fn media(
     format: Format,
     limits: PackageLimits,
     package: &mut Package,
-) -> Result<(), NoemaError> {
+) -> Result<()> {
     let Some(list) = member(zip, "media", limits.medium)? else { return Ok(()) };
     let names = match format {
         Format::Latest => {
@@ -128,14 +128,14 @@ fn media(
 }
 
 /// Parses the JSON media map, `{"0": "dot.png"}`.
-fn legacy_names(list: &[u8]) -> Result<Vec<(String, String)>, NoemaError> {
+fn legacy_names(list: &[u8]) -> Result<Vec<(String, String)>> {
     let names: std::collections::BTreeMap<String, String> = serde_json::from_slice(list)
         .map_err(|error| file_error(format!("the list of media cannot be read: {error}")))?;
     Ok(names.into_iter().collect())
 }
 
 /// Pairs each media name with its zip member: its position in the list unless the entry names one.
-fn latest_names(list: &[u8]) -> Result<Vec<(String, String)>, NoemaError> {
+fn latest_names(list: &[u8]) -> Result<Vec<(String, String)>> {
     let list: MediaEntries = proto::decode(list, "media")?;
     let named = |(position, entry): (usize, MediaEntry)| {
         let member = entry.legacy_zip_filename.filter(|number| *number > 0);
@@ -153,7 +153,7 @@ pub(super) fn is_safe_file_name(name: &str) -> bool {
         && !name.chars().any(char::is_control)
 }
 
-fn member(zip: &mut Zip<'_>, name: &str, limit: u64) -> Result<Option<Vec<u8>>, NoemaError> {
+fn member(zip: &mut Zip<'_>, name: &str, limit: u64) -> Result<Option<Vec<u8>>> {
     let Some(index) = zip.index_for_name(name) else { return Ok(None) };
     let file = zip
         .by_index(index)
@@ -161,14 +161,14 @@ fn member(zip: &mut Zip<'_>, name: &str, limit: u64) -> Result<Option<Vec<u8>>, 
     read_limited(file, limit, name).map(Some)
 }
 
-fn decompress(packed: &[u8], limit: u64, name: &str) -> Result<Vec<u8>, NoemaError> {
+fn decompress(packed: &[u8], limit: u64, name: &str) -> Result<Vec<u8>> {
     let decoder = ruzstd::decoding::StreamingDecoder::new(packed)
         .map_err(|error| file_error(format!("`{name}` in the package is not zstd: {error}")))?;
     read_limited(decoder, limit, name)
 }
 
 /// Reads at most `limit` bytes: the sizes in the headers are not trusted.
-fn read_limited(from: impl Read, limit: u64, name: &str) -> Result<Vec<u8>, NoemaError> {
+fn read_limited(from: impl Read, limit: u64, name: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     from.take(limit + 1)
         .read_to_end(&mut bytes)

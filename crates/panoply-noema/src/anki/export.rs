@@ -16,7 +16,7 @@ use super::presets;
 use crate::card::{Card, Hold, Review};
 use crate::collection;
 use crate::deck::{DEFAULT_PRESET, Deck, DeckOptions};
-use crate::error::NoemaError;
+use crate::error::Result;
 use crate::fsrs::{Calendar, Micros, Phase, SECOND};
 use crate::ids::{CardId, DeckId, NoteId};
 use crate::note::{self, FIELD_SEPARATOR, NoteType};
@@ -70,8 +70,8 @@ pub fn export(
     reader: &dyn StoreReader,
     decks: &[DeckId],
     now: Micros,
-    progress: &mut dyn FnMut(usize, usize) -> Result<(), NoemaError>,
-) -> Result<(Vec<u8>, ExportSummary), NoemaError> {
+    progress: &mut dyn FnMut(usize, usize) -> Result<()>,
+) -> Result<(Vec<u8>, ExportSummary)> {
     let mut connection = Connection::open_in_memory()?;
     connection.execute_batch(TABLES)?;
     let all_decks = reader.decks()?;
@@ -120,7 +120,7 @@ pub fn export(
 struct ExportRun<'a> {
     reader: &'a dyn StoreReader,
     connection: &'a Connection,
-    progress: &'a mut dyn FnMut(usize, usize) -> Result<(), NoemaError>,
+    progress: &'a mut dyn FnMut(usize, usize) -> Result<()>,
     /// Estimated number of rows: the log is known first, cards and notes are added as found.
     rows: usize,
     done: usize,
@@ -130,7 +130,7 @@ struct ExportRun<'a> {
 }
 
 impl ExportRun<'_> {
-    fn step(&mut self) -> Result<(), NoemaError> {
+    fn step(&mut self) -> Result<()> {
         if self.done.is_multiple_of(1000) {
             (self.progress)(self.done, self.rows)?;
         }
@@ -143,7 +143,7 @@ impl ExportRun<'_> {
         decks: &[(&Deck, DeckOptions)],
         calendar: Calendar,
         now: Micros,
-    ) -> Result<(), NoemaError> {
+    ) -> Result<()> {
         let today = calendar.day(now);
         let mut new_position = 0;
         for (deck, options) in decks {
@@ -161,7 +161,7 @@ impl ExportRun<'_> {
         Ok(())
     }
 
-    fn put_reviews(&mut self, log: &[(Review, DeckId)]) -> Result<(), NoemaError> {
+    fn put_reviews(&mut self, log: &[(Review, DeckId)]) -> Result<()> {
         let sql = "INSERT INTO revlog VALUES (?, ?, -1, ?, ?, ?, ?, ?, ?)";
         let mut insert = self.connection.prepare(sql)?;
         for (review, _) in log {
@@ -185,7 +185,7 @@ impl ExportRun<'_> {
     }
 
     /// Returns the note types and media files that the notes use.
-    fn put_notes(&mut self) -> Result<(BTreeMap<i64, NoteType>, BTreeSet<String>), NoemaError> {
+    fn put_notes(&mut self) -> Result<(BTreeMap<i64, NoteType>, BTreeSet<String>)> {
         let media: BTreeSet<String> = self.reader.media_names()?.into_iter().collect();
         // Media that only templates reference have names with a leading underscore.
         let mut used_media: BTreeSet<String> =
@@ -236,7 +236,7 @@ fn put_card(
     today: i64,
     due_day: i64,
     new_position: i64,
-) -> Result<(), NoemaError> {
+) -> Result<()> {
     let schedule = &card.schedule;
     let (kind, free_queue, due) = match schedule.phase {
         Phase::New => (0, 0, new_position),
@@ -295,7 +295,7 @@ fn put_collection(
     decks: &[(&Deck, DeckOptions)],
     calendar: Calendar,
     now: Micros,
-) -> Result<(), NoemaError> {
+) -> Result<()> {
     let seconds = now / SECOND;
     let (hour, utc_offset) = match calendar {
         Calendar::Exact => (0, 0),
@@ -408,7 +408,7 @@ fn deck_json(id: i64, name: &str, description: &str, preset: i64, seconds: i64) 
         "extendNew": 0, "extendRev": 0})
 }
 
-fn write_zip(collection: &[u8], media: &[(String, Vec<u8>)]) -> Result<Vec<u8>, NoemaError> {
+fn write_zip(collection: &[u8], media: &[(String, Vec<u8>)]) -> Result<Vec<u8>> {
     let failed = |error: &dyn std::fmt::Display| {
         file_error(format!("the package cannot be written: {error}"))
     };

@@ -13,7 +13,7 @@ use super::{Package, PackagedCard, PackagedDeck};
 use crate::card::{Card, Hold, Review};
 use crate::collection;
 use crate::deck::{Deck, DeckName, DeckOptions, Filter};
-use crate::error::NoemaError;
+use crate::error::Result;
 use crate::fsrs::{Calendar, Memory, Micros, Parameters, Phase, Rating, SECOND, Schedule};
 use crate::ids::{CardId, DeckId, NoteId, NoteTypeId, ReviewId};
 use crate::note::{FIELD_SEPARATOR, Note, PastContent};
@@ -44,8 +44,8 @@ pub fn import(
     writer: &mut dyn StoreWriter,
     package: &Package,
     now: Micros,
-    progress: &mut dyn FnMut(usize, usize) -> Result<(), NoemaError>,
-) -> Result<ImportSummary, NoemaError> {
+    progress: &mut dyn FnMut(usize, usize) -> Result<()>,
+) -> Result<ImportSummary> {
     let rows = package.notes.len() + package.cards.len() + package.reviews.len();
     let existing = writer.begin_bulk(rows)?;
     let mut run =
@@ -69,14 +69,14 @@ struct ImportRun<'a> {
     /// Ids that existed before the import.
     existing: Rc<ExistingIds>,
     now: Micros,
-    progress: &'a mut dyn FnMut(usize, usize) -> Result<(), NoemaError>,
+    progress: &'a mut dyn FnMut(usize, usize) -> Result<()>,
     rows: usize,
     done: usize,
     imported: ImportSummary,
 }
 
 impl ImportRun<'_> {
-    fn step(&mut self) -> Result<(), NoemaError> {
+    fn step(&mut self) -> Result<()> {
         if self.done.is_multiple_of(1000) {
             (self.progress)(self.done, self.rows)?;
         }
@@ -97,7 +97,7 @@ fn decks(
     writer: &mut dyn StoreWriter,
     package: &Package,
     run: &mut ImportRun<'_>,
-) -> Result<BTreeMap<i64, TargetDeck>, NoemaError> {
+) -> Result<BTreeMap<i64, TargetDeck>> {
     let mut known: BTreeMap<String, DeckId> =
         writer.decks()?.into_iter().map(|deck| (deck.name.folded(), deck.id)).collect();
     // Every package contains Anki's default deck; skip it unless it has cards.
@@ -164,7 +164,7 @@ fn own_options(
     name: &DeckName,
     packaged: Option<&DeckOptions>,
     package: &Package,
-) -> Result<Option<DeckOptions>, NoemaError> {
+) -> Result<Option<DeckOptions>> {
     let mut options = packaged.cloned().unwrap_or_default();
     if let Calendar::Rollover { hour, utc_offset } = package.calendar {
         options.rollover_hour = hour;
@@ -203,7 +203,7 @@ fn note_types(
     writer: &mut dyn StoreWriter,
     package: &Package,
     now: Micros,
-) -> Result<BTreeMap<i64, NoteTypeId>, NoemaError> {
+) -> Result<BTreeMap<i64, NoteTypeId>> {
     let known = writer.note_types()?;
     let used: BTreeSet<i64> = package.notes.iter().map(|note| note.note_type).collect();
     let mut ids = BTreeMap::new();
@@ -238,7 +238,7 @@ fn notes(
     package: &Package,
     note_types: &BTreeMap<i64, NoteTypeId>,
     run: &mut ImportRun<'_>,
-) -> Result<HashMap<i64, NoteId>, NoemaError> {
+) -> Result<HashMap<i64, NoteId>> {
     let mut fresh = HashMap::with_capacity(package.notes.len());
     // A package may repeat a guid; the first note wins.
     let mut guids: HashSet<&str> = HashSet::new();
@@ -301,7 +301,7 @@ fn cards(
     decks: &BTreeMap<i64, TargetDeck>,
     notes: &HashMap<i64, NoteId>,
     run: &mut ImportRun<'_>,
-) -> Result<HashMap<CardId, CardId>, NoemaError> {
+) -> Result<HashMap<CardId, CardId>> {
     let calendar = package.calendar;
     let first_day = calendar.day(package.created.saturating_mul(SECOND));
     let logs = logs(package);
@@ -455,7 +455,7 @@ fn reviews(
     package: &Package,
     cards: &HashMap<CardId, CardId>,
     run: &mut ImportRun<'_>,
-) -> Result<(), NoemaError> {
+) -> Result<()> {
     // The log is sorted by id, so a collision is with the previous entry or an existing one.
     let mut last = i64::MIN;
     for review in &package.reviews {

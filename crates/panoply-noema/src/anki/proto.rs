@@ -5,10 +5,10 @@
 use prost::Message;
 
 use super::container::file_error;
-use crate::error::NoemaError;
+use crate::error::Result;
 
 /// Decodes the message in `bytes`; `name` identifies it in the error.
-pub(super) fn decode<M: Message + Default>(bytes: &[u8], name: &str) -> Result<M, NoemaError> {
+pub(super) fn decode<M: Message + Default>(bytes: &[u8], name: &str) -> Result<M> {
     M::decode(bytes)
         .map_err(|error| file_error(format!("`{name}` in the package is damaged: {error}")))
 }

@@ -12,12 +12,12 @@ use super::proto::{self, DeckConfig, DeckKind, NormalDeck, NotetypeConfig, Templ
 use super::{Package, PackagedCard, PackagedDeck, PackagedNote, presets};
 use crate::card::{Review, ReviewKind};
 use crate::deck::DeckOptions;
-use crate::error::NoemaError;
+use crate::error::{NoemaError, Result};
 use crate::fsrs::Calendar;
 use crate::ids::{CardId, NoteTypeId, ReviewId};
 use crate::note::{NoteType, Template};
 
-pub(super) fn read(collection: &[u8]) -> Result<Package, NoemaError> {
+pub(super) fn read(collection: &[u8]) -> Result<Package> {
     let mut connection = Connection::open_in_memory()?;
     // An in-memory database has no WAL file, so the header's WAL version (bytes 18 and 19, "The
     // Database File Format" 1.3.3) is set to rollback journal.
@@ -38,7 +38,7 @@ pub(super) fn read(collection: &[u8]) -> Result<Package, NoemaError> {
     })
 }
 
-fn tables(connection: &Connection) -> Result<Package, NoemaError> {
+fn tables(connection: &Connection) -> Result<Package> {
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.create_collation("unicase", |a, b| a.to_lowercase().cmp(&b.to_lowercase()))?;
     let (created, version): (i64, i64) =
@@ -76,7 +76,7 @@ fn all<T>(
     connection: &Connection,
     sql: &str,
     read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-) -> Result<Vec<T>, NoemaError> {
+) -> Result<Vec<T>> {
     let mut statement = connection.prepare(sql)?;
     let rows = statement.query_map((), read)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -151,7 +151,7 @@ struct ModelTemplate {
     afmt: String,
 }
 
-fn json_tables(connection: &Connection, package: &mut Package) -> Result<(), NoemaError> {
+fn json_tables(connection: &Connection, package: &mut Package) -> Result<()> {
     let (models, decks, conf, presets): (String, String, String, String) =
         connection.query_row("SELECT models, decks, conf, dconf FROM col", (), |row| {
             Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
@@ -202,7 +202,7 @@ fn json_tables(connection: &Connection, package: &mut Package) -> Result<(), Noe
     Ok(())
 }
 
-fn parse_id(text: &str) -> Result<i64, NoemaError> {
+fn parse_id(text: &str) -> Result<i64> {
     text.parse().map_err(|_| file_error(format!("`{text}` in the package is not an id")))
 }
 
@@ -249,7 +249,7 @@ fn proto_options(deck: &NormalDeck, presets: &BTreeMap<i64, DeckOptions>) -> Opt
 }
 
 /// Schema 18: note types, decks and presets are protocol buffers in their own tables.
-fn proto_tables(connection: &Connection, package: &mut Package) -> Result<(), NoemaError> {
+fn proto_tables(connection: &Connection, package: &mut Package) -> Result<()> {
     package.note_types = proto_note_types(connection)?;
     let settings: BTreeMap<String, i64> = all(connection, "SELECT KEY, val FROM config", |row| {
         let (key, value): (String, Vec<u8>) = (row.get(0)?, row.get(1)?);
@@ -280,7 +280,7 @@ fn proto_tables(connection: &Connection, package: &mut Package) -> Result<(), No
     Ok(())
 }
 
-fn proto_note_types(connection: &Connection) -> Result<Vec<NoteType>, NoemaError> {
+fn proto_note_types(connection: &Connection) -> Result<Vec<NoteType>> {
     let mut fields: BTreeMap<i64, Vec<String>> = BTreeMap::new();
     let rows = all(connection, "SELECT ntid, name FROM fields ORDER BY ntid, ord", |row| {
         Ok((row.get(0)?, row.get(1)?))
@@ -314,7 +314,7 @@ fn proto_note_types(connection: &Connection) -> Result<Vec<NoteType>, NoemaError
     rows.into_iter().map(note_type).collect()
 }
 
-fn proto_presets(connection: &Connection) -> Result<BTreeMap<i64, DeckOptions>, NoemaError> {
+fn proto_presets(connection: &Connection) -> Result<BTreeMap<i64, DeckOptions>> {
     let rows = all(connection, "SELECT id, name, mtime_secs, config FROM deck_config", |row| {
         let (id, modified): (i64, i64) = (row.get(0)?, row.get(2)?);
         Ok((id, modified, row.get::<_, String>(1)?, row.get::<_, Vec<u8>>(3)?))

@@ -2,7 +2,7 @@
 
 use super::{card, deck_by_name, options_of};
 use crate::card::{Card, Hold};
-use crate::error::NoemaError;
+use crate::error::{NoemaError, Result};
 use crate::fsrs::{DAY, Memory, Micros, Phase, Rating, Schedule};
 use crate::ids::{CardId, DeckId};
 use crate::note;
@@ -14,11 +14,7 @@ use crate::store::StoreWriter;
 pub const DELETED_RETENTION: Micros = 30 * DAY;
 
 /// Deletes a card, and its note with the last card. Returns false if it is already deleted.
-pub fn delete_card(
-    writer: &mut dyn StoreWriter,
-    id: CardId,
-    now: Micros,
-) -> Result<bool, NoemaError> {
+pub fn delete_card(writer: &mut dyn StoreWriter, id: CardId, now: Micros) -> Result<bool> {
     let mut card = writer.card(id)?.ok_or(NoemaError::CardNotFound(id))?;
     if card.deleted.is_some() {
         return Ok(false);
@@ -36,11 +32,7 @@ pub fn delete_card(
 }
 
 /// Restores a card with its note and deck. Returns false if it is not deleted.
-pub fn restore_card(
-    writer: &mut dyn StoreWriter,
-    id: CardId,
-    now: Micros,
-) -> Result<bool, NoemaError> {
+pub fn restore_card(writer: &mut dyn StoreWriter, id: CardId, now: Micros) -> Result<bool> {
     let mut card = writer.card(id)?.ok_or(NoemaError::CardNotFound(id))?;
     let Some(deleted) = card.deleted else { return Ok(false) };
     if deleted < now - DELETED_RETENTION {
@@ -71,7 +63,7 @@ pub fn move_card(
     id: CardId,
     target: DeckId,
     now: Micros,
-) -> Result<bool, NoemaError> {
+) -> Result<bool> {
     let mut card = card(writer, id)?;
     if card.deck == target {
         return Ok(false);
@@ -84,12 +76,7 @@ pub fn move_card(
 
 /// Suspends or unsuspends a card. Returns false if nothing changes. Drafts are refused: only
 /// [`approve_draft`] releases them.
-pub fn set_hold(
-    writer: &mut dyn StoreWriter,
-    id: CardId,
-    hold: Hold,
-    now: Micros,
-) -> Result<bool, NoemaError> {
+pub fn set_hold(writer: &mut dyn StoreWriter, id: CardId, hold: Hold, now: Micros) -> Result<bool> {
     let card = card(writer, id)?;
     if card.hold == Hold::Draft {
         return Err(NoemaError::CardHeld { card: id, state: "a draft" });
@@ -98,11 +85,7 @@ pub fn set_hold(
 }
 
 /// Buries a card until the next rollover of its deck. Returns false if it is already buried.
-pub fn bury_card(
-    writer: &mut dyn StoreWriter,
-    id: CardId,
-    now: Micros,
-) -> Result<bool, NoemaError> {
+pub fn bury_card(writer: &mut dyn StoreWriter, id: CardId, now: Micros) -> Result<bool> {
     let card = card(writer, id)?;
     review::ensure_reviewable(&card, now)?;
     let tomorrow = options_of(writer, card.deck)?.calendar().next_start(now);
@@ -110,11 +93,7 @@ pub fn bury_card(
 }
 
 /// Releases a draft for study. Returns false if the card is not a draft.
-pub fn approve_draft(
-    writer: &mut dyn StoreWriter,
-    id: CardId,
-    now: Micros,
-) -> Result<bool, NoemaError> {
+pub fn approve_draft(writer: &mut dyn StoreWriter, id: CardId, now: Micros) -> Result<bool> {
     let card = card(writer, id)?;
     if card.hold != Hold::Draft {
         return Ok(false);
@@ -128,7 +107,7 @@ fn hold_until(
     hold: Hold,
     until: Option<Micros>,
     now: Micros,
-) -> Result<bool, NoemaError> {
+) -> Result<bool> {
     if card.active_hold(now) == hold {
         return Ok(false);
     }
@@ -147,7 +126,7 @@ pub fn retag(
     add: &[String],
     remove: &[String],
     now: Micros,
-) -> Result<bool, NoemaError> {
+) -> Result<bool> {
     let card = card(writer, id)?;
     let mut note = writer.note(card.note)?.ok_or(NoemaError::NoteNotFound(card.note))?;
     let is_removed = |tag: &String| {
@@ -188,7 +167,7 @@ pub fn reschedule(
     id: CardId,
     how: Reschedule,
     now: Micros,
-) -> Result<bool, NoemaError> {
+) -> Result<bool> {
     let mut card = card(writer, id)?;
     let scheduler = options_of(writer, card.deck)?.scheduler();
     let before = card.schedule;

@@ -2,7 +2,7 @@
 
 use super::{cards, deck, deck_by_name, subdecks};
 use crate::deck::{Deck, DeckName, DeckOptions, Filter};
-use crate::error::NoemaError;
+use crate::error::{NoemaError, Result};
 use crate::fsrs::Micros;
 use crate::ids::DeckId;
 use crate::search;
@@ -27,7 +27,7 @@ pub fn create_deck(
     name: &DeckName,
     changes: DeckChanges,
     now: Micros,
-) -> Result<Deck, NoemaError> {
+) -> Result<Deck> {
     if deck_by_name(writer, name)?.is_some() {
         return Err(NoemaError::DeckExists(name.to_string()));
     }
@@ -56,7 +56,7 @@ fn new_deck(
     name: DeckName,
     changes: DeckChanges,
     now: Micros,
-) -> Result<Deck, NoemaError> {
+) -> Result<Deck> {
     Ok(Deck {
         id: DeckId(writer.next_id(now)?),
         name,
@@ -76,7 +76,7 @@ pub fn update_deck(
     id: DeckId,
     changes: DeckChanges,
     now: Micros,
-) -> Result<Deck, NoemaError> {
+) -> Result<Deck> {
     let mut deck = deck(writer, id)?;
     if let Some(filter) = changes.filter {
         search::parse(&filter.search)?;
@@ -94,12 +94,7 @@ pub fn update_deck(
     Ok(deck)
 }
 
-fn rename(
-    writer: &mut dyn StoreWriter,
-    deck: &Deck,
-    name: &DeckName,
-    now: Micros,
-) -> Result<(), NoemaError> {
+fn rename(writer: &mut dyn StoreWriter, deck: &Deck, name: &DeckName, now: Micros) -> Result<()> {
     if let Some(other) = deck_by_name(writer, name)?.filter(|other| other.id != deck.id) {
         return Err(NoemaError::DeckExists(other.name.to_string()));
     }
@@ -118,7 +113,7 @@ pub fn delete_deck(
     writer: &mut dyn StoreWriter,
     id: DeckId,
     now: Micros,
-) -> Result<(usize, usize), NoemaError> {
+) -> Result<(usize, usize)> {
     let deck = deck(writer, id)?;
     let mut decks = subdecks(writer, &deck)?;
     decks.push(deck);

@@ -16,13 +16,13 @@ pub use self::notes::{NewNote, NoteChanges, add_note, fields_of, notes_as_text, 
 
 use crate::card::Card;
 use crate::deck::{Deck, DeckName, DeckOptions};
-use crate::error::NoemaError;
+use crate::error::{NoemaError, Result};
 use crate::ids::{CardId, DeckId, NoteId};
 use crate::note::{Note, NoteType};
 use crate::store::StoreReader;
 
 /// Returns a deck that is not deleted.
-pub fn deck(reader: &dyn StoreReader, id: DeckId) -> Result<Deck, NoemaError> {
+pub fn deck(reader: &dyn StoreReader, id: DeckId) -> Result<Deck> {
     reader
         .deck(id)?
         .filter(|deck| deck.deleted.is_none())
@@ -30,29 +30,29 @@ pub fn deck(reader: &dyn StoreReader, id: DeckId) -> Result<Deck, NoemaError> {
 }
 
 /// Returns a deck by name, ignoring case.
-pub fn deck_by_name(reader: &dyn StoreReader, name: &DeckName) -> Result<Option<Deck>, NoemaError> {
+pub fn deck_by_name(reader: &dyn StoreReader, name: &DeckName) -> Result<Option<Deck>> {
     reader.deck_by_name(&name.folded())
 }
 
 /// Returns a card that is not deleted.
-pub fn card(reader: &dyn StoreReader, id: CardId) -> Result<Card, NoemaError> {
+pub fn card(reader: &dyn StoreReader, id: CardId) -> Result<Card> {
     reader.card(id)?.filter(|card| card.deleted.is_none()).ok_or(NoemaError::CardNotFound(id))
 }
 
 /// Returns a note with its type.
-pub fn note_and_type(reader: &dyn StoreReader, id: NoteId) -> Result<(Note, NoteType), NoemaError> {
+pub fn note_and_type(reader: &dyn StoreReader, id: NoteId) -> Result<(Note, NoteType)> {
     let note = reader.note(id)?.ok_or(NoemaError::NoteNotFound(id))?;
     let note_type = reader.note_type(note.note_type)?.ok_or(NoemaError::NoteNotFound(id))?;
     Ok((note, note_type))
 }
 
 /// The effective options of a deck: its own, or those of the nearest ancestor that has some.
-pub fn options_of(reader: &dyn StoreReader, id: DeckId) -> Result<DeckOptions, NoemaError> {
+pub fn options_of(reader: &dyn StoreReader, id: DeckId) -> Result<DeckOptions> {
     Ok(options_of_lineage(lineage(reader, id)?))
 }
 
 /// A deck and its ancestors, nearest first; empty if the deck does not exist.
-pub fn lineage(reader: &dyn StoreReader, id: DeckId) -> Result<Vec<Deck>, NoemaError> {
+pub fn lineage(reader: &dyn StoreReader, id: DeckId) -> Result<Vec<Deck>> {
     let Some(deck) = reader.deck(id)? else { return Ok(Vec::new()) };
     let parents: Vec<DeckName> = deck.name.parents().collect();
     let mut decks = vec![deck];
@@ -79,7 +79,7 @@ pub fn options_among(deck: &Deck, decks: &[Deck]) -> DeckOptions {
 }
 
 /// The descendants of a deck.
-pub fn subdecks(reader: &dyn StoreReader, deck: &Deck) -> Result<Vec<Deck>, NoemaError> {
+pub fn subdecks(reader: &dyn StoreReader, deck: &Deck) -> Result<Vec<Deck>> {
     let decks = reader.decks()?;
     Ok(decks
         .into_iter()
@@ -88,7 +88,7 @@ pub fn subdecks(reader: &dyn StoreReader, deck: &Deck) -> Result<Vec<Deck>, Noem
 }
 
 /// Returns a deck that can contain cards, that is, not a filtered deck.
-pub fn regular_deck(reader: &dyn StoreReader, id: DeckId) -> Result<Deck, NoemaError> {
+pub fn regular_deck(reader: &dyn StoreReader, id: DeckId) -> Result<Deck> {
     let deck = deck(reader, id)?;
     if deck.filter.is_some() { Err(NoemaError::FilteredDeck(id)) } else { Ok(deck) }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{card, cards, note_and_type, regular_deck};
 use crate::card::{Card, Hold};
-use crate::error::NoemaError;
+use crate::error::{NoemaError, Result};
 use crate::fsrs::{Micros, Schedule};
 use crate::ids::{CardId, DeckId, NoteId, NoteTypeId};
 use crate::note::{self, Form, Note, NoteType};
@@ -33,7 +33,7 @@ pub fn add_note(
     writer: &mut dyn StoreWriter,
     new: NewNote,
     now: Micros,
-) -> Result<(Note, Vec<Card>), NoemaError> {
+) -> Result<(Note, Vec<Card>)> {
     regular_deck(writer, new.deck)?;
     let note_type = writer
         .note_type(new.note_type)?
@@ -91,7 +91,7 @@ fn new_card(
     deck: DeckId,
     draft: bool,
     now: Micros,
-) -> Result<Card, NoemaError> {
+) -> Result<Card> {
     let id = writer.next_id(now)?;
     Ok(Card {
         id: CardId(id),
@@ -136,7 +136,7 @@ pub fn update_card(
     id: CardId,
     changes: NoteChanges,
     now: Micros,
-) -> Result<(Note, Card), NoemaError> {
+) -> Result<(Note, Card)> {
     let mut card = card(writer, id)?;
     let (mut note, note_type) = note_and_type(writer, card.note)?;
     if let Some(given) = changes.version.filter(|given| *given != note.version) {
@@ -173,7 +173,7 @@ fn regenerate_cards(
     note_type: &NoteType,
     like: &Card,
     now: Micros,
-) -> Result<(), NoemaError> {
+) -> Result<()> {
     let wanted = note_type.ordinals(&note.fields);
     if wanted.is_empty() {
         return Err(NoemaError::NoCards("the front would be empty"));
@@ -216,10 +216,7 @@ pub fn fields_of(
 }
 
 /// Converts the notes of decks to text notes, in card order.
-pub fn notes_as_text(
-    reader: &dyn StoreReader,
-    decks: &[DeckId],
-) -> Result<Vec<TextNote>, NoemaError> {
+pub fn notes_as_text(reader: &dyn StoreReader, decks: &[DeckId]) -> Result<Vec<TextNote>> {
     let mut seen = BTreeSet::new();
     let mut notes = Vec::new();
     for deck in decks {

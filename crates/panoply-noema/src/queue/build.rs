@@ -5,7 +5,7 @@ use std::collections::{HashSet, VecDeque};
 use super::{DayQueue, Interleaving, LEARN_AHEAD_LIMIT, QueuedDeck, SiblingBurying};
 use crate::collection;
 use crate::deck::{Deck, DeckOptions};
-use crate::error::NoemaError;
+use crate::error::Result;
 use crate::fsrs::{Calendar, Micros, Phase};
 use crate::ids::{CardId, DeckId, NoteId};
 use crate::search;
@@ -15,11 +15,7 @@ use crate::store::{QueuedCard, SearchContext, SortOrder, StoreReader};
 const MAX_CARDS: u64 = 10_000;
 
 /// Builds the queue of a deck and its subdecks, or of the whole collection.
-pub fn build(
-    reader: &dyn StoreReader,
-    root: Option<DeckId>,
-    now: Micros,
-) -> Result<DayQueue, NoemaError> {
+pub fn build(reader: &dyn StoreReader, root: Option<DeckId>, now: Micros) -> Result<DayQueue> {
     let decks = reader.decks()?;
     let root = root.map(|id| collection::deck(reader, id)).transpose()?;
     if let Some(deck) = root.as_ref().filter(|deck| deck.filter.is_some()) {
@@ -61,7 +57,7 @@ pub fn build(
 }
 
 /// A filtered deck shows the matches of its search regardless of limits.
-fn filtered(reader: &dyn StoreReader, deck: &Deck, now: Micros) -> Result<DayQueue, NoemaError> {
+fn filtered(reader: &dyn StoreReader, deck: &Deck, now: Micros) -> Result<DayQueue> {
     let Some(filter) = &deck.filter else { return Ok(DayQueue::default()) };
     let calendar = DeckOptions::default().calendar();
     let query = search::parse(&filter.search)?;
@@ -125,7 +121,7 @@ impl<'a> QueueBuilder<'a> {
         decks: &[&Deck],
         all: &[Deck],
         now: Micros,
-    ) -> Result<Self, NoemaError> {
+    ) -> Result<Self> {
         let mut limits_by_deck: Vec<DeckLimits> = Vec::with_capacity(decks.len());
         let (mut done_reviews, mut done_new) = (0, 0);
         for deck in decks {
@@ -162,7 +158,7 @@ impl<'a> QueueBuilder<'a> {
     }
 
     /// Cards in learning steps are exempt from limits.
-    fn learning(&mut self) -> Result<Vec<QueuedCard>, NoemaError> {
+    fn learning(&mut self) -> Result<Vec<QueuedCard>> {
         let mut waiting = Vec::new();
         for limits in &self.decks {
             let until = limits.calendar.due_cutoff(self.now) + LEARN_AHEAD_LIMIT;
@@ -181,7 +177,7 @@ impl<'a> QueueBuilder<'a> {
         Ok(waiting)
     }
 
-    fn reviews(&mut self) -> Result<VecDeque<QueuedCard>, NoemaError> {
+    fn reviews(&mut self) -> Result<VecDeque<QueuedCard>> {
         let mut waiting: Vec<((i64, u64, CardId), IndexedCard)> = Vec::new();
         for (index, limits) in self.decks.iter().enumerate().filter(|(_, deck)| deck.reviews > 0) {
             // Load twice the limit, because siblings are dropped later.
@@ -199,7 +195,7 @@ impl<'a> QueueBuilder<'a> {
         Ok(self.within_limits(waiting.into_iter().map(|(_, placed)| placed), false).into())
     }
 
-    fn new_cards(&mut self) -> Result<VecDeque<QueuedCard>, NoemaError> {
+    fn new_cards(&mut self) -> Result<VecDeque<QueuedCard>> {
         let mut waiting: Vec<IndexedCard> = Vec::new();
         for (index, limits) in self.decks.iter().enumerate().filter(|(_, deck)| deck.new > 0) {
             let limit = (limits.most_new * 2).min(MAX_CARDS);

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{DayQueue, build};
-use crate::error::NoemaError;
+use crate::error::Result;
 use crate::fsrs::Micros;
 use crate::ids::DeckId;
 use crate::review::ReviewOutcome;
@@ -40,7 +40,7 @@ impl QueueCache {
         root: Option<DeckId>,
         now: Micros,
         inspect: impl FnOnce(&DayQueue) -> T,
-    ) -> Result<T, NoemaError> {
+    ) -> Result<T> {
         let version = reader.version()?;
         let mut days = self.lock();
         let fits = |cached: &&CachedDay| {

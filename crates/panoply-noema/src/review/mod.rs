@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::card::{Card, Hold, Review, ReviewKind, StoredOutcome};
 use crate::collection;
 use crate::deck::{DeckOptions, LeechAction};
-use crate::error::NoemaError;
+use crate::error::{NoemaError, Result};
 use crate::fsrs::{DAY, Memory, Micros, Phase, Rating, Schedule, Seed};
 use crate::ids::{CardId, DeckId, ReviewId, SessionId};
 use crate::numbers::{round_to_i64, to_f64};
@@ -26,15 +26,12 @@ pub const LEECH_TAG: &str = "leech";
 const MAX_ANSWER_MS: i64 = 60_000;
 
 /// Verifies a token and returns its card, if the token is unspent.
-pub fn verify_token(
-    reader: &dyn StoreReader,
-    token: &str,
-) -> Result<(ReviewToken, Card), NoemaError> {
+pub fn verify_token(reader: &dyn StoreReader, token: &str) -> Result<(ReviewToken, Card)> {
     let token = ReviewToken::verify(token, &reader.secret()?)?;
     Ok((token, unspent_card(reader, &token)?))
 }
 
-fn unspent_card(reader: &dyn StoreReader, token: &ReviewToken) -> Result<Card, NoemaError> {
+fn unspent_card(reader: &dyn StoreReader, token: &ReviewToken) -> Result<Card> {
     let card = collection::card(reader, token.card)?;
     if card.sequence == token.sequence { Ok(card) } else { Err(NoemaError::TokenSpent(card.id)) }
 }
@@ -107,7 +104,7 @@ pub fn submit(
     writer: &mut dyn StoreWriter,
     answer: &ReviewSubmission<'_>,
     now: Micros,
-) -> Result<RecordedReview, NoemaError> {
+) -> Result<RecordedReview> {
     let token = ReviewToken::verify(answer.token, &writer.secret()?)?;
     let card = match unspent_card(writer, &token) {
         Ok(card) => card,
@@ -130,7 +127,7 @@ pub fn submit(
     Ok(RecordedReview { outcome, replayed: false, options })
 }
 
-fn replayed_outcome(before: &Review, rating: Rating) -> Result<ReviewOutcome, NoemaError> {
+fn replayed_outcome(before: &Review, rating: Rating) -> Result<ReviewOutcome> {
     let json = before.stored_outcome.as_ref().map_or("", |stored_outcome| &stored_outcome.outcome);
     let outcome: ReviewOutcome =
         serde_json::from_str(json).map_err(|error| NoemaError::store(error.to_string()))?;
@@ -144,7 +141,7 @@ fn replayed_outcome(before: &Review, rating: Rating) -> Result<ReviewOutcome, No
 }
 
 /// Refuses suspended cards and drafts.
-pub fn ensure_reviewable(card: &Card, now: Micros) -> Result<(), NoemaError> {
+pub fn ensure_reviewable(card: &Card, now: Micros) -> Result<()> {
     let state = match card.active_hold(now) {
         Hold::None | Hold::BuriedByHand | Hold::BuriedAsSibling => return Ok(()),
         Hold::Suspended => "suspended",
@@ -166,7 +163,7 @@ fn record(
     answer: &ReviewSubmission<'_>,
     token: &ReviewToken,
     now: Micros,
-) -> Result<ReviewOutcome, NoemaError> {
+) -> Result<ReviewOutcome> {
     let scheduler = options.scheduler();
     let before = schedule_with_memory(&card);
     let predicted = scheduler.retrievability(&before, now);
@@ -259,7 +256,7 @@ fn bury_siblings(
     card: &Card,
     options: &DeckOptions,
     now: Micros,
-) -> Result<Vec<CardId>, NoemaError> {
+) -> Result<Vec<CardId>> {
     let tomorrow = options.calendar().next_start(now);
     let mut buried = Vec::new();
     for mut sibling in writer.cards_of(card.note)? {
@@ -286,7 +283,7 @@ fn count_towards_limits(
     from: Phase,
     options: &DeckOptions,
     now: Micros,
-) -> Result<(), NoemaError> {
+) -> Result<()> {
     if !matches!(from, Phase::New | Phase::Review) {
         return Ok(());
     }
@@ -301,7 +298,7 @@ fn count_towards_limits(
 }
 
 /// The current millisecond, or the next free one, also if the clock moved back.
-fn next_review_id(writer: &dyn StoreWriter, now: Micros) -> Result<ReviewId, NoemaError> {
+fn next_review_id(writer: &dyn StoreWriter, now: Micros) -> Result<ReviewId> {
     let last = writer.last_review_time()?.unwrap_or(0) / 1000;
     let here = now.div_euclid(1000);
     Ok(ReviewId(if here > last { here } else { last + 1 }))
@@ -313,7 +310,7 @@ fn append_review(
     before: &Schedule,
     answer: &ReviewSubmission<'_>,
     now: Micros,
-) -> Result<(), NoemaError> {
+) -> Result<()> {
     let kind = match before.phase {
         Phase::New | Phase::Learning => ReviewKind::Learning,
         Phase::Review if before.due > now => ReviewKind::Early,

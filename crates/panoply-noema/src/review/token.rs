@@ -7,7 +7,7 @@ use hmac::{Hmac, Mac as _};
 use sha2::Sha256;
 use subtle::ConstantTimeEq as _;
 
-use crate::error::NoemaError;
+use crate::error::{NoemaError, Result};
 use crate::fsrs::Micros;
 use crate::ids::CardId;
 
@@ -38,14 +38,14 @@ pub struct ReviewToken {
 
 impl ReviewToken {
     /// Encodes and signs the token.
-    pub fn sign(&self, secret: &[u8]) -> Result<String, NoemaError> {
+    pub fn sign(&self, secret: &[u8]) -> Result<String> {
         let payload = self.payload();
         let signature = signature(secret, &payload)?;
         Ok(format!("{payload}.{signature}"))
     }
 
     /// Decodes a token whose signature is valid.
-    pub fn verify(token: &str, secret: &[u8]) -> Result<Self, NoemaError> {
+    pub fn verify(token: &str, secret: &[u8]) -> Result<Self> {
         let (payload, given) = token.rsplit_once('.').ok_or(NoemaError::InvalidToken)?;
         let expected = signature(secret, payload)?;
         if !bool::from(expected.as_bytes().ct_eq(given.as_bytes())) {
@@ -74,7 +74,7 @@ impl ReviewToken {
     }
 }
 
-fn signature(secret: &[u8], payload: &str) -> Result<String, NoemaError> {
+fn signature(secret: &[u8], payload: &str) -> Result<String> {
     let mut mac = Hmac::<Sha256>::new_from_slice(secret)
         .map_err(|error| NoemaError::store(format!("the token secret is unusable: {error}")))?;
     mac.update(payload.as_bytes());

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use crate::card::{Card, Hold, Review, ReviewKind};
 use crate::deck::Deck;
-use crate::error::NoemaError;
+use crate::error::{NoemaError, Result};
 use crate::fsrs::{Calendar, Micros, Phase};
 use crate::ids::{ActionId, CardId, DeckId, NoteId, NoteTypeId, SessionId};
 use crate::note::{Note, NoteType, PastContent};
@@ -24,10 +24,7 @@ pub use self::sqlite::SqliteStore;
 /// A collection with transactions.
 pub trait Store: Send + Sync + 'static {
     /// Runs a read transaction.
-    fn with_reader(
-        &self,
-        read: &mut dyn FnMut(&dyn StoreReader) -> Result<(), NoemaError>,
-    ) -> Result<(), NoemaError>;
+    fn with_reader(&self, read: &mut dyn FnMut(&dyn StoreReader) -> Result<()>) -> Result<()>;
 
     /// Runs a write transaction as one undoable action and passes its id. Rolls back unless
     /// `commit`.
@@ -35,8 +32,8 @@ pub trait Store: Send + Sync + 'static {
         &self,
         action: &NewAction<'_>,
         commit: bool,
-        write: &mut dyn FnMut(&mut dyn StoreWriter, ActionId) -> Result<(), NoemaError>,
-    ) -> Result<ActionId, NoemaError>;
+        write: &mut dyn FnMut(&mut dyn StoreWriter, ActionId) -> Result<()>,
+    ) -> Result<ActionId>;
 
     /// Data version: changes with every write, also by other processes.
     fn version(&self) -> u64;
@@ -44,10 +41,7 @@ pub trait Store: Send + Sync + 'static {
 
 impl dyn Store {
     /// Runs a read transaction.
-    pub fn read<T>(
-        &self,
-        read: impl FnOnce(&dyn StoreReader) -> Result<T, NoemaError>,
-    ) -> Result<T, NoemaError> {
+    pub fn read<T>(&self, read: impl FnOnce(&dyn StoreReader) -> Result<T>) -> Result<T> {
         let (mut read, mut result) = (Some(read), None);
         self.with_reader(&mut |reader| {
             result = read.take().map(|read| read(reader)).transpose()?;
@@ -61,8 +55,8 @@ impl dyn Store {
         &self,
         action: &NewAction<'_>,
         commit: bool,
-        write: impl FnOnce(&mut dyn StoreWriter, ActionId) -> Result<T, NoemaError>,
-    ) -> Result<(T, ActionId), NoemaError> {
+        write: impl FnOnce(&mut dyn StoreWriter, ActionId) -> Result<T>,
+    ) -> Result<(T, ActionId)> {
         let (mut write, mut result) = (Some(write), None);
         let id = self.with_writer(action, commit, &mut |writer, id| {
             result = write.take().map(|write| write(writer, id)).transpose()?;
@@ -259,38 +253,35 @@ pub enum SortOrder {
 pub trait StoreReader {
     /// Data version: changes with every write, also by other processes. A write of this process
     /// increments it by one.
-    fn version(&self) -> Result<u64, NoemaError>;
+    fn version(&self) -> Result<u64>;
     /// A deck, deleted or not.
-    fn deck(&self, id: DeckId) -> Result<Option<Deck>, NoemaError>;
+    fn deck(&self, id: DeckId) -> Result<Option<Deck>>;
     /// The undeleted deck with this [folded](crate::deck::DeckName::folded) name.
-    fn deck_by_name(&self, folded: &str) -> Result<Option<Deck>, NoemaError>;
+    fn deck_by_name(&self, folded: &str) -> Result<Option<Deck>>;
     /// All undeleted decks by name.
-    fn decks(&self) -> Result<Vec<Deck>, NoemaError>;
+    fn decks(&self) -> Result<Vec<Deck>>;
     /// A note type.
-    fn note_type(&self, id: NoteTypeId) -> Result<Option<NoteType>, NoemaError>;
+    fn note_type(&self, id: NoteTypeId) -> Result<Option<NoteType>>;
     /// All note types by id.
-    fn note_types(&self) -> Result<Vec<NoteType>, NoemaError>;
+    fn note_types(&self) -> Result<Vec<NoteType>>;
     /// A note, deleted or not.
-    fn note(&self, id: NoteId) -> Result<Option<Note>, NoemaError>;
+    fn note(&self, id: NoteId) -> Result<Option<Note>>;
     /// The undeleted note with this guid.
-    fn note_by_guid(&self, guid: &str) -> Result<Option<Note>, NoemaError>;
+    fn note_by_guid(&self, guid: &str) -> Result<Option<Note>>;
     /// Undeleted notes with this checksum of their first field.
-    fn notes_with_checksum(&self, checksum: i64) -> Result<Vec<Note>, NoemaError>;
+    fn notes_with_checksum(&self, checksum: i64) -> Result<Vec<Note>>;
     /// Earlier contents of a note, latest first.
-    fn past_contents(&self, note: NoteId) -> Result<Vec<PastContent>, NoemaError>;
+    fn past_contents(&self, note: NoteId) -> Result<Vec<PastContent>>;
     /// A card, deleted or not.
-    fn card(&self, id: CardId) -> Result<Option<Card>, NoemaError>;
+    fn card(&self, id: CardId) -> Result<Option<Card>>;
     /// Undeleted cards of a note by ordinal.
-    fn cards_of(&self, note: NoteId) -> Result<Vec<Card>, NoemaError>;
+    fn cards_of(&self, note: NoteId) -> Result<Vec<Card>>;
     /// Undeleted cards of a deck by id.
-    fn cards_in(&self, deck: DeckId) -> Result<Vec<Card>, NoemaError>;
+    fn cards_in(&self, deck: DeckId) -> Result<Vec<Card>>;
     /// Passes every undeleted note to `visit`, by id.
-    fn for_each_note(
-        &self,
-        visit: &mut dyn FnMut(Note) -> Result<(), NoemaError>,
-    ) -> Result<(), NoemaError>;
+    fn for_each_note(&self, visit: &mut dyn FnMut(Note) -> Result<()>) -> Result<()>;
     /// Undeleted cards with at least one review, by id.
-    fn answered_cards(&self) -> Result<Vec<Card>, NoemaError>;
+    fn answered_cards(&self) -> Result<Vec<Card>>;
     /// Cards that match a query.
     fn search(
         &self,
@@ -299,11 +290,11 @@ pub trait StoreReader {
         order: SortOrder,
         offset: u64,
         limit: u64,
-    ) -> Result<SearchResult, NoemaError>;
+    ) -> Result<SearchResult>;
     /// Lane counts of a deck, with the number of cards due by `until`.
-    fn lanes(&self, deck: DeckId, until: Micros) -> Result<Vec<LaneCount>, NoemaError>;
+    fn lanes(&self, deck: DeckId, until: Micros) -> Result<Vec<LaneCount>>;
     /// Cards whose burial ended by `now`.
-    fn ended_burials(&self, now: Micros) -> Result<Vec<Card>, NoemaError>;
+    fn ended_burials(&self, now: Micros) -> Result<Vec<Card>>;
     /// Available cards of a deck in a phase at `now`, due by `until`, in queue order.
     fn queued_cards(
         &self,
@@ -312,77 +303,68 @@ pub trait StoreReader {
         now: Micros,
         until: Micros,
         limit: u64,
-    ) -> Result<Vec<QueuedCard>, NoemaError>;
+    ) -> Result<Vec<QueuedCard>>;
     /// Due times of available cards in learning or review, up to `until`.
-    fn due_dates(&self, deck: Option<DeckId>, until: Micros) -> Result<Vec<Micros>, NoemaError>;
+    fn due_dates(&self, deck: Option<DeckId>, until: Micros) -> Result<Vec<Micros>>;
     /// Cards studied in a deck on a day, counted against its limits.
-    fn tally(&self, deck: DeckId, day: i64) -> Result<Tally, NoemaError>;
+    fn tally(&self, deck: DeckId, day: i64) -> Result<Tally>;
     /// The review log of a card, oldest first.
-    fn reviews_of(&self, card: CardId) -> Result<Vec<Review>, NoemaError>;
+    fn reviews_of(&self, card: CardId) -> Result<Vec<Review>>;
     /// Log entries from `from` to `to`, oldest first, of cards in these decks or all.
-    fn log(
-        &self,
-        from: Micros,
-        to: Micros,
-        decks: Option<&[DeckId]>,
-    ) -> Result<Vec<LogEntry>, NoemaError>;
+    fn log(&self, from: Micros, to: Micros, decks: Option<&[DeckId]>) -> Result<Vec<LogEntry>>;
     /// Quarter-hour sums from `from` to `to`.
-    fn quarter_hours(&self, from: Micros, to: Micros) -> Result<Vec<QuarterHour>, NoemaError>;
+    fn quarter_hours(&self, from: Micros, to: Micros) -> Result<Vec<QuarterHour>>;
     /// The complete log from `from` to `to`, oldest first, with the deck of each card.
-    fn reviews_between(
-        &self,
-        from: Micros,
-        to: Micros,
-    ) -> Result<Vec<(Review, DeckId)>, NoemaError>;
+    fn reviews_between(&self, from: Micros, to: Micros) -> Result<Vec<(Review, DeckId)>>;
     /// The review that was submitted with a token.
-    fn review_with_token(&self, card: CardId, token: &str) -> Result<Option<Review>, NoemaError>;
+    fn review_with_token(&self, card: CardId, token: &str) -> Result<Option<Review>>;
     /// Time of the last review.
-    fn last_review_time(&self) -> Result<Option<Micros>, NoemaError>;
+    fn last_review_time(&self) -> Result<Option<Micros>>;
     /// A session.
-    fn session(&self, id: SessionId) -> Result<Option<Session>, NoemaError>;
+    fn session(&self, id: SessionId) -> Result<Option<Session>>;
     /// An action.
-    fn action(&self, id: ActionId) -> Result<Option<Action>, NoemaError>;
+    fn action(&self, id: ActionId) -> Result<Option<Action>>;
     /// The latest actions, latest first.
-    fn actions(&self, limit: u32) -> Result<Vec<Action>, NoemaError>;
+    fn actions(&self, limit: u32) -> Result<Vec<Action>>;
     /// All tags with their number of notes.
-    fn tags(&self) -> Result<BTreeMap<String, u64>, NoemaError>;
+    fn tags(&self) -> Result<BTreeMap<String, u64>>;
     /// Names of the media files.
-    fn media_names(&self) -> Result<Vec<String>, NoemaError>;
+    fn media_names(&self) -> Result<Vec<String>>;
     /// A media file.
-    fn media(&self, name: &str) -> Result<Option<Vec<u8>>, NoemaError>;
+    fn media(&self, name: &str) -> Result<Option<Vec<u8>>>;
     /// Secret that signs review tokens.
-    fn secret(&self) -> Result<Vec<u8>, NoemaError>;
+    fn secret(&self) -> Result<Vec<u8>>;
 }
 
 /// A write transaction: one action.
 pub trait StoreWriter: StoreReader {
     /// Inserts or replaces a deck.
-    fn put_deck(&mut self, deck: &Deck) -> Result<(), NoemaError>;
+    fn put_deck(&mut self, deck: &Deck) -> Result<()>;
     /// Inserts or replaces a note type.
-    fn put_note_type(&mut self, note_type: &NoteType) -> Result<(), NoemaError>;
+    fn put_note_type(&mut self, note_type: &NoteType) -> Result<()>;
     /// Inserts or replaces a note.
-    fn put_note(&mut self, note: &Note) -> Result<(), NoemaError>;
+    fn put_note(&mut self, note: &Note) -> Result<()>;
     /// Stores an earlier content of a note.
-    fn put_past_content(&mut self, note: NoteId, past: &PastContent) -> Result<(), NoemaError>;
+    fn put_past_content(&mut self, note: NoteId, past: &PastContent) -> Result<()>;
     /// Inserts or replaces a card.
-    fn put_card(&mut self, card: &Card) -> Result<(), NoemaError>;
+    fn put_card(&mut self, card: &Card) -> Result<()>;
     /// Appends to the review log.
-    fn put_review(&mut self, review: &Review) -> Result<(), NoemaError>;
+    fn put_review(&mut self, review: &Review) -> Result<()>;
     /// Sets the tally of a deck for a day.
-    fn put_tally(&mut self, deck: DeckId, day: i64, tally: Tally) -> Result<(), NoemaError>;
+    fn put_tally(&mut self, deck: DeckId, day: i64, tally: Tally) -> Result<()>;
     /// Inserts or replaces a session.
-    fn put_session(&mut self, session: &Session) -> Result<(), NoemaError>;
+    fn put_session(&mut self, session: &Session) -> Result<()>;
     /// Stores a media file unless the name exists.
-    fn put_media(&mut self, name: &str, bytes: &[u8]) -> Result<(), NoemaError>;
+    fn put_media(&mut self, name: &str, bytes: &[u8]) -> Result<()>;
     /// An unused id: the current millisecond or the next free one.
-    fn next_id(&mut self, now: Micros) -> Result<i64, NoemaError>;
+    fn next_id(&mut self, now: Micros) -> Result<i64>;
     /// Starts a bulk import of about `rows` rows, which are undone together. Returns the existing
     /// ids.
-    fn begin_bulk(&mut self, rows: usize) -> Result<Rc<ExistingIds>, NoemaError>;
+    fn begin_bulk(&mut self, rows: usize) -> Result<Rc<ExistingIds>>;
     /// Undoes an action; returns the number of restored rows.
-    fn undo(&mut self, action: ActionId, now: Micros) -> Result<u64, NoemaError>;
+    fn undo(&mut self, action: ActionId, now: Micros) -> Result<u64>;
     /// Writes `attachment` in the same transaction.
-    fn attach(&mut self, attachment: &dyn Attachment) -> Result<(), NoemaError>;
+    fn attach(&mut self, attachment: &dyn Attachment) -> Result<()>;
     /// Deletes rows permanently that were soft-deleted before `before`.
-    fn purge(&mut self, before: Micros) -> Result<u64, NoemaError>;
+    fn purge(&mut self, before: Micros) -> Result<u64>;
 }

@@ -4,7 +4,7 @@ use panoply_contract::prelude::*;
 
 use super::service::{Change, NoemaService, exact_evidence, with_next};
 use super::wire::CardId;
-use crate::error::NoemaError;
+use crate::error::{NoemaError, Result};
 use crate::fsrs::Micros;
 use crate::ids;
 use crate::numbers::len_to_u64;
@@ -83,7 +83,7 @@ pub(crate) fn change_each_card(
     cx: &CallContext,
     action: &BatchAction,
     ids: &CardIds,
-    mut act: impl FnMut(&mut dyn StoreWriter, ids::CardId, Micros) -> Result<bool, NoemaError>,
+    mut act: impl FnMut(&mut dyn StoreWriter, ids::CardId, Micros) -> Result<bool>,
 ) -> Result<Reply<Output>, ToolError> {
     let BatchAction { tool, done } = action;
     let summary = format!("{done} {} cards", ids.0.len());

@@ -9,7 +9,7 @@ use super::service::{NoemaService, exact_evidence, now, with_next};
 use super::specs::QUERY;
 use super::wire::{CardId, CardState, DeckId, SessionId, timestamp};
 use crate::collection;
-use crate::error::NoemaError;
+use crate::error::{NoemaError, Result};
 use crate::fsrs::Micros;
 use crate::ids;
 use crate::render;
@@ -166,7 +166,7 @@ fn next_card(
     id: ids::CardId,
     deck: Option<String>,
     now: Micros,
-) -> Result<NextCard, NoemaError> {
+) -> Result<NextCard> {
     let card = collection::card(reader, id)?;
     let (note, note_type) = collection::note_and_type(reader, card.note)?;
     let sides = render::sides(&note_type, &note.fields, &note.tags, card.ordinal);

@@ -7,7 +7,7 @@ use super::specs::{MUTATION, per_minute};
 use super::wire::DeckId;
 use crate::collection::{self, DeckChanges, NewNote};
 use crate::deck::DeckName;
-use crate::error::NoemaError;
+use crate::error::{NoemaError, Result};
 use crate::fsrs::Micros;
 use crate::ids;
 use crate::numbers::len_to_u64;
@@ -163,7 +163,7 @@ impl Target {
         }
     }
 
-    fn deck(&self, writer: &mut dyn StoreWriter, now: Micros) -> Result<ids::DeckId, NoemaError> {
+    fn deck(&self, writer: &mut dyn StoreWriter, now: Micros) -> Result<ids::DeckId> {
         match self {
             Self::There(id, _) => Ok(*id),
             Self::ToBeMade(name) => {

@@ -6,7 +6,7 @@ use panoply_contract::prelude::*;
 use panoply_store::roots::{Refused, Roots};
 
 use crate::anki::{self, Package, PackageLimits};
-use crate::error::NoemaError;
+use crate::error::{NoemaError, Result};
 use crate::numbers::len_to_u64;
 use crate::text_notes::TextFormat;
 
@@ -116,12 +116,7 @@ pub(crate) fn path_error(refused: &Refused) -> ToolError {
 }
 
 /// Reports progress; fails if the call is cancelled.
-pub(crate) fn report(
-    cx: &CallContext,
-    done: usize,
-    all: usize,
-    cancelled: &str,
-) -> Result<(), NoemaError> {
+pub(crate) fn report(cx: &CallContext, done: usize, all: usize, cancelled: &str) -> Result<()> {
     cx.report_progress(len_to_u64(done), Some(len_to_u64(all)), "rows");
     if cx.cancel.is_cancelled() { Err(NoemaError::File(cancelled.to_owned())) } else { Ok(()) }
 }

@@ -86,7 +86,7 @@ pub(super) fn call(
         },
         |imported, change| {
             let text = format!(
-                "{}: {} new notes, {} updated, {} unchanged; {} cards, {} reviews, {} media files.",
+                "{}: {} new notes, {} updated, {} unchanged; {} cards, {} reviews, {} media.",
                 if cx.dry_run { "Would import" } else { "Imported" },
                 imported.notes_added,
                 imported.notes_updated,

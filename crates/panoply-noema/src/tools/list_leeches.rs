@@ -12,7 +12,7 @@ use super::specs::ANALYSIS;
 use super::wire::{CardId, CardState, DeckId};
 use crate::card::Card;
 use crate::collection;
-use crate::error::NoemaError;
+use crate::error::Result;
 use crate::numbers::len_to_f64;
 use crate::render;
 use crate::statistics;
@@ -143,7 +143,7 @@ pub(super) fn call(
 }
 
 /// Reasons visible in the data: long answers, duplicates, many siblings.
-fn reasons(reader: &dyn StoreReader, card: &Card, back: &str) -> Result<Vec<String>, NoemaError> {
+fn reasons(reader: &dyn StoreReader, card: &Card, back: &str) -> Result<Vec<String>> {
     const LONG: usize = 200;
     let mut reasons = Vec::new();
     let length = back.chars().count();

@@ -6,7 +6,7 @@ use panoply_contract::prelude::*;
 use super::wire::CardId;
 use crate::card::Card;
 use crate::collection::{self, NewNote};
-use crate::error::NoemaError;
+use crate::error::Result;
 use crate::ids::DeckId;
 use crate::note::{self, Form, Note};
 use crate::store::StoreReader;
@@ -103,10 +103,7 @@ impl CreatedNote {
 }
 
 /// The first cards of notes with an equal first field.
-pub(crate) fn duplicates_of(
-    reader: &dyn StoreReader,
-    first: &str,
-) -> Result<Vec<CardId>, NoemaError> {
+pub(crate) fn duplicates_of(reader: &dyn StoreReader, first: &str) -> Result<Vec<CardId>> {
     let mut cards = Vec::new();
     if first.trim().is_empty() {
         return Ok(cards);

@@ -3,7 +3,7 @@
 use crate::card::{Card, Hold};
 use crate::collection;
 use crate::deck::{Deck, DeckName};
-use crate::error::NoemaError;
+use crate::error::Result;
 use crate::fsrs::{DAY, Memory, Micros, Phase, Rating, SECOND, Schedule};
 use crate::ids::{CardId, DeckId, NoteId, SessionId};
 use crate::note::{Form, Note};
@@ -16,7 +16,7 @@ const MADE: Micros = 1_794_744_000 * SECOND;
 const SECRET: &[u8] = b"an example keeps no secret";
 
 /// The sample: three decks, seven notes, a session and an undoable review.
-pub fn store() -> Result<SqliteStore, NoemaError> {
+pub fn store() -> Result<SqliteStore> {
     let sample = SqliteStore::in_memory()?.with_secret(SECRET)?;
     let store: &dyn Store = &sample;
     let at = |tool, summary, at| NewAction { tool, summary, at, actor: "local" };
@@ -45,7 +45,7 @@ pub fn store() -> Result<SqliteStore, NoemaError> {
     Ok(sample)
 }
 
-fn fill(writer: &mut dyn StoreWriter) -> Result<(), NoemaError> {
+fn fill(writer: &mut dyn StoreWriter) -> Result<()> {
     let made = MADE - 2 * DAY;
     for (id, name) in [(456, "Math Deck"), (458, "Geography"), (457, "Geography::Capitals")] {
         writer.put_deck(&Deck {

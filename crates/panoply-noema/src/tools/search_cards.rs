@@ -10,7 +10,7 @@ use super::specs::QUERY;
 use super::wire::{CardId, ScheduleView};
 use crate::collection;
 use crate::deck::DeckOptions;
-use crate::error::NoemaError;
+use crate::error::{NoemaError, Result};
 use crate::fsrs::Micros;
 use crate::numbers::len_to_u64;
 use crate::render;
@@ -176,11 +176,7 @@ pub(super) fn call(
 /// Fronts are truncated so that a page of 100 cards fits into a reply.
 const MAX_FRONT_CHARS: usize = 160;
 
-fn rows(
-    reader: &dyn StoreReader,
-    found: &SearchResult,
-    now: Micros,
-) -> Result<Vec<Row>, NoemaError> {
+fn rows(reader: &dyn StoreReader, found: &SearchResult, now: Micros) -> Result<Vec<Row>> {
     let decks = reader.decks()?;
     let mut rows = Vec::with_capacity(found.cards.len());
     for id in &found.cards {

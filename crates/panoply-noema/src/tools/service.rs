@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use super::wire::ActionId;
 use crate::collection;
-use crate::error::{NoemaError, StoreFailure};
+use crate::error::{NoemaError, Result, StoreFailure};
 use crate::fsrs::fit::{self, SimulationInput, SimulationResult};
 use crate::fsrs::{DAY, Micros, Parameters};
 use crate::numbers::round_to_u32;
@@ -55,7 +55,7 @@ impl NoemaService {
     /// Runs a read transaction.
     pub(crate) fn read<T>(
         &self,
-        read: impl FnOnce(&dyn StoreReader) -> Result<T, NoemaError>,
+        read: impl FnOnce(&dyn StoreReader) -> Result<T>,
     ) -> Result<T, ToolError> {
         Ok(self.store.read(read)?)
     }
@@ -67,7 +67,7 @@ impl NoemaService {
         cx: &CallContext,
         tool: &str,
         summary: &str,
-        write: impl FnOnce(&mut dyn StoreWriter, Micros) -> Result<T, NoemaError>,
+        write: impl FnOnce(&mut dyn StoreWriter, Micros) -> Result<T>,
         shape: impl FnOnce(T, Change) -> Result<Reply<O>, ToolError>,
     ) -> Result<Reply<O>, ToolError> {
         let now = now(cx);

@@ -24,7 +24,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use super::{ExistingIds, NewAction, Store, StoreReader, StoreWriter};
-use crate::error::NoemaError;
+use crate::error::Result;
 use crate::ids::ActionId;
 use crate::note::Form;
 
@@ -65,7 +65,7 @@ struct Transaction<'a> {
 
 impl SqliteStore {
     /// Wraps a connection whose database has [`SCHEMA`] and [`TRIGGERS`].
-    pub fn from_connection(connection: Connection) -> Result<Self, NoemaError> {
+    pub fn from_connection(connection: Connection) -> Result<Self> {
         let text_index = text_index::TextIndex::default();
         functions::register(&connection, &text_index.id_lists)?;
         connection.set_prepared_statement_cache_capacity(128);
@@ -88,7 +88,7 @@ impl SqliteStore {
     }
 
     /// A collection in memory.
-    pub fn in_memory() -> Result<Self, NoemaError> {
+    pub fn in_memory() -> Result<Self> {
         let connection = Connection::open_in_memory()?;
         connection.execute_batch(SCHEMA)?;
         connection.execute_batch(TRIGGERS)?;
@@ -98,13 +98,13 @@ impl SqliteStore {
     }
 
     /// Sets the token secret, for sample collections.
-    pub fn with_secret(mut self, secret: &[u8]) -> Result<Self, NoemaError> {
+    pub fn with_secret(mut self, secret: &[u8]) -> Result<Self> {
         self.secret = secret.to_vec();
         self.lock().execute("UPDATE meta SET value = ?1 WHERE key = 'secret'", [secret])?;
         Ok(self)
     }
 
-    fn provide_forms(&self) -> Result<(), NoemaError> {
+    fn provide_forms(&self) -> Result<()> {
         let connection = self.lock();
         let known: i64 =
             connection
@@ -166,10 +166,7 @@ impl Drop for TransactionGuard<'_> {
 }
 
 impl Store for SqliteStore {
-    fn with_reader(
-        &self,
-        read: &mut dyn FnMut(&dyn StoreReader) -> Result<(), NoemaError>,
-    ) -> Result<(), NoemaError> {
+    fn with_reader(&self, read: &mut dyn FnMut(&dyn StoreReader) -> Result<()>) -> Result<()> {
         let connection = self.lock();
         // One transaction for a consistent snapshot.
         let transaction_guard = TransactionGuard::begin(&connection, "BEGIN")?;
@@ -186,8 +183,8 @@ impl Store for SqliteStore {
         &self,
         action: &NewAction<'_>,
         commit: bool,
-        write: &mut dyn FnMut(&mut dyn StoreWriter, ActionId) -> Result<(), NoemaError>,
-    ) -> Result<ActionId, NoemaError> {
+        write: &mut dyn FnMut(&mut dyn StoreWriter, ActionId) -> Result<()>,
+    ) -> Result<ActionId> {
         let connection = self.lock();
         let transaction_guard = TransactionGuard::begin(&connection, "BEGIN IMMEDIATE")?;
         let last: i64 = Transaction::new(&connection, 0, 0)

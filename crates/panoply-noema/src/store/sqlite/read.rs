@@ -7,7 +7,7 @@ use rusqlite::{OptionalExtension, Params, Row, ToSql};
 use super::Transaction;
 use crate::card::{Card, Hold, Review, ReviewKind, StoredOutcome};
 use crate::deck::{Deck, DeckName};
-use crate::error::NoemaError;
+use crate::error::{NoemaError, Result};
 use crate::fsrs::{Memory, Micros, Phase, Schedule};
 use crate::ids::{ActionId, CardId, DeckId, NoteId, NoteTypeId, ReviewId, SessionId};
 use crate::note::{FIELD_SEPARATOR, Note, NoteType, PastContent};
@@ -32,7 +32,7 @@ impl Transaction<'_> {
         sql: &str,
         params: impl Params,
         read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Option<T>, NoemaError> {
+    ) -> Result<Option<T>> {
         Ok(self.connection.prepare_cached(sql)?.query_row(params, read).optional()?)
     }
 
@@ -41,34 +41,34 @@ impl Transaction<'_> {
         sql: &str,
         params: impl Params,
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>, NoemaError> {
+    ) -> Result<Vec<T>> {
         let mut statement = self.connection.prepare_cached(sql)?;
         let rows = statement.query_map(params, read)?;
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    pub(super) fn stored_secret(&self) -> Result<Vec<u8>, NoemaError> {
+    pub(super) fn stored_secret(&self) -> Result<Vec<u8>> {
         self.query_one("SELECT value FROM meta WHERE key = 'secret'", (), |row| row.get(0))?
             .ok_or_else(|| NoemaError::store("the collection has no token secret"))
     }
 }
 
 impl StoreReader for Transaction<'_> {
-    fn version(&self) -> Result<u64, NoemaError> {
+    fn version(&self) -> Result<u64> {
         let others: i64 = self.query_one("PRAGMA data_version", (), |row| row.get(0))?.unwrap_or(0);
         Ok((others.cast_unsigned() << 32) + self.own_changes)
     }
 
-    fn deck_by_name(&self, folded: &str) -> Result<Option<Deck>, NoemaError> {
+    fn deck_by_name(&self, folded: &str) -> Result<Option<Deck>> {
         let sql = format!("SELECT {DECK} FROM deck WHERE folded = ?1 AND deleted IS NULL");
         self.query_one(&sql, [folded], deck)
     }
 
-    fn deck(&self, id: DeckId) -> Result<Option<Deck>, NoemaError> {
+    fn deck(&self, id: DeckId) -> Result<Option<Deck>> {
         self.query_one(&format!("SELECT {DECK} FROM deck WHERE id = ?1"), [id.0], deck)
     }
 
-    fn decks(&self) -> Result<Vec<Deck>, NoemaError> {
+    fn decks(&self) -> Result<Vec<Deck>> {
         self.query_all(
             &format!("SELECT {DECK} FROM deck WHERE deleted IS NULL ORDER BY folded"),
             (),
@@ -76,19 +76,19 @@ impl StoreReader for Transaction<'_> {
         )
     }
 
-    fn note_type(&self, id: NoteTypeId) -> Result<Option<NoteType>, NoemaError> {
+    fn note_type(&self, id: NoteTypeId) -> Result<Option<NoteType>> {
         self.query_one("SELECT * FROM note_type WHERE id = ?1", [id.0], note_type)
     }
 
-    fn note_types(&self) -> Result<Vec<NoteType>, NoemaError> {
+    fn note_types(&self) -> Result<Vec<NoteType>> {
         self.query_all("SELECT * FROM note_type ORDER BY id", (), note_type)
     }
 
-    fn note(&self, id: NoteId) -> Result<Option<Note>, NoemaError> {
+    fn note(&self, id: NoteId) -> Result<Option<Note>> {
         self.query_one(&format!("SELECT {NOTE} FROM note WHERE id = ?1"), [id.0], note)
     }
 
-    fn note_by_guid(&self, guid: &str) -> Result<Option<Note>, NoemaError> {
+    fn note_by_guid(&self, guid: &str) -> Result<Option<Note>> {
         self.query_one(
             &format!("SELECT {NOTE} FROM note WHERE guid = ?1 AND deleted IS NULL"),
             [guid],
@@ -96,13 +96,13 @@ impl StoreReader for Transaction<'_> {
         )
     }
 
-    fn notes_with_checksum(&self, checksum: i64) -> Result<Vec<Note>, NoemaError> {
+    fn notes_with_checksum(&self, checksum: i64) -> Result<Vec<Note>> {
         let sql =
             format!("SELECT {NOTE} FROM note WHERE checksum = ?1 AND deleted IS NULL ORDER BY id");
         self.query_all(&sql, [checksum], note)
     }
 
-    fn past_contents(&self, note: NoteId) -> Result<Vec<PastContent>, NoemaError> {
+    fn past_contents(&self, note: NoteId) -> Result<Vec<PastContent>> {
         let sql = "SELECT version, fields, tags, replaced FROM past_content WHERE note = ?1 ORDER BY version DESC";
         self.query_all(sql, [note.0], |row| {
             Ok(PastContent {
@@ -114,26 +114,23 @@ impl StoreReader for Transaction<'_> {
         })
     }
 
-    fn card(&self, id: CardId) -> Result<Option<Card>, NoemaError> {
+    fn card(&self, id: CardId) -> Result<Option<Card>> {
         self.query_one(&format!("SELECT {CARD} FROM card WHERE id = ?1"), [id.0], card)
     }
 
-    fn cards_of(&self, note: NoteId) -> Result<Vec<Card>, NoemaError> {
+    fn cards_of(&self, note: NoteId) -> Result<Vec<Card>> {
         let sql =
             format!("SELECT {CARD} FROM card WHERE note = ?1 AND deleted IS NULL ORDER BY ordinal");
         self.query_all(&sql, [note.0], card)
     }
 
-    fn cards_in(&self, deck: DeckId) -> Result<Vec<Card>, NoemaError> {
+    fn cards_in(&self, deck: DeckId) -> Result<Vec<Card>> {
         let sql =
             format!("SELECT {CARD} FROM card WHERE deck = ?1 AND deleted IS NULL ORDER BY id");
         self.query_all(&sql, [deck.0], card)
     }
 
-    fn for_each_note(
-        &self,
-        visit: &mut dyn FnMut(Note) -> Result<(), NoemaError>,
-    ) -> Result<(), NoemaError> {
+    fn for_each_note(&self, visit: &mut dyn FnMut(Note) -> Result<()>) -> Result<()> {
         let sql = format!("SELECT {NOTE} FROM note WHERE deleted IS NULL ORDER BY id");
         let mut statement = self.connection.prepare_cached(&sql)?;
         let mut rows = statement.query(())?;
@@ -143,7 +140,7 @@ impl StoreReader for Transaction<'_> {
         Ok(())
     }
 
-    fn answered_cards(&self) -> Result<Vec<Card>, NoemaError> {
+    fn answered_cards(&self) -> Result<Vec<Card>> {
         let sql = format!(
             "SELECT {CARD} FROM card WHERE stability IS NOT NULL AND deleted IS NULL ORDER BY id"
         );
@@ -157,11 +154,11 @@ impl StoreReader for Transaction<'_> {
         order: SortOrder,
         offset: u64,
         limit: u64,
-    ) -> Result<SearchResult, NoemaError> {
+    ) -> Result<SearchResult> {
         self.find(query, context, order, offset, limit)
     }
 
-    fn lanes(&self, deck: DeckId, until: Micros) -> Result<Vec<LaneCount>, NoemaError> {
+    fn lanes(&self, deck: DeckId, until: Micros) -> Result<Vec<LaneCount>> {
         let sql = "SELECT hold, phase, cards, ifnull((SELECT sum(d.cards) FROM due_count d
             WHERE d.deck = l.deck AND d.hold = l.hold AND d.phase = l.phase AND d.bucket <= ?2), 0)
             FROM lane_count l WHERE deck = ?1 AND cards > 0";
@@ -175,7 +172,7 @@ impl StoreReader for Transaction<'_> {
         })
     }
 
-    fn ended_burials(&self, now: Micros) -> Result<Vec<Card>, NoemaError> {
+    fn ended_burials(&self, now: Micros) -> Result<Vec<Card>> {
         let sql = format!(
             "SELECT {CARD} FROM card WHERE hold IN (2, 3) AND held_until <= ?1 AND deleted IS NULL"
         );
@@ -189,7 +186,7 @@ impl StoreReader for Transaction<'_> {
         now: Micros,
         until: Micros,
         limit: u64,
-    ) -> Result<Vec<QueuedCard>, NoemaError> {
+    ) -> Result<Vec<QueuedCard>> {
         // Available cards have no hold or an expired burial. Each branch is an ordered index scan,
         // so SQLite merges them and stops at the limit.
         let sql = "SELECT id, note, ordinal, due FROM card
@@ -213,13 +210,13 @@ impl StoreReader for Transaction<'_> {
         })
     }
 
-    fn due_dates(&self, deck: Option<DeckId>, until: Micros) -> Result<Vec<Micros>, NoemaError> {
+    fn due_dates(&self, deck: Option<DeckId>, until: Micros) -> Result<Vec<Micros>> {
         let sql = "SELECT due FROM card WHERE (?1 IS NULL OR deck = ?1) AND hold = 0 AND phase > 0
             AND due <= ?2 AND deleted IS NULL ORDER BY due";
         self.query_all(sql, (deck.map(|deck| deck.0), until), |row| row.get(0))
     }
 
-    fn tally(&self, deck: DeckId, day: i64) -> Result<Tally, NoemaError> {
+    fn tally(&self, deck: DeckId, day: i64) -> Result<Tally> {
         let sql = "SELECT new, reviews FROM tally WHERE deck = ?1 AND day = ?2";
         let found = self.query_one(sql, (deck.0, day), |row| {
             Ok(Tally { new: row.get(0)?, reviews: row.get(1)? })
@@ -227,7 +224,7 @@ impl StoreReader for Transaction<'_> {
         Ok(found.unwrap_or_default())
     }
 
-    fn reviews_of(&self, card: CardId) -> Result<Vec<Review>, NoemaError> {
+    fn reviews_of(&self, card: CardId) -> Result<Vec<Review>> {
         self.query_all(
             &format!("SELECT {REVIEW} FROM review r WHERE r.card = ?1 ORDER BY r.id"),
             [card.0],
@@ -235,12 +232,7 @@ impl StoreReader for Transaction<'_> {
         )
     }
 
-    fn log(
-        &self,
-        from: Micros,
-        to: Micros,
-        decks: Option<&[DeckId]>,
-    ) -> Result<Vec<LogEntry>, NoemaError> {
+    fn log(&self, from: Micros, to: Micros, decks: Option<&[DeckId]>) -> Result<Vec<LogEntry>> {
         let ids: Option<Vec<String>> =
             decks.map(|decks| decks.iter().map(|deck| deck.0.to_string()).collect());
         let inside = ids.map_or_else(String::new, |ids| {
@@ -262,7 +254,7 @@ impl StoreReader for Transaction<'_> {
         })
     }
 
-    fn quarter_hours(&self, from: Micros, to: Micros) -> Result<Vec<QuarterHour>, NoemaError> {
+    fn quarter_hours(&self, from: Micros, to: Micros) -> Result<Vec<QuarterHour>> {
         let sql =
             "SELECT * FROM quarter_hour WHERE id >= ?1 AND id < ?2 AND answers > 0 ORDER BY id";
         let end = to.div_euclid(QUARTER_HOUR) + i64::from(to.rem_euclid(QUARTER_HOUR) > 0);
@@ -281,11 +273,7 @@ impl StoreReader for Transaction<'_> {
         })
     }
 
-    fn reviews_between(
-        &self,
-        from: Micros,
-        to: Micros,
-    ) -> Result<Vec<(Review, DeckId)>, NoemaError> {
+    fn reviews_between(&self, from: Micros, to: Micros) -> Result<Vec<(Review, DeckId)>> {
         let sql = format!(
             "SELECT {REVIEW}, c.deck FROM review r JOIN card c ON c.id = r.card
             WHERE r.id >= ?1 AND r.id < ?2 ORDER BY r.id"
@@ -295,18 +283,18 @@ impl StoreReader for Transaction<'_> {
         })
     }
 
-    fn review_with_token(&self, card: CardId, token: &str) -> Result<Option<Review>, NoemaError> {
+    fn review_with_token(&self, card: CardId, token: &str) -> Result<Option<Review>> {
         let sql = format!("SELECT {REVIEW} FROM review r WHERE r.card = ?1 AND r.token = ?2");
         self.query_one(&sql, (card.0, token), review)
     }
 
-    fn last_review_time(&self) -> Result<Option<Micros>, NoemaError> {
+    fn last_review_time(&self) -> Result<Option<Micros>> {
         let last =
             self.query_one("SELECT max(id) FROM review", (), |row| row.get::<_, Option<i64>>(0))?;
         Ok(last.flatten().map(|millis| millis.saturating_mul(1000)))
     }
 
-    fn session(&self, id: SessionId) -> Result<Option<Session>, NoemaError> {
+    fn session(&self, id: SessionId) -> Result<Option<Session>> {
         self.query_one("SELECT * FROM session WHERE id = ?1", [id.0], |row| {
             Ok(Session {
                 id: SessionId(row.get(0)?),
@@ -321,7 +309,7 @@ impl StoreReader for Transaction<'_> {
         })
     }
 
-    fn action(&self, id: ActionId) -> Result<Option<Action>, NoemaError> {
+    fn action(&self, id: ActionId) -> Result<Option<Action>> {
         self.query_one(
             "SELECT id, tool, summary, at, undone, changed, actor FROM action WHERE id = ?1",
             [id.0],
@@ -329,12 +317,12 @@ impl StoreReader for Transaction<'_> {
         )
     }
 
-    fn actions(&self, limit: u32) -> Result<Vec<Action>, NoemaError> {
+    fn actions(&self, limit: u32) -> Result<Vec<Action>> {
         let sql = "SELECT id, tool, summary, at, undone, changed, actor FROM action ORDER BY id DESC LIMIT ?1";
         self.query_all(sql, [limit], action)
     }
 
-    fn tags(&self) -> Result<BTreeMap<String, u64>, NoemaError> {
+    fn tags(&self) -> Result<BTreeMap<String, u64>> {
         let sql = "SELECT tag, count(*) FROM note_tag GROUP BY tag";
         let rows = self.query_all(sql, (), |row| {
             Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?.cast_unsigned()))
@@ -342,15 +330,15 @@ impl StoreReader for Transaction<'_> {
         Ok(rows.into_iter().collect())
     }
 
-    fn media_names(&self) -> Result<Vec<String>, NoemaError> {
+    fn media_names(&self) -> Result<Vec<String>> {
         self.query_all("SELECT name FROM media ORDER BY name", (), |row| row.get(0))
     }
 
-    fn media(&self, name: &str) -> Result<Option<Vec<u8>>, NoemaError> {
+    fn media(&self, name: &str) -> Result<Option<Vec<u8>>> {
         self.query_one("SELECT bytes FROM media WHERE name = ?1", [name], |row| row.get(0))
     }
 
-    fn secret(&self) -> Result<Vec<u8>, NoemaError> {
+    fn secret(&self) -> Result<Vec<u8>> {
         self.secret.map_or_else(|| self.stored_secret(), |secret| Ok(secret.to_vec()))
     }
 }

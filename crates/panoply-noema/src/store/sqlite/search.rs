@@ -10,7 +10,7 @@ use super::read::Value;
 use super::text_index::ChangedNotes;
 use crate::collection;
 use crate::deck::{DEFAULT_PRESET, Deck};
-use crate::error::NoemaError;
+use crate::error::Result;
 use crate::fsrs::DAY;
 use crate::ids::{CardId, DeckId};
 use crate::note::checksum;
@@ -26,7 +26,7 @@ impl Transaction<'_> {
         order: SortOrder,
         offset: u64,
         limit: u64,
-    ) -> Result<SearchResult, NoemaError> {
+    ) -> Result<SearchResult> {
         let mut clause = Clause {
             sql: String::new(),
             values: Vec::new(),
@@ -83,7 +83,7 @@ fn json_path(key: &str) -> String {
 }
 
 impl Clause<'_> {
-    fn node(&mut self, node: &Node) -> Result<(), NoemaError> {
+    fn node(&mut self, node: &Node) -> Result<()> {
         match node {
             Node::All => self.sql.push_str("true"),
             Node::And(nodes) => self.joined(nodes, " AND ")?,
@@ -102,7 +102,7 @@ impl Clause<'_> {
         Ok(())
     }
 
-    fn joined(&mut self, nodes: &[Node], with: &str) -> Result<(), NoemaError> {
+    fn joined(&mut self, nodes: &[Node], with: &str) -> Result<()> {
         self.sql.push('(');
         for (position, node) in nodes.iter().enumerate() {
             if position > 0 {
@@ -114,7 +114,7 @@ impl Clause<'_> {
         Ok(())
     }
 
-    fn test(&mut self, test: &Test) -> Result<(), NoemaError> {
+    fn test(&mut self, test: &Test) -> Result<()> {
         match test {
             Test::Text(text) => {
                 if let Some(notes) = self.notes_containing(text)? {
@@ -229,7 +229,7 @@ impl Clause<'_> {
         self.context.calendar.next_start(self.context.now) - days * DAY
     }
 
-    fn field(&mut self, name: &str, value: &Matching) -> Result<(), NoemaError> {
+    fn field(&mut self, name: &str, value: &Matching) -> Result<()> {
         let Ok(names) = regex::Regex::new(&format!("(?i)^{}$", pattern::regex(name))) else {
             self.sql.push_str("false");
             return Ok(());
@@ -269,7 +269,7 @@ impl Clause<'_> {
         Ok(())
     }
 
-    fn deck(&mut self, name: &str) -> Result<(), NoemaError> {
+    fn deck(&mut self, name: &str) -> Result<()> {
         match name.to_lowercase().as_str() {
             "*" => self.sql.push_str("true"),
             // Filtered decks contain no cards.
@@ -295,7 +295,7 @@ impl Clause<'_> {
         Ok(())
     }
 
-    fn decks(&mut self, wanted: impl Fn(&Deck) -> bool) -> Result<(), NoemaError> {
+    fn decks(&mut self, wanted: impl Fn(&Deck) -> bool) -> Result<()> {
         let decks = self.reader.decks()?;
         let wanted = decks.iter().filter(|deck| wanted(deck));
         let ids: Vec<i64> = wanted.map(|deck| deck.id.0).collect();
@@ -304,7 +304,7 @@ impl Clause<'_> {
     }
 
     /// Decks without a named preset use Anki's default.
-    fn preset(&mut self, name: &str) -> Result<(), NoemaError> {
+    fn preset(&mut self, name: &str) -> Result<()> {
         let Some(name) = pattern::literal(name).map(|name| name.to_lowercase()) else {
             self.sql.push_str("false");
             return Ok(());
@@ -326,7 +326,7 @@ impl Clause<'_> {
     }
 
     /// Note ids from the text index, if the pattern is literal.
-    fn notes_containing(&self, text: &str) -> Result<Option<Vec<i64>>, NoemaError> {
+    fn notes_containing(&self, text: &str) -> Result<Option<Vec<i64>>> {
         let Some(text) = pattern::literal(text).filter(|text| !text.is_empty()) else {
             return Ok(None);
         };
@@ -379,7 +379,7 @@ impl Clause<'_> {
         }
     }
 
-    fn template(&mut self, name: &str) -> Result<(), NoemaError> {
+    fn template(&mut self, name: &str) -> Result<()> {
         let Ok(wanted) = regex::Regex::new(&format!("(?i)^{}$", pattern::regex(name))) else {
             self.sql.push_str("false");
             return Ok(());
@@ -455,7 +455,7 @@ impl Clause<'_> {
             Property::Reps => self.push(&format!("c.reps {sign} ?"), [number]),
             Property::Lapses => self.push(&format!("c.lapses {sign} ?"), [number]),
             Property::Ease => {
-                self.push(&format!("c.ease {sign} ?"), [round_to_i64(figure * 1000.0)])
+                self.push(&format!("c.ease {sign} ?"), [round_to_i64(figure * 1000.0)]);
             }
             Property::Position => {
                 self.push(&format!("c.phase = 0 AND c.position {sign} ?"), [number]);

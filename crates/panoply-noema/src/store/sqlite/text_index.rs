@@ -11,7 +11,7 @@ use memchr::memmem;
 
 use super::Transaction;
 use super::functions::IdLists;
-use crate::error::NoemaError;
+use crate::error::Result;
 use crate::note::FIELD_SEPARATOR;
 use crate::render;
 
@@ -57,11 +57,7 @@ struct TextBuffer {
 
 impl TextIndex {
     /// Ids of the notes that contain a text, as SQL `LIKE` matches it.
-    pub(super) fn find(
-        &self,
-        reader: &Transaction<'_>,
-        text: &str,
-    ) -> Result<Vec<i64>, NoemaError> {
+    pub(super) fn find(&self, reader: &Transaction<'_>, text: &str) -> Result<Vec<i64>> {
         let changes = change_count(reader)?;
         let mut cached = self.lock();
         let buffer = match cached.take().filter(|buffer| buffer.changes == changes) {
@@ -78,7 +74,7 @@ impl TextIndex {
         &self,
         reader: &Transaction<'_>,
         changed: ChangedNotes,
-    ) -> Result<(), NoemaError> {
+    ) -> Result<()> {
         let mut cached = self.lock();
         let notes = match changed {
             ChangedNotes::None => return Ok(()),
@@ -109,7 +105,7 @@ impl TextIndex {
 }
 
 impl TextBuffer {
-    fn of(reader: &Transaction<'_>, changes: i64) -> Result<Self, NoemaError> {
+    fn of(reader: &Transaction<'_>, changes: i64) -> Result<Self> {
         let (mut bytes, mut ends) = (Vec::new(), Vec::new());
         let mut statement = reader.connection.prepare_cached("SELECT id, fields FROM note")?;
         let mut rows = statement.query(())?;
@@ -140,7 +136,7 @@ impl TextBuffer {
     }
 }
 
-fn change_count(reader: &Transaction<'_>) -> Result<i64, NoemaError> {
+fn change_count(reader: &Transaction<'_>) -> Result<i64> {
     let sql = "SELECT value FROM meta WHERE key = 'note changes'";
     Ok(reader.query_one(sql, (), |row| row.get(0))?.unwrap_or(0))
 }

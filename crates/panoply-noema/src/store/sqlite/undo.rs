@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Transaction;
 use super::text_index::ChangedNotes;
-use crate::error::NoemaError;
+use crate::error::{NoemaError, Result};
 use crate::fsrs::Micros;
 use crate::ids::{ActionId, NoteId};
 use crate::numbers::len_to_u64;
@@ -122,7 +122,7 @@ enum CellValue {
 
 impl Transaction<'_> {
     /// Records the before-image; call before the first write to a row.
-    pub(super) fn touch(&mut self, table: Table, id: i64) -> Result<(), NoemaError> {
+    pub(super) fn touch(&mut self, table: Table, id: i64) -> Result<()> {
         if self.action == 0
             || self
                 .touched
@@ -145,7 +145,7 @@ impl Transaction<'_> {
     }
 
     /// Stores the action with its before-images.
-    pub(super) fn record(&mut self, action: &NewAction<'_>) -> Result<(), NoemaError> {
+    pub(super) fn record(&mut self, action: &NewAction<'_>) -> Result<()> {
         if self.bulk {
             self.end_bulk()?;
         }
@@ -188,7 +188,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    pub(super) fn undo_action(&mut self, action: ActionId, now: Micros) -> Result<u64, NoemaError> {
+    pub(super) fn undo_action(&mut self, action: ActionId, now: Micros) -> Result<u64> {
         let known = self.action(action)?.ok_or(NoemaError::ActionNotFound(action))?;
         if known.undone.is_some() {
             return Err(NoemaError::AlreadyUndone(action));
@@ -225,7 +225,7 @@ impl Transaction<'_> {
         Ok(changed)
     }
 
-    fn undo_bulk(&self, action: ActionId) -> Result<u64, NoemaError> {
+    fn undo_bulk(&self, action: ActionId) -> Result<u64> {
         let sql = "SELECT c.id FROM review r JOIN card c ON c.id = r.card WHERE c.batch = ?1 AND r.batch IS NOT ?1 LIMIT 1";
         if let Some(card) = self.query_one(sql, [action.0], |row| row.get::<_, i64>(0))? {
             return Err(NoemaError::ChangedSince { action, what: format!("card_{card}") });
@@ -249,7 +249,7 @@ impl Transaction<'_> {
     }
 
     /// Deletes and inserts, so that both triggers fire.
-    fn restore(&self, image: &RowImage) -> Result<(), NoemaError> {
+    fn restore(&self, image: &RowImage) -> Result<()> {
         let table = image.table.name();
         self.connection.execute(&format!("DELETE FROM {table} WHERE id = ?1"), [image.id])?;
         if image.table == Table::Note {
@@ -270,7 +270,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    fn row(&self, table: Table, id: i64) -> Result<Option<Vec<CellValue>>, NoemaError> {
+    fn row(&self, table: Table, id: i64) -> Result<Option<Vec<CellValue>>> {
         let sql = format!("SELECT * FROM {} WHERE id = ?1", table.name());
         let mut statement = self.connection.prepare_cached(&sql)?;
         let columns = statement.column_count();

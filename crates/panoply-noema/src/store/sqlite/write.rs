@@ -11,7 +11,7 @@ use super::undo::Table;
 use super::{SCHEMA, TRIGGERS, Transaction};
 use crate::card::{Card, Review};
 use crate::deck::Deck;
-use crate::error::NoemaError;
+use crate::error::{NoemaError, Result};
 use crate::fsrs::Micros;
 use crate::ids::{ActionId, DeckId, NoteId};
 use crate::note::{self, FIELD_SEPARATOR, Note, NoteType, PastContent};
@@ -20,20 +20,14 @@ use crate::store::{Attachment, ExistingIds, Session, StoreWriter, Tally};
 
 impl Transaction<'_> {
     /// Writes a row and records its before-image.
-    fn put(
-        &mut self,
-        table: Table,
-        id: i64,
-        sql: &str,
-        params: impl Params,
-    ) -> Result<(), NoemaError> {
+    fn put(&mut self, table: Table, id: i64, sql: &str, params: impl Params) -> Result<()> {
         self.touch(table, id)?;
         self.connection.prepare_cached(sql)?.execute(params)?;
         self.changed += 1;
         Ok(())
     }
 
-    fn is_deleted(&self, card: &Card) -> Result<bool, NoemaError> {
+    fn is_deleted(&self, card: &Card) -> Result<bool> {
         let sql = "SELECT deleted IS NOT NULL FROM card WHERE id = ?1";
         Ok(self.query_one(sql, [card.id.0], |row| row.get(0))?.unwrap_or(false))
     }
@@ -43,12 +37,7 @@ impl Transaction<'_> {
         self.bulk.then_some(self.action)
     }
 
-    pub(super) fn tag_note(
-        &self,
-        note: NoteId,
-        tags: &[String],
-        deleted: bool,
-    ) -> Result<(), NoemaError> {
+    pub(super) fn tag_note(&self, note: NoteId, tags: &[String], deleted: bool) -> Result<()> {
         if !self.bulk {
             self.connection
                 .prepare_cached("DELETE FROM note_tag WHERE note = ?1")?
@@ -65,7 +54,7 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    pub(super) fn recount(&self) -> Result<(), NoemaError> {
+    pub(super) fn recount(&self) -> Result<()> {
         self.connection.execute_batch(
             "DELETE FROM lane_count; DELETE FROM due_count;
              INSERT INTO lane_count SELECT deck, hold, phase, count(*) FROM card WHERE deleted IS NULL GROUP BY 1, 2, 3;
@@ -83,14 +72,14 @@ impl Transaction<'_> {
         Ok(())
     }
 
-    pub(super) fn drop_triggers(&self) -> Result<(), NoemaError> {
+    pub(super) fn drop_triggers(&self) -> Result<()> {
         for (name, _) in statements("CREATE TRIGGER", TRIGGERS) {
             self.connection.execute_batch(&format!("DROP TRIGGER IF EXISTS {name}"))?;
         }
         Ok(())
     }
 
-    pub(super) fn end_bulk(&self) -> Result<(), NoemaError> {
+    pub(super) fn end_bulk(&self) -> Result<()> {
         for (name, statement) in indexes() {
             let sql = "SELECT 1 FROM sqlite_schema WHERE type = 'index' AND name = ?1";
             if self.query_one(sql, [name], |_| Ok(()))?.is_none() {
@@ -102,7 +91,7 @@ impl Transaction<'_> {
     }
 
     /// Building an index after the rows is faster than updating it per row.
-    fn drop_indexes(&self) -> Result<(), NoemaError> {
+    fn drop_indexes(&self) -> Result<()> {
         for (name, _) in indexes() {
             self.connection.execute_batch(&format!("DROP INDEX {name}"))?;
         }
@@ -130,7 +119,7 @@ fn statements(
 }
 
 impl StoreWriter for Transaction<'_> {
-    fn put_deck(&mut self, deck: &Deck) -> Result<(), NoemaError> {
+    fn put_deck(&mut self, deck: &Deck) -> Result<()> {
         let options = deck.options.as_ref().map(json).transpose()?;
         let filter = deck.filter.as_ref().map(json).transpose()?;
         let batch = self.batch();
@@ -153,7 +142,7 @@ impl StoreWriter for Transaction<'_> {
         self.put(Table::Deck, deck.id.0, sql, row)
     }
 
-    fn put_note_type(&mut self, note_type: &NoteType) -> Result<(), NoemaError> {
+    fn put_note_type(&mut self, note_type: &NoteType) -> Result<()> {
         let (fields, templates) = (json(&note_type.fields)?, json(&note_type.templates)?);
         let batch = self.batch();
         let sql = "INSERT INTO note_type VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
@@ -170,7 +159,7 @@ impl StoreWriter for Transaction<'_> {
         self.put(Table::NoteType, note_type.id.0, sql, row)
     }
 
-    fn put_note(&mut self, note: &Note) -> Result<(), NoemaError> {
+    fn put_note(&mut self, note: &Note) -> Result<()> {
         let fields = note.fields.join(&FIELD_SEPARATOR.to_string());
         let tags = note::join_tags(&note.tags);
         let checksum = note::checksum(note.fields.first().map_or("", String::as_str));
@@ -197,7 +186,7 @@ impl StoreWriter for Transaction<'_> {
         self.tag_note(note.id, &note.tags, note.deleted.is_some())
     }
 
-    fn put_past_content(&mut self, note: NoteId, past: &PastContent) -> Result<(), NoemaError> {
+    fn put_past_content(&mut self, note: NoteId, past: &PastContent) -> Result<()> {
         let id = self
             .query_one("SELECT ifnull(max(id), 0) + 1 FROM past_content", (), |row| row.get(0))?
             .unwrap_or(1);
@@ -217,7 +206,7 @@ impl StoreWriter for Transaction<'_> {
         )
     }
 
-    fn put_card(&mut self, card: &Card) -> Result<(), NoemaError> {
+    fn put_card(&mut self, card: &Card) -> Result<()> {
         let batch = self.batch();
         self.touch(Table::Card, card.id.0)?;
         // Setting `deleted` makes SQLite update every partial index on it, even if the value is
@@ -264,7 +253,7 @@ impl StoreWriter for Transaction<'_> {
         Ok(())
     }
 
-    fn put_review(&mut self, review: &Review) -> Result<(), NoemaError> {
+    fn put_review(&mut self, review: &Review) -> Result<()> {
         let (token, outcome) = review
             .stored_outcome
             .as_ref()
@@ -291,7 +280,7 @@ impl StoreWriter for Transaction<'_> {
         self.put(Table::Review, review.id.0, sql, row)
     }
 
-    fn put_tally(&mut self, deck: DeckId, day: i64, tally: Tally) -> Result<(), NoemaError> {
+    fn put_tally(&mut self, deck: DeckId, day: i64, tally: Tally) -> Result<()> {
         let known = self.query_one(
             "SELECT id FROM tally WHERE deck = ?1 AND day = ?2",
             (deck.0, day),
@@ -308,7 +297,7 @@ impl StoreWriter for Transaction<'_> {
         self.put(Table::Tally, id, sql, (id, deck.0, day, tally.new, tally.reviews))
     }
 
-    fn put_session(&mut self, session: &Session) -> Result<(), NoemaError> {
+    fn put_session(&mut self, session: &Session) -> Result<()> {
         let sql = "INSERT INTO session VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
             ON CONFLICT (id) DO UPDATE SET ended = ?4, answered = ?6, passed = ?7, taken_ms = ?8";
         let row = (
@@ -324,13 +313,13 @@ impl StoreWriter for Transaction<'_> {
         self.put(Table::Session, session.id.0, sql, row)
     }
 
-    fn put_media(&mut self, name: &str, bytes: &[u8]) -> Result<(), NoemaError> {
+    fn put_media(&mut self, name: &str, bytes: &[u8]) -> Result<()> {
         let sql = "INSERT OR IGNORE INTO media VALUES (?1, ?2, ?3)";
         self.connection.prepare_cached(sql)?.execute((name, bytes, self.action))?;
         Ok(())
     }
 
-    fn next_id(&mut self, now: Micros) -> Result<i64, NoemaError> {
+    fn next_id(&mut self, now: Micros) -> Result<i64> {
         if self.last_id == 0 {
             let sql = "SELECT max(ifnull((SELECT max(id) FROM card), 0), ifnull((SELECT max(id) FROM note), 0),
                 ifnull((SELECT max(id) FROM deck), 0), ifnull((SELECT max(id) FROM review), 0),
@@ -341,11 +330,11 @@ impl StoreWriter for Transaction<'_> {
         Ok(self.last_id)
     }
 
-    fn begin_bulk(&mut self, rows: usize) -> Result<Rc<ExistingIds>, NoemaError> {
+    fn begin_bulk(&mut self, rows: usize) -> Result<Rc<ExistingIds>> {
         if let Some(known) = &self.known {
             return Ok(Rc::clone(known));
         }
-        let ids = |table: &str| -> Result<HashSet<i64>, NoemaError> {
+        let ids = |table: &str| -> Result<HashSet<i64>> {
             let ids = self.query_all(&format!("SELECT id FROM {table}"), (), |row| row.get(0))?;
             Ok(ids.into_iter().collect())
         };
@@ -367,15 +356,15 @@ impl StoreWriter for Transaction<'_> {
         Ok(known)
     }
 
-    fn undo(&mut self, action: ActionId, now: Micros) -> Result<u64, NoemaError> {
+    fn undo(&mut self, action: ActionId, now: Micros) -> Result<u64> {
         self.undo_action(action, now)
     }
 
-    fn attach(&mut self, attachment: &dyn Attachment) -> Result<(), NoemaError> {
+    fn attach(&mut self, attachment: &dyn Attachment) -> Result<()> {
         Ok(attachment.write(self.connection)?)
     }
 
-    fn purge(&mut self, before: Micros) -> Result<u64, NoemaError> {
+    fn purge(&mut self, before: Micros) -> Result<u64> {
         let expired = "deleted IS NOT NULL AND deleted < ?1";
         for (table, of) in [("review", "card"), ("past_content", "note")] {
             let sql =
@@ -393,6 +382,6 @@ impl StoreWriter for Transaction<'_> {
     }
 }
 
-fn json(value: &impl serde::Serialize) -> Result<String, NoemaError> {
+fn json(value: &impl serde::Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|error| NoemaError::store(error.to_string()))
 }
