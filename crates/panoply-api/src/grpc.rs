@@ -36,6 +36,8 @@ pub mod proto {
 const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ttm.fds"));
 /// Largest request in bytes.
 pub const MAX_REQUEST_BYTES: usize = 64 * 1024;
+/// Largest health request in bytes: the name of a service.
+const MAX_PROBE_BYTES: usize = 1024;
 /// Largest reply in bytes.
 const MAX_REPLY_BYTES: usize = 1024 * 1024;
 
@@ -64,7 +66,7 @@ pub(crate) fn routes(kernel: &Arc<Kernel>) -> Router {
 /// The health service, unauthenticated for probes.
 pub(crate) fn health() -> Router {
     let (_, health) = tonic_health::server::health_reporter();
-    let health = health.max_decoding_message_size(LARGEST_PROBE);
+    let health = health.max_decoding_message_size(MAX_PROBE_BYTES);
     Router::new().route_service("/grpc.health.v1.Health/{*method}", health)
 }
 

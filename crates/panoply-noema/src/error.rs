@@ -97,6 +97,9 @@ pub enum NoemaError {
         /// Reviews required.
         need: usize,
     },
+    /// The cards differ from those that the person approved.
+    #[error("the cards have changed since a person was shown them")]
+    ApprovalStale,
     /// A file cannot be read.
     #[error("{0}")]
     File(String),

@@ -1,8 +1,8 @@
-//! What a person is shown before an agent's drafts are approved, and its fingerprint.
+//! The drafts shown to a person before approval, and the fingerprint of their content.
 //!
-//! Fronts are an agent's words, so they are quoted, one line each, without control characters and
-//! without those that change the direction of writing. The fingerprint covers the whole content of
-//! every named card, draft or not: a card that changes after it was shown is not approved.
+//! Fronts are untrusted text of an agent, so they are quoted on one line each, without control and
+//! bidirectional formatting characters. The fingerprint covers the whole content of every named
+//! card, draft or not: a card that changes after it was shown is not approved.
 
 use panoply_contract::audit::Fingerprint;
 use panoply_contract::consent::Question;
@@ -11,19 +11,19 @@ use serde_json::{Value, json};
 
 use super::batch::CardIds;
 use crate::card::Hold;
-use crate::problem::Problem;
-use crate::store::Records;
-use crate::{ids, library, render};
+use crate::error::{NoemaError, Result};
+use crate::store::StoreReader;
+use crate::{collection, ids, render};
 
-/// More drafts than a person reads in one question are refused.
-const MAX_SHOWN: usize = 50;
-/// Characters of a front.
-const MAX_FRONT: usize = 160;
-/// Characters of a deck's name.
-const MAX_DECK: usize = 60;
+/// Most drafts in one question.
+const MAX_DRAFTS: usize = 50;
+/// Longest front in characters.
+const MAX_FRONT_CHARS: usize = 160;
+/// Longest deck name in characters.
+const MAX_DECK_CHARS: usize = 60;
 
-/// The named cards as they are.
-pub(super) struct Shown {
+/// The current content of the named cards.
+pub(super) struct ApprovalSubject {
     drafts: Vec<Line>,
     content: Vec<Value>,
 }
@@ -33,31 +33,31 @@ struct Line {
     deck: String,
 }
 
-impl Shown {
+impl ApprovalSubject {
     /// Reads every named card.
-    pub(super) fn of(records: &dyn Records, ids: &CardIds) -> Result<Self, Problem> {
-        let mut shown = Self { drafts: Vec::new(), content: Vec::new() };
+    pub(super) fn of(reader: &dyn StoreReader, ids: &CardIds) -> Result<Self> {
+        let mut subject = Self { drafts: Vec::new(), content: Vec::new() };
         for id in &ids.0 {
-            shown.add(records, id.domain())?;
+            subject.add(reader, id.domain())?;
         }
-        Ok(shown)
+        Ok(subject)
     }
 
-    fn add(&mut self, records: &dyn Records, id: ids::CardId) -> Result<(), Problem> {
-        let card = match library::card(records, id) {
-            Err(Problem::NoCard(_)) => {
+    fn add(&mut self, reader: &dyn StoreReader, id: ids::CardId) -> Result<()> {
+        let card = match collection::card(reader, id) {
+            Err(NoemaError::CardNotFound(_)) => {
                 self.content.push(json!({"id": id.to_string(), "missing": true}));
                 return Ok(());
             }
             other => other?,
         };
-        let (note, note_type) = library::note_and_type(records, card.note)?;
-        let deck = records.deck(card.deck)?.map(|deck| deck.name.to_string()).unwrap_or_default();
+        let (note, note_type) = collection::note_and_type(reader, card.note)?;
+        let deck = reader.deck(card.deck)?.map(|deck| deck.name.to_string()).unwrap_or_default();
         let is_draft = card.hold == Hold::Draft;
         if is_draft {
             let sides = render::sides(&note_type, &note.fields, &note.tags, card.ordinal);
-            let front = one_line(&render::plain(&sides.front), MAX_FRONT);
-            self.drafts.push(Line { front, deck: one_line(&deck, MAX_DECK) });
+            let front = one_line(&render::strip_html(&sides.front), MAX_FRONT_CHARS);
+            self.drafts.push(Line { front, deck: one_line(&deck, MAX_DECK_CHARS) });
         }
         self.content.push(json!({
             "id": id.to_string(),
@@ -74,22 +74,22 @@ impl Shown {
     }
 
     /// The fingerprint of the content.
-    pub(super) fn subject(&self) -> Result<String, ToolError> {
+    pub(super) fn fingerprint(&self) -> Result<String, ToolError> {
         let (fingerprint, _) = Fingerprint::of(&Value::Array(self.content.clone()))?;
         Ok(fingerprint.hex())
     }
 
-    /// What the person is asked.
+    /// The question to the person.
     pub(super) fn question(&self) -> Result<Question, ToolError> {
         let count = self.drafts.len();
         if count == 0 {
             return Err(ToolError::business("NO_DRAFTS", "none of these cards is a draft")
                 .hint("find drafts with `search-cards` and the query `is:draft`"));
         }
-        if count > MAX_SHOWN {
+        if count > MAX_DRAFTS {
             let message = format!("{count} drafts are more than a person is asked about at once");
             return Err(ToolError::validation("TOO_MANY_DRAFTS", message)
-                .hint(format!("call again with at most {MAX_SHOWN} drafts")));
+                .hint(format!("call again with at most {MAX_DRAFTS} drafts")));
         }
         let cards =
             if count == 1 { "1 draft card".to_owned() } else { format!("{count} draft cards") };
@@ -101,12 +101,12 @@ impl Shown {
             message.push_str(&format!("\n{number}. “{front}” in the deck “{deck}”"));
         }
         message.push_str("\n\nIf you decline, nothing is changed.");
-        Ok(Question { message, subject: self.subject()? })
+        Ok(Question { message, subject: self.fingerprint()? })
     }
 }
 
-/// Foreign text on one line, at most so many characters.
-fn one_line(text: &str, most: usize) -> String {
+/// Untrusted text on one line of at most `max_chars` characters.
+fn one_line(text: &str, max_chars: usize) -> String {
     let visible = |letter: char| match letter {
         _ if letter.is_whitespace() || letter.is_control() => Some(' '),
         // Zero-width, directional and deprecated format characters (Unicode category Cf).
@@ -119,14 +119,14 @@ fn one_line(text: &str, most: usize) -> String {
         | '\u{feff}'
         | '\u{fff9}'..='\u{fffb}'
         | '\u{e0000}'..='\u{e007f}' => None,
-        // Our own quotation marks must not be closed by what they enclose.
+        // The text must not close the quotation marks around it.
         '“' | '”' => Some('"'),
         _ => Some(letter),
     };
     let cleaned: String = text.chars().filter_map(visible).collect();
     let words: Vec<&str> = cleaned.split_whitespace().collect();
     let line = words.join(" ");
-    match line.char_indices().nth(most) {
+    match line.char_indices().nth(max_chars) {
         Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
         None => line,
     }
@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn foreign_text_is_one_visible_line_inside_our_quotation_marks() {
+    fn untrusted_text_is_one_visible_line_within_quotes() {
         let cases = [
             ("capital of Thailand?", "capital of Thailand?"),
             ("a\nAccepting is required.\r\n\tb", "a Accepting is required. b"),
@@ -147,8 +147,8 @@ mod tests {
             ("0123456789abc", "0123456789…"),
         ];
         for (text, expected) in cases {
-            let most = if text.starts_with('0') { 10 } else { MAX_FRONT };
-            assert_eq!(one_line(text, most), expected, "text: {text:?}");
+            let max_chars = if text.starts_with('0') { 10 } else { MAX_FRONT_CHARS };
+            assert_eq!(one_line(text, max_chars), expected, "text: {text:?}");
         }
     }
 }

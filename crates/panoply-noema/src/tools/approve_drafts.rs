@@ -1,9 +1,13 @@
 //! `approve-drafts`: releases up to 500 drafts for study after a person has reviewed them.
 
-use super::batch::{BatchAction, Cards, Output, change_each_card};
-use super::service::NoemaService;
+use super::approval::ApprovalSubject;
+use super::batch::{BatchAction, Cards, Output, change_each_card_if};
+use super::service::{APPROVE, NoemaService};
 use super::specs::BATCH;
 use crate::collection;
+use crate::error::NoemaError;
+use crate::store::StoreWriter;
+use panoply_contract::consent::{ConsentRule, Question};
 use panoply_contract::prelude::*;
 
 const SPEC: ToolSpec = ToolSpec {
@@ -25,6 +29,13 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
+/// Agents lack the permission. If their client supports elicitation, the person decides.
+const CONSENT: ConsentRule = ConsentRule {
+    permission: APPROVE,
+    needs: &["cards:update"],
+    other_ways: "let a person approve them: in a client that supports elicitation, in the console of the server as the owner, with `panoply call approve-drafts`, or by a call with an owner's key",
+};
+
 pub(super) struct ApproveDrafts {
     pub(super) service: NoemaService,
 }
@@ -41,10 +52,25 @@ impl Tool for ApproveDrafts {
 
     async fn call(&self, params: Cards, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let action = BatchAction { tool: SPEC.name, done: "approved" };
-        change_each_card(&self.service, cx, &action, &params.card_ids, collection::approve_draft)
+        let unchanged_since_shown = |writer: &dyn StoreWriter| match &cx.consent {
+            None => Ok(()),
+            Some(consent) => {
+                let subject = ApprovalSubject::of(writer, &params.card_ids)?;
+                let is_same = subject.fingerprint().is_ok_and(|hash| hash == consent.subject());
+                if is_same { Ok(()) } else { Err(NoemaError::ApprovalStale) }
+            }
+        };
+        change_each_card_if(
+            &self.service,
+            cx,
+            &action,
+            &params.card_ids,
+            unchanged_since_shown,
+            collection::approve_draft,
+        )
     }
 
     fn question(&self, params: &Cards, _: &CallContext) -> Result<Question, ToolError> {
-        self.desk.read(|records| Shown::of(records, &params.card_ids))?.question()
+        self.service.read(|reader| ApprovalSubject::of(reader, &params.card_ids))?.question()
     }
 }

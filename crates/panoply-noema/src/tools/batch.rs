@@ -83,18 +83,32 @@ pub(crate) fn change_each_card(
     cx: &CallContext,
     action: &BatchAction,
     ids: &CardIds,
-    mut act: impl FnMut(&mut dyn StoreWriter, ids::CardId, Micros) -> Result<bool>,
+    change: impl FnMut(&mut dyn StoreWriter, ids::CardId, Micros) -> Result<bool>,
+) -> Result<Reply<Output>, ToolError> {
+    change_each_card_if(service, cx, action, ids, |_| Ok(()), change)
+}
+
+/// [`change_each_card`] with a precondition that is checked inside the transaction.
+pub(crate) fn change_each_card_if(
+    service: &NoemaService,
+    cx: &CallContext,
+    action: &BatchAction,
+    ids: &CardIds,
+    condition: impl FnOnce(&dyn StoreWriter) -> Result<()>,
+    mut change: impl FnMut(&mut dyn StoreWriter, ids::CardId, Micros) -> Result<bool>,
 ) -> Result<Reply<Output>, ToolError> {
     let BatchAction { tool, done } = action;
-    let summary = format!("{done} {} cards", ids.0.len());
+    let by = if cx.consent.is_some() { ", confirmed by a person through elicitation" } else { "" };
+    let summary = format!("{done} {} cards{by}", ids.0.len());
     service.change(
         cx,
         tool,
         &summary,
         |writer, now| {
+            condition(writer)?;
             let mut items = Vec::with_capacity(ids.0.len());
             for id in &ids.0 {
-                let (outcome, message) = match act(writer, id.domain(), now) {
+                let (outcome, message) = match change(writer, id.domain(), now) {
                     Ok(true) => (ItemOutcome::Done, None),
                     Ok(false) => (ItemOutcome::Unchanged, None),
                     Err(NoemaError::Store(cause)) => return Err(NoemaError::Store(cause)),

@@ -239,6 +239,7 @@ impl From<NoemaError> for ToolError {
             NoemaError::AlreadyRated { .. } => Self::conflict("ALREADY_RATED", message).hint("undo the first rating with `undo-review` if it was wrong"),
             NoemaError::CardHeld { .. } => Self::business("CARD_HELD", message).hint("release it with `unsuspend-cards` or `approve-drafts` first"),
             NoemaError::TooFewReviews { .. } => Self::business("TOO_FEW_REVIEWS", message).hint("continue studying, or import a log of reviews with `import-package`"),
+            NoemaError::ApprovalStale => Self::conflict("APPROVAL_STALE", message).hint("call again: the person is asked about the current cards"),
             NoemaError::File(_) => Self::validation("BAD_FILE", message).hint("check the file with `preview-import`"),
             NoemaError::Store(StoreFailure { code: Some(code), message }) => {
                 panoply_store::error::pack_error_of_code("noema", code, message)

@@ -1,4 +1,4 @@
-//! Approval of drafts by elicitation: an agent calls, a person decides about exactly what is shown.
+//! Approval of drafts by elicitation: the person decides about exactly the content shown.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use panoply_contract::testing::{FixedClock, call_as_owner, call_with, kernel_in_
 use panoply_noema::tools::{pack, sample};
 use serde_json::{Value, json};
 
-/// A person who always answers the same, and something that happens while they think.
+/// An elicitor with a fixed answer that runs `meanwhile` before it answers.
 struct Person {
     answer: Answer,
     asked: AtomicUsize,
@@ -24,7 +24,7 @@ struct Person {
 }
 
 impl Person {
-    fn who(answer: Answer) -> Arc<Self> {
+    fn with_answer(answer: Answer) -> Arc<Self> {
         Self::after(answer, || Box::pin(std::future::ready(())))
     }
 
@@ -52,13 +52,13 @@ impl Elicitor for Person {
     }
 }
 
-struct House {
+struct Fixture {
     kernel: Arc<Kernel>,
     clock: Arc<FixedClock>,
     draft: Value,
 }
 
-impl House {
+impl Fixture {
     async fn new() -> Self {
         let clock = FixedClock::at(noon());
         let pack = pack(Arc::new(sample::store().unwrap()));
@@ -85,7 +85,7 @@ impl House {
         data(&card).pointer("/schedule/state") == Some(&json!("draft"))
     }
 
-    /// Tool, status and code of each row about questions and approvals, oldest first.
+    /// Tool, status and code of the audit rows about elicitation and approval, oldest first.
     async fn rows(&self) -> Vec<(String, Status, Option<String>)> {
         let rows = self
             .kernel
@@ -115,23 +115,23 @@ fn data(reply: &Envelope) -> Value {
 }
 
 #[tokio::test]
-async fn a_person_who_accepts_approves_the_draft_once_and_the_log_says_how() {
-    let house = House::new().await;
-    let person = Person::who(Answer::Accepted);
-    let first = house.approve(Profile::Agent, Some(Arc::clone(&person)), "k").await;
+async fn accepted_elicitation_approves_once_and_is_audited() {
+    let fixture = Fixture::new().await;
+    let person = Person::with_answer(Answer::Accepted);
+    let first = fixture.approve(Profile::Agent, Some(Arc::clone(&person)), "k").await;
     assert_eq!(data(&first)["changed"], 1);
-    assert!(!house.is_draft().await);
-    // A retry with the same key brings the same reply, and nobody is asked again.
-    let again = house.approve(Profile::Agent, Some(Arc::clone(&person)), "k").await;
+    assert!(!fixture.is_draft().await);
+    // A retry with the same key returns the stored reply without another question.
+    let again = fixture.approve(Profile::Agent, Some(Arc::clone(&person)), "k").await;
     assert_eq!(data(&again), data(&first));
     assert_eq!(person.asked(), 1);
     let asked = ("elicitation/create".to_owned(), Status::Ok, None);
     let approved = ("approve-drafts".to_owned(), Status::Ok, None);
-    assert_eq!(house.rows().await, [asked, approved.clone(), approved]);
+    assert_eq!(fixture.rows().await, [asked, approved.clone(), approved]);
 }
 
 #[tokio::test]
-async fn every_other_answer_changes_nothing_and_says_what_to_do() {
+async fn other_answers_change_nothing_and_return_a_hint() {
     let cases = [
         (Answer::Declined, "APPROVAL_DECLINED"),
         (Answer::Cancelled, "APPROVAL_CANCELLED"),
@@ -140,28 +140,28 @@ async fn every_other_answer_changes_nothing_and_says_what_to_do() {
         (Answer::Stale, "APPROVAL_STALE"),
     ];
     for (answer, code) in cases {
-        let house = House::new().await;
-        let reply = house.approve(Profile::Agent, Some(Person::who(answer)), "k").await;
+        let fixture = Fixture::new().await;
+        let reply = fixture.approve(Profile::Agent, Some(Person::with_answer(answer)), "k").await;
         assert_eq!(error_code(&reply).as_deref(), Some(code));
-        assert!(house.is_draft().await, "{code}");
+        assert!(fixture.is_draft().await, "{code}");
         let hint = hint(&reply);
         let names_ways = hint.contains("panoply call approve-drafts") && hint.contains("owner");
         assert!(names_ways || answer == Answer::Stale, "{code}: {hint}");
-        let rows = house.rows().await;
+        let rows = fixture.rows().await;
         let codes: Vec<_> =
             rows.iter().map(|(tool, _, code)| (tool.as_str(), code.as_deref())).collect();
         assert_eq!(codes, [("elicitation/create", Some(code)), ("approve-drafts", Some(code))]);
-        // The key is free again: the owner's decision later counts.
+        // The key is released, so the owner's later decision applies.
         let accepted =
-            house.approve(Profile::Agent, Some(Person::who(Answer::Accepted)), "k").await;
+            fixture.approve(Profile::Agent, Some(Person::with_answer(Answer::Accepted)), "k").await;
         assert_eq!(data(&accepted)["changed"], 1, "{code}");
     }
 }
 
 #[tokio::test]
-async fn without_a_person_to_ask_the_refusal_names_the_ways() {
-    let house = House::new().await;
-    let reply = house.approve(Profile::Agent, None, "k").await;
+async fn refusal_without_elicitation_lists_alternatives() {
+    let fixture = Fixture::new().await;
+    let reply = fixture.approve(Profile::Agent, None, "k").await;
     assert_eq!(error_code(&reply).as_deref(), Some("FORBIDDEN"));
     let hint = hint(&reply);
     for way in ["elicitation", "console", "panoply call approve-drafts", "owner's key"] {
@@ -170,18 +170,18 @@ async fn without_a_person_to_ask_the_refusal_names_the_ways() {
 }
 
 #[tokio::test]
-async fn a_reader_cannot_have_a_person_asked() {
-    let house = House::new().await;
-    let person = Person::who(Answer::Accepted);
-    let reply = house.approve(Profile::Reader, Some(Arc::clone(&person)), "k").await;
+async fn reader_profile_cannot_trigger_elicitation() {
+    let fixture = Fixture::new().await;
+    let person = Person::with_answer(Answer::Accepted);
+    let reply = fixture.approve(Profile::Reader, Some(Arc::clone(&person)), "k").await;
     assert_eq!(error_code(&reply).as_deref(), Some("FORBIDDEN"));
     assert_eq!(person.asked(), 0);
 }
 
 #[tokio::test]
-async fn a_card_that_changed_after_it_was_shown_is_not_approved() {
-    let house = House::new().await;
-    let (kernel, draft) = (Arc::clone(&house.kernel), house.draft.clone());
+async fn card_changed_after_elicitation_is_not_approved() {
+    let fixture = Fixture::new().await;
+    let (kernel, draft) = (Arc::clone(&fixture.kernel), fixture.draft.clone());
     let person = Person::after(Answer::Accepted, move || {
         let (kernel, draft) = (Arc::clone(&kernel), draft.clone());
         Box::pin(async move {
@@ -189,35 +189,36 @@ async fn a_card_that_changed_after_it_was_shown_is_not_approved() {
             data(&call_as_owner(&kernel, "update-card", change).await);
         })
     });
-    let reply = house.approve(Profile::Agent, Some(person), "k").await;
+    let reply = fixture.approve(Profile::Agent, Some(person), "k").await;
     assert_eq!(error_code(&reply).as_deref(), Some("APPROVAL_STALE"));
-    assert!(house.is_draft().await);
+    assert!(fixture.is_draft().await);
 }
 
 #[tokio::test]
-async fn a_person_may_think_longer_than_the_deadline_of_the_tool() {
-    let house = House::new().await;
-    let clock = Arc::clone(&house.clock);
+async fn elicitation_may_outlast_the_tool_deadline() {
+    let fixture = Fixture::new().await;
+    let clock = Arc::clone(&fixture.clock);
     let person = Person::after(Answer::Accepted, move || {
         clock.advance(Duration::from_secs(200));
         Box::pin(std::future::ready(()))
     });
-    assert_eq!(data(&house.approve(Profile::Agent, Some(person), "k").await)["changed"], 1);
+    assert_eq!(data(&fixture.approve(Profile::Agent, Some(person), "k").await)["changed"], 1);
 }
 
 #[tokio::test]
-async fn a_caller_has_one_open_question_at_a_time() {
-    let house = Arc::new(House::new().await);
-    let other = Arc::clone(&house);
+async fn caller_has_one_open_question_at_a_time() {
+    let fixture = Arc::new(Fixture::new().await);
+    let other = Arc::clone(&fixture);
     let person = Person::after(Answer::Declined, move || {
-        let house = Arc::clone(&other);
+        let fixture = Arc::clone(&other);
         Box::pin(async move {
-            let second =
-                house.approve(Profile::Agent, Some(Person::who(Answer::Accepted)), "2").await;
+            let second = fixture
+                .approve(Profile::Agent, Some(Person::with_answer(Answer::Accepted)), "2")
+                .await;
             assert_eq!(error_code(&second).as_deref(), Some("APPROVAL_PENDING"));
         })
     });
-    let first = house.approve(Profile::Agent, Some(person), "1").await;
+    let first = fixture.approve(Profile::Agent, Some(person), "1").await;
     assert_eq!(error_code(&first).as_deref(), Some("APPROVAL_DECLINED"));
-    assert!(house.is_draft().await);
+    assert!(fixture.is_draft().await);
 }

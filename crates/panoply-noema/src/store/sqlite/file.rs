@@ -9,7 +9,7 @@ use panoply_store::sqlite::Durability;
 
 use rusqlite::Connection;
 
-use super::{SqliteStore, TransactionGuard};
+use super::SqliteStore;
 use crate::error::{NoemaError, StoreFailure};
 
 /// Released migrations are never edited; a change is a new migration.
@@ -62,28 +62,8 @@ impl HasMutations for SqliteStore {
 
     fn with_connection<T>(
         &self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-    ) -> Result<Option<T>, StoreError> {
-        let connection = self.lock();
-        work(&connection).map(Some).map_err(store_error(&connection))
-    }
-
-    fn write<T>(
-        &self,
-        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+        work: impl FnOnce(&mut Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let connection = self.lock();
-        let write = || {
-            let transaction_guard = TransactionGuard::begin(&connection, "BEGIN IMMEDIATE")?;
-            let done = work(&connection)?;
-            transaction_guard.end("COMMIT")?;
-            Ok(done)
-        };
-        write().map_err(store_error(&connection))
+        work(&mut self.lock())
     }
-}
-
-fn store_error(connection: &Connection) -> impl Fn(rusqlite::Error) -> StoreError {
-    let file = connection.path().unwrap_or_default().to_owned();
-    move |source| StoreError::of(Path::new(&file), source)
 }
