@@ -1,8 +1,8 @@
 //! Time limits for the bodies of gRPC streams.
 //!
 //! Reflection and health read their request while they answer it, so the admission layer cannot
-//! wait for the whole of it as it does for other routes. Without a limit, a client that neither
-//! sends nor ends its stream would hold a connection for ever.
+//! buffer it as it does on other routes. Without a limit, a client that neither
+//! sends nor ends its stream would hold a connection indefinitely.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -15,34 +15,33 @@ use axum::response::Response;
 use http_body::{Body as _, Frame, SizeHint};
 use tokio::time::Sleep;
 
-/// From the first wait for a request to its end: as long as other routes wait for a body.
-pub(crate) const REQUEST_TIME: Duration = Duration::from_secs(12);
-/// From the head of a reply to its end. `Watch` of health has no end of its own; its clients
-/// reconnect.
-pub(crate) const REPLY_TIME: Duration = Duration::from_secs(60);
+/// Timeout of a request body, as on other routes.
+pub(crate) const REQUEST_TIMEOUT: Duration = Duration::from_secs(12);
+/// Timeout of a reply body. The health `Watch` stream never ends by itself; its clients reconnect.
+pub(crate) const REPLY_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Limits the time of a request's body and of its reply's.
+/// Applies the timeouts to the request and reply bodies.
 pub(crate) async fn limit(request: Request, next: Next) -> Response {
-    let request = request.map(|body| Timed::over(body, REQUEST_TIME));
-    next.run(request).await.map(|body| Timed::over(body, REPLY_TIME))
+    let request = request.map(|body| TimedBody::wrap(body, REQUEST_TIMEOUT));
+    next.run(request).await.map(|body| TimedBody::wrap(body, REPLY_TIMEOUT))
 }
 
-/// A body that fails when its time is up.
-struct Timed {
+/// A body that fails after its deadline.
+struct TimedBody {
     body: Body,
-    left: Pin<Box<Sleep>>,
+    deadline: Pin<Box<Sleep>>,
 }
 
-impl Timed {
-    fn over(body: Body, limit: Duration) -> Body {
+impl TimedBody {
+    fn wrap(body: Body, limit: Duration) -> Body {
         if body.is_end_stream() {
             return body;
         }
-        Body::new(Self { body, left: Box::pin(tokio::time::sleep(limit)) })
+        Body::new(Self { body, deadline: Box::pin(tokio::time::sleep(limit)) })
     }
 }
 
-impl http_body::Body for Timed {
+impl http_body::Body for TimedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -50,9 +49,9 @@ impl http_body::Body for Timed {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        if self.left.as_mut().poll(cx).is_ready() {
-            let late = std::io::Error::from(std::io::ErrorKind::TimedOut);
-            return Poll::Ready(Some(Err(axum::Error::new(late))));
+        if self.deadline.as_mut().poll(cx).is_ready() {
+            let timeout = std::io::Error::from(std::io::ErrorKind::TimedOut);
+            return Poll::Ready(Some(Err(axum::Error::new(timeout))));
         }
         Pin::new(&mut self.body).poll_frame(cx)
     }
@@ -73,21 +72,21 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(40);
 
     #[tokio::test]
-    async fn a_body_that_never_ends_fails_when_its_time_is_up() {
+    async fn silent_body_fails_at_the_timeout() {
         let silent = Body::from_stream(futures::stream::pending::<Result<Bytes, std::io::Error>>());
         let started = tokio::time::Instant::now();
-        let read = axum::body::to_bytes(Timed::over(silent, SHORT), 1024).await;
+        let read = axum::body::to_bytes(TimedBody::wrap(silent, SHORT), 1024).await;
         assert!(read.is_err());
         assert!(started.elapsed() >= SHORT);
     }
 
     #[tokio::test]
-    async fn bytes_that_trickle_do_not_extend_the_time() {
+    async fn slow_bytes_do_not_extend_the_timeout() {
         let trickle = futures::stream::unfold((), |()| async {
             tokio::time::sleep(SHORT / 8).await;
             Some((Ok::<_, std::io::Error>(Bytes::from_static(b"x")), ()))
         });
-        let body = Timed::over(Body::from_stream(trickle), SHORT);
+        let body = TimedBody::wrap(Body::from_stream(trickle), SHORT);
         let started = tokio::time::Instant::now();
         assert!(axum::body::to_bytes(body, 1 << 20).await.is_err());
         assert!(started.elapsed() >= SHORT);
