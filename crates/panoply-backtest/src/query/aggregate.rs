@@ -200,7 +200,7 @@ impl SealedRun {
             let block_stats = head.stats.get(number as usize);
             match block_stats {
                 Some(block_stats) if at % size == 0 && end - at == block_stats.count => {
-                    stats.merge(block_stats)
+                    stats.merge(block_stats);
                 }
                 _ => {
                     let values = self.column_values(group, number)?;

@@ -106,10 +106,11 @@ pub(crate) fn run(folder: Option<&str>) -> Outcome {
     table.row("open", open, Goal::Cpu(15.0), "open");
     for (query, name, goal) in SEARCHES {
         let query_tree = search::parse(query).map_err(|error| error.to_string())?;
-        let timing = Timing { now: NOW, calendar: DeckOptions::default().calendar() };
+        let timing = SearchContext { now: NOW, calendar: DeckOptions::default().calendar() };
         let found = time_work(RUNS, || {
-            whole
-                .read(|records| records.search(&query_tree, timing, Order::Created, 0, u64::MAX))?;
+            whole.read(|records| {
+                records.search(&query_tree, timing, SortOrder::Created, 0, u64::MAX)
+            })?;
             Ok(())
         })?;
         table.row(&format!("{name}: {query}"), found, goal, query);
