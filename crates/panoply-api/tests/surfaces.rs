@@ -22,7 +22,7 @@ use panoply_contract::ids::TraceId;
 use panoply_contract::kernel::{Kernel, Scope, Settings};
 use panoply_contract::permission::Grants;
 use panoply_contract::testing::{FixedClock, call_as_owner, kernel_in_memory, noon};
-use panoply_ttm::eval::MemoryReports;
+use panoply_ttm::eval::MemoryReportStore;
 use panoply_ttm::papers::NoPapers;
 use prost::Message;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ const GET_HERB: &str = "/ttm.core.v1.KGService/GetHerb";
 
 fn kernel() -> Arc<Kernel> {
     let packs =
-        vec![panoply_ttm::tools::pack(Arc::new(NoPapers), Arc::new(MemoryReports::default()))];
+        vec![panoply_ttm::tools::pack(Arc::new(NoPapers), Arc::new(MemoryReportStore::default()))];
     kernel_in_memory(packs, FixedClock::at(noon()), Settings::default()).unwrap()
 }
 

@@ -8,7 +8,7 @@ use panoply_contract::clock::Clock;
 use panoply_contract::kernel::{Kernel, Settings};
 use panoply_contract::testing::kernel_in_memory;
 use panoply_store::SystemClock;
-use panoply_ttm::eval::MemoryReports;
+use panoply_ttm::eval::MemoryReportStore;
 use panoply_ttm::knowledge::Knowledge;
 use panoply_ttm::papers::NoPapers;
 use panoply_ttm::tools::pack;
@@ -150,7 +150,7 @@ fn cases() -> [Case; 5] {
 fn kernel() -> Outcome<Arc<Kernel>> {
     let clock = Arc::new(SystemClock::new());
     kernel_in_memory(
-        vec![pack(Arc::new(NoPapers), Arc::new(MemoryReports::default()))],
+        vec![pack(Arc::new(NoPapers), Arc::new(MemoryReportStore::default()))],
         clock,
         Settings::default(),
     )

@@ -12,8 +12,8 @@ use panoply_contract::kernel::Settings;
 use panoply_contract::testing::kernel_in_memory;
 use panoply_store::SystemClock;
 use panoply_ttm::answer::confidence::{Curve, NAMES, SIGNALS, Signals};
-use panoply_ttm::answer::{AskedQuestion, CITATIONS, Draft, Language, TAU};
-use panoply_ttm::eval::MemoryReports;
+use panoply_ttm::answer::{AnswerRequest, CITATIONS, Draft, Language, TAU};
+use panoply_ttm::eval::MemoryReportStore;
 use panoply_ttm::knowledge::Knowledge;
 use panoply_ttm::papers::NoPapers;
 use panoply_ttm::search::{Engine, corpus};
@@ -32,7 +32,7 @@ const STEPS: usize = 60;
 const FOLDS: usize = 10;
 
 #[derive(Deserialize)]
-struct Judged {
+struct JudgedQuestion {
     id: String,
     pair: String,
     lang: String,
@@ -48,7 +48,7 @@ pub(crate) fn run() -> Outcome {
         "first calls of rag_answer, one for each question of the calibration set",
     );
     let clock = SystemClock::new();
-    let packs = vec![pack(Arc::new(NoPapers), Arc::new(MemoryReports::default()))];
+    let packs = vec![pack(Arc::new(NoPapers), Arc::new(MemoryReportStore::default()))];
     let kernel = kernel_in_memory(packs, Arc::new(SystemClock::new()), Settings::default())
         .map_err(|violations| format!("{violations:?}"))?;
     let questions = judged()?;
@@ -74,7 +74,7 @@ pub(crate) fn run() -> Outcome {
 pub(crate) fn calibrate() -> Outcome {
     report::heading("Confidence of answers", &format!("logistic curves over {}", NAMES.join(", ")));
     let knowledge = Knowledge::bundled()?;
-    let engine = Engine::new(corpus(&knowledge.library))?;
+    let engine = Engine::new(corpus(&knowledge.catalog))?;
     let questions = judged()?;
     for (language, name) in [(Language::Th, "THAI"), (Language::En, "ENGLISH")] {
         let cases: Vec<Case> = questions
@@ -108,8 +108,8 @@ struct Case {
 }
 
 impl Case {
-    fn of(judged: &Judged, knowledge: &Knowledge, engine: &Engine) -> Outcome<Self> {
-        let draft = Draft::of(knowledge, engine, &AskedQuestion::new(&judged.question))?;
+    fn of(judged: &JudgedQuestion, knowledge: &Knowledge, engine: &Engine) -> Outcome<Self> {
+        let draft = Draft::of(knowledge, engine, &AnswerRequest::new(&judged.question))?;
         let text: Vec<String> =
             draft.sentences.iter().map(|sentence| sentence.text.to_lowercase()).collect();
         let text = text.join("\n");
@@ -122,12 +122,12 @@ impl Case {
             right: judged.answerable && held,
             answerable: judged.answerable,
             citations: draft.citations.len(),
-            not_held: !draft.reading.not_held().is_empty(),
+            not_held: !draft.question.aspects_not_in_data().is_empty(),
         })
     }
 }
 
-fn judged() -> Outcome<Vec<Judged>> {
+fn judged() -> Outcome<Vec<JudgedQuestion>> {
     let lines = CALIBRATION.lines().filter(|line| !line.trim().is_empty());
     lines.map(|line| serde_json::from_str(line).map_err(Into::into)).collect()
 }

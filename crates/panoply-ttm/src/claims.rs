@@ -202,14 +202,14 @@ fn found(text: &str) -> Vec<(Range<usize>, Cue)> {
         }
     }
     all.sort_by_key(|(range, _)| (std::cmp::Reverse(range.len()), range.start));
-    let mut kept: Vec<(Range<usize>, Cue)> = Vec::new();
+    let mut selected: Vec<(Range<usize>, Cue)> = Vec::new();
     for one in all {
-        if kept.iter().all(|(other, _)| one.0.end <= other.start || other.end <= one.0.start) {
-            kept.push(one);
+        if selected.iter().all(|(other, _)| one.0.end <= other.start || other.end <= one.0.start) {
+            selected.push(one);
         }
     }
-    kept.sort_by_key(|(range, _)| range.start);
-    kept
+    selected.sort_by_key(|(range, _)| range.start);
+    selected
 }
 
 fn is_bounded(text: &str, range: &Range<usize>) -> bool {
@@ -224,7 +224,7 @@ fn is_bounded(text: &str, range: &Range<usize>) -> bool {
 }
 
 /// A denial counts for a cue that follows it within so many bytes.
-const REACH: usize = 42;
+const NEGATION_WINDOW: usize = 42;
 
 fn clause(text: &str, range: Range<usize>) -> Clause {
     let piece = text.get(range.clone()).unwrap_or_default();
@@ -238,7 +238,7 @@ fn clause(text: &str, range: Range<usize>) -> Clause {
     let mut denial: Option<usize> = None;
     let mut myth = false;
     for (place, cue) in found(piece) {
-        let denied = denial.is_some_and(|end| place.start.saturating_sub(end) <= REACH);
+        let denied = denial.is_some_and(|end| place.start.saturating_sub(end) <= NEGATION_WINDOW);
         match cue {
             Cue::Not => {
                 denial = Some(place.end);
@@ -264,7 +264,7 @@ fn clause(text: &str, range: Range<usize>) -> Clause {
                 };
                 clause.marks.insert(said);
                 if matches!(said, Mark::More | Mark::Less) {
-                    clause.directions.push((said, beside(piece, &place)));
+                    clause.directions.push((said, adjacent_word(piece, &place)));
                 }
                 if said != mark {
                     denial = None;
@@ -304,7 +304,7 @@ fn permits_at_the_end(piece: &str) -> bool {
 }
 
 /// The word that a direction is about: behind the cue in English, before it in Thai.
-fn beside(piece: &str, cue: &Range<usize>) -> String {
+fn adjacent_word(piece: &str, cue: &Range<usize>) -> String {
     let thai = piece.get(cue.clone()).unwrap_or_default().chars().any(is_thai);
     let before = piece.get(..cue.start).unwrap_or_default();
     if thai {
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clause_forbids_cautions_or_permits_and_negation_turns_it() {
+    fn clause_stance_is_inverted_by_negation() {
         for (text, expected) in [
             ("The national list contraindicates Andrographis in: pregnancy", Some(Stance::Forbids)),
             ("psyllium is not contraindicated in pregnancy", Some(Stance::Permits)),
@@ -404,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_read_with_their_negation() {
+    fn claim_marks_include_their_negation() {
         let marks = |text: &str| clauses(normalize(text).text())[0].marks.clone();
         assert!(marks("Garlic treats malaria").contains(&Mark::Treats));
         assert!(
@@ -417,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_goes_on_with_its_stance_and_but_ends_it() {
+    fn list_items_inherit_the_stance_until_but() {
         let text = "the list contraindicates x in: pregnancy; children but y is safe in adults";
         let stances: Vec<_> =
             clauses(text).iter().map(|clause| clause.stances.last().copied()).collect();

@@ -2,20 +2,20 @@
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use crate::catalog::{DataError, HerbCatalog};
 use crate::graph::Graph;
-use crate::ingest::{Brought, Shelf};
-use crate::library::{BadData, Library};
-use crate::names::Names;
+use crate::ingest::{UserData, UserStore};
+use crate::names::NameIndex;
 
 /// The facts, the graph and the names.
 #[derive(Debug)]
 pub struct Knowledge {
     /// The facts.
-    pub library: Library,
+    pub catalog: HerbCatalog,
     /// The graph made from them.
     pub graph: Graph,
     /// What its nodes are called.
-    pub names: Names,
+    pub names: NameIndex,
 }
 
 impl Knowledge {
@@ -27,40 +27,40 @@ impl Knowledge {
     }
 
     /// Makes it ready anew, which only a bench wants.
-    pub fn read() -> Result<Self, BadData> {
-        let library = Library::read()?;
-        let graph = Graph::of(&library);
-        let names = Names::of(&library, &graph);
-        Ok(Self { library, graph, names })
+    pub fn read() -> Result<Self, DataError> {
+        let catalog = HerbCatalog::read()?;
+        let graph = Graph::of(&catalog);
+        let names = NameIndex::of(&catalog, &graph);
+        Ok(Self { catalog, graph, names })
     }
 
     /// This, and what documents say.
     #[must_use]
-    pub fn with_brought(&self, brought: Brought) -> Self {
-        let library = self.library.with_brought(brought);
-        let graph = Graph::of(&library);
-        let names = Names::of(&library, &graph);
-        Self { library, graph, names }
+    pub fn with_user_data(&self, user_data: UserData) -> Self {
+        let catalog = self.catalog.with_user_data(user_data);
+        let graph = Graph::of(&catalog);
+        let names = NameIndex::of(&catalog, &graph);
+        Self { catalog, graph, names }
     }
 }
 
 /// Keeps the knowledge for one version of what a user brought.
 #[derive(Debug)]
-pub struct KnowledgeDesk {
-    shelf: Arc<dyn Shelf>,
+pub struct KnowledgeService {
+    store: Arc<dyn UserStore>,
     made: Mutex<Option<(u64, Arc<Knowledge>)>>,
 }
 
-impl KnowledgeDesk {
+impl KnowledgeService {
     /// A desk that has made nothing yet.
-    pub const fn new(shelf: Arc<dyn Shelf>) -> Self {
-        Self { shelf, made: Mutex::new(None) }
+    pub const fn new(store: Arc<dyn UserStore>) -> Self {
+        Self { store, made: Mutex::new(None) }
     }
 
     /// The bundled facts and those of the user's documents as they are now. The error is a
     /// sentence.
     pub fn knowledge(&self) -> Result<Arc<Knowledge>, String> {
-        let version = self.shelf.version();
+        let version = self.store.version();
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, knowledge)) = made.as_ref()
             && *known == version
@@ -74,11 +74,11 @@ impl KnowledgeDesk {
 
     fn read(&self, version: u64) -> Result<Arc<Knowledge>, String> {
         let bundled = Knowledge::bundled()?;
-        let documents = self.shelf.documents().map_err(|error| error.to_string())?;
+        let documents = self.store.documents().map_err(|error| error.to_string())?;
         if documents.is_empty() {
             return Ok(bundled);
         }
-        let facts = self.shelf.facts(None).map_err(|error| error.to_string())?;
-        Ok(Arc::new(bundled.with_brought(Brought { version, documents, facts })))
+        let facts = self.store.facts(None).map_err(|error| error.to_string())?;
+        Ok(Arc::new(bundled.with_user_data(UserData { version, documents, facts })))
     }
 }

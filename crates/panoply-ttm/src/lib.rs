@@ -5,6 +5,7 @@
 //! What agents can call is in `tools/`, behind the feature of that name.
 
 pub mod answer;
+pub mod catalog;
 pub mod claims;
 pub mod eval;
 pub mod graph;
@@ -12,7 +13,6 @@ pub mod ingest;
 #[cfg(feature = "tools")]
 pub mod jobs;
 pub mod knowledge;
-pub mod library;
 pub mod model;
 pub mod names;
 pub mod papers;

@@ -16,7 +16,7 @@ pub struct Bilingual {
 
 /// A language to write in.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Tongue {
+pub enum DisplayLanguage {
     /// Thai.
     Th,
     /// English.
@@ -27,15 +27,17 @@ pub enum Tongue {
 
 impl Bilingual {
     /// The text in this language, or in the other where this one has none.
-    pub fn in_tongue(&self, tongue: Tongue) -> String {
+    pub fn in_language(&self, display: DisplayLanguage) -> String {
         let or = |first: &str, other: &str| if first.is_empty() { other } else { first }.to_owned();
-        match tongue {
-            Tongue::Th => or(&self.th, &self.en),
-            Tongue::En => or(&self.en, &self.th),
-            Tongue::Both if self.th.is_empty() || self.en.is_empty() || self.th == self.en => {
+        match display {
+            DisplayLanguage::Th => or(&self.th, &self.en),
+            DisplayLanguage::En => or(&self.en, &self.th),
+            DisplayLanguage::Both
+                if self.th.is_empty() || self.en.is_empty() || self.th == self.en =>
+            {
                 or(&self.th, &self.en)
             }
-            Tongue::Both => format!("{} ({})", self.th, self.en),
+            DisplayLanguage::Both => format!("{} ({})", self.th, self.en),
         }
     }
 }
@@ -116,11 +118,11 @@ pub struct Herb {
     /// Set where the names rest on general knowledge.
     pub names_unverified: bool,
     /// What it holds.
-    pub constituents: Vec<Holds>,
+    pub constituents: Vec<HerbConstituent>,
     /// What it is used for.
-    pub indications: Vec<Use>,
+    pub indications: Vec<RecordedUse>,
     /// What to be careful about.
-    pub cautions: Vec<Warned>,
+    pub cautions: Vec<RecordedCaution>,
     /// The formulations that hold it.
     pub formulations: Vec<String>,
     /// Everyone who says something about it.
@@ -143,7 +145,7 @@ pub struct Synonyms {
 
 /// A herb holds a constituent.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Holds {
+pub struct HerbConstituent {
     /// The constituent.
     pub id: String,
     /// Who says so.
@@ -153,7 +155,7 @@ pub struct Holds {
 
 /// Something is used for an indication.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Use {
+pub struct RecordedUse {
     /// The ICD-10 code.
     pub icd: String,
     /// Who says so.
@@ -163,7 +165,7 @@ pub struct Use {
 
 /// A caution that an entity carries.
 #[derive(Clone, Debug, Deserialize)]
-pub struct Warned {
+pub struct RecordedCaution {
     /// The code of the caution.
     pub code: String,
     /// What kind of warning.
@@ -195,9 +197,9 @@ pub struct Formulation {
     #[serde(rename = "use")]
     pub purpose: Bilingual,
     /// What it is for, as codes.
-    pub indications: Vec<Use>,
+    pub indications: Vec<RecordedUse>,
     /// What to be careful about.
-    pub cautions: Vec<Warned>,
+    pub cautions: Vec<RecordedCaution>,
     /// Papers on its interactions that the source names.
     #[serde(default)]
     pub interaction_pmids: Vec<String>,

@@ -6,52 +6,52 @@
 
 use std::collections::HashMap;
 
-use crate::graph::{Graph, NodeAt, NodeType};
-use crate::library::Library;
+use crate::catalog::HerbCatalog;
+use crate::graph::{Graph, NodeIndex, NodeType};
 use crate::text::normalize;
 
 /// Every way to write every node.
 #[derive(Debug)]
-pub struct Names {
-    by_name: HashMap<String, Vec<NodeAt>>,
-    by_id: HashMap<String, Vec<NodeAt>>,
+pub struct NameIndex {
+    by_name: HashMap<String, Vec<NodeIndex>>,
+    by_id: HashMap<String, Vec<NodeIndex>>,
 }
 
 /// What a text means.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Meant {
+pub enum NameMatch {
     /// This.
-    One(NodeAt),
+    One(NodeIndex),
     /// Several things of the type that was asked for.
-    Several(Vec<NodeAt>),
+    Several(Vec<NodeIndex>),
     /// Something, but of another type.
-    OtherType(Vec<NodeAt>),
+    OtherType(Vec<NodeIndex>),
     /// Nothing known; these are written most alike.
-    Unknown(Vec<NodeAt>),
+    Unknown(Vec<NodeIndex>),
 }
 
 /// So many are suggested.
-const SUGGESTED: usize = 3;
+const MAX_SUGGESTIONS: usize = 3;
 /// A beginning shorter than this fits too much.
-const SHORTEST_BEGINNING: usize = 3;
+const MIN_PREFIX_LENGTH: usize = 3;
 /// More candidates than this help nobody.
-const MOST_CANDIDATES: usize = 20;
+const MAX_CANDIDATES: usize = 20;
 /// Less alike than this is not worth a suggestion.
-const ALIKE: f64 = 0.72;
+const MIN_SIMILARITY: f64 = 0.72;
 
-impl Names {
+impl NameIndex {
     /// The names of the nodes of this graph.
-    pub fn of(library: &Library, graph: &Graph) -> Self {
+    pub fn of(catalog: &HerbCatalog, graph: &Graph) -> Self {
         let mut names = Self { by_name: HashMap::new(), by_id: HashMap::new() };
         for (at, node) in graph.nodes() {
-            names.by_id.entry(folded(&node.id)).or_default().push(at);
+            names.by_id.entry(normalized_name(&node.id)).or_default().push(at);
             if node.node_type == NodeType::Paper {
                 continue;
             }
             names.add(&node.names.th, at);
             names.add_english(&node.names.en, node.node_type, at);
         }
-        for herb in &library.herbs {
+        for herb in &catalog.herbs {
             let Some(at) = graph.find(NodeType::Herb, &herb.id) else { continue };
             names.add(&herb.scientific, at);
             names.add(herb.id.trim_start_matches("H:"), at);
@@ -59,15 +59,15 @@ impl Names {
             let all = synonyms.th.iter().chain(&synonyms.romanised).chain(&synonyms.scientific);
             all.for_each(|name| names.add(name, at));
         }
-        for alias in &library.aliases {
-            let owners = names.by_id.get(&folded(&alias.id)).cloned().unwrap_or_default();
+        for alias in &catalog.aliases {
+            let owners = names.by_id.get(&normalized_name(&alias.id)).cloned().unwrap_or_default();
             owners.into_iter().for_each(|at| names.add(&alias.alias, at));
         }
         names
     }
 
-    fn add(&mut self, name: &str, at: NodeAt) {
-        let name = folded(name);
+    fn add(&mut self, name: &str, at: NodeIndex) {
+        let name = normalized_name(name);
         if name.is_empty() {
             return;
         }
@@ -79,7 +79,7 @@ impl Names {
 
     /// `Andrographis (King of Bitters)` is also called `Andrographis` and `King of Bitters`; what
     /// a formulation has in brackets says what kind of medicine it is.
-    fn add_english(&mut self, name: &str, node_type: NodeType, at: NodeAt) {
+    fn add_english(&mut self, name: &str, node_type: NodeType, at: NodeIndex) {
         self.add(name, at);
         let Some((before, bracket)) = name.split_once('(') else { return };
         self.add(before, at);
@@ -92,54 +92,54 @@ impl Names {
     }
 
     /// What `text` means among nodes of `wanted` types, or of any.
-    pub fn meant(&self, graph: &Graph, text: &str, wanted: &[NodeType]) -> Meant {
-        let text = folded(text);
-        let fits = |at: &NodeAt| {
+    pub fn resolve(&self, graph: &Graph, text: &str, wanted: &[NodeType]) -> NameMatch {
+        let text = normalized_name(text);
+        let fits = |at: &NodeIndex| {
             wanted.is_empty()
                 || graph.node(*at).is_some_and(|node| wanted.contains(&node.node_type))
         };
         let mut other_types = Vec::new();
         for index in [&self.by_id, &self.by_name] {
             let found = index.get(&text).map_or(&[][..], Vec::as_slice);
-            let fitting: Vec<NodeAt> = found.iter().copied().filter(fits).collect();
+            let fitting: Vec<NodeIndex> = found.iter().copied().filter(fits).collect();
             match fitting.as_slice() {
                 [] => other_types.extend(found.iter().copied()),
-                [one] => return Meant::One(*one),
-                _ => return Meant::Several(fitting),
+                [one] => return NameMatch::One(*one),
+                _ => return NameMatch::Several(fitting),
             }
         }
         if !other_types.is_empty() {
-            return Meant::OtherType(other_types);
+            return NameMatch::OtherType(other_types);
         }
-        let begun = self.begun_with(&text, fits);
+        let begun = self.with_prefix(&text, fits);
         if begun.len() > 1 {
-            return Meant::Several(begun);
+            return NameMatch::Several(begun);
         }
-        Meant::Unknown(self.nearest(&text, fits))
+        NameMatch::Unknown(self.suggest_similar(&text, fits))
     }
 
     /// Those with a name that begins so: `ยาหอม` is the beginning of several medicines.
-    fn begun_with(&self, text: &str, fits: impl Fn(&NodeAt) -> bool) -> Vec<NodeAt> {
-        if text.chars().count() < SHORTEST_BEGINNING {
+    fn with_prefix(&self, text: &str, fits: impl Fn(&NodeIndex) -> bool) -> Vec<NodeIndex> {
+        if text.chars().count() < MIN_PREFIX_LENGTH {
             return Vec::new();
         }
         let begun = self.by_name.iter().filter(|(name, _)| name.starts_with(text));
-        let mut nodes: Vec<NodeAt> =
+        let mut nodes: Vec<NodeIndex> =
             begun.flat_map(|(_, owners)| owners).copied().filter(|at| fits(at)).collect();
         nodes.sort_unstable();
         nodes.dedup();
-        nodes.truncate(MOST_CANDIDATES);
+        nodes.truncate(MAX_CANDIDATES);
         nodes
     }
 
-    fn nearest(&self, text: &str, fits: impl Fn(&NodeAt) -> bool) -> Vec<NodeAt> {
+    fn suggest_similar(&self, text: &str, fits: impl Fn(&NodeIndex) -> bool) -> Vec<NodeIndex> {
         if text.is_empty() {
             return Vec::new();
         }
-        let mut best: HashMap<NodeAt, f64> = HashMap::new();
+        let mut best: HashMap<NodeIndex, f64> = HashMap::new();
         for (name, owners) in self.by_id.iter().chain(&self.by_name) {
-            let alike = likeness(text, name);
-            if alike < ALIKE {
+            let alike = similarity(text, name);
+            if alike < MIN_SIMILARITY {
                 continue;
             }
             for at in owners.iter().filter(|at| fits(at)) {
@@ -147,22 +147,22 @@ impl Names {
                 *known = known.max(alike);
             }
         }
-        let mut best: Vec<(NodeAt, f64)> = best.into_iter().collect();
+        let mut best: Vec<(NodeIndex, f64)> = best.into_iter().collect();
         best.sort_by(|(one, alike), (other, less)| less.total_cmp(alike).then(one.cmp(other)));
-        best.into_iter().take(SUGGESTED).map(|(at, _)| at).collect()
+        best.into_iter().take(MAX_SUGGESTIONS).map(|(at, _)| at).collect()
     }
 
     /// Nodes of a type whose id or a name starts with what was typed, then those that have it
     /// somewhere; in order.
-    pub fn complete(&self, graph: &Graph, typed: &str, wanted: NodeType) -> Vec<NodeAt> {
-        let typed = folded(typed);
-        let mut found: Vec<(bool, NodeAt)> = Vec::new();
+    pub fn complete(&self, graph: &Graph, typed: &str, wanted: NodeType) -> Vec<NodeIndex> {
+        let typed = normalized_name(typed);
+        let mut found: Vec<(bool, NodeIndex)> = Vec::new();
         for (name, owners) in self.by_id.iter().chain(&self.by_name) {
             if !name.contains(&typed) {
                 continue;
             }
             let of_type =
-                |at: &&NodeAt| graph.node(**at).is_some_and(|node| node.node_type == wanted);
+                |at: &&NodeIndex| graph.node(**at).is_some_and(|node| node.node_type == wanted);
             let inside = !name.starts_with(&typed);
             found.extend(owners.iter().filter(of_type).map(|at| (inside, *at)));
         }
@@ -173,7 +173,7 @@ impl Names {
 }
 
 /// How alike two names are, from 0 to 1. A name that holds the other is close to it.
-fn likeness(one: &str, other: &str) -> f64 {
+fn similarity(one: &str, other: &str) -> f64 {
     let (short, long) = if one.len() < other.len() { (one, other) } else { (other, one) };
     let alike = strsim::jaro_winkler(one, other);
     // Three letters of Thai take nine bytes.
@@ -181,7 +181,7 @@ fn likeness(one: &str, other: &str) -> f64 {
 }
 
 /// One spelling for what is the same name.
-fn folded(name: &str) -> String {
+fn normalized_name(name: &str) -> String {
     let normalized = normalize(name);
     normalized.text().split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -191,17 +191,17 @@ mod tests {
     use super::*;
     use crate::knowledge::Knowledge;
 
-    fn told(text: &str, wanted: &[NodeType]) -> String {
+    fn resolved(text: &str, wanted: &[NodeType]) -> String {
         let knowledge = Knowledge::bundled().unwrap();
-        let ids = |nodes: Vec<NodeAt>| -> String {
+        let ids = |nodes: Vec<NodeIndex>| -> String {
             let ids = nodes.into_iter().map(|at| knowledge.graph.node(at).unwrap().id.clone());
             ids.collect::<Vec<_>>().join(" ")
         };
-        match knowledge.names.meant(&knowledge.graph, text, wanted) {
-            Meant::One(at) => ids(vec![at]),
-            Meant::Several(nodes) => format!("several: {}", ids(nodes)),
-            Meant::OtherType(nodes) => format!("other: {}", ids(nodes)),
-            Meant::Unknown(nodes) => format!("unknown: {}", ids(nodes)),
+        match knowledge.names.resolve(&knowledge.graph, text, wanted) {
+            NameMatch::One(at) => ids(vec![at]),
+            NameMatch::Several(nodes) => format!("several: {}", ids(nodes)),
+            NameMatch::OtherType(nodes) => format!("other: {}", ids(nodes)),
+            NameMatch::Unknown(nodes) => format!("unknown: {}", ids(nodes)),
         }
     }
 
@@ -220,30 +220,30 @@ mod tests {
             "A. paniculata",
             "fah talai jone",
         ] {
-            assert_eq!(told(text, &herb), "H:andrographis", "{text}");
+            assert_eq!(resolved(text, &herb), "H:andrographis", "{text}");
         }
     }
 
     #[test]
-    fn other_nodes_are_found_too() {
-        assert_eq!(told("curcumin", &[NodeType::Constituent]), "C:curcumin");
-        assert_eq!(told("k30", &[NodeType::Indication]), "K30");
-        assert_eq!(told("วาร์ฟาริน", &[NodeType::Drug]), "warfarin");
-        assert_eq!(told("pregnancy", &[NodeType::Caution]), "PREG");
-        assert_eq!(told("F:NLEM-25", &[]), "F:nlem-25");
+    fn every_node_type_is_found_by_name() {
+        assert_eq!(resolved("curcumin", &[NodeType::Constituent]), "C:curcumin");
+        assert_eq!(resolved("k30", &[NodeType::Indication]), "K30");
+        assert_eq!(resolved("วาร์ฟาริน", &[NodeType::Drug]), "warfarin");
+        assert_eq!(resolved("pregnancy", &[NodeType::Caution]), "PREG");
+        assert_eq!(resolved("F:NLEM-25", &[]), "F:nlem-25");
     }
 
     #[test]
-    fn what_is_of_another_type_or_unknown_is_said_so() {
-        assert_eq!(told("C:curcumin", &[NodeType::Herb]), "other: C:curcumin");
-        assert!(told("H:turmric", &[NodeType::Herb]).starts_with("unknown: H:turmeric"));
-        assert!(told("ฟ้าทลายโจน", &[NodeType::Herb]).starts_with("unknown: H:andrographis"));
-        assert_eq!(told("🌿🌿", &[NodeType::Herb]), "unknown: ");
-        assert_eq!(told("", &[NodeType::Herb]), "unknown: ");
+    fn name_of_another_type_or_unknown_is_reported() {
+        assert_eq!(resolved("C:curcumin", &[NodeType::Herb]), "other: C:curcumin");
+        assert!(resolved("H:turmric", &[NodeType::Herb]).starts_with("unknown: H:turmeric"));
+        assert!(resolved("ฟ้าทลายโจน", &[NodeType::Herb]).starts_with("unknown: H:andrographis"));
+        assert_eq!(resolved("🌿🌿", &[NodeType::Herb]), "unknown: ");
+        assert_eq!(resolved("", &[NodeType::Herb]), "unknown: ");
     }
 
     #[test]
-    fn completion_puts_what_starts_so_before_what_has_it_inside() {
+    fn completion_ranks_prefix_matches_before_infix_matches() {
         let knowledge = Knowledge::bundled().unwrap();
         let ids = |typed: &str| -> Vec<String> {
             let found = knowledge.names.complete(&knowledge.graph, typed, NodeType::Herb);
@@ -251,6 +251,6 @@ mod tests {
         };
         assert_eq!(ids("H:turm"), ["H:turmeric"]);
         assert!(ids("ขมิ้น").contains(&"H:turmeric".to_owned()));
-        assert_eq!(ids("").len(), knowledge.library.herbs.len());
+        assert_eq!(ids("").len(), knowledge.catalog.herbs.len());
     }
 }

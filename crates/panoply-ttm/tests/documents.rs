@@ -9,12 +9,12 @@ use panoply_contract::ids::TraceId;
 use panoply_contract::kernel::{Kernel, Scope, Settings};
 use panoply_contract::resource::ResourceBody;
 use panoply_contract::testing::{FixedClock, call_as_owner, kernel_in_memory, noon};
-use panoply_ttm::eval::MemoryReports;
+use panoply_ttm::catalog::HerbCatalog;
+use panoply_ttm::eval::MemoryReportStore;
 use panoply_ttm::ingest::plan::Extract;
-use panoply_ttm::ingest::{BroughtDocument, Chunk, Claim, Fact, Said};
+use panoply_ttm::ingest::{Chunk, Claim, Fact, Quotation, UserDocument};
 use panoply_ttm::jobs::{Job, Request, Status};
-use panoply_ttm::library::Library;
-use panoply_ttm::store::SqliteShelf;
+use panoply_ttm::store::SqliteUserStore;
 use panoply_ttm::tools::pack;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -23,12 +23,12 @@ const QUOTE: &str = "Turmeric xyloquist contains gingerol";
 
 /// A document that says of turmeric what no bundled source says.
 fn extract(job: &str) -> (Extract, String) {
-    let library = Library::bundled().unwrap();
-    let turmeric = library.herb("H:turmeric").unwrap();
+    let catalog = HerbCatalog::bundled().unwrap();
+    let turmeric = catalog.herb("H:turmeric").unwrap();
     let held: Vec<&str> = turmeric.constituents.iter().map(|holds| holds.id.as_str()).collect();
-    let new = library.constituents.iter().find(|one| !held.contains(&one.id.as_str())).unwrap();
+    let new = catalog.constituents.iter().find(|one| !held.contains(&one.id.as_str())).unwrap();
     let document = "D:0123456789ab".to_owned();
-    let said = Said {
+    let said = Quotation {
         document: document.clone(),
         chunk: 1,
         page: 7,
@@ -51,7 +51,7 @@ fn extract(job: &str) -> (Extract, String) {
         about: vec!["H:turmeric".to_owned()],
     };
     let extract = Extract {
-        document: BroughtDocument {
+        document: UserDocument {
             id: document,
             sha256: "0123456789ab".repeat(5),
             name: "paper.pdf".to_owned(),
@@ -97,10 +97,10 @@ async fn read(kernel: &Kernel, uri: &str) -> Option<Value> {
 }
 
 #[tokio::test]
-async fn a_fact_of_a_document_shows_its_page_and_is_gone_with_its_job() {
+async fn user_fact_shows_its_page_and_is_removed_with_its_job() {
     let folder = tempfile::tempdir().unwrap();
-    let shelf = Arc::new(SqliteShelf::at(folder.path().join("ttm.db")));
-    let packs = vec![pack(Arc::clone(&shelf) as _, Arc::new(MemoryReports::default()))];
+    let store = Arc::new(SqliteUserStore::at(folder.path().join("ttm.db")));
+    let packs = vec![pack(Arc::clone(&store) as _, Arc::new(MemoryReportStore::default()))];
     let kernel = kernel_in_memory(packs, FixedClock::at(noon()), Settings::default()).unwrap();
     let (extract, constituent) = extract("job-1");
     let walk = json!({
@@ -120,9 +120,9 @@ async fn a_fact_of_a_document_shows_its_page_and_is_gone_with_its_job() {
     assert_eq!(hit(&data(&kernel, "hybrid_search", search.clone()).await), None);
 
     let (first, second) = (job("job-1"), job("job-2"));
-    shelf.add_job(&first).unwrap();
-    shelf.add_job(&second).unwrap();
-    assert_eq!(shelf.finish_job(&first, std::slice::from_ref(&extract), None).unwrap(), 1);
+    store.add_job(&first).unwrap();
+    store.add_job(&second).unwrap();
+    assert_eq!(store.finish_job(&first, std::slice::from_ref(&extract), None).unwrap(), 1);
     let path = to(&data(&kernel, "query_kg", walk.clone()).await).unwrap();
     let edge = &path[1]["edge"];
     assert_eq!(edge["verified"], false);
@@ -148,10 +148,10 @@ async fn a_fact_of_a_document_shows_its_page_and_is_gone_with_its_job() {
     // The same bytes a second time, under another job, change nothing.
     let mut again = extract.clone();
     again.document.job = "job-2".to_owned();
-    assert_eq!(shelf.finish_job(&second, &[again], None).unwrap(), 0);
-    assert_eq!(shelf.undo_job(&second, None).unwrap(), 0);
+    assert_eq!(store.finish_job(&second, &[again], None).unwrap(), 0);
+    assert_eq!(store.undo_job(&second, None).unwrap(), 0);
 
-    assert_eq!(shelf.undo_job(&first, None).unwrap(), 1);
+    assert_eq!(store.undo_job(&first, None).unwrap(), 1);
     assert_eq!(to(&data(&kernel, "query_kg", walk).await), None);
     assert_eq!(hit(&data(&kernel, "hybrid_search", search).await), None);
     assert_eq!(read(&kernel, "doc://0123456789ab/1").await, None);

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use panoply_ttm::search::{
-    Corpus, Document, Embedder, Endpoint, Engine, Kind, Passage, Question, Tongue,
+    Corpus, Document, Embedder, Endpoint, Engine, Kind, Passage, SearchQuery, TextLanguage,
 };
 use serde_json::{Value, json};
 
@@ -132,7 +132,7 @@ fn answer(mut stream: TcpStream, manner: Manner, number: usize) {
 fn corpus() -> Corpus {
     let document = |id: &str, text: &str| {
         let passage = Passage {
-            tongue: Tongue::En,
+            language: TextLanguage::En,
             text: text.to_owned(),
             weight: 1.0,
             source: String::new(),
@@ -155,13 +155,13 @@ fn corpus() -> Corpus {
 
 fn asked(service: &Service) -> (Vec<String>, String) {
     let engine = Engine::new(corpus()).unwrap().with_embedder(Some(service.endpoint()));
-    let answer = engine.search(&Question::new("insomnia")).unwrap();
+    let answer = engine.search(&SearchQuery::new("insomnia")).unwrap();
     let ids = answer.hits.iter().map(|hit| hit.document.id.clone());
     (ids.collect(), answer.embedder)
 }
 
 #[test]
-fn vectors_of_a_service_find_what_shares_no_word() {
+fn service_vectors_find_texts_without_shared_words() {
     for manner in [Manner::Right, Manner::Backwards, Manner::BrokenOnce] {
         let (ids, embedder) = asked(&Service::start(manner));
         assert_eq!(embedder, "endpoint:tiny", "{manner:?}");
@@ -170,7 +170,7 @@ fn vectors_of_a_service_find_what_shares_no_word() {
 }
 
 #[test]
-fn a_service_that_fails_or_lies_is_replaced_and_the_reply_says_why() {
+fn failing_embedding_service_falls_back_to_lsi_with_a_reason() {
     let cases = [
         (Manner::Slow, "it did not answer in time"),
         (Manner::Broken, "it answered with status 500"),
@@ -192,7 +192,7 @@ fn a_service_that_fails_or_lies_is_replaced_and_the_reply_says_why() {
 }
 
 #[test]
-fn only_what_may_pass_is_asked_for_again() {
+fn only_transient_failures_are_retried() {
     for (manner, times) in [(Manner::Broken, 2), (Manner::Refusing, 1), (Manner::TooFew, 1)] {
         let service = Service::start(manner);
         asked(&service);
@@ -201,18 +201,18 @@ fn only_what_may_pass_is_asked_for_again() {
 }
 
 #[test]
-fn documents_are_placed_once_and_a_service_that_comes_back_is_used() {
+fn documents_are_embedded_once_and_a_recovered_service_is_used() {
     let service = Service::start(Manner::Right);
     let engine = Engine::new(corpus()).unwrap().with_embedder(Some(service.endpoint()));
     for _ in 0..3 {
-        engine.search(&Question::new("insomnia")).unwrap();
+        engine.search(&SearchQuery::new("insomnia")).unwrap();
     }
     // The documents, and then each question.
     assert_eq!(service.asked.load(Ordering::SeqCst), 4);
 
     let service = Service::start(Manner::BrokenTwice);
     let engine = Engine::new(corpus()).unwrap().with_embedder(Some(service.endpoint()));
-    let embedder = || engine.search(&Question::new("insomnia")).unwrap().embedder;
+    let embedder = || engine.search(&SearchQuery::new("insomnia")).unwrap().embedder;
     assert_eq!(embedder(), "lsi-96, instead of endpoint:tiny: it answered with status 500");
     assert_eq!(embedder(), "endpoint:tiny");
 }

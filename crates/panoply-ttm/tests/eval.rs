@@ -16,19 +16,19 @@ use panoply_contract::ids::TraceId;
 use panoply_contract::kernel::{Kernel, Scope, Settings};
 use panoply_contract::resource::ResourceBody;
 use panoply_contract::testing::{FixedClock, call_as_owner, kernel_in_memory, noon};
-use panoply_ttm::eval::{MemoryReports, ReportShelf};
+use panoply_ttm::eval::{MemoryReportStore, ReportStore};
 use panoply_ttm::papers::NoPapers;
-use panoply_ttm::store::SqliteReports;
+use panoply_ttm::store::SqliteReportStore;
 use panoply_ttm::tools::pack;
 use serde_json::{Value, json};
 
-fn kernel_with(reports: Arc<dyn ReportShelf>) -> Arc<Kernel> {
+fn kernel_with(reports: Arc<dyn ReportStore>) -> Arc<Kernel> {
     let pack = pack(Arc::new(NoPapers), reports);
     kernel_in_memory(vec![pack], FixedClock::at(noon()), Settings::default()).unwrap()
 }
 
 fn kernel() -> Arc<Kernel> {
-    kernel_with(Arc::new(MemoryReports::default()))
+    kernel_with(Arc::new(MemoryReportStore::default()))
 }
 
 async fn measured(kernel: &Kernel, input: Value) -> Value {
@@ -62,7 +62,7 @@ fn value(metrics: &Value, name: &str) -> f64 {
 /// Issue 8: on the curated set R@10 ≥ 0.9 in Thai and in English, and MRR ≥ 0.75; of the questions
 /// that tune and of those that judge.
 #[tokio::test]
-async fn the_search_keeps_its_floors_on_the_curated_questions() {
+async fn search_meets_the_recall_and_mrr_floors() {
     let kernel = kernel();
     for split in ["held", "tune"] {
         let input =
@@ -82,7 +82,7 @@ const OWN: &str = r#"{"id": "ginger", "query": "ขิง", "relevant": ["H:ging
 {"id": "both", "kind": "pair | of *names*", "query": "piperine", "relevant": ["H:pepper", "H:longpepper"]}"#;
 
 #[tokio::test]
-async fn the_reply_has_the_contracts_members_and_the_report_every_question() {
+async fn reply_has_the_contract_members_and_the_report_lists_every_question() {
     let kernel = kernel();
     let input = json!({"set": "custom", "metrics": ["R@k", "MRR", "nDCG@k"], "params": {"lines": OWN, "k": 5}});
     let data = measured(&kernel, input).await;
@@ -114,7 +114,7 @@ async fn the_reply_has_the_contracts_members_and_the_report_every_question() {
 }
 
 #[tokio::test]
-async fn the_same_seed_gives_the_same_bytes_and_another_seed_another_sample() {
+async fn seed_determines_the_sample_and_the_bytes() {
     let sampled = |seed: u64| json!({"set": "curated", "metrics": ["R@k"], "params": {"seed": seed, "limit": 8}});
     let (one, other) = (kernel(), kernel());
     let first = measured(&one, sampled(7)).await;
@@ -133,9 +133,10 @@ async fn the_same_seed_gives_the_same_bytes_and_another_seed_another_sample() {
 }
 
 #[tokio::test]
-async fn a_report_survives_a_restart_and_the_next_run_says_what_changed() {
+async fn report_survives_a_restart_and_the_next_run_reports_changes() {
     let folder = tempfile::tempdir().unwrap();
-    let at = |folder: &Path| kernel_with(Arc::new(SqliteReports::at(folder.join("ttm-eval.db"))));
+    let at =
+        |folder: &Path| kernel_with(Arc::new(SqliteReportStore::at(folder.join("ttm-eval.db"))));
     let deep = json!({"set": "smoke", "metrics": ["R@k"], "params": {"k": 10}});
     let shallow = json!({"set": "smoke", "metrics": ["R@10"], "params": {"k": 1}});
     let before = measured(&at(folder.path()), deep.clone()).await;
@@ -154,7 +155,7 @@ async fn a_report_survives_a_restart_and_the_next_run_says_what_changed() {
 }
 
 #[tokio::test]
-async fn bad_input_is_told_with_what_to_do() {
+async fn bad_input_gets_an_error_with_a_hint() {
     let kernel = kernel();
     let custom = |lines: &str| json!({"set": "custom", "params": {"lines": lines}});
     let cases = [
@@ -200,7 +201,7 @@ async fn bad_input_is_told_with_what_to_do() {
 
 /// Issue 8: citation precision ≥ 0.95, and no answer where there is none. The origin's own target: strict factuality ≥ 0.9.
 #[tokio::test]
-async fn answers_say_what_they_cite() {
+async fn answers_meet_the_citation_and_factuality_targets() {
     let kernel = kernel();
     let metrics = ["factuality", "citation_precision", "fact_recall", "withholding_recall"];
     let data = measured(&kernel, json!({"set": "curated", "metrics": metrics})).await;

@@ -12,7 +12,7 @@
 use std::path::Path;
 
 use panoply_ttm::answer::verify::support;
-use panoply_ttm::library::Library;
+use panoply_ttm::catalog::HerbCatalog;
 use panoply_ttm::search::Engine;
 use serde_json::Value;
 
@@ -217,13 +217,13 @@ fn paraphrased(spans: &[Span], lang: &str) -> Vec<(String, usize)> {
 }
 
 #[test]
-fn flipped_sentences_are_refused_and_true_paraphrases_accepted() {
-    let library = Library::bundled().unwrap();
+fn negated_sentences_are_rejected_and_paraphrases_accepted() {
+    let catalog = HerbCatalog::bundled().unwrap();
     let engine = Engine::bundled().unwrap();
     let spans = spans();
     let holds = |(sentence, place): &(String, usize)| {
         let span = &spans[*place];
-        support(&library, &engine, sentence, &[&span.text], &[&span.title]).holds()
+        support(&catalog, &engine, sentence, &[&span.text], &[&span.title]).holds()
     };
     for lang in ["th", "en"] {
         let flipped = flipped(&spans, lang);
@@ -246,9 +246,9 @@ fn flipped_sentences_are_refused_and_true_paraphrases_accepted() {
 }
 
 #[test]
-fn the_reversed_sentences_of_the_review_are_refused() {
+fn reversed_safety_sentences_are_rejected() {
     // S1-1: printed with a citation, and the warning removed, before the verifier had polarity.
-    let library = Library::bundled().unwrap();
+    let catalog = HerbCatalog::bundled().unwrap();
     let engine = Engine::bundled().unwrap();
     let turmeric =
         "The national list asks for caution with Turmeric in: gallstones; pregnancy; children.";
@@ -271,7 +271,7 @@ fn the_reversed_sentences_of_the_review_are_refused() {
         (andrographis, "The national list asks for caution with Andrographis in pregnancy."),
         (andrographis, "Andrographis is contraindicated in pregnancy but safe in breastfeeding."),
     ] {
-        let found = support(&library, &engine, sentence, &[passage], &[]);
+        let found = support(&catalog, &engine, sentence, &[passage], &[]);
         assert!(!found.holds(), "{sentence}: {found:?}");
     }
     for (passage, sentence) in [
@@ -280,7 +280,7 @@ fn the_reversed_sentences_of_the_review_are_refused() {
         (thai, "ควรระวังการใช้ขมิ้นชันในหญิงตั้งครรภ์"),
         (andrographis, "Andrographis must not be used in pregnancy."),
     ] {
-        let found = support(&library, &engine, sentence, &[passage], &[]);
+        let found = support(&catalog, &engine, sentence, &[passage], &[]);
         assert!(found.holds(), "{sentence}: {found:?}");
     }
 }

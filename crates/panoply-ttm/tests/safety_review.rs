@@ -13,13 +13,13 @@ use panoply_contract::context::Lang;
 use panoply_contract::dialect::Envelope;
 use panoply_contract::kernel::{Kernel, Settings};
 use panoply_contract::testing::{FixedClock, call_as_owner, call_with, kernel_in_memory, noon};
-use panoply_ttm::eval::MemoryReports;
+use panoply_ttm::eval::MemoryReportStore;
 use panoply_ttm::papers::NoPapers;
 use panoply_ttm::tools::pack;
 use serde_json::{Value, json};
 
 fn kernel() -> Arc<Kernel> {
-    let packs = vec![pack(Arc::new(NoPapers), Arc::new(MemoryReports::default()))];
+    let packs = vec![pack(Arc::new(NoPapers), Arc::new(MemoryReportStore::default()))];
     kernel_in_memory(packs, FixedClock::at(noon()), Settings::default()).unwrap()
 }
 
@@ -49,7 +49,7 @@ fn gaps(reply: &Value) -> String {
 }
 
 #[tokio::test]
-async fn what_is_on_record_for_a_part_of_the_group_is_never_called_absent() {
+async fn record_for_a_subgroup_prevents_a_no_record_gap() {
     // S1-2. Cannabis is contraindicated under 16, ginger asks for care under 6, cat's whiskers
     // are contraindicated in impaired heart function, camphor in liver or kidney disease.
     let kernel = kernel();
@@ -75,7 +75,7 @@ async fn what_is_on_record_for_a_part_of_the_group_is_never_called_absent() {
 }
 
 #[tokio::test]
-async fn an_illness_named_with_a_herb_is_the_patients_condition() {
+async fn illness_named_with_a_herb_is_read_as_the_patient_condition() {
     // S1-3. IX:tu-38, IX:tu-86: hypoglycaemia (high); IX:tu-34: loss of blood-pressure control.
     let kernel = kernel();
     for (question, words) in [
@@ -101,7 +101,7 @@ async fn an_illness_named_with_a_herb_is_the_patients_condition() {
 }
 
 #[tokio::test]
-async fn a_contraindication_stays_one_in_a_list() {
+async fn contraindication_keeps_its_level_in_a_list() {
     // S1-4. The national list forbids warfarin with cannabis, F:nlem-66 and F:nlem-95.
     let kernel = kernel();
     for (question, forbids, care) in [
@@ -133,7 +133,7 @@ async fn a_contraindication_stays_one_in_a_list() {
 }
 
 #[tokio::test]
-async fn a_withheld_answer_still_tells_the_danger_to_a_person() {
+async fn withheld_answer_still_shows_the_warnings() {
     // S2-2: the text that an agent or a person sees has the words of the warning.
     let kernel = kernel();
     let input = json!({"question": "ขิงกินวันละกี่เม็ดตอนท้องและกินวาร์ฟาริน"});
@@ -145,7 +145,7 @@ async fn a_withheld_answer_still_tells_the_danger_to_a_person() {
 }
 
 #[tokio::test]
-async fn an_emergency_goes_before_everything() {
+async fn emergency_instructions_come_first() {
     let kernel = kernel();
     for (question, number) in [
         ("I have chest pain radiating to my left arm, which herb helps?", "1669"),
@@ -182,7 +182,7 @@ async fn aloe_latex_is_not_aloe_gel() {
 }
 
 #[tokio::test]
-async fn contraindicated_pairs_are_matched_and_stand_first() {
+async fn contraindicated_pairs_are_listed_first() {
     // S1-5. F:nlem-96 is contraindicated with alcohol and CNS depressants, cannabis with warfarin.
     let kernel = kernel();
     for (input, words) in [
@@ -202,7 +202,7 @@ async fn contraindicated_pairs_are_matched_and_stand_first() {
 }
 
 #[tokio::test]
-async fn an_unknown_medicine_is_named_and_the_rest_is_checked() {
+async fn unknown_medicine_is_reported_and_the_rest_is_checked() {
     let kernel = kernel();
     let input = json!({"herb_ids": ["H:cannabis"], "drugs": ["zzyzxamab", "warfarin"]});
     let reply = call(&kernel, "find_contraindications", input).await;
@@ -216,7 +216,7 @@ async fn an_unknown_medicine_is_named_and_the_rest_is_checked() {
 }
 
 #[tokio::test]
-async fn a_record_of_a_class_concerns_its_members() {
+async fn drug_class_record_applies_to_its_members() {
     // IX:tu-38 names oral hypoglycaemics, IX:tu-36 CYP3A4 substrates, AC anticoagulants, IX:tu-40
     // antihypertensives, DRUGCLEAR long-term medicines, DIGOXIN diuretics.
     let kernel = kernel();
@@ -241,7 +241,7 @@ async fn a_record_of_a_class_concerns_its_members() {
 }
 
 #[tokio::test]
-async fn the_alerts_of_a_patient_come_first_and_pages_follow() {
+async fn patient_alerts_come_first_and_pages_follow() {
     let kernel = kernel();
     let input = json!({
         "herb_ids": ["H:andrographis", "H:turmeric", "H:catswhisker"],
@@ -280,7 +280,7 @@ async fn the_alerts_of_a_patient_come_first_and_pages_follow() {
 }
 
 #[tokio::test]
-async fn every_herb_with_a_record_for_warfarin_is_beside_it_in_the_graph() {
+async fn every_herb_with_a_warfarin_record_is_adjacent_to_it_in_the_graph() {
     // S2-8: the records that name anticoagulants are records for warfarin.
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/ttm");
     let rows = |file: &str| -> Vec<Value> {

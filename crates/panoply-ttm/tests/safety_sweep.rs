@@ -21,7 +21,7 @@ use std::sync::Arc;
 use panoply_contract::dialect::Envelope;
 use panoply_contract::kernel::{Kernel, Settings};
 use panoply_contract::testing::{FixedClock, call_as_owner, kernel_in_memory, noon};
-use panoply_ttm::eval::MemoryReports;
+use panoply_ttm::eval::MemoryReportStore;
 use panoply_ttm::papers::NoPapers;
 use panoply_ttm::tools::pack;
 use serde_json::{Value, json};
@@ -151,7 +151,7 @@ fn cases(wordings: &Value) -> Vec<Case> {
 }
 
 fn kernel() -> Arc<Kernel> {
-    let packs = vec![pack(Arc::new(NoPapers), Arc::new(MemoryReports::default()))];
+    let packs = vec![pack(Arc::new(NoPapers), Arc::new(MemoryReportStore::default()))];
     kernel_in_memory(packs, FixedClock::at(noon()), Settings::default()).unwrap()
 }
 
@@ -256,7 +256,7 @@ fn chosen() -> String {
 }
 
 #[tokio::test]
-async fn every_recorded_warning_comes_back_first_and_none_is_denied() {
+async fn recorded_warnings_come_first_and_are_never_denied() {
     let held = chosen() == "held";
     let file = if held { "safety_wordings_held.json" } else { "safety_wordings.json" };
     let all = cases(&fixture(file));
@@ -274,7 +274,7 @@ async fn every_recorded_warning_comes_back_first_and_none_is_denied() {
 }
 
 #[tokio::test]
-async fn the_sweep_fails_when_a_warning_is_taken_away() {
+async fn sweep_detects_a_missing_warning() {
     let cases = cases(&fixture("safety_wordings.json"));
     let case = cases.iter().find(|case| case.entity == "H:andrographis").unwrap();
     let mut reply = ask(&kernel(), &case.question).await;

@@ -11,15 +11,15 @@ use std::sync::Arc;
 use panoply_contract::dialect::{ERROR_KEY, Envelope};
 use panoply_contract::kernel::{Kernel, Settings};
 use panoply_contract::testing::{FixedClock, call_as_owner, kernel_in_memory, noon};
-use panoply_ttm::eval::MemoryReports;
-use panoply_ttm::ingest::{DocumentShelf, Shelf};
-use panoply_ttm::papers::{NoPapers, PaperShelf, Record, ShelfError};
+use panoply_ttm::eval::MemoryReportStore;
+use panoply_ttm::ingest::{DocumentStore, UserStore};
+use panoply_ttm::papers::{NoPapers, PaperStore, Record, UserStoreError};
 use panoply_ttm::tools::pack;
 use serde_json::{Value, json};
 
-fn kernel_with(papers: Arc<dyn Shelf>) -> Arc<Kernel> {
+fn kernel_with(papers: Arc<dyn UserStore>) -> Arc<Kernel> {
     kernel_in_memory(
-        vec![pack(papers, Arc::new(MemoryReports::default()))],
+        vec![pack(papers, Arc::new(MemoryReportStore::default()))],
         FixedClock::at(noon()),
         Settings::default(),
     )
@@ -46,7 +46,7 @@ fn ids(data: &Value) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_is_asked_for_is_among_the_first_five() {
+async fn expected_documents_rank_in_the_top_five() {
     let kernel = kernel_with(Arc::new(NoPapers));
     let cases = [
         ("a Thai name", "ฟ้าทะลายโจร", "H:andrographis"),
@@ -80,7 +80,7 @@ async fn what_is_asked_for_is_among_the_first_five() {
 }
 
 #[tokio::test]
-async fn bad_questions_get_clear_errors_and_odd_ones_an_empty_answer() {
+async fn invalid_queries_get_errors_and_unusual_ones_empty_results() {
     let kernel = kernel_with(Arc::new(NoPapers));
     let cases = [
         (json!({"query": "ขิง", "top_k": 0}), "top_k must be >0"),
@@ -107,7 +107,7 @@ async fn bad_questions_get_clear_errors_and_odd_ones_an_empty_answer() {
 }
 
 #[tokio::test]
-async fn filters_language_and_number_are_kept() {
+async fn filters_language_and_top_k_are_respected() {
     let kernel = kernel_with(Arc::new(NoPapers));
     let filters = json!({"type": "formulation", "icd": "K64*"});
     let data =
@@ -132,7 +132,7 @@ async fn filters_language_and_number_are_kept() {
 }
 
 #[tokio::test]
-async fn a_snippet_shows_the_words_that_were_met_and_the_same_call_gives_the_same_bytes() {
+async fn snippet_marks_matches_and_replies_are_deterministic() {
     let kernel = kernel_with(Arc::new(NoPapers));
     let input = json!({"query": "คลื่นไส้อาเจียน", "top_k": 5});
     let data = found(&kernel, input.clone()).await;
@@ -151,16 +151,16 @@ async fn a_snippet_shows_the_words_that_were_met_and_the_same_call_gives_the_sam
 #[derive(Debug)]
 struct OnePaper;
 
-impl DocumentShelf for OnePaper {}
+impl DocumentStore for OnePaper {}
 
-impl Shelf for OnePaper {}
+impl UserStore for OnePaper {}
 
-impl PaperShelf for OnePaper {
-    fn paper(&self, _: &str) -> Result<Option<Record>, ShelfError> {
+impl PaperStore for OnePaper {
+    fn paper(&self, _: &str) -> Result<Option<Record>, UserStoreError> {
         Ok(None)
     }
 
-    fn papers(&self) -> Result<Vec<Record>, ShelfError> {
+    fn papers(&self) -> Result<Vec<Record>, UserStoreError> {
         Ok(vec![Record {
             pmid: "99999999".to_owned(),
             title: "Effect of zorblatine on insomnia".to_owned(),
@@ -176,7 +176,7 @@ impl PaperShelf for OnePaper {
 }
 
 #[tokio::test]
-async fn a_paper_that_the_user_brought_is_found_in_both_languages() {
+async fn imported_paper_is_found_in_both_languages() {
     let kernel = kernel_with(Arc::new(OnePaper));
     let data = found(&kernel, json!({"query": "zorblatine", "top_k": 1})).await;
     assert_eq!(ids(&data), ["99999999"]);

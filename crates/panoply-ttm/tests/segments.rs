@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use icu_segmenter::{WordSegmenter, WordSegmenterBorrowed};
-use panoply_ttm::library::Library;
+use panoply_ttm::catalog::HerbCatalog;
 use panoply_ttm::search::corpus;
 use panoply_ttm::text::{Dictionary, Segmenter, Token, clusters, is_thai, normalize};
 
 const BY_HAND: &str = include_str!("fixtures/segments_th.txt");
 
 #[test]
-fn words_end_where_a_reader_ends_them() {
+fn word_boundaries_match_hand_segmentation() {
     let Measured { precision, recall, f1 } = by_hand(&cuts_of(&plain()));
     assert!(f1 >= 0.92, "precision {precision:.3}, recall {recall:.3}, F1 {f1:.3}");
     // Names of the graph are words too, such as `ไขมันในเลือด`; that costs recall, and what is
@@ -23,7 +23,7 @@ fn words_end_where_a_reader_ends_them() {
 }
 
 #[test]
-fn a_reader_agrees_with_ours_more_than_with_icus() {
+fn segmenter_agrees_with_hand_segmentation_better_than_icu() {
     let icu = icu();
     let ours = by_hand(&cuts_of(&plain()));
     let theirs = by_hand(&|text| icu.segment_str(text).collect());
@@ -36,10 +36,10 @@ fn a_reader_agrees_with_ours_more_than_with_icus() {
 /// inside a word of the other; what remains is names and loan words that ICU does not know, and
 /// which pull the words beside them to pieces.
 #[test]
-fn icu_and_ours_differ_in_how_fine_they_cut_and_not_in_where() {
+fn icu_differs_in_granularity_rather_than_position() {
     let (icu, ours) = (icu(), with_names());
-    let library = Library::read().unwrap();
-    let thai = library.monographs.iter().filter(|monograph| monograph.lang == "th");
+    let catalog = HerbCatalog::read().unwrap();
+    let thai = catalog.monographs.iter().filter(|monograph| monograph.lang == "th");
     let mut seen = Seen::default();
     for statement in thai.flat_map(|monograph| &monograph.statements) {
         let normalized = normalize(&statement.text);
@@ -61,11 +61,11 @@ fn icu_and_ours_differ_in_how_fine_they_cut_and_not_in_where() {
 }
 
 #[test]
-fn names_of_herbs_stay_whole_where_icu_takes_them_apart() {
+fn herb_names_stay_whole_where_icu_splits_them() {
     let (icu, ours) = (icu(), with_names());
-    let library = Library::read().unwrap();
+    let catalog = HerbCatalog::read().unwrap();
     let (mut whole, mut herbs) = (0, 0);
-    for herb in &library.herbs {
+    for herb in &catalog.herbs {
         let (before, after) = ("หมอใช้", "รักษาคนไข้");
         let sentence = format!("{before}{}{after}", herb.names.th);
         let normalized = normalize(&sentence);
@@ -94,7 +94,7 @@ fn plain() -> Segmenter {
 
 /// Ours, with the names of the graph as the search has them.
 fn with_names() -> Segmenter {
-    let corpus = corpus(&Library::read().unwrap());
+    let corpus = corpus(&HerbCatalog::read().unwrap());
     let names = corpus.documents.iter().flat_map(|document| &document.names);
     Segmenter::new(Arc::new(Dictionary::new(names.map(String::as_str)).unwrap()))
 }

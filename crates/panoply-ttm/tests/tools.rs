@@ -17,15 +17,15 @@ use panoply_contract::resource::{Completion, CompletionSubject, ResourceBody};
 use panoply_contract::testing::{
     FixedClock, call_as_owner, call_with, check_pack, kernel_in_memory, noon,
 };
-use panoply_ttm::eval::MemoryReports;
-use panoply_ttm::library::Library;
+use panoply_ttm::catalog::HerbCatalog;
+use panoply_ttm::eval::MemoryReportStore;
 use panoply_ttm::papers::NoPapers;
 use panoply_ttm::tools::pack;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 fn kernel() -> Arc<Kernel> {
-    let packs = vec![pack(Arc::new(NoPapers), Arc::new(MemoryReports::default()))];
+    let packs = vec![pack(Arc::new(NoPapers), Arc::new(MemoryReportStore::default()))];
     kernel_in_memory(packs, FixedClock::at(noon()), Settings::default()).unwrap()
 }
 
@@ -63,13 +63,14 @@ fn sha256(value: &Value) -> String {
 
 #[tokio::test]
 async fn every_tool_keeps_the_contract() {
-    let violations = check_pack(pack(Arc::new(NoPapers), Arc::new(MemoryReports::default()))).await;
+    let violations =
+        check_pack(pack(Arc::new(NoPapers), Arc::new(MemoryReportStore::default()))).await;
     let listed: Vec<String> = violations.iter().map(ToString::to_string).collect();
     assert!(listed.is_empty(), "{}", listed.join("\n"));
 }
 
 #[tokio::test]
-async fn the_audit_stands_inside_and_its_hashes_can_be_worked_out_again() {
+async fn reply_audit_hashes_can_be_recomputed() {
     let kernel = kernel();
     let input = json!({"start": {"type": "herb", "id": "H:turmeric"}, "max_depth": 3});
     let mut output = data(&kernel, "tool.query_kg", input).await;
@@ -85,7 +86,7 @@ async fn the_audit_stands_inside_and_its_hashes_can_be_worked_out_again() {
 }
 
 #[tokio::test]
-async fn an_error_is_code_message_and_audit() {
+async fn error_reply_has_code_message_and_audit() {
     let kernel = kernel();
     let input = json!({"start": {"type": "herb", "id": "H:turmeric"}, "max_depth": 100});
     let mut body = error(&kernel, "query_kg", input.clone()).await;
@@ -133,7 +134,7 @@ async fn bad_input_gets_a_clear_error() {
 }
 
 #[tokio::test]
-async fn paths_have_the_contracts_shape_and_the_same_call_gives_the_same_bytes() {
+async fn paths_have_the_contract_shape_and_are_deterministic() {
     let input = json!({
         "start": {"type": "herb", "id": "ขมิ้นชัน"},
         "pattern": "herb->constituent->indication",
@@ -154,7 +155,7 @@ async fn paths_have_the_contracts_shape_and_the_same_call_gives_the_same_bytes()
 }
 
 #[tokio::test]
-async fn an_inference_is_flagged_and_never_evidence() {
+async fn inferred_edge_is_flagged_and_gives_no_evidence() {
     let kernel = kernel();
     let ask = |evidence: &str| {
         json!({
@@ -177,10 +178,10 @@ async fn an_inference_is_flagged_and_never_evidence() {
 }
 
 #[tokio::test]
-async fn a_name_that_fits_several_things_is_answered_with_all_of_them() {
+async fn ambiguous_name_returns_all_candidates() {
     // Five medicines of the National List begin with ยาหอม.
-    let library = Library::bundled().unwrap();
-    let ids = library.formulations.iter().filter(|one| one.names.th.starts_with("ยาหอม"));
+    let catalog = HerbCatalog::bundled().unwrap();
+    let ids = catalog.formulations.iter().filter(|one| one.names.th.starts_with("ยาหอม"));
     let ids: Vec<&str> = ids.map(|one| one.id.as_str()).collect();
     assert!(ids.len() > 1);
     let input = json!({"start": {"type": "formulation", "id": "ยาหอม"}});
@@ -194,7 +195,7 @@ async fn a_name_that_fits_several_things_is_answered_with_all_of_them() {
 }
 
 #[tokio::test]
-async fn a_long_reply_stops_and_says_how_to_go_on() {
+async fn long_reply_is_truncated_with_next_offset() {
     let kernel = kernel();
     let input = |offset: u64| {
         json!({
@@ -213,7 +214,7 @@ async fn a_long_reply_stops_and_says_how_to_go_on() {
 }
 
 #[tokio::test]
-async fn what_must_not_be_combined_has_the_contracts_shape() {
+async fn contraindications_have_the_contract_shape() {
     let input =
         json!({"herb_ids": ["H:andrographis"], "formulation_ids": ["F:nlem-01"], "lang": "en"});
     let reply = data(&kernel(), "tool.find_contraindications", input).await;
@@ -237,7 +238,7 @@ async fn what_must_not_be_combined_has_the_contracts_shape() {
 }
 
 #[tokio::test]
-async fn unknown_ids_are_all_named_with_the_nearest() {
+async fn unknown_ids_are_all_reported_with_suggestions() {
     let input = json!({
         "herb_ids": ["H:turmric", "F:nlem-01", "H:ginger"],
         "formulation_ids": ["F:nlem-99x"],
@@ -260,13 +261,13 @@ async fn unknown_ids_are_all_named_with_the_nearest() {
 #[tokio::test]
 async fn confidence_falls_with_coverage() {
     let kernel = kernel();
-    let library = Library::bundled().unwrap();
-    let silent = library
+    let catalog = HerbCatalog::bundled().unwrap();
+    let silent = catalog
         .herbs
         .iter()
         .find(|herb| {
             herb.cautions.is_empty()
-                && !library.interactions.iter().any(|one| one.entity == herb.id)
+                && !catalog.interactions.iter().any(|one| one.entity == herb.id)
         })
         .unwrap();
     let mut confidences = Vec::new();
@@ -305,7 +306,7 @@ async fn every_reply_carries_the_notice_in_the_callers_language() {
 }
 
 #[tokio::test]
-async fn resources_have_the_contracts_members_and_their_reading_is_recorded() {
+async fn resources_have_the_contract_members_and_reads_are_audited() {
     let kernel = kernel();
     let (herb, audit) = resource(&kernel, "kg://herb/H:andrographis").await.unwrap();
     assert_eq!(herb["id"], "H:andrographis");
@@ -354,11 +355,11 @@ async fn resources_have_the_contracts_members_and_their_reading_is_recorded() {
 #[tokio::test]
 async fn every_herb_formulation_and_paper_can_be_read() {
     let kernel = kernel();
-    let library = Library::bundled().unwrap();
-    let herbs = library.herbs.iter().map(|one| format!("kg://herb/{}", one.id));
+    let catalog = HerbCatalog::bundled().unwrap();
+    let herbs = catalog.herbs.iter().map(|one| format!("kg://herb/{}", one.id));
     let formulations =
-        library.formulations.iter().map(|one| format!("kg://formulation/{}", one.id));
-    let papers = library.papers.iter().map(|one| format!("paper://pmid/{}", one.pmid));
+        catalog.formulations.iter().map(|one| format!("kg://formulation/{}", one.id));
+    let papers = catalog.papers.iter().map(|one| format!("paper://pmid/{}", one.pmid));
     for uri in herbs.chain(formulations).chain(papers) {
         resource(&kernel, &uri).await.unwrap();
     }

@@ -293,18 +293,18 @@ pub(crate) fn backtest_store(
 }
 
 fn ttm(config: &PackConfig) -> Result<Pack, Failure> {
-    use panoply_ttm::{jobs::JobDesk, papers::NoPapers, store::SqliteShelf, tools};
+    use panoply_ttm::{jobs::JobService, papers::NoPapers, store::SqliteUserStore, tools};
     let settings = ttm_settings(&config.settings)?;
-    let reports: Arc<dyn panoply_ttm::eval::ReportShelf> = match config.file("ttm-eval.db") {
-        Some(file) => Arc::new(panoply_ttm::store::SqliteReports::at(file)),
-        None => Arc::new(panoply_ttm::eval::MemoryReports::default()),
+    let reports: Arc<dyn panoply_ttm::eval::ReportStore> = match config.file("ttm-eval.db") {
+        Some(file) => Arc::new(panoply_ttm::store::SqliteReportStore::at(file)),
+        None => Arc::new(panoply_ttm::eval::MemoryReportStore::default()),
     };
     let secret = |name: &str| Environment::default().secret(name);
     let made = match &config.data {
         Data::Kept(folder) => {
-            let shelf = Arc::new(SqliteShelf::at(folder.join("ttm.db")));
+            let shelf = Arc::new(SqliteUserStore::at(folder.join("ttm.db")));
             let ingest = ttm_ingest(&settings, folder, &[])?;
-            let jobs = JobDesk::new(Arc::clone(&shelf), ingest, crate::world::clock());
+            let jobs = JobService::new(Arc::clone(&shelf), ingest, crate::world::clock());
             let log = SqliteMutationLog(Arc::clone(&shelf));
             tools::pack_with_jobs(shelf, reports, &settings, secret, Some(jobs))
                 .map(|pack| pack.with_mutation_log(Arc::new(log)))

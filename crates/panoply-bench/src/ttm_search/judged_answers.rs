@@ -4,7 +4,7 @@ use panoply_ttm::answer::TAU;
 use panoply_ttm::eval::sets::Bundled;
 use panoply_ttm::eval::{Extractive, Metric, Plan};
 use panoply_ttm::knowledge::Knowledge;
-use panoply_ttm::papers::ShelfError;
+use panoply_ttm::papers::UserStoreError;
 use panoply_ttm::search::Engine;
 
 use crate::{Outcome, report};
@@ -31,7 +31,7 @@ pub(super) fn run(engine: &Engine) -> Outcome {
         limit: None,
     };
     let answers = Extractive { knowledge: &knowledge, engine, tau: TAU };
-    let told = &mut |_, _| Ok::<(), ShelfError>(());
+    let told = &mut |_, _| Ok::<(), UserStoreError>(());
     let run = panoply_ttm::eval::run(plan, engine, Some(&answers), told)?;
     report::heading("Answers", "on questions not used for tuning");
     for (measured, (_, goal)) in run.metrics.iter().zip(GOALS) {

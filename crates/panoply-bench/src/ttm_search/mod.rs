@@ -13,14 +13,14 @@ mod synthetic;
 
 use panoply_contract::clock::Clock;
 use panoply_store::SystemClock;
-use panoply_ttm::eval::sets::{Bundled, Judged};
+use panoply_ttm::catalog::HerbCatalog;
+use panoply_ttm::eval::sets::{Bundled, JudgedQuestion};
 use panoply_ttm::eval::{Figures, retrieval};
-use panoply_ttm::ingest::Shelf as _;
-use panoply_ttm::library::Library;
+use panoply_ttm::ingest::UserStore as _;
 use panoply_ttm::search::{
-    Corpus, Engine, Kind, Part, Question, Tongue, Tuning, corpus, record_document,
+    Corpus, Engine, Kind, Part, SearchQuery, TextLanguage, Tuning, corpus, record_document,
 };
-use panoply_ttm::store::SqliteShelf;
+use panoply_ttm::store::SqliteUserStore;
 
 use crate::{Outcome, report};
 
@@ -37,19 +37,19 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
     let clock = SystemClock::new();
     let millis_since = |start| clock.monotonic().saturating_sub(start).as_secs_f64() * 1e3;
     let start = clock.monotonic();
-    let library = Library::read()?;
+    let catalog = HerbCatalog::read()?;
     let read = millis_since(start);
     let start = clock.monotonic();
-    let engine = Engine::new(corpus(&library))?;
+    let engine = Engine::new(corpus(&catalog))?;
     let made = millis_since(start);
     report::heading("Search in Thai traditional medicine", "recall and MRR on judged questions");
     let held = judged(Bundled::Held)?;
     quality("curated, which tuned the weights", &engine, &judged(Bundled::Tune)?)?;
     quality("held, which tuned nothing", &engine, &held)?;
-    let english = Engine::new(without_thai_papers(corpus(&library)))?;
+    let english = Engine::new(without_thai_papers(corpus(&catalog)))?;
     let across = judged(Bundled::Crosslingual)?;
     quality("Thai questions, English papers", &english, &across)?;
-    let untouched: Vec<Judged> = across.into_iter().skip(1).step_by(2).collect();
+    let untouched: Vec<JudgedQuestion> = across.into_iter().skip(1).step_by(2).collect();
     quality("the half of them that tuned nothing", &english, &untouched)?;
 
     judged_answers::run(&engine)?;
@@ -65,17 +65,17 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
     let records = synthetic::papers(&engine, large);
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("ttm.db");
-    let shelf = SqliteShelf::at(file.clone());
+    let shelf = SqliteUserStore::at(file.clone());
     let per_second = |start| large as f64 / (millis_since(start) / 1e3);
     let start = clock.monotonic();
     shelf.import(|take| records.iter().cloned().try_for_each(take))?;
     report::figure("imported", per_second(start), "documents/s", None);
     let start = clock.monotonic();
-    shelf.make_searchable(engine.workings(), &mut |_, _| {})?;
+    shelf.update_index(engine.text_model(), &mut |_, _| {})?;
     let built = per_second(start);
     report::at_least("index built", built, "documents/s", GOAL_BUILD_PER_SECOND);
     let start = clock.monotonic();
-    let annex = shelf.annex(engine.workings())?;
+    let annex = shelf.user_index(engine.text_model())?;
     report::figure("index opened, by another program", millis_since(start), "ms", None);
     let size = std::fs::metadata(file)?.len() as f64;
     let texts: usize = records.iter().map(|one| one.title.len() + one.abstract_text.len()).sum();
@@ -84,7 +84,7 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
     let times = query_times(&big, &held, &clock)?;
     report::figure("search, median", report::median(times.clone()), "ms", None);
     report::figure("search, 95th percentile", p95(times), "ms", Some(GOAL_LARGE_P95_MILLIS));
-    let mut everything = corpus(&library);
+    let mut everything = corpus(&catalog);
     everything.documents.extend(records.iter().map(record_document));
     let recall_of_full_search = recall_of_full_search(&big, &engine.beside(everything), &held)?;
     report::figure(
@@ -104,12 +104,12 @@ fn judged(set: Bundled) -> Outcome<Vec<Judged>> {
 
 fn without_thai_papers(mut corpus: Corpus) -> Corpus {
     for document in corpus.documents.iter_mut().filter(|one| one.kind() == Kind::Paper) {
-        document.passages.retain(|passage| passage.tongue != Tongue::Th);
+        document.passages.retain(|passage| passage.language != TextLanguage::Th);
     }
     corpus
 }
 
-fn quality(name: &str, engine: &Engine, questions: &[Judged]) -> Outcome {
+fn quality(name: &str, engine: &Engine, questions: &[JudgedQuestion]) -> Outcome {
     report::remark(&format!("\n  {name}"));
     let whole = [("the whole", Tuning::default())];
     let parts = Part::ALL.map(|part| (part.as_str(), Tuning::only(part)));
@@ -132,7 +132,7 @@ fn quality(name: &str, engine: &Engine, questions: &[Judged]) -> Outcome {
 fn query_times(engine: &Engine, questions: &[Judged], clock: &SystemClock) -> Outcome<Vec<f64>> {
     let time = |question: &Judged| {
         let start = clock.monotonic();
-        engine.search(&Question::new(&question.query))?;
+        engine.search(&SearchQuery::new(&question.query))?;
         Ok(clock.monotonic().saturating_sub(start).as_secs_f64() * 1e3)
     };
     questions.iter().map(time).collect()
@@ -143,7 +143,7 @@ fn query_times(engine: &Engine, questions: &[Judged], clock: &SystemClock) -> Ou
 fn recall_of_full_search(engine: &Engine, full: &Engine, questions: &[Judged]) -> Outcome<f64> {
     let (mut found, mut all) = (0, 0);
     for question in questions {
-        let question = Question::new(&question.query);
+        let question = SearchQuery::new(&question.query);
         let (own, full) = (engine.search(&question)?.hits, full.search(&question)?.hits);
         let last = full.last().map_or(0.0, |hit| hit.score);
         found += own.iter().filter(|hit| hit.score >= last).count();

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::Command;
 
-use panoply_ttm::eval::sets::Judged;
+use panoply_ttm::eval::sets::JudgedQuestion;
 use panoply_ttm::papers::Record;
 use panoply_ttm::search::Engine;
 use serde_json::json;
@@ -23,7 +23,7 @@ pub(super) fn run(engine: &Engine, papers: &[Record], questions: &[Judged]) -> O
     std::fs::write(&asked, serde_json::to_string(questions)?)?;
     let path = folder.path().join("documents.jsonl");
     let mut file = std::io::BufWriter::new(std::fs::File::create(&path)?);
-    for document in engine.held() {
+    for document in engine.memory_documents() {
         let texts: Vec<&str> =
             document.passages.iter().map(|passage| passage.text.as_str()).collect();
         writeln!(file, "{}", json!({"id": document.id, "text": texts.join("\n")}))?;
@@ -33,7 +33,7 @@ pub(super) fn run(engine: &Engine, papers: &[Record], questions: &[Judged]) -> O
         writeln!(file, "{}", json!({"id": paper.pmid, "text": text}))?;
     }
     file.into_inner()?;
-    let all = engine.held().len() + papers.len();
+    let all = engine.memory_documents().len() + papers.len();
     report::heading("Peers", &format!("the same {all} documents and questions"));
     let output = Command::new(&python).arg("-c").arg(SCRIPT).arg(&path).arg(&asked).output()?;
     for line in String::from_utf8_lossy(&output.stdout).lines() {

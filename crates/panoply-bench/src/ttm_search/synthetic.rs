@@ -10,7 +10,7 @@ const FIRST_PMID: usize = 900_000_000;
 
 /// Generates papers.
 pub(super) fn papers(engine: &Engine, wanted: usize) -> Vec<Record> {
-    let statements: Vec<&str> = (engine.held().iter())
+    let statements: Vec<&str> = (engine.memory_documents().iter())
         .flat_map(|document| &document.passages)
         .map(|passage| passage.text.as_str())
         .filter(|text| text.chars().count() >= 40)

@@ -78,7 +78,7 @@ impl Aspect {
     ];
 
     /// Whether the data hold such facts at all.
-    pub const fn is_held(self) -> bool {
+    pub const fn is_in_data(self) -> bool {
         !matches!(
             self,
             Self::Dose
@@ -183,17 +183,17 @@ pub(super) fn asked_in(text: &str, tokens: &[Token]) -> Vec<(Range<usize>, Aspec
         places.filter_map(|(range, aspect)| Some((range, aspect?))).collect();
     // `ใช้ร่วมกับ` is one cue and not also the shorter one inside it.
     found.sort_by_key(|(range, aspect)| (std::cmp::Reverse(range.len()), range.start, *aspect));
-    let mut kept: Vec<(Range<usize>, Aspect)> = Vec::new();
+    let mut selected: Vec<(Range<usize>, Aspect)> = Vec::new();
     for one in found {
         let inside = |(range, _): &(Range<usize>, Aspect)| {
             range.start <= one.0.start && one.0.end <= range.end && *range != one.0
         };
-        if !kept.iter().any(inside) {
-            kept.push(one);
+        if !selected.iter().any(inside) {
+            selected.push(one);
         }
     }
-    kept.sort_by_key(|(range, aspect)| (range.start, *aspect));
-    kept
+    selected.sort_by_key(|(range, aspect)| (range.start, *aspect));
+    selected
 }
 
 /// Words that say that something is asked, and nothing about what.
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_of_the_cues_has_an_aspect_or_is_neutral() {
+    fn every_cue_line_has_an_aspect_or_is_neutral() {
         for line in LINES.lines().filter(|line| !line.starts_with('#')) {
             let word = line.split('\t').next().unwrap();
             let known = Aspect::ALL.iter().any(|aspect| aspect.as_str() == word);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_question_is_known_by_its_words_in_both_languages() {
+    fn aspects_are_recognised_in_both_languages() {
         let cases: &[(&str, &[&str])] = &[
             ("ขมิ้นชันมีสรรพคุณอะไร", &["uses"]),
             ("What is turmeric used for?", &["identity", "uses"]),

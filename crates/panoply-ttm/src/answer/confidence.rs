@@ -7,8 +7,8 @@
 //! the reliability table of docs/packs/ttm-answers.md.
 
 use super::Language;
-use super::page::Page;
-use super::reading::Reading;
+use super::builder::AnswerBuilder;
+use super::question::ParsedQuestion;
 
 /// What speaks for an answer, each from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -94,39 +94,43 @@ impl Curve {
 /// An asked aspect weighs as much as a word that a few documents have.
 const ASPECT_WEIGHT: f32 = 3.0;
 /// The idf of a word that no document has, nearly; what is missing is measured by it.
-const MOST_TELLING: f32 = 7.0;
+const MAX_IDF: f32 = 7.0;
 
 /// What speaks for the answer on a page.
-pub(super) fn signals(page: &Page<'_>, reading: &Reading, retrieval: f64) -> Signals {
+pub(super) fn signals(
+    builder: &AnswerBuilder<'_>,
+    question: &ParsedQuestion,
+    retrieval: f64,
+) -> Signals {
     let mut parts: Vec<(f32, bool)> = Vec::new();
-    for thing in &reading.things {
-        parts.push((thing.weight * thing.certainty, page.speaks_of(thing)));
+    for entity in &question.named_entities {
+        parts.push((entity.weight * entity.certainty, builder.covers_entity(entity)));
     }
-    for unit in &reading.words {
-        parts.push((unit.weight, page.says(unit)));
+    for unit in &question.words {
+        parts.push((unit.weight, builder.covers_word(unit)));
     }
-    for aspect in &reading.aspects {
-        parts.push((ASPECT_WEIGHT, page.met.contains(aspect)));
+    for aspect in &question.aspects {
+        parts.push((ASPECT_WEIGHT, builder.answered_aspects.contains(aspect)));
     }
     let whole: f32 = parts.iter().map(|(weight, _)| weight).sum();
     let covered: f32 = parts.iter().filter(|(_, met)| *met).map(|(weight, _)| weight).sum();
     let missing =
         parts.iter().filter(|(_, met)| !met).map(|(weight, _)| *weight).fold(0.0, f32::max);
-    let named = reading.things.iter().filter(|thing| page.speaks_of(thing));
-    let named = named.map(|thing| thing.certainty).fold(0.0, f32::max);
-    let checked = page.citations.iter().filter(|citation| citation.verified).count();
-    let held = reading.held();
-    let met = held.iter().filter(|aspect| page.met.contains(aspect)).count();
+    let named = question.named_entities.iter().filter(|entity| builder.covers_entity(entity));
+    let named = named.map(|entity| entity.certainty).fold(0.0, f32::max);
+    let checked = builder.citations.iter().filter(|citation| citation.verified).count();
+    let held = question.aspects_in_data();
+    let met = held.iter().filter(|aspect| builder.answered_aspects.contains(aspect)).count();
     Signals {
         // A sum of nothing is minus nought, which would show.
         coverage: if covered > 0.0 { f64::from(covered / whole) } else { 0.0 },
-        missing: f64::from((missing / MOST_TELLING).min(1.0)),
+        missing: f64::from((missing / MAX_IDF).min(1.0)),
         named: f64::from(named),
         retrieval,
-        checked: share(checked, page.citations.len()),
+        checked: share(checked, builder.citations.len()),
         aspects: if held.is_empty() { 0.5 } else { share(met, held.len()) },
-        not_held: if reading.not_held().is_empty() { 0.0 } else { 1.0 },
-        together: f64::from(page.together(reading)),
+        not_held: if question.aspects_not_in_data().is_empty() { 0.0 } else { 1.0 },
+        together: f64::from(builder.best_document_coverage(question)),
     }
 }
 
@@ -157,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_exponential_is_that_of_the_tables() {
+    fn exp_matches_published_tables() {
         // Abramowitz and Stegun, table 4.4.
         for (value, expected) in [
             (0.0, 1.0),
@@ -170,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn more_covered_is_more_sure_and_what_is_not_held_is_hardly_ever_answered() {
+    fn confidence_rises_with_coverage_and_falls_for_missing_aspects() {
         for language in [Language::Th, Language::En] {
             let curve = Curve::of(language);
             let good = Signals {

@@ -1,48 +1,55 @@
 //! Where sources disagree, said with the words of both.
 
-use super::page::Page;
+use super::builder::AnswerBuilder;
 use super::passages::{Passage, Section, of_entity, of_paper};
-use super::reading::Reading;
+use super::question::ParsedQuestion;
 use super::{Language, Role};
 use crate::search::Kind;
 
 /// More than these are not named.
-const MOST: usize = 2;
+const MAX_CONFLICTS: usize = 2;
 
 /// Names the disagreements about these entities that matter to the question.
-pub(super) fn write(page: &mut Page<'_>, reading: &Reading, entities: &[String]) {
+pub(super) fn write(
+    builder: &mut AnswerBuilder<'_>,
+    question: &ParsedQuestion,
+    entities: &[String],
+) {
     let mut pairs: Vec<(Passage, Passage)> = Vec::new();
-    if reading.is_about_danger() {
+    if question.is_about_danger() {
         for entity in entities {
-            pairs.extend(no_effect_after_all(page, entity));
+            pairs.extend(warning_against_null_finding(builder, entity));
         }
     }
-    pairs.extend(papers_apart(page));
-    for (one, other) in pairs.into_iter().take(MOST) {
+    pairs.extend(conflicting_papers(builder));
+    for (one, other) in pairs.into_iter().take(MAX_CONFLICTS) {
         let (first, second) = (one.text.trim_end_matches('.'), other.text.trim_end_matches('.'));
-        let text = match page.language {
+        let text = match builder.language {
             Language::Th => format!("“{first}” แต่ “{second}”"),
             Language::En => format!("“{first}”, but “{second}”"),
         };
-        page.write(text, &[one.clone(), other.clone()], Role::Contradiction);
+        builder.write(text, &[one.clone(), other.clone()], Role::Contradiction);
     }
 }
 
 /// A source asks for care with a medicine, and a paper that others cite found no effect.
-fn no_effect_after_all(page: &Page<'_>, entity: &str) -> Option<(Passage, Passage)> {
-    let library = page.library;
-    let denying = library.references.iter().find(|reference| {
+fn warning_against_null_finding(
+    builder: &AnswerBuilder<'_>,
+    entity: &str,
+) -> Option<(Passage, Passage)> {
+    let catalog = builder.catalog;
+    let denying = catalog.references.iter().find(|reference| {
         reference.entity == entity && reference.claim.en.contains("no significant")
     })?;
-    let drug = library.drugs.iter().find(|drug| denying.claim.en.contains(&drug.name))?;
-    if !page.about.contains(&drug.name) && !page.matched.contains(&drug.name) {
+    let drug = catalog.drugs.iter().find(|drug| denying.claim.en.contains(&drug.name))?;
+    if !builder.about.contains(&drug.name) && !builder.matched.contains(&drug.name) {
         return None;
     }
-    let passages = of_entity(library, entity, page.language);
+    let passages = of_entity(catalog, entity, builder.language);
     let warning = passages.iter().find(|passage| {
         passage.section == Section::Interactions
             && passage.verified
-            && page.citations.iter().any(|citation| citation.span == passage.text)
+            && builder.citations.iter().any(|citation| citation.span == passage.text)
     })?;
     let denial = passages.iter().find(|passage| {
         passage.section == Section::Evidence && passage.text.contains(&denying.pmid)
@@ -51,9 +58,9 @@ fn no_effect_after_all(page: &Page<'_>, entity: &str) -> Option<(Passage, Passag
 }
 
 /// Two cited papers on the same illness, of which one found something and the other did not.
-fn papers_apart(page: &Page<'_>) -> Option<(Passage, Passage)> {
-    let library = page.library;
-    let cited = page.citations.iter().filter_map(|citation| library.paper(&citation.id));
+fn conflicting_papers(builder: &AnswerBuilder<'_>) -> Option<(Passage, Passage)> {
+    let catalog = builder.catalog;
+    let cited = builder.citations.iter().filter_map(|citation| catalog.paper(&citation.id));
     let cited: Vec<_> = cited.collect();
     for one in &cited {
         for other in &cited {
@@ -66,7 +73,7 @@ fn papers_apart(page: &Page<'_>) -> Option<(Passage, Passage)> {
             });
             if same && shared && found_nothing(&other.finding.en) && !found_nothing(&one.finding.en)
             {
-                let passages = (of_paper(one, page.language), of_paper(other, page.language));
+                let passages = (of_paper(one, builder.language), of_paper(other, builder.language));
                 return Some(passages).filter(|(one, _)| one.kind == Kind::Paper);
             }
         }

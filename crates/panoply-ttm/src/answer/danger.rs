@@ -4,14 +4,14 @@
 //! they come back whether or not an answer is given: each is a citation with its verbatim words.
 
 use super::aspects::Aspect;
-use super::page::Page;
+use super::builder::AnswerBuilder;
 use super::passages::of_record;
-use super::reading::Reading;
-use super::words::Gap;
+use super::question::ParsedQuestion;
+use super::wording::Gap;
 use super::{Citation, Language};
-use crate::library::Library;
+use crate::catalog::HerbCatalog;
 use crate::model::Strength;
-use crate::safety::{Alert, Patient, Said, Urgency, alerts};
+use crate::safety::{Alert, Patient, RecordContent, Urgency, alerts};
 
 /// A sentence on record that warns, with what it concerns.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,55 +37,63 @@ pub struct Danger {
 }
 
 /// So many sentences that concern what was asked.
-const ASKED: usize = 16;
+const MAX_ASKED: usize = 16;
 /// So many others beside them, when the question is about danger at large, and when it is not.
-const BESIDE: usize = 4;
-const AT_LARGE: usize = 10;
-const IN_PASSING: usize = 3;
+const MAX_OTHERS_FOR_PATIENT: usize = 4;
+const MAX_OTHERS_GENERAL: usize = 10;
+const MAX_OTHERS_UNASKED: usize = 3;
 /// So many when no herb is named.
-const OF_ALL: usize = 40;
+const MAX_WITHOUT_ENTITY: usize = 40;
 
 /// The dangers of these entities for the patient of the question, the most important first.
-pub(super) fn dangers(library: &Library, reading: &Reading, entities: &[String]) -> Vec<Danger> {
-    let patient = &reading.safety.patient;
+pub(super) fn dangers(
+    catalog: &HerbCatalog,
+    question: &ParsedQuestion,
+    entities: &[String],
+) -> Vec<Danger> {
+    let patient = &question.safety.patient;
     if entities.is_empty() {
-        return of_all(library, reading, patient);
+        return of_every_entity(catalog, question, patient);
     }
-    let found = merged(library, reading.language, alerts(library, entities, patient));
+    let found = merged(catalog, question.language, alerts(catalog, entities, patient));
     let (asked, others): (Vec<Danger>, Vec<Danger>) =
         found.into_iter().partition(|danger| danger.asked);
-    let beside = match (patient.is_unknown(), reading.is_about_danger()) {
-        (false, _) => BESIDE,
-        (true, true) => AT_LARGE,
-        (true, false) => IN_PASSING,
+    let max_others = match (patient.is_unknown(), question.is_about_danger()) {
+        (false, _) => MAX_OTHERS_FOR_PATIENT,
+        (true, true) => MAX_OTHERS_GENERAL,
+        (true, false) => MAX_OTHERS_UNASKED,
     };
     // What an ingredient brings counts where it was asked for; else the list would never end.
     let others = others.into_iter().filter(|danger| danger.via.is_none());
-    asked.into_iter().take(ASKED).chain(others.take(beside)).collect()
+    asked.into_iter().take(MAX_ASKED).chain(others.take(max_others)).collect()
 }
 
 /// Every herb and formulation with a record for the patient.
-fn of_all(library: &Library, reading: &Reading, patient: &Patient) -> Vec<Danger> {
-    if patient.is_unknown() || (reading.safety.asks_use && !reading.safety.asks_permission) {
+fn of_every_entity(
+    catalog: &HerbCatalog,
+    question: &ParsedQuestion,
+    patient: &Patient,
+) -> Vec<Danger> {
+    if patient.is_unknown() || (question.safety.asks_use && !question.safety.asks_permission) {
         return Vec::new();
     }
-    let herbs = library.herbs.iter().map(|herb| herb.id.clone());
+    let herbs = catalog.herbs.iter().map(|herb| herb.id.clone());
     let all: Vec<String> =
-        herbs.chain(library.formulations.iter().map(|one| one.id.clone())).collect();
-    let found = alerts(library, &all, patient).into_iter();
+        herbs.chain(catalog.formulations.iter().map(|one| one.id.clone())).collect();
+    let found = alerts(catalog, &all, patient).into_iter();
     let own = found.filter(|alert| alert.is_asked() && !alert.record.through_ingredient);
     let own: Vec<Alert<'_>> = own.collect();
-    merged(library, reading.language, own).into_iter().take(OF_ALL).collect()
+    merged(catalog, question.language, own).into_iter().take(MAX_WITHOUT_ENTITY).collect()
 }
 
 /// One danger for each sentence; the most important record of a sentence gives its place.
-fn merged(library: &Library, language: Language, alerts: Vec<Alert<'_>>) -> Vec<Danger> {
+fn merged(catalog: &HerbCatalog, language: Language, alerts: Vec<Alert<'_>>) -> Vec<Danger> {
     let mut dangers: Vec<Danger> = Vec::new();
     for alert in alerts {
-        let Some(passage) = of_record(library, &alert.record, language) else { continue };
-        let record = match alert.record.said {
-            Said::Caution(warned) => warned.code.clone(),
-            Said::Interaction(interaction) => interaction.id.clone(),
+        let Some(passage) = of_record(catalog, &alert.record, language) else { continue };
+        let record = match alert.record.content {
+            RecordContent::Caution(warned) => warned.code.clone(),
+            RecordContent::Interaction(interaction) => interaction.id.clone(),
         };
         let asked = alert.is_asked();
         let groups = alert.groups.into_iter().map(|found| found.group);
@@ -125,36 +133,42 @@ fn include(list: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
 }
 
 /// Of the dangers beside those asked for, so many are sentences of the answer.
-const QUOTED_BESIDE: usize = 3;
+const MAX_OTHERS_QUOTED: usize = 3;
 /// Of those asked for.
-const QUOTED: usize = 8;
+const MAX_ASKED_QUOTED: usize = 8;
 
 /// Quotes the dangers on the page, those asked for first.
-pub(super) fn write(page: &mut Page<'_>, dangers: &[Danger]) {
-    let (asked, beside): (Vec<&Danger>, Vec<&Danger>) =
+pub(super) fn write(builder: &mut AnswerBuilder<'_>, dangers: &[Danger]) {
+    let (asked, others): (Vec<&Danger>, Vec<&Danger>) =
         dangers.iter().partition(|danger| danger.asked);
-    for danger in asked.into_iter().take(QUOTED).chain(beside.into_iter().take(QUOTED_BESIDE)) {
-        page.warn(danger);
+    for danger in
+        asked.into_iter().take(MAX_ASKED_QUOTED).chain(others.into_iter().take(MAX_OTHERS_QUOTED))
+    {
+        builder.warn(danger);
         if !danger.medicines.is_empty() {
-            page.met.insert(Aspect::Interactions);
+            builder.answered_aspects.insert(Aspect::Interactions);
         }
-        page.met.insert(Aspect::Cautions);
-        page.matched.extend(danger.medicines.iter().cloned());
-        page.matched.extend(danger.records.iter().cloned());
-        for group in danger.groups.iter().filter_map(|id| page.library.group(id)) {
-            page.matched.extend(group.covers.iter().map(|cover| cover.code.clone()));
+        builder.answered_aspects.insert(Aspect::Cautions);
+        builder.matched.extend(danger.medicines.iter().cloned());
+        builder.matched.extend(danger.records.iter().cloned());
+        for group in danger.groups.iter().filter_map(|id| builder.catalog.group(id)) {
+            builder.matched.extend(group.covers.iter().map(|cover| cover.code.clone()));
         }
     }
 }
 
 /// What was asked for and is nowhere on record, with all that belongs to it: the whole group and
 /// every class of a medicine, for the entity, the medicines made of it alone and the herbs in it.
-pub(super) fn gaps(library: &Library, reading: &Reading, entities: &[String]) -> Vec<Gap> {
+pub(super) fn gaps(
+    catalog: &HerbCatalog,
+    question: &ParsedQuestion,
+    entities: &[String],
+) -> Vec<Gap> {
     let Some(entity) = entities.first() else { return Vec::new() };
-    let asked = &reading.safety;
+    let asked = &question.safety;
     // An age narrows what concerns the patient; that there is no record at all is another thing.
     let patient = Patient { age_months: None, ..asked.patient.clone() };
-    let found = alerts(library, entities, &patient);
+    let found = alerts(catalog, entities, &patient);
     let mut gaps = Vec::new();
     if found.is_empty() {
         gaps.push(Gap::NoSafetyRecord(entity.clone()));
@@ -166,11 +180,11 @@ pub(super) fn gaps(library: &Library, reading: &Reading, entities: &[String]) ->
     for group in &patient.groups {
         let on_record = |alert: &Alert<'_>| alert.groups.iter().any(|one| one.group == *group);
         // Among several groups of one record only the nearest is named.
-        let covers = |alert: &Alert<'_>| match alert.record.said {
-            Said::Caution(warned) => {
-                library.group(group).is_some_and(|group| group.concerned_by(&warned.code).is_some())
+        let covers = |alert: &Alert<'_>| match alert.record.content {
+            RecordContent::Caution(warned) => {
+                catalog.group(group).is_some_and(|group| group.concerned_by(&warned.code).is_some())
             }
-            Said::Interaction(_) => false,
+            RecordContent::Interaction(_) => false,
         };
         if !found.iter().any(|alert| on_record(alert) || covers(alert)) {
             gaps.push(Gap::NoGroupRecord(entity.clone(), group.clone()));

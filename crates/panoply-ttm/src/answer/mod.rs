@@ -11,7 +11,7 @@
 //!
 //! **Policy.** Fewer than three citations, a confidence below τ, something asked for that the data
 //! do not hold, or a question about danger without a source such as the national list: then the
-//! answer is withheld, and the reply says why. [`Answered::withheld`] has the reasons; citations
+//! answer is withheld, and the reply says why. [`AnswerOutcome::withheld`] has the reasons; citations
 //! and scores are given all the same.
 //!
 //! **Danger.** Pregnancy, children, kidneys, medicines taken together, doses: such questions
@@ -19,29 +19,29 @@
 //! named as such.
 
 mod aspects;
+mod builder;
 mod compose;
 pub mod confidence;
 mod conflicts;
 mod danger;
 mod lists;
-mod page;
 mod passages;
-mod reading;
+mod question;
 pub mod verify;
-mod words;
+mod wording;
 mod writer;
 
 pub use self::aspects::Aspect;
 use self::confidence::{Curve, Signals, share};
 pub use self::danger::Danger;
 pub use self::passages::Passage;
-pub use self::reading::Reading;
-pub use self::words::Gap;
-pub use self::writer::{NotWritten, Prompt, SentenceWriter, WrittenBy, prompt};
+pub use self::question::ParsedQuestion;
+pub use self::wording::Gap;
+pub use self::writer::{Prompt, SentenceWriter, WriterError, WrittenBy, prompt};
+use crate::catalog::HerbCatalog;
 use crate::knowledge::Knowledge;
-use crate::library::Library;
-use crate::model::Tongue;
-use crate::papers::ShelfError;
+use crate::model::DisplayLanguage;
+use crate::papers::UserStoreError;
 use crate::safety::{Emergency, emergency_in};
 use crate::search::Engine;
 
@@ -64,10 +64,10 @@ impl Language {
     }
 
     /// As names are written in it.
-    pub const fn tongue(self) -> Tongue {
+    pub const fn display(self) -> DisplayLanguage {
         match self {
-            Self::Th => Tongue::Th,
-            Self::En => Tongue::En,
+            Self::Th => DisplayLanguage::Th,
+            Self::En => DisplayLanguage::En,
         }
     }
 }
@@ -81,7 +81,7 @@ pub const TOP_K: usize = 5;
 
 /// A question.
 #[derive(Clone, Copy, Debug)]
-pub struct AskedQuestion<'q> {
+pub struct AnswerRequest<'q> {
     /// Its words.
     pub text: &'q str,
     /// The language to answer in, or that of the question.
@@ -92,7 +92,7 @@ pub struct AskedQuestion<'q> {
     pub tau: f64,
 }
 
-impl<'q> AskedQuestion<'q> {
+impl<'q> AnswerRequest<'q> {
     /// A question as people ask it, with the usual threshold.
     pub const fn new(text: &'q str) -> Self {
         Self { text, language: None, top_k: TOP_K, tau: TAU }
@@ -101,7 +101,7 @@ impl<'q> AskedQuestion<'q> {
 
 /// What was found, and whether it is given as an answer.
 #[derive(Clone, Debug)]
-pub struct Answered {
+pub struct AnswerOutcome {
     /// The language it is in.
     pub language: Language,
     /// The sentences of the answer; none when it is withheld.
@@ -248,16 +248,16 @@ impl Reason {
 pub fn answer(
     knowledge: &Knowledge,
     engine: &Engine,
-    asked: &AskedQuestion<'_>,
-) -> Result<Answered, ShelfError> {
-    Ok(Draft::of(knowledge, engine, asked)?.judged(&knowledge.library, asked.tau))
+    request: &AnswerRequest<'_>,
+) -> Result<AnswerOutcome, UserStoreError> {
+    Ok(Draft::of(knowledge, engine, request)?.judged(&knowledge.catalog, request.tau))
 }
 
 /// An answer before it is judged.
 #[derive(Clone, Debug)]
 pub struct Draft {
     /// What the question asks.
-    pub reading: Reading,
+    pub question: ParsedQuestion,
     /// What would be said.
     pub sentences: Vec<Sentence>,
     /// What it rests on.
@@ -279,12 +279,12 @@ impl Draft {
     pub fn of(
         knowledge: &Knowledge,
         engine: &Engine,
-        asked: &AskedQuestion<'_>,
-    ) -> Result<Self, ShelfError> {
-        let found = compose::search(engine, asked)?;
-        let composed = compose::compose(&knowledge.library, engine, asked, &found);
+        request: &AnswerRequest<'_>,
+    ) -> Result<Self, UserStoreError> {
+        let found = compose::search(engine, request)?;
+        let composed = compose::compose(&knowledge.catalog, engine, request, &found);
         let compose::Composed {
-            reading,
+            question,
             sentences,
             citations,
             gaps,
@@ -293,26 +293,26 @@ impl Draft {
             danger_first,
         } = composed;
         let checked =
-            |sentence: &Sentence| supported(&knowledge.library, engine, sentence, &citations);
+            |sentence: &Sentence| supported(&knowledge.catalog, engine, sentence, &citations);
         let supported = sentences.iter().filter(|sentence| checked(sentence)).count();
         let scores = Scores {
             retrieval: signals.retrieval,
-            answer_conf: rounded(Curve::of(reading.language).probability(&signals)),
+            answer_conf: rounded(Curve::of(question.language).probability(&signals)),
             agreement: rounded(agreement(&sentences, &citations)),
             support: rounded(share(supported, sentences.len())),
             signals,
         };
-        let emergency = emergency_in(&knowledge.library.emergencies, asked.text).cloned();
-        Ok(Self { reading, sentences, citations, gaps, scores, dangers, danger_first, emergency })
+        let emergency = emergency_in(&knowledge.catalog.emergencies, request.text).cloned();
+        Ok(Self { question, sentences, citations, gaps, scores, dangers, danger_first, emergency })
     }
 
     /// Gives the answer, or withholds it.
-    pub fn judged(self, library: &Library, tau: f64) -> Answered {
+    pub fn judged(self, catalog: &HerbCatalog, tau: f64) -> AnswerOutcome {
         let need = Need { citations: CITATIONS, answer_conf: tau };
-        let reasons = self.reasons(library, need);
+        let reasons = self.reasons(catalog, need);
         let withheld = (!reasons.is_empty()).then_some(Withheld { reasons, need });
-        Answered {
-            language: self.reading.language,
+        AnswerOutcome {
+            language: self.question.language,
             sentences: if withheld.is_some() { Vec::new() } else { self.sentences },
             citations: self.citations,
             gaps: self.gaps,
@@ -326,9 +326,9 @@ impl Draft {
         }
     }
 
-    fn reasons(&self, library: &Library, need: Need) -> Vec<Reason> {
+    fn reasons(&self, catalog: &HerbCatalog, need: Need) -> Vec<Reason> {
         let mut reasons: Vec<Reason> =
-            self.reading.not_held().into_iter().map(Reason::NotInData).collect();
+            self.question.aspects_not_in_data().into_iter().map(Reason::NotInData).collect();
         if self.citations.len() < need.citations {
             reasons.push(Reason::FewCitations(self.citations.len()));
         }
@@ -339,12 +339,12 @@ impl Draft {
             citation
                 .sources
                 .iter()
-                .filter_map(|id| library.source(id))
+                .filter_map(|id| catalog.source(id))
                 .any(|source| matches!(source.kind.as_str(), "formulary" | "guideline"))
         };
         // The rule is there to stop promises. A warning on record is given whoever says so.
         let warned = self.dangers.iter().any(|danger| danger.asked);
-        if self.reading.is_about_danger() && !warned && !self.citations.iter().any(official) {
+        if self.question.is_about_danger() && !warned && !self.citations.iter().any(official) {
             reasons.push(Reason::NoOfficialSource);
         }
         if self.emergency.is_some() {
@@ -354,7 +354,7 @@ impl Draft {
     }
 }
 
-impl Answered {
+impl AnswerOutcome {
     fn withhold(&mut self, reason: Reason) {
         self.sentences.clear();
         let withheld =
@@ -363,7 +363,7 @@ impl Answered {
     }
 
     /// The answer as a text with the numbers of its citations; empty when it is withheld.
-    pub fn text(&self, library: &Library) -> String {
+    pub fn text(&self, catalog: &HerbCatalog) -> String {
         if self.sentences.is_empty() {
             return String::new();
         }
@@ -371,17 +371,17 @@ impl Answered {
             Language::Th => "",
             Language::En => ".",
         };
-        let told = |sentence: &Sentence| {
+        let to_sentence = |sentence: &Sentence| {
             let numbers: String =
                 sentence.citations.iter().map(|place| format!("[{}]", place + 1)).collect();
             format!("{}{stop} {numbers}", sentence.text)
         };
         let of = |roles: &[Role]| -> String {
             let chosen = self.sentences.iter().filter(|sentence| roles.contains(&sentence.role));
-            chosen.map(told).collect::<Vec<_>>().join("\n")
+            chosen.map(to_sentence).collect::<Vec<_>>().join("\n")
         };
         let gaps: Vec<String> =
-            self.gaps.iter().map(|gap| gap.told(library, self.language)).collect();
+            self.gaps.iter().map(|gap| gap.to_sentence(catalog, self.language)).collect();
         let (danger, disagreement, missing) = match self.language {
             Language::Th => ("ข้อห้ามและข้อควรระวัง", "แหล่งข้อมูลไม่ตรงกัน", "สิ่งที่ข้อมูลไม่มี"),
             Language::En => ("Dangers", "Sources disagree", "Not in the data"),
@@ -406,7 +406,7 @@ impl Answered {
 
 /// Whether what a sentence cites supports it.
 pub fn supported(
-    library: &Library,
+    catalog: &HerbCatalog,
     engine: &Engine,
     sentence: &Sentence,
     citations: &[Citation],
@@ -416,7 +416,7 @@ pub fn supported(
     let passages: Vec<&str> = cited.iter().map(|citation| citation.span.as_str()).collect();
     let labels: Vec<&str> =
         cited.iter().flat_map(|citation| [citation.title.as_str(), citation.id.as_str()]).collect();
-    verify::support(library, engine, &sentence.text, &passages, &labels).holds()
+    verify::support(catalog, engine, &sentence.text, &passages, &labels).holds()
 }
 
 fn agreement(sentences: &[Sentence], citations: &[Citation]) -> f64 {

@@ -1,9 +1,9 @@
 //! Texts that an answer can quote, each with the address where a reader finds it word for word.
 
-use crate::library::Library;
+use crate::catalog::HerbCatalog;
 use crate::model::{self, Paper};
-use crate::safety::{Record, Said};
-use crate::search::{Document, Kind, Tongue};
+use crate::safety::{Record, RecordContent};
+use crate::search::{Document, Kind, TextLanguage};
 
 use super::Language;
 
@@ -79,15 +79,15 @@ impl Passage {
 
 /// What the monograph of a herb or formulation says, statement by statement. What papers found is
 /// left out: a paper speaks for itself.
-pub(super) fn of_entity(library: &Library, id: &str, language: Language) -> Vec<Passage> {
-    let Some(monograph) = library.monograph(id, language.code()) else { return Vec::new() };
-    let (kind, names) = match (library.herb(id), library.formulation(id)) {
+pub(super) fn of_entity(catalog: &HerbCatalog, id: &str, language: Language) -> Vec<Passage> {
+    let Some(monograph) = catalog.monograph(id, language.code()) else { return Vec::new() };
+    let (kind, names) = match (catalog.herb(id), catalog.formulation(id)) {
         (Some(herb), _) => (Kind::Herb, &herb.names),
         (None, Some(formulation)) => (Kind::Formulation, &formulation.names),
         (None, None) => return Vec::new(),
     };
-    let title = names.in_tongue(language.tongue());
-    let told = monograph.statements.iter().filter_map(|statement| {
+    let title = names.in_language(language.display());
+    let passages = monograph.statements.iter().filter_map(|statement| {
         let section = Section::parse(&statement.section)?;
         let from_paper = statement.sources.iter().any(|source| source.starts_with("pmid:"));
         (!from_paper).then(|| Passage {
@@ -101,38 +101,38 @@ pub(super) fn of_entity(library: &Library, id: &str, language: Language) -> Vec<
             verified: !statement.unverified,
         })
     });
-    told.collect()
+    passages.collect()
 }
 
 /// The sentence that says what a record says: of the monograph of its carrier, or of the user's
 /// document that it was read from.
 pub(super) fn of_record(
-    library: &Library,
+    catalog: &HerbCatalog,
     record: &Record<'_>,
     language: Language,
 ) -> Option<Passage> {
     let verified = record.verified();
-    let says: Box<dyn Fn(&Passage) -> bool> = match record.said {
-        Said::Caution(warned) => {
-            let name = library.caution(&warned.code)?.names.in_tongue(language.tongue());
+    let says: Box<dyn Fn(&Passage) -> bool> = match record.content {
+        RecordContent::Caution(warned) => {
+            let name = catalog.caution(&warned.code)?.names.in_language(language.display());
             Box::new(move |passage| lists(&passage.text, &name))
         }
-        Said::Interaction(interaction) => {
-            let tongue = language.tongue();
-            let effect = format!(": {} (", interaction.effect.in_tongue(tongue));
+        RecordContent::Interaction(interaction) => {
+            let display = language.display();
+            let effect = format!(": {} (", interaction.effect.in_language(display));
             let drug = interaction.drugs.first()?;
-            let drug = name_of(library, drug, tongue).unwrap_or_else(|| drug.clone());
+            let drug = name_of(catalog, drug, display).unwrap_or_else(|| drug.clone());
             Box::new(move |passage| {
                 passage.text.contains(&effect) && passage.text.contains(drug.as_str())
             })
         }
     };
-    let passages = of_entity(library, record.carrier, language).into_iter();
+    let passages = of_entity(catalog, record.carrier, language).into_iter();
     let passages = passages
         .filter(|passage| matches!(passage.section, Section::Cautions | Section::Interactions));
     let mut fitting: Vec<Passage> = passages.filter(|passage| says(passage)).collect();
     fitting.sort_by_key(|passage| passage.verified != verified);
-    fitting.into_iter().next().or_else(|| of_brought(library, record))
+    fitting.into_iter().next().or_else(|| of_user_document(catalog, record))
 }
 
 /// Whether a statement lists an item: `children` is none of `children under 6 years`.
@@ -146,17 +146,19 @@ fn lists(text: &str, item: &str) -> bool {
 }
 
 /// The words of a user's document that a record was read from.
-fn of_brought(library: &Library, record: &Record<'_>) -> Option<Passage> {
+fn of_user_document(catalog: &HerbCatalog, record: &Record<'_>) -> Option<Passage> {
     let source = &record.provenance().source;
-    let fact = library.brought.facts.iter().find(|fact| {
+    let fact = catalog.user_data.facts.iter().find(|fact| {
         fact.said.document == *source
             && fact.subject == record.carrier
-            && match record.said {
-                Said::Caution(warned) => fact.claim.object() == warned.code,
-                Said::Interaction(one) => one.drugs.iter().any(|drug| drug == fact.claim.object()),
+            && match record.content {
+                RecordContent::Caution(warned) => fact.claim.object() == warned.code,
+                RecordContent::Interaction(one) => {
+                    one.drugs.iter().any(|drug| drug == fact.claim.object())
+                }
             }
     })?;
-    let document = library.brought.documents.iter().find(|one| one.id == *source);
+    let document = catalog.user_data.documents.iter().find(|one| one.id == *source);
     Some(Passage {
         id: format!("{source}#{}", fact.said.chunk),
         kind: Kind::Chunk,
@@ -194,15 +196,15 @@ pub(super) fn of_paper(paper: &Paper, language: Language) -> Passage {
 /// What a document of the search can be quoted with. Sentences of texts that a user brought stand
 /// for themselves.
 pub(super) fn of_document(
-    library: &Library,
+    catalog: &HerbCatalog,
     document: &Document,
     language: Language,
 ) -> Vec<Passage> {
     let kind = document.kind();
     let mut passages = match kind {
-        Kind::Herb | Kind::Formulation => of_entity(library, &document.id, language),
+        Kind::Herb | Kind::Formulation => of_entity(catalog, &document.id, language),
         Kind::Paper => {
-            library.paper(&document.id).map(|paper| of_paper(paper, language)).into_iter().collect()
+            catalog.paper(&document.id).map(|paper| of_paper(paper, language)).into_iter().collect()
         }
         Kind::Constituent | Kind::Indication | Kind::Caution | Kind::Chunk => Vec::new(),
     };
@@ -217,11 +219,11 @@ fn foreign(document: &Document, kind: Kind) -> Vec<Passage> {
     let title =
         [&document.title_th, &document.title_en].into_iter().find(|title| !title.is_empty());
     let title = title.cloned().unwrap_or_else(|| document.id.clone());
-    let brought: Vec<&crate::search::Passage> = match kind {
+    let user_data: Vec<&crate::search::Passage> = match kind {
         Kind::Chunk => document.passages.iter().collect(),
         _ => abstract_of(document).into_iter().collect(),
     };
-    let sentences = brought.into_iter().flat_map(|passage| {
+    let sentences = user_data.into_iter().flat_map(|passage| {
         sentences(&passage.text).into_iter().map(|text| (text.to_owned(), passage.source.clone()))
     });
     // What has no address cannot be cited.
@@ -244,13 +246,14 @@ fn foreign(document: &Document, kind: Kind) -> Vec<Passage> {
 /// title, its headings and its authors are no sentences.
 fn abstract_of(document: &Document) -> Option<&crate::search::Passage> {
     let last = document.passages.iter().rfind(|passage| passage.source == IMPORTED)?;
-    let is_text = last.text.contains('.') || last.tongue == Tongue::Th;
-    (is_text && last.text != document.title_en && last.tongue != Tongue::Neither).then_some(last)
+    let is_text = last.text.contains('.') || last.language == TextLanguage::Th;
+    (is_text && last.text != document.title_en && last.language != TextLanguage::Neither)
+        .then_some(last)
 }
 
 /// The shortest piece that is taken for a sentence, and about the longest, in characters.
-const SHORTEST: usize = 25;
-const LONGEST: usize = 400;
+const MIN_SENTENCE_LENGTH: usize = 25;
+const MAX_SENTENCE_LENGTH: usize = 400;
 
 /// The sentences of a text, word for word. A sentence ends at a full stop before a space and
 /// something that is not small, or at the end of a line; a very long one ends at a space.
@@ -267,7 +270,7 @@ fn sentences(text: &str) -> Vec<&str> {
             '.' | '!' | '?' => {
                 next.is_none_or(char::is_whitespace) && !is_abbreviation(text, start, at)
             }
-            ' ' => letters >= LONGEST,
+            ' ' => letters >= MAX_SENTENCE_LENGTH,
             _ => false,
         };
         if stops {
@@ -278,7 +281,7 @@ fn sentences(text: &str) -> Vec<&str> {
     }
     found.push((start, text.len()));
     let pieces = found.into_iter().filter_map(|(from, to)| text.get(from..to)).map(str::trim);
-    pieces.filter(|piece| piece.chars().count() >= SHORTEST).collect()
+    pieces.filter(|piece| piece.chars().count() >= MIN_SENTENCE_LENGTH).collect()
 }
 
 /// Whether the stop at `at` only shortens a word: `e.g.`, `et al.`, `A.`.
@@ -297,16 +300,20 @@ fn is_abbreviation(text: &str, start: usize, at: usize) -> bool {
 
 /// The name of something of the graph in a language: a herb, a formulation, a constituent, an
 /// indication, a caution or a medicine.
-pub(super) fn name_of(library: &Library, id: &str, tongue: model::Tongue) -> Option<String> {
-    let names = (library.herb(id).map(|one| &one.names))
-        .or_else(|| library.formulation(id).map(|one| &one.names))
-        .or_else(|| library.constituent(id).map(|one| &one.names))
-        .or_else(|| library.indication(id).map(|one| &one.names))
-        .or_else(|| library.caution(id).map(|one| &one.names))
-        .or_else(|| library.drug(id).map(|one| &one.names))
-        .or_else(|| library.medicines.get(id).map(|one| &one.names))
-        .or_else(|| library.group(id).map(|one| &one.names));
-    names.map(|names| names.in_tongue(tongue))
+pub(super) fn name_of(
+    catalog: &HerbCatalog,
+    id: &str,
+    display: model::DisplayLanguage,
+) -> Option<String> {
+    let names = (catalog.herb(id).map(|one| &one.names))
+        .or_else(|| catalog.formulation(id).map(|one| &one.names))
+        .or_else(|| catalog.constituent(id).map(|one| &one.names))
+        .or_else(|| catalog.indication(id).map(|one| &one.names))
+        .or_else(|| catalog.caution(id).map(|one| &one.names))
+        .or_else(|| catalog.drug(id).map(|one| &one.names))
+        .or_else(|| catalog.medicines.get(id).map(|one| &one.names))
+        .or_else(|| catalog.group(id).map(|one| &one.names));
+    names.map(|names| names.in_language(display))
 }
 
 #[cfg(test)]
@@ -314,7 +321,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sentences_end_where_a_reader_would_end_them() {
+    fn sentence_splitter_handles_abbreviations_and_decimals() {
         let text = "Turmeric (C. longa) was given to 40 rats by Smith et al. in 1999. It reduced the swelling by 12.5 percent!\nNothing else was measured in this study. Short.";
         assert_eq!(
             sentences(text),
@@ -325,7 +332,9 @@ mod tests {
             ]
         );
         let thai = "ขิงช่วยลดอาการคลื่นไส้ในหญิงตั้งครรภ์ ".repeat(40);
-        assert!(sentences(&thai).iter().all(|piece| piece.chars().count() <= LONGEST + 60));
+        assert!(
+            sentences(&thai).iter().all(|piece| piece.chars().count() <= MAX_SENTENCE_LENGTH + 60)
+        );
         assert!(sentences("").is_empty());
     }
 }

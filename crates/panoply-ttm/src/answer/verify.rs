@@ -9,8 +9,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::catalog::HerbCatalog;
 use crate::claims::{Clause, Mark, Stance, clauses};
-use crate::library::Library;
 use crate::search::{Engine, TextWords};
 use crate::text::{TokenKind, normalize};
 
@@ -49,9 +49,9 @@ pub trait Entailment: std::fmt::Debug + Send + Sync {
 
 /// The grammar of [`crate::claims`].
 #[derive(Debug)]
-pub struct Grammar<'l> {
+pub struct ClaimEntailment<'l> {
     /// Populations and medicines are known by it.
-    pub library: &'l Library,
+    pub catalog: &'l HerbCatalog,
     /// Words are cut by it.
     pub engine: &'l Engine,
 }
@@ -59,13 +59,13 @@ pub struct Grammar<'l> {
 /// Checks a sentence against the passages it cites. `labels` are the titles and ids of their
 /// documents: a sentence may name what it cites.
 pub fn support(
-    library: &Library,
+    catalog: &HerbCatalog,
     engine: &Engine,
     sentence: &str,
     passages: &[&str],
     labels: &[&str],
 ) -> Support {
-    let grammar = Grammar { library, engine };
+    let grammar = ClaimEntailment { catalog, engine };
     support_by(&grammar, engine, sentence, passages, labels)
 }
 
@@ -79,7 +79,7 @@ pub fn support_by(
 ) -> Support {
     let mut cited = TextWords::default();
     passages.iter().chain(labels).for_each(|text| cited.join(&engine.words_of(text)));
-    let telling = engine.telling_terms(sentence);
+    let telling = engine.content_terms(sentence);
     let shared = cited.shared(telling.iter());
     #[expect(clippy::cast_precision_loss, reason = "words of a sentence")]
     let coverage = if telling.is_empty() { 0.0 } else { shared as f64 / telling.len() as f64 };
@@ -99,10 +99,10 @@ pub fn support_by(
     }
 }
 
-impl Entailment for Grammar<'_> {
+impl Entailment for ClaimEntailment<'_> {
     fn entails(&self, sentence: &str, passages: &[&str]) -> bool {
         let own = self.claims(sentence);
-        let cited: Vec<Vec<Typed>> = passages.iter().map(|text| self.claims(text)).collect();
+        let cited: Vec<Vec<TypedClause>> = passages.iter().map(|text| self.claims(text)).collect();
         let all = || cited.iter().flatten();
         let same_marks = own.iter().flat_map(|claim| &claim.clause.marks).all(|mark| match mark {
             // `causes` may stand for an effect that the passage merely states; never the denial.
@@ -127,7 +127,7 @@ impl Entailment for Grammar<'_> {
             && !directions().any(turned)
             && !own.is_empty()
             && own.iter().all(|claim| {
-                let fits = |passage: &Vec<Typed>| claim.follows_from(passage);
+                let fits = |passage: &Vec<TypedClause>| claim.follows_from(passage);
                 // A list rests on one passage an item: each must take the same stance, and what
                 // it is about must stand in one of them.
                 cited.iter().any(fits)
@@ -137,12 +137,12 @@ impl Entailment for Grammar<'_> {
 }
 
 /// A clause with the populations, medicines and illnesses it is about.
-struct Typed {
+struct TypedClause {
     clause: Clause,
     about: BTreeSet<String>,
 }
 
-impl Typed {
+impl TypedClause {
     fn follows_from(&self, passage: &[Self]) -> bool {
         let own = &self.clause.stances;
         let fitting = passage.iter().filter(|other| {
@@ -160,8 +160,8 @@ impl Typed {
     }
 }
 
-impl Grammar<'_> {
-    fn claims(&self, text: &str) -> Vec<Typed> {
+impl ClaimEntailment<'_> {
+    fn claims(&self, text: &str) -> Vec<TypedClause> {
         let normalized = normalize(text).text().to_owned();
         // A name is no claim: `ยาบรรเทาริดสีดวง` relieves nothing in a list of warnings.
         let mut unnamed = normalized.clone().into_bytes();
@@ -176,7 +176,7 @@ impl Grammar<'_> {
         let typed = clauses(&unnamed).into_iter().map(|clause| {
             let piece = normalized.get(clause.range.clone()).unwrap_or_default();
             let about = self.about(piece);
-            Typed { clause, about }
+            TypedClause { clause, about }
         });
         typed.collect()
     }
@@ -188,17 +188,17 @@ impl Grammar<'_> {
         let entity = |id: &str| id.starts_with("H:") || id.starts_with("F:");
         let taken: Vec<std::ops::Range<usize>> =
             named.iter().filter(|one| entity(&one.id)).map(|one| one.range.clone()).collect();
-        let library = self.library;
-        let patient = library.patient_words.read(library, &text, &tokens, &taken).patient;
+        let catalog = self.catalog;
+        let patient = catalog.patient_words.read(catalog, &text, &tokens, &taken).patient;
         // Long use and high doses are said in many ways that mean nothing here.
         let groups = patient.groups.into_iter().chain(patient.implied);
-        let groups = groups.filter(|id| library.group(id).is_some_and(|group| !group.incidental));
+        let groups = groups.filter(|id| catalog.group(id).is_some_and(|group| !group.incidental));
         groups.chain(patient.medicines).collect()
     }
 
     /// A sentence that takes one stance may not also rest on a passage that takes another about
     /// the same: one of the two is not what it says.
-    fn no_passage_disagrees(&self, own: &[Typed], cited: &[Vec<Typed>]) -> bool {
+    fn no_passage_disagrees(&self, own: &[TypedClause], cited: &[Vec<TypedClause>]) -> bool {
         own.iter().all(|claim| {
             let own = &claim.clause.stances;
             cited.iter().flatten().all(|other| {
@@ -291,9 +291,9 @@ mod tests {
     use super::*;
     use crate::search::corpus;
     #[test]
-    fn a_sentence_must_keep_words_numbers_negation_and_names() {
-        let library = Library::bundled().unwrap();
-        let engine = Engine::new(corpus(&library)).unwrap();
+    fn supported_sentence_preserves_words_numbers_negation_and_names() {
+        let catalog = HerbCatalog::bundled().unwrap();
+        let engine = Engine::new(corpus(&catalog)).unwrap();
         let english =
             "In rats, 200 mg of ginger extract for 7 days did not change the level of warfarin.";
         let thai = "บัญชียาหลักแห่งชาติห้ามใช้ฟ้าทะลายโจรในกรณี: หญิงตั้งครรภ์; หญิงให้นมบุตร";
@@ -334,7 +334,7 @@ mod tests {
             (english, "", false),
         ];
         for (passage, sentence, expected) in cases {
-            let found = support(&library, &engine, sentence, &[passage], &[]);
+            let found = support(&catalog, &engine, sentence, &[passage], &[]);
             assert_eq!(found.holds(), expected, "{sentence}: {found:?}");
         }
     }

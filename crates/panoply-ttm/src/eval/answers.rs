@@ -6,19 +6,19 @@
 
 use serde::Serialize;
 
-use super::sets::{Expected, Judged};
-use crate::papers::ShelfError;
+use super::sets::{Expected, JudgedQuestion};
+use crate::papers::UserStoreError;
 use crate::text::normalize;
 
 /// Answers questions.
 pub trait Answers {
     /// The answer to a question in a language, `th` or `en`.
-    fn answer(&self, query: &str, lang: &str) -> Result<Given, ShelfError>;
+    fn answer(&self, query: &str, lang: &str) -> Result<GivenAnswer, UserStoreError>;
 }
 
 /// What was answered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Given {
+pub struct GivenAnswer {
     /// The answer; empty when it is withheld.
     pub text: String,
     /// Why it is withheld; empty when it is not.
@@ -26,23 +26,23 @@ pub struct Given {
     /// How sure the answer is of itself, from 0 to 1.
     pub confidence: f64,
     /// Its statements.
-    pub statements: Vec<Stated>,
+    pub statements: Vec<AnswerStatement>,
 }
 
 /// A statement of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Stated {
+pub struct AnswerStatement {
     /// What it says.
     pub text: String,
     /// Whether its citations, taken together, support it.
     pub supported: bool,
     /// Its citations.
-    pub citations: Vec<Cited>,
+    pub citations: Vec<StatementCitation>,
 }
 
 /// A citation of a statement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Cited {
+pub struct StatementCitation {
     /// What is cited.
     pub id: String,
     /// Whether it supports the statement.
@@ -54,7 +54,7 @@ pub struct Cited {
 pub struct JudgedAnswer {
     /// The answer.
     #[serde(flatten)]
-    pub given: Given,
+    pub given: GivenAnswer,
     /// The facts that must be in it and are not, by their ids.
     pub missing: Vec<String>,
     /// How many facts must be in it.
@@ -78,10 +78,13 @@ pub enum Verdict {
 }
 
 /// Asks a question and judges the answer.
-pub(super) fn judged(answers: &dyn Answers, question: &Judged) -> Result<JudgedAnswer, ShelfError> {
+pub(super) fn judged(
+    answers: &dyn Answers,
+    question: &JudgedQuestion,
+) -> Result<JudgedAnswer, UserStoreError> {
     let given = answers.answer(&question.query, &question.lang)?;
-    let held = in_one_spelling(&given.text);
-    let has = |word: &String| held.contains(&in_one_spelling(word));
+    let text = in_one_spelling(&given.text);
+    let has = |word: &String| text.contains(&in_one_spelling(word));
     let Expected { must, must_not, .. } = &question.expected;
     let missing = must.iter().filter(|fact| !fact.any_of.iter().any(has));
     let missing: Vec<String> = missing.map(|fact| fact.ids.join(" ")).collect();
@@ -129,11 +132,13 @@ pub(super) struct Tally {
 
 impl Tally {
     /// The sum over questions and their answers.
-    pub(super) fn of<'a>(all: impl Iterator<Item = (&'a Judged, &'a JudgedAnswer)>) -> Self {
+    pub(super) fn of<'a>(
+        all: impl Iterator<Item = (&'a JudgedQuestion, &'a JudgedAnswer)>,
+    ) -> Self {
         all.fold(Self::default(), |sum, (question, answer)| sum.and(question, answer))
     }
 
-    fn and(mut self, question: &Judged, answer: &JudgedAnswer) -> Self {
+    fn and(mut self, question: &JudgedQuestion, answer: &JudgedAnswer) -> Self {
         let is_withheld = !answer.given.withheld.is_empty();
         if question.expected.answer.is_some() && !question.expected.may_withhold {
             self.asked += 1;
@@ -158,24 +163,24 @@ mod tests {
     use super::super::sets::parse;
     use super::*;
 
-    struct Says(Given);
+    struct Says(GivenAnswer);
 
     impl Answers for Says {
-        fn answer(&self, _: &str, _: &str) -> Result<Given, ShelfError> {
+        fn answer(&self, _: &str, _: &str) -> Result<GivenAnswer, UserStoreError> {
             Ok(self.0.clone())
         }
     }
 
     fn says(text: &str) -> Says {
-        Says(Given { text: text.to_owned(), confidence: 0.9, ..Given::default() })
+        Says(GivenAnswer { text: text.to_owned(), confidence: 0.9, ..GivenAnswer::default() })
     }
 
     fn withholds() -> Says {
-        Says(Given { withheld: vec!["conf<τ".to_owned()], ..Given::default() })
+        Says(GivenAnswer { withheld: vec!["conf<τ".to_owned()], ..GivenAnswer::default() })
     }
 
     #[test]
-    fn an_answer_is_judged_by_its_words_and_by_whether_there_is_one() {
+    fn answer_verdict_depends_on_facts_and_withholding() {
         let wanted = r#"{"question": "ขิง", "withhold": false, "must": [{"ids": ["R11"], "any_of": ["คลื่นไส้", "nausea"]}], "must_not": [" mg "]}"#;
         let none = r#"{"question": "หุ้น", "withhold": true, "must": [], "must_not": []}"#;
         let may = r#"{"question": "ขิง", "withhold": false, "may_withhold": true, "must": [{"ids": ["x"], "any_of": ["x"]}], "must_not": []}"#;
@@ -198,22 +203,22 @@ mod tests {
     }
 
     #[test]
-    fn a_tally_counts_each_thing_where_it_belongs() {
+    fn tally_sums_statements_citations_and_withheld_answers() {
         let lines = r#"{"id": "1", "question": "a", "withhold": false, "must": [{"ids": ["x"], "any_of": ["x"]}], "must_not": []}
 {"id": "2", "question": "b", "withhold": true, "must": [], "must_not": []}
 {"id": "3", "question": "c", "withhold": false, "may_withhold": true, "must": [{"ids": ["z"], "any_of": ["z"]}], "must_not": []}"#;
         let questions = parse(lines).unwrap();
         let mut given = says("x").0;
         given.statements = vec![
-            Stated {
+            AnswerStatement {
                 text: "x".to_owned(),
                 supported: true,
                 citations: vec![
-                    Cited { id: "a".to_owned(), supports: true },
-                    Cited { id: "b".to_owned(), supports: false },
+                    StatementCitation { id: "a".to_owned(), supports: true },
+                    StatementCitation { id: "b".to_owned(), supports: false },
                 ],
             },
-            Stated { text: "y".to_owned(), supported: false, citations: Vec::new() },
+            AnswerStatement { text: "y".to_owned(), supported: false, citations: Vec::new() },
         ];
         let answers = [
             judged(&Says(given), &questions[0]).unwrap(),

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_change_names_what_both_runs_have() {
+    fn change_lists_only_metrics_and_questions_of_both_runs() {
         let earlier: Summary = serde_json::from_str(
             r#"{"metrics": {"R@10": 0.9, "gone": 1.0}, "questions": {"a": 1.0, "b": 0.5, "c": 1.0}}"#,
         )

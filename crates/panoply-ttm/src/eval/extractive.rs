@@ -4,10 +4,12 @@
 //! word in the document it names, and when the statement needs it: it supports the statement alone,
 //! or the others do not without it (citation precision of Gao et al. 2023, ALCE).
 
-use super::answers::{Answers, Cited, Given, Stated};
-use crate::answer::{Answered, AskedQuestion, Citation, Language, Sentence, answer, supported};
+use super::answers::{AnswerStatement, Answers, GivenAnswer, StatementCitation};
+use crate::answer::{
+    AnswerOutcome, AnswerRequest, Citation, Language, Sentence, answer, supported,
+};
 use crate::knowledge::Knowledge;
-use crate::papers::ShelfError;
+use crate::papers::UserStoreError;
 use crate::search::Engine;
 use crate::text::normalize;
 
@@ -23,14 +25,14 @@ pub struct Extractive<'k> {
 }
 
 impl Answers for Extractive<'_> {
-    fn answer(&self, query: &str, lang: &str) -> Result<Given, ShelfError> {
+    fn answer(&self, query: &str, lang: &str) -> Result<GivenAnswer, UserStoreError> {
         let language = if lang == "th" { Language::Th } else { Language::En };
         let asked =
-            AskedQuestion { language: Some(language), tau: self.tau, ..AskedQuestion::new(query) };
+            AnswerRequest { language: Some(language), tau: self.tau, ..AnswerRequest::new(query) };
         let answered = answer(self.knowledge, self.engine, &asked)?;
         let withheld = answered.withheld.iter().flat_map(|withheld| &withheld.reasons);
-        Ok(Given {
-            text: answered.text(&self.knowledge.library),
+        Ok(GivenAnswer {
+            text: answered.text(&self.knowledge.catalog),
             withheld: withheld.map(|reason| reason.code()).collect(),
             confidence: answered.scores.answer_conf,
             statements: self.statements(&answered)?,
@@ -39,7 +41,7 @@ impl Answers for Extractive<'_> {
 }
 
 impl Extractive<'_> {
-    fn statements(&self, answered: &Answered) -> Result<Vec<Stated>, ShelfError> {
+    fn statements(&self, answered: &AnswerOutcome) -> Result<Vec<AnswerStatement>, UserStoreError> {
         let all = &answered.citations;
         let stated = |sentence: &Sentence| {
             let cited = |place: &usize| {
@@ -47,13 +49,13 @@ impl Extractive<'_> {
                 let stands = self.stands(citation);
                 let supports = |stands| stands && self.needs(sentence, *place, all);
                 let id = citation.id.clone();
-                Some(stands.map(|stands| Cited { id, supports: supports(stands) }))
+                Some(stands.map(|stands| StatementCitation { id, supports: supports(stands) }))
             };
             let cited = sentence.citations.iter().filter_map(cited);
-            let citations = cited.collect::<Result<Vec<Cited>, ShelfError>>()?;
+            let citations = cited.collect::<Result<Vec<StatementCitation>, UserStoreError>>()?;
             let supported = !citations.is_empty()
-                && supported(&self.knowledge.library, self.engine, sentence, all);
-            Ok(Stated { text: sentence.text.clone(), supported, citations })
+                && supported(&self.knowledge.catalog, self.engine, sentence, all);
+            Ok(AnswerStatement { text: sentence.text.clone(), supported, citations })
         };
         answered.sentences.iter().map(stated).collect()
     }
@@ -61,8 +63,8 @@ impl Extractive<'_> {
     /// Whether a statement needs the citation at a place.
     fn needs(&self, sentence: &Sentence, place: usize, all: &[Citation]) -> bool {
         let with = |citations: Vec<usize>| {
-            let library = &self.knowledge.library;
-            supported(library, self.engine, &Sentence { citations, ..sentence.clone() }, all)
+            let catalog = &self.knowledge.catalog;
+            supported(catalog, self.engine, &Sentence { citations, ..sentence.clone() }, all)
         };
         let others: Vec<usize> =
             sentence.citations.iter().copied().filter(|other| *other != place).collect();
@@ -70,7 +72,7 @@ impl Extractive<'_> {
     }
 
     /// Whether the words that are cited stand in the document that is named.
-    fn stands(&self, citation: &Citation) -> Result<bool, ShelfError> {
+    fn stands(&self, citation: &Citation) -> Result<bool, UserStoreError> {
         let span = normalize(citation.span.trim());
         let Some(document) = self.engine.find(&citation.id)? else { return Ok(false) };
         let mut passages = document.passages.iter();

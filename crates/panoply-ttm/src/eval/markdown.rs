@@ -122,13 +122,13 @@ fn questions(text: &mut String, report: &Report) -> Result<(), std::fmt::Error> 
             )?;
         }
         if let Some(answer) = &row.answer {
-            told(text, answer)?;
+            write_answer(text, answer)?;
         }
     }
     Ok(())
 }
 
-fn told(text: &mut String, answer: &JudgedAnswer) -> Result<(), std::fmt::Error> {
+fn write_answer(text: &mut String, answer: &JudgedAnswer) -> Result<(), std::fmt::Error> {
     let verdict = match answer.verdict {
         Verdict::Right => "right",
         Verdict::Wrong => "wrong",

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn recall_counts_what_could_be_found() {
+    fn recall_is_measured_against_min_k_and_relevant() {
         let cases = [
             (10, vec!["a", "b"], vec!["a", "c"], 0.5),
             (1, vec!["a", "b"], vec!["a", "b"], 1.0),
@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reciprocal_rank_is_that_of_the_first_relevant_hit() {
+    fn reciprocal_rank_uses_the_first_relevant_hit() {
         assert!((reciprocal_rank(&["x", "a", "b"], &["b", "a"]) - 0.5).abs() < 1e-9);
         assert!(reciprocal_rank(&["x"], &["a"]).abs() < 1e-9);
     }
@@ -58,7 +58,7 @@ mod tests {
     /// By hand:
     /// hits at ranks 1 and 3 of two relevant ids give (1 + 1/2) / (1 + 1/log2 3).
     #[test]
-    fn ndcg_is_a_share_of_the_best_order() {
+    fn ndcg_is_normalised_by_the_ideal_ranking() {
         let cases = [
             (10, vec!["a", "x", "b"], vec!["a", "b"], 1.5 / (1.0 + 1.0 / 3_f64.log2())),
             (10, vec!["a", "b"], vec!["b", "a"], 1.0),

@@ -51,7 +51,7 @@ impl Metric {
         let asked = name.trim().to_lowercase();
         let (word, at) = match asked.split_once('@') {
             Some((word, "k")) => (word, Some(k)),
-            Some((word, at)) => (word, at.parse().ok().filter(|at| (1..=DEEPEST).contains(at))),
+            Some((word, at)) => (word, at.parse().ok().filter(|at| (1..=MAX_DEPTH).contains(at))),
             None => (asked.as_str(), None),
         };
         match (word, at, asked.contains('@')) {
@@ -92,7 +92,7 @@ impl Metric {
 }
 
 /// The most hits that are looked at.
-pub const DEEPEST: usize = 100;
+pub const MAX_DEPTH: usize = 100;
 
 fn unknown(name: &str) -> UnknownMetric {
     UnknownMetric(name.chars().take(60).collect())
@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_measure_is_known_by_its_name_and_anything_else_is_told() {
+    fn metric_names_are_parsed_and_unknown_ones_rejected() {
         let cases = [
             ("R@k", Some("R@10")),
             ("R@5", Some("R@5")),

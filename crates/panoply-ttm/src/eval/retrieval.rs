@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::measures::{ndcg_at, recall_at, reciprocal_rank};
-use super::sets::Judged;
-use crate::papers::ShelfError;
-use crate::search::{Engine, Question, Tuning};
+use super::sets::JudgedQuestion;
+use crate::papers::UserStoreError;
+use crate::search::{Engine, SearchQuery, Tuning};
 
 /// The rankings for a set.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -15,15 +15,15 @@ pub struct Retrieval {
     /// How many hits were asked for, as `top_k` of a caller.
     pub k: usize,
     /// Each question, in the order of the set.
-    pub asked: Vec<Asked>,
+    pub asked: Vec<RankedQuestion>,
 }
 
 /// A question and its ranking.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Asked {
+pub struct RankedQuestion {
     /// The question.
     #[serde(flatten)]
-    pub question: Judged,
+    pub question: JudgedQuestion,
     /// What a caller sees, best first. Nothing is left out: an id that nobody judged stands in
     /// the way of those behind it.
     pub ranked: Vec<Ranked>,
@@ -57,9 +57,9 @@ pub struct Figures {
 pub fn retrieval(
     engine: &Engine,
     tuning: &Tuning,
-    questions: Vec<Judged>,
+    questions: Vec<JudgedQuestion>,
     k: usize,
-) -> Result<Retrieval, ShelfError> {
+) -> Result<Retrieval, UserStoreError> {
     let ask = |question| ask(engine, tuning, question, k);
     Ok(Retrieval { k, asked: questions.into_iter().map(ask).collect::<Result<_, _>>()? })
 }
@@ -68,12 +68,12 @@ pub fn retrieval(
 pub fn ask(
     engine: &Engine,
     tuning: &Tuning,
-    question: Judged,
+    question: JudgedQuestion,
     k: usize,
-) -> Result<Asked, ShelfError> {
+) -> Result<RankedQuestion, UserStoreError> {
     let ranked = ranking(engine, tuning, &question.query, k)?;
     let figures = figures(&question, &ranked, k);
-    Ok(Asked { question, ranked, figures })
+    Ok(RankedQuestion { question, ranked, figures })
 }
 
 fn ranking(
@@ -81,8 +81,8 @@ fn ranking(
     tuning: &Tuning,
     query: &str,
     k: usize,
-) -> Result<Vec<Ranked>, ShelfError> {
-    let question = Question { top: k, ..Question::new(query) };
+) -> Result<Vec<Ranked>, UserStoreError> {
+    let question = SearchQuery { top: k, ..SearchQuery::new(query) };
     let hits = engine.search_with(&question, tuning)?.hits;
     let ranked = hits.iter().map(|hit| {
         let score = (f64::from(hit.score) * 1e4).round() / 1e4;
@@ -91,7 +91,7 @@ fn ranking(
     Ok(ranked.collect())
 }
 
-fn figures(question: &Judged, ranked: &[Ranked], k: usize) -> Option<Figures> {
+fn figures(question: &JudgedQuestion, ranked: &[Ranked], k: usize) -> Option<Figures> {
     let ranked: Vec<&str> = ranked.iter().map(|one| one.id.as_str()).collect();
     let relevant: Vec<&str> = question.relevant.iter().map(String::as_str).collect();
     (!relevant.is_empty()).then(|| Figures {
@@ -123,7 +123,10 @@ impl Retrieval {
         self.by(|question| &question.kind)
     }
 
-    fn by<'a>(&'a self, group: impl Fn(&'a Judged) -> &'a str) -> BTreeMap<&'a str, Figures> {
+    fn by<'a>(
+        &'a self,
+        group: impl Fn(&'a JudgedQuestion) -> &'a str,
+    ) -> BTreeMap<&'a str, Figures> {
         let mut groups: BTreeMap<&str, Vec<Figures>> = BTreeMap::new();
         for asked in &self.asked {
             groups.entry(group(&asked.question)).or_default().extend(asked.figures);
@@ -133,7 +136,7 @@ impl Retrieval {
     }
 }
 
-impl Asked {
+impl RankedQuestion {
     /// The same ranking, of which a caller saw only the first `k`.
     pub fn first(&self, k: usize) -> Self {
         let ranked: Vec<Ranked> = self.ranked.iter().take(k).cloned().collect();
@@ -178,13 +181,13 @@ mod tests {
             let ranked: Vec<Ranked> =
                 ids.iter().map(|id| Ranked { id: (*id).to_owned(), score: 0.5 }).collect();
             let figures = figures(&question, &ranked, k);
-            Asked { question, ranked, figures }
+            RankedQuestion { question, ranked, figures }
         });
         Retrieval { k, asked: asked.collect() }
     }
 
     #[test]
-    fn means_leave_out_questions_without_an_answer_and_are_given_by_group() {
+    fn means_exclude_unanswerable_questions_and_are_grouped() {
         let run = run(
             &[
                 (r#"{"query": "ขิง", "kind": "name", "relevant": ["a", "b"]}"#, &["x", "a"]),

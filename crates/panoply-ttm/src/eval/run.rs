@@ -7,10 +7,10 @@ use sha2::{Digest as _, Sha256};
 
 use super::answers::{Answers, JudgedAnswer, Tally, Verdict, judged};
 use super::measures::{ndcg_at, recall_at};
-use super::metric::{DEEPEST, Metric};
-use super::retrieval::{Asked, Figures, Ranked, ask};
-use super::sets::Judged;
-use crate::papers::ShelfError;
+use super::metric::{MAX_DEPTH, Metric};
+use super::retrieval::{Figures, Ranked, RankedQuestion, ask};
+use super::sets::JudgedQuestion;
+use crate::papers::UserStoreError;
 use crate::search::{Engine, Tuning};
 
 /// What to run.
@@ -19,7 +19,7 @@ pub struct Plan {
     /// The set's name, as a report shows it.
     pub set: String,
     /// The questions.
-    pub questions: Vec<Judged>,
+    pub questions: Vec<JudgedQuestion>,
     /// How many hits are asked for.
     pub k: usize,
     /// The measures, in the order in which they are told.
@@ -94,7 +94,7 @@ pub struct Bucket {
 pub struct Row {
     /// The question.
     #[serde(flatten)]
-    pub question: Judged,
+    pub question: JudgedQuestion,
     /// What the search ranked, best first; empty when it is not judged by this question.
     pub ranked: Vec<Ranked>,
     /// The relevant ids that it did not rank.
@@ -115,25 +115,25 @@ impl Row {
     }
 }
 
-/// Runs a plan. `told` hears how many questions are done, and may stop the run.
-pub fn run<E: From<ShelfError>>(
+/// Runs a plan. `progress` hears how many questions are done, and may stop the run.
+pub fn run<E: From<UserStoreError>>(
     plan: Plan,
     engine: &Engine,
     answers: Option<&dyn Answers>,
-    told: &mut dyn FnMut(usize, usize) -> Result<(), E>,
+    progress: &mut dyn FnMut(usize, usize) -> Result<(), E>,
 ) -> Result<Report, E> {
     let questions_in_set = plan.questions.len();
     let questions = sample(plan.questions, plan.seed, plan.limit);
     let total = questions.len();
     let questions_sha256 = fingerprint(&questions);
     let depth = plan.metrics.iter().filter_map(|metric| metric.depth()).max().unwrap_or(0);
-    let depth = depth.max(plan.k).min(DEEPEST);
+    let depth = depth.max(plan.k).min(MAX_DEPTH);
     let mut rows = Vec::with_capacity(total);
     for (done, question) in questions.into_iter().enumerate() {
-        told(done, total)?;
+        progress(done, total)?;
         rows.push(row(question, engine, answers, (plan.k, depth))?);
     }
-    told(total, total)?;
+    progress(total, total)?;
     let measure = |rows: &[&Row]| -> Vec<Measured> {
         plan.metrics.iter().map(|metric| measured(*metric, rows, plan.seed)).collect()
     };
@@ -155,9 +155,9 @@ pub fn run<E: From<ShelfError>>(
 }
 
 /// At most `limit` questions, in the order of the set; the seed chooses which.
-fn sample(questions: Vec<Judged>, seed: u64, limit: Option<usize>) -> Vec<Judged> {
+fn sample(questions: Vec<JudgedQuestion>, seed: u64, limit: Option<usize>) -> Vec<JudgedQuestion> {
     let Some(limit) = limit.filter(|limit| *limit < questions.len()) else { return questions };
-    let drawn = |question: &Judged| Sha256::digest(format!("{seed}\n{}", question.id));
+    let drawn = |question: &JudgedQuestion| Sha256::digest(format!("{seed}\n{}", question.id));
     let mut order: Vec<_> = questions.iter().map(|one| (drawn(one), one.id.clone())).collect();
     order.sort();
     let chosen: BTreeSet<String> = order.into_iter().take(limit).map(|(_, id)| id).collect();
@@ -165,7 +165,7 @@ fn sample(questions: Vec<Judged>, seed: u64, limit: Option<usize>) -> Vec<Judged
 }
 
 /// Names the questions and what is judged of them.
-pub fn fingerprint(questions: &[Judged]) -> String {
+pub fn fingerprint(questions: &[JudgedQuestion]) -> String {
     let text = serde_json::to_string(questions).unwrap_or_default();
     hex(&Sha256::digest(text))
 }
@@ -176,11 +176,11 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 fn row(
-    question: Judged,
+    question: JudgedQuestion,
     engine: &Engine,
     answers: Option<&dyn Answers>,
     (k, depth): (usize, usize),
-) -> Result<Row, ShelfError> {
+) -> Result<Row, UserStoreError> {
     let answer = answers
         .filter(|_| question.expected.answer.is_some())
         .map(|answers| judged(answers, &question))
@@ -192,7 +192,7 @@ fn row(
     let seen = asked.first(k);
     let missed = seen.missed().into_iter().map(str::to_owned).collect();
     let figures = seen.figures;
-    let Asked { question, ranked, .. } = asked;
+    let RankedQuestion { question, ranked, .. } = asked;
     Ok(Row { question, ranked, missed, figures, answer })
 }
 

@@ -8,7 +8,7 @@ use crate::text::normalize;
 
 const SMOKE: &str = include_str!("../../../../data/ttm/eval/smoke.jsonl");
 const CURATED: &str = include_str!("../../../../data/ttm/eval/curated.jsonl");
-const HELD: &str = include_str!("../../../../data/ttm/eval/held.jsonl");
+const HELD_OUT: &str = include_str!("../../../../data/ttm/eval/held.jsonl");
 const CROSSLINGUAL: &str = include_str!("../../../../data/ttm/eval/crosslingual.jsonl");
 const ANSWERS: &str = include_str!("../../../../data/ttm/eval/answers.jsonl");
 
@@ -29,11 +29,11 @@ pub enum Bundled {
 
 impl Bundled {
     /// Its questions.
-    pub fn questions(self) -> Result<Vec<Judged>, BadSet> {
+    pub fn questions(self) -> Result<Vec<JudgedQuestion>, BadSet> {
         let lines = match self {
             Self::Smoke => SMOKE,
             Self::Tune => CURATED,
-            Self::Held => HELD,
+            Self::Held => HELD_OUT,
             Self::Crosslingual => CROSSLINGUAL,
             Self::Answers => ANSWERS,
         };
@@ -43,7 +43,7 @@ impl Bundled {
 
 /// A question and what a judge says of it.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
-pub struct Judged {
+pub struct JudgedQuestion {
     /// Its id; the line's number where the file gives none.
     pub id: String,
     /// What sort of question it is; figures are given for each.
@@ -81,7 +81,7 @@ pub struct Fact {
     pub any_of: Vec<String>,
 }
 
-impl Judged {
+impl JudgedQuestion {
     /// Whether the data have no answer, so that none may be given.
     pub fn has_no_answer(&self) -> bool {
         self.expected.answer == Some(false)
@@ -121,15 +121,15 @@ fn any_kind() -> String {
 }
 
 /// The most questions in a set.
-pub const MOST_QUESTIONS: usize = 5_000;
+pub const MAX_QUESTIONS: usize = 5_000;
 /// The largest set, in bytes.
-pub const LARGEST_SET: usize = 4 * 1024 * 1024;
+pub const MAX_SET_BYTES: usize = 4 * 1024 * 1024;
 /// The longest question, in characters.
-const LONGEST_QUERY: usize = 2_000;
+const MAX_QUERY_LENGTH: usize = 2_000;
 /// The most answers to one question.
-const MOST_RELEVANT: usize = 1_000;
+const MAX_RELEVANT: usize = 1_000;
 /// The most mistakes that are told at once.
-const MOST_TOLD: usize = 10;
+const MAX_REPORTED_ERRORS: usize = 10;
 
 /// A set that cannot be used, with all that is wrong with it, up to ten lines.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
@@ -146,9 +146,9 @@ pub enum BadSet {
 }
 
 /// The questions in JSON Lines. Empty lines are passed over.
-pub fn parse(lines: &str) -> Result<Vec<Judged>, BadSet> {
-    if lines.len() > LARGEST_SET {
-        return Err(too_large(lines.len(), LARGEST_SET, "bytes"));
+pub fn parse(lines: &str) -> Result<Vec<JudgedQuestion>, BadSet> {
+    if lines.len() > MAX_SET_BYTES {
+        return Err(too_large(lines.len(), MAX_SET_BYTES, "bytes"));
     }
     let lines = lines.trim_start_matches('\u{FEFF}');
     let mut questions = Vec::new();
@@ -167,16 +167,14 @@ pub fn parse(lines: &str) -> Result<Vec<Judged>, BadSet> {
             }
             Err(why) => wrong.push(format!("line {number}: {why}")),
         }
-        if wrong.len() == MOST_TOLD {
+        if wrong.len() == MAX_REPORTED_ERRORS {
             break;
         }
     }
     match (wrong.is_empty(), questions.len()) {
         (false, _) => Err(BadSet::Lines(wrong)),
         (true, 0) => Err(BadSet::Empty),
-        (true, count) if count > MOST_QUESTIONS => {
-            Err(too_large(count, MOST_QUESTIONS, "questions"))
-        }
+        (true, count) if count > MAX_QUESTIONS => Err(too_large(count, MAX_QUESTIONS, "questions")),
         (true, _) => Ok(questions),
     }
 }
@@ -185,7 +183,7 @@ fn too_large(has: usize, most: usize, unit: &str) -> BadSet {
     BadSet::TooLarge(format!("{has} {unit}"), format!("{most} {unit}"))
 }
 
-fn question(number: usize, line: &str) -> Result<Judged, String> {
+fn question(number: usize, line: &str) -> Result<JudgedQuestion, String> {
     let read: Result<Line, _> = serde_json::from_str(line.trim());
     // The parser counts lines within the one it was given, which would only mislead.
     let line = read.map_err(|error| {
@@ -199,7 +197,7 @@ fn question(number: usize, line: &str) -> Result<Judged, String> {
     // Without a word on answers, a question to which nothing is relevant has none.
     let nothing = line.relevant.as_ref().is_some_and(Vec::is_empty);
     let answer = line.withhold.map(|withhold| !withhold).or(nothing.then_some(false));
-    Ok(Judged {
+    Ok(JudgedQuestion {
         id: if line.id.is_empty() { number.to_string() } else { line.id },
         kind: line.kind,
         lang: if line.lang.is_empty() { of_letters.to_owned() } else { line.lang },
@@ -220,9 +218,9 @@ impl Line {
         if self.query.trim().is_empty() {
             return Err("`query` is empty".to_owned());
         }
-        if letters > LONGEST_QUERY {
+        if letters > MAX_QUERY_LENGTH {
             return Err(format!(
-                "`query` has {letters} characters; at most {LONGEST_QUERY} are read"
+                "`query` has {letters} characters; at most {MAX_QUERY_LENGTH} are read"
             ));
         }
         if !matches!(self.lang.as_str(), "" | "th" | "en") {
@@ -233,12 +231,12 @@ impl Line {
                         for none) or `withhold` (whether the data have no answer)"
                 .to_owned());
         }
-        let many = |list: usize| list > MOST_RELEVANT;
+        let many = |list: usize| list > MAX_RELEVANT;
         if many(self.relevant.as_ref().map_or(0, Vec::len))
             || many(self.must.len())
             || many(self.must_not.len())
         {
-            return Err(format!("a list has more than {MOST_RELEVANT} entries"));
+            return Err(format!("a list has more than {MAX_RELEVANT} entries"));
         }
         if self.must.iter().any(|fact| fact.any_of.iter().all(|word| word.trim().is_empty())) {
             return Err("a fact of `must` has no word in `any_of`".to_owned());
@@ -261,7 +259,7 @@ pub fn same_as(query: &str) -> String {
 }
 
 /// Ids of these questions that `known` does not have, each once.
-pub fn unknown_ids(questions: &[Judged], known: impl Fn(&str) -> bool) -> Vec<String> {
+pub fn unknown_ids(questions: &[JudgedQuestion], known: impl Fn(&str) -> bool) -> Vec<String> {
     let ids: BTreeSet<&String> = questions.iter().flat_map(|question| &question.relevant).collect();
     ids.into_iter().filter(|id| !known(id)).cloned().collect()
 }
@@ -271,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_sets_that_ship_can_be_read() {
+    fn bundled_question_sets_parse() {
         // Counted by `wc -l data/ttm/eval/*.jsonl`.
         let cases = [
             (Bundled::Smoke, 12),
@@ -286,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_tunes_is_not_what_judges() {
+    fn tuning_and_test_questions_are_disjoint() {
         // Every other question across languages, from the first, may tune.
         let across = Bundled::Crosslingual.questions().unwrap().into_iter().skip(1).step_by(2);
         let judges = [Bundled::Held, Bundled::Answers];
@@ -310,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_set_is_told_by_line() {
+    fn invalid_set_is_reported_by_line() {
         let fine = r#"{"query": "ขิง", "relevant": ["H:ginger"]}"#;
         let cases = [
             ("", "no questions"),
@@ -337,18 +335,18 @@ mod tests {
             assert!(error.contains(expected), "{lines}: {error}");
         }
         let many = "{}\n".repeat(100);
-        let Err(BadSet::Lines(told)) = parse(&many) else { panic!("{many} was taken") };
-        assert_eq!(told.len(), MOST_TOLD);
-        let large = format!("{fine}\n").repeat(LARGEST_SET / fine.len() + 1);
+        let Err(BadSet::Lines(errors)) = parse(&many) else { panic!("{many} was taken") };
+        assert_eq!(errors.len(), MAX_REPORTED_ERRORS);
+        let large = format!("{fine}\n").repeat(MAX_SET_BYTES / fine.len() + 1);
         assert!(parse(&large).unwrap_err().to_string().contains("at most 4194304 bytes"));
         let line =
             |number: usize| format!("{{\"id\":\"{number}\",\"query\":\"a\",\"relevant\":[]}}\n");
-        let many: String = (0..=MOST_QUESTIONS).map(line).collect();
+        let many: String = (0..=MAX_QUESTIONS).map(line).collect();
         assert!(parse(&many).unwrap_err().to_string().contains("5001 questions"));
     }
 
     #[test]
-    fn a_question_needs_no_more_than_words_and_answers() {
+    fn question_needs_only_query_and_relevant_ids() {
         let questions =
             parse("\u{FEFF}{\"query\": \"ขิง\", \"relevant\": [\"H:ginger\"]}\r\n").unwrap();
         let [question] = questions.as_slice() else { panic!("{questions:?}") };
@@ -370,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn two_spellings_of_a_question_are_one_question() {
+    fn question_spellings_are_normalised() {
         assert_eq!(same_as("What is  Ginger?"), same_as("what is ginger"));
         assert_eq!(same_as("น\u{0E4D}\u{0E49}ามันไพล"), same_as("น้ำมันไพล"));
         assert_ne!(same_as("ข้าว"), same_as("ขาว"), "marks are letters too");

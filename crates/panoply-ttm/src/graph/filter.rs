@@ -1,6 +1,6 @@
 //! What a walk may touch: rules on the fields of nodes and on who says so.
 
-use super::{Edge, Graph, Node, NodeAt, NodeType};
+use super::{Edge, Graph, Node, NodeIndex, NodeType};
 use crate::model::Strength;
 
 /// Rules that each node or edge of a path must keep. Those that do not apply to it, it keeps.
@@ -72,7 +72,7 @@ impl Filter {
 
     /// The rules worked out for every node and edge of a graph. The start is never refused: it
     /// was asked for.
-    pub(super) fn over(&self, graph: &Graph, start: NodeAt) -> Allowed {
+    pub(super) fn over(&self, graph: &Graph, start: NodeIndex) -> Allowed {
         let mut nodes: Vec<bool> = graph.nodes.iter().map(|node| self.allows_node(node)).collect();
         if let Some(first) = nodes.get_mut(start.index()) {
             *first = true;
@@ -88,7 +88,7 @@ pub(super) struct Allowed {
 }
 
 impl Allowed {
-    pub(super) fn step(&self, edge: u32, to: NodeAt) -> bool {
+    pub(super) fn step(&self, edge: u32, to: NodeIndex) -> bool {
         let edge = usize::try_from(edge).ok().and_then(|edge| self.edges.get(edge));
         edge.is_some_and(|allowed| *allowed)
             && self.nodes.get(to.index()).is_some_and(|allowed| *allowed)
@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_star_in_an_icd_code_stands_for_whatever_follows() {
+    fn icd_wildcard_matches_any_suffix() {
         let cases = [
             ("K64*", "K64.9", true),
             ("K64", "K64.9", false),

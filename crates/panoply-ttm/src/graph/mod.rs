@@ -1,6 +1,6 @@
 //! The knowledge graph: who holds, treats, warns of, interacts with and was studied with what.
 //!
-//! Nodes and edges are made from the [`Library`] and nothing else. Each edge knows who says so,
+//! Nodes and edges are made from the [`HerbCatalog`] and nothing else. Each edge knows who says so,
 //! whether that was ever checked, and whether it is a statement at all: a `VIA_HERB` edge is only
 //! our inference that a constituent sits in a herb that is used for something.
 
@@ -11,8 +11,8 @@ pub mod walk;
 
 use std::collections::HashMap;
 
-use crate::ingest::Said;
-use crate::library::Library;
+use crate::catalog::HerbCatalog;
+use crate::ingest::Quotation;
 use crate::model::{Bilingual, Strength};
 
 /// What a node is.
@@ -137,9 +137,9 @@ impl Relation {
 
 /// A node's place in the graph. Places are in the order of types and ids.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub struct NodeAt(u16);
+pub struct NodeIndex(u16);
 
-impl NodeAt {
+impl NodeIndex {
     const fn index(self) -> usize {
         self.0 as usize
     }
@@ -175,9 +175,9 @@ pub struct Fields {
 #[derive(Clone, Debug)]
 pub struct Edge {
     /// From here.
-    pub from: NodeAt,
+    pub from: NodeIndex,
     /// To there.
-    pub to: NodeAt,
+    pub to: NodeIndex,
     /// What it says.
     pub relation: Relation,
     /// Who says so, sorted.
@@ -189,9 +189,9 @@ pub struct Edge {
     /// Papers that a source names, or that the statement is made from; sorted.
     pub pmids: Vec<String>,
     /// The herbs that an inference goes through.
-    pub via: Vec<NodeAt>,
+    pub via: Vec<NodeIndex>,
     /// Where documents that a user brought say so.
-    pub said: Vec<Said>,
+    pub said: Vec<Quotation>,
 }
 
 impl Edge {
@@ -228,7 +228,7 @@ impl Edge {
 #[derive(Clone, Copy, Debug)]
 struct Step {
     edge: u32,
-    to: NodeAt,
+    to: NodeIndex,
     forward: bool,
 }
 
@@ -239,28 +239,28 @@ pub struct Graph {
     edges: Vec<Edge>,
     /// What can be walked from each node, in the order of where it leads.
     steps: Vec<Vec<Step>>,
-    places: HashMap<(NodeType, String), NodeAt>,
+    places: HashMap<(NodeType, String), NodeIndex>,
 }
 
 impl Graph {
     /// The graph of these facts.
-    pub fn of(library: &Library) -> Self {
-        build::graph(library)
+    pub fn of(catalog: &HerbCatalog) -> Self {
+        build::graph(catalog)
     }
 
     /// The node at a place.
-    pub fn node(&self, at: NodeAt) -> Option<&Node> {
+    pub fn node(&self, at: NodeIndex) -> Option<&Node> {
         self.nodes.get(at.index())
     }
 
     /// The node of this type and id.
-    pub fn find(&self, node_type: NodeType, id: &str) -> Option<NodeAt> {
+    pub fn find(&self, node_type: NodeType, id: &str) -> Option<NodeIndex> {
         self.places.get(&(node_type, id.to_owned())).copied()
     }
 
     /// Every node with its place, in order.
-    pub fn nodes(&self) -> impl Iterator<Item = (NodeAt, &Node)> {
-        (0..=u16::MAX).map(NodeAt).zip(&self.nodes)
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeIndex, &Node)> {
+        (0..=u16::MAX).map(NodeIndex).zip(&self.nodes)
     }
 
     /// Every edge.
@@ -271,9 +271,9 @@ impl Graph {
 
 /// Small sets of types or relations as bits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Set(u16);
+pub struct BitSet(u16);
 
-impl Set {
+impl BitSet {
     /// Everything.
     pub const ALL: Self = Self(u16::MAX);
 

@@ -11,18 +11,18 @@
 //! Braces after an arrow mean so many hops over nodes of any type that end in the node named:
 //! `formulation->{1,2}indication`. Braces after a node repeat that step: `herb--*{1,3}`.
 
-use super::{Graph, NodeType, Relation, Set};
+use super::{BitSet, Graph, NodeType, Relation};
 
 /// The longest pattern that is read, in characters.
-pub const LONGEST: usize = 500;
+pub const MAX_LENGTH: usize = 500;
 /// The longest path there is.
-pub const DEEPEST: u8 = 6;
+pub const MAX_DEPTH: u8 = 6;
 
 /// Where a walk may go, step by step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pattern {
     /// What the start may be.
-    pub first: Set,
+    pub first: BitSet,
     /// What comes then; none at all means anything.
     pub steps: Vec<Step>,
 }
@@ -31,22 +31,22 @@ pub struct Pattern {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
     /// Along the edge, against it, or either way.
-    pub way: Way,
+    pub direction: Direction,
     /// The relations it may follow.
-    pub relations: Set,
+    pub relations: BitSet,
     /// At least so many hops.
     pub least: u8,
     /// At most so many.
     pub most: u8,
     /// What the nodes before the last may be, when there is more than one hop.
-    pub between: Set,
+    pub between: BitSet,
     /// What it leads to.
-    pub to: Set,
+    pub to: BitSet,
 }
 
 /// Which way an edge is walked.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Way {
+pub enum Direction {
     /// As the statement reads.
     Along,
     /// Backwards.
@@ -55,7 +55,7 @@ pub enum Way {
     Either,
 }
 
-impl Way {
+impl Direction {
     /// Whether a step that goes `forward` along its edge goes this way.
     pub(super) const fn allows(self, forward: bool) -> bool {
         match self {
@@ -70,7 +70,7 @@ impl Way {
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum BadPattern {
     /// Too long to read.
-    #[error("the pattern has {0} characters, at most {LONGEST} are read")]
+    #[error("the pattern has {0} characters, at most {MAX_LENGTH} are read")]
     TooLong(usize),
     /// Something stands where something else should.
     #[error("at character {at} of the pattern: expected {expected}, found {found}")]
@@ -107,16 +107,16 @@ pub enum BadPattern {
 impl Pattern {
     /// Anything, whichever way, up to `max_depth` hops.
     pub fn anything() -> Self {
-        Self { first: Set::ALL, steps: Vec::new() }
+        Self { first: BitSet::ALL, steps: Vec::new() }
     }
 
     /// Reads a pattern. A blank one is [`Pattern::anything`].
     pub fn parse(text: &str) -> Result<Self, BadPattern> {
         let length = text.chars().count();
-        if length > LONGEST {
+        if length > MAX_LENGTH {
             return Err(BadPattern::TooLong(length));
         }
-        let mut reader = Reader { letters: text.chars().collect(), at: 0 };
+        let mut reader = PatternParser { letters: text.chars().collect(), at: 0 };
         reader.blanks();
         if reader.peek().is_none() {
             return Ok(Self::anything());
@@ -148,8 +148,8 @@ impl Pattern {
         }
         let mut from = self.first;
         for step in &self.steps {
-            let longer = step.most > 1 && step.between == Set::ALL;
-            if !longer && !graph.has_edge(from, step, step.way) {
+            let longer = step.most > 1 && step.between == BitSet::ALL;
+            if !longer && !graph.has_edge(from, step, step.direction) {
                 return Err(graph.no_such_edge(from, step));
             }
             from = step.to;
@@ -159,7 +159,7 @@ impl Pattern {
 }
 
 impl Graph {
-    fn has_edge(&self, from: Set, step: &Step, way: Way) -> bool {
+    fn has_edge(&self, from: BitSet, step: &Step, direction: Direction) -> bool {
         self.edges.iter().any(|edge| {
             let type_of = |at| self.node(at).map(|node| node.node_type);
             let (Some(tail), Some(head)) = (type_of(edge.from), type_of(edge.to)) else {
@@ -168,17 +168,17 @@ impl Graph {
             let along = from.has_type(tail) && step.to.has_type(head);
             let against = from.has_type(head) && step.to.has_type(tail);
             step.relations.has_relation(edge.relation)
-                && ((along && way.allows(true)) || (against && way.allows(false)))
+                && ((along && direction.allows(true)) || (against && direction.allows(false)))
         })
     }
 
-    fn no_such_edge(&self, from: Set, step: &Step) -> BadPattern {
-        let (arrow, other) = match step.way {
-            Way::Along => ("->", Some((Way::Against, "<-"))),
-            Way::Against => ("<-", Some((Way::Along, "->"))),
-            Way::Either => ("--", None),
+    fn no_such_edge(&self, from: BitSet, step: &Step) -> BadPattern {
+        let (arrow, other) = match step.direction {
+            Direction::Along => ("->", Some((Direction::Against, "<-"))),
+            Direction::Against => ("<-", Some((Direction::Along, "->"))),
+            Direction::Either => ("--", None),
         };
-        let turned = other.filter(|(way, _)| self.has_edge(from, step, *way));
+        let turned = other.filter(|(direction, _)| self.has_edge(from, step, *direction));
         let hint = match turned {
             Some((_, arrow)) => {
                 format!("it runs the other way: write `{}{arrow}{}`", names(from), names(step.to))
@@ -194,8 +194,8 @@ impl Graph {
     }
 }
 
-fn names(types: Set) -> String {
-    if types == Set::ALL {
+fn names(types: BitSet) -> String {
+    if types == BitSet::ALL {
         return "*".to_owned();
     }
     let named = NodeType::ALL.into_iter().filter(|one| types.has_type(*one));
@@ -206,17 +206,17 @@ fn names(types: Set) -> String {
 type Hops = (u8, u8);
 
 struct Arrow {
-    way: Way,
-    relations: Set,
+    direction: Direction,
+    relations: BitSet,
     hops: Option<Hops>,
 }
 
-struct Reader {
+struct PatternParser {
     letters: Vec<char>,
     at: usize,
 }
 
-impl Reader {
+impl PatternParser {
     fn peek(&self) -> Option<char> {
         self.letters.get(self.at).copied()
     }
@@ -252,32 +252,32 @@ impl Reader {
         BadPattern::Unexpected { at: at + 1, expected: expected.into(), found }
     }
 
-    fn node(&mut self) -> Result<Set, BadPattern> {
+    fn node(&mut self) -> Result<BitSet, BadPattern> {
         self.blanks();
         if self.take("*") {
-            return Ok(Set::ALL);
+            return Ok(BitSet::ALL);
         }
         let at = self.at;
         let word = self.word();
-        NodeType::parse(&word).map(Set::of_type).ok_or_else(|| {
+        NodeType::parse(&word).map(BitSet::of_type).ok_or_else(|| {
             let types: Vec<&str> = NodeType::ALL.into_iter().map(NodeType::as_str).collect();
             self.unexpected(at, format!("{} or `*`", types.join(", ")))
         })
     }
 
     fn step(&mut self) -> Result<Step, BadPattern> {
-        let Arrow { way, relations, hops: arrow_hops } = self.arrow()?;
+        let Arrow { direction, relations, hops: arrow_hops } = self.arrow()?;
         let to = self.node()?;
         let node_hops = self.hops()?;
         let ((least, most), between) = match (arrow_hops, node_hops) {
-            (Some(hops), None) => (hops, Set::ALL),
+            (Some(hops), None) => (hops, BitSet::ALL),
             (None, Some(hops)) => (hops, to),
             (None, None) => ((1, 1), to),
             (Some(_), Some(_)) => {
                 return Err(self.unexpected(self.at, "hops after the arrow or the node, not both"));
             }
         };
-        Ok(Step { way, relations, least, most, between, to })
+        Ok(Step { direction, relations, least, most, between, to })
     }
 
     fn arrow(&mut self) -> Result<Arrow, BadPattern> {
@@ -286,15 +286,16 @@ impl Reader {
         let mut relations = self.relations()?;
         self.blanks();
         let whole = [
-            ("->", Way::Along),
-            ("→", Way::Along),
-            ("<-[", Way::Against),
-            ("<-", Way::Against),
-            ("←", Way::Against),
-            ("--", Way::Either),
-            ("-", Way::Either),
+            ("->", Direction::Along),
+            ("→", Direction::Along),
+            ("<-[", Direction::Against),
+            ("<-", Direction::Against),
+            ("←", Direction::Against),
+            ("--", Direction::Either),
+            ("-", Direction::Either),
         ];
-        let Some((arrow, mut way)) = whole.into_iter().find(|(arrow, _)| self.take(arrow)) else {
+        let Some((arrow, mut direction)) = whole.into_iter().find(|(arrow, _)| self.take(arrow))
+        else {
             return Err(self.unexpected(from, "an arrow: `->`, `<-` or `--`"));
         };
         let opened = arrow == "<-[";
@@ -311,7 +312,7 @@ impl Reader {
         // `-[REL]->` and `<-[REL]-` close what they opened.
         if arrow == "-" {
             if self.take("->") {
-                way = Way::Along;
+                direction = Direction::Along;
             } else if !self.take("-") {
                 return Err(self.unexpected(self.at, "`->` or `-`"));
             }
@@ -322,24 +323,24 @@ impl Reader {
         if hops.is_none() {
             hops = self.hops()?;
         }
-        Ok(Arrow { way, relations: relations.unwrap_or(Set::ALL), hops })
+        Ok(Arrow { direction, relations: relations.unwrap_or(BitSet::ALL), hops })
     }
 
-    fn relations(&mut self) -> Result<Option<Set>, BadPattern> {
+    fn relations(&mut self) -> Result<Option<BitSet>, BadPattern> {
         self.blanks();
         if !self.take("[") {
             return Ok(None);
         }
-        let mut found: Option<Set> = None;
+        let mut found: Option<BitSet> = None;
         loop {
             self.blanks();
             self.take(":");
             let at = self.at;
             let one = if self.take("*") {
-                Set::ALL
+                BitSet::ALL
             } else {
                 let word = self.word();
-                let known = Relation::parse(&word).map(Set::of_relation);
+                let known = Relation::parse(&word).map(BitSet::of_relation);
                 known.ok_or_else(|| {
                     let all: Vec<&str> = Relation::ALL.into_iter().map(Relation::as_str).collect();
                     self.unexpected(at, format!("a relation ({})", all.join(", ")))
@@ -368,13 +369,13 @@ impl Reader {
         self.blanks();
         match (least, most, self.take("}")) {
             (Some(least), Some(most), true) if least <= most => Ok(Some((least, most))),
-            _ => Err(self.unexpected(at, format!("hops from 1 to {DEEPEST}, as `{{1,3}}`"))),
+            _ => Err(self.unexpected(at, format!("hops from 1 to {MAX_DEPTH}, as `{{1,3}}`"))),
         }
     }
 
     fn number(&mut self) -> Option<u8> {
         self.blanks();
-        self.word().parse().ok().filter(|hops| (1..=DEEPEST).contains(hops))
+        self.word().parse().ok().filter(|hops| (1..=MAX_DEPTH).contains(hops))
     }
 }
 
@@ -383,20 +384,20 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::library::Library;
+    use crate::catalog::HerbCatalog;
 
-    fn step(way: Way, to: NodeType) -> Step {
-        let to = Set::of_type(to);
-        Step { way, relations: Set::ALL, least: 1, most: 1, between: to, to }
+    fn step(direction: Direction, to: NodeType) -> Step {
+        let to = BitSet::of_type(to);
+        Step { direction, relations: BitSet::ALL, least: 1, most: 1, between: to, to }
     }
 
     #[test]
-    fn the_patterns_of_the_contract_are_read() {
+    fn contract_patterns_are_parsed() {
         let chain = Pattern {
-            first: Set::of_type(NodeType::Herb),
+            first: BitSet::of_type(NodeType::Herb),
             steps: vec![
-                step(Way::Along, NodeType::Constituent),
-                step(Way::Along, NodeType::Indication),
+                step(Direction::Along, NodeType::Constituent),
+                step(Direction::Along, NodeType::Indication),
             ],
         };
         for text in [
@@ -409,30 +410,30 @@ mod tests {
     }
 
     #[test]
-    fn arrows_relations_and_hops_can_be_written_in_several_ways() {
-        let contains = Set::of_relation(Relation::Contains);
+    fn arrow_relation_and_hop_syntax_variants_are_equivalent() {
+        let contains = BitSet::of_relation(Relation::Contains);
         let herb = NodeType::Herb;
         let cases = [
-            ("*<-herb", step(Way::Against, herb)),
-            ("*←herb", step(Way::Against, herb)),
-            ("*--herb", step(Way::Either, herb)),
-            ("*-[CONTAINS]->herb", Step { relations: contains, ..step(Way::Along, herb) }),
-            ("*->[contains]herb", Step { relations: contains, ..step(Way::Along, herb) }),
-            ("*[CONTAINS]->herb", Step { relations: contains, ..step(Way::Along, herb) }),
-            ("*<-[CONTAINS]-herb", Step { relations: contains, ..step(Way::Against, herb) }),
-            ("*-[CONTAINS]-herb", Step { relations: contains, ..step(Way::Either, herb) }),
+            ("*<-herb", step(Direction::Against, herb)),
+            ("*←herb", step(Direction::Against, herb)),
+            ("*--herb", step(Direction::Either, herb)),
+            ("*-[CONTAINS]->herb", Step { relations: contains, ..step(Direction::Along, herb) }),
+            ("*->[contains]herb", Step { relations: contains, ..step(Direction::Along, herb) }),
+            ("*[CONTAINS]->herb", Step { relations: contains, ..step(Direction::Along, herb) }),
+            ("*<-[CONTAINS]-herb", Step { relations: contains, ..step(Direction::Against, herb) }),
+            ("*-[CONTAINS]-herb", Step { relations: contains, ..step(Direction::Either, herb) }),
             (
                 "*-[CONTAINS|CAUTION]->herb",
                 Step {
-                    relations: contains.and(Set::of_relation(Relation::Caution)),
-                    ..step(Way::Along, herb)
+                    relations: contains.and(BitSet::of_relation(Relation::Caution)),
+                    ..step(Direction::Along, herb)
                 },
             ),
             (
                 "*->{1,3}herb",
-                Step { least: 1, most: 3, between: Set::ALL, ..step(Way::Along, herb) },
+                Step { least: 1, most: 3, between: BitSet::ALL, ..step(Direction::Along, herb) },
             ),
-            ("*--herb{2}", Step { least: 2, most: 2, ..step(Way::Either, herb) }),
+            ("*--herb{2}", Step { least: 2, most: 2, ..step(Direction::Either, herb) }),
         ];
         for (text, expected) in cases {
             let parsed = Pattern::parse(text).map(|pattern| pattern.steps);
@@ -441,7 +442,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mistake_is_named_with_its_place() {
+    fn pattern_error_reports_its_position() {
         let cases = [
             (
                 "herb->flower",
@@ -477,26 +478,26 @@ mod tests {
     }
 
     #[test]
-    fn an_arrow_that_runs_the_wrong_way_is_turned() {
-        let graph = Graph::of(&Library::read().unwrap());
-        let told = |text: &str, depth| {
+    fn reversed_arrow_error_suggests_the_correct_direction() {
+        let graph = Graph::of(&HerbCatalog::read().unwrap());
+        let checked = |text: &str, depth| {
             Pattern::parse(text).unwrap().check(&graph, depth).map_err(|bad| bad.to_string())
         };
-        assert_eq!(told("indication<-herb", 3), Ok(()));
+        assert_eq!(checked("indication<-herb", 3), Ok(()));
         assert_eq!(
-            told("indication->herb", 3),
+            checked("indication->herb", 3),
             Err("no edge runs `indication->herb`; it runs the other way: write `indication<-herb`"
                 .to_owned())
         );
         assert_eq!(
-            told("herb->{2,3}paper->indication", 2),
+            checked("herb->{2,3}paper->indication", 2),
             Err("the pattern needs at least 3 hops, and `max_depth` is 2".to_owned())
         );
     }
 
     proptest! {
         #[test]
-        fn no_text_makes_the_reader_panic(text in "[-<>→←*{}\\[\\]a-z0-9,| 🌿ก]{0,60}") {
+        fn parsing_arbitrary_patterns_never_panics(text in "[-<>→←*{}\\[\\]a-z0-9,| 🌿ก]{0,60}") {
             let _ = Pattern::parse(&text);
         }
     }

@@ -13,19 +13,19 @@ use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashSet};
 
 use super::filter::{Allowed, Filter};
-use super::pattern::{DEEPEST, Pattern, Way};
-use super::{Edge, Graph, NodeAt, Set};
+use super::pattern::{Direction, MAX_DEPTH, Pattern};
+use super::{BitSet, Edge, Graph, NodeIndex};
 
 /// After so many looks at the heap the search gives up and says that there may be more.
-pub const MOST_WORK: usize = 60_000;
+pub const MAX_EXPANSIONS: usize = 60_000;
 /// The most nodes in a path.
-const LONGEST: usize = DEEPEST as usize + 1;
+const MAX_NODES: usize = MAX_DEPTH as usize + 1;
 
 /// What to look for.
 #[derive(Clone, Debug)]
-pub struct Question {
+pub struct PathQuery {
     /// From where.
-    pub start: NodeAt,
+    pub start: NodeIndex,
     /// Along what.
     pub pattern: Pattern,
     /// Touching only this.
@@ -40,7 +40,7 @@ pub struct Question {
 
 /// What was found.
 #[derive(Clone, Debug, Default)]
-pub struct Found {
+pub struct PathResult {
     /// The paths, best first.
     pub paths: Vec<Path>,
     /// Whether there are more, or may be.
@@ -53,9 +53,9 @@ pub struct Found {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
     /// Where it starts.
-    pub start: NodeAt,
+    pub start: NodeIndex,
     /// Each edge, by its number, and where it leads.
-    pub hops: Vec<(u32, NodeAt)>,
+    pub hops: Vec<(u32, NodeIndex)>,
     /// The product of its edges' weights.
     pub score: f64,
 }
@@ -67,21 +67,21 @@ impl Graph {
     }
 
     /// The best paths.
-    pub fn walk(&self, question: &Question) -> Found {
+    pub fn walk(&self, question: &PathQuery) -> PathResult {
         let search = Search {
             graph: self,
-            machine: Machine::of(&question.pattern, question.max_depth),
+            automaton: PatternAutomaton::of(&question.pattern, question.max_depth),
             allowed: question.filter.over(self, question.start),
             filter: &question.filter,
             max_depth: question.max_depth,
         };
-        let ahead = search.ahead();
-        search.run(question, &ahead)
+        let remaining = search.remaining();
+        search.run(question, &remaining)
     }
 }
 
 /// A pattern as states and the steps between them. Every step leads to a later state.
-struct Machine {
+struct PatternAutomaton {
     links: Vec<Link>,
     accepts: Vec<bool>,
 }
@@ -89,21 +89,21 @@ struct Machine {
 struct Link {
     from: usize,
     to: usize,
-    way: Way,
-    relations: Set,
-    types: Set,
+    direction: Direction,
+    relations: BitSet,
+    types: BitSet,
 }
 
-impl Machine {
+impl PatternAutomaton {
     fn of(pattern: &Pattern, max_depth: u8) -> Self {
-        let mut machine = Self { links: Vec::new(), accepts: vec![false] };
+        let mut automaton = Self { links: Vec::new(), accepts: vec![false] };
         if pattern.steps.is_empty() {
             for from in 0..usize::from(max_depth) {
-                let to = machine.state();
-                machine.link(from, to, Way::Either, Set::ALL, Set::ALL);
+                let to = automaton.state();
+                automaton.link(from, to, Direction::Either, BitSet::ALL, BitSet::ALL);
             }
-            machine.accepts.iter_mut().skip(1).for_each(|accepts| *accepts = true);
-            return machine;
+            automaton.accepts.iter_mut().skip(1).for_each(|accepts| *accepts = true);
+            return automaton;
         }
         // Where the last step may have ended. A step of several lengths joins them in one state,
         // which therefore comes after all states in between.
@@ -113,20 +113,20 @@ impl Machine {
             let mut between = vec![here];
             for _ in 1..most {
                 let from = between.last().copied().unwrap_or(here);
-                let to = machine.state();
-                machine.link(from, to, step.way, step.relations, step.between);
+                let to = automaton.state();
+                automaton.link(from, to, step.direction, step.relations, step.between);
                 between.push(to);
             }
-            let end = machine.state();
+            let end = automaton.state();
             for from in between.iter().skip(usize::from(step.least) - 1) {
-                machine.link(*from, end, step.way, step.relations, step.to);
+                automaton.link(*from, end, step.direction, step.relations, step.to);
             }
             here = end;
         }
-        if let Some(last) = machine.accepts.get_mut(here) {
+        if let Some(last) = automaton.accepts.get_mut(here) {
             *last = true;
         }
-        machine
+        automaton
     }
 
     fn state(&mut self) -> usize {
@@ -134,8 +134,15 @@ impl Machine {
         self.accepts.len() - 1
     }
 
-    fn link(&mut self, from: usize, to: usize, way: Way, relations: Set, types: Set) {
-        self.links.push(Link { from, to, way, relations, types });
+    fn link(
+        &mut self,
+        from: usize,
+        to: usize,
+        direction: Direction,
+        relations: BitSet,
+        types: BitSet,
+    ) {
+        self.links.push(Link { from, to, direction, relations, types });
     }
 
     fn accepts(&self, state: usize) -> bool {
@@ -146,7 +153,7 @@ impl Machine {
 /// The logarithm of a weight in whole millionths, without its sign. The smaller, the better.
 type Cost = u32;
 /// No way leads on.
-const NEVER: Cost = Cost::MAX;
+const UNREACHABLE: Cost = Cost::MAX;
 
 fn cost_of(edge: &Edge) -> Cost {
     #[expect(
@@ -159,17 +166,17 @@ fn cost_of(edge: &Edge) -> Cost {
 }
 
 /// For each state and node the least that it costs to get to an end with at least one more hop.
-struct Ahead {
+struct RemainingCost {
     nodes: usize,
     costs: Vec<Cost>,
 }
 
-impl Ahead {
-    fn at(&self, state: usize, node: NodeAt) -> Cost {
-        self.costs.get(state * self.nodes + node.index()).copied().unwrap_or(NEVER)
+impl RemainingCost {
+    fn at(&self, state: usize, node: NodeIndex) -> Cost {
+        self.costs.get(state * self.nodes + node.index()).copied().unwrap_or(UNREACHABLE)
     }
 
-    fn improve(&mut self, state: usize, node: NodeAt, cost: Cost) {
+    fn improve(&mut self, state: usize, node: NodeIndex, cost: Cost) {
         if let Some(known) = self.costs.get_mut(state * self.nodes + node.index()) {
             *known = cost.min(*known);
         }
@@ -178,50 +185,53 @@ impl Ahead {
 
 struct Search<'a> {
     graph: &'a Graph,
-    machine: Machine,
+    automaton: PatternAutomaton,
     allowed: Allowed,
     filter: &'a Filter,
     max_depth: u8,
 }
 
 impl Search<'_> {
-    fn ends_at(&self, state: usize, node: NodeAt) -> bool {
-        self.machine.accepts(state)
+    fn ends_at(&self, state: usize, node: NodeIndex) -> bool {
+        self.automaton.accepts(state)
             && self.graph.node(node).is_some_and(|node| self.filter.ends_in(node.node_type))
     }
 
-    fn ahead(&self) -> Ahead {
+    fn remaining(&self) -> RemainingCost {
         let nodes = self.graph.nodes.len();
-        let costs = vec![NEVER; nodes * self.machine.accepts.len()];
-        let mut ahead = Ahead { nodes, costs };
+        let costs = vec![UNREACHABLE; nodes * self.automaton.accepts.len()];
+        let mut remaining = RemainingCost { nodes, costs };
         // Links lead to later states, so from the back every target is ready.
-        let mut links: Vec<&Link> = self.machine.links.iter().collect();
+        let mut links: Vec<&Link> = self.automaton.links.iter().collect();
         links.sort_by_key(|link| std::cmp::Reverse(link.from));
         for link in links {
             for (at, _) in self.graph.nodes() {
-                let mut best = NEVER;
+                let mut best = UNREACHABLE;
                 for (step, edge) in self.steps(at, link) {
-                    let rest =
-                        if self.ends_at(link.to, step.to) { 0 } else { ahead.at(link.to, step.to) };
+                    let rest = if self.ends_at(link.to, step.to) {
+                        0
+                    } else {
+                        remaining.at(link.to, step.to)
+                    };
                     best = best.min(cost_of(edge).saturating_add(rest));
                 }
-                ahead.improve(link.from, at, best);
+                remaining.improve(link.from, at, best);
             }
         }
-        ahead
+        remaining
     }
 
     /// The steps from a node that a link allows.
     fn steps<'s>(
         &'s self,
-        at: NodeAt,
+        at: NodeIndex,
         link: &'s Link,
     ) -> impl Iterator<Item = (&'s super::Step, &'s Edge)> {
         let steps = self.graph.steps.get(at.index()).map_or(&[][..], Vec::as_slice);
         steps.iter().filter_map(move |step| {
             let edge = self.graph.edge(step.edge)?;
             let node_type = self.graph.node(step.to)?.node_type;
-            let fits = link.way.allows(step.forward)
+            let fits = link.direction.allows(step.forward)
                 && link.relations.has_relation(edge.relation)
                 && link.types.has_type(node_type)
                 && self.allowed.step(step.edge, step.to);
@@ -229,24 +239,26 @@ impl Search<'_> {
         })
     }
 
-    fn run(&self, question: &Question, ahead: &Ahead) -> Found {
+    fn run(&self, question: &PathQuery, remaining: &RemainingCost) -> PathResult {
         let mut heap = BinaryHeap::new();
         let mut seen = HashSet::new();
-        let mut found = Found::default();
+        let mut found = PathResult::default();
         let mut skipped = 0;
-        heap.push(Trail::start(question.start, ahead.at(0, question.start)));
+        heap.push(PartialPath::start(question.start, remaining.at(0, question.start)));
         for work in 0.. {
-            let Some(trail) = heap.pop().filter(|trail| trail.least < NEVER) else { break };
-            if work > MOST_WORK {
+            let Some(partial) = heap.pop().filter(|partial| partial.least < UNREACHABLE) else {
+                break;
+            };
+            if work > MAX_EXPANSIONS {
                 found.more = true;
                 found.gave_up = true;
                 break;
             }
-            if !trail.done {
-                self.extend(&trail, ahead, &mut heap);
+            if !partial.done {
+                self.extend(&partial, remaining, &mut heap);
                 continue;
             }
-            if !seen.insert(trail.edges) {
+            if !seen.insert(partial.edges) {
                 continue;
             }
             if skipped < question.offset {
@@ -255,51 +267,56 @@ impl Search<'_> {
                 found.more = true;
                 break;
             } else {
-                found.paths.push(self.path(&trail));
+                found.paths.push(self.path(&partial));
             }
         }
         found
     }
 
-    fn extend(&self, trail: &Trail, ahead: &Ahead, heap: &mut BinaryHeap<Trail>) {
-        if trail.hops >= usize::from(self.max_depth) {
+    fn extend(
+        &self,
+        partial: &PartialPath,
+        remaining: &RemainingCost,
+        heap: &mut BinaryHeap<PartialPath>,
+    ) {
+        if partial.hops >= usize::from(self.max_depth) {
             return;
         }
-        for link in self.machine.links.iter().filter(|link| link.from == trail.state) {
-            for (step, edge) in self.steps(trail.last(), link) {
-                if trail.visits(step.to) {
+        for link in self.automaton.links.iter().filter(|link| link.from == partial.state) {
+            for (step, edge) in self.steps(partial.last(), link) {
+                if partial.visits(step.to) {
                     continue;
                 }
-                let spent = trail.spent + cost_of(edge);
-                let longer = trail.with(step.edge, step.to, link.to, spent);
+                let spent = partial.spent + cost_of(edge);
+                let longer = partial.with(step.edge, step.to, link.to, spent);
                 if self.ends_at(link.to, step.to) {
-                    heap.push(Trail { least: spent, done: true, ..longer });
+                    heap.push(PartialPath { least: spent, done: true, ..longer });
                 }
-                let rest = ahead.at(link.to, step.to);
-                if rest < NEVER {
-                    heap.push(Trail { least: spent.saturating_add(rest), ..longer });
+                let rest = remaining.at(link.to, step.to);
+                if rest < UNREACHABLE {
+                    heap.push(PartialPath { least: spent.saturating_add(rest), ..longer });
                 }
             }
         }
     }
 
-    fn path(&self, trail: &Trail) -> Path {
-        let edges = trail.edges.iter().copied();
-        let hops: Vec<(u32, NodeAt)> =
-            edges.zip(trail.nodes.iter().skip(1).copied()).take(trail.hops).collect();
+    fn path(&self, partial: &PartialPath) -> Path {
+        let edges = partial.edges.iter().copied();
+        let hops: Vec<(u32, NodeIndex)> =
+            edges.zip(partial.nodes.iter().skip(1).copied()).take(partial.hops).collect();
         let weights = hops.iter().filter_map(|(edge, _)| self.graph.edge(*edge)).map(Edge::weight);
-        let start = trail.nodes.first().copied().unwrap_or(NodeAt(0));
+        let start = partial.nodes.first().copied().unwrap_or(NodeIndex(0));
         Path { start, score: weights.product(), hops }
     }
 }
 
 /// A path that may go on.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-struct Trail {
+struct PartialPath {
     /// What any end of it costs at least.
     least: Cost,
-    nodes: [NodeAt; LONGEST],
-    edges: [u32; LONGEST - 1],
+    nodes: [NodeIndex; MAX_NODES],
+    edges: [u32; MAX_NODES - 1],
     hops: usize,
     spent: Cost,
     state: usize,
@@ -310,12 +327,12 @@ struct Trail {
 /// Stands where a trail has no edge.
 const NO_EDGE: u32 = u32::MAX;
 
-impl Trail {
-    const fn start(at: NodeAt, least: Cost) -> Self {
+impl PartialPath {
+    const fn start(at: NodeIndex, least: Cost) -> Self {
         Self {
             least,
-            nodes: [at; LONGEST],
-            edges: [NO_EDGE; LONGEST - 1],
+            nodes: [at; MAX_NODES],
+            edges: [NO_EDGE; MAX_NODES - 1],
             hops: 0,
             spent: 0,
             state: 0,
@@ -323,19 +340,19 @@ impl Trail {
         }
     }
 
-    fn visited(&self) -> &[NodeAt] {
+    fn visited(&self) -> &[NodeIndex] {
         self.nodes.get(..=self.hops).unwrap_or_default()
     }
 
-    fn last(&self) -> NodeAt {
-        self.visited().last().copied().unwrap_or(NodeAt(0))
+    fn last(&self) -> NodeIndex {
+        self.visited().last().copied().unwrap_or(NodeIndex(0))
     }
 
-    fn visits(&self, node: NodeAt) -> bool {
+    fn visits(&self, node: NodeIndex) -> bool {
         self.visited().contains(&node)
     }
 
-    fn with(&self, edge: u32, to: NodeAt, state: usize, spent: Cost) -> Self {
+    fn with(&self, edge: u32, to: NodeIndex, state: usize, spent: Cost) -> Self {
         let mut longer = Self { hops: self.hops + 1, spent, state, done: false, ..*self };
         if let Some(slot) = longer.edges.get_mut(self.hops) {
             *slot = edge;
@@ -347,11 +364,11 @@ impl Trail {
     }
 }
 
-impl Ord for Trail {
+impl Ord for PartialPath {
     /// The heap gives the greatest first: the one that costs least, and of equals the one whose
     /// nodes come first.
     fn cmp(&self, other: &Self) -> Ordering {
-        let by_nodes = |trail: &Self, other: &Self| trail.visited().cmp(other.visited());
+        let by_nodes = |partial: &Self, other: &Self| partial.visited().cmp(other.visited());
         other
             .least
             .cmp(&self.least)
@@ -362,7 +379,7 @@ impl Ord for Trail {
     }
 }
 
-impl PartialOrd for Trail {
+impl PartialOrd for PartialPath {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
@@ -371,15 +388,15 @@ impl PartialOrd for Trail {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalog::HerbCatalog;
     use crate::graph::NodeType;
-    use crate::library::Library;
 
     fn graph() -> Graph {
-        Graph::of(&Library::read().unwrap())
+        Graph::of(&HerbCatalog::read().unwrap())
     }
 
-    fn question(graph: &Graph, start: (NodeType, &str), pattern: &str, max_depth: u8) -> Question {
-        Question {
+    fn question(graph: &Graph, start: (NodeType, &str), pattern: &str, max_depth: u8) -> PathQuery {
+        PathQuery {
             start: graph.find(start.0, start.1).unwrap(),
             pattern: Pattern::parse(pattern).unwrap(),
             filter: Filter::default(),
@@ -390,7 +407,7 @@ mod tests {
     }
 
     /// All simple paths by brute force, for the pattern "anything".
-    fn every_path(graph: &Graph, start: NodeAt, depth: u8) -> Vec<(Vec<NodeAt>, Vec<u32>)> {
+    fn every_path(graph: &Graph, start: NodeIndex, depth: u8) -> Vec<(Vec<NodeIndex>, Vec<u32>)> {
         let mut all = Vec::new();
         let mut open = vec![(vec![start], Vec::new())];
         while let Some((nodes, edges)) = open.pop() {
@@ -414,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_pattern_all_simple_paths_come_and_no_other() {
+    fn walk_without_a_pattern_returns_exactly_the_simple_paths() {
         let graph = graph();
         let asked = question(&graph, (NodeType::Constituent, "C:andrographolide"), "", 2);
         let found = graph.walk(&asked);
@@ -430,11 +447,11 @@ mod tests {
     }
 
     #[test]
-    fn paths_come_best_first_and_equal_ones_in_the_order_of_their_nodes() {
+    fn paths_are_ordered_by_score_then_by_nodes() {
         let graph = graph();
         let found = graph.walk(&question(&graph, (NodeType::Herb, "H:turmeric"), "", 2));
         let key = |path: &Path| {
-            let nodes: Vec<NodeAt> = path.hops.iter().map(|hop| hop.1).collect();
+            let nodes: Vec<NodeIndex> = path.hops.iter().map(|hop| hop.1).collect();
             (format!("{:.9}", path.score), nodes)
         };
         for pair in found.paths.windows(2) {
@@ -444,17 +461,17 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_a_piece_of_the_whole() {
+    fn offset_and_limit_return_a_slice_of_all_paths() {
         let graph = graph();
         let asked = question(&graph, (NodeType::Herb, "H:ginger"), "herb--*{1,3}", 3);
-        let whole = graph.walk(&Question { limit: 300, ..asked.clone() });
+        let whole = graph.walk(&PathQuery { limit: 300, ..asked.clone() });
         assert!(whole.more, "there should be more than 300");
-        let page = graph.walk(&Question { offset: 100, limit: 50, ..asked });
+        let page = graph.walk(&PathQuery { offset: 100, limit: 50, ..asked });
         assert_eq!(page.paths, whole.paths[100..150]);
     }
 
     #[test]
-    fn a_pattern_is_followed_in_its_direction_and_over_its_relations() {
+    fn pattern_constrains_direction_and_relations() {
         let graph = graph();
         let types = |path: &Path| -> Vec<NodeType> {
             path.hops.iter().map(|hop| graph.node(hop.1).unwrap().node_type).collect()
@@ -482,7 +499,7 @@ mod tests {
     }
 
     #[test]
-    fn hops_after_an_arrow_go_over_anything() {
+    fn hops_after_an_arrow_traverse_nodes_of_any_type() {
         let graph = graph();
         let start = (NodeType::Formulation, "F:nlem-25");
         let found = graph.walk(&question(&graph, start, "formulation->{1,3}indication", 3));
@@ -494,18 +511,18 @@ mod tests {
     }
 
     #[test]
-    fn the_deepest_walk_from_the_busiest_node_ends() {
+    fn deepest_walk_from_the_busiest_node_terminates() {
         let graph = graph();
         let busiest = graph.nodes().max_by_key(|(at, _)| graph.steps[at.index()].len()).unwrap().1;
         let start = (busiest.node_type, busiest.id.as_str());
         let asked = question(&graph, start, "*--*--*--*--*--*--*", 6);
-        let found = graph.walk(&Question { limit: 200, ..asked });
+        let found = graph.walk(&PathQuery { limit: 200, ..asked });
         assert_eq!(found.paths.len(), 200);
         assert!(found.more);
     }
 
     #[test]
-    fn only_verified_paths_have_no_inference() {
+    fn verified_only_paths_contain_no_inference() {
         let graph = graph();
         let start = (NodeType::Herb, "H:turmeric");
         let mut asked = question(&graph, start, "herb->constituent->indication", 3);

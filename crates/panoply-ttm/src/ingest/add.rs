@@ -1,23 +1,25 @@
 //! Puts the facts of documents beside the bundled ones.
 
-use super::{Brought, BroughtDocument, Claim, Fact};
-use crate::library::Library;
-use crate::model::{Bilingual, Holds, Interaction, Provenance, Source, Use, Warned};
+use super::{Claim, Fact, UserData, UserDocument};
+use crate::catalog::HerbCatalog;
+use crate::model::{
+    Bilingual, HerbConstituent, Interaction, Provenance, RecordedCaution, RecordedUse, Source,
+};
 
 /// The kind of a source that is a user's document.
 pub const DOCUMENT: &str = "document";
 
-impl Library {
+impl HerbCatalog {
     /// These facts, and what documents say that nobody said before. Facts about ids that are not
     /// here, which only an older release knew, are left out.
-    pub fn with_brought(&self, brought: Brought) -> Self {
-        let mut library = self.clone();
-        library.sources.extend(brought.documents.iter().map(source_of));
-        for fact in &brought.facts {
-            library.add(fact);
+    pub fn with_user_data(&self, user_data: UserData) -> Self {
+        let mut catalog = self.clone();
+        catalog.sources.extend(user_data.documents.iter().map(source_of));
+        for fact in &user_data.facts {
+            catalog.add(fact);
         }
-        library.brought = brought;
-        library
+        catalog.user_data = user_data;
+        catalog
     }
 
     fn add(&mut self, fact: &Fact) {
@@ -28,7 +30,8 @@ impl Library {
             Claim::Warns { code, level } => {
                 let strength = fact.claim.strength();
                 let (code, level) = (code.clone(), *level);
-                let warned = Warned { code, level, strength, pmids: Vec::new(), provenance };
+                let warned =
+                    RecordedCaution { code, level, strength, pmids: Vec::new(), provenance };
                 self.add_warning(&fact.subject, warned);
             }
             Claim::InteractsWith { drug } => self.add_interaction(fact, drug, provenance),
@@ -41,7 +44,7 @@ impl Library {
         }
         let Some(herb) = self.herb_mut(herb) else { return };
         if !herb.constituents.iter().any(|holds| holds.id == constituent) {
-            herb.constituents.push(Holds { id: constituent.to_owned(), provenance });
+            herb.constituents.push(HerbConstituent { id: constituent.to_owned(), provenance });
         }
     }
 
@@ -51,12 +54,12 @@ impl Library {
         }
         let Some(uses) = self.uses_mut(subject) else { return };
         if !uses.iter().any(|used| used.icd == icd) {
-            uses.push(Use { icd: icd.to_owned(), provenance });
+            uses.push(RecordedUse { icd: icd.to_owned(), provenance });
         }
     }
 
     /// A caution that is known in any kind is known: a document neither softens nor sharpens it.
-    fn add_warning(&mut self, subject: &str, warned: Warned) {
+    fn add_warning(&mut self, subject: &str, warned: RecordedCaution) {
         if self.caution(&warned.code).is_none() {
             return;
         }
@@ -92,17 +95,17 @@ impl Library {
 
 impl Fact {
     /// Whether the bundled facts say it already.
-    pub fn is_known(&self, library: &Library) -> bool {
-        let uses = || library.uses(&self.subject).iter();
+    pub fn is_known(&self, catalog: &HerbCatalog) -> bool {
+        let uses = || catalog.uses(&self.subject).iter();
         match &self.claim {
-            Claim::Holds { constituent } => library
+            Claim::Holds { constituent } => catalog
                 .herb(&self.subject)
                 .is_some_and(|herb| herb.constituents.iter().any(|holds| holds.id == *constituent)),
             Claim::UsedFor { icd } => uses().any(|used| used.icd == *icd),
             Claim::Warns { code, .. } => {
-                library.warnings(&self.subject).iter().any(|warned| warned.code == *code)
+                catalog.warnings(&self.subject).iter().any(|warned| warned.code == *code)
             }
-            Claim::InteractsWith { drug } => library
+            Claim::InteractsWith { drug } => catalog
                 .interactions
                 .iter()
                 .any(|one| one.entity == self.subject && one.drugs.contains(drug)),
@@ -110,7 +113,7 @@ impl Fact {
     }
 }
 
-fn source_of(document: &BroughtDocument) -> Source {
+fn source_of(document: &UserDocument) -> Source {
     Source {
         id: document.id.clone(),
         title: document.title.clone(),
@@ -127,11 +130,11 @@ fn source_of(document: &BroughtDocument) -> Source {
 mod tests {
     use super::*;
     use crate::graph::{Graph, NodeType, Relation};
-    use crate::ingest::Said;
+    use crate::ingest::Quotation;
     use crate::model::Level;
 
     fn fact(subject: &str, claim: Claim) -> Fact {
-        let said = Said {
+        let said = Quotation {
             document: "D:abc".to_owned(),
             chunk: 1,
             page: 2,
@@ -144,8 +147,8 @@ mod tests {
         Fact { subject: subject.to_owned(), claim, said }
     }
 
-    fn brought(facts: Vec<Fact>) -> Brought {
-        let document = BroughtDocument {
+    fn user_data(facts: Vec<Fact>) -> UserData {
+        let document = UserDocument {
             id: "D:abc".to_owned(),
             sha256: "abc".to_owned(),
             name: "a.pdf".to_owned(),
@@ -154,20 +157,20 @@ mod tests {
             pages: 3,
             job: "job".to_owned(),
         };
-        Brought { version: 1, documents: vec![document], facts }
+        UserData { version: 1, documents: vec![document], facts }
     }
 
     #[test]
-    fn a_new_fact_is_an_edge_that_nobody_checked_with_its_page() {
-        let library = Library::read().unwrap();
+    fn new_fact_becomes_an_unverified_edge_with_its_page() {
+        let catalog = HerbCatalog::read().unwrap();
         let claim = Claim::Holds { constituent: "C:gingerol-6".to_owned() };
         let constituent =
-            library.constituents.iter().find(|one| !one.herbs.contains(&"H:turmeric".to_owned()));
+            catalog.constituents.iter().find(|one| !one.herbs.contains(&"H:turmeric".to_owned()));
         let claim = constituent.map_or(claim, |one| Claim::Holds { constituent: one.id.clone() });
         let new = fact("H:turmeric", claim.clone());
-        assert!(!new.is_known(&library));
-        let library = library.with_brought(brought(vec![new.clone()]));
-        let graph = Graph::of(&library);
+        assert!(!new.is_known(&catalog));
+        let catalog = catalog.with_user_data(user_data(vec![new.clone()]));
+        let graph = Graph::of(&catalog);
         let from = graph.find(NodeType::Herb, "H:turmeric").unwrap();
         let to = graph.find(NodeType::Constituent, claim.object()).unwrap();
         let edge = graph.edges().iter().find(|edge| {
@@ -180,8 +183,8 @@ mod tests {
     }
 
     #[test]
-    fn a_curated_warning_is_neither_softened_nor_sharpened() {
-        let bundled = Library::read().unwrap();
+    fn user_document_does_not_change_the_level_of_a_curated_warning() {
+        let bundled = HerbCatalog::read().unwrap();
         let herb = bundled
             .herbs
             .iter()
@@ -189,10 +192,10 @@ mod tests {
         let herb = herb.unwrap();
         let warned = herb.cautions.iter().find(|one| one.level == Level::Precaution).unwrap();
         let claim = Claim::Warns { code: warned.code.clone(), level: Level::Contraindicated };
-        let library = bundled.with_brought(brought(vec![fact(&herb.id, claim)]));
-        let now = &library.herb(&herb.id).unwrap().cautions;
+        let catalog = bundled.with_user_data(user_data(vec![fact(&herb.id, claim)]));
+        let now = &catalog.herb(&herb.id).unwrap().cautions;
         assert_eq!(now.len(), herb.cautions.len());
-        let graph = Graph::of(&library);
+        let graph = Graph::of(&catalog);
         let from = graph.find(NodeType::Herb, &herb.id).unwrap();
         let to = graph.find(NodeType::Caution, &warned.code).unwrap();
         let between = |edge: &&crate::graph::Edge| edge.from == from && edge.to == to;
@@ -204,15 +207,15 @@ mod tests {
     }
 
     #[test]
-    fn a_fact_about_what_is_not_there_changes_nothing() {
-        let bundled = Library::read().unwrap();
+    fn fact_about_an_unknown_id_is_ignored() {
+        let bundled = HerbCatalog::read().unwrap();
         let lost = [
             fact("H:nothing", Claim::UsedFor { icd: "K30".to_owned() }),
             fact("H:turmeric", Claim::UsedFor { icd: "Z99.99".to_owned() }),
             fact("H:turmeric", Claim::InteractsWith { drug: "no such medicine".to_owned() }),
         ];
         let edges = Graph::of(&bundled).edges().len();
-        let library = bundled.with_brought(brought(lost.to_vec()));
-        assert_eq!(Graph::of(&library).edges().len(), edges);
+        let catalog = bundled.with_user_data(user_data(lost.to_vec()));
+        assert_eq!(Graph::of(&catalog).edges().len(), edges);
     }
 }

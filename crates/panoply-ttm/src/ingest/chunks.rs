@@ -5,10 +5,10 @@ use std::ops::Range;
 use crate::text::is_thai;
 
 /// A piece has at most so many characters.
-pub const LONGEST: usize = 900;
+pub const MAX_CHUNK_LENGTH: usize = 900;
 
 /// A piece that breaks off before this much is there is worse than one that runs on.
-const SHORTEST: usize = 300;
+const MIN_CHUNK_LENGTH: usize = 300;
 
 /// Characters of the page that belong together, in order, without gaps but for blanks around.
 pub fn cut(text: &str) -> Vec<Range<usize>> {
@@ -27,18 +27,18 @@ pub fn cut(text: &str) -> Vec<Range<usize>> {
 /// How long the first piece of this is: up to an empty line, else the end of a sentence, else a
 /// blank, else whatever fits.
 fn length(letters: &[char]) -> usize {
-    if letters.len() <= LONGEST {
+    if letters.len() <= MAX_CHUNK_LENGTH {
         return letters.len();
     }
-    let window = letters.get(..LONGEST).unwrap_or(letters);
+    let window = letters.get(..MAX_CHUNK_LENGTH).unwrap_or(letters);
     let last = |fits: &dyn Fn(&[char]) -> bool| {
-        let pairs = window.windows(2).enumerate().skip(SHORTEST);
+        let pairs = window.windows(2).enumerate().skip(MIN_CHUNK_LENGTH);
         pairs.filter(|(_, pair)| fits(pair)).map(|(at, _)| at + 2).last()
     };
     last(&|pair| pair == ['\n', '\n'])
         .or_else(|| last(&|pair| matches!(pair, ['.' | '!' | '?', ' ' | '\n'])))
         .or_else(|| last(&|pair| pair.last().is_some_and(|one| one.is_whitespace())))
-        .unwrap_or(LONGEST)
+        .unwrap_or(MAX_CHUNK_LENGTH)
 }
 
 fn trimmed(letters: &[char], range: Range<usize>) -> Option<Range<usize>> {
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_piece_ends_with_a_paragraph_or_a_sentence() {
+    fn chunk_ends_at_a_paragraph_or_sentence() {
         let sentence = "ขิงช่วยขับลม และแก้คลื่นไส้อาเจียน ".repeat(12);
         let text = format!("{sentence}\n\n{sentence}\n\n{sentence}");
         let pieces = cut(&text);
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn the_language_is_that_of_the_letters() {
+    fn language_is_detected_from_the_script() {
         assert_eq!(language("ขมิ้นชัน (Curcuma longa) มีสารเคอร์คูมิน"), "th");
         assert_eq!(language("Turmeric, in Thai ขมิ้น, is a rhizome used in cooking."), "en");
         assert_eq!(language("123"), "en");
@@ -82,12 +82,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_letter_is_lost_and_no_piece_is_too_long(text in "[ก-ฮa-z. \n]{0,3000}") {
+        fn chunking_loses_no_text_and_respects_the_limit(text in "[ก-ฮa-z. \n]{0,3000}") {
             let letters: Vec<char> = text.chars().collect();
             let pieces = cut(&text);
             let mut covered = vec![false; letters.len()];
             for piece in &pieces {
-                prop_assert!(piece.len() <= LONGEST);
+                prop_assert!(piece.len() <= MAX_CHUNK_LENGTH);
                 covered[piece.clone()].fill(true);
             }
             for (letter, covered) in letters.iter().zip(covered) {

@@ -8,7 +8,7 @@
 use std::ops::Range;
 
 use super::gazetteer::{Gazetteer, Named};
-use super::{Claim, Fact, Said};
+use super::{Claim, Fact, Quotation};
 use crate::claims::{Clause, Mark, Stance, clauses};
 use crate::graph::NodeType;
 use crate::model::Level;
@@ -18,7 +18,7 @@ use crate::text::{Normalized, is_thai, normalize};
 pub const SURE: u8 = 60;
 
 /// A sentence that never ends is cut here.
-const LONGEST_SENTENCE: usize = 1200;
+const MAX_SENTENCE_LENGTH: usize = 1200;
 /// How far before its object a denial is looked for, in bytes of normalised text.
 const DENIAL_WINDOW: usize = 60;
 
@@ -157,7 +157,7 @@ const DENIALS: [&str; 19] = [
 
 /// What a page says.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Reading {
+pub struct PageFacts {
     /// What is said, and sure enough to be added.
     pub facts: Vec<Fact>,
     /// What may be said: less sure, for a person to look at.
@@ -180,17 +180,18 @@ pub struct Place<'d> {
 }
 
 /// Reads a page.
-pub fn read(text: &str, place: Place<'_>, gazetteer: &Gazetteer) -> Reading {
+pub fn read(text: &str, place: Place<'_>, gazetteer: &Gazetteer) -> PageFacts {
     let normalized = normalize(text);
     let named = gazetteer.named(&normalized);
-    let mut reading = Reading::default();
+    let mut reading = PageFacts::default();
     let to_characters = Characters::of(text);
     let mut before: Vec<&Named> = Vec::new();
     for sentence in sentences(normalized.text()) {
         let inside =
             |one: &&Named| sentence.start <= one.range.start && one.range.end <= sentence.end;
         let here: Vec<&Named> = named.iter().filter(inside).collect();
-        let page = Page { normalized: &normalized, text, to_characters: &to_characters, place };
+        let page =
+            PageParser { normalized: &normalized, text, to_characters: &to_characters, place };
         page.sentence(&sentence, &here, &before, &mut reading);
         let subjects: Vec<&Named> = here.into_iter().filter(|one| is_subject(one.kind)).collect();
         if !subjects.is_empty() {
@@ -210,7 +211,7 @@ const fn is_subject(kind: NodeType) -> bool {
 }
 
 /// A page while it is read.
-struct Page<'p> {
+struct PageParser<'p> {
     normalized: &'p Normalized,
     text: &'p str,
     to_characters: &'p Characters,
@@ -223,13 +224,13 @@ struct Subjects<'n> {
     less: u8,
 }
 
-impl Page<'_> {
+impl PageParser<'_> {
     fn sentence(
         &self,
         sentence: &Range<usize>,
         here: &[&Named],
         before: &[&Named],
-        reading: &mut Reading,
+        reading: &mut PageFacts,
     ) {
         let text = self.normalized.text().get(sentence.clone()).unwrap_or_default();
         let claimed = clauses(text);
@@ -299,7 +300,7 @@ impl Page<'_> {
         };
         let source = self.normalized.source(start..object.range.end.max(start));
         let quote = self.text.get(source.clone()).unwrap_or_default();
-        let said = Said {
+        let said = Quotation {
             document: self.place.document.to_owned(),
             chunk: 0,
             page: self.place.page,
@@ -436,7 +437,7 @@ fn sentences(text: &str) -> Vec<Range<usize>> {
         let stop = matches!(character, '.' | ';' | '!' | '?' | '•')
             && next.is_none_or(char::is_whitespace)
             && !abbreviation(text, at, before);
-        if (paragraph || stop || end - start > LONGEST_SENTENCE) && end > start {
+        if (paragraph || stop || end - start > MAX_SENTENCE_LENGTH) && end > start {
             found.push(start..end);
             start = end;
         }
@@ -473,10 +474,10 @@ fn small(number: usize) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::library::Library;
+    use crate::catalog::HerbCatalog;
 
-    fn reading(text: &str) -> Reading {
-        let gazetteer = Gazetteer::new(&Library::bundled().unwrap()).unwrap();
+    fn reading(text: &str) -> PageFacts {
+        let gazetteer = Gazetteer::new(&HerbCatalog::bundled().unwrap()).unwrap();
         read(text, Place { document: "D:x", page: 3, certainty: 100 }, &gazetteer)
     }
 
@@ -499,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_sentence_says_is_read_in_both_languages() {
+    fn facts_are_extracted_in_both_languages() {
         let cases: [(&str, &[&str]); 7] = [
             ("ขมิ้นชันมีสารสำคัญคือเคอร์คูมิน", &["H:turmeric holds C:curcumin"]),
             ("Turmeric contains curcumin.", &["H:turmeric holds C:curcumin"]),
@@ -518,7 +519,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_denied_is_no_fact() {
+    fn denied_statement_yields_no_fact() {
         for text in [
             "ขิงไม่มีสารสำคัญคือเคอร์คูมิน",
             "Ginger does not contain curcumin.",
@@ -531,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn a_denied_warning_is_never_turned_round() {
+    fn denied_warning_is_not_extracted_as_a_warning() {
         // S1-6 of the review: each was added as its opposite.
         for text in [
             "psyllium is not contraindicated in pregnancy",
@@ -547,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn a_warning_may_name_the_patient_before_the_herb() {
+    fn warning_with_the_patient_before_the_herb_is_extracted() {
         for (text, expected) in [
             (
                 "Turmeric is a root. It is contraindicated in pregnancy.",
@@ -563,7 +564,7 @@ mod tests {
     }
 
     #[test]
-    fn mere_nearness_and_instructions_to_a_machine_say_nothing() {
+    fn proximity_and_embedded_instructions_yield_no_facts() {
         for text in [
             "Ginger. Curcumin. Nausea.",
             "ขิง เคอร์คูมิน คลื่นไส้",
@@ -575,7 +576,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fact_has_its_words_and_their_place() {
+    fn fact_records_its_quote_and_span() {
         let text = "บทนำ\n\nขมิ้นชัน มีสารเคอร์คูมิน เป็นหลัก";
         let reading = reading(text);
         let said = &reading.facts[0].said;
@@ -586,8 +587,8 @@ mod tests {
     }
 
     #[test]
-    fn a_page_that_was_read_badly_gives_nothing_sure() {
-        let gazetteer = Gazetteer::new(&Library::bundled().unwrap()).unwrap();
+    fn low_ocr_confidence_yields_only_unsure_facts() {
+        let gazetteer = Gazetteer::new(&HerbCatalog::bundled().unwrap()).unwrap();
         let place = Place { document: "D:x", page: 1, certainty: 50 };
         let reading = read("Turmeric contains curcumin.", place, &gazetteer);
         assert_eq!(reading.facts, []);

@@ -10,18 +10,18 @@ use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
+use crate::catalog::HerbCatalog;
 use crate::graph::NodeType;
-use crate::library::Library;
 use crate::text::{Dictionary, Normalized, Segmenter, Token, is_thai, normalize, skeleton};
 
 /// Thai names with fewer letters need a cue.
 const LONG_ENOUGH: usize = 4;
 /// A name without its marks must have this many letters left to be told from others.
-const LONGEST_GUESS: usize = 5;
+const MIN_BARE_NAME_LENGTH: usize = 5;
 /// Latin names with fewer letters are not guessed from a slip.
 const GUESSED_LETTERS: usize = 8;
 /// How alike a slip must be.
-const ALIKE: f64 = 0.88;
+const MIN_SIMILARITY: f64 = 0.88;
 /// Words that say that what follows is a drug.
 const CUES: [&str; 16] = [
     "ราก",
@@ -88,13 +88,13 @@ struct Automaton {
 /// The lists it is made from are part of the program.
 #[derive(Debug, thiserror::Error)]
 #[error("the names cannot be made ready: {0}")]
-pub struct NotMade(String);
+pub struct GazetteerError(String);
 
 impl Gazetteer {
     /// The names of these facts.
-    pub fn new(library: &Library) -> Result<Self, NotMade> {
-        let names = names(library);
-        let not_made = |error: &dyn std::error::Error| NotMade(error.to_string());
+    pub fn new(catalog: &HerbCatalog) -> Result<Self, GazetteerError> {
+        let names = names(catalog);
+        let not_made = |error: &dyn std::error::Error| GazetteerError(error.to_string());
         let dictionary = Dictionary::new(names.iter().map(|name| name.spelling.as_str()))
             .map_err(|error| not_made(&error))?;
         let is_thai_name = |name: &Name| name.spelling.chars().any(is_thai);
@@ -103,7 +103,7 @@ impl Gazetteer {
         let skeletons = names.iter().enumerate().filter(|(_, name)| is_thai_name(name));
         let skeletons = skeletons.map(|(at, name)| (at, skeleton(&name.spelling)));
         let skeletons = Automaton::new(
-            skeletons.filter(|(_, letters)| letters.chars().count() >= LONGEST_GUESS),
+            skeletons.filter(|(_, letters)| letters.chars().count() >= MIN_BARE_NAME_LENGTH),
         );
         let mut words: BTreeMap<char, Vec<usize>> = BTreeMap::new();
         for (at, name) in names.iter().enumerate() {
@@ -141,14 +141,14 @@ impl Gazetteer {
             found.extend(certainty.map(|certainty| (range, name, certainty)));
         }
         // Marks that a font or a scanner lost. Only outside of what is spelt as it should be.
-        let bare = Bare::of(text);
+        let bare = ToneFreeText::of(text);
         for (range, name) in self.skeletons.all(&bare.letters) {
             let range = bare.source(&range);
             if !found.iter().any(|(other, ..)| overlap(other, &range)) {
                 found.push((range, name, 90));
             }
         }
-        self.slips(text, &tokens, &mut found);
+        self.entries(text, &tokens, &mut found);
         let mut named: Vec<Named> = Vec::new();
         for (range, name, certainty) in longest(found) {
             let owners =
@@ -192,7 +192,7 @@ impl Gazetteer {
     }
 
     /// Latin words that are nearly a name.
-    fn slips(&self, text: &str, tokens: &[Token], found: &mut Vec<(Range<usize>, usize, u8)>) {
+    fn entries(&self, text: &str, tokens: &[Token], found: &mut Vec<(Range<usize>, usize, u8)>) {
         for token in tokens {
             let word = token.text(text);
             let letters = word.chars().count();
@@ -205,7 +205,7 @@ impl Gazetteer {
             let near = self.words.get(&first).into_iter().flatten().filter_map(|at| {
                 let name = self.names.get(*at)?;
                 let alike = strsim::normalized_levenshtein(&name.spelling, word);
-                (alike >= ALIKE).then_some((alike, *at))
+                (alike >= MIN_SIMILARITY).then_some((alike, *at))
             });
             if let Some((_, at)) = near.max_by(|one, other| one.0.total_cmp(&other.0)) {
                 found.push((token.range.clone(), at, 75));
@@ -230,12 +230,12 @@ impl Automaton {
 }
 
 /// A text without tone marks and blanks, and where each letter came from.
-struct Bare {
+struct ToneFreeText {
     letters: String,
     origins: Vec<(usize, usize)>,
 }
 
-impl Bare {
+impl ToneFreeText {
     fn of(text: &str) -> Self {
         let mut bare = Self { letters: String::with_capacity(text.len()), origins: Vec::new() };
         for (at, character) in text.char_indices() {
@@ -265,26 +265,26 @@ fn longest(mut found: Vec<(Range<usize>, usize, u8)>) -> Vec<(Range<usize>, usiz
     found.sort_by_key(|(range, name, certainty)| {
         (std::cmp::Reverse(range.len()), std::cmp::Reverse(*certainty), range.start, *name)
     });
-    let mut kept: Vec<(Range<usize>, usize, u8)> = Vec::new();
+    let mut selected: Vec<(Range<usize>, usize, u8)> = Vec::new();
     // Kept ranges never overlap, so one look at the neighbours is enough.
     let mut taken: BTreeMap<usize, usize> = BTreeMap::new();
     for candidate in found {
         let before = taken.range(..candidate.0.end).next_back();
         if before.is_none_or(|(_, end)| *end <= candidate.0.start) {
             taken.insert(candidate.0.start, candidate.0.end);
-            kept.push(candidate);
+            selected.push(candidate);
         }
     }
-    kept
+    selected
 }
 
 /// Every way to write everything in these facts.
-pub fn spellings(library: &Library) -> Vec<String> {
-    names(library).into_iter().map(|name| name.spelling).collect()
+pub fn spellings(catalog: &HerbCatalog) -> Vec<String> {
+    names(catalog).into_iter().map(|name| name.spelling).collect()
 }
 
 /// Every spelling once, with all that it names.
-fn names(library: &Library) -> Vec<Name> {
+fn names(catalog: &HerbCatalog) -> Vec<Name> {
     let mut by_spelling: BTreeMap<String, BTreeSet<(NodeType, String)>> = BTreeMap::new();
     let mut put = |kind: NodeType, id: &str, name: &str| {
         let spelling = normalize(name).text().trim().to_owned();
@@ -292,7 +292,7 @@ fn names(library: &Library) -> Vec<Name> {
             by_spelling.entry(spelling).or_default().insert((kind, id.to_owned()));
         }
     };
-    for herb in &library.herbs {
+    for herb in &catalog.herbs {
         let synonyms = &herb.synonyms;
         let others = synonyms.th.iter().chain(&synonyms.romanised).chain(&synonyms.scientific);
         others.for_each(|name| put(NodeType::Herb, &herb.id, name));
@@ -301,41 +301,41 @@ fn names(library: &Library) -> Vec<Name> {
         put(NodeType::Herb, &herb.id, &herb.names.th);
         put(NodeType::Herb, &herb.id, before_bracket(&herb.names.en));
     }
-    for one in &library.formulations {
+    for one in &catalog.formulations {
         put(NodeType::Formulation, &one.id, &one.names.th);
         put(NodeType::Formulation, &one.id, before_bracket(&one.names.en));
     }
-    for one in &library.constituents {
+    for one in &catalog.constituents {
         put(NodeType::Constituent, &one.id, &one.names.th);
         put(NodeType::Constituent, &one.id, before_bracket(&one.names.en));
     }
-    for one in &library.indications {
+    for one in &catalog.indications {
         one.names
             .th
             .split([' ', '(', ')', ',', '/'])
             .for_each(|name| put(NodeType::Indication, &one.id, name));
         put(NodeType::Indication, &one.id, before_bracket(&one.names.en));
     }
-    for one in &library.cautions {
+    for one in &catalog.cautions {
         put(NodeType::Caution, &one.code, &one.names.th);
         put(NodeType::Caution, &one.code, before_bracket(&one.names.en));
     }
-    for drug in &library.drugs {
+    for drug in &catalog.drugs {
         put(NodeType::Drug, &drug.name, &drug.name);
         put(NodeType::Drug, &drug.name, &drug.names.th);
     }
     let kind_of = |id: &str| {
         let there = [
-            (library.herb(id).is_some(), NodeType::Herb),
-            (library.formulation(id).is_some(), NodeType::Formulation),
-            (library.constituent(id).is_some(), NodeType::Constituent),
-            (library.indication(id).is_some(), NodeType::Indication),
-            (library.caution(id).is_some(), NodeType::Caution),
-            (library.drug(id).is_some(), NodeType::Drug),
+            (catalog.herb(id).is_some(), NodeType::Herb),
+            (catalog.formulation(id).is_some(), NodeType::Formulation),
+            (catalog.constituent(id).is_some(), NodeType::Constituent),
+            (catalog.indication(id).is_some(), NodeType::Indication),
+            (catalog.caution(id).is_some(), NodeType::Caution),
+            (catalog.drug(id).is_some(), NodeType::Drug),
         ];
         there.into_iter().find(|(there, _)| *there).map(|(_, kind)| kind)
     };
-    for alias in &library.aliases {
+    for alias in &catalog.aliases {
         if let Some(kind) = kind_of(&alias.id) {
             put(kind, &alias.id, &alias.alias);
         }
@@ -344,11 +344,11 @@ fn names(library: &Library) -> Vec<Name> {
         // A name of more than one herb says nothing certain of any.
         Name { spelling, owners: owners.into_iter().collect() }
     });
-    each.filter(|name| name.owners.len() <= MOST_OWNERS).collect()
+    each.filter(|name| name.owners.len() <= MAX_OWNERS).collect()
 }
 
 /// A name of more things than this names none of them.
-const MOST_OWNERS: usize = 3;
+const MAX_OWNERS: usize = 3;
 
 fn before_bracket(name: &str) -> &str {
     name.split(['(', '[']).next().unwrap_or_default().trim()
@@ -363,8 +363,8 @@ mod tests {
     }
 
     #[test]
-    fn names_are_met_in_prose_as_fonts_and_scanners_leave_them() {
-        let gazetteer = Gazetteer::new(&Library::bundled().unwrap()).unwrap();
+    fn names_are_found_despite_font_and_ocr_damage() {
+        let gazetteer = Gazetteer::new(&HerbCatalog::bundled().unwrap()).unwrap();
         let cases = [
             ("exactly", "ตำรับนี้มีขมิ้นชันเป็นหลัก", "H:turmeric"),
             ("without tone marks", "ตารับนี้มีขมินชันเปนหลัก", "H:turmeric"),
@@ -389,11 +389,11 @@ mod tests {
     }
 
     #[test]
-    fn a_short_name_inside_another_word_is_not_met() {
-        let gazetteer = Gazetteer::new(&Library::bundled().unwrap()).unwrap();
-        let library = Library::bundled().unwrap();
+    fn short_name_inside_another_word_is_not_matched() {
+        let gazetteer = Gazetteer::new(&HerbCatalog::bundled().unwrap()).unwrap();
+        let catalog = HerbCatalog::bundled().unwrap();
         let herbs = |text: &str| -> Vec<String> {
-            ids(&gazetteer, text).into_iter().filter(|id| library.herb(id).is_some()).collect()
+            ids(&gazetteer, text).into_iter().filter(|id| catalog.herb(id).is_some()).collect()
         };
         for text in ["น้ำมันหอมระเหย", "ความขัดข้องทางเทคนิค", "gingerly stated", "the Clovers"]
         {
@@ -403,8 +403,8 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_that_of_the_name() {
-        let gazetteer = Gazetteer::new(&Library::bundled().unwrap()).unwrap();
+    fn match_range_covers_the_name() {
+        let gazetteer = Gazetteer::new(&HerbCatalog::bundled().unwrap()).unwrap();
         let text = normalize("ใช้ ขมิน ชัน แก้ท้องอืด");
         let found = gazetteer.named(&text);
         let turmeric = found.iter().find(|one| one.id == "H:turmeric").unwrap();

@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_sara_am_comes_back_where_only_it_makes_a_word() {
+    fn lost_sara_am_is_restored_where_only_it_forms_a_word() {
         // What pdf-extract 0.12.1 gives for text set in Norasi, Loma and Garuda.
         let cases = [
             ("สาคัญ", "สำคัญ"),
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_told_from_what_a_wrong_font_leaves() {
+    fn legibility_separates_text_from_font_garbage() {
         let segmenter = segmenter();
         let legible = [
             "ขมิ้นชันมีสารสำคัญคือเคอร์คูมิน ใช้บรรเทาอาการท้องอืด ท้องเฟ้อ แน่นจุกเสียด",

@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 
 pub use self::add::DOCUMENT;
 use crate::model::{Level, Strength};
-use crate::papers::{PaperShelf, ShelfError};
-use crate::search::{Annex, Workings};
+use crate::papers::{PaperStore, UserStoreError};
+use crate::search::{TextModel, UserIndex};
 
 /// What a document says about a herb or a formulation.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -30,7 +30,7 @@ pub struct Fact {
     /// What is said of it.
     pub claim: Claim,
     /// Where.
-    pub said: Said,
+    pub said: Quotation,
 }
 
 /// What can be said of a herb or a formulation.
@@ -83,7 +83,7 @@ impl Claim {
 
 /// Where in a document something is said. Places are counted in characters of the page's text.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Said {
+pub struct Quotation {
     /// The document's id, such as `D:1f40fc92da24`.
     pub document: String,
     /// The piece of it that holds the span, from 1.
@@ -102,7 +102,7 @@ pub struct Said {
     pub rule: String,
 }
 
-impl Said {
+impl Quotation {
     /// The address of the piece of text.
     pub fn uri(&self) -> String {
         chunk_uri(&self.document, self.chunk)
@@ -111,7 +111,7 @@ impl Said {
 
 /// A document that a user brought.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct BroughtDocument {
+pub struct UserDocument {
     /// Its id: `D:` and the first twelve digits of the hash of its bytes.
     pub id: String,
     /// SHA-256 of its bytes.
@@ -177,39 +177,42 @@ pub fn chunk_uri(document: &str, number: u32) -> String {
 }
 
 /// Keeps what was taken out of a user's documents. A shelf that keeps none says nothing more.
-pub trait DocumentShelf: Debug + Send + Sync + 'static {
+pub trait DocumentStore: Debug + Send + Sync + 'static {
     /// Every document, in the order of ids.
-    fn documents(&self) -> Result<Vec<BroughtDocument>, ShelfError> {
+    fn documents(&self) -> Result<Vec<UserDocument>, UserStoreError> {
         Ok(Vec::new())
     }
 
     /// The pieces of one document, or of all, in order.
-    fn chunks(&self, _of: Option<&str>) -> Result<Vec<Chunk>, ShelfError> {
+    fn chunks(&self, _of: Option<&str>) -> Result<Vec<Chunk>, UserStoreError> {
         Ok(Vec::new())
     }
 
     /// The facts of one document, or of all, in the order of documents and places.
-    fn facts(&self, _of: Option<&str>) -> Result<Vec<Fact>, ShelfError> {
+    fn facts(&self, _of: Option<&str>) -> Result<Vec<Fact>, UserStoreError> {
         Ok(Vec::new())
     }
 }
 
 /// Keeps all that a user brings: papers and documents, under one version.
-pub trait Shelf: PaperShelf + DocumentShelf {
+pub trait UserStore: PaperStore + DocumentStore {
     /// All of it made searchable where it is kept, but for papers that ship too. `None` when
     /// there is nothing, or when the shelf is so small that it is searched in memory.
-    fn annex(&self, _workings: &Workings) -> Result<Option<Arc<dyn Annex>>, ShelfError> {
+    fn user_index(
+        &self,
+        _workings: &TextModel,
+    ) -> Result<Option<Arc<dyn UserIndex>>, UserStoreError> {
         Ok(None)
     }
 }
 
 /// What documents add to the bundled facts.
 #[derive(Clone, Debug, Default)]
-pub struct Brought {
+pub struct UserData {
     /// The shelf's version that it was read at; 0 when there is nothing.
     pub version: u64,
     /// The documents.
-    pub documents: Vec<BroughtDocument>,
+    pub documents: Vec<UserDocument>,
     /// The facts.
     pub facts: Vec<Fact>,
 }

@@ -7,8 +7,8 @@ use sha2::{Digest as _, Sha256};
 use super::chunks::{cut, language};
 use super::facts::{Place, read};
 use super::gazetteer::Gazetteer;
-use super::{BroughtDocument, Chunk, Fact};
-use crate::library::Library;
+use super::{Chunk, Fact, UserDocument};
+use crate::catalog::HerbCatalog;
 
 /// The text of one page.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -51,7 +51,7 @@ impl ReadFile {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Extract {
     /// The document.
-    pub document: BroughtDocument,
+    pub document: UserDocument,
     /// Its pieces.
     pub chunks: Vec<Chunk>,
     /// What it says.
@@ -80,12 +80,12 @@ impl Plan {
         file: &ReadFile,
         job: &str,
         lang: Option<&str>,
-        library: &Library,
+        catalog: &HerbCatalog,
         gazetteer: &Gazetteer,
     ) {
         let id = file.id();
         let mut extract = Extract {
-            document: BroughtDocument {
+            document: UserDocument {
                 sha256: file.sha256.clone(),
                 name: file.name.clone(),
                 title: title(file),
@@ -100,7 +100,7 @@ impl Plan {
         for page in &file.texts {
             self.add_page(page, lang, gazetteer, &mut extract);
         }
-        self.known += extract.facts.iter().filter(|fact| fact.is_known(library)).count();
+        self.known += extract.facts.iter().filter(|fact| fact.is_known(catalog)).count();
         let lost = file.unreadable.iter();
         self.unreadable.extend(lost.map(|(page, why)| (file.name.clone(), *page, why.clone())));
         self.extracts.push(extract);
@@ -154,7 +154,7 @@ impl Plan {
     pub fn hash(&self) -> String {
         let mut hash = Sha256::new();
         for extract in &self.extracts {
-            let document = BroughtDocument { job: String::new(), ..extract.document.clone() };
+            let document = UserDocument { job: String::new(), ..extract.document.clone() };
             let written = serde_json::to_vec(&(document, &extract.chunks, &extract.facts));
             hash.update(written.unwrap_or_default());
             hash.update([0]);
@@ -169,7 +169,7 @@ impl Plan {
 }
 
 /// The longest title, in characters.
-const LONGEST_TITLE: usize = 120;
+const MAX_TITLE_LENGTH: usize = 120;
 
 /// What the file calls itself, else the first line with letters, else its name.
 fn title(file: &ReadFile) -> String {
@@ -180,7 +180,7 @@ fn title(file: &ReadFile) -> String {
             .find(|line| line.chars().filter(|one| one.is_alphabetic()).count() >= 4)
     };
     let title = file.title.as_deref().or_else(first).unwrap_or(&file.name);
-    title.chars().take(LONGEST_TITLE).collect()
+    title.chars().take(MAX_TITLE_LENGTH).collect()
 }
 
 fn language_of(file: &ReadFile) -> String {
@@ -205,15 +205,15 @@ mod tests {
     }
 
     fn plan(text: &str, job: &str) -> Plan {
-        let library = Library::bundled().unwrap();
-        let gazetteer = Gazetteer::new(&library).unwrap();
+        let catalog = HerbCatalog::bundled().unwrap();
+        let gazetteer = Gazetteer::new(&catalog).unwrap();
         let mut plan = Plan::default();
-        plan.add(&file(text), job, None, &library, &gazetteer);
+        plan.add(&file(text), job, None, &catalog, &gazetteer);
         plan
     }
 
     #[test]
-    fn the_same_text_gives_the_same_plan_whatever_the_job() {
+    fn plan_hash_does_not_depend_on_the_job() {
         let text = "บันทึกสมุนไพร\n\nขมิ้นชันมีสารเคอร์คูมิน ขิงใช้แก้คลื่นไส้อาเจียน";
         let one = plan(text, "one");
         assert_eq!(one.hash(), plan(text, "two").hash());
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fact_lies_in_the_piece_that_it_names() {
+    fn fact_span_lies_inside_its_chunk() {
         let filler = "ข้อความทั่วไปที่ไม่กล่าวถึงอะไรเลย ".repeat(60);
         let plan = plan(&format!("{filler}\n\nขมิ้นชันมีสารเคอร์คูมิน\n\n{filler}"), "job");
         let extract = &plan.extracts[0];

@@ -27,13 +27,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_lock_is_held_once_and_free_when_dropped() {
+    fn file_lock_is_exclusive_and_released_on_drop() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("jobs/one.lock");
-        let held = Lock::take(&file).unwrap();
-        assert!(held.is_some());
+        let first = Lock::take(&file).unwrap();
+        assert!(first.is_some());
         assert!(Lock::take(&file).unwrap().is_none());
-        drop(held);
+        drop(first);
         assert!(Lock::take(&file).unwrap().is_some());
     }
 }

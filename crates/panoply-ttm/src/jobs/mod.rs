@@ -4,16 +4,16 @@
 //! whoever finds a running job without its lock knows that its process is gone: nothing of the
 //! job was added, because that happens in one transaction at its end, and the job says so.
 
-mod desk;
 mod lock;
 mod record;
 pub mod run;
+mod service;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use self::desk::{HOW_TO_ALLOW, JobDesk, JobError, Settings};
 pub use self::record::PendingRecord;
+pub use self::service::{HOW_TO_ALLOW, JobError, JobService, Settings};
 use crate::ingest::reader::{FileKind, OcrProvider};
 
 /// How far a job is; the contract's words.

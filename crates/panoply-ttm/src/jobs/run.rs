@@ -5,28 +5,28 @@ use std::time::Duration;
 use percent_encoding::percent_decode_str;
 use serde_json::{Value, json};
 
-use super::desk::{HOW_TO_ALLOW, JobDesk, JobError, Taken};
 use super::lock::Lock;
 use super::record::PendingRecord;
+use super::service::{AcceptedJob, HOW_TO_ALLOW, JobError, JobService};
 use super::{Item, Job, Status, detail};
+use crate::catalog::HerbCatalog;
 use crate::eval::retrieval;
 use crate::eval::sets::Bundled;
 use crate::ingest::gazetteer::Gazetteer;
 use crate::ingest::plan::{Plan, ReadFile};
 use crate::ingest::reader::{Options, ReadError};
-use crate::ingest::{Brought, BroughtDocument, Chunk, DocumentShelf as _, Fact, document_uri};
+use crate::ingest::{Chunk, DocumentStore as _, Fact, UserData, UserDocument, document_uri};
 use crate::knowledge::Knowledge;
-use crate::library::Library;
-use crate::papers::{PaperShelf as _, ShelfError};
+use crate::papers::{PaperStore as _, UserStoreError};
 use crate::roots::Refused;
 use crate::search::{Tuning, engine_over};
 
 /// R@10 of the curated questions may fall by this much, and no more.
-pub const TOLERATED_FALL: f64 = 0.02;
+pub const MAX_RECALL_LOSS: f64 = 0.02;
 /// Facts that a report lists.
-const MOST_LISTED: usize = 500;
+const MAX_LISTED: usize = 500;
 /// How often a waiting job looks whether it is its turn.
-const TURN: Duration = Duration::from_millis(100);
+const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Hears how far a job is: pages done, pages in all, and what is going on.
 pub type Progress<'p> = &'p mut dyn FnMut(u32, u32, &str);
@@ -34,14 +34,14 @@ pub type Progress<'p> = &'p mut dyn FnMut(u32, u32, &str);
 /// Why a job does not go on.
 enum Stop {
     /// Something that the one who asked for it should know.
-    Told { code: String, message: String, hint: String, detail: Option<&'static str> },
+    Rejected { code: String, message: String, hint: String, detail: Option<&'static str> },
     /// Our own trouble.
     Job(JobError),
 }
 
 impl Stop {
-    fn told(code: &str, message: impl Into<String>, hint: &str) -> Self {
-        Self::Told {
+    fn rejected(code: &str, message: impl Into<String>, hint: &str) -> Self {
+        Self::Rejected {
             code: code.to_owned(),
             message: message.into(),
             hint: hint.to_owned(),
@@ -50,7 +50,7 @@ impl Stop {
     }
 
     fn cancelled() -> Self {
-        Self::Told {
+        Self::Rejected {
             code: "CANCELLED".to_owned(),
             message: "the job was cancelled, and nothing of it was added".to_owned(),
             hint: "run it again".to_owned(),
@@ -65,26 +65,26 @@ impl<E: Into<JobError>> From<E> for Stop {
     }
 }
 
-impl JobDesk {
+impl JobService {
     /// Runs a job to its end and says how it ended. What is wrong with its files is no error
     /// here: the job says so.
     pub fn run(
         &self,
-        taken: Taken,
+        taken: AcceptedJob,
         pending: &PendingRecord,
         progress: Progress<'_>,
     ) -> Result<Job, JobError> {
-        let Taken { mut job, _alive } = taken;
+        let AcceptedJob { mut job, _alive } = taken;
         let ended = self.work(&mut job, pending, progress);
-        self.tidy_up(&job.id);
+        self.remove_scratch(&job.id);
         match ended {
             Ok(()) => {}
-            Err(Stop::Told { code, message, hint, detail }) => {
+            Err(Stop::Rejected { code, message, hint, detail }) => {
                 job.status = Status::Error;
                 job.detail = detail.map(str::to_owned);
                 job.error = Some(json!({"code": code, "message": message, "hint": hint}));
                 job.ended = Some(self.now());
-                self.shelf.keep_job(&job)?;
+                self.store.save_job(&job)?;
                 self.note(&job.id, &format!("error {code}: {message}"))?;
             }
             Err(Stop::Job(error)) => {
@@ -95,7 +95,7 @@ impl JobDesk {
                 }));
                 job.ended = Some(self.now());
                 // The store may be what is broken; the first error says more.
-                if self.shelf.keep_job(&job).is_err() {
+                if self.store.save_job(&job).is_err() {
                     return Err(error);
                 }
                 self.note(&job.id, &format!("error: {error}"))?;
@@ -111,21 +111,22 @@ impl JobDesk {
         pending: &PendingRecord,
         progress: Progress<'_>,
     ) -> Result<(), Stop> {
-        let _turn = self.wait_for_turn(job, progress)?;
+        let _turn = self.acquire_run_lock(job, progress)?;
         job.status = Status::Running;
         job.started = Some(self.now());
-        self.shelf.keep_job(job)?;
+        self.store.save_job(job)?;
         let what = if job.request.dry_run { "dry run" } else { "run" };
         self.note(&job.id, &format!("{what} of {} files", job.request.batch.len()))?;
-        let knowledge = Knowledge::bundled().map_err(|error| Stop::told("SYSTEM", error, ""))?;
-        let gazetteer = Gazetteer::new(&knowledge.library)
-            .map_err(|error| Stop::told("SYSTEM", error.to_string(), ""))?;
+        let knowledge =
+            Knowledge::bundled().map_err(|error| Stop::rejected("SYSTEM", error, ""))?;
+        let gazetteer = Gazetteer::new(&knowledge.catalog)
+            .map_err(|error| Stop::rejected("SYSTEM", error.to_string(), ""))?;
         let mut plan = Plan::default();
         let mut already = Vec::new();
         for item in job.request.batch.clone() {
             let file = self.read(job, &item, progress)?;
             let here = plan.extracts.iter().any(|one| one.document.sha256 == file.sha256);
-            if let Some(known) = self.shelf.document_of(&file.sha256)? {
+            if let Some(known) = self.store.document_of(&file.sha256)? {
                 self.note(
                     &job.id,
                     &format!(
@@ -137,11 +138,11 @@ impl JobDesk {
             } else if here {
                 self.note(&job.id, &format!("{}: the same file twice", file.name))?;
             } else {
-                plan.add(&file, &job.id, item.lang.as_deref(), &knowledge.library, &gazetteer);
+                plan.add(&file, &job.id, item.lang.as_deref(), &knowledge.catalog, &gazetteer);
             }
         }
         let hash = plan.hash();
-        let report = report(&plan, &hash, &already, &knowledge.library);
+        let report = report(&plan, &hash, &already, &knowledge.catalog);
         job.report = Some(report);
         self.note(
             &job.id,
@@ -155,27 +156,27 @@ impl JobDesk {
             job.detail = Some(detail::UNCHANGED.to_owned());
             return self.finish(job, &plan, pending);
         }
-        Self::same_plan(job, &hash)?;
+        Self::check_plan_hash(job, &hash)?;
         progress(job.done_pages, job.all_pages, "seeing that search gets no worse");
-        self.no_worse(job, &plan, &knowledge.library)?;
-        if self.shelf.is_cancelled(&job.id)? {
+        self.check_recall(job, &plan, &knowledge.catalog)?;
+        if self.store.is_cancelled(&job.id)? {
             return Err(Stop::cancelled());
         }
         self.finish(job, &plan, pending)
     }
 
     /// One job at a time: OCR takes all there is.
-    fn wait_for_turn(&self, job: &Job, progress: Progress<'_>) -> Result<Lock, Stop> {
+    fn acquire_run_lock(&self, job: &Job, progress: Progress<'_>) -> Result<Lock, Stop> {
         let file = self.settings.folder.join("running.lock");
         loop {
             if let Some(turn) = Lock::take(&file)? {
                 return Ok(turn);
             }
-            if self.shelf.is_cancelled(&job.id)? {
+            if self.store.is_cancelled(&job.id)? {
                 return Err(Stop::cancelled());
             }
             progress(0, 0, "waiting for another job");
-            std::thread::sleep(TURN);
+            std::thread::sleep(LOCK_POLL_INTERVAL);
         }
     }
 
@@ -184,9 +185,9 @@ impl JobDesk {
         let file =
             self.settings.roots.open(&item.uri, largest).map_err(|refused| match &refused {
                 Refused::TooLarge(..) => {
-                    Stop::told("FILE_TOO_LARGE", refused.to_string(), "cut it into parts")
+                    Stop::rejected("FILE_TOO_LARGE", refused.to_string(), "cut it into parts")
                 }
-                _ => Stop::told("NOT_ALLOWED", refused.to_string(), HOW_TO_ALLOW),
+                _ => Stop::rejected("NOT_ALLOWED", refused.to_string(), HOW_TO_ALLOW),
             })?;
         let name = item.uri.rsplit('/').next().unwrap_or_default();
         let name = percent_decode_str(name).decode_utf8_lossy().into_owned();
@@ -200,24 +201,24 @@ impl JobDesk {
         let scratch = self.scratch(&job.id);
         std::fs::create_dir_all(&scratch)?;
         let (before, all) = (job.done_pages, job.all_pages);
-        let mut kept: Result<(), ShelfError> = Ok(());
+        let mut saved: Result<(), UserStoreError> = Ok(());
         let read = self.settings.reader.read(file, &options, &scratch, &mut |done, pages| {
             let moved = (before + done, all + pages) != (job.done_pages, job.all_pages);
             if moved {
                 (job.done_pages, job.all_pages) = (before + done, all + pages);
                 progress(job.done_pages, job.all_pages, &name);
-                if let Err(error) = self.shelf.keep_job(job) {
-                    kept = Err(error);
+                if let Err(error) = self.store.save_job(job) {
+                    saved = Err(error);
                     return false;
                 }
             }
             // A store that cannot be asked will not take the result either.
-            !self.shelf.is_cancelled(&job.id).unwrap_or(true)
+            !self.store.is_cancelled(&job.id).unwrap_or(true)
         });
-        kept?;
+        saved?;
         let mut read = read.map_err(|ReadError { code, message, hint }| match code.as_str() {
             "CANCELLED" => Stop::cancelled(),
-            _ => Stop::told(&code, format!("`{name}`: {message}"), &hint),
+            _ => Stop::rejected(&code, format!("`{name}`: {message}"), &hint),
         })?;
         read.name = name;
         self.legible(job, &read)?;
@@ -244,19 +245,19 @@ impl JobDesk {
         }
         let why = read.unreadable.first().map_or("it has no text", |(_, why)| why.as_str());
         let message = format!("`{}`: no page could be read; the first: {why}", read.name);
-        Err(Stop::told(
+        Err(Stop::rejected(
             "NOTHING_LEGIBLE",
             message,
             "give a file with text, or install what OCR needs",
         ))
     }
 
-    fn same_plan(job: &Job, hash: &str) -> Result<(), Stop> {
+    fn check_plan_hash(job: &Job, hash: &str) -> Result<(), Stop> {
         if job.request.plan_hash.as_deref() == Some(hash) {
             return Ok(());
         }
         let shown = job.request.plan_hash.as_deref().unwrap_or("none");
-        Err(Stop::told(
+        Err(Stop::rejected(
             "PLAN_CHANGED",
             format!(
                 "the plan is `{hash}` now, and the one that was agreed to was `{shown}`; nothing was added"
@@ -266,30 +267,31 @@ impl JobDesk {
     }
 
     /// Asks the curated questions of the search as it is and as it would be.
-    fn no_worse(&self, job: &mut Job, plan: &Plan, bundled: &Library) -> Result<(), Stop> {
-        let mut brought = Brought {
-            version: self.shelf.version(),
-            documents: self.shelf.documents()?,
-            facts: self.shelf.facts(None)?,
+    fn check_recall(&self, job: &mut Job, plan: &Plan, bundled: &HerbCatalog) -> Result<(), Stop> {
+        let mut user_data = UserData {
+            version: self.store.version(),
+            documents: self.store.documents()?,
+            facts: self.store.facts(None)?,
         };
-        let recall = |brought: &Brought, documents: &[BroughtDocument], chunks: Vec<Chunk>| {
-            let told = |error: &dyn std::fmt::Display| Stop::told("SYSTEM", error.to_string(), "");
-            let library = bundled.with_brought(brought.clone());
-            let engine = engine_over(&library, &*self.shelf, documents, chunks)
-                .map_err(|error| told(&error))?;
-            let questions = Bundled::Tune.questions().map_err(|error| told(&error))?;
+        let recall = |user_data: &UserData, documents: &[UserDocument], chunks: Vec<Chunk>| {
+            let system =
+                |error: &dyn std::fmt::Display| Stop::rejected("SYSTEM", error.to_string(), "");
+            let catalog = bundled.with_user_data(user_data.clone());
+            let engine = engine_over(&catalog, &*self.store, documents, chunks)
+                .map_err(|error| system(&error))?;
+            let questions = Bundled::Tune.questions().map_err(|error| system(&error))?;
             let found = retrieval(&engine, &Tuning::default(), questions, 10)?;
             Ok::<f64, Stop>(found.mean().recall)
         };
-        let before = recall(&brought, &[], Vec::new())?;
+        let before = recall(&user_data, &[], Vec::new())?;
         let (mut documents, mut chunks) = (Vec::new(), Vec::new());
         for extract in &plan.extracts {
             documents.push(extract.document.clone());
-            brought.facts.extend(extract.facts.iter().cloned());
+            user_data.facts.extend(extract.facts.iter().cloned());
             chunks.extend(extract.chunks.iter().cloned());
         }
-        brought.documents.extend(documents.iter().cloned());
-        let after = recall(&brought, &documents, chunks)?;
+        user_data.documents.extend(documents.iter().cloned());
+        let after = recall(&user_data, &documents, chunks)?;
         let rounded = |value: f64| (value * 1e4).round() / 1e4;
         if let Some(report) = &mut job.report {
             let recall = json!({"before": rounded(before), "after": rounded(after)});
@@ -299,13 +301,13 @@ impl JobDesk {
             &job.id,
             &format!("R@10 of the curated questions: {before:.4} before, {after:.4} after"),
         )?;
-        if before - after <= TOLERATED_FALL {
+        if before - after <= MAX_RECALL_LOSS {
             return Ok(());
         }
-        Err(Stop::Told {
+        Err(Stop::Rejected {
             code: "SEARCH_WORSE".to_owned(),
             message: format!(
-                "R@10 of the curated questions would fall from {before:.3} to {after:.3}, by more than {TOLERATED_FALL}; nothing was added"
+                "R@10 of the curated questions would fall from {before:.3} to {after:.3}, by more than {MAX_RECALL_LOSS}; nothing was added"
             ),
             hint: "leave out the file that brings most of the facts, and look at its dry run"
                 .to_owned(),
@@ -319,7 +321,7 @@ impl JobDesk {
         let pending = pending.take();
         let record = pending.as_ref().map(|one| one.record(job)).transpose();
         let record = record.map_err(JobError::from)?;
-        let added = self.shelf.finish_job(job, &plan.extracts, record.as_ref())?;
+        let added = self.store.finish_job(job, &plan.extracts, record.as_ref())?;
         if let (Some(pending), Some(record)) = (pending, record) {
             pending.committed(record);
         }
@@ -328,7 +330,7 @@ impl JobDesk {
     }
 }
 
-fn report(plan: &Plan, hash: &str, already: &[Value], bundled: &Library) -> Value {
+fn report(plan: &Plan, hash: &str, already: &[Value], bundled: &HerbCatalog) -> Value {
     let documents = plan.extracts.iter().map(|extract| {
         let document = &extract.document;
         json!({
@@ -348,13 +350,13 @@ fn report(plan: &Plan, hash: &str, already: &[Value], bundled: &Library) -> Valu
         "plan_hash": hash,
         "already": already,
         "documents": documents.collect::<Vec<_>>(),
-        "facts": facts.take(MOST_LISTED).map(listed).collect::<Vec<_>>(),
+        "facts": facts.take(MAX_LISTED).map(listed).collect::<Vec<_>>(),
         "counts": {
             "facts": plan.facts(), "known": plan.known, "new": plan.facts() - plan.known,
             "unsure": plan.unsure.len(), "denied": plan.denied,
             "chunks": plan.extracts.iter().map(|extract| extract.chunks.len()).sum::<usize>(),
         },
-        "unsure": plan.unsure.iter().take(MOST_LISTED / 5).map(listed).collect::<Vec<_>>(),
+        "unsure": plan.unsure.iter().take(MAX_LISTED / 5).map(listed).collect::<Vec<_>>(),
         "unreadable": unreadable
             .map(|(file, page, why)| json!({"file": file, "page": page, "why": why}))
             .collect::<Vec<_>>(),

@@ -14,7 +14,7 @@ use super::{Record, medline, pubmed_xml};
 
 /// The most bytes that a record may have. The largest of the two MEDLINE files that the outside
 /// test reads has half a megabyte.
-pub(super) const LARGEST_RECORD: u64 = 32 << 20;
+pub(super) const MAX_RECORD_BYTES: u64 = 32 << 20;
 
 /// What was wrong with a file or a record in it.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +40,7 @@ pub enum ImportError {
         root: String,
     },
     /// A record that does not end.
-    #[error("record {place} has more than {} MiB", LARGEST_RECORD >> 20)]
+    #[error("record {place} has more than {} MiB", MAX_RECORD_BYTES >> 20)]
     TooLarge {
         /// Its place among the records, from 1.
         place: usize,
@@ -52,7 +52,7 @@ pub enum ImportError {
 
 /// A record that cannot be taken, and why.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Refused {
+pub struct RejectedRecord {
     /// Its place among the records, from 1.
     pub place: usize,
     /// Its PMID, where it has one.
@@ -65,7 +65,7 @@ pub struct Refused {
 pub fn read(
     file: impl Read,
     take: &mut dyn FnMut(Record) -> Result<(), ImportError>,
-) -> Result<Vec<Refused>, ImportError> {
+) -> Result<Vec<RejectedRecord>, ImportError> {
     let mut file = BufReader::new(file);
     if file.fill_buf()?.starts_with(&[0x1f, 0x8b]) {
         return read_plain(BufReader::new(MultiGzDecoder::new(file)), take);
@@ -76,12 +76,12 @@ pub fn read(
 fn read_plain(
     mut file: impl BufRead,
     take: &mut dyn FnMut(Record) -> Result<(), ImportError>,
-) -> Result<Vec<Refused>, ImportError> {
-    let mut checked = Checked { take, refused: Vec::new(), place: 0, newest: HashMap::new() };
+) -> Result<Vec<RejectedRecord>, ImportError> {
+    let mut checked = RecordSink { take, refused: Vec::new(), place: 0, newest: HashMap::new() };
     let beginning = file.fill_buf()?;
     let shown = String::from_utf8_lossy(beginning.get(..beginning.len().min(200)).unwrap_or(&[]));
     let shown = shown.trim_start_matches('\u{feff}').trim_start().to_owned();
-    let file = Bounded { file, left: LARGEST_RECORD };
+    let file = BoundedReader { file, left: MAX_RECORD_BYTES };
     if shown.starts_with('<') {
         pubmed_xml::read(file, &mut checked)?;
     } else if medline::looks_like(&shown) {
@@ -95,15 +95,15 @@ fn read_plain(
 }
 
 /// Takes the records that have what a record must have.
-pub(super) struct Checked<'a> {
+pub(super) struct RecordSink<'a> {
     take: &'a mut dyn FnMut(Record) -> Result<(), ImportError>,
-    refused: Vec<Refused>,
+    refused: Vec<RejectedRecord>,
     place: usize,
     /// The newest version of each paper that this file has in several.
     newest: HashMap<String, u32>,
 }
 
-impl Checked<'_> {
+impl RecordSink<'_> {
     /// The place of the record that is being read.
     pub(super) const fn next_place(&self) -> usize {
         self.place + 1
@@ -133,7 +133,7 @@ impl Checked<'_> {
         match why {
             None => (self.take)(record),
             Some(why) => {
-                self.refused.push(Refused { place: self.place, pmid: record.pmid, why });
+                self.refused.push(RejectedRecord { place: self.place, pmid: record.pmid, why });
                 Ok(())
             }
         }
@@ -152,15 +152,15 @@ impl Checked<'_> {
 }
 
 /// A file that gives no more than a record may have until it is told that a record has ended.
-pub(super) struct Bounded<R> {
+pub(super) struct BoundedReader<R> {
     file: R,
     left: u64,
 }
 
-impl<R> Bounded<R> {
+impl<R> BoundedReader<R> {
     /// A record has ended.
-    pub(super) const fn begin_anew(&mut self) {
-        self.left = LARGEST_RECORD;
+    pub(super) const fn start_record(&mut self) {
+        self.left = MAX_RECORD_BYTES;
     }
 
     /// Whether the record at hand is larger than one may be.
@@ -169,7 +169,7 @@ impl<R> Bounded<R> {
     }
 }
 
-impl<R: BufRead> Read for Bounded<R> {
+impl<R: BufRead> Read for BoundedReader<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.fill_buf()?.read(buffer)?;
         self.consume(count);
@@ -177,7 +177,7 @@ impl<R: BufRead> Read for Bounded<R> {
     }
 }
 
-impl<R: BufRead> BufRead for Bounded<R> {
+impl<R: BufRead> BufRead for BoundedReader<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.left == 0 {
             return Err(io::ErrorKind::FileTooLarge.into());
@@ -218,7 +218,7 @@ mod tests {
 
     use super::*;
 
-    fn records(file: &[u8]) -> Result<(Vec<Record>, Vec<Refused>), ImportError> {
+    fn records(file: &[u8]) -> Result<(Vec<Record>, Vec<RejectedRecord>), ImportError> {
         let mut records = Vec::new();
         let refused = read(file, &mut |record| {
             records.push(record);
@@ -231,7 +231,7 @@ mod tests {
     const NBIB: &str = include_str!("../../tests/fixtures/two-records.nbib");
 
     #[test]
-    fn the_same_records_come_out_of_both_formats() {
+    fn xml_and_medline_yield_the_same_records() {
         let (from_xml, refused) = records(XML.as_bytes()).unwrap();
         assert_eq!(refused, []);
         let (from_nbib, refused) = records(NBIB.as_bytes()).unwrap();
@@ -258,20 +258,20 @@ mod tests {
     }
 
     #[test]
-    fn a_gzipped_file_is_read_too() {
+    fn gzipped_file_is_imported() {
         let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         packed.write_all(XML.as_bytes()).unwrap();
         assert_eq!(records(&packed.finish().unwrap()).unwrap().0.len(), 2);
     }
 
     #[test]
-    fn windows_line_ends_and_a_byte_order_mark_do_no_harm() {
+    fn crlf_and_byte_order_mark_are_accepted() {
         let windows = format!("\u{feff}{}", NBIB.replace('\n', "\r\n"));
         assert_eq!(records(windows.as_bytes()).unwrap().0, records(NBIB.as_bytes()).unwrap().0);
     }
 
     #[test]
-    fn what_is_no_such_file_is_said_so() {
+    fn unsupported_file_is_rejected_with_a_reason() {
         let told = |file: &str| records(file.as_bytes()).unwrap_err().to_string();
         assert!(told("hello").starts_with("this is neither PubMed XML nor MEDLINE"));
         assert!(told("").starts_with("this is neither"));
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_without_number_or_title_is_named_and_the_others_are_taken() {
+    fn incomplete_record_is_reported_and_the_rest_imported() {
         let file =
             "PMID- 1\nTI  - Good.\n\nTI  - No number.\n\nPMID- x2\nTI  - Bad number.\n\nPMID- 3\n";
         let (taken, refused) = records(file.as_bytes()).unwrap();
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_versions_in_a_file_the_newest_stays_whatever_their_order() {
+    fn newest_version_of_a_paper_wins_in_any_order() {
         let version = |version: u32| {
             format!(
                 "<PubmedArticle><MedlineCitation><PMID Version=\"{version}\">7</PMID><Article>\
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_without_end_is_refused_before_it_fills_the_memory() {
+    fn oversized_record_is_rejected_before_it_is_buffered() {
         let endless = |before: &'static str| {
             let told =
                 read(before.as_bytes().chain(io::repeat(b'a')), &mut |_| Ok(())).unwrap_err();
@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_in_another_encoding_is_left_out_and_not_mangled() {
+    fn record_that_is_not_utf8_is_rejected() {
         let (taken, refused) =
             records(b"PMID- 1\nTI  - Gr\xfcn.\n\nPMID- 2\nTI  - Gr\xc3\xbcn.\n").unwrap();
         assert_eq!(taken.iter().map(|one| one.title.as_str()).collect::<Vec<_>>(), ["Grün."]);
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_has_its_generation_after_it_in_both_formats() {
+    fn author_suffix_follows_the_name_in_both_formats() {
         let author = |parts: &str| {
             let file = format!(
                 "<PubmedArticleSet><PubmedArticle><MedlineCitation><PMID>1</PMID><Article>\
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_book_and_its_chapter_are_records_too() {
+    fn books_and_chapters_are_imported_as_records() {
         let xml = "<PubmedArticleSet><PubmedBookArticle><BookDocument><PMID Version=\"1\">5</PMID>\
             <Book><BookTitle>Herbs</BookTitle><PubDate><Year>2011</Year></PubDate>\
             <AuthorList Type=\"editors\"><Author><LastName>Editor</LastName></Author></AuthorList></Book>\

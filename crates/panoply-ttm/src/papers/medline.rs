@@ -4,7 +4,7 @@
 use std::io::BufRead;
 
 use super::Record;
-use super::import::{Bounded, Checked, ImportError, is_generation, one_line, year_in};
+use super::import::{BoundedReader, ImportError, RecordSink, is_generation, one_line, year_in};
 
 /// The width of `PMID- `.
 const TAG_WIDTH: usize = 6;
@@ -16,8 +16,8 @@ pub(super) fn looks_like(beginning: &str) -> bool {
 
 /// Hands each record on.
 pub(super) fn read(
-    mut file: Bounded<impl BufRead>,
-    checked: &mut Checked<'_>,
+    mut file: BoundedReader<impl BufRead>,
+    checked: &mut RecordSink<'_>,
 ) -> Result<(), ImportError> {
     let mut fields = Fields::default();
     let mut line = Vec::new();
@@ -33,8 +33,8 @@ pub(super) fn read(
         let tag = tagged(text).map(|(tag, _)| tag);
         // Some exports put no blank line between records; each begins with its number.
         if text.is_empty() || tag == Some("PMID") && fields.has("PMID") {
-            fields.hand_on(checked)?;
-            file.begin_anew();
+            fields.emit(checked)?;
+            file.start_record();
         }
         if at_end {
             return Ok(());
@@ -67,7 +67,7 @@ impl Fields {
     }
 
     /// Ends the record, if one was begun.
-    fn hand_on(&mut self, checked: &mut Checked<'_>) -> Result<(), ImportError> {
+    fn emit(&mut self, checked: &mut RecordSink<'_>) -> Result<(), ImportError> {
         let Self { list, is_spoilt } = std::mem::take(self);
         if list.is_empty() {
             return Ok(());

@@ -6,7 +6,7 @@ mod pubmed_xml;
 
 use std::fmt::Debug;
 
-use crate::ingest::{DocumentShelf, Shelf};
+use crate::ingest::{DocumentStore, UserStore};
 
 /// A paper as PubMed describes it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -34,12 +34,12 @@ pub struct Record {
 }
 
 /// Keeps papers that a user brought along.
-pub trait PaperShelf: Debug + Send + Sync + 'static {
+pub trait PaperStore: Debug + Send + Sync + 'static {
     /// The paper of this number.
-    fn paper(&self, pmid: &str) -> Result<Option<Record>, ShelfError>;
+    fn paper(&self, pmid: &str) -> Result<Option<Record>, UserStoreError>;
 
     /// Every paper, in the order of their numbers.
-    fn papers(&self) -> Result<Vec<Record>, ShelfError>;
+    fn papers(&self) -> Result<Vec<Record>, UserStoreError>;
 
     /// A number that changes when the papers do, by whatever process.
     fn version(&self) -> u64;
@@ -48,18 +48,18 @@ pub trait PaperShelf: Debug + Send + Sync + 'static {
 /// Why a shelf could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("the imported papers and documents: {0}")]
-pub struct ShelfError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
+pub struct UserStoreError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
 /// No papers but those that ship, and no documents.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoPapers;
 
-impl PaperShelf for NoPapers {
-    fn paper(&self, _: &str) -> Result<Option<Record>, ShelfError> {
+impl PaperStore for NoPapers {
+    fn paper(&self, _: &str) -> Result<Option<Record>, UserStoreError> {
         Ok(None)
     }
 
-    fn papers(&self) -> Result<Vec<Record>, ShelfError> {
+    fn papers(&self) -> Result<Vec<Record>, UserStoreError> {
         Ok(Vec::new())
     }
 
@@ -68,6 +68,6 @@ impl PaperShelf for NoPapers {
     }
 }
 
-impl DocumentShelf for NoPapers {}
+impl DocumentStore for NoPapers {}
 
-impl Shelf for NoPapers {}
+impl UserStore for NoPapers {}

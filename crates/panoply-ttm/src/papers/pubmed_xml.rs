@@ -10,15 +10,15 @@ use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 
 use super::Record;
-use super::import::{Bounded, Checked, ImportError, is_generation, one_line, year_in};
+use super::import::{BoundedReader, ImportError, RecordSink, is_generation, one_line, year_in};
 
 /// How deep elements may stand in one another; formulas in abstracts go to about twenty.
-const DEEPEST: usize = 200;
+const MAX_DEPTH: usize = 200;
 
 /// Hands each record on.
 pub(super) fn read(
-    file: Bounded<impl BufRead>,
-    checked: &mut Checked<'_>,
+    file: BoundedReader<impl BufRead>,
+    checked: &mut RecordSink<'_>,
 ) -> Result<(), ImportError> {
     let mut reader = Reader::from_reader(file);
     // `<AbstractText Label="LEVEL OF EVIDENCE: 4"/>` says something, too.
@@ -47,8 +47,8 @@ pub(super) fn read(
                 root.get_or_insert_with(|| name.clone());
                 articles += usize::from(RECORDS.contains(&name.as_str()));
                 state.open(name, &element);
-                if state.path.len() > DEEPEST {
-                    return Err(broken(format!("more than {DEEPEST} elements in one another")));
+                if state.path.len() > MAX_DEPTH {
+                    return Err(broken(format!("more than {MAX_DEPTH} elements in one another")));
                 }
             }
             Event::Text(text) => state.text(&text.xml10_content()),
@@ -66,7 +66,7 @@ pub(super) fn read(
             Event::End(_) => {
                 if let Some(record) = state.close() {
                     checked.record(record, state.version, None)?;
-                    reader.get_mut().begin_anew();
+                    reader.get_mut().start_record();
                 }
             }
             Event::Eof => {

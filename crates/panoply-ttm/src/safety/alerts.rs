@@ -8,10 +8,10 @@
 
 use super::DrugMatch;
 use super::drugs::{caution_concerns, interaction_concerns};
-use super::groups::How;
+use super::groups::CoverKind;
 use super::patient::Patient;
-use super::records::{Record, Said, Urgency, records};
-use crate::library::Library;
+use super::records::{Record, RecordContent, Urgency, records};
+use crate::catalog::HerbCatalog;
 use crate::model::Level;
 
 /// A record, and what it has to do with the patient.
@@ -35,7 +35,7 @@ pub struct GroupMatch {
     /// The group, or an age such as `age-14`.
     pub group: String,
     /// How the two belong together.
-    pub how: How,
+    pub how: CoverKind,
 }
 
 impl Alert<'_> {
@@ -46,7 +46,7 @@ impl Alert<'_> {
 
     /// Whether it concerns what was asked only by a reason that the hierarchy gives.
     fn is_related(&self) -> bool {
-        self.medicines.is_empty() && self.groups.iter().all(|one| one.how == How::Related)
+        self.medicines.is_empty() && self.groups.iter().all(|one| one.how == CoverKind::Related)
     }
 
     fn rank(&self) -> impl Ord + use<> {
@@ -56,10 +56,10 @@ impl Alert<'_> {
         let named = self.medicines.iter().any(|one| one.through.is_none());
         let by_class = self.medicines.iter().map(|one| one.verified).max();
         let near = match (named, by_class, nearest) {
-            (true, _, _) | (_, _, Some(How::Same)) => 0,
-            (false, Some(true), _) | (false, None, Some(How::Broader)) => 1,
-            (false, Some(false), _) | (false, None, Some(How::Narrower)) => 2,
-            (false, None, Some(How::Related)) => 3,
+            (true, _, _) | (_, _, Some(CoverKind::Same)) => 0,
+            (false, Some(true), _) | (false, None, Some(CoverKind::Broader)) => 1,
+            (false, Some(false), _) | (false, None, Some(CoverKind::Narrower)) => 2,
+            (false, None, Some(CoverKind::Related)) => 3,
             (false, None, None) => 4,
         };
         let inherited = self.record.through_ingredient;
@@ -78,12 +78,16 @@ impl Alert<'_> {
 }
 
 /// Everything on record against these entities, ranked for a patient.
-pub fn alerts<'l>(library: &'l Library, entities: &[String], patient: &Patient) -> Vec<Alert<'l>> {
+pub fn alerts<'l>(
+    catalog: &'l HerbCatalog,
+    entities: &[String],
+    patient: &Patient,
+) -> Vec<Alert<'l>> {
     let mut found: Vec<Alert<'l>> = Vec::new();
     for entity in entities {
-        found.extend(records(library, entity).into_iter().map(|record| {
-            let (groups, medicines) = concerns(library, &record, patient);
-            let urgency = record.urgency(library);
+        found.extend(records(catalog, entity).into_iter().map(|record| {
+            let (groups, medicines) = concerns(catalog, &record, patient);
+            let urgency = record.urgency(catalog);
             Alert { entity: entity.clone(), record, urgency, groups, medicines }
         }));
     }
@@ -93,27 +97,27 @@ pub fn alerts<'l>(library: &'l Library, entities: &[String], patient: &Patient) 
 
 /// The groups and medicines of a patient that a record concerns.
 pub(super) fn concerns(
-    library: &Library,
+    catalog: &HerbCatalog,
     record: &Record<'_>,
     patient: &Patient,
 ) -> (Vec<GroupMatch>, Vec<DrugMatch>) {
-    match record.said {
-        Said::Caution(warned) => {
-            let groups = patient.concerned_by(library, &warned.code);
+    match record.content {
+        RecordContent::Caution(warned) => {
+            let groups = patient.concerned_by(catalog, &warned.code);
             let groups = groups.into_iter().map(|(group, how)| GroupMatch { group, how });
             let is_interaction = warned.level == Level::Interaction
-                || library.caution(&warned.code).is_some_and(|one| one.kind == "interaction");
+                || catalog.caution(&warned.code).is_some_and(|one| one.kind == "interaction");
             let medicines = patient.medicines.iter();
             let medicines = medicines
-                .filter_map(|drug| caution_concerns(&library.medicines, drug, &warned.code))
+                .filter_map(|drug| caution_concerns(&catalog.medicines, drug, &warned.code))
                 .filter(|found| is_interaction || !found.verified);
             (groups.collect(), medicines.collect())
         }
-        Said::Interaction(interaction) => {
+        RecordContent::Interaction(interaction) => {
             let takes = |group: &&String| {
-                let group = library.group(group);
+                let group = catalog.group(group);
                 interaction.drugs.iter().any(|drug| {
-                    let classes = library.medicines.get(drug).map(|known| known.classes.as_slice());
+                    let classes = catalog.medicines.get(drug).map(|known| known.classes.as_slice());
                     let mut classes = classes.unwrap_or_default().iter();
                     group.is_some_and(|group| {
                         group.takes(drug) || classes.any(|above| group.takes(&above.class))
@@ -121,9 +125,10 @@ pub(super) fn concerns(
                 })
             };
             let groups = patient.groups.iter().chain(&patient.implied).filter(takes);
-            let groups = groups.map(|group| GroupMatch { group: group.clone(), how: How::Related });
+            let groups =
+                groups.map(|group| GroupMatch { group: group.clone(), how: CoverKind::Related });
             let medicines = patient.medicines.iter().filter_map(|drug| {
-                interaction_concerns(&library.medicines, drug, &interaction.drugs)
+                interaction_concerns(&catalog.medicines, drug, &interaction.drugs)
             });
             (groups.collect(), medicines.collect())
         }

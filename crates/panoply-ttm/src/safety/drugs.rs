@@ -2,11 +2,11 @@
 //! the class that was asked about.
 
 use super::DrugMatch;
-use super::medicines::Medicines;
+use super::medicines::MedicineCatalog;
 
 /// Whether an interaction with `named` medicines concerns `drug`, and through which of them.
 pub(super) fn interaction_concerns(
-    medicines: &Medicines,
+    medicines: &MedicineCatalog,
     drug: &str,
     named: &[String],
 ) -> Option<DrugMatch> {
@@ -32,7 +32,11 @@ pub(super) fn interaction_concerns(
 }
 
 /// Whether a caution about interactions covers `drug`, itself or by its class.
-pub(super) fn caution_concerns(medicines: &Medicines, drug: &str, code: &str) -> Option<DrugMatch> {
+pub(super) fn caution_concerns(
+    medicines: &MedicineCatalog,
+    drug: &str,
+    code: &str,
+) -> Option<DrugMatch> {
     let known = medicines.get(drug)?;
     let coverage = known.cautions.iter().find(|one| one.code == code)?;
     Some(DrugMatch {

@@ -5,7 +5,7 @@
 
 use serde::Deserialize;
 
-use super::groups::Words;
+use super::groups::GroupPhrases;
 use crate::model::Bilingual;
 use crate::text::{is_thai, normalize};
 
@@ -19,7 +19,7 @@ pub struct Emergency {
     /// What to do now.
     pub told: Bilingual,
     /// How people say it; phrases joined by `+` must all be there.
-    words: Words,
+    words: GroupPhrases,
 }
 
 impl Emergency {
@@ -52,13 +52,13 @@ fn stands(text: &str, phrase: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::library::Library;
+    use crate::catalog::HerbCatalog;
 
     use super::*;
 
     #[test]
-    fn emergencies_are_known_in_both_languages_and_questions_about_bleeding_are_none() {
-        let library = Library::bundled().unwrap();
+    fn emergencies_are_detected_in_both_languages() {
+        let catalog = HerbCatalog::bundled().unwrap();
         for (question, expected) in [
             ("I have chest pain radiating to my left arm, which herb helps?", Some("chest-pain")),
             ("เจ็บหน้าอกร้าวไปแขนซ้าย กินยาหอมได้ไหม", Some("chest-pain")),
@@ -75,7 +75,7 @@ mod tests {
             ("What is turmeric used for?", None),
             ("ขิงกินกับช็อกโกแลตได้ไหม", None),
         ] {
-            let found = emergency_in(&library.emergencies, question).map(|one| one.id.as_str());
+            let found = emergency_in(&catalog.emergencies, question).map(|one| one.id.as_str());
             assert_eq!(found, expected, "{question}");
         }
     }

@@ -4,32 +4,35 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::alerts::concerns;
 use super::records::records;
-use super::{Answer, DrugMatch, GroupMatch, Patient, Record, Said, Statement, Subject, Urgency};
+use super::{
+    DrugMatch, GroupMatch, Patient, Record, RecordContent, SafetyReport, Statement, Subject,
+    Urgency,
+};
+use crate::catalog::HerbCatalog;
 use crate::graph::NodeType;
-use crate::library::Library;
-use crate::model::{Strength, Warned};
+use crate::model::{RecordedCaution, Strength};
 
 /// Unknown is not low.
 const UNKNOWN: Strength = Strength::Moderate;
 
 /// Adds what is known of one entity.
 pub(super) fn entity(
-    library: &Library,
+    catalog: &HerbCatalog,
     entity_type: NodeType,
     id: &str,
     patient: &Patient,
-    answer: &mut Answer,
+    answer: &mut SafetyReport,
 ) {
-    let ingredients = match library.formulation(id) {
+    let ingredients = match catalog.formulation(id) {
         Some(formulation) if entity_type == NodeType::Formulation => &formulation.ingredients[..],
         _ => &[],
     };
-    let mut gathering = Gathering { library, entity: id, entity_type, merged: BTreeMap::new() };
-    for record in records(library, id) {
-        gathering.add(&record, concerns(library, &record, patient));
+    let mut gathering = ReportBuilder { catalog, entity: id, entity_type, merged: BTreeMap::new() };
+    for record in records(catalog, id) {
+        gathering.add(&record, concerns(catalog, &record, patient));
     }
     let mut statements: Vec<Statement> = gathering.merged.into_values().collect();
-    cover(library, id, ingredients, answer);
+    cover(catalog, id, ingredients, answer);
     let gap = |subject| Statement {
         entity: id.to_owned(),
         entity_type,
@@ -111,24 +114,24 @@ fn name_of(subject: &Subject) -> String {
     }
 }
 
-struct Gathering<'a> {
-    library: &'a Library,
+struct ReportBuilder<'a> {
+    catalog: &'a HerbCatalog,
     entity: &'a str,
     entity_type: NodeType,
     /// By caution or interaction, so that what is said twice is one statement.
     merged: BTreeMap<String, Statement>,
 }
 
-impl Gathering<'_> {
+impl ReportBuilder<'_> {
     fn add(&mut self, record: &Record<'_>, (groups, matches): (Vec<GroupMatch>, Vec<DrugMatch>)) {
         let verified = record.verified();
         let strength = if verified { record.strength() } else { record.strength().min(UNKNOWN) };
-        let urgency = record.urgency(self.library);
-        let (key, subject, pmids): (&str, Subject, &[String]) = match record.said {
-            Said::Caution(Warned { code, level, pmids, .. }) => {
+        let urgency = record.urgency(self.catalog);
+        let (key, subject, pmids): (&str, Subject, &[String]) = match record.content {
+            RecordContent::Caution(RecordedCaution { code, level, pmids, .. }) => {
                 (code, Subject::Caution { code: code.clone(), level: *level }, pmids)
             }
-            Said::Interaction(one) => (&one.id, Subject::Interaction(one.id.clone()), &[]),
+            RecordContent::Interaction(one) => (&one.id, Subject::Interaction(one.id.clone()), &[]),
         };
         let statement = self.merged.entry(key.to_owned()).or_insert_with(|| Statement {
             entity: self.entity.to_owned(),
@@ -158,10 +161,14 @@ impl Gathering<'_> {
     }
 }
 
-fn own_cautions<'a>(library: &'a Library, entity_type: NodeType, id: &str) -> &'a [Warned] {
+fn own_cautions<'a>(
+    catalog: &'a HerbCatalog,
+    entity_type: NodeType,
+    id: &str,
+) -> &'a [RecordedCaution] {
     let cautions = match entity_type {
-        NodeType::Herb => library.herb(id).map(|herb| &herb.cautions),
-        NodeType::Formulation => library.formulation(id).map(|formulation| &formulation.cautions),
+        NodeType::Herb => catalog.herb(id).map(|herb| &herb.cautions),
+        NodeType::Formulation => catalog.formulation(id).map(|formulation| &formulation.cautions),
         NodeType::Constituent
         | NodeType::Indication
         | NodeType::Paper
@@ -172,15 +179,15 @@ fn own_cautions<'a>(library: &'a Library, entity_type: NodeType, id: &str) -> &'
 }
 
 /// Notes for the entity and its herbs whether anything is known.
-fn cover(library: &Library, id: &str, ingredients: &[String], answer: &mut Answer) {
+fn cover(catalog: &HerbCatalog, id: &str, ingredients: &[String], answer: &mut SafetyReport) {
     let coverage = &mut answer.coverage;
     for carrier in std::iter::once(id).chain(ingredients.iter().map(String::as_str)) {
         let node_type =
-            if library.herb(carrier).is_some() { NodeType::Herb } else { NodeType::Formulation };
-        let cautions = own_cautions(library, node_type, carrier);
+            if catalog.herb(carrier).is_some() { NodeType::Herb } else { NodeType::Formulation };
+        let cautions = own_cautions(catalog, node_type, carrier);
         let checked: BTreeSet<bool> = (cautions.iter().map(|one| !one.provenance.unverified))
             .chain(
-                (library.interactions.iter().filter(|one| one.entity == carrier))
+                (catalog.interactions.iter().filter(|one| one.entity == carrier))
                     .map(|one| !one.provenance.unverified),
             )
             .collect();
@@ -205,18 +212,18 @@ fn include(list: &mut Vec<String>, one: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Question, contraindications};
+    use super::super::{SafetyQuery, contraindications};
     use super::*;
 
     fn owned(ids: &[&str]) -> Vec<String> {
         ids.iter().map(ToString::to_string).collect()
     }
 
-    fn ask(herbs: &[&str], formulations: &[&str], drugs: &[&str]) -> Answer {
-        let library = Library::bundled().unwrap();
+    fn ask(herbs: &[&str], formulations: &[&str], drugs: &[&str]) -> SafetyReport {
+        let catalog = HerbCatalog::bundled().unwrap();
         contraindications(
-            &library,
-            &Question {
+            &catalog,
+            &SafetyQuery {
                 herbs: owned(herbs),
                 formulations: owned(formulations),
                 patient: Patient { medicines: owned(drugs), ..Patient::default() },
@@ -224,7 +231,7 @@ mod tests {
         )
     }
 
-    fn of_code<'a>(answer: &'a Answer, wanted: &str) -> Option<&'a Statement> {
+    fn of_code<'a>(answer: &'a SafetyReport, wanted: &str) -> Option<&'a Statement> {
         answer
             .statements
             .iter()
@@ -232,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_national_list_says_of_a_herb_is_there_with_its_strength() {
+    fn national_list_caution_is_reported_with_its_strength() {
         // NLEM herbal 2566+2568: andrographis is contraindicated in pregnancy.
         let answer = ask(&["H:andrographis"], &[], &[]);
         let pregnancy = of_code(&answer, "PREG").unwrap();
@@ -243,11 +250,11 @@ mod tests {
 
     #[test]
     fn every_caution_of_every_herb_of_a_formulation_counts() {
-        let library = Library::bundled().unwrap();
-        for formulation in &library.formulations {
+        let catalog = HerbCatalog::bundled().unwrap();
+        for formulation in &catalog.formulations {
             let answer = ask(&[], &[&formulation.id], &[]);
             for herb in &formulation.ingredients {
-                for warned in &library.herb(herb).unwrap().cautions {
+                for warned in &catalog.herb(herb).unwrap().cautions {
                     let statement = of_code(&answer, &warned.code)
                         .unwrap_or_else(|| panic!("{}: {herb} {}", formulation.id, warned.code));
                     assert!(statement.via.contains(herb), "{}: {herb}", formulation.id);
@@ -263,10 +270,10 @@ mod tests {
     }
 
     #[test]
-    fn general_knowledge_never_stands_alone() {
-        let library = Library::bundled().unwrap();
-        let ids = library.herbs.iter().map(|herb| (herb.id.as_str(), true));
-        let ids = ids.chain(library.formulations.iter().map(|one| (one.id.as_str(), false)));
+    fn unverified_statements_come_with_a_nothing_verified_notice() {
+        let catalog = HerbCatalog::bundled().unwrap();
+        let ids = catalog.herbs.iter().map(|herb| (herb.id.as_str(), true));
+        let ids = ids.chain(catalog.formulations.iter().map(|one| (one.id.as_str(), false)));
         for (id, herb) in ids {
             let answer = if herb { ask(&[id], &[], &[]) } else { ask(&[], &[id], &[]) };
             let says_so = |one: &Statement| {
@@ -282,11 +289,11 @@ mod tests {
     }
 
     #[test]
-    fn an_entity_without_a_record_says_so_and_coverage_falls() {
-        let library = Library::bundled().unwrap();
-        let silent = library.herbs.iter().find(|herb| {
+    fn entity_without_a_record_is_reported_and_lowers_coverage() {
+        let catalog = HerbCatalog::bundled().unwrap();
+        let silent = catalog.herbs.iter().find(|herb| {
             herb.cautions.is_empty()
-                && !library.interactions.iter().any(|one| one.entity == herb.id)
+                && !catalog.interactions.iter().any(|one| one.entity == herb.id)
         });
         let silent = silent.expect("some herb has no record");
         let answer = ask(&[&silent.id], &[], &[]);
@@ -322,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_entities_share_is_listed() {
+    fn shared_cautions_are_listed() {
         let answer = ask(&["H:turmeric", "H:andrographis"], &[], &[]);
         let pregnancy = answer.shared.iter().find(|shared| shared.code == "PREG").unwrap();
         assert_eq!(pregnancy.entities, ["H:turmeric", "H:andrographis"]);

@@ -18,7 +18,7 @@ pub struct Group {
     /// What it is called.
     pub names: Bilingual,
     /// How people say it.
-    pub words: Words,
+    pub words: GroupPhrases,
     /// The cautions that concern it.
     pub covers: Vec<Cover>,
     /// Classes of medicines whose interactions concern it.
@@ -33,7 +33,7 @@ pub struct Group {
 
 /// Phrases of the two languages.
 #[derive(Clone, Debug, Default, Deserialize)]
-pub struct Words {
+pub struct GroupPhrases {
     /// In Thai.
     pub th: Vec<String>,
     /// In English.
@@ -46,7 +46,7 @@ pub struct Cover {
     /// The code of the caution.
     pub code: String,
     /// How the two belong together.
-    pub how: How,
+    pub how: CoverKind,
     /// The reason.
     pub why: String,
 }
@@ -63,7 +63,7 @@ pub struct ClassCover {
 /// How a caution belongs to a group, nearest first.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd)]
 #[serde(rename_all = "lowercase")]
-pub enum How {
+pub enum CoverKind {
     /// The caution is about the group.
     Same,
     /// The caution is about more than the group.
@@ -74,7 +74,7 @@ pub enum How {
     Related,
 }
 
-impl How {
+impl CoverKind {
     /// Its word in replies.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -99,7 +99,7 @@ pub struct Ages {
 
 impl Group {
     /// How a caution concerns this group.
-    pub fn concerned_by(&self, code: &str) -> Option<How> {
+    pub fn concerned_by(&self, code: &str) -> Option<CoverKind> {
         self.covers.iter().find(|cover| cover.code == code).map(|cover| cover.how)
     }
 

@@ -15,7 +15,7 @@ use crate::text::{Token, is_thai, normalize};
 
 /// Every medicine and class.
 #[derive(Debug)]
-pub struct Medicines {
+pub struct MedicineCatalog {
     list: Vec<Medicine>,
     by_name: HashMap<String, Vec<usize>>,
     by_key: HashMap<String, usize>,
@@ -81,7 +81,7 @@ pub struct MedicineClass {
 }
 
 /// The texts of the three files and the rows of `drugs.jsonl`.
-pub(crate) struct Parts<'p> {
+pub(crate) struct MedicineFiles<'p> {
     pub(crate) table: &'p str,
     pub(crate) names: &'p str,
     pub(crate) classes: &'p [MedicineClass],
@@ -91,11 +91,11 @@ pub(crate) struct Parts<'p> {
 }
 
 /// How many letters a name needs before an error in it is looked for.
-const SHORTEST_FOR_ERRORS: usize = 6;
+const MIN_FUZZY_NAME_LENGTH: usize = 6;
 
-impl Medicines {
-    pub(crate) fn of(parts: &Parts<'_>) -> Result<Self, aho_corasick::BuildError> {
-        let mut all = Draft::default();
+impl MedicineCatalog {
+    pub(crate) fn of(parts: &MedicineFiles<'_>) -> Result<Self, aho_corasick::BuildError> {
+        let mut all = MedicineDraft::default();
         for drug in parts.drugs {
             all.drug(drug);
         }
@@ -142,10 +142,10 @@ impl Medicines {
     /// Keys of what is written nearly so: one letter apart in a name of six letters or more, two
     /// in one of ten, and the same first letter. Names of medicines that look alike and are
     /// further apart than that are different medicines.
-    pub fn nearly_named(&self, text: &str) -> Vec<&str> {
+    pub fn suggest_similar(&self, text: &str) -> Vec<&str> {
         let name = normalize(text).text().trim().to_owned();
         let letters = name.chars().count();
-        if letters < SHORTEST_FOR_ERRORS {
+        if letters < MIN_FUZZY_NAME_LENGTH {
             return Vec::new();
         }
         let tolerated = if letters < 10 { 1 } else { 2 };
@@ -181,14 +181,14 @@ impl Medicines {
 }
 
 #[derive(Default)]
-struct Draft {
+struct MedicineDraft {
     list: Vec<Medicine>,
     by_key: HashMap<String, usize>,
     spellings: Vec<(String, usize)>,
     above: BTreeMap<usize, Vec<Membership>>,
 }
 
-impl Draft {
+impl MedicineDraft {
     fn place(&mut self, name: &str) -> usize {
         if let Some(place) = self.by_key.get(name) {
             return *place;
@@ -250,7 +250,10 @@ impl Draft {
         }
     }
 
-    fn finish(mut self, classes: &[MedicineClass]) -> Result<Medicines, aho_corasick::BuildError> {
+    fn finish(
+        mut self,
+        classes: &[MedicineClass],
+    ) -> Result<MedicineCatalog, aho_corasick::BuildError> {
         for class in classes {
             self.members(class);
         }
@@ -280,7 +283,7 @@ impl Draft {
         });
         let phrases =
             Phrases::new(telling.map(|(spelling, place)| (spelling.as_str(), Some(*place))))?;
-        Ok(Medicines { list: self.list, by_name, by_key: self.by_key, phrases })
+        Ok(MedicineCatalog { list: self.list, by_name, by_key: self.by_key, phrases })
     }
 
     fn members(&mut self, class: &MedicineClass) {

@@ -25,18 +25,18 @@ use std::collections::BTreeSet;
 
 pub use self::alerts::{Alert, GroupMatch, alerts};
 pub use self::emergencies::{Emergency, emergency_in};
-pub use self::groups::{Group, How};
-pub(crate) use self::medicines::Parts as MedicineParts;
-pub use self::medicines::{Medicine, MedicineClass, Medicines};
-pub use self::patient::{Patient, PatientReading, PatientWords};
-pub use self::records::{Record, Said, Urgency};
+pub use self::groups::{CoverKind, Group};
+pub(crate) use self::medicines::MedicineFiles as MedicineParts;
+pub use self::medicines::{Medicine, MedicineCatalog, MedicineClass};
+pub use self::patient::{ParsedPatient, Patient, PatientWords};
+pub use self::records::{Record, RecordContent, Urgency};
+use crate::catalog::HerbCatalog;
 use crate::graph::NodeType;
-use crate::library::Library;
 use crate::model::{Level, Strength};
 
 /// What is asked about, by ids that exist.
 #[derive(Clone, Debug, Default)]
-pub struct Question {
+pub struct SafetyQuery {
     /// Herbs.
     pub herbs: Vec<String>,
     /// Formulations, each of which brings its herbs.
@@ -47,7 +47,7 @@ pub struct Question {
 
 /// What is known.
 #[derive(Clone, Debug)]
-pub struct Answer {
+pub struct SafetyReport {
     /// What concerns the patient first, and in that the most urgent; then the rest by urgency.
     /// What is not known stands last.
     pub statements: Vec<Statement>,
@@ -163,13 +163,13 @@ pub struct Shared {
 }
 
 /// Everything that is known against what is asked about.
-pub fn contraindications(library: &Library, question: &Question) -> Answer {
+pub fn contraindications(catalog: &HerbCatalog, question: &SafetyQuery) -> SafetyReport {
     let herbs = question.herbs.iter().map(|id| (NodeType::Herb, id));
     let formulations = question.formulations.iter().map(|id| (NodeType::Formulation, id));
     let mut answer =
-        Answer { statements: Vec::new(), coverage: Coverage::default(), shared: Vec::new() };
+        SafetyReport { statements: Vec::new(), coverage: Coverage::default(), shared: Vec::new() };
     for (entity_type, id) in herbs.chain(formulations) {
-        gather::entity(library, entity_type, id, &question.patient, &mut answer);
+        gather::entity(catalog, entity_type, id, &question.patient, &mut answer);
     }
     answer.shared = shared(&answer.statements);
     // Ranked over all entities; of equals, in the order asked.

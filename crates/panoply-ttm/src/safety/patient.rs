@@ -6,9 +6,9 @@
 
 use std::ops::Range;
 
-use super::groups::{Group, How, OLDER, age_limit};
+use super::groups::{CoverKind, Group, OLDER, age_limit};
 use super::phrases::{Found, Phrases};
-use crate::library::Library;
+use crate::catalog::HerbCatalog;
 use crate::text::{Token, TokenKind};
 
 /// A patient, as far as a question or a call tells.
@@ -37,25 +37,25 @@ impl Patient {
     }
 
     /// How a caution concerns this patient, and by which group; the nearest.
-    pub fn concerned_by(&self, library: &Library, code: &str) -> Option<(String, How)> {
+    pub fn concerned_by(&self, catalog: &HerbCatalog, code: &str) -> Option<(String, CoverKind)> {
         if self.cautions.iter().any(|one| one == code) {
-            return Some((code.to_owned(), How::Same));
+            return Some((code.to_owned(), CoverKind::Same));
         }
         let by_group = self.groups.iter().filter_map(|id| {
-            let how = library.group(id)?.concerned_by(code)?;
+            let how = catalog.group(id)?.concerned_by(code)?;
             Some((how, id.clone()))
         });
         let by_group = by_group.filter(|_| !self.is_too_old(code));
         let implied = self.implied.iter().filter_map(|id| {
-            library.group(id)?.concerned_by(code)?;
-            Some((How::Related, id.clone()))
+            catalog.group(id)?.concerned_by(code)?;
+            Some((CoverKind::Related, id.clone()))
         });
         by_group.chain(implied).chain(self.by_age(code)).min().map(|(how, id)| (id, how))
     }
 
     /// `I take aspirin every day` asks about aspirin, and about long use in passing.
-    fn set_apart_incidental(&mut self, library: &Library) {
-        let is_incidental = |id: &String| library.group(id).is_some_and(|group| group.incidental);
+    fn set_apart_incidental(&mut self, catalog: &HerbCatalog) {
+        let is_incidental = |id: &String| catalog.group(id).is_some_and(|group| group.incidental);
         let others = self.groups.iter().any(|id| !is_incidental(id));
         if others || !self.medicines.is_empty() {
             let (aside, groups) =
@@ -71,18 +71,18 @@ impl Patient {
         matches!((self.age_months, limit), (Some(age), Some(limit)) if age >= limit * 12)
     }
 
-    fn by_age(&self, code: &str) -> Option<(How, String)> {
+    fn by_age(&self, code: &str) -> Option<(CoverKind, String)> {
         let age = self.age_months?;
         let of_old_age = code == "ELDER" && age >= OLDER * 12;
         let below = age_limit(code).is_some_and(|limit| age < limit * 12);
         let years = age / 12;
-        (of_old_age || below).then(|| (How::Same, format!("age-{years}")))
+        (of_old_age || below).then(|| (CoverKind::Same, format!("age-{years}")))
     }
 }
 
 /// What was read, and where it stands in the normalised question.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct PatientReading {
+pub struct ParsedPatient {
     /// The patient.
     pub patient: Patient,
     /// The words that say so.
@@ -95,17 +95,17 @@ pub struct PatientReading {
     pub asks_use: bool,
 }
 
-impl PatientReading {
+impl ParsedPatient {
     /// Adds what a linker found: cautions, and medicines, misspelt ones too.
     pub fn note<'i>(
         &mut self,
-        library: &Library,
+        catalog: &HerbCatalog,
         codes: impl Iterator<Item = &'i str>,
         drugs: impl Iterator<Item = &'i str>,
     ) {
         for code in codes {
-            let same = |group: &&Group| group.concerned_by(code) == Some(How::Same);
-            let groups: Vec<&Group> = library.groups.iter().filter(same).collect();
+            let same = |group: &&Group| group.concerned_by(code) == Some(CoverKind::Same);
+            let groups: Vec<&Group> = catalog.groups.iter().filter(same).collect();
             let known = |group: &Group| self.patient.groups.contains(&group.id);
             if groups.iter().any(|group| known(group)) {
                 continue;
@@ -154,15 +154,15 @@ impl PatientWords {
     /// no word of a patient.
     pub fn read(
         &self,
-        library: &Library,
+        catalog: &HerbCatalog,
         text: &str,
         tokens: &[Token],
         taken: &[Range<usize>],
-    ) -> PatientReading {
+    ) -> ParsedPatient {
         let free = |range: &Range<usize>| {
             !taken.iter().any(|other| range.start < other.end && other.start < range.end)
         };
-        let mut reading = PatientReading::default();
+        let mut reading = ParsedPatient::default();
         for found in self.permission.find(text, tokens) {
             reading.asks_permission |= found.targets.contains(&0) && free(&found.range);
             reading.asks_use |= found.targets.contains(&1) && free(&found.range);
@@ -173,7 +173,7 @@ impl PatientWords {
             outer.start <= inner.start && inner.end <= outer.end && outer.len() > inner.len()
         };
         let mut medicine_places: Vec<Range<usize>> = Vec::new();
-        for (range, keys) in library.medicines.find(text, tokens) {
+        for (range, keys) in catalog.medicines.find(text, tokens) {
             // `ติดเหล้า` is a patient, and asks for no interaction with `เหล้า`.
             if !free(&range) || groups.iter().any(|found| holds(&found.range, &range)) {
                 continue;
@@ -187,14 +187,14 @@ impl PatientWords {
         for found in groups {
             // `ยาเบาหวาน` is a medicine, and its patient has diabetes all the same.
             let inside = medicine_places.iter().any(|place| holds(place, &found.range));
-            for group in found.targets.iter().filter_map(|place| library.groups.get(*place)) {
+            for group in found.targets.iter().filter_map(|place| catalog.groups.get(*place)) {
                 let patient = &mut reading.patient;
                 let list = if inside { &mut patient.implied } else { &mut patient.groups };
                 push_once(list, &group.id);
             }
             reading.ranges.push(found.range);
         }
-        reading.patient.set_apart_incidental(library);
+        reading.patient.set_apart_incidental(catalog);
         reading.ranges.extend(medicine_places);
         if let Some((months, range)) = age(text, tokens) {
             reading.patient.age_months = Some(months);
@@ -256,14 +256,14 @@ mod tests {
     use crate::search::Engine;
 
     fn read(question: &str) -> Patient {
-        let library = Library::bundled().unwrap();
+        let catalog = HerbCatalog::bundled().unwrap();
         let engine = Engine::bundled().unwrap();
         let (text, tokens) = engine.cut(question);
-        library.patient_words.read(&library, &text, &tokens, &[]).patient
+        catalog.patient_words.read(&catalog, &text, &tokens, &[]).patient
     }
 
     #[test]
-    fn groups_are_read_from_lay_words_whatever_stands_around() {
+    fn patient_groups_are_read_from_lay_language() {
         for (question, expected) in [
             ("เมียกำลังท้องได้ 3 เดือน เป็นหวัดเจ็บคอ กินฟ้าทะลายโจรได้ป่าว", "pregnancy"),
             ("ขมิ้นชันกินตอนท้องได้ไหม", "pregnancy"),
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn an_age_is_read_and_a_month_of_pregnancy_is_none() {
+    fn age_is_parsed_and_months_of_pregnancy_are_not() {
         for (question, expected) in [
             ("Can a 14 year old use it?", Some(14 * 12)),
             ("Can a 14-year-old use it?", Some(14 * 12)),

@@ -80,17 +80,17 @@ impl Phrases {
             }
         }
         found.sort_by_key(|(range, _)| (std::cmp::Reverse(range.len()), range.start));
-        let mut kept: Vec<(Range<usize>, &Phrase)> = Vec::new();
+        let mut selected: Vec<(Range<usize>, &Phrase)> = Vec::new();
         for (range, phrase) in found {
             let free = |(other, _): &(Range<usize>, &Phrase)| {
                 range.end <= other.start || other.end <= range.start
             };
-            if kept.iter().all(free) {
-                kept.push((range, phrase));
+            if selected.iter().all(free) {
+                selected.push((range, phrase));
             }
         }
-        kept.sort_by_key(|(range, _)| range.start);
-        let telling = kept.into_iter().filter(|(_, phrase)| !phrase.targets.is_empty());
+        selected.sort_by_key(|(range, _)| range.start);
+        let telling = selected.into_iter().filter(|(_, phrase)| !phrase.targets.is_empty());
         telling.map(|(range, phrase)| Found { range, targets: phrase.targets.clone() }).collect()
     }
 }
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_longest_phrase_counts_and_a_mask_hides_what_it_covers() {
+    fn longest_phrase_wins_and_masks_hide_matches() {
         let phrases = Phrases::new([
             ("ท้อง", Some(1)),
             ("ท้องอืด", None),

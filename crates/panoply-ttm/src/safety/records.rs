@@ -1,8 +1,8 @@
 //! Everything on record against an entity: its own cautions and interactions, and those of the
 //! herbs in it.
 
-use crate::library::Library;
-use crate::model::{Interaction, Level, Provenance, Strength, Warned};
+use crate::catalog::HerbCatalog;
+use crate::model::{Interaction, Level, Provenance, RecordedCaution, Strength};
 
 /// One thing on record.
 #[derive(Clone, Copy, Debug)]
@@ -12,14 +12,14 @@ pub struct Record<'l> {
     /// Whether the carrier is a herb in the entity that was asked about.
     pub through_ingredient: bool,
     /// What it says.
-    pub said: Said<'l>,
+    pub content: RecordContent<'l>,
 }
 
 /// What a record says.
 #[derive(Clone, Copy, Debug)]
-pub enum Said<'l> {
+pub enum RecordContent<'l> {
     /// A caution.
-    Caution(&'l Warned),
+    Caution(&'l RecordedCaution),
     /// An interaction.
     Interaction(&'l Interaction),
 }
@@ -27,9 +27,9 @@ pub enum Said<'l> {
 impl Record<'_> {
     /// Who says so, and whether it was checked.
     pub const fn provenance(&self) -> &Provenance {
-        match self.said {
-            Said::Caution(warned) => &warned.provenance,
-            Said::Interaction(interaction) => &interaction.provenance,
+        match self.content {
+            RecordContent::Caution(warned) => &warned.provenance,
+            RecordContent::Interaction(interaction) => &interaction.provenance,
         }
     }
 
@@ -40,22 +40,25 @@ impl Record<'_> {
 
     /// How strong it is.
     pub const fn strength(&self) -> Strength {
-        match self.said {
-            Said::Caution(warned) => warned.strength,
-            Said::Interaction(interaction) => interaction.strength,
+        match self.content {
+            RecordContent::Caution(warned) => warned.strength,
+            RecordContent::Interaction(interaction) => interaction.strength,
         }
     }
 
     /// Whether the source forbids, checked or not.
     pub const fn forbids(&self) -> bool {
-        matches!(self.said, Said::Caution(Warned { level: Level::Contraindicated, .. }))
+        matches!(
+            self.content,
+            RecordContent::Caution(RecordedCaution { level: Level::Contraindicated, .. })
+        )
     }
 
     /// What is to be done about it.
-    pub fn urgency(&self, library: &Library) -> Urgency {
-        match self.said {
-            Said::Caution(warned) => Urgency::of_caution(library, warned),
-            Said::Interaction(interaction) => Urgency::of_interaction(interaction),
+    pub fn urgency(&self, catalog: &HerbCatalog) -> Urgency {
+        match self.content {
+            RecordContent::Caution(warned) => Urgency::of_caution(catalog, warned),
+            RecordContent::Interaction(interaction) => Urgency::of_interaction(interaction),
         }
     }
 }
@@ -86,8 +89,8 @@ impl Urgency {
     }
 
     /// Of a caution.
-    pub fn of_caution(library: &Library, warned: &Warned) -> Self {
-        let kind = library.caution(&warned.code).map(|caution| caution.kind.as_str());
+    pub fn of_caution(catalog: &HerbCatalog, warned: &RecordedCaution) -> Self {
+        let kind = catalog.caution(&warned.code).map(|caution| caution.kind.as_str());
         match (warned.level, warned.provenance.unverified, kind) {
             (Level::Contraindicated, false, _) => Self::Contraindicated,
             (Level::Contraindicated, true, _) => Self::Avoid,
@@ -110,24 +113,27 @@ impl Urgency {
 }
 
 /// Everything on record against an entity, its own first.
-pub(crate) fn records<'l>(library: &'l Library, entity: &str) -> Vec<Record<'l>> {
+pub(crate) fn records<'l>(catalog: &'l HerbCatalog, entity: &str) -> Vec<Record<'l>> {
     let mut found = Vec::new();
-    let herb = library.herb(entity).map(|herb| herb.id.as_str());
-    let formulation = library.formulation(entity);
+    let herb = catalog.herb(entity).map(|herb| herb.id.as_str());
+    let formulation = catalog.formulation(entity);
     let own = herb.or_else(|| formulation.map(|one| one.id.as_str()));
-    found.extend(own.into_iter().flat_map(|id| of_carrier(library, id, false)));
+    found.extend(own.into_iter().flat_map(|id| of_carrier(catalog, id, false)));
     let ingredients = formulation.map(|one| one.ingredients.as_slice()).unwrap_or_default();
-    found.extend(ingredients.iter().flat_map(|herb| of_carrier(library, herb, true)));
+    found.extend(ingredients.iter().flat_map(|herb| of_carrier(catalog, herb, true)));
     found
 }
 
 fn of_carrier<'l>(
-    library: &'l Library,
+    catalog: &'l HerbCatalog,
     carrier: &'l str,
     through_ingredient: bool,
 ) -> impl Iterator<Item = Record<'l>> {
-    let cautions = library.warnings(carrier).iter().map(Said::Caution);
-    let interactions =
-        library.interactions.iter().filter(move |one| one.entity == carrier).map(Said::Interaction);
-    cautions.chain(interactions).map(move |said| Record { carrier, through_ingredient, said })
+    let cautions = catalog.warnings(carrier).iter().map(RecordContent::Caution);
+    let interactions = catalog
+        .interactions
+        .iter()
+        .filter(move |one| one.entity == carrier)
+        .map(RecordContent::Interaction);
+    cautions.chain(interactions).map(move |content| Record { carrier, through_ingredient, content })
 }

@@ -3,7 +3,7 @@
 //! Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with
 //! the idf that is never negative.
 
-use super::numbers::ln;
+use super::arithmetic::ln;
 
 /// The two constants of BM25.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,7 +37,7 @@ mod tests {
 
     /// By hand, from the formula of the paper.
     #[test]
-    fn scores_are_those_of_the_formula() {
+    fn bm25_scores_match_the_formula() {
         let bm25 = Bm25 { k1: 1.2, b: 0.75 };
         let idf = Bm25::idf(1, 3);
         assert!((idf - 0.980_829_3).abs() < 1e-6, "{idf}");
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn more_of_a_word_counts_more_but_less_and_less_and_never_above_the_ceiling() {
+    fn term_frequency_saturates_below_k1_plus_one() {
         let bm25 = Bm25 { k1: 1.2, b: 0.75 };
         let mut last = 0.0;
         let mut gain = f32::MAX;

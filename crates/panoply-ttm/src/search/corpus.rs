@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use super::document::{Document, Facet, Kind, Link, Passage, Relation, Tongue};
-use crate::library::Library;
-use crate::model::{Bilingual, Interaction, Level, Paper, Strength, Use, Warned};
+use super::document::{Document, Facet, Kind, Link, Passage, Relation, TextLanguage};
+use crate::catalog::HerbCatalog;
+use crate::model::{Bilingual, Interaction, Level, Paper, RecordedCaution, RecordedUse, Strength};
 
 /// Who the codes of cautions come from.
 const CAUTIONS_SOURCE: &str = "nlem-herbal-2566+2568";
@@ -33,37 +33,37 @@ pub struct Corpus {
 }
 
 /// The documents of the bundled facts.
-pub fn corpus(library: &Library) -> Corpus {
-    let facts = Facts::of(library);
+pub fn corpus(catalog: &HerbCatalog) -> Corpus {
+    let facts = Facts::of(catalog);
     let mut documents = Vec::new();
-    documents.extend(library.herbs.iter().map(|herb| facts.herb(herb)));
-    documents.extend(library.formulations.iter().map(|one| facts.formulation(one)));
-    documents.extend(library.papers.iter().map(|paper| facts.paper(paper)));
+    documents.extend(catalog.herbs.iter().map(|herb| facts.herb(herb)));
+    documents.extend(catalog.formulations.iter().map(|one| facts.formulation(one)));
+    documents.extend(catalog.papers.iter().map(|paper| facts.paper(paper)));
     let trained = documents.len();
-    documents.extend(library.constituents.iter().map(|one| facts.constituent(one)));
-    documents.extend(library.indications.iter().map(|one| facts.indication(one)));
-    documents.extend(library.cautions.iter().map(|one| facts.caution(one)));
+    documents.extend(catalog.constituents.iter().map(|one| facts.constituent(one)));
+    documents.extend(catalog.indications.iter().map(|one| facts.indication(one)));
+    documents.extend(catalog.cautions.iter().map(|one| facts.caution(one)));
     Corpus { documents, other_names: facts.drug_names(), trained }
 }
 
 /// The facts with what several documents need of them.
 struct Facts<'l> {
-    library: &'l Library,
+    catalog: &'l HerbCatalog,
     aliases: BTreeMap<&'l str, Vec<&'l str>>,
     interactions: BTreeMap<&'l str, Vec<&'l Interaction>>,
 }
 
 impl<'l> Facts<'l> {
-    fn of(library: &'l Library) -> Self {
+    fn of(catalog: &'l HerbCatalog) -> Self {
         let mut aliases: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for alias in &library.aliases {
+        for alias in &catalog.aliases {
             aliases.entry(&alias.id).or_default().push(&alias.alias);
         }
         let mut interactions: BTreeMap<&str, Vec<&Interaction>> = BTreeMap::new();
-        for interaction in &library.interactions {
+        for interaction in &catalog.interactions {
             interactions.entry(&interaction.entity).or_default().push(interaction);
         }
-        Self { library, aliases, interactions }
+        Self { catalog, aliases, interactions }
     }
 
     fn herb(&self, herb: &crate::model::Herb) -> Document {
@@ -72,19 +72,19 @@ impl<'l> Facts<'l> {
         let synonyms = &herb.synonyms;
         let others = synonyms.th.iter().chain(&synonyms.romanised).chain(&synonyms.scientific);
         document.names.extend(others.cloned());
-        self.say_names(&mut document);
-        document.say(Tongue::Neither, &herb.family, TEXT, &herb.names_source);
-        document.facet(Facet::Family, &herb.family);
+        self.add_names(&mut document);
+        document.add_passage(TextLanguage::Neither, &herb.family, TEXT, &herb.names_source);
+        document.add_facet(Facet::Family, &herb.family);
         for part in &herb.parts {
-            document.facet(Facet::Part, part);
+            document.add_facet(Facet::Part, part);
         }
         for holds in &herb.constituents {
             let weight = if holds.provenance.unverified { 0.9 } else { 1.0 };
-            document.link(&holds.id, Relation::Holds, weight);
+            document.add_link(&holds.id, Relation::Holds, weight);
         }
         for id in &herb.formulations {
-            let herbs = self.library.formulation(id).map_or(1, |one| one.ingredients.len());
-            document.link(id, Relation::Holds, share_of(herbs) * 0.8);
+            let herbs = self.catalog.formulation(id).map_or(1, |one| one.ingredients.len());
+            document.add_link(id, Relation::Holds, share_of(herbs) * 0.8);
         }
         self.uses_and_warnings(&mut document, &herb.indications, &herb.cautions);
         self.monograph(&mut document);
@@ -95,15 +95,15 @@ impl<'l> Facts<'l> {
         let id = &formulation.id;
         let mut document =
             self.begin(id, Kind::Formulation, &formulation.names, &formulation.source);
-        self.say_names(&mut document);
-        document.say(Tongue::Th, &formulation.purpose.th, USES, &formulation.source);
-        document.say(Tongue::En, &formulation.purpose.en, USES, &formulation.source);
+        self.add_names(&mut document);
+        document.add_passage(TextLanguage::Th, &formulation.purpose.th, USES, &formulation.source);
+        document.add_passage(TextLanguage::En, &formulation.purpose.en, USES, &formulation.source);
         let herbs = formulation.ingredients.len();
         for id in &formulation.ingredients {
-            document.link(id, Relation::Holds, share_of(herbs) * 0.95);
-            for holds in self.library.herb(id).map(|herb| &herb.constituents).into_iter().flatten()
+            document.add_link(id, Relation::Holds, share_of(herbs) * 0.95);
+            for holds in self.catalog.herb(id).map(|herb| &herb.constituents).into_iter().flatten()
             {
-                document.link(&holds.id, Relation::Holds, share_of(herbs) * 0.5);
+                document.add_link(&holds.id, Relation::Holds, share_of(herbs) * 0.5);
             }
         }
         self.uses_and_warnings(&mut document, &formulation.indications, &formulation.cautions);
@@ -113,8 +113,8 @@ impl<'l> Facts<'l> {
 
     fn constituent(&self, constituent: &crate::model::Constituent) -> Document {
         let mut document = self.begin(&constituent.id, Kind::Constituent, &constituent.names, "");
-        self.say_names(&mut document);
-        let herbs = constituent.herbs.iter().filter_map(|id| self.library.herb(id));
+        self.add_names(&mut document);
+        let herbs = constituent.herbs.iter().filter_map(|id| self.catalog.herb(id));
         let mut names = [Vec::new(), Vec::new()];
         for herb in herbs {
             names[0].push(herb.names.th.as_str());
@@ -123,12 +123,12 @@ impl<'l> Facts<'l> {
             if let (Some(holds), true) = (source, document.source.is_empty()) {
                 document.source.clone_from(&holds.provenance.source);
             }
-            document.link(&herb.id, Relation::Holds, 0.3);
+            document.add_link(&herb.id, Relation::Holds, 0.3);
         }
         let [thai, english] = names.map(|names| names.join(", "));
         let source = document.source.clone();
-        document.say(Tongue::Th, &format!("พบใน {thai}"), ASIDE, &source);
-        document.say(Tongue::En, &format!("found in {english}"), ASIDE, &source);
+        document.add_passage(TextLanguage::Th, &format!("พบใน {thai}"), ASIDE, &source);
+        document.add_passage(TextLanguage::En, &format!("found in {english}"), ASIDE, &source);
         document
     }
 
@@ -138,8 +138,8 @@ impl<'l> Facts<'l> {
         document.names.push(indication.id.clone());
         let pieces = pieces(&indication.names);
         document.names.extend(pieces);
-        self.say_names(&mut document);
-        document.facet(Facet::Icd, &indication.id);
+        self.add_names(&mut document);
+        document.add_facet(Facet::Icd, &indication.id);
         document
     }
 
@@ -148,7 +148,7 @@ impl<'l> Facts<'l> {
             self.begin(&caution.code, Kind::Caution, &caution.names, CAUTIONS_SOURCE);
         let pieces = pieces(&caution.names);
         document.names.extend(pieces);
-        self.say_names(&mut document);
+        self.add_names(&mut document);
         document
     }
 
@@ -162,24 +162,24 @@ impl<'l> Facts<'l> {
             source: source.to_owned(),
             ..Document::default()
         };
-        document.say(Tongue::En, &paper.title, TITLE, source);
-        document.say(Tongue::En, &paper.finding.en, TITLE, source);
-        document.say(Tongue::Th, &paper.finding.th, TITLE, source);
-        document.say(Tongue::En, &paper.mesh.join("; "), TEXT, source);
+        document.add_passage(TextLanguage::En, &paper.title, TITLE, source);
+        document.add_passage(TextLanguage::En, &paper.finding.en, TITLE, source);
+        document.add_passage(TextLanguage::Th, &paper.finding.th, TITLE, source);
+        document.add_passage(TextLanguage::En, &paper.mesh.join("; "), TEXT, source);
         let by = format!("{}. {}", paper.authors.join(", "), paper.journal);
-        document.say(Tongue::Neither, &by, ASIDE, source);
+        document.add_passage(TextLanguage::Neither, &by, ASIDE, source);
         for id in paper.herbs.iter().chain(&paper.constituents).chain(&paper.formulations) {
-            document.link(id, Relation::About, 0.45);
+            document.add_link(id, Relation::About, 0.45);
         }
         for icd in &paper.indications {
-            document.link(icd, Relation::About, 0.3);
-            document.facet(Facet::Icd, icd);
+            document.add_link(icd, Relation::About, 0.3);
+            document.add_facet(Facet::Icd, icd);
         }
         if let Some(year) = paper.year {
-            document.facet(Facet::Year, &year.to_string());
+            document.add_facet(Facet::Year, &year.to_string());
         }
         for source in &paper.sources {
-            document.facet(Facet::Source, source);
+            document.add_facet(Facet::Source, source);
         }
         document
     }
@@ -201,7 +201,7 @@ impl<'l> Facts<'l> {
     }
 
     /// The names as a passage, each once.
-    fn say_names(&self, document: &mut Document) {
+    fn add_names(&self, document: &mut Document) {
         document.names.retain(|name| !name.is_empty());
         let mut once: Vec<&str> = Vec::new();
         for name in &document.names {
@@ -211,23 +211,28 @@ impl<'l> Facts<'l> {
         }
         let text = once.join("; ");
         let source = document.source.clone();
-        document.say(Tongue::Neither, &text, NAMES, &source);
+        document.add_passage(TextLanguage::Neither, &text, NAMES, &source);
     }
 
-    fn uses_and_warnings(&self, document: &mut Document, uses: &[Use], warnings: &[Warned]) {
+    fn uses_and_warnings(
+        &self,
+        document: &mut Document,
+        uses: &[RecordedUse],
+        warnings: &[RecordedCaution],
+    ) {
         for used in uses {
             let weight = if used.provenance.unverified { 0.75 } else { 1.0 };
-            document.link(&used.icd, Relation::UsedFor, weight);
-            document.facet(Facet::Icd, &used.icd);
-            document.facet(Facet::Source, &used.provenance.source);
-            if let Some(indication) = self.library.indication(&used.icd) {
+            document.add_link(&used.icd, Relation::UsedFor, weight);
+            document.add_facet(Facet::Icd, &used.icd);
+            document.add_facet(Facet::Source, &used.provenance.source);
+            if let Some(indication) = self.catalog.indication(&used.icd) {
                 let aliases =
                     self.aliases.get(used.icd.as_str()).map(Vec::as_slice).unwrap_or_default();
                 let source = &used.provenance.source;
-                document.say(Tongue::Th, &indication.names.th, USES, source);
-                document.say(Tongue::En, &indication.names.en, USES, source);
-                document.say(Tongue::Neither, &aliases.join("; "), ASIDE, source);
-                document.say(Tongue::Neither, &used.icd, USES, source);
+                document.add_passage(TextLanguage::Th, &indication.names.th, USES, source);
+                document.add_passage(TextLanguage::En, &indication.names.en, USES, source);
+                document.add_passage(TextLanguage::Neither, &aliases.join("; "), ASIDE, source);
+                document.add_passage(TextLanguage::Neither, &used.icd, USES, source);
             }
         }
         for warned in warnings {
@@ -235,21 +240,26 @@ impl<'l> Facts<'l> {
                 Level::Contraindicated | Level::Interaction => 1.0,
                 Level::Precaution => 0.85,
             };
-            document.link(&warned.code, Relation::WarnsOf, weight * force(warned.strength));
+            document.add_link(&warned.code, Relation::WarnsOf, weight * force(warned.strength));
         }
         for (drug, weight) in self.drugs_of(&document.id, warnings) {
-            document.link(&drug, Relation::WarnsOf, weight);
+            document.add_link(&drug, Relation::WarnsOf, weight);
         }
         for interaction in self.interactions.get(document.id.as_str()).into_iter().flatten() {
             let drugs = interaction.drugs.join(", ");
             let text = format!("{drugs}: {}; {}", interaction.effect.en, interaction.mechanism.en);
-            document.say(Tongue::En, &text, TEXT, &interaction.provenance.source);
-            document.say(Tongue::Th, &interaction.effect.th, TEXT, &interaction.provenance.source);
+            document.add_passage(TextLanguage::En, &text, TEXT, &interaction.provenance.source);
+            document.add_passage(
+                TextLanguage::Th,
+                &interaction.effect.th,
+                TEXT,
+                &interaction.provenance.source,
+            );
         }
     }
 
     /// The medicines that something warns of, by name, by class, or by what a caution covers.
-    fn drugs_of(&self, id: &str, warnings: &[Warned]) -> BTreeMap<String, f32> {
+    fn drugs_of(&self, id: &str, warnings: &[RecordedCaution]) -> BTreeMap<String, f32> {
         let mut drugs: BTreeMap<String, f32> = BTreeMap::new();
         let mut put = |drug: &str, weight: f32| {
             let known = drugs.entry(drug.to_owned()).or_default();
@@ -259,7 +269,7 @@ impl<'l> Facts<'l> {
             let weight = force(interaction.strength);
             for named in &interaction.drugs {
                 put(named, weight);
-                for drug in &self.library.drugs {
+                for drug in &self.catalog.drugs {
                     let same_class = drug.name == *named && drug.kind == "drug";
                     if drug.classes.contains(named) {
                         put(&drug.name, 0.7 * weight);
@@ -269,7 +279,7 @@ impl<'l> Facts<'l> {
                 }
             }
         }
-        for drug in &self.library.drugs {
+        for drug in &self.catalog.drugs {
             let covering = warnings.iter().filter(|warned| drug.cautions.contains(&warned.code));
             covering.for_each(|warned| put(&drug.name, 0.9 * force(warned.strength)));
         }
@@ -277,8 +287,8 @@ impl<'l> Facts<'l> {
     }
 
     fn monograph(&self, document: &mut Document) {
-        for (lang, tongue) in [("th", Tongue::Th), ("en", Tongue::En)] {
-            let Some(monograph) = self.library.monograph(&document.id, lang) else { continue };
+        for (lang, language) in [("th", TextLanguage::Th), ("en", TextLanguage::En)] {
+            let Some(monograph) = self.catalog.monograph(&document.id, lang) else { continue };
             for statement in &monograph.statements {
                 let weight = match statement.section.as_str() {
                     // What is not known about a herb is not a reason to find it.
@@ -287,14 +297,14 @@ impl<'l> Facts<'l> {
                     _ => 0.5,
                 };
                 let source = statement.sources.first().map(String::as_str).unwrap_or_default();
-                document.say(tongue, &statement.text, weight, source);
+                document.add_passage(language, &statement.text, weight, source);
             }
         }
     }
 
     fn drug_names(&self) -> Vec<(String, String)> {
         let mut names = Vec::new();
-        for drug in &self.library.drugs {
+        for drug in &self.catalog.drugs {
             let aliases =
                 self.aliases.get(drug.name.as_str()).map(Vec::as_slice).unwrap_or_default();
             let own = [drug.name.as_str(), drug.names.th.as_str(), drug.names.en.as_str()];
@@ -307,18 +317,24 @@ impl<'l> Facts<'l> {
 }
 
 impl Document {
-    pub(super) fn say(&mut self, tongue: Tongue, text: &str, weight: f32, source: &str) {
+    pub(super) fn add_passage(
+        &mut self,
+        language: TextLanguage,
+        text: &str,
+        weight: f32,
+        source: &str,
+    ) {
         if !text.trim().is_empty() {
             let (text, source) = (text.to_owned(), source.to_owned());
-            self.passages.push(Passage { tongue, text, weight, source });
+            self.passages.push(Passage { language, text, weight, source });
         }
     }
 
-    pub(super) fn link(&mut self, to: &str, relation: Relation, weight: f32) {
+    pub(super) fn add_link(&mut self, to: &str, relation: Relation, weight: f32) {
         self.links.push(Link { to: to.to_owned(), relation, weight });
     }
 
-    pub(super) fn facet(&mut self, facet: Facet, value: &str) {
+    pub(super) fn add_facet(&mut self, facet: Facet, value: &str) {
         let pair = (facet, value.to_owned());
         if !value.is_empty() && !self.facets.contains(&pair) {
             self.facets.push(pair);

@@ -62,7 +62,7 @@ impl fmt::Display for Kind {
 
 /// The language of a passage.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub enum Tongue {
+pub enum TextLanguage {
     /// Thai.
     Th,
     /// English.
@@ -119,7 +119,7 @@ impl Document {
 #[derive(Clone, Debug)]
 pub struct Passage {
     /// Its language.
-    pub tongue: Tongue,
+    pub language: TextLanguage,
     /// What it says.
     pub text: String,
     /// How much its words count.

@@ -2,7 +2,7 @@
 
 /// The fewest edits (a letter added, left out or changed) that turn some piece of `text` into
 /// `name`, and where that piece ends. Sellers' algorithm: quadratic, so for short texts.
-pub(super) fn nearest_piece(name: &[char], text: &[char]) -> (usize, usize) {
+pub(super) fn closest_substring(name: &[char], text: &[char]) -> (usize, usize) {
     // The cost of matching all of the name's letters so far with a piece that ends here; a piece
     // may begin anywhere, so the first row is free.
     let mut row: Vec<usize> = vec![0; text.len() + 1];
@@ -44,11 +44,11 @@ mod tests {
 
     fn edits(name: &str, text: &str) -> usize {
         let letters = |text: &str| text.chars().collect::<Vec<char>>();
-        nearest_piece(&letters(name), &letters(text)).0
+        closest_substring(&letters(name), &letters(text)).0
     }
 
     #[test]
-    fn a_name_is_found_inside_a_text_in_spite_of_errors() {
+    fn misspelt_name_is_found_inside_a_text() {
         let cases = [
             ("andrographis", "is androgaphis good", 1),
             ("ฟ้าทะลายโจร", "สรรพคุณฟ้าทะลายโจนคือ", 1),
@@ -63,7 +63,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_the_least_levenshtein_distance_to_any_piece(name in "[ab]{0,5}", text in "[ab]{0,7}") {
+        fn distance_is_the_minimum_levenshtein_over_substrings(name in "[ab]{0,5}", text in "[ab]{0,7}") {
             let letters: Vec<char> = text.chars().collect();
             let mut least = name.len();
             for start in 0..=letters.len() {

@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 use super::bm25::Bm25;
-use super::census::Usual;
 use super::document::Document;
+use super::term_statistics::FieldStatistics;
 use crate::text::terms::{Analyzer, Term};
 use crate::text::{Token, TokenKind, normalize};
 
@@ -51,9 +51,9 @@ impl Index {
     }
 
     /// How many documents have a term.
-    pub(super) fn containing(&self, term: Term) -> usize {
+    pub(super) fn document_frequency(&self, term: Term) -> usize {
         let stream = if term.is_trigram() { &self.trigrams } else { &self.words };
-        stream.containing(term)
+        stream.document_frequency(term)
     }
 }
 
@@ -70,8 +70,8 @@ impl PassageWords {
     }
 
     /// How many of these words it has.
-    pub(super) fn count<'t>(&self, asked: impl IntoIterator<Item = &'t Term>) -> usize {
-        asked.into_iter().filter(|term| self.0.binary_search(&half(**term)).is_ok()).count()
+    pub(super) fn count<'t>(&self, terms: impl IntoIterator<Item = &'t Term>) -> usize {
+        terms.into_iter().filter(|term| self.0.binary_search(&half(**term)).is_ok()).count()
     }
 }
 
@@ -83,22 +83,22 @@ const fn half(term: Term) -> u32 {
 /// The terms of one document.
 #[derive(Debug, Default)]
 pub(super) struct DocumentTerms {
-    pub(super) words: Bag,
-    pub(super) trigrams: Bag,
+    pub(super) words: TermCounts,
+    pub(super) trigrams: TermCounts,
     pub(super) passages: Vec<PassageWords>,
 }
 
 /// Terms with their frequencies, each once and in the order of their numbers, and how long the
 /// text is.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Bag {
+pub struct TermCounts {
     /// The terms, and how often each stands there, in quarters.
     pub terms: Vec<(Term, u8)>,
     /// The length of the text, in words or trigrams.
     pub length: f32,
 }
 
-impl Bag {
+impl TermCounts {
     fn of(mut counted: Vec<(Term, f32)>) -> Self {
         counted.sort_by_key(|(term, _)| *term);
         let mut length = 0.0;
@@ -130,7 +130,7 @@ pub(super) fn frequency(steps: u8) -> f32 {
 /// The terms of documents, found with as many threads as the machine has.
 pub(super) fn analyse(documents: &[Document], analyzer: &Analyzer) -> Vec<DocumentTerms> {
     let terms_of = |documents: &[Document]| -> Vec<DocumentTerms> {
-        let mut words = Words { analyzer, known: HashMap::new() };
+        let mut words = WordCache { analyzer, known: HashMap::new() };
         documents.iter().map(|document| terms_of(document, &mut words)).collect()
     };
     let shares = shares(documents);
@@ -169,12 +169,12 @@ fn shares(documents: &[Document]) -> Vec<&[Document]> {
 
 /// The words that were met before, with their stems and parts: most of a text is words that others
 /// have too, and stemming and cutting them again was a third of the time.
-struct Words<'a> {
+struct WordCache<'a> {
     analyzer: &'a Analyzer,
     known: HashMap<TokenKind, HashMap<String, Vec<(Term, f32)>>>,
 }
 
-impl Words<'_> {
+impl WordCache<'_> {
     fn of(&mut self, text: &str, tokens: &[Token]) -> Vec<(Term, f32)> {
         let mut found = Vec::with_capacity(tokens.len() * 2);
         for token in tokens {
@@ -194,7 +194,7 @@ impl Words<'_> {
     }
 }
 
-fn terms_of(document: &Document, known: &mut Words<'_>) -> DocumentTerms {
+fn terms_of(document: &Document, known: &mut WordCache<'_>) -> DocumentTerms {
     let analyzer = known.analyzer;
     let mut words: Vec<(Term, f32)> = Vec::new();
     let mut trigrams: Vec<(Term, f32)> = Vec::new();
@@ -210,7 +210,7 @@ fn terms_of(document: &Document, known: &mut Words<'_>) -> DocumentTerms {
         let found = analyzer.trigrams(text, &tokens);
         trigrams.extend(found.into_iter().map(|term| (term, weight)));
     }
-    DocumentTerms { words: Bag::of(words), trigrams: Bag::of(trigrams), passages }
+    DocumentTerms { words: TermCounts::of(words), trigrams: TermCounts::of(trigrams), passages }
 }
 
 /// One kind of terms over all documents.
@@ -233,7 +233,7 @@ struct Posting {
 }
 
 impl Stream {
-    pub(super) fn build<'b>(bags: impl Iterator<Item = &'b Bag> + Clone) -> Self {
+    pub(super) fn build<'b>(bags: impl Iterator<Item = &'b TermCounts> + Clone) -> Self {
         let mut slots: ByTerm<u32> = HashMap::default();
         let mut counts: Vec<usize> = Vec::new();
         for (term, _) in bags.clone().flat_map(|bag| &bag.terms) {
@@ -276,7 +276,7 @@ impl Stream {
     }
 
     /// How many documents have a term.
-    pub(super) fn containing(&self, term: Term) -> usize {
+    pub(super) fn document_frequency(&self, term: Term) -> usize {
         self.postings_of(term).len()
     }
 
@@ -296,25 +296,34 @@ impl Stream {
 
     /// The terms that at least `least` documents have, in the order of their numbers.
     pub(super) fn terms(&self, least: usize) -> Vec<Term> {
-        let mut terms: Vec<Term> =
-            self.slots.keys().copied().filter(|term| self.containing(*term) >= least).collect();
+        let mut terms: Vec<Term> = self
+            .slots
+            .keys()
+            .copied()
+            .filter(|term| self.document_frequency(*term) >= least)
+            .collect();
         terms.sort_unstable();
         terms
     }
 
     /// The BM25 of every document for these terms, and the most a document could have.
-    pub(super) fn scores(&self, terms: &[Weighted], bm25: Bm25, usual: &Usual<'_>) -> Scores {
+    pub(super) fn scores(
+        &self,
+        terms: &[Weighted],
+        bm25: Bm25,
+        field: &FieldStatistics<'_>,
+    ) -> Scores {
         let mut of = vec![0.0; self.lengths.len()];
         let mut ceiling = 0.0;
         for Weighted { term, weight } in terms {
-            let idf = usual.idf(*term) * weight;
+            let idf = field.idf(*term) * weight;
             ceiling += idf * (bm25.k1 + 1.0);
             for posting in self.postings_of(*term) {
                 let document = posting.document as usize;
-                let length = self.lengths.get(document).copied().unwrap_or(usual.length);
+                let length = self.lengths.get(document).copied().unwrap_or(field.length);
                 let found = frequency(posting.steps);
                 if let Some(score) = of.get_mut(document) {
-                    *score += idf * bm25.saturation(found, length, usual.length);
+                    *score += idf * bm25.saturation(found, length, field.length);
                 }
             }
         }
@@ -326,7 +335,7 @@ impl Stream {
         &self,
         groups: &[Vec<Weighted>],
         bm25: Bm25,
-        usual: &Usual<'_>,
+        field: &FieldStatistics<'_>,
     ) -> Scores {
         let all = self.lengths.len();
         let mut of = vec![0.0; all];
@@ -337,16 +346,16 @@ impl Stream {
         for group in groups {
             let mut most = 0.0_f32;
             for Weighted { term, weight } in group {
-                if usual.containing(*term) == 0 {
+                if field.document_frequency(*term) == 0 {
                     continue;
                 }
-                let idf = usual.idf(*term) * weight;
+                let idf = field.idf(*term) * weight;
                 most = most.max(idf * (bm25.k1 + 1.0));
                 for posting in self.postings_of(*term) {
                     let document = posting.document as usize;
-                    let length = self.lengths.get(document).copied().unwrap_or(usual.length);
+                    let length = self.lengths.get(document).copied().unwrap_or(field.length);
                     let found = frequency(posting.steps);
-                    let score = idf * bm25.saturation(found, length, usual.length);
+                    let score = idf * bm25.saturation(found, length, field.length);
                     if let Some(known) = best.get_mut(document) {
                         if *known <= 0.0 {
                             touched.push(document);
@@ -357,7 +366,7 @@ impl Stream {
             }
             // Words that no document has would otherwise hold every score down without telling
             // one document from another; they count as much as a rare word.
-            ceiling += if most > 0.0 { most } else { usual.idf_of_none() * (bm25.k1 + 1.0) };
+            ceiling += if most > 0.0 { most } else { field.idf_of_none() * (bm25.k1 + 1.0) };
             for document in touched.drain(..) {
                 if let (Some(sum), Some(best)) = (of.get_mut(document), best.get_mut(document)) {
                     *sum += *best;

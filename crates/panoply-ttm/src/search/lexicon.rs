@@ -16,9 +16,9 @@ static ENGLISH: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/english.fst"))
 static ENGLISH_LISTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/english.lists"));
 
 /// The longest phrase that is looked up, in tokens.
-const LONGEST_PHRASE: usize = 5;
+const MAX_PHRASE_LENGTH: usize = 5;
 /// How many translations of a phrase are used.
-const MOST_TRANSLATIONS: usize = 6;
+const MAX_TRANSLATIONS: usize = 6;
 
 /// Ways to say one thing; a document is measured by the best of them.
 pub(super) type Group = Vec<Weighted>;
@@ -87,7 +87,7 @@ impl Lexicon {
         tokens: &[Token],
         analyzer: &Analyzer,
     ) -> (usize, Vec<&'static str>) {
-        for length in (1..=LONGEST_PHRASE.min(tokens.len())).rev() {
+        for length in (1..=MAX_PHRASE_LENGTH.min(tokens.len())).rev() {
             let phrase = tokens.get(..length).unwrap_or_default();
             let is_stop_word = |token: &Token| analyzer.is_stop_word(token, token.text(normalized));
             if phrase.iter().all(is_stop_word) {
@@ -134,7 +134,7 @@ impl Lexicon {
             }
         }
         ranked.sort();
-        ranked.into_iter().take(MOST_TRANSLATIONS).map(|(_, lemma)| lemma).collect()
+        ranked.into_iter().take(MAX_TRANSLATIONS).map(|(_, lemma)| lemma).collect()
     }
 }
 
@@ -151,7 +151,7 @@ fn line_at(offset: u64) -> Option<(&'static str, Vec<&'static str>)> {
     let line = LINES.get(usize::try_from(offset).ok()?..)?.lines().next()?;
     let (lemma, meanings) = line.split_once('\t')?;
     let word = |meaning: &'static str| meaning.rsplit_once(':').map_or(meaning, |(word, _)| word);
-    Some((lemma, meanings.split('|').map(word).take(MOST_TRANSLATIONS).collect()))
+    Some((lemma, meanings.split('|').map(word).take(MAX_TRANSLATIONS).collect()))
 }
 
 /// The offsets in the list at an offset: a count, then as many numbers.
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_carried_over_in_both_directions() {
+    fn words_are_translated_in_both_directions() {
         let cases = [
             ("ปวดหัว", "headache"),
             ("ตับ", "liver"),
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_dictionary_has_is_not_translated() {
+    fn unknown_word_is_not_translated() {
         for question in ["", "🙂", "the"] {
             assert!(translated(question).is_empty(), "{question}");
         }

@@ -17,11 +17,11 @@ use crate::text::{Token, TokenKind, english, is_thai, normalize, skeleton};
 /// is not met in `น้ำมันหอมระเหย`.
 const LONG_NAME: usize = 5;
 /// The longest name in words of another script.
-const LONGEST_NAME: usize = 6;
+const MAX_NAME_LENGTH: usize = 6;
 /// How many of a misspelt name's trigrams must be there before it is looked at closely.
 const SHARED_TRIGRAMS: f32 = 0.45;
 /// Questions longer than this many letters are not searched for misspelt names.
-const LONGEST_FOR_ERRORS: usize = 300;
+const MAX_FUZZY_QUERY_LENGTH: usize = 300;
 
 /// Something a question names.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +44,7 @@ pub(super) struct Linker {
     by_stems: HashMap<String, Vec<usize>>,
     by_skeleton: HashMap<String, Vec<usize>>,
     by_trigram: HashMap<Term, Vec<usize>>,
-    leads: HashMap<String, Vec<Lead>>,
+    targets: HashMap<String, Vec<LinkTarget>>,
 }
 
 /// A name of something.
@@ -57,7 +57,7 @@ struct Name {
 
 /// A document that a named thing leads to.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Lead {
+pub(super) struct LinkTarget {
     pub(super) document: usize,
     pub(super) relation: Relation,
     pub(super) weight: f32,
@@ -75,11 +75,12 @@ impl Linker {
             for name in &document.names {
                 linker.add_name(&document.id, name, analyzer);
             }
-            let itself = Lead { document: place, relation: Relation::Is, weight: 1.0 };
-            linker.leads.entry(document.id.clone()).or_default().push(itself);
+            let itself = LinkTarget { document: place, relation: Relation::Is, weight: 1.0 };
+            linker.targets.entry(document.id.clone()).or_default().push(itself);
             for link in &document.links {
-                let lead = Lead { document: place, relation: link.relation, weight: link.weight };
-                linker.leads.entry(link.to.clone()).or_default().push(lead);
+                let target =
+                    LinkTarget { document: place, relation: link.relation, weight: link.weight };
+                linker.targets.entry(link.to.clone()).or_default().push(target);
             }
         }
         for (id, name) in others {
@@ -119,8 +120,8 @@ impl Linker {
     }
 
     /// The documents that a named thing leads to.
-    pub(super) fn leads(&self, id: &str) -> &[Lead] {
-        self.leads.get(id).map(Vec::as_slice).unwrap_or_default()
+    pub(super) fn targets(&self, id: &str) -> &[LinkTarget] {
+        self.targets.get(id).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Everything a question names. Where names overlap the longest counts; misspelt names are
@@ -133,18 +134,18 @@ impl Linker {
         analyzer: &Analyzer,
         stands: impl Fn(Term) -> bool,
     ) -> Vec<Mention> {
-        let mut kept = self.exact(normalized, tokens, analyzer);
-        if normalized.chars().count() <= LONGEST_FOR_ERRORS {
-            let mut rest = self.misspelt(normalized, tokens, analyzer, &kept);
+        let mut selected = self.exact(normalized, tokens, analyzer);
+        if normalized.chars().count() <= MAX_FUZZY_QUERY_LENGTH {
+            let mut rest = self.misspelt(normalized, tokens, analyzer, &selected);
             let right = |token: &Token| {
                 is_foreign(token) && stands(Term::word(&english::stem(token.text(normalized))))
             };
             rest.retain(|(range, ..)| {
                 !tokens.iter().filter(|token| overlap(range, &token.range)).all(right)
             });
-            kept.extend(rest);
+            selected.extend(rest);
         }
-        self.told(kept)
+        self.merge_mentions(selected)
     }
 
     /// Everything a text names as the data write it.
@@ -154,7 +155,7 @@ impl Linker {
         tokens: &[Token],
         analyzer: &Analyzer,
     ) -> Vec<Mention> {
-        self.told(self.exact(normalized, tokens, analyzer))
+        self.merge_mentions(self.exact(normalized, tokens, analyzer))
     }
 
     fn exact(
@@ -171,9 +172,9 @@ impl Linker {
     }
 
     /// One thing named twice is one mention; the surer one stays.
-    fn told(&self, kept: Vec<(Range<usize>, usize, f32)>) -> Vec<Mention> {
+    fn merge_mentions(&self, selected: Vec<(Range<usize>, usize, f32)>) -> Vec<Mention> {
         let mut mentions: BTreeMap<&str, Mention> = BTreeMap::new();
-        for (range, place, certainty) in kept {
+        for (range, place, certainty) in selected {
             let Some(name) = self.names.get(place) else { continue };
             let mention =
                 Mention { id: name.id.clone(), name: name.spelling.clone(), range, certainty };
@@ -220,7 +221,7 @@ impl Linker {
         found: &mut Vec<(Range<usize>, usize, f32)>,
     ) {
         for start in 0..tokens.len() {
-            for length in 1..=LONGEST_NAME {
+            for length in 1..=MAX_NAME_LENGTH {
                 let Some(phrase) = tokens.get(start..start + length) else { break };
                 if !phrase.iter().all(is_foreign) {
                     break;
@@ -328,7 +329,7 @@ impl Letters {
     /// The words in which a name nearly stands, and how many edits away.
     fn near(&self, name: &str) -> Option<(Range<usize>, usize)> {
         let name: Vec<char> = skeleton(name).chars().collect();
-        let (edits, end) = fuzzy::nearest_piece(&name, &self.letters);
+        let (edits, end) = fuzzy::closest_substring(&name, &self.letters);
         let last = self.words.get(end.checked_sub(1)?)?;
         let first = self.words.get(end.saturating_sub(name.len()))?;
         (edits <= fuzzy::tolerated(name.len())).then_some((first.start..last.end, edits))
@@ -344,13 +345,14 @@ fn longest(mut found: Vec<(Range<usize>, usize, f32)>) -> Vec<(Range<usize>, usi
     found.sort_by_key(|(range, place, _)| {
         (std::cmp::Reverse(range.end - range.start), range.start, *place)
     });
-    let mut kept: Vec<(Range<usize>, usize, f32)> = Vec::new();
+    let mut selected: Vec<(Range<usize>, usize, f32)> = Vec::new();
     for candidate in found {
-        let covered =
-            kept.iter().any(|(range, ..)| *range != candidate.0 && overlap(range, &candidate.0));
-        if !covered && !kept.contains(&candidate) {
-            kept.push(candidate);
+        let covered = selected
+            .iter()
+            .any(|(range, ..)| *range != candidate.0 && overlap(range, &candidate.0));
+        if !covered && !selected.contains(&candidate) {
+            selected.push(candidate);
         }
     }
-    kept
+    selected
 }

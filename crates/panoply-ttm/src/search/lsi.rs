@@ -11,18 +11,18 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::index::{Bag, Index, Stream, Weighted, frequency};
-use super::numbers::{Random, ln};
+use super::arithmetic::{SplitMix64, ln};
+use super::index::{Index, Stream, TermCounts, Weighted, frequency};
 use super::vectors::{Quantized, Vectors};
 use crate::text::terms::Term;
 
 /// How many numbers a vector has.
 pub(super) const DIMENSIONS: usize = 96;
 /// How often the random directions are turned towards the documents.
-const ROUNDS: usize = 3;
+const POWER_ITERATIONS: usize = 3;
 const SEED: u64 = 0x7474_6d2d_6c73_6931;
 /// The space is learnt from at most this many documents; others are placed in it.
-const MOST_TRAINED: usize = 2_000;
+const MAX_TRAINING_DOCUMENTS: usize = 2_000;
 
 /// Where each term lies.
 #[derive(Debug, Default)]
@@ -36,8 +36,8 @@ pub(super) struct Lsi {
 impl Lsi {
     /// Learns the space from the first `trained` documents of an index.
     pub(super) fn train(index: &Index, trained: usize) -> Self {
-        let trained = trained.min(MOST_TRAINED).min(index.documents);
-        let mut columns = Columns::of(index, trained);
+        let trained = trained.min(MAX_TRAINING_DOCUMENTS).min(index.documents);
+        let mut columns = TermDocumentMatrix::of(index, trained);
         columns.scale();
         let basis = basis(&columns.gram(), trained);
         let mut rows = vec![0.0; columns.terms.len() * DIMENSIONS];
@@ -76,7 +76,7 @@ impl Lsi {
 
     /// The vector of one document: the same as among [`Self::documents`], because terms are added
     /// in the same order.
-    pub(super) fn document(&self, words: &Bag, trigrams: &Bag) -> Quantized {
+    pub(super) fn document(&self, words: &TermCounts, trigrams: &TermCounts) -> Quantized {
         let mut sum = vec![0.0; DIMENSIONS];
         for (term, steps) in words.terms.iter().chain(&trigrams.terms) {
             if let Some(place) = self.places.get(term) {
@@ -102,14 +102,14 @@ impl Lsi {
 }
 
 /// The term-by-document matrix, term by term.
-struct Columns {
+struct TermDocumentMatrix {
     terms: Vec<Term>,
     idf: Vec<f32>,
     entries: Vec<Vec<(usize, f32)>>,
     trained: usize,
 }
 
-impl Columns {
+impl TermDocumentMatrix {
     fn of(index: &Index, trained: usize) -> Self {
         let mut columns = Self { terms: Vec::new(), idf: Vec::new(), entries: Vec::new(), trained };
         // A term of one document says nothing about others; one of half of them says little.
@@ -157,11 +157,11 @@ impl Columns {
     fn gram(&self) -> Vec<f32> {
         let trained = self.trained;
         let mut gram = vec![0.0_f32; trained * trained];
-        let (upper, lower) = gram.split_at_mut(self.half_of_the_pairs() * trained);
+        let (upper, lower) = gram.split_at_mut(self.median_pair_row() * trained);
         let middle = upper.len() / trained.max(1);
         std::thread::scope(|scope| {
-            scope.spawn(|| self.put_products(0..middle, upper));
-            self.put_products(middle..trained, lower);
+            scope.spawn(|| self.fill_products(0..middle, upper));
+            self.fill_products(middle..trained, lower);
         });
         for one in 0..trained {
             for other in 0..one {
@@ -175,7 +175,7 @@ impl Columns {
     }
 
     /// The document before which half of the pairs begin.
-    fn half_of_the_pairs(&self) -> usize {
+    fn median_pair_row(&self) -> usize {
         let mut begun = vec![0_usize; self.trained];
         for entries in &self.entries {
             for (after, (document, _)) in entries.iter().rev().enumerate() {
@@ -194,7 +194,7 @@ impl Columns {
     }
 
     /// The products of `documents` with those after them, a row for each.
-    fn put_products(&self, documents: Range<usize>, rows: &mut [f32]) {
+    fn fill_products(&self, documents: Range<usize>, rows: &mut [f32]) {
         for entries in &self.entries {
             let first = entries.partition_point(|(document, _)| *document < documents.start);
             for (place, (one, weight)) in entries.iter().enumerate().skip(first) {
@@ -216,15 +216,15 @@ impl Columns {
 /// A matrix of `trained` rows whose product with the term-by-document matrix is an orthonormal
 /// basis of the space that the documents mostly lie in.
 fn basis(gram: &[f32], trained: usize) -> Vec<f32> {
-    let mut random = Random::seeded(SEED);
+    let mut random = SplitMix64::seeded(SEED);
     let mut directions: Vec<f32> = (0..trained * DIMENSIONS).map(|_| random.sign()).collect();
-    for _ in 0..ROUNDS {
-        let turned = product(gram, &directions, trained);
-        directions = orthonormal(&turned, &turned);
+    for _ in 0..POWER_ITERATIONS {
+        let image = product(gram, &directions, trained);
+        directions = orthonormal(&image, &image);
     }
     // Orthonormal under the products of documents, which is orthonormal in the space of terms.
-    let turned = product(gram, &directions, trained);
-    orthonormal(&directions, &turned)
+    let image = product(gram, &directions, trained);
+    orthonormal(&directions, &image)
 }
 
 /// `gram` times `directions`, half of the rows by each of two threads.
@@ -269,12 +269,12 @@ fn orthonormal(directions: &[f32], images: &[f32]) -> Vec<f32> {
             add_scaled_wide(sums, &image, f64::from(*number));
         }
     }
-    let upright = inverse_of_factor(&products);
+    let inverse = inverse_cholesky_transpose(&products);
     let mut out = Vec::with_capacity(directions.len());
     for row in directions.chunks_exact(DIMENSIONS) {
         let mut sum = [0.0; DIMENSIONS];
-        for (turns, number) in upright.iter().zip(row) {
-            add_scaled_wide(&mut sum, turns, f64::from(*number));
+        for (inverse_row, number) in inverse.iter().zip(row) {
+            add_scaled_wide(&mut sum, inverse_row, f64::from(*number));
         }
         out.extend(sum.map(narrow));
     }
@@ -282,48 +282,58 @@ fn orthonormal(directions: &[f32], images: &[f32]) -> Vec<f32> {
 }
 
 /// What is left of a direction must be more than this share of it, squared; below is rounding.
-const VANISHED: f64 = 1e-10;
+const RANK_TOLERANCE: f64 = 1e-10;
 
 /// For the lower factor `L` of `products` (`L` times its transpose), the transpose of `L`'s inverse.
-fn inverse_of_factor(products: &[[f64; DIMENSIONS]]) -> Square {
-    // Row k of `upright` after `place` rows were done: column k of the inverse so far.
-    let mut upright: Square = vec![[0.0; DIMENSIONS]; DIMENSIONS];
+fn inverse_cholesky_transpose(products: &[[f64; DIMENSIONS]]) -> Square {
+    // Row k of `inverse` after `place` rows were done: column k of the inverse so far.
+    let mut inverse: Square = vec![[0.0; DIMENSIONS]; DIMENSIONS];
     let mut factor: Square = Vec::with_capacity(DIMENSIONS);
     for (place, row) in products.iter().enumerate() {
-        let mut lean = [0.0; DIMENSIONS];
+        let mut factor_row = [0.0; DIMENSIONS];
         for (before, known) in factor.iter().enumerate() {
-            let shared: f64 = lean.iter().zip(known).take(before).map(|(one, two)| one * two).sum();
+            let shared: f64 =
+                factor_row.iter().zip(known).take(before).map(|(one, two)| one * two).sum();
             let length = known.get(before).copied().unwrap_or_default();
             let product = row.get(before).copied().unwrap_or_default();
-            if let Some(cell) = lean.get_mut(before)
+            if let Some(cell) = factor_row.get_mut(before)
                 && length > 0.0
             {
                 *cell = (product - shared) / length;
             }
         }
         let square = row.get(place).copied().unwrap_or_default();
-        let left = square - lean.iter().map(|number| number * number).sum::<f64>();
-        let length = if left > VANISHED * square && left > 0.0 { left.sqrt() } else { 0.0 };
-        put_column(&mut upright, place, &lean, length);
-        if let Some(cell) = lean.get_mut(place) {
+        let left = square - factor_row.iter().map(|number| number * number).sum::<f64>();
+        let length = if left > RANK_TOLERANCE * square && left > 0.0 { left.sqrt() } else { 0.0 };
+        fill_inverse_column(&mut inverse, place, &factor_row, length);
+        if let Some(cell) = factor_row.get_mut(place) {
             *cell = length;
         }
-        factor.push(lean);
+        factor.push(factor_row);
     }
-    upright
+    inverse
 }
 
 /// Fills the column of one direction: itself less what it leans on those before, 1 long.
-fn put_column(upright: &mut Square, place: usize, lean: &[f64; DIMENSIONS], length: f64) {
+fn fill_inverse_column(
+    inverse: &mut Square,
+    place: usize,
+    factor_row: &[f64; DIMENSIONS],
+    length: f64,
+) {
     if length <= 0.0 {
         return;
     }
-    for (row, turns) in upright.iter_mut().enumerate() {
+    for (row, inverse_row) in inverse.iter_mut().enumerate() {
         let own = if row == place { 1.0 } else { 0.0 };
-        let leaning: f64 =
-            turns.iter().zip(lean).take(place).map(|(turned, share)| turned * share).sum();
-        if let Some(cell) = turns.get_mut(place) {
-            *cell = (own - leaning) / length;
+        let projection: f64 = inverse_row
+            .iter()
+            .zip(factor_row)
+            .take(place)
+            .map(|(image, share)| image * share)
+            .sum();
+        if let Some(cell) = inverse_row.get_mut(place) {
+            *cell = (own - projection) / length;
         }
     }
 }
@@ -373,21 +383,21 @@ mod tests {
     use super::*;
 
     fn random_rows(rows: usize) -> Vec<f32> {
-        let mut random = Random::seeded(7);
+        let mut random = SplitMix64::seeded(7);
         let number = |bits: u64| f32::from(u16::try_from(bits >> 48).unwrap()) / 65_536.0 - 0.4;
         (0..rows * DIMENSIONS).map(|_| number(random.next())).collect()
     }
 
     #[test]
-    fn directions_stand_upright_and_one_that_leans_wholly_on_others_vanishes() {
+    fn columns_become_orthonormal_and_a_dependent_column_becomes_zero() {
         let mut rows = random_rows(150);
         // The sixth is the third and the fourth together.
         for row in rows.chunks_exact_mut(DIMENSIONS) {
             row[5] = row[2] + row[3];
         }
-        let upright = orthonormal(&rows, &rows);
+        let inverse = orthonormal(&rows, &rows);
         let inner = |one: usize, other: usize| -> f32 {
-            upright.chunks_exact(DIMENSIONS).map(|row| row[one] * row[other]).sum()
+            inverse.chunks_exact(DIMENSIONS).map(|row| row[one] * row[other]).sum()
         };
         for one in 0..DIMENSIONS {
             for other in 0..DIMENSIONS {
@@ -398,17 +408,21 @@ mod tests {
     }
 
     #[test]
-    fn the_products_of_all_pairs_are_the_same_in_both_orders_and_those_of_the_definition() {
+    fn gram_matrix_is_symmetric_and_matches_its_definition() {
         let (trained, terms) = (37_usize, 200_usize);
-        let mut random = Random::seeded(3);
+        let mut random = SplitMix64::seeded(3);
         let mut entries: Vec<Vec<(usize, f32)>> = vec![Vec::new(); terms];
         for of_term in &mut entries {
             let all = (0..trained).map(|document| (document, random.next() % 5));
             let some = all.filter(|(_, count)| *count > 2);
             of_term.extend(some.map(|(document, count)| (document, count as f32 / 4.0)));
         }
-        let columns =
-            Columns { terms: Vec::new(), idf: Vec::new(), entries: entries.clone(), trained };
+        let columns = TermDocumentMatrix {
+            terms: Vec::new(),
+            idf: Vec::new(),
+            entries: entries.clone(),
+            trained,
+        };
         let gram = columns.gram();
         for one in 0..trained {
             for other in 0..trained {

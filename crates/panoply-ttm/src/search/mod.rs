@@ -4,48 +4,48 @@
 //! the lexicon that carries words over to the other language, names of the graph with what they
 //! are linked to, and vectors. [`Engine::search`] fuses them; `panoply-bench ttm-search` measures
 //! each and the whole. The bundled facts are in memory; what a user brings stays where it is kept,
-//! behind [`Annex`], and only candidates are read.
+//! behind [`UserIndex`], and only candidates are read.
 
-mod annex;
-mod asked;
+mod analyzed_query;
+mod arithmetic;
 mod bm25;
 mod candidates;
-mod census;
+mod configured_embedder;
 mod corpus;
-mod desk;
 mod document;
 mod embed;
 mod engine;
-mod fuse;
+mod fusion;
 mod fuzzy;
-mod held;
 mod index;
 mod lexicon;
 mod linker;
 mod lsi;
-mod meaning;
-mod numbers;
-mod round;
+mod memory_index;
+mod query_units;
+mod search_filter;
+mod search_pass;
+mod service;
 mod snippet;
-mod units;
+mod term_statistics;
+mod text_model;
+mod user_index;
 mod vectors;
-mod wanted;
-mod workings;
 
-pub use self::annex::{Annex, Catalogue, Known, Slip};
 pub use self::bm25::Bm25;
 pub use self::corpus::{Corpus, corpus};
-pub use self::desk::{IMPORTED, SearchDesk, chunk_document, engine_over, record_document};
-pub use self::document::{Document, Facet, Kind, Link, Passage, Relation, Tongue};
+pub use self::document::{Document, Facet, Kind, Link, Passage, Relation, TextLanguage};
 #[cfg(feature = "tools")]
 pub use self::embed::Endpoint;
-pub use self::embed::{Embedder, NoVectors, WordTable};
-pub use self::engine::{Answer, Engine, Hit, NotReady, Question};
-pub use self::fuse::{Part, Tuning};
-pub use self::index::{Bag, ByTerm};
+pub use self::embed::{EmbedError, Embedder, StaticModel};
+pub use self::engine::{Engine, EngineError, Hit, SearchQuery, SearchResult};
+pub use self::fusion::{Part, Tuning};
+pub use self::index::{ByTerm, TermCounts};
 pub use self::linker::Mention;
+pub use self::query_units::{QueryUnit, TextWords};
+pub use self::search_filter::SearchFilter;
+pub use self::service::{IMPORTED, SearchService, chunk_document, engine_over, record_document};
 pub use self::snippet::Snippet;
-pub use self::units::{TextWords, Unit};
+pub use self::text_model::{DocumentFeatures, TextModel};
+pub use self::user_index::{DocumentEntry, DocumentTable, KnownTerm, UserIndex};
 pub use self::vectors::Vectors;
-pub use self::wanted::Wanted;
-pub use self::workings::{Placed, Workings};

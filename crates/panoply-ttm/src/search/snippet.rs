@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::document::{Document, Passage, Tongue};
+use super::document::{Document, Passage, TextLanguage};
 use super::index::PassageWords;
 use crate::text::normalize;
 use crate::text::terms::{Analyzer, Term};
@@ -25,39 +25,39 @@ pub struct Snippet {
 pub(super) fn snippet(
     document: &Document,
     words: &[PassageWords],
-    asked: &BTreeSet<Term>,
-    reader: Tongue,
+    query_terms: &BTreeSet<Term>,
+    reader: TextLanguage,
     analyzer: &Analyzer,
 ) -> Snippet {
     let mut best: Option<((bool, f32), &Passage)> = None;
     for (passage, words) in document.passages.iter().zip(words) {
-        let met = words.count(asked);
+        let met = words.count(query_terms);
         // Names are in the title already: a passage that says more is worth more.
-        let tongue = match passage.tongue {
-            Tongue::Neither => 0.3,
-            tongue if tongue == reader => 1.0,
+        let language = match passage.language {
+            TextLanguage::Neither => 0.3,
+            language if language == reader => 1.0,
             _ => 0.6,
         };
         // Who cannot read a passage sees nothing in it, however much of the question it has.
-        let is_readable = passage.tongue == reader && met > 0;
-        let worth = (is_readable, (met as f32 + 0.1) * tongue);
+        let is_readable = passage.language == reader && met > 0;
+        let worth = (is_readable, (met as f32 + 0.1) * language);
         if best.is_none_or(|(most, _)| worth > most) {
             best = Some((worth, passage));
         }
     }
     let Some((_, passage)) = best else { return Snippet::default() };
-    let places = met(&passage.text, asked, analyzer);
+    let places = met(&passage.text, query_terms, analyzer);
     let source = if passage.source.is_empty() { &document.source } else { &passage.source };
     Snippet { text: cut(&passage.text, &places), source: source.clone() }
 }
 
 /// The words of a passage that were asked for, with their places in its own bytes.
-fn met(text: &str, asked: &BTreeSet<Term>, analyzer: &Analyzer) -> Vec<Range<usize>> {
+fn met(text: &str, query_terms: &BTreeSet<Term>, analyzer: &Analyzer) -> Vec<Range<usize>> {
     let normalized = normalize(text);
     let tokens = analyzer.segmenter().segment(normalized.text());
     let words = analyzer.words(normalized.text(), &tokens);
     let mut met: Vec<Range<usize>> = Vec::new();
-    for word in words.into_iter().filter(|word| asked.contains(&word.term)) {
+    for word in words.into_iter().filter(|word| query_terms.contains(&word.term)) {
         let place = normalized.source(word.range);
         // Parts follow their whole, which is marked already.
         if met.last().is_none_or(|last| place.start >= last.end) {
@@ -127,7 +127,7 @@ mod tests {
     use crate::text::{Dictionary, english};
 
     #[test]
-    fn a_long_text_is_cut_around_what_was_met() {
+    fn snippet_is_cut_around_the_matches() {
         let text = format!("{} ขิงแก้คลื่นไส้ {}", "ก ".repeat(300), "ข ".repeat(300));
         let place = text.find("ขิง").unwrap();
         let met = vec![Range { start: place, end: place + "ขิง".len() }];
@@ -138,29 +138,30 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_gets_their_own_language_where_it_says_anything_of_what_was_asked() {
-        let passage = |tongue, text: &str| {
+    fn snippet_prefers_the_reader_language_when_it_matches() {
+        let passage = |language, text: &str| {
             let (text, source) = (text.to_owned(), String::new());
-            Passage { tongue, text, weight: 1.0, source }
+            Passage { language, text, weight: 1.0, source }
         };
         let passages = vec![
-            passage(Tongue::Neither, "ginger; nausea; morning sickness; vomiting"),
-            passage(Tongue::Th, "ginger ใช้แก้ nausea และ vomiting"),
-            passage(Tongue::En, "It is given for nausea."),
-            passage(Tongue::En, "Nothing to the point."),
+            passage(TextLanguage::Neither, "ginger; nausea; morning sickness; vomiting"),
+            passage(TextLanguage::Th, "ginger ใช้แก้ nausea และ vomiting"),
+            passage(TextLanguage::En, "It is given for nausea."),
+            passage(TextLanguage::En, "Nothing to the point."),
         ];
         let document = Document { passages, ..Document::default() };
         let analyzer = Analyzer::new(Arc::new(Dictionary::new([]).unwrap()));
         let terms = analyse(std::slice::from_ref(&document), &analyzer);
         let words = ["ginger", "nausea", "vomiting"].map(|word| Term::word(&english::stem(word)));
-        let asked: BTreeSet<Term> = words.into_iter().collect();
-        let shown = |reader| snippet(&document, &terms[0].passages, &asked, reader, &analyzer).text;
-        assert_eq!(shown(Tongue::En), "It is given for **nausea**.");
-        assert_eq!(shown(Tongue::Th), "**ginger** ใช้แก้ **nausea** และ **vomiting**");
+        let query_terms: BTreeSet<Term> = words.into_iter().collect();
+        let shown =
+            |reader| snippet(&document, &terms[0].passages, &query_terms, reader, &analyzer).text;
+        assert_eq!(shown(TextLanguage::En), "It is given for **nausea**.");
+        assert_eq!(shown(TextLanguage::Th), "**ginger** ใช้แก้ **nausea** และ **vomiting**");
     }
 
     #[test]
-    fn a_short_text_is_shown_whole() {
+    fn short_text_is_not_cut() {
         assert_eq!(cut("ginger for nausea", &[0..6, 11..17]), "**ginger** for **nausea**");
         assert_eq!(cut("", &[]), "");
     }

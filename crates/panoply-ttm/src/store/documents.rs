@@ -2,17 +2,17 @@
 
 use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, TransactionBehavior, params};
 
-use super::{SqliteShelf, broken, listed};
+use super::{SqliteUserStore, broken, listed};
 use crate::ingest::plan::Extract;
-use crate::ingest::{BroughtDocument, Chunk, DocumentShelf, Fact};
-use crate::papers::ShelfError;
+use crate::ingest::{Chunk, DocumentStore, Fact, UserDocument};
+use crate::papers::UserStoreError;
 
-impl SqliteShelf {
+impl SqliteUserStore {
     /// Runs `work` in one transaction: all of it happens, or nothing.
     pub(super) fn in_transaction<T>(
         &self,
-        work: impl FnOnce(&Connection) -> Result<T, ShelfError>,
-    ) -> Result<T, ShelfError> {
+        work: impl FnOnce(&Connection) -> Result<T, UserStoreError>,
+    ) -> Result<T, UserStoreError> {
         let mut connection = self.make()?;
         let Some(connection) = connection.as_mut() else {
             return Err(broken(rusqlite::Error::InvalidQuery));
@@ -25,7 +25,7 @@ impl SqliteShelf {
     }
 
     /// The document of these bytes.
-    pub fn document_of(&self, sha256: &str) -> Result<Option<BroughtDocument>, ShelfError> {
+    pub fn document_of(&self, sha256: &str) -> Result<Option<UserDocument>, UserStoreError> {
         let connection = self.open()?;
         let Some(connection) = connection.as_ref() else { return Ok(None) };
         let mut statement = connection
@@ -39,7 +39,7 @@ impl SqliteShelf {
         sql: &str,
         with: &[&dyn ToSql],
         read: fn(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>, ShelfError> {
+    ) -> Result<Vec<T>, UserStoreError> {
         let connection = self.open()?;
         let Some(connection) = connection.as_ref() else { return Ok(Vec::new()) };
         let mut statement = connection.prepare_cached(sql).map_err(broken)?;
@@ -48,18 +48,18 @@ impl SqliteShelf {
     }
 }
 
-impl DocumentShelf for SqliteShelf {
-    fn documents(&self) -> Result<Vec<BroughtDocument>, ShelfError> {
+impl DocumentStore for SqliteUserStore {
+    fn documents(&self) -> Result<Vec<UserDocument>, UserStoreError> {
         self.rows("SELECT * FROM ingest_document ORDER BY id", &[], document)
     }
 
-    fn chunks(&self, of: Option<&str>) -> Result<Vec<Chunk>, ShelfError> {
+    fn chunks(&self, of: Option<&str>) -> Result<Vec<Chunk>, UserStoreError> {
         let sql = "SELECT * FROM ingest_chunk WHERE document = coalesce(?1, document)
                    ORDER BY document, number";
         self.rows(sql, &[&of], chunk)
     }
 
-    fn facts(&self, of: Option<&str>) -> Result<Vec<Fact>, ShelfError> {
+    fn facts(&self, of: Option<&str>) -> Result<Vec<Fact>, UserStoreError> {
         let sql = "SELECT fact FROM ingest_fact WHERE document = coalesce(?1, document)
                    ORDER BY document, number";
         let facts = self.rows(sql, &[&of], |row| row.get::<_, String>(0))?;
@@ -68,7 +68,7 @@ impl DocumentShelf for SqliteShelf {
             .iter()
             .map(read)
             .collect::<Result<_, _>>()
-            .map_err(|error| ShelfError(Box::new(error)))
+            .map_err(|error| UserStoreError(Box::new(error)))
     }
 }
 
@@ -77,7 +77,7 @@ pub(super) fn chunk_with_title(
     connection: &Connection,
     of: &str,
     number: &str,
-) -> Result<Option<(Chunk, String)>, ShelfError> {
+) -> Result<Option<(Chunk, String)>, UserStoreError> {
     let sql = "SELECT c.*, d.title FROM ingest_chunk c JOIN ingest_document d ON d.id = c.document
                WHERE c.document = ?1 AND c.number = CAST(?2 AS INTEGER)";
     let mut statement = connection.prepare_cached(sql).map_err(broken)?;
@@ -86,7 +86,7 @@ pub(super) fn chunk_with_title(
 }
 
 /// Takes away the documents of a job with all that belongs to them.
-pub(super) fn remove(connection: &Connection, job: &str) -> Result<usize, ShelfError> {
+pub(super) fn remove(connection: &Connection, job: &str) -> Result<usize, UserStoreError> {
     let of_job = "(SELECT id FROM ingest_document WHERE job = ?1)";
     for table in ["ingest_fact", "ingest_chunk"] {
         let sql = format!("DELETE FROM {table} WHERE document IN {of_job}");
@@ -95,7 +95,7 @@ pub(super) fn remove(connection: &Connection, job: &str) -> Result<usize, ShelfE
     connection.execute("DELETE FROM ingest_document WHERE job = ?1", [job]).map_err(broken)
 }
 
-pub(super) fn add(connection: &Connection, extract: &Extract) -> Result<bool, ShelfError> {
+pub(super) fn add(connection: &Connection, extract: &Extract) -> Result<bool, UserStoreError> {
     let Extract { document, chunks, facts } = extract;
     let mut statement = connection
         .prepare_cached(
@@ -103,7 +103,7 @@ pub(super) fn add(connection: &Connection, extract: &Extract) -> Result<bool, Sh
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING",
         )
         .map_err(broken)?;
-    let BroughtDocument { id, sha256, name, title, lang, pages, job } = document;
+    let UserDocument { id, sha256, name, title, lang, pages, job } = document;
     let new = statement.execute(params![id, sha256, name, title, lang, pages, job]);
     if new.map_err(broken)? == 0 {
         return Ok(false);
@@ -123,14 +123,14 @@ pub(super) fn add(connection: &Connection, extract: &Extract) -> Result<bool, Sh
         .prepare_cached("INSERT INTO ingest_fact (document, number, fact) VALUES (?1, ?2, ?3)")
         .map_err(broken)?;
     for (number, fact) in (1_i64..).zip(facts) {
-        let fact = serde_json::to_string(fact).map_err(|error| ShelfError(Box::new(error)))?;
+        let fact = serde_json::to_string(fact).map_err(|error| UserStoreError(Box::new(error)))?;
         statement.execute(params![id, number, fact]).map_err(broken)?;
     }
     Ok(true)
 }
 
-fn document(row: &Row<'_>) -> rusqlite::Result<BroughtDocument> {
-    Ok(BroughtDocument {
+fn document(row: &Row<'_>) -> rusqlite::Result<UserDocument> {
+    Ok(UserDocument {
         id: row.get("id")?,
         sha256: row.get("sha256")?,
         name: row.get("name")?,

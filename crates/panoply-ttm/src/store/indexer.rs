@@ -7,41 +7,41 @@ use std::sync::mpsc;
 
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 
-use super::bag::{packed, unpacked};
 use super::documents::chunk_with_title;
+use super::term_counts::{packed, unpacked};
 use super::{broken, find};
-use crate::library::Library;
-use crate::papers::ShelfError;
+use crate::catalog::HerbCatalog;
+use crate::papers::UserStoreError;
 use crate::search::{
-    ByTerm, Document, Facet, Kind, Placed, Workings, chunk_document, record_document,
+    ByTerm, Document, DocumentFeatures, Facet, Kind, TextModel, chunk_document, record_document,
 };
 use crate::text::terms::Term;
 
 /// So many documents are brought up to date in one transaction.
-const AT_A_TIME: usize = if cfg!(test) { 40 } else { 4_000 };
+const BATCH_SIZE: usize = if cfg!(test) { 40 } else { 4_000 };
 /// So many are cut into words by one thread while another writes those before.
-const IN_A_PIECE: usize = 500;
+const CHUNK_SIZE: usize = 500;
 
-/// Takes steps until nothing is pending. `told` hears how many documents are done, of how many.
-pub(super) fn bring_up_to_date(
+/// Takes steps until nothing is pending. `progress` hears how many documents are done, of how many.
+pub(super) fn update(
     connection: &mut Connection,
-    workings: &Workings,
-    told: &mut dyn FnMut(u64, u64),
-) -> Result<(), ShelfError> {
-    if is_up_to_date(connection, workings)? {
+    text_model: &TextModel,
+    progress: &mut dyn FnMut(u64, u64),
+) -> Result<(), UserStoreError> {
+    if is_up_to_date(connection, text_model)? {
         return Ok(());
     }
-    start_anew_if_made_otherwise(connection, workings)?;
-    let shipped = Library::bundled().map_err(|error| ShelfError(error.into()))?;
+    rebuild_if_model_changed(connection, text_model)?;
+    let shipped = HerbCatalog::bundled().map_err(|error| UserStoreError(error.into()))?;
     let mut terms = Terms::default();
     let total = left(connection)?;
     loop {
         let done = total.saturating_sub(left(connection)?);
-        told(done, total);
+        progress(done, total);
         let transaction =
             connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
-        if !is_made_with(&transaction, workings.learnt_from())? {
-            return Err(made_otherwise());
+        if !is_built_with(&transaction, text_model.fingerprint())? {
+            return Err(model_mismatch());
         }
         let ids = pending(&transaction)?;
         if ids.is_empty() {
@@ -49,13 +49,13 @@ pub(super) fn bring_up_to_date(
         }
         let mut documents = Vec::with_capacity(ids.len());
         for id in &ids {
-            forget(&transaction, id, &mut terms)?;
+            remove(&transaction, id, &mut terms)?;
             // What ships too is searched in memory, with what the user's record adds to it.
             if shipped.paper(id).is_none() {
                 documents.extend(read(&transaction, id)?);
             }
         }
-        put_all(&transaction, &documents, workings, &mut terms)?;
+        write_all(&transaction, &documents, text_model, &mut terms)?;
         terms.write(&transaction)?;
         let done = "DELETE FROM search_pending WHERE id = ?1";
         let mut done = transaction.prepare_cached(done).map_err(broken)?;
@@ -67,45 +67,45 @@ pub(super) fn bring_up_to_date(
     }
 }
 
-fn left(connection: &Connection) -> Result<u64, ShelfError> {
+fn left(connection: &Connection) -> Result<u64, UserStoreError> {
     let sql = "SELECT count(*) FROM search_pending";
     let left: i64 = connection.query_row(sql, [], |row| row.get(0)).map_err(broken)?;
     Ok(left.unsigned_abs())
 }
 
 /// Looks without a lock, because mostly there is nothing to do.
-fn is_up_to_date(connection: &Connection, workings: &Workings) -> Result<bool, ShelfError> {
-    Ok(is_made_with(connection, workings.learnt_from())? && left(connection)? == 0)
+fn is_up_to_date(connection: &Connection, text_model: &TextModel) -> Result<bool, UserStoreError> {
+    Ok(is_built_with(connection, text_model.fingerprint())? && left(connection)? == 0)
 }
 
 /// Whether the tables are of this making.
-pub(super) fn is_made_with(
+pub(super) fn is_built_with(
     connection: &Connection,
-    learnt_from: &[u8; 32],
-) -> Result<bool, ShelfError> {
+    fingerprint: &[u8; 32],
+) -> Result<bool, UserStoreError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM search_form WHERE learnt_from = ?1)";
     let mut statement = connection.prepare_cached(sql).map_err(broken)?;
-    statement.query_row([learnt_from.as_slice()], |row| row.get(0)).map_err(broken)
+    statement.query_row([fingerprint.as_slice()], |row| row.get(0)).map_err(broken)
 }
 
 /// Two versions of the program at once cannot both have their way.
-pub(super) fn made_otherwise() -> ShelfError {
+pub(super) fn model_mismatch() -> UserStoreError {
     let why = "another version of the program has just made them searchable in its own way; \
                use one version at a time, and start it again";
-    ShelfError(why.into())
+    UserStoreError(why.into())
 }
 
 /// Terms and vectors of another making would be compared with ours: they are made again.
-fn start_anew_if_made_otherwise(
+fn rebuild_if_model_changed(
     connection: &mut Connection,
-    workings: &Workings,
-) -> Result<(), ShelfError> {
+    text_model: &TextModel,
+) -> Result<(), UserStoreError> {
     let transaction =
         connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
-    if is_made_with(&transaction, workings.learnt_from())? {
+    if is_built_with(&transaction, text_model.fingerprint())? {
         return Ok(());
     }
-    let anew = "
+    let reset = "
         DELETE FROM search_form;
         DELETE FROM search_document;
         DELETE FROM search_term;
@@ -114,28 +114,28 @@ fn start_anew_if_made_otherwise(
         INSERT INTO search_index (search_index) VALUES ('delete-all');
         INSERT OR IGNORE INTO search_pending SELECT pmid FROM paper;
         INSERT OR IGNORE INTO search_pending SELECT document || '#' || number FROM ingest_chunk;";
-    transaction.execute_batch(anew).map_err(broken)?;
+    transaction.execute_batch(reset).map_err(broken)?;
     let form = "INSERT INTO search_form VALUES (?1)";
-    transaction.execute(form, [workings.learnt_from().as_slice()]).map_err(broken)?;
+    transaction.execute(form, [text_model.fingerprint().as_slice()]).map_err(broken)?;
     transaction.commit().map_err(broken)
 }
 
 /// Puts documents into the tables, in pieces: while one is written the next is cut into words.
-fn put_all(
+fn write_all(
     connection: &Connection,
     documents: &[Document],
-    workings: &Workings,
+    text_model: &TextModel,
     terms: &mut Terms,
-) -> Result<(), ShelfError> {
+) -> Result<(), UserStoreError> {
     let (done, next) = mpsc::sync_channel(1);
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            let mut pieces = documents.chunks(IN_A_PIECE);
+            let mut pieces = documents.chunks(CHUNK_SIZE);
             // Whoever waited has given up when a piece cannot be handed over.
-            pieces.all(|piece| done.send(workings.place(piece)).is_ok())
+            pieces.all(|piece| done.send(text_model.place(piece)).is_ok())
         });
-        for piece in documents.chunks(IN_A_PIECE) {
-            let placed = next.recv().map_err(|error| ShelfError(Box::new(error)))?;
+        for piece in documents.chunks(CHUNK_SIZE) {
+            let placed = next.recv().map_err(|error| UserStoreError(Box::new(error)))?;
             for (document, placed) in piece.iter().zip(placed) {
                 put(connection, document, &placed, terms)?;
             }
@@ -144,15 +144,15 @@ fn put_all(
     })
 }
 
-fn pending(connection: &Connection) -> Result<Vec<String>, ShelfError> {
-    let sql = format!("SELECT id FROM search_pending ORDER BY id LIMIT {AT_A_TIME}");
+fn pending(connection: &Connection) -> Result<Vec<String>, UserStoreError> {
+    let sql = format!("SELECT id FROM search_pending ORDER BY id LIMIT {BATCH_SIZE}");
     let mut statement = connection.prepare_cached(&sql).map_err(broken)?;
     let ids = statement.query_map([], |row| row.get(0)).map_err(broken)?;
     ids.collect::<Result<_, _>>().map_err(broken)
 }
 
 /// The paper or the piece of a document as it is now.
-pub(super) fn read(connection: &Connection, id: &str) -> Result<Option<Document>, ShelfError> {
+pub(super) fn read(connection: &Connection, id: &str) -> Result<Option<Document>, UserStoreError> {
     match id.split_once('#') {
         None => Ok(find(connection, id)?.as_ref().map(record_document)),
         Some((document, number)) => {
@@ -163,7 +163,7 @@ pub(super) fn read(connection: &Connection, id: &str) -> Result<Option<Document>
 }
 
 /// Takes a document out of the tables, where it was in them.
-fn forget(connection: &Connection, id: &str, terms: &mut Terms) -> Result<(), ShelfError> {
+fn remove(connection: &Connection, id: &str, terms: &mut Terms) -> Result<(), UserStoreError> {
     let row: Option<i64> = connection
         .prepare_cached("SELECT row FROM search_document WHERE id = ?1")
         .and_then(|mut statement| statement.query_row([id], |row| row.get(0)).optional())
@@ -191,9 +191,9 @@ fn forget(connection: &Connection, id: &str, terms: &mut Terms) -> Result<(), Sh
 fn put(
     connection: &Connection,
     document: &Document,
-    placed: &Placed,
+    placed: &DocumentFeatures,
     terms: &mut Terms,
-) -> Result<(), ShelfError> {
+) -> Result<(), UserStoreError> {
     let vector: Vec<u8> = placed.vector.iter().map(|number| number.cast_unsigned()).collect();
     let mut statement = connection
         .prepare_cached(
@@ -209,7 +209,7 @@ fn put(
     let row = connection.last_insert_rowid();
     let mut all: Vec<(i64, u8)> = Vec::new();
     let mut digits = itoa::Buffer::new();
-    let mut places = |bag: &[(Term, u8)]| -> Result<String, ShelfError> {
+    let mut places = |bag: &[(Term, u8)]| -> Result<String, UserStoreError> {
         let mut text = String::with_capacity(bag.len() * 6);
         for (term, steps) in bag {
             let place = terms.place(connection, *term)?;
@@ -256,7 +256,7 @@ struct Met {
 
 impl Terms {
     /// The place of a term that one more document has.
-    fn place(&mut self, connection: &Connection, term: Term) -> Result<i64, ShelfError> {
+    fn place(&mut self, connection: &Connection, term: Term) -> Result<i64, UserStoreError> {
         let met = match self.met.entry(term) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => new.insert(Met { place: place_of(connection, term)?, more: 0 }),
@@ -266,7 +266,7 @@ impl Terms {
     }
 
     /// Writes how many documents have each term now.
-    fn write(&mut self, connection: &Connection) -> Result<(), ShelfError> {
+    fn write(&mut self, connection: &Connection) -> Result<(), UserStoreError> {
         let mut changed = std::mem::take(&mut self.fewer);
         for met in self.met.values_mut().filter(|met| met.more > 0) {
             *changed.entry(met.place).or_default() += std::mem::take(&mut met.more);
@@ -280,7 +280,7 @@ impl Terms {
     }
 }
 
-fn place_of(connection: &Connection, term: Term) -> Result<i64, ShelfError> {
+fn place_of(connection: &Connection, term: Term) -> Result<i64, UserStoreError> {
     let number = term.number().cast_signed();
     let mut known = connection
         .prepare_cached("SELECT place FROM search_term WHERE number = ?1")

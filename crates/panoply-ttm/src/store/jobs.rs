@@ -5,15 +5,16 @@ use panoply_store::mutations::HasMutations as _;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::documents::{add, remove};
-use super::{SqliteShelf, broken, changed};
+use super::{SqliteUserStore, broken, changed};
 use crate::ingest::plan::Extract;
 use crate::jobs::{Job, Request, Status};
-use crate::papers::ShelfError;
+use crate::papers::UserStoreError;
 
-impl SqliteShelf {
+impl SqliteUserStore {
     /// Keeps a new job.
-    pub fn add_job(&self, job: &Job) -> Result<(), ShelfError> {
-        let request = serde_json::to_string(&job.request).map_err(|e| ShelfError(Box::new(e)))?;
+    pub fn add_job(&self, job: &Job) -> Result<(), UserStoreError> {
+        let request =
+            serde_json::to_string(&job.request).map_err(|e| UserStoreError(Box::new(e)))?;
         self.write_row(|connection| {
             let sql = "INSERT INTO ingest_job (id, status, dry_run, request, created)
                        VALUES (?1, ?2, ?3, ?4, ?5)";
@@ -24,7 +25,7 @@ impl SqliteShelf {
     }
 
     /// Keeps what became of a job. Whether it was told to stop is not overwritten.
-    pub fn keep_job(&self, job: &Job) -> Result<(), ShelfError> {
+    pub fn save_job(&self, job: &Job) -> Result<(), UserStoreError> {
         self.write_row(|connection| keep(connection, job))
     }
 
@@ -34,7 +35,7 @@ impl SqliteShelf {
         job: &Job,
         extracts: &[Extract],
         record: Option<&MutationRecord>,
-    ) -> Result<usize, ShelfError> {
+    ) -> Result<usize, UserStoreError> {
         self.in_transaction(|transaction| {
             self.attach(transaction, record)?;
             let mut added = 0;
@@ -54,7 +55,7 @@ impl SqliteShelf {
         &self,
         job: &Job,
         record: Option<&MutationRecord>,
-    ) -> Result<usize, ShelfError> {
+    ) -> Result<usize, UserStoreError> {
         self.in_transaction(|transaction| {
             self.attach(transaction, record)?;
             let removed = remove(transaction, &job.id)?;
@@ -67,7 +68,7 @@ impl SqliteShelf {
     }
 
     /// A job.
-    pub fn job(&self, id: &str) -> Result<Option<Job>, ShelfError> {
+    pub fn job(&self, id: &str) -> Result<Option<Job>, UserStoreError> {
         let connection = self.open()?;
         let Some(connection) = connection.as_ref() else { return Ok(None) };
         let mut statement =
@@ -76,16 +77,21 @@ impl SqliteShelf {
     }
 
     /// All jobs, the newest first.
-    pub fn jobs(&self) -> Result<Vec<Job>, ShelfError> {
+    pub fn jobs(&self) -> Result<Vec<Job>, UserStoreError> {
         self.rows("SELECT * FROM ingest_job ORDER BY created DESC, id", &[], job)
     }
 
     /// Tells a job to stop.
-    pub fn cancel_job(&self, id: &str, record: Option<&MutationRecord>) -> Result<(), ShelfError> {
+    pub fn cancel_job(
+        &self,
+        id: &str,
+        record: Option<&MutationRecord>,
+    ) -> Result<(), UserStoreError> {
         self.in_transaction(|transaction| {
             self.attach(transaction, record)?;
-            let told = transaction.execute("UPDATE ingest_job SET cancel = 1 WHERE id = ?1", [id]);
-            told.map(drop).map_err(broken)
+            let progress =
+                transaction.execute("UPDATE ingest_job SET cancel = 1 WHERE id = ?1", [id]);
+            progress.map(drop).map_err(broken)
         })
     }
 
@@ -94,24 +100,24 @@ impl SqliteShelf {
         &self,
         transaction: &Connection,
         record: Option<&MutationRecord>,
-    ) -> Result<(), ShelfError> {
+    ) -> Result<(), UserStoreError> {
         record.map_or(Ok(()), |one| self.mutations().insert(transaction, one)).map_err(broken)
     }
 
     /// Whether a job was told to stop.
-    pub fn is_cancelled(&self, id: &str) -> Result<bool, ShelfError> {
+    pub fn is_cancelled(&self, id: &str) -> Result<bool, UserStoreError> {
         let connection = self.open()?;
         let Some(connection) = connection.as_ref() else { return Ok(false) };
         let mut statement = connection
             .prepare_cached("SELECT cancel FROM ingest_job WHERE id = ?1")
             .map_err(broken)?;
-        let told: Option<bool> =
+        let progress: Option<bool> =
             statement.query_row([id], |row| row.get(0)).optional().map_err(broken)?;
-        Ok(told.unwrap_or(false))
+        Ok(progress.unwrap_or(false))
     }
 
     /// Adds a line to a job's log.
-    pub fn log(&self, job: &str, at: &str, line: &str) -> Result<(), ShelfError> {
+    pub fn log(&self, job: &str, at: &str, line: &str) -> Result<(), UserStoreError> {
         self.write_row(|connection| {
             let sql = "INSERT INTO ingest_log (job, number, at, line)
                        SELECT ?1, coalesce(max(number), 0) + 1, ?2, ?3 FROM ingest_log WHERE job = ?1";
@@ -120,7 +126,7 @@ impl SqliteShelf {
     }
 
     /// A job's log: when, and what.
-    pub fn log_of(&self, job: &str) -> Result<Vec<(String, String)>, ShelfError> {
+    pub fn log_of(&self, job: &str) -> Result<Vec<(String, String)>, UserStoreError> {
         let sql = "SELECT at, line FROM ingest_log WHERE job = ?1 ORDER BY number";
         self.rows(sql, &[&job], |row| Ok((row.get(0)?, row.get(1)?)))
     }
@@ -128,7 +134,7 @@ impl SqliteShelf {
     fn write_row(
         &self,
         write: impl FnOnce(&Connection) -> rusqlite::Result<()>,
-    ) -> Result<(), ShelfError> {
+    ) -> Result<(), UserStoreError> {
         let connection = self.make()?;
         connection.as_ref().map_or(Ok(()), write).map_err(broken)
     }

@@ -3,14 +3,14 @@
 //! Nothing is made before the first import: a server that finds no file has no papers, and sees
 //! them as soon as another process imports some.
 
-mod annex;
-#[cfg(test)]
-mod annex_tests;
-mod bag;
 mod documents;
 mod indexer;
 mod jobs;
 mod reports;
+mod term_counts;
+mod user_index;
+#[cfg(test)]
+mod user_index_tests;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,11 +21,11 @@ use panoply_store::mutations::{self, HasMutations, MutationTable};
 use panoply_store::sqlite::Durability;
 use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
 
-use self::annex::SqliteAnnex;
-pub use self::reports::SqliteReports;
-use crate::ingest::Shelf;
-use crate::papers::{PaperShelf, Record, ShelfError};
-use crate::search::{Annex, Workings};
+pub use self::reports::SqliteReportStore;
+use self::user_index::SqliteUserIndex;
+use crate::ingest::UserStore;
+use crate::papers::{PaperStore, Record, UserStoreError};
+use crate::search::{TextModel, UserIndex};
 
 /// Never edited once released: a change is a new step.
 const STEPS: &[Migration] = &[
@@ -37,7 +37,7 @@ const STEPS: &[Migration] = &[
 
 /// Papers in a file.
 #[derive(Debug)]
-pub struct SqliteShelf {
+pub struct SqliteUserStore {
     file: PathBuf,
     connection: Mutex<Option<Connection>>,
     mutations: MutationTable,
@@ -54,13 +54,13 @@ pub struct Imported {
     pub unchanged: usize,
 }
 
-impl SqliteShelf {
+impl SqliteUserStore {
     /// Papers in this file, which need not be there yet.
     pub fn at(file: PathBuf) -> Self {
         Self { file, connection: Mutex::new(None), mutations: MutationTable::default() }
     }
 
-    fn open(&self) -> Result<MutexGuard<'_, Option<Connection>>, ShelfError> {
+    fn open(&self) -> Result<MutexGuard<'_, Option<Connection>>, UserStoreError> {
         let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         if connection.is_none() && self.file.exists() {
             *connection = Some(self.connect()?);
@@ -69,7 +69,7 @@ impl SqliteShelf {
     }
 
     /// Opens the file, and makes it where it is not there.
-    fn make(&self) -> Result<MutexGuard<'_, Option<Connection>>, ShelfError> {
+    fn make(&self) -> Result<MutexGuard<'_, Option<Connection>>, UserStoreError> {
         let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         if connection.is_none() {
             *connection = Some(self.connect()?);
@@ -77,18 +77,18 @@ impl SqliteShelf {
         Ok(connection)
     }
 
-    fn connect(&self) -> Result<Connection, ShelfError> {
+    fn connect(&self) -> Result<Connection, UserStoreError> {
         migrate::open(&self.file, Durability::Full, STEPS)
-            .map_err(|error| ShelfError(Box::new(error)))
+            .map_err(|error| UserStoreError(Box::new(error)))
     }
 
     /// Keeps what `fill` hands over, all or nothing.
     pub fn import<E>(
         &self,
-        fill: impl FnOnce(&mut dyn FnMut(Record) -> Result<(), ShelfError>) -> Result<(), E>,
+        fill: impl FnOnce(&mut dyn FnMut(Record) -> Result<(), UserStoreError>) -> Result<(), E>,
     ) -> Result<Imported, E>
     where
-        E: From<ShelfError>,
+        E: From<UserStoreError>,
     {
         let mut connection = self.make()?;
         let Some(connection) = connection.as_mut() else {
@@ -118,22 +118,22 @@ impl SqliteShelf {
         Ok(imported)
     }
 
-    /// Makes everything searchable that is not yet, which the next search would do too. `told`
+    /// Makes everything searchable that is not yet, which the next search would do too. `progress`
     /// hears how many documents are done, of how many.
-    pub fn make_searchable(
+    pub fn update_index(
         &self,
-        workings: &Workings,
-        told: &mut dyn FnMut(u64, u64),
-    ) -> Result<(), ShelfError> {
+        text_model: &TextModel,
+        progress: &mut dyn FnMut(u64, u64),
+    ) -> Result<(), UserStoreError> {
         if !self.file.exists() {
             return Ok(());
         }
         // With a connection of its own: this may take long, and others want to read meanwhile.
-        indexer::bring_up_to_date(&mut self.connect()?, workings, told)
+        indexer::update(&mut self.connect()?, text_model, progress)
     }
 }
 
-impl HasMutations for SqliteShelf {
+impl HasMutations for SqliteUserStore {
     fn mutations(&self) -> &MutationTable {
         &self.mutations
     }
@@ -142,8 +142,8 @@ impl HasMutations for SqliteShelf {
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        let mut held = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
-        let connection = match &mut *held {
+        let mut guard = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        let connection = match &mut *guard {
             Some(connection) => connection,
             none => none.insert(migrate::open(&self.file, Durability::Full, STEPS)?),
         };
@@ -156,26 +156,29 @@ impl HasMutations for SqliteShelf {
     }
 }
 
-impl Shelf for SqliteShelf {
-    fn annex(&self, workings: &Workings) -> Result<Option<Arc<dyn Annex>>, ShelfError> {
+impl UserStore for SqliteUserStore {
+    fn user_index(
+        &self,
+        text_model: &TextModel,
+    ) -> Result<Option<Arc<dyn UserIndex>>, UserStoreError> {
         if !self.file.exists() {
             return Ok(None);
         }
-        self.make_searchable(workings, &mut |_, _| {})?;
-        let annex = SqliteAnnex::open(&self.file, workings)?;
-        Ok((!annex.catalogue().is_empty()).then(|| Arc::new(annex) as Arc<dyn Annex>))
+        self.update_index(text_model, &mut |_, _| {})?;
+        let user_index = SqliteUserIndex::open(&self.file, text_model)?;
+        Ok((!user_index.table().is_empty()).then(|| Arc::new(user_index) as Arc<dyn UserIndex>))
     }
 }
 
-impl PaperShelf for SqliteShelf {
-    fn paper(&self, pmid: &str) -> Result<Option<Record>, ShelfError> {
+impl PaperStore for SqliteUserStore {
+    fn paper(&self, pmid: &str) -> Result<Option<Record>, UserStoreError> {
         match self.open()?.as_ref() {
             Some(connection) => find(connection, pmid),
             None => Ok(None),
         }
     }
 
-    fn papers(&self) -> Result<Vec<Record>, ShelfError> {
+    fn papers(&self) -> Result<Vec<Record>, UserStoreError> {
         let connection = self.open()?;
         let Some(connection) = connection.as_ref() else { return Ok(Vec::new()) };
         let mut statement = connection
@@ -197,18 +200,18 @@ impl PaperShelf for SqliteShelf {
 }
 
 /// Other processes and caches see by the version that something changed.
-fn changed(connection: &Connection) -> Result<(), ShelfError> {
+fn changed(connection: &Connection) -> Result<(), UserStoreError> {
     connection.execute("UPDATE shelf SET version = version + 1", []).map_err(broken)?;
     Ok(())
 }
 
-fn find(connection: &Connection, pmid: &str) -> Result<Option<Record>, ShelfError> {
+fn find(connection: &Connection, pmid: &str) -> Result<Option<Record>, UserStoreError> {
     let mut statement =
         connection.prepare_cached("SELECT * FROM paper WHERE pmid = ?1").map_err(broken)?;
     statement.query_row([pmid], record).optional().map_err(broken)
 }
 
-fn put(connection: &Connection, record: &Record) -> Result<(), ShelfError> {
+fn put(connection: &Connection, record: &Record) -> Result<(), UserStoreError> {
     let mut statement = connection
         .prepare_cached(
             "INSERT INTO paper (pmid, title, abstract, authors, journal, year, mesh, publication_types, doi, languages)
@@ -260,8 +263,8 @@ fn listed(list: &[String]) -> String {
     serde_json::to_string(list).unwrap_or_else(|_| "[]".to_owned())
 }
 
-fn broken(error: rusqlite::Error) -> ShelfError {
-    ShelfError(Box::new(error))
+fn broken(error: rusqlite::Error) -> UserStoreError {
+    UserStoreError(Box::new(error))
 }
 
 #[cfg(test)]
@@ -278,48 +281,49 @@ mod tests {
         }
     }
 
-    fn import(shelf: &SqliteShelf, records: Vec<Record>) -> Result<Imported, ShelfError> {
-        shelf.import(|take| records.into_iter().try_for_each(take))
+    fn import(store: &SqliteUserStore, records: Vec<Record>) -> Result<Imported, UserStoreError> {
+        store.import(|take| records.into_iter().try_for_each(take))
     }
 
     #[test]
-    fn papers_come_back_as_they_went_in_and_a_second_import_changes_nothing() {
+    fn paper_import_round_trips_and_is_idempotent() {
         let folder = tempfile::tempdir().unwrap();
-        let shelf = SqliteShelf::at(folder.path().join("ttm.db"));
-        assert_eq!(shelf.papers().unwrap(), []);
+        let store = SqliteUserStore::at(folder.path().join("ttm.db"));
+        assert_eq!(store.papers().unwrap(), []);
         assert!(!folder.path().join("ttm.db").exists(), "looking makes no file");
         let records = vec![record("10", "Ten"), record("9", "Nine")];
-        let done = import(&shelf, records.clone()).unwrap();
+        let done = import(&store, records.clone()).unwrap();
         assert_eq!(done, Imported { added: 2, ..Imported::default() });
-        assert_eq!(shelf.papers().unwrap(), [records[1].clone(), records[0].clone()]);
-        let version = shelf.version();
-        let done = import(&shelf, records).unwrap();
+        assert_eq!(store.papers().unwrap(), [records[1].clone(), records[0].clone()]);
+        let version = store.version();
+        let done = import(&store, records).unwrap();
         assert_eq!(done, Imported { unchanged: 2, ..Imported::default() });
-        assert_eq!(shelf.version(), version);
-        let done = import(&shelf, vec![record("9", "Nine, corrected")]).unwrap();
+        assert_eq!(store.version(), version);
+        let done = import(&store, vec![record("9", "Nine, corrected")]).unwrap();
         assert_eq!(done, Imported { changed: 1, ..Imported::default() });
-        assert_ne!(shelf.version(), version);
-        assert_eq!(shelf.paper("9").unwrap().unwrap().title, "Nine, corrected");
+        assert_ne!(store.version(), version);
+        assert_eq!(store.paper("9").unwrap().unwrap().title, "Nine, corrected");
     }
 
     #[test]
-    fn an_import_that_fails_leaves_nothing_behind() {
+    fn failed_import_is_rolled_back() {
         let folder = tempfile::tempdir().unwrap();
-        let shelf = SqliteShelf::at(folder.path().join("ttm.db"));
-        let failed: Result<Imported, ShelfError> = shelf.import(|take| {
+        let store = SqliteUserStore::at(folder.path().join("ttm.db"));
+        let failed: Result<Imported, UserStoreError> = store.import(|take| {
             take(record("1", "One"))?;
-            Err(ShelfError("the file ended".into()))
+            Err(UserStoreError("the file ended".into()))
         });
         assert!(failed.is_err());
-        assert_eq!(shelf.papers().unwrap(), []);
+        assert_eq!(store.papers().unwrap(), []);
     }
 
     #[test]
-    fn another_process_sees_what_was_imported() {
+    fn import_is_visible_to_another_process() {
         let folder = tempfile::tempdir().unwrap();
-        let server = SqliteShelf::at(folder.path().join("ttm.db"));
+        let server = SqliteUserStore::at(folder.path().join("ttm.db"));
         assert_eq!(server.version(), 0);
-        import(&SqliteShelf::at(folder.path().join("ttm.db")), vec![record("1", "One")]).unwrap();
+        import(&SqliteUserStore::at(folder.path().join("ttm.db")), vec![record("1", "One")])
+            .unwrap();
         assert_ne!(server.version(), 0);
         assert_eq!(server.paper("1").unwrap().unwrap().title, "One");
     }

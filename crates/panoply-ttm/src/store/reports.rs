@@ -10,36 +10,36 @@ use panoply_store::migrate::{self, Migration};
 use panoply_store::sqlite::Durability;
 use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
 
-use crate::eval::{Kept, MOST_BYTES, MOST_REPORTS, ReportShelf, ShelfFailed};
+use crate::eval::{MAX_REPORTS, MAX_TOTAL_BYTES, ReportStore, ReportStoreError, StoredReport};
 
 /// Never edited once released: a change is a new step.
 const STEPS: &[Migration] = &[Migration { name: "reports", sql: include_str!("reports.sql") }];
 
 /// Reports in a file.
 #[derive(Debug)]
-pub struct SqliteReports {
+pub struct SqliteReportStore {
     file: PathBuf,
     connection: Mutex<Option<Connection>>,
 }
 
-impl SqliteReports {
+impl SqliteReportStore {
     /// Reports in this file, which need not be there yet.
     pub const fn at(file: PathBuf) -> Self {
         Self { file, connection: Mutex::new(None) }
     }
 
-    fn open(&self) -> Result<MutexGuard<'_, Option<Connection>>, ShelfFailed> {
+    fn open(&self) -> Result<MutexGuard<'_, Option<Connection>>, ReportStoreError> {
         let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         if connection.is_none() {
             let opened = migrate::open(&self.file, Durability::Normal, STEPS);
-            *connection = Some(opened.map_err(|error| ShelfFailed(Box::new(error)))?);
+            *connection = Some(opened.map_err(|error| ReportStoreError(Box::new(error)))?);
         }
         Ok(connection)
     }
 }
 
-impl ReportShelf for SqliteReports {
-    fn report(&self, id: &str) -> Result<Option<Kept>, ShelfFailed> {
+impl ReportStore for SqliteReportStore {
+    fn report(&self, id: &str) -> Result<Option<StoredReport>, ReportStoreError> {
         if !self.file.exists() {
             return Ok(None);
         }
@@ -49,12 +49,12 @@ impl ReportShelf for SqliteReports {
         }
     }
 
-    fn keep(
+    fn save(
         &self,
         id: &str,
         set: &str,
-        make: &dyn Fn(Option<&Kept>) -> Result<Kept, ShelfFailed>,
-    ) -> Result<Kept, ShelfFailed> {
+        make: &dyn Fn(Option<&StoredReport>) -> Result<StoredReport, ReportStoreError>,
+    ) -> Result<StoredReport, ReportStoreError> {
         let mut connection = self.open()?;
         let Some(connection) = connection.as_mut() else {
             return Err(broken(rusqlite::Error::InvalidQuery));
@@ -62,34 +62,34 @@ impl ReportShelf for SqliteReports {
         // Another process may keep a report at the same moment: who writes first is the earlier.
         let behavior = TransactionBehavior::Immediate;
         let transaction = connection.transaction_with_behavior(behavior).map_err(broken)?;
-        let kept = match find(&transaction, id)? {
-            Some(kept) => kept,
+        let stored = match find(&transaction, id)? {
+            Some(stored) => stored,
             None => make(latest(&transaction, set)?.as_ref())?,
         };
-        put(&transaction, &kept)?;
-        forget(&transaction)?;
+        put(&transaction, &stored)?;
+        evict(&transaction)?;
         transaction.commit().map_err(broken)?;
-        Ok(kept)
+        Ok(stored)
     }
 }
 
-fn find(connection: &Connection, id: &str) -> Result<Option<Kept>, ShelfFailed> {
+fn find(connection: &Connection, id: &str) -> Result<Option<StoredReport>, ReportStoreError> {
     let mut statement =
         connection.prepare_cached("SELECT * FROM report WHERE id = ?1").map_err(broken)?;
-    statement.query_row([id], kept).optional().map_err(broken)
+    statement.query_row([id], stored).optional().map_err(broken)
 }
 
-fn latest(connection: &Connection, set: &str) -> Result<Option<Kept>, ShelfFailed> {
+fn latest(connection: &Connection, set: &str) -> Result<Option<StoredReport>, ReportStoreError> {
     let mut statement = connection
         .prepare_cached("SELECT * FROM report WHERE set_name = ?1 ORDER BY ran DESC LIMIT 1")
         .map_err(broken)?;
-    statement.query_row([set], kept).optional().map_err(broken)
+    statement.query_row([set], stored).optional().map_err(broken)
 }
 
-fn put(connection: &Connection, kept: &Kept) -> Result<(), ShelfFailed> {
-    let failed = |error: serde_json::Error| ShelfFailed(Box::new(error));
-    let summary = serde_json::to_string(&kept.summary).map_err(failed)?;
-    let change = serde_json::to_string(&kept.change).map_err(failed)?;
+fn put(connection: &Connection, stored: &StoredReport) -> Result<(), ReportStoreError> {
+    let failed = |error: serde_json::Error| ReportStoreError(Box::new(error));
+    let summary = serde_json::to_string(&stored.summary).map_err(failed)?;
+    let change = serde_json::to_string(&stored.change).map_err(failed)?;
     let mut statement = connection
         .prepare_cached(
             "INSERT INTO report (id, set_name, ran, bytes, json, markdown, summary, change)
@@ -99,20 +99,20 @@ fn put(connection: &Connection, kept: &Kept) -> Result<(), ShelfFailed> {
         .map_err(broken)?;
     statement
         .execute(params![
-            kept.id,
-            kept.set,
-            kept.json,
-            kept.markdown,
+            stored.id,
+            stored.set,
+            stored.json,
+            stored.markdown,
             summary,
             change,
-            number(kept.bytes())
+            number(stored.bytes())
         ])
         .map_err(broken)?;
     Ok(())
 }
 
 /// A caller could fill the disk with sets of their own. The report that was run last stays.
-fn forget(connection: &Connection) -> Result<(), ShelfFailed> {
+fn evict(connection: &Connection) -> Result<(), ReportStoreError> {
     let mut statement = connection
         .prepare_cached(
             "DELETE FROM report WHERE id IN (
@@ -122,7 +122,7 @@ fn forget(connection: &Connection) -> Result<(), ShelfFailed> {
                WHERE place > 1 AND (place > ?1 OR room > ?2))",
         )
         .map_err(broken)?;
-    statement.execute([number(MOST_REPORTS), number(MOST_BYTES)]).map_err(broken)?;
+    statement.execute([number(MAX_REPORTS), number(MAX_TOTAL_BYTES)]).map_err(broken)?;
     Ok(())
 }
 
@@ -130,9 +130,9 @@ fn number(count: usize) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-fn kept(row: &Row<'_>) -> rusqlite::Result<Kept> {
+fn stored(row: &Row<'_>) -> rusqlite::Result<StoredReport> {
     let (summary, change): (String, String) = (row.get("summary")?, row.get("change")?);
-    Ok(Kept {
+    Ok(StoredReport {
         id: row.get("id")?,
         set: row.get("set_name")?,
         json: row.get("json")?,
@@ -142,18 +142,18 @@ fn kept(row: &Row<'_>) -> rusqlite::Result<Kept> {
     })
 }
 
-fn broken(error: rusqlite::Error) -> ShelfFailed {
-    ShelfFailed(Box::new(error))
+fn broken(error: rusqlite::Error) -> ReportStoreError {
+    ReportStoreError(Box::new(error))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::eval::{MemoryReports, Summary};
+    use crate::eval::{MemoryReportStore, Summary};
 
-    fn made(id: &str, earlier: Option<&Kept>) -> Kept {
+    fn made(id: &str, earlier: Option<&StoredReport>) -> StoredReport {
         let since = earlier.map(|one| one.id.clone()).unwrap_or_default();
-        Kept {
+        StoredReport {
             id: id.to_owned(),
             set: "smoke".to_owned(),
             json: format!("{id} after {since}"),
@@ -163,55 +163,55 @@ mod tests {
         }
     }
 
-    fn run(shelf: &dyn ReportShelf, id: &str) -> String {
-        shelf.keep(id, "smoke", &|earlier| Ok(made(id, earlier))).unwrap().json
+    fn run(store: &dyn ReportStore, id: &str) -> String {
+        store.save(id, "smoke", &|earlier| Ok(made(id, earlier))).unwrap().json
     }
 
     #[test]
-    fn a_report_stays_as_it_was_first_kept_and_the_next_one_knows_the_latest() {
+    fn stored_report_is_immutable_and_the_next_run_compares_with_the_latest() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("ttm-eval.db");
-        let shelves: [&dyn ReportShelf; 2] =
-            [&SqliteReports::at(file.clone()), &MemoryReports::default()];
-        for shelf in shelves {
-            assert_eq!(shelf.report("a").unwrap(), None);
-            assert_eq!(run(shelf, "a"), "a after ");
-            assert_eq!(run(shelf, "b"), "b after a");
-            assert_eq!(run(shelf, "a"), "a after ", "the same bytes as the first time");
-            assert_eq!(run(shelf, "c"), "c after a", "which was run last");
+        let shelves: [&dyn ReportStore; 2] =
+            [&SqliteReportStore::at(file.clone()), &MemoryReportStore::default()];
+        for store in shelves {
+            assert_eq!(store.report("a").unwrap(), None);
+            assert_eq!(run(store, "a"), "a after ");
+            assert_eq!(run(store, "b"), "b after a");
+            assert_eq!(run(store, "a"), "a after ", "the same bytes as the first time");
+            assert_eq!(run(store, "c"), "c after a", "which was run last");
         }
         // Another process, later.
-        let again = SqliteReports::at(file);
+        let again = SqliteReportStore::at(file);
         assert_eq!(again.report("b").unwrap().unwrap().json, "b after a");
     }
 
     #[test]
-    fn looking_makes_no_file_and_old_reports_make_room() {
+    fn reading_creates_no_file_and_old_reports_are_evicted() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("ttm-eval.db");
-        let shelf = SqliteReports::at(file.clone());
-        assert_eq!(shelf.report("a").unwrap(), None);
+        let store = SqliteReportStore::at(file.clone());
+        assert_eq!(store.report("a").unwrap(), None);
         assert!(!file.exists());
-        for number in 0..=MOST_REPORTS {
-            run(&shelf, &number.to_string());
+        for number in 0..=MAX_REPORTS {
+            run(&store, &number.to_string());
         }
-        assert_eq!(shelf.report("0").unwrap(), None);
-        assert!(shelf.report("1").unwrap().is_some());
+        assert_eq!(store.report("0").unwrap(), None);
+        assert!(store.report("1").unwrap().is_some());
     }
 
     #[test]
-    fn large_reports_make_room_for_the_last_one() {
+    fn large_reports_are_evicted_but_the_last_one_stays() {
         let folder = tempfile::tempdir().unwrap();
-        let file = SqliteReports::at(folder.path().join("ttm-eval.db"));
-        let shelves: [&dyn ReportShelf; 2] = [&file, &MemoryReports::default()];
-        for shelf in shelves {
+        let file = SqliteReportStore::at(folder.path().join("ttm-eval.db"));
+        let shelves: [&dyn ReportStore; 2] = [&file, &MemoryReportStore::default()];
+        for store in shelves {
             for id in ["a", "b", "c"] {
-                let large = |earlier: Option<&Kept>| {
-                    Ok(Kept { json: "x".repeat(MOST_BYTES / 2), ..made(id, earlier) })
+                let large = |earlier: Option<&StoredReport>| {
+                    Ok(StoredReport { json: "x".repeat(MAX_TOTAL_BYTES / 2), ..made(id, earlier) })
                 };
-                shelf.keep(id, "smoke", &large).unwrap();
+                store.save(id, "smoke", &large).unwrap();
             }
-            let there = ["a", "b", "c"].map(|id| shelf.report(id).unwrap().is_some());
+            let there = ["a", "b", "c"].map(|id| store.report(id).unwrap().is_some());
             assert_eq!(there, [false, true, true]);
         }
     }

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cluster_keeps_vowels_marks_and_silent_letters_together() {
+    fn cluster_contains_vowels_marks_and_silenced_consonants() {
         let cases = [
             ("ขมิ้น", vec!["ข", "มิ้", "น"]),
             ("ไพล", vec!["ไพ", "ล"]),

@@ -13,9 +13,9 @@ static STOP_WORDS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stop_words.
 /// Thai words, and names that must stay whole.
 #[derive(Debug)]
 pub struct Dictionary {
-    words: Walked<&'static [u8]>,
+    words: PrefixAutomaton<&'static [u8]>,
     stop_words: Set<&'static [u8]>,
-    names: Walked<Vec<u8>>,
+    names: PrefixAutomaton<Vec<u8>>,
 }
 
 /// The dictionary cannot be read; it is part of the program, so this is our mistake.
@@ -31,9 +31,9 @@ impl Dictionary {
         names.sort_unstable();
         names.dedup();
         Ok(Self {
-            words: Walked::of(Set::new(WORDS)?),
+            words: PrefixAutomaton::of(Set::new(WORDS)?),
             stop_words: Set::new(STOP_WORDS)?,
-            names: Walked::of(Set::from_iter(names)?),
+            names: PrefixAutomaton::of(Set::from_iter(names)?),
         })
     }
 
@@ -70,7 +70,7 @@ impl Dictionary {
 /// An automaton, and where a walk through it stands after two Thai letters: most walks end there
 /// or soon after, so that half of the steps need not be gone.
 #[derive(Debug)]
-struct Walked<D: AsRef<[u8]>> {
+struct PrefixAutomaton<D: AsRef<[u8]>> {
     set: Set<D>,
     /// By the keys of the two letters.
     after_two: Vec<u32>,
@@ -83,7 +83,7 @@ const NOWHERE: u32 = u32::MAX;
 /// How many keys Thai letters have.
 const LETTERS: usize = 0x80;
 
-impl<D: AsRef<[u8]>> Walked<D> {
+impl<D: AsRef<[u8]>> PrefixAutomaton<D> {
     fn of(set: Set<D>) -> Self {
         let mut after_two = vec![NOWHERE; LETTERS * LETTERS];
         let mut alone = vec![false; LETTERS];
@@ -157,7 +157,7 @@ mod tests {
     use crate::text::normalize;
 
     #[test]
-    fn the_word_list_is_in_the_spelling_that_text_is_brought_to() {
+    fn word_list_is_normalised() {
         let list = include_str!("../../../../data/ttm/words_th.txt");
         let other: Vec<&str> =
             list.lines().filter(|word| normalize(word).text() != *word).collect();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_names_are_found_at_the_beginning_of_a_text() {
+    fn dictionary_finds_all_prefixes_of_a_text() {
         let dictionary = Dictionary::new(["แอนโดรกราโฟไลด์"]).unwrap();
         let mut lengths = Vec::new();
         dictionary.prefixes("ฟ้าทะลายโจร", |length, _| lengths.push(length));

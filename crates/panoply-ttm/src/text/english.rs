@@ -196,7 +196,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_that_mean_the_same_have_one_form() {
+    fn inflected_forms_share_a_stem() {
         let pairs = [
             ("haemorrhoids", "hemorrhoid"),
             ("diarrhoea", "diarrhea"),
@@ -218,14 +218,14 @@ mod tests {
     }
 
     #[test]
-    fn words_that_differ_stay_apart() {
+    fn different_words_have_different_stems() {
         for (one, other) in [("aloe", "ale"), ("ginger", "gingko"), ("fever", "favor")] {
             assert_ne!(stem(one), stem(other), "{one} and {other}");
         }
     }
 
     #[test]
-    fn stop_words_are_sorted_for_the_search() {
+    fn stop_words_are_sorted() {
         assert!(STOP_WORDS.is_sorted());
         assert!(is_stop_word("the") && !is_stop_word("liver"));
     }

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_characters_have_one_key_and_none_begins_another() {
+    fn character_keys_are_a_prefix_code() {
         let all: Vec<Vec<u8>> = (0..=u32::from(char::MAX))
             .filter_map(char::from_u32)
             .map(|one| key(&one.to_string()))

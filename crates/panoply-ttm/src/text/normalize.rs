@@ -58,7 +58,7 @@ impl Normalized {
 
 /// Gives `text` its one spelling. Normalising twice changes nothing.
 pub fn normalize(text: &str) -> Normalized {
-    let mut ordered = InOrder {
+    let mut ordered = MarkOrderer {
         done: Normalized {
             text: String::with_capacity(text.len()),
             origins: Vec::with_capacity(text.len() / 2),
@@ -146,7 +146,7 @@ fn ascii_digit(character: char, zero: char) -> char {
 
 /// Puts the marks of each Thai consonant into their one order, once each, and joins what was
 /// typed as two: nikhahit and sara aa, sara e and sara e.
-struct InOrder {
+struct MarkOrderer {
     done: Normalized,
     /// The last character that is done.
     last: Option<Letter>,
@@ -154,7 +154,7 @@ struct InOrder {
     marks: Vec<Letter>,
 }
 
-impl InOrder {
+impl MarkOrderer {
     fn put(&mut self, letter: Letter) {
         let is_mark = rank(letter.character).is_some();
         if is_mark || letter.character == SARA_AA && self.has_mark(NIKHAHIT) {
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_keyboards_fonts_and_scanners_spell_differently_becomes_one() {
+    fn spelling_variants_are_normalised() {
         let cases = [
             ("sara am from two marks", "น\u{0E49}\u{0E4D}\u{0E32}", "น้ำ"),
             ("the tone between the two", "น\u{0E4D}\u{0E49}\u{0E32}", "น้ำ"),
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_in_the_normalised_text_leads_back_to_the_original() {
+    fn normalised_offsets_map_back_to_the_source() {
         let original = "กิน\u{200B}น\u{0E4D}\u{0E49}\u{0E32}ขิง";
         let normalized = normalize(original);
         let place = normalized.text().find("น้ำ").unwrap();
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn the_skeleton_survives_lost_tones_and_a_lost_sara_am() {
+    fn skeleton_is_invariant_under_lost_tone_marks_and_sara_am() {
         let right = skeleton(normalize("น้ำมันไพล").text());
         let scanned = skeleton(normalize("นามัน ไพล").text());
         assert_eq!(right, scanned);
@@ -283,14 +283,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn normalising_twice_changes_nothing(text in "[ก-๛a-zA-Z0-9 \u{200B}éβ]{0,60}") {
+        fn normalisation_is_idempotent(text in "[ก-๛a-zA-Z0-9 \u{200B}éβ]{0,60}") {
             let once = normalize(&text);
             let twice = normalize(once.text());
             prop_assert_eq!(once.text(), twice.text());
         }
 
         #[test]
-        fn every_place_leads_to_whole_characters(text in "\\PC{0,40}") {
+        fn source_ranges_lie_on_character_boundaries(text in "\\PC{0,40}") {
             let normalized = normalize(&text);
             for (at, character) in normalized.text().char_indices() {
                 let source = normalized.source(at..at + character.len_utf8());

@@ -119,9 +119,9 @@ impl Segmenter {
             }
         }
         // The best way from each node to the end, found from the end.
-        let mut best: Vec<Way> = vec![Way::END; edges.len()];
+        let mut best: Vec<WordPath> = vec![WordPath::END; edges.len()];
         for (node, start) in edges.iter().copied().enumerate().rev().skip(1) {
-            let mut way = unknown_way(&edges, &best, run, node);
+            let mut way = unknown_path(&edges, &best, run, node);
             self.dictionary.prefixes(run.get(start..).unwrap_or_default(), |length, is_name| {
                 if excluded == Some(length) {
                     return;
@@ -130,7 +130,7 @@ impl Segmenter {
                 if let Some(onward) = best.get(next) {
                     let (squares, names) = onward.longest;
                     let name = if is_name { length } else { 0 };
-                    way = way.better(Way {
+                    way = way.better(WordPath {
                         unknown: onward.unknown,
                         words: onward.words + 1,
                         longest: (squares + length * length, names + name),
@@ -149,7 +149,7 @@ impl Segmenter {
 
 /// A way from one node to the end of the run.
 #[derive(Clone, Copy, Debug)]
-struct Way {
+struct WordPath {
     unknown: usize,
     words: usize,
     /// The squares of the words' lengths, which are more the less alike these are, and how much of
@@ -159,7 +159,7 @@ struct Way {
     kind: TokenKind,
 }
 
-impl Way {
+impl WordPath {
     const END: Self =
         Self { unknown: 0, words: 0, longest: (0, 0), next: usize::MAX, kind: TokenKind::Thai };
 
@@ -172,9 +172,9 @@ impl Way {
 }
 
 /// The way that takes the next cluster as unknown.
-fn unknown_way(edges: &[usize], best: &[Way], run: &str, node: usize) -> Way {
+fn unknown_path(edges: &[usize], best: &[WordPath], run: &str, node: usize) -> WordPath {
     let next = node + 1;
-    let onward = best.get(next).copied().unwrap_or(Way::END);
+    let onward = best.get(next).copied().unwrap_or(WordPath::END);
     let cluster = edges
         .get(node)
         .zip(edges.get(next))
@@ -182,7 +182,7 @@ fn unknown_way(edges: &[usize], best: &[Way], run: &str, node: usize) -> Way {
         .unwrap_or_default();
     // Unknown clusters side by side are one piece.
     let continues = onward.kind == TokenKind::Unknown && onward.next != usize::MAX;
-    Way {
+    WordPath {
         unknown: onward.unknown + cluster.chars().count(),
         words: onward.words + usize::from(!continues),
         longest: onward.longest,
@@ -191,7 +191,7 @@ fn unknown_way(edges: &[usize], best: &[Way], run: &str, node: usize) -> Way {
     }
 }
 
-fn walk(edges: &[usize], best: &[Way]) -> Vec<Token> {
+fn walk(edges: &[usize], best: &[WordPath]) -> Vec<Token> {
     let mut pieces: Vec<Token> = Vec::new();
     let mut node = 0;
     while let Some(way) = best.get(node)
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_are_cut_as_a_reader_would() {
+    fn sentences_are_segmented_as_by_hand() {
         let cases = [
             ("ฟ้าทะลายโจรมีสรรพคุณอะไรบ้าง", vec!["ฟ้าทะลายโจร", "มี", "สรรพคุณ", "อะไร", "บ้าง"]),
             ("เพชรสังฆาตช่วยบรรเทาริดสีดวงทวาร", vec!["เพชรสังฆาต", "ช่วย", "บรรเทา", "ริดสีดวงทวาร"]),
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn unknown_letters_do_not_break_the_words_around_them() {
+    fn unknown_text_does_not_break_neighbouring_words() {
         // A made-up name between two words; a dictionary without clusters cuts `รักษา` here.
         let words = cut("กินเกร็ฟฟ์ซ์ฎ์รักษา");
         assert_eq!(words.first().map(String::as_str), Some("กิน"));
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_knows_what_it_is() {
+    fn tokens_have_the_right_kind() {
         let normalized = normalize("ขิง ginger 10.5 j02.9 ฯ");
         let kinds: Vec<TokenKind> =
             segmenter().segment(normalized.text()).iter().map(|token| token.kind).collect();
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_of_a_name_are_its_words_and_a_simple_word_has_none() {
+    fn compound_name_has_parts_and_a_simple_word_none() {
         let segmenter = segmenter();
         let name = "ฟ้าทะลายโจร";
         let parts: Vec<&str> = segmenter.parts(name).into_iter().map(|part| &name[part]).collect();
@@ -306,14 +306,14 @@ mod tests {
     }
 
     #[test]
-    fn a_long_text_without_a_space_is_cut_in_one_go() {
+    fn long_text_without_spaces_is_segmented_in_linear_time() {
         let text = "สมุนไพรไทย".repeat(2_000);
         assert_eq!(cut(&text).len(), 4_000);
     }
 
     proptest! {
         #[test]
-        fn tokens_are_in_order_never_overlap_and_lose_no_letter(text in "[ก-๛a-z0-9 .,]{0,80}") {
+        fn tokens_are_ordered_disjoint_and_complete(text in "[ก-๛a-z0-9 .,]{0,80}") {
             let normalized = normalize(&text);
             let text = normalized.text();
             let mut end = 0;

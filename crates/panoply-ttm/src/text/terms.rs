@@ -13,7 +13,7 @@ use super::segment::{Segmenter, Token, TokenKind};
 /// How much a part of a word counts beside the whole word.
 const PART: f32 = 0.5;
 /// Parts shorter than this many letters are syllables rather than words.
-const SHORTEST_PART: usize = 3;
+const MIN_PART_LENGTH: usize = 3;
 /// The bit that keeps trigrams and words apart.
 const TRIGRAM_BIT: u64 = 1 << 63;
 
@@ -107,7 +107,7 @@ impl Analyzer {
                 put(text, 1.0, token.range.clone());
                 for part in self.segmenter.parts(text) {
                     let letters = text.get(part.clone()).unwrap_or_default();
-                    if letters.chars().count() >= SHORTEST_PART {
+                    if letters.chars().count() >= MIN_PART_LENGTH {
                         let start = token.range.start;
                         put(letters, PART, start + part.start..start + part.end);
                     }
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_kept_whole_and_in_parts() {
+    fn name_is_indexed_whole_and_in_parts() {
         let analyzer = analyzer();
         let text = "ฟ้าทะลายโจร";
         let tokens = analyzer.segmenter().segment(text);
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn inflections_and_spellings_are_one_term_and_codes_count_for_their_group() {
+    fn inflections_share_a_term_and_codes_index_their_group() {
         let analyzer = analyzer();
         let terms = |text: &str| -> Vec<Term> {
             let normalized = normalize(text);
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_trigrams_never_share_a_number() {
+    fn word_and_trigram_terms_are_disjoint() {
         assert!(Term::trigram('ก', 'ข', 'ค').is_trigram());
         assert!(!Term::word("กขค").is_trigram());
     }

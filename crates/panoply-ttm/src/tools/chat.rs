@@ -4,12 +4,12 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::settings::Endpoint;
-use crate::answer::{NotWritten, Prompt, SentenceWriter};
+use crate::answer::{Prompt, SentenceWriter, WriterError};
 
 /// A reply is a few kilobytes.
-const LARGEST_REPLY: u64 = 1024 * 1024;
+const MAX_RESPONSE_BYTES: u64 = 1024 * 1024;
 /// The model may write so many tokens.
-const MOST_TOKENS: u32 = 2000;
+const MAX_TOKENS: u32 = 2000;
 
 /// A model over the network.
 pub(crate) struct ChatModel {
@@ -30,7 +30,7 @@ impl ChatModel {
     /// Nothing is sent until the first question.
     pub(crate) fn new(endpoint: &Endpoint, key: Option<String>) -> Self {
         let config = ureq::Agent::config_builder()
-            .timeout_global(Some(endpoint.patience()))
+            .timeout_global(Some(endpoint.timeout()))
             // A key must not follow to another server.
             .max_redirects(0)
             .user_agent(concat!("panoply/", env!("CARGO_PKG_VERSION")))
@@ -53,7 +53,7 @@ impl ChatModel {
             "temperature": 0,
             // Servers read it as a signed number.
             "seed": prompt.seed >> 1,
-            "max_tokens": MOST_TOKENS,
+            "max_tokens": MAX_TOKENS,
             "response_format": {"type": "json_object"},
         })
     }
@@ -64,26 +64,26 @@ impl SentenceWriter for ChatModel {
         &self.model
     }
 
-    fn write(&self, prompt: &Prompt) -> Result<String, NotWritten> {
+    fn write(&self, prompt: &Prompt) -> Result<String, WriterError> {
         let mut request = self.agent.post(&self.url).header("content-type", "application/json");
         if let Some(key) = &self.key {
             request = request.header("authorization", format!("Bearer {key}"));
         }
         let body = self.body(prompt).to_string();
         let mut answer = request.send(body).map_err(|error| why(&error))?;
-        let text = answer.body_mut().with_config().limit(LARGEST_REPLY).read_to_string();
+        let text = answer.body_mut().with_config().limit(MAX_RESPONSE_BYTES).read_to_string();
         let text = text.map_err(|error| why(&error))?;
-        let reply: Completion = serde_json::from_str(&text).map_err(|_| NotWritten::Garbled)?;
-        let first = reply.choices.into_iter().next().ok_or(NotWritten::Garbled)?;
+        let reply: Completion = serde_json::from_str(&text).map_err(|_| WriterError::Garbled)?;
+        let first = reply.choices.into_iter().next().ok_or(WriterError::Garbled)?;
         Ok(first.message.content)
     }
 }
 
 /// The cause stays here: it may quote the address.
-fn why(error: &ureq::Error) -> NotWritten {
+fn why(error: &ureq::Error) -> WriterError {
     match error {
-        ureq::Error::Timeout(_) => NotWritten::Slow,
-        _ => NotWritten::Down,
+        ureq::Error::Timeout(_) => WriterError::Slow,
+        _ => WriterError::Down,
     }
 }
 

@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bad_argument_is_the_contracts_invalid_arg_and_the_message_says_what_to_do() {
+    fn bad_argument_maps_to_invalid_arg_with_a_hint() {
         let error =
             ToolError::validation("INVALID_INPUT", "top_k must be >0").hint("give 1 to 100");
         assert_eq!(
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_failures_keep_their_cause_to_themselves() {
+    fn system_errors_do_not_expose_their_cause() {
         let body = TtmDialect.error_body(&ToolError::system("the disk is full"));
         assert_eq!(body["error"]["code"], "INTERNAL_ERROR");
         assert!(!body.to_string().contains("disk"));

@@ -5,10 +5,12 @@ use serde::Serialize;
 
 use super::safety_words::SafetyWords;
 use super::wire::{NOTICE, Notice};
+use crate::catalog::HerbCatalog;
 use crate::graph::NodeType;
 use crate::knowledge::Knowledge;
-use crate::library::Library;
-use crate::model::{Bilingual, Formulation, Herb, Paper, Tongue, Use, Warned};
+use crate::model::{
+    Bilingual, DisplayLanguage, Formulation, Herb, Paper, RecordedCaution, RecordedUse,
+};
 use crate::papers::Record;
 use crate::safety::{Statement, Subject, Urgency};
 
@@ -143,35 +145,36 @@ struct FindingOut {
 
 impl HerbDocument {
     pub(crate) fn of(knowledge: &Knowledge, herb: &Herb) -> Self {
-        let library = &knowledge.library;
+        let catalog = &knowledge.catalog;
         let constituents = herb.constituents.iter().map(|holds| ConstituentOut {
             id: holds.id.clone(),
-            name: library
-                .constituent(&holds.id)
-                .map_or_else(|| holds.id.clone(), |known| known.names.in_tongue(Tongue::En)),
+            name: catalog.constituent(&holds.id).map_or_else(
+                || holds.id.clone(),
+                |known| known.names.in_language(DisplayLanguage::En),
+            ),
             verified: !holds.provenance.unverified,
             source: holds.provenance.source.clone(),
         });
         let synonyms = &herb.synonyms;
         let synonyms = synonyms.th.iter().chain(&synonyms.romanised).chain(&synonyms.scientific);
-        let papers = library.papers.iter().filter(|paper| paper.herbs.contains(&herb.id));
+        let papers = catalog.papers.iter().filter(|paper| paper.herbs.contains(&herb.id));
         Self {
             id: herb.id.clone(),
             names: (&herb.names).into(),
             parts: herb.parts.clone(),
             constituents: constituents.collect(),
-            indications: indications(library, &herb.indications),
+            indications: indications(catalog, &herb.indications),
             sources: herb.sources.clone(),
             scientific: herb.scientific.clone(),
             family: herb.family.clone(),
             synonyms: synonyms.cloned().collect(),
             names_verified: !herb.names_unverified,
-            contraindications: warnings(library, NodeType::Herb, &herb.id, &herb.cautions),
+            contraindications: warnings(catalog, NodeType::Herb, &herb.id, &herb.cautions),
             formulations: named(herb.formulations.iter(), |id| {
-                library.formulation(id).map(|one| &one.names)
+                catalog.formulation(id).map(|one| &one.names)
             }),
             papers: papers.map(|paper| paper.pmid.clone()).collect(),
-            monograph: monograph(library, &herb.id),
+            monograph: monograph(catalog, &herb.id),
             notice: NOTICE,
         }
     }
@@ -179,22 +182,22 @@ impl HerbDocument {
 
 impl FormulationDocument {
     pub(crate) fn of(knowledge: &Knowledge, formulation: &Formulation) -> Self {
-        let library = &knowledge.library;
+        let catalog = &knowledge.catalog;
         let id = &formulation.id;
-        let papers = library.papers.iter().filter(|paper| paper.formulations.contains(id));
+        let papers = catalog.papers.iter().filter(|paper| paper.formulations.contains(id));
         Self {
             id: id.clone(),
             names: (&formulation.names).into(),
             list: formulation.list.clone(),
             herbs: named(formulation.ingredients.iter(), |id| {
-                library.herb(id).map(|herb| &herb.names)
+                catalog.herb(id).map(|herb| &herb.names)
             }),
             purpose: (&formulation.purpose).into(),
-            indications: indications(library, &formulation.indications),
-            contraindications: warnings(library, NodeType::Formulation, id, &formulation.cautions),
+            indications: indications(catalog, &formulation.indications),
+            contraindications: warnings(catalog, NodeType::Formulation, id, &formulation.cautions),
             papers: papers.map(|paper| paper.pmid.clone()).collect(),
             sources: formulation.sources.clone(),
-            monograph: monograph(library, id),
+            monograph: monograph(catalog, id),
             notice: NOTICE,
         }
     }
@@ -255,12 +258,13 @@ impl PaperDocument {
     }
 }
 
-fn indications(library: &Library, uses: &[Use]) -> Vec<IndicationOut> {
+fn indications(catalog: &HerbCatalog, uses: &[RecordedUse]) -> Vec<IndicationOut> {
     let each = uses.iter().map(|one| IndicationOut {
         icd_code: one.icd.clone(),
-        description: library
-            .indication(&one.icd)
-            .map_or_else(|| one.icd.clone(), |known| known.names.in_tongue(Tongue::Both)),
+        description: catalog.indication(&one.icd).map_or_else(
+            || one.icd.clone(),
+            |known| known.names.in_language(DisplayLanguage::Both),
+        ),
         verified: !one.provenance.unverified,
         source: one.provenance.source.clone(),
     });
@@ -268,12 +272,12 @@ fn indications(library: &Library, uses: &[Use]) -> Vec<IndicationOut> {
 }
 
 fn warnings(
-    library: &Library,
+    catalog: &HerbCatalog,
     entity_type: NodeType,
     id: &str,
-    cautions: &[Warned],
+    cautions: &[RecordedCaution],
 ) -> Vec<WarningOut> {
-    let words = SafetyWords { library, tongue: Tongue::Both };
+    let words = SafetyWords { catalog, display: DisplayLanguage::Both };
     let each = cautions.iter().map(|warned| {
         let statement = Statement {
             entity: id.to_owned(),
@@ -286,7 +290,7 @@ fn warnings(
             via: Vec::new(),
             matches: Vec::new(),
             groups: Vec::new(),
-            urgency: Urgency::of_caution(library, warned),
+            urgency: Urgency::of_caution(catalog, warned),
         };
         WarningOut {
             code: warned.code.clone(),
@@ -306,14 +310,15 @@ fn named<'a>(
 ) -> Vec<NamedOut> {
     let each = ids.map(|id| NamedOut {
         id: id.clone(),
-        name: names(id).map_or_else(|| id.clone(), |names| names.in_tongue(Tongue::Both)),
+        name: names(id)
+            .map_or_else(|| id.clone(), |names| names.in_language(DisplayLanguage::Both)),
     });
     each.collect()
 }
 
-fn monograph(library: &Library, id: &str) -> MonographOut {
+fn monograph(catalog: &HerbCatalog, id: &str) -> MonographOut {
     let in_language = |lang: &str| -> Vec<StatementOut> {
-        let statements = library.monograph(id, lang).map_or(&[][..], |one| &one.statements);
+        let statements = catalog.monograph(id, lang).map_or(&[][..], |one| &one.statements);
         let each = statements.iter().map(|statement| StatementOut {
             section: statement.section.clone(),
             text: statement.text.clone(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::settings::Endpoint;
-use crate::search::{self, Embedder, WordTable};
+use crate::search::{self, Embedder, StaticModel};
 
 /// Where vectors come from.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
@@ -50,12 +50,11 @@ impl EmbedderChoice {
     ) -> Option<Arc<dyn Embedder>> {
         match self {
             Self::Lsi => None,
-            Self::File(Folder { folder }) => Some(Arc::new(WordTable::at(folder.clone()))),
+            Self::File(Folder { folder }) => Some(Arc::new(StaticModel::at(folder.clone()))),
             Self::Endpoint(endpoint) => {
                 let key = endpoint.key_env.as_deref().and_then(secret);
-                let patience = endpoint.patience();
-                let made =
-                    search::Endpoint::new(&endpoint.base_url, &endpoint.model, key, patience);
+                let timeout = endpoint.timeout();
+                let made = search::Endpoint::new(&endpoint.base_url, &endpoint.model, key, timeout);
                 Some(Arc::new(made))
             }
         }
@@ -78,13 +77,13 @@ mod tests {
     }
 
     #[test]
-    fn the_built_in_one_needs_no_setting() {
+    fn lsi_embedder_needs_no_setting() {
         assert_eq!(EmbedderChoice::default(), EmbedderChoice::Lsi);
         assert_eq!(made(json!({"kind": "lsi"})), Ok(None));
     }
 
     #[test]
-    fn a_folder_and_a_service_can_be_chosen() {
+    fn embedder_can_be_a_folder_or_a_service() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("potion");
         std::fs::create_dir(&path).unwrap();
@@ -95,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_is_wrong_is_said() {
+    fn every_invalid_embedder_setting_is_reported() {
         let service =
             json!({"kind": "endpoint", "base_url": "ftp://x", "model": " ", "timeout_seconds": 0});
         let told = made(service).unwrap_err();

@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use panoply_contract::prelude::*;
 
-use super::answer::KEYWORDS;
-use super::wire::{caller_tongue, pick};
-use crate::eval::sets::{self, BadSet, Bundled, Judged, LARGEST_SET};
+use super::common::KEYWORDS;
+use super::wire::{caller_language, pick};
+use crate::eval::sets::{self, BadSet, Bundled, JudgedQuestion, MAX_SET_BYTES};
 use crate::eval::{
-    self, Answers, DEEPEST, Extractive, Kept, Measured, Metric, Plan, Report, ReportShelf, address,
-    keep,
+    self, Answers, Extractive, MAX_DEPTH, Measured, Metric, Plan, Report, ReportStore,
+    StoredReport, address, save,
 };
-use crate::knowledge::KnowledgeDesk;
+use crate::knowledge::KnowledgeService;
 use crate::roots::Roots;
-use crate::search::{Engine, SearchDesk};
+use crate::search::{Engine, SearchService};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "eval_run",
@@ -186,9 +186,9 @@ struct Changed {
 
 /// See the module.
 pub(crate) struct EvalRun {
-    pub(crate) knowledge: Arc<KnowledgeDesk>,
-    pub(crate) desk: Arc<SearchDesk>,
-    pub(crate) reports: Arc<dyn ReportShelf>,
+    pub(crate) knowledge: Arc<KnowledgeService>,
+    pub(crate) service: Arc<SearchService>,
+    pub(crate) reports: Arc<dyn ReportStore>,
     pub(crate) roots: Roots,
     pub(crate) tau: f64,
 }
@@ -204,7 +204,7 @@ impl Tool for EvalRun {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let plan = plan(params, &self.roots)?;
         let knowledge = self.knowledge.now()?;
-        let engine = self.desk.engine(&knowledge.library)?;
+        let engine = self.service.engine(&knowledge.catalog)?;
         check_ids(&plan.questions, &engine)?;
         let answers = Extractive { knowledge: &knowledge, engine: &engine, tau: self.tau };
         let wants_answers = plan.metrics.iter().any(|metric| metric.is_of_answers());
@@ -213,12 +213,12 @@ impl Tool for EvalRun {
             cx.report_progress(done as u64, Some(total as u64), "asking judged questions");
             cx.check_cancelled()
         })?;
-        let kept = keep(self.reports.as_ref(), &report).map_err(|error| {
+        let stored = save(self.reports.as_ref(), &report).map_err(|error| {
             ToolError::system("the report cannot be kept")
                 .hint("see that the disk has room and that the program's home can be written")
                 .cause(error)
         })?;
-        Ok(reply(report, &kept, cx.lang))
+        Ok(reply(report, &stored, cx.lang))
     }
 }
 
@@ -250,7 +250,7 @@ fn metrics_of(names: &[String], k: usize) -> Result<Vec<Metric>, ToolError> {
     }
     let known = Metric::NAMES.join(", ");
     Err(ToolError::validation("INVALID_ARG", format!("{}; known: {known}", wrong.join("; "))).hint(
-        format!("use some of {known}; k is a number from 1 to {DEEPEST}, or `k` of `params`"),
+        format!("use some of {known}; k is a number from 1 to {MAX_DEPTH}, or `k` of `params`"),
     ))
 }
 
@@ -259,7 +259,7 @@ fn questions(
     set: SetName,
     settings: &Settings,
     roots: &Roots,
-) -> Result<(String, Vec<Judged>), ToolError> {
+) -> Result<(String, Vec<JudgedQuestion>), ToolError> {
     let lines = settings.lines.as_ref().map(|_| "lines");
     let own = lines.or(settings.path.as_ref().map(|_| "path"));
     let split = settings.split.map(|_| "split");
@@ -275,8 +275,8 @@ fn questions(
             format!("`{stray}` is for the set `{of}` only"),
         ));
     }
-    let bundled = |sets: &[Bundled]| -> Result<Vec<Judged>, ToolError> {
-        let read: Result<Vec<Vec<Judged>>, BadSet> =
+    let bundled = |sets: &[Bundled]| -> Result<Vec<JudgedQuestion>, ToolError> {
+        let read: Result<Vec<Vec<JudgedQuestion>>, BadSet> =
             sets.iter().map(|set| set.questions()).collect();
         Ok(read.map_err(|error| ToolError::system(error.to_string()))?.concat())
     };
@@ -296,12 +296,12 @@ fn questions(
     }
 }
 
-fn custom(settings: &Settings, roots: &Roots) -> Result<(String, Vec<Judged>), ToolError> {
+fn custom(settings: &Settings, roots: &Roots) -> Result<(String, Vec<JudgedQuestion>), ToolError> {
     let wrong = |told: String| ToolError::validation("INVALID_ARG", told).hint(CUSTOM_HINT);
     let (from, lines) = match (&settings.lines, &settings.path) {
         (Some(lines), None) => ("lines", lines.clone()),
         (None, Some(path)) => {
-            let text = roots.text(path, LARGEST_SET as u64);
+            let text = roots.text(path, MAX_SET_BYTES as u64);
             ("path", text.map_err(|error| wrong(format!("`path`: {error}")))?)
         }
         (None, None) => return Err(wrong("the set `custom` has no questions".to_owned())),
@@ -316,10 +316,10 @@ fn custom(settings: &Settings, roots: &Roots) -> Result<(String, Vec<Judged>), T
 const CUSTOM_HINT: &str = r#"give `lines`, or `path` of a file: one JSON object a line, such as {"query": "ขิง", "relevant": ["H:ginger"]}, with `[]` where nothing answers"#;
 
 /// An id that is not there can never be found, and would only lower the figures.
-fn check_ids(questions: &[Judged], engine: &Engine) -> Result<(), ToolError> {
-    const SHOWN: usize = 10;
+fn check_ids(questions: &[JudgedQuestion], engine: &Engine) -> Result<(), ToolError> {
+    const MAX_ROWS_SHOWN: usize = 10;
     let mut known: BTreeSet<&str> =
-        engine.held().iter().map(|document| document.id.as_str()).collect();
+        engine.memory_documents().iter().map(|document| document.id.as_str()).collect();
     for id in questions.iter().flat_map(|question| &question.relevant) {
         if !known.contains(id.as_str()) && engine.find(id)?.is_some() {
             known.insert(id);
@@ -329,25 +329,25 @@ fn check_ids(questions: &[Judged], engine: &Engine) -> Result<(), ToolError> {
     if unknown.is_empty() {
         return Ok(());
     }
-    let shown = unknown.iter().take(SHOWN).map(|id| {
+    let shown = unknown.iter().take(MAX_ROWS_SHOWN).map(|id| {
         let id: String = id.chars().take(60).collect();
         format!("`{id}`")
     });
     let shown: Vec<String> = shown.collect();
-    let more = unknown.len().saturating_sub(SHOWN);
+    let more = unknown.len().saturating_sub(MAX_ROWS_SHOWN);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let told = format!("`relevant` names ids that are not in the data: {}{more}", shown.join(", "));
     Err(ToolError::validation("INVALID_ARG", told).hint("find ids with `hybrid_search`"))
 }
 
-fn reply(report: Report, kept: &Kept, lang: Lang) -> Reply<Output> {
-    let text = sentence(&report, &kept.id, lang);
+fn reply(report: Report, stored: &StoredReport, lang: Lang) -> Reply<Output> {
+    let text = sentence(&report, &stored.id, lang);
     let table = table(&report, lang);
     let asked = report.questions as u64;
     let evidence =
         Evidence::from(Source::new(SourceClass::Derived, "questions with judged answers"))
             .complete(asked, report.questions_in_set as u64);
-    let change = kept.change.as_ref().map(|change| Changed {
+    let change = stored.change.as_ref().map(|change| Changed {
         since: change.since.clone(),
         metrics: change.metrics.clone(),
         better: change.better.len(),
@@ -355,8 +355,8 @@ fn reply(report: Report, kept: &Kept, lang: Lang) -> Reply<Output> {
     });
     let output = Output {
         metrics: rows(report.metrics),
-        report_uri: address(&kept.id),
-        report_json_uri: address(&kept.id) + ".json",
+        report_uri: address(&stored.id),
+        report_json_uri: address(&stored.id) + ".json",
         questions: report.questions,
         seed: report.seed,
         by_lang: report.by_lang.into_iter().map(|(lang, all)| (lang, rows(all))).collect(),
@@ -380,15 +380,15 @@ fn sentence(report: &Report, id: &str, lang: Lang) -> String {
     let shown: Vec<String> = shown.collect();
     let (shown, set, count) = (shown.join(", "), &report.set, report.questions);
     pick(
-        caller_tongue(lang),
+        caller_language(lang),
         format!("ประเมินชุด {set} จำนวน {count} คำถาม: {shown} รายงานฉบับเต็มอยู่ที่ {}", address(id)),
         format!("{count} questions of `{set}`: {shown}. The whole report is at {}.", address(id)),
     )
 }
 
 fn table(report: &Report, lang: Lang) -> Table {
-    let tongue = caller_tongue(lang);
-    let first = pick(tongue, "กลุ่ม", "group");
+    let display = caller_language(lang);
+    let first = pick(display, "กลุ่ม", "group");
     let names = report.metrics.iter().map(|one| one.name.clone());
     let groups = report.by_lang.iter().chain(&report.by_kind);
     groups.fold(Table::new([first].into_iter().chain(names)), |table, (group, all)| {
@@ -408,7 +408,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_of_questions_is_read_under_allowed_folders_only() {
+    fn question_file_must_be_under_an_allowed_root() {
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
         let allowed = base.join("allowed");

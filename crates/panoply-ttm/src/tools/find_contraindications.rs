@@ -6,15 +6,15 @@ use std::sync::Arc;
 use panoply_contract::hints::{Level as Urgency, Warning, WarningKind};
 use panoply_contract::prelude::*;
 
-use super::answer::{KEPT, KEYWORDS, LONGEST_ID, READ, evidence_of, what_is_wrong};
-use super::patient::{self, PatientOut, Told, UnknownName};
+use super::common::{CACHE, KEYWORDS, MAX_ID_LENGTH, READ, evidence_of, what_is_wrong};
+use super::patient::{self, PatientOut, PatientParams, UnknownName};
 use super::safety_words::SafetyWords;
-use super::wire::{HowStrong, NOTICE, Notice, ReplyLang, caller_tongue, pick, tongue_of};
+use super::wire::{HowStrong, NOTICE, Notice, ReplyLang, caller_language, display_language, pick};
 use crate::graph::NodeType;
-use crate::knowledge::{Knowledge, KnowledgeDesk};
-use crate::model::{Level, Tongue};
-use crate::names::Meant;
-use crate::safety::{self, Answer, DrugMatch, Question, Statement, Subject};
+use crate::knowledge::{Knowledge, KnowledgeService};
+use crate::model::{DisplayLanguage, Level};
+use crate::names::NameMatch;
+use crate::safety::{self, DrugMatch, SafetyQuery, SafetyReport, Statement, Subject};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "find_contraindications",
@@ -30,7 +30,7 @@ const SPEC: ToolSpec = ToolSpec {
     permissions: READ,
     category: Category::Query,
     response_time: ResponseTime::Fast,
-    cache: KEPT,
+    cache: CACHE,
     idempotent: true,
     data: &["ttm"],
     examples: &[
@@ -62,11 +62,11 @@ const SPEC: ToolSpec = ToolSpec {
 .checked();
 
 /// The most entities of a kind in one call.
-const MOST_IDS: usize = 50;
+const MAX_IDS: usize = 50;
 /// A reply gets no longer than this many bytes of results.
-const LONGEST_REPLY: usize = 60_000;
+const MAX_REPLY_BYTES: usize = 60_000;
 /// Rows that a person is shown.
-const SHOWN: usize = 12;
+const MAX_ROWS_SHOWN: usize = 12;
 
 /// What to look at.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -74,20 +74,20 @@ const SHOWN: usize = 12;
 pub(crate) struct Params {
     /// Herbs, by id (`H:turmeric`) or name in Thai, English or Latin.
     #[serde(default)]
-    #[schemars(length(max = MOST_IDS), inner(length(min = 1, max = LONGEST_ID)))]
+    #[schemars(length(max = MAX_IDS), inner(length(min = 1, max = MAX_ID_LENGTH)))]
     herb_ids: Vec<String>,
     /// Formulations, by id (`F:nlem-25`) or name. Every herb in them counts too.
     #[serde(default)]
-    #[schemars(length(max = MOST_IDS), inner(length(min = 1, max = LONGEST_ID)))]
+    #[schemars(length(max = MAX_IDS), inner(length(min = 1, max = MAX_ID_LENGTH)))]
     formulation_ids: Vec<String>,
     /// Medicines taken as well, or classes of them, in English or Thai: `warfarin`, `anticoagulants`.
     #[serde(default)]
-    #[schemars(length(max = 20), inner(length(min = 1, max = LONGEST_ID)))]
+    #[schemars(length(max = 20), inner(length(min = 1, max = MAX_ID_LENGTH)))]
     drugs: Vec<String>,
     /// Conditions and populations of the patient, in everyday words or by code: `kidney failure`,
     /// `เบาหวาน`, `breastfeeding`, `PREG`. What belongs to them counts too: dialysis is kidney disease.
     #[serde(default)]
-    #[schemars(length(max = 20), inner(length(min = 1, max = LONGEST_ID)))]
+    #[schemars(length(max = 20), inner(length(min = 1, max = MAX_ID_LENGTH)))]
     conditions: Vec<String>,
     /// Age of the patient in years; `0.5` is six months.
     #[schemars(range(min = 0.0, max = 130.0))]
@@ -257,7 +257,7 @@ struct Shared {
 
 /// See the module.
 pub(crate) struct FindContraindications {
-    pub(crate) knowledge: Arc<KnowledgeDesk>,
+    pub(crate) knowledge: Arc<KnowledgeService>,
 }
 
 impl Tool for FindContraindications {
@@ -271,14 +271,14 @@ impl Tool for FindContraindications {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let knowledge = self.knowledge.now()?;
         let (question, unknown) = read(&knowledge, &params)?;
-        let mut answer = safety::contraindications(&knowledge.library, &question);
+        let mut answer = safety::contraindications(&knowledge.catalog, &question);
         if let Some(least) = params.min_strength {
             let least = least.into();
             answer.statements.retain(|one| one.strength >= least || one.subject.is_gap());
         }
-        let page = Page { offset: params.offset, limit: params.limit };
+        let page = PageRequest { offset: params.offset, limit: params.limit };
         let mut reply =
-            reply(&knowledge, &question, &answer, (tongue_of(params.lang), cx.lang), page);
+            reply(&knowledge, &question, &answer, (display_language(params.lang), cx.lang), page);
         reply.data.unknown = unknown;
         Ok(reply)
     }
@@ -286,13 +286,16 @@ impl Tool for FindContraindications {
 
 /// Which results are given.
 #[derive(Clone, Copy)]
-struct Page {
+struct PageRequest {
     offset: usize,
     limit: Option<usize>,
 }
 
 /// Ids that exist, each once, or everything that is wrong with those given.
-fn read(knowledge: &Knowledge, params: &Params) -> Result<(Question, Vec<UnknownName>), ToolError> {
+fn read(
+    knowledge: &Knowledge,
+    params: &Params,
+) -> Result<(SafetyQuery, Vec<UnknownName>), ToolError> {
     if params.herb_ids.is_empty() && params.formulation_ids.is_empty() {
         return Err(ToolError::validation(
             "NOTHING_ASKED",
@@ -309,8 +312,8 @@ fn read(knowledge: &Knowledge, params: &Params) -> Result<(Question, Vec<Unknown
         let mut ids = Vec::new();
         let mut seen = HashSet::new();
         for (place, text) in given.iter().enumerate() {
-            match knowledge.names.meant(&knowledge.graph, text, &[wanted]) {
-                Meant::One(at) => {
+            match knowledge.names.resolve(&knowledge.graph, text, &[wanted]) {
+                NameMatch::One(at) => {
                     let id = knowledge.graph.node(at).map(|node| node.id.clone());
                     ids.extend(id.filter(|id| seen.insert(id.clone())));
                 }
@@ -328,14 +331,14 @@ fn read(knowledge: &Knowledge, params: &Params) -> Result<(Question, Vec<Unknown
             .detail("unknown", wrong));
     }
     let [herbs, formulations] = &mut read;
-    let told = Told {
+    let told = PatientParams {
         drugs: &params.drugs,
         conditions: &params.conditions,
         age: params.age,
         pregnancy: params.pregnancy,
     };
     let (patient, unknown) = patient::read(knowledge, &told);
-    let question = Question {
+    let question = SafetyQuery {
         herbs: std::mem::take(herbs),
         formulations: std::mem::take(formulations),
         patient,
@@ -345,12 +348,12 @@ fn read(knowledge: &Knowledge, params: &Params) -> Result<(Question, Vec<Unknown
 
 fn reply(
     knowledge: &Knowledge,
-    question: &Question,
-    answer: &Answer,
-    (tongue, lang): (Tongue, Lang),
-    page: Page,
+    question: &SafetyQuery,
+    answer: &SafetyReport,
+    (display, lang): (DisplayLanguage, Lang),
+    page: PageRequest,
 ) -> Reply<Output> {
-    let words = SafetyWords { library: &knowledge.library, tongue };
+    let words = SafetyWords { catalog: &knowledge.catalog, display };
     let mut size = 0;
     let mut results: Vec<Found> = Vec::new();
     let rest = answer.statements.iter().skip(page.offset);
@@ -359,7 +362,7 @@ fn reply(
         let briefly = !question.patient.is_unknown() && !asked && !statement.subject.is_gap();
         let one = found(&words, statement, briefly);
         size += serde_json::to_string(&one).map_or(0, |text| text.len());
-        if size > LONGEST_REPLY {
+        if size > MAX_REPLY_BYTES {
             break;
         }
         results.push(one);
@@ -371,7 +374,7 @@ fn reply(
         .statements
         .iter()
         .flat_map(|one| one.sources.iter().map(move |source| (source.as_str(), one.verified)));
-    let evidence = evidence_of(&knowledge.library, used).complete(part, whole);
+    let evidence = evidence_of(&knowledge.catalog, used).complete(part, whole);
     let output = Output {
         results,
         coverage: coverage(&words, answer),
@@ -382,7 +385,7 @@ fn reply(
         left_out,
         notice: NOTICE,
     };
-    let told = SafetyWords { library: &knowledge.library, tongue: caller_tongue(lang) };
+    let told = SafetyWords { catalog: &knowledge.catalog, display: caller_language(lang) };
     let text = sentence(&told, question, answer, lang);
     let mut reply = Reply::new(output, text, evidence).table(table(&told, answer));
     if part < whole {
@@ -440,7 +443,7 @@ fn found(words: &SafetyWords<'_>, statement: &Statement, briefly: bool) -> Found
     }
 }
 
-fn coverage(words: &SafetyWords<'_>, answer: &Answer) -> Coverage {
+fn coverage(words: &SafetyWords<'_>, answer: &SafetyReport) -> Coverage {
     let known = &answer.coverage;
     let (part, whole) = known.share();
     #[expect(clippy::cast_precision_loss, reason = "a few hundred at most")]
@@ -454,14 +457,14 @@ fn coverage(words: &SafetyWords<'_>, answer: &Answer) -> Coverage {
         pairs_with_record: known.pairs_with_record,
         share: (share * 1e4).round() / 1e4,
         note: pick(
-            words.tongue,
+            words.display,
             "ไม่มีบันทึกไม่ได้แปลว่าปลอดภัย",
             "no record does not mean that it is safe",
         ),
     }
 }
 
-fn shared(words: &SafetyWords<'_>, answer: &Answer) -> Vec<Shared> {
+fn shared(words: &SafetyWords<'_>, answer: &SafetyReport) -> Vec<Shared> {
     let each = answer.shared.iter().map(|shared| Shared {
         code: shared.code.clone(),
         label: words.caution_name(&shared.code),
@@ -470,14 +473,19 @@ fn shared(words: &SafetyWords<'_>, answer: &Answer) -> Vec<Shared> {
     each.collect()
 }
 
-fn sentence(words: &SafetyWords<'_>, question: &Question, answer: &Answer, lang: Lang) -> String {
+fn sentence(
+    words: &SafetyWords<'_>,
+    question: &SafetyQuery,
+    answer: &SafetyReport,
+    lang: Lang,
+) -> String {
     let names = question.herbs.iter().chain(&question.formulations);
     let names: Vec<String> = names.take(5).map(|id| words.entity_name(id)).collect();
     let asked = question.herbs.len() + question.formulations.len();
     let rest = asked.saturating_sub(names.len());
     let names = if rest > 0 {
         pick(
-            words.tongue,
+            words.display,
             format!("{} และอีก {rest} รายการ", names.join(", ")),
             format!("{} and {rest} more", names.join(", ")),
         )
@@ -489,7 +497,7 @@ fn sentence(words: &SafetyWords<'_>, question: &Question, answer: &Answer, lang:
     let coverage = &answer.coverage;
     let (considered, without) = (coverage.considered.len(), coverage.without.len());
     let text = pick(
-        words.tongue,
+        words.display,
         format!(
             "{names}: พบข้อห้าม ข้อควรระวัง และอันตรกิริยา {known} รายการ ตรวจสอบกับแหล่งอ้างอิงแล้ว {checked} รายการ; ไม่มีบันทึกความปลอดภัย {without} จาก {considered} รายการที่พิจารณา ไม่มีบันทึกไม่ได้แปลว่าปลอดภัย"
         ),
@@ -500,15 +508,15 @@ fn sentence(words: &SafetyWords<'_>, question: &Question, answer: &Answer, lang:
     format!("{text} {}", NOTICE.for_caller(lang))
 }
 
-fn table(words: &SafetyWords<'_>, answer: &Answer) -> Table {
-    let tongue = words.tongue;
+fn table(words: &SafetyWords<'_>, answer: &SafetyReport) -> Table {
+    let display = words.display;
     let columns = [
-        pick(tongue, "สมุนไพร/ตำรับ", "entity"),
-        pick(tongue, "ระดับ", "strength"),
-        pick(tongue, "ข้อความ", "statement"),
-        pick(tongue, "แหล่ง", "source"),
+        pick(display, "สมุนไพร/ตำรับ", "entity"),
+        pick(display, "ระดับ", "strength"),
+        pick(display, "ข้อความ", "statement"),
+        pick(display, "แหล่ง", "source"),
     ];
-    answer.statements.iter().take(SHOWN).fold(Table::new(columns), |table, one| {
+    answer.statements.iter().take(MAX_ROWS_SHOWN).fold(Table::new(columns), |table, one| {
         let sources = if one.sources.is_empty() { "-".to_owned() } else { one.sources.join(", ") };
         let said: String = words.contraindication(one).chars().take(90).collect();
         table.row([one.entity.clone(), one.strength.as_str().to_owned(), said, sources])

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::answer::{KEPT, KEYWORDS, READ, evidence_of};
-use super::wire::{NOTICE, Notice, caller_tongue, pick};
-use crate::knowledge::KnowledgeDesk;
-use crate::library::Library;
-use crate::search::{self, Answer, Facet, Part, Question, SearchDesk, Wanted};
+use super::common::{CACHE, KEYWORDS, READ, evidence_of};
+use super::wire::{NOTICE, Notice, caller_language, pick};
+use crate::catalog::HerbCatalog;
+use crate::knowledge::KnowledgeService;
+use crate::search::{self, Facet, Part, SearchFilter, SearchQuery, SearchResult, SearchService};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "hybrid_search",
@@ -26,7 +26,7 @@ const SPEC: ToolSpec = ToolSpec {
     permissions: READ,
     category: Category::Query,
     response_time: ResponseTime::Medium,
-    cache: KEPT,
+    cache: CACHE,
     idempotent: true,
     data: &["ttm"],
     examples: &[
@@ -58,9 +58,9 @@ const SPEC: ToolSpec = ToolSpec {
 .checked();
 
 /// The longest question, in characters.
-const LONGEST_QUERY: usize = 2_000;
+const MAX_QUERY_LENGTH: usize = 2_000;
 /// Rows that a person is shown.
-const SHOWN: usize = 12;
+const MAX_ROWS_SHOWN: usize = 12;
 
 /// What to look for.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -196,8 +196,8 @@ struct NamedThing {
 
 /// See the module.
 pub(crate) struct HybridSearch {
-    pub(crate) knowledge: Arc<KnowledgeDesk>,
-    pub(crate) desk: Arc<SearchDesk>,
+    pub(crate) knowledge: Arc<KnowledgeService>,
+    pub(crate) service: Arc<SearchService>,
 }
 
 impl Tool for HybridSearch {
@@ -212,15 +212,15 @@ impl Tool for HybridSearch {
         let top = top_of(params.top_k)?;
         let query = query_of(&params.query)?;
         let knowledge = self.knowledge.now()?;
-        let wanted = wanted_of(&knowledge.library, &params.filters.unwrap_or_default())?;
-        let engine = self.desk.engine(&knowledge.library)?;
-        let tongue = match params.lang {
-            AskedLang::Th => Some(search::Tongue::Th),
-            AskedLang::En => Some(search::Tongue::En),
+        let filter = filter_of(&knowledge.catalog, &params.filters.unwrap_or_default())?;
+        let engine = self.service.engine(&knowledge.catalog)?;
+        let language = match params.lang {
+            AskedLang::Th => Some(search::TextLanguage::Th),
+            AskedLang::En => Some(search::TextLanguage::En),
             AskedLang::Auto => None,
         };
-        let answer = engine.search(&Question { text: query, tongue, wanted, top })?;
-        Ok(reply(&knowledge.library, query, answer, cx.lang))
+        let answer = engine.search(&SearchQuery { text: query, language, filter, top })?;
+        Ok(reply(&knowledge.catalog, query, answer, cx.lang))
     }
 }
 
@@ -237,22 +237,22 @@ fn query_of(query: &str) -> Result<&str, ToolError> {
         return Err(ToolError::validation("EMPTY_QUERY", "`query` is empty")
             .hint("give words to look for, such as `ขิง` or `ginger for nausea`"));
     }
-    if letters > LONGEST_QUERY {
+    if letters > MAX_QUERY_LENGTH {
         return Err(ToolError::validation(
             "QUERY_TOO_LONG",
-            format!("`query` has {letters} characters, and at most {LONGEST_QUERY} are read"),
+            format!("`query` has {letters} characters, and at most {MAX_QUERY_LENGTH} are read"),
         )
         .hint("ask with the words that matter"));
     }
     Ok(query)
 }
 
-fn wanted_of(library: &Library, filters: &Filters) -> Result<Wanted, ToolError> {
+fn filter_of(catalog: &HerbCatalog, filters: &Filters) -> Result<SearchFilter, ToolError> {
     if let Some(source) = &filters.source
         && source != "imported"
-        && library.source(source).is_none()
+        && catalog.source(source).is_none()
     {
-        let known: Vec<&str> = library.sources.iter().map(|source| source.id.as_str()).collect();
+        let known: Vec<&str> = catalog.sources.iter().map(|source| source.id.as_str()).collect();
         return Err(ToolError::validation(
             "UNKNOWN_SOURCE",
             format!("`filters.source`: there is no source `{source}`"),
@@ -273,7 +273,7 @@ fn wanted_of(library: &Library, filters: &Filters) -> Result<Wanted, ToolError> 
         (Facet::Source, &filters.source),
     ];
     let given = |(facet, value): (Facet, &Option<String>)| Some((facet, vec![value.clone()?]));
-    Ok(Wanted {
+    Ok(SearchFilter {
         kinds: filters.kind.map(search::Kind::from).into_iter().collect(),
         facets: facets.into_iter().filter_map(given).collect(),
         from_year: filters.year_from,
@@ -281,8 +281,8 @@ fn wanted_of(library: &Library, filters: &Filters) -> Result<Wanted, ToolError> 
     })
 }
 
-fn reply(library: &Library, query: &str, answer: Answer, lang: Lang) -> Reply<Output> {
-    let thai = answer.tongue != Some(search::Tongue::En);
+fn reply(catalog: &HerbCatalog, query: &str, answer: SearchResult, lang: Lang) -> Reply<Output> {
+    let thai = answer.language != Some(search::TextLanguage::En);
     let hits: Vec<HitRow> = answer
         .hits
         .iter()
@@ -309,10 +309,10 @@ fn reply(library: &Library, query: &str, answer: Answer, lang: Lang) -> Reply<Ou
         certainty: rounded(mention.certainty),
     });
     let used = hits.iter().map(|hit| {
-        let verified = library.source(&hit.source).is_none_or(|source| source.verified);
+        let verified = catalog.source(&hit.source).is_none_or(|source| source.verified);
         (hit.source.as_str(), verified)
     });
-    let mut evidence = evidence_of(library, used).complete(u64::from(!hits.is_empty()), 1);
+    let mut evidence = evidence_of(catalog, used).complete(u64::from(!hits.is_empty()), 1);
     if let [first, second, ..] = hits.as_slice() {
         evidence = evidence.matched(first.score, second.score);
     }
@@ -332,18 +332,18 @@ fn reply(library: &Library, query: &str, answer: Answer, lang: Lang) -> Reply<Ou
 }
 
 fn sentence(query: &str, hits: &[HitRow], lang: Lang) -> String {
-    let tongue = caller_tongue(lang);
+    let display = caller_language(lang);
     let shown: String = query.chars().take(60).collect();
     let found = match hits {
         [] => pick(
-            tongue,
+            display,
             format!("ไม่พบข้อมูลสำหรับ “{shown}” ลองใช้คำอื่นหรือผ่อนตัวกรอง ไม่พบในข้อมูลไม่ได้แปลว่าไม่มี"),
             format!(
                 "Nothing was found for “{shown}”; try other words or fewer filters. That the data have none does not mean that there is none."
             ),
         ),
         [best, ..] => pick(
-            tongue,
+            display,
             format!(
                 "พบ {} รายการสำหรับ “{shown}” ใกล้เคียงที่สุดคือ {} [{}]",
                 hits.len(),
@@ -357,14 +357,14 @@ fn sentence(query: &str, hits: &[HitRow], lang: Lang) -> String {
 }
 
 fn table(hits: &[HitRow], lang: Lang) -> Table {
-    let tongue = caller_tongue(lang);
+    let display = caller_language(lang);
     let columns = [
-        pick(tongue, "รหัส", "id"),
-        pick(tongue, "ชนิด", "type"),
-        pick(tongue, "ชื่อ", "title"),
-        pick(tongue, "คะแนน", "score"),
+        pick(display, "รหัส", "id"),
+        pick(display, "ชนิด", "type"),
+        pick(display, "ชื่อ", "title"),
+        pick(display, "คะแนน", "score"),
     ];
-    hits.iter().take(SHOWN).fold(Table::new(columns), |table, hit| {
+    hits.iter().take(MAX_ROWS_SHOWN).fold(Table::new(columns), |table, hit| {
         let title: String = hit.title.chars().take(50).collect();
         let kind = search::Kind::from(hit.kind).as_str();
         table.row([hit.id.clone(), kind.to_owned(), title, format!("{:.2}", hit.score)])
@@ -372,25 +372,25 @@ fn table(hits: &[HitRow], lang: Lang) -> Table {
 }
 
 fn next_of(hits: &[HitRow], lang: Lang) -> Vec<NextAction> {
-    let tongue = caller_tongue(lang);
+    let display = caller_language(lang);
     let first = |kind: HitType| hits.iter().find(|hit| hit.kind == kind);
     let mut next = Vec::new();
     if let Some(herb) = first(HitType::Herb) {
         next.push(NextAction::new(
             "find_contraindications",
             json!({"herb_ids": [herb.id]}),
-            pick(tongue, "ดูข้อห้ามใช้และปฏิกิริยา", "see what it must not be combined with"),
+            pick(display, "ดูข้อห้ามใช้และปฏิกิริยา", "see what it must not be combined with"),
         ));
         next.push(NextAction::new(
             "query_kg",
             json!({"start": {"type": "herb", "id": herb.id}, "max_depth": 2}),
-            pick(tongue, "ดูความสัมพันธ์ในกราฟ", "see what it is linked to"),
+            pick(display, "ดูความสัมพันธ์ในกราฟ", "see what it is linked to"),
         ));
     } else if let Some(formulation) = first(HitType::Formulation) {
         next.push(NextAction::new(
             "find_contraindications",
             json!({"formulation_ids": [formulation.id]}),
-            pick(tongue, "ดูข้อห้ามใช้และปฏิกิริยา", "see what it must not be combined with"),
+            pick(display, "ดูข้อห้ามใช้และปฏิกิริยา", "see what it must not be combined with"),
         ));
     }
     next

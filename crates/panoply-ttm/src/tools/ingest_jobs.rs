@@ -2,9 +2,9 @@
 
 use panoply_contract::prelude::*;
 
-use super::answer::{KEYWORDS, READ};
-use super::job_wire::{JobOut, desk, evidence, sentence};
-use crate::jobs::{Job, JobDesk};
+use super::common::{KEYWORDS, READ};
+use super::job_wire::{JobOut, evidence, sentence, service};
+use crate::jobs::{Job, JobService};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "ingest_jobs",
@@ -38,9 +38,9 @@ const SPEC: ToolSpec = ToolSpec {
 .checked();
 
 /// Jobs that a list shows.
-const MOST: usize = 50;
+const MAX_JOBS_LISTED: usize = 50;
 /// Facts that one job shows; the whole is at `job_uri`.
-const LISTED: usize = 100;
+const MAX_FACTS_LISTED: usize = 100;
 
 /// Which jobs.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -62,7 +62,7 @@ pub(crate) struct Output {
 
 /// See the module.
 pub(crate) struct IngestJobs {
-    pub(crate) jobs: Option<JobDesk>,
+    pub(crate) jobs: Option<JobService>,
 }
 
 impl Tool for IngestJobs {
@@ -75,15 +75,15 @@ impl Tool for IngestJobs {
 
     async fn call(&self, params: Params, _: &CallContext) -> Result<Reply<Output>, ToolError> {
         if let Some(id) = &params.job_id {
-            let job = desk(self.jobs.as_ref())?.job(id)?;
-            let output = Output { jobs: vec![JobOut::of(&job, LISTED)], total: 1 };
+            let job = service(self.jobs.as_ref())?.job(id)?;
+            let output = Output { jobs: vec![JobOut::of(&job, MAX_FACTS_LISTED)], total: 1 };
             return Ok(Reply::new(output, sentence(&job), evidence()));
         }
-        let jobs = self.jobs.as_ref().map_or(Ok(Vec::new()), JobDesk::jobs)?;
+        let jobs = self.jobs.as_ref().map_or(Ok(Vec::new()), JobService::jobs)?;
         let total = jobs.len();
         let running = jobs.iter().filter(|job| !job.status.is_over()).count();
         let text = format!("{total} jobs, {running} of them not over yet.");
-        let listed = jobs.iter().take(MOST).map(|job: &Job| JobOut::of(job, 0));
+        let listed = jobs.iter().take(MAX_JOBS_LISTED).map(|job: &Job| JobOut::of(job, 0));
         Ok(Reply::new(Output { jobs: listed.collect(), total }, text, evidence()))
     }
 }

@@ -8,10 +8,10 @@ use std::time::Instant;
 use panoply_contract::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::answer::KEYWORDS;
-use super::job_wire::{JobOut, desk, evidence, sentence};
+use super::common::KEYWORDS;
+use super::job_wire::{JobOut, evidence, sentence, service};
 use crate::ingest::reader::{FileKind, OcrProvider};
-use crate::jobs::{HOW_TO_ALLOW, Item, Job, JobDesk, PendingRecord, Request};
+use crate::jobs::{HOW_TO_ALLOW, Item, Job, JobService, PendingRecord, Request};
 use crate::roots::Refused;
 
 const SPEC: ToolSpec = ToolSpec {
@@ -53,9 +53,9 @@ const SPEC: ToolSpec = ToolSpec {
 .checked();
 
 /// Facts that a reply lists; the whole is at `job_uri`.
-const LISTED: usize = 40;
+const MAX_FACTS_LISTED: usize = 40;
 /// How long a call waits for its job unless told otherwise.
-const USUAL_WAIT: u8 = 20;
+const DEFAULT_WAIT_SECONDS: u8 = 20;
 
 /// What to take in.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -76,7 +76,7 @@ pub(crate) struct Params {
     plan_hash: Option<String>,
     /// How many seconds to wait for the job, from 0 to 50; it goes on by itself after that.
     #[schemars(range(min = 0, max = 50))]
-    #[serde(default = "usual_wait")]
+    #[serde(default = "default_wait_seconds")]
     wait_seconds: u8,
 }
 
@@ -84,8 +84,8 @@ const fn yes() -> bool {
     true
 }
 
-const fn usual_wait() -> u8 {
-    USUAL_WAIT
+const fn default_wait_seconds() -> u8 {
+    DEFAULT_WAIT_SECONDS
 }
 
 /// A file.
@@ -141,7 +141,7 @@ struct Provider {
 
 /// See the module.
 pub(crate) struct IngestRun {
-    pub(crate) jobs: Option<JobDesk>,
+    pub(crate) jobs: Option<JobService>,
 }
 
 impl Tool for IngestRun {
@@ -155,19 +155,19 @@ impl Tool for IngestRun {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<JobOut>, ToolError> {
         let wait = Duration::from_secs(params.wait_seconds.min(50).into());
         let request = request(params, cx.dry_run)?;
-        let desk = desk(self.jobs.as_ref())?;
-        readable(&request, desk)?;
+        let service = service(self.jobs.as_ref())?;
+        readable(&request, service)?;
         let id = match &cx.mutation {
             Some(mutation) => format!("J-{}", mutation.call_id()),
             None => format!("J-{}", cx.trace_id),
         };
-        let job = start_and_wait(desk, &id, request, wait, cx)?;
+        let job = start_and_wait(service, &id, request, wait, cx)?;
         Ok(reply(&job))
     }
 }
 
 fn reply(job: &Job) -> Reply<JobOut> {
-    let reply = Reply::new(JobOut::of(job, LISTED), sentence(job), evidence());
+    let reply = Reply::new(JobOut::of(job, MAX_FACTS_LISTED), sentence(job), evidence());
     if !job.status.is_over() {
         let look = json!({"job_id": job.id});
         return reply.next(NextAction::new("ingest_jobs", look, "see how far it is"));
@@ -238,8 +238,8 @@ fn request(params: Params, dry_run: bool) -> Result<Request, ToolError> {
 }
 
 /// Files that may not be read are told before a job is made of them.
-fn readable(request: &Request, desk: &JobDesk) -> Result<(), ToolError> {
-    let (roots, largest) = (&desk.settings().roots, desk.settings().limits.file_bytes);
+fn readable(request: &Request, service: &JobService) -> Result<(), ToolError> {
+    let (roots, largest) = (&service.settings().roots, service.settings().limits.file_bytes);
     let refused = request.batch.iter().filter_map(|item| {
         match roots.open(&item.uri, largest) {
             // That it is too large is found out by the job, which has a log for it.
@@ -257,16 +257,16 @@ fn readable(request: &Request, desk: &JobDesk) -> Result<(), ToolError> {
 /// Starts a job in a thread of its own, and tells the caller of its pages while it waits.
 #[expect(clippy::disallowed_methods, reason = "a wait ends by the clock on the wall")]
 fn start_and_wait(
-    desk: &JobDesk,
+    service: &JobService,
     id: &str,
     request: Request,
     wait: Duration,
     cx: &CallContext,
 ) -> Result<Job, ToolError> {
     let until = Instant::now() + wait;
-    let taken = desk.accept(id, request)?;
+    let taken = service.accept(id, request)?;
     let (sender, updates) = channel();
-    let runner = desk.clone();
+    let runner = service.clone();
     let pending = match &cx.mutation {
         Some(mutation) => PendingRecord::of(
             Arc::clone(mutation),
@@ -291,7 +291,7 @@ fn start_and_wait(
         // The job is committing the record of this call together with what it adds: wait for it.
         while updates.recv().is_ok() {}
     }
-    Ok(desk.job(id)?)
+    Ok(service.job(id)?)
 }
 
 fn shown(name: &str) -> String {

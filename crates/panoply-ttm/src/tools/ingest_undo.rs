@@ -2,9 +2,9 @@
 
 use panoply_contract::prelude::*;
 
-use super::answer::KEYWORDS;
-use super::job_wire::{JobOut, desk, evidence, sentence};
-use crate::jobs::{Job, JobDesk};
+use super::common::KEYWORDS;
+use super::job_wire::{JobOut, evidence, sentence, service};
+use crate::jobs::{Job, JobService};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "ingest_undo",
@@ -48,7 +48,7 @@ pub(crate) struct Params {
 
 /// See the module.
 pub(crate) struct IngestUndo {
-    pub(crate) jobs: Option<JobDesk>,
+    pub(crate) jobs: Option<JobService>,
 }
 
 impl Tool for IngestUndo {
@@ -60,15 +60,15 @@ impl Tool for IngestUndo {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<JobOut>, ToolError> {
-        let desk = desk(self.jobs.as_ref())?;
-        let job = desk.job(&params.job_id)?;
+        let service = service(self.jobs.as_ref())?;
+        let job = service.job(&params.job_id)?;
         let record = |job: &Job| {
             cx.mutation.as_ref().map(|mutation| mutation.record(&reply(job))).transpose()
         };
         let (job, record) = match (cx.dry_run, job.status.is_over()) {
             (true, _) => (job, None),
-            (false, true) => desk.roll_back(&job.id, record)?,
-            (false, false) => desk.cancel(&job.id, record)?,
+            (false, true) => service.roll_back(&job.id, record)?,
+            (false, false) => service.cancel(&job.id, record)?,
         };
         if let (Some(mutation), Some(record)) = (&cx.mutation, record) {
             mutation.committed(record);

@@ -3,7 +3,7 @@
 use panoply_contract::prelude::*;
 use serde_json::Value;
 
-use crate::jobs::{Job, JobDesk, JobError, job_uri, log_uri};
+use crate::jobs::{Job, JobError, JobService, job_uri, log_uri};
 
 /// A job.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -123,7 +123,7 @@ impl From<JobError> for ToolError {
             JobError::NotNow(_) => {
                 Self::conflict("NOT_NOW", error.to_string()).hint("look at it with `ingest_jobs`")
             }
-            JobError::Shelf(_) | JobError::Folder(_) | JobError::Record(_) => {
+            JobError::Store(_) | JobError::Folder(_) | JobError::Record(_) => {
                 Self::system("the jobs cannot be read or written").cause(error)
             }
         }
@@ -131,7 +131,7 @@ impl From<JobError> for ToolError {
 }
 
 /// The desk, where there is a place to keep jobs.
-pub(crate) fn desk(jobs: Option<&JobDesk>) -> Result<&JobDesk, ToolError> {
+pub(crate) fn service(jobs: Option<&JobService>) -> Result<&JobService, ToolError> {
     jobs.ok_or_else(|| {
         ToolError::business("NOT_KEPT", "nothing can be kept here, so no document can be taken in")
             .hint("give the program a home that can be written; see `panoply doctor`")

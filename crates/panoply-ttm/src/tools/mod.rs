@@ -1,8 +1,7 @@
 //! What agents can call. One file a tool; [`pack`] is the list of them.
 
-mod answer;
-mod brought;
 mod chat;
+mod common;
 mod dialect;
 mod documents;
 mod embedder_choice;
@@ -21,6 +20,7 @@ mod reports;
 mod resources;
 mod safety_words;
 mod settings;
+mod user_documents;
 mod wire;
 
 use std::sync::Arc;
@@ -32,16 +32,16 @@ pub use self::dialect::TtmDialect;
 pub use self::embedder_choice::{EmbedderChoice, Folder};
 pub use self::settings::{BadSettings, Endpoint, Settings};
 use crate::answer::SentenceWriter;
-use crate::eval::ReportShelf;
-use crate::ingest::Shelf;
-use crate::jobs::JobDesk;
-use crate::knowledge::KnowledgeDesk;
-use crate::papers::ShelfError;
-use crate::search::{Embedder, NotReady, SearchDesk};
+use crate::eval::ReportStore;
+use crate::ingest::UserStore;
+use crate::jobs::JobService;
+use crate::knowledge::KnowledgeService;
+use crate::papers::UserStoreError;
+use crate::search::{Embedder, EngineError, SearchService};
 
 /// What was brought cannot be read.
-impl From<ShelfError> for ToolError {
-    fn from(error: ShelfError) -> Self {
+impl From<UserStoreError> for ToolError {
+    fn from(error: UserStoreError) -> Self {
         stored_error(error.0)
     }
 }
@@ -60,8 +60,8 @@ pub(crate) fn stored_error(cause: Box<dyn std::error::Error + Send + Sync>) -> T
     }
 }
 
-impl From<NotReady> for ToolError {
-    fn from(error: NotReady) -> Self {
+impl From<EngineError> for ToolError {
+    fn from(error: EngineError) -> Self {
         Self::system(error.to_string()).hint(LOOK_AT_HOME)
     }
 }
@@ -76,27 +76,27 @@ const INFO: PackInfo = PackInfo {
 
 /// The pack over the bundled facts and what the user brought along, with nothing set. Reports of
 /// evaluations go on a shelf of their own.
-pub fn pack(shelf: Arc<dyn Shelf>, reports: Arc<dyn ReportShelf>) -> Pack {
-    made(shelf, reports, &Settings::default(), None, None, None)
+pub fn pack(store: Arc<dyn UserStore>, reports: Arc<dyn ReportStore>) -> Pack {
+    made(store, reports, &Settings::default(), None, None, None)
 }
 
 /// The pack as an operator set it. `secret` gives the value of an environment variable.
 pub fn pack_with(
-    shelf: Arc<dyn Shelf>,
-    reports: Arc<dyn ReportShelf>,
+    store: Arc<dyn UserStore>,
+    reports: Arc<dyn ReportStore>,
     settings: &Settings,
     secret: impl Fn(&str) -> Option<String>,
 ) -> Result<Pack, BadSettings> {
-    pack_with_jobs(shelf, reports, settings, secret, None)
+    pack_with_jobs(store, reports, settings, secret, None)
 }
 
 /// The same, with a desk for jobs that take documents in. Without one there is no place for them.
 pub fn pack_with_jobs(
-    shelf: Arc<dyn Shelf>,
-    reports: Arc<dyn ReportShelf>,
+    store: Arc<dyn UserStore>,
+    reports: Arc<dyn ReportStore>,
     settings: &Settings,
     secret: impl Fn(&str) -> Option<String>,
-    jobs: Option<JobDesk>,
+    jobs: Option<JobService>,
 ) -> Result<Pack, BadSettings> {
     settings.check()?;
     let writer = settings.chat.as_ref().map(|chat| {
@@ -104,37 +104,37 @@ pub fn pack_with_jobs(
         Arc::new(chat::ChatModel::new(chat, key)) as Arc<dyn SentenceWriter>
     });
     let embedder = settings.embedder.make(&secret);
-    Ok(made(shelf, reports, settings, writer, embedder, jobs))
+    Ok(made(store, reports, settings, writer, embedder, jobs))
 }
 
 fn made(
-    shelf: Arc<dyn Shelf>,
-    reports: Arc<dyn ReportShelf>,
+    store: Arc<dyn UserStore>,
+    reports: Arc<dyn ReportStore>,
     settings: &Settings,
     writer: Option<Arc<dyn SentenceWriter>>,
     embedder: Option<Arc<dyn Embedder>>,
-    jobs: Option<JobDesk>,
+    jobs: Option<JobService>,
 ) -> Pack {
-    let version = Arc::clone(&shelf);
-    let desk = SearchDesk::new(Arc::clone(&shelf)).with_embedder(embedder);
-    let desk = Arc::new(desk);
-    let knowledge = Arc::new(KnowledgeDesk::new(Arc::clone(&shelf)));
+    let version = Arc::clone(&store);
+    let service = SearchService::new(Arc::clone(&store)).with_embedder(embedder);
+    let service = Arc::new(service);
+    let knowledge = Arc::new(KnowledgeService::new(Arc::clone(&store)));
     Pack::new(INFO, TtmDialect)
         .with(query_kg::QueryKg { knowledge: Arc::clone(&knowledge) })
         .with(hybrid_search::HybridSearch {
             knowledge: Arc::clone(&knowledge),
-            desk: Arc::clone(&desk),
+            service: Arc::clone(&service),
         })
         .with(rag_answer::RagAnswer {
             knowledge: Arc::clone(&knowledge),
-            desk: Arc::clone(&desk),
+            service: Arc::clone(&service),
             tau: settings.answer_conf_tau,
             writer,
         })
         .with(find_contraindications::FindContraindications { knowledge: Arc::clone(&knowledge) })
         .with(eval_run::EvalRun {
             knowledge: Arc::clone(&knowledge),
-            desk,
+            service,
             reports: Arc::clone(&reports),
             roots: jobs.as_ref().map(|jobs| jobs.settings().roots.clone()).unwrap_or_default(),
             tau: settings.answer_conf_tau,
@@ -143,7 +143,7 @@ fn made(
         .with(ingest_jobs::IngestJobs { jobs: jobs.clone() })
         .with(ingest_undo::IngestUndo { jobs: jobs.clone() })
         .with_prompt(prompts::ABOUT_HERB)
-        .with_resources(resources::Documents { shelf, knowledge, jobs })
+        .with_resources(resources::Documents { store, knowledge, jobs })
         .with_resources(reports::Reports { reports })
         .with_completer(resources::Ids)
         .with_data_version(move || version.version())

@@ -6,7 +6,7 @@ use panoply_contract::prelude::*;
 
 use crate::graph::NodeType;
 use crate::knowledge::Knowledge;
-use crate::names::Meant;
+use crate::names::NameMatch;
 use crate::safety::Patient;
 use crate::text::{Token, TokenKind, normalize};
 
@@ -39,7 +39,7 @@ impl PatientOut {
 }
 
 /// What a call says of its patient.
-pub(crate) struct Told<'t> {
+pub(crate) struct PatientParams<'t> {
     pub(crate) drugs: &'t [String],
     pub(crate) conditions: &'t [String],
     pub(crate) age: Option<f32>,
@@ -47,7 +47,7 @@ pub(crate) struct Told<'t> {
 }
 
 /// Reads the patient, and what of it nobody knows.
-pub(crate) fn read(knowledge: &Knowledge, told: &Told<'_>) -> (Patient, Vec<UnknownName>) {
+pub(crate) fn read(knowledge: &Knowledge, told: &PatientParams<'_>) -> (Patient, Vec<UnknownName>) {
     let mut patient = Patient::default();
     let mut unknown = Vec::new();
     let put = |list: &mut Vec<String>, one: &str| {
@@ -55,17 +55,17 @@ pub(crate) fn read(knowledge: &Knowledge, told: &Told<'_>) -> (Patient, Vec<Unkn
             list.push(one.to_owned());
         }
     };
-    let medicines = &knowledge.library.medicines;
+    let medicines = &knowledge.catalog.medicines;
     for given in told.drugs {
         let named = medicines.named(given);
         if named.is_empty() {
-            match knowledge.names.meant(&knowledge.graph, given, &[NodeType::Drug]) {
-                Meant::One(at) => {
+            match knowledge.names.resolve(&knowledge.graph, given, &[NodeType::Drug]) {
+                NameMatch::One(at) => {
                     let id = knowledge.graph.node(at).map(|node| node.id.clone());
                     id.into_iter().for_each(|id| put(&mut patient.medicines, &id));
                 }
                 _ => {
-                    let nearest = medicines.nearly_named(given);
+                    let nearest = medicines.suggest_similar(given);
                     let nearest = nearest.into_iter().map(str::to_owned).collect();
                     unknown.push(UnknownName { argument: "drugs", given: given.clone(), nearest });
                 }
@@ -97,17 +97,17 @@ pub(crate) fn read(knowledge: &Knowledge, told: &Told<'_>) -> (Patient, Vec<Unkn
 
 /// A condition by the id of a group, the code of a caution, or everyday words.
 fn conditions(knowledge: &Knowledge, given: &str) -> Patient {
-    let library = &knowledge.library;
+    let catalog = &knowledge.catalog;
     let mut found = Patient::default();
-    if library.group(given).is_some_and(|group| !group.id.is_empty()) {
+    if catalog.group(given).is_some_and(|group| !group.id.is_empty()) {
         found.groups.push(given.to_owned());
         return found;
     }
-    if library.caution(&given.to_uppercase()).is_some() {
+    if catalog.caution(&given.to_uppercase()).is_some() {
         found.cautions.push(given.to_uppercase());
         return found;
     }
     let text = normalize(given).text().to_owned();
     let whole = Token { range: 0..text.len(), kind: TokenKind::Thai };
-    library.patient_words.read(library, &text, &[whole], &[]).patient
+    catalog.patient_words.read(catalog, &text, &[whole], &[]).patient
 }

@@ -6,18 +6,20 @@ use panoply_contract::prelude::*;
 use panoply_contract::spec::Widget;
 use serde_json::json;
 
-use super::answer::{
-    KEPT, KEYWORDS, LONGEST_ID, Named, READ, candidates, evidence_of, what_is_wrong,
+use super::common::{
+    CACHE, KEYWORDS, MAX_ID_LENGTH, Named, READ, candidates, evidence_of, what_is_wrong,
 };
-use super::wire::{HowStrong, Kind, NOTICE, Notice, ReplyLang, caller_tongue, pick, tongue_of};
+use super::wire::{
+    HowStrong, Kind, NOTICE, Notice, ReplyLang, caller_language, display_language, pick,
+};
 use crate::graph::filter::Filter;
 use crate::graph::pattern::{BadPattern, Pattern};
-use crate::graph::walk::{Found, Path, Question};
-use crate::graph::{Edge, NodeAt, NodeType};
-use crate::ingest::Said;
-use crate::knowledge::{Knowledge, KnowledgeDesk};
-use crate::model::Tongue;
-use crate::names::Meant;
+use crate::graph::walk::{Path, PathQuery, PathResult};
+use crate::graph::{Edge, NodeIndex, NodeType};
+use crate::ingest::Quotation;
+use crate::knowledge::{Knowledge, KnowledgeService};
+use crate::model::DisplayLanguage;
+use crate::names::NameMatch;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "query_kg",
@@ -33,7 +35,7 @@ const SPEC: ToolSpec = ToolSpec {
     permissions: READ,
     category: Category::Query,
     response_time: ResponseTime::Fast,
-    cache: KEPT,
+    cache: CACHE,
     idempotent: true,
     data: &["ttm"],
     examples: &[
@@ -69,15 +71,15 @@ const SPEC: ToolSpec = ToolSpec {
 .checked();
 
 /// Paths when no limit is given.
-const USUAL: u16 = 50;
+const DEFAULT_LIMIT: u16 = 50;
 /// The most paths.
-const MOST: u16 = 200;
+const MAX_LIMIT: u16 = 200;
 /// A reply gets no longer than this many bytes of paths.
-const LONGEST_REPLY: usize = 60_000;
+const MAX_REPLY_BYTES: usize = 60_000;
 /// Places in documents that one edge names.
-const MOST_SAID: usize = 3;
+const MAX_QUOTATIONS: usize = 3;
 /// Rows that a person is shown.
-const SHOWN: usize = 12;
+const MAX_ROWS_SHOWN: usize = 12;
 
 /// Where to start and where to go.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -95,11 +97,11 @@ pub(crate) struct Params {
     filters: Option<Filters>,
     /// The longest path, in hops.
     #[schemars(range(min = 1, max = 6))]
-    #[serde(default = "usual_depth")]
+    #[serde(default = "default_depth")]
     max_depth: u8,
 }
 
-const fn usual_depth() -> u8 {
+const fn default_depth() -> u8 {
     3
 }
 
@@ -112,7 +114,7 @@ struct Start {
     kind: Kind,
     /// Its id (`H:turmeric`, `C:curcumin`, `K30`, `F:nlem-25`, a PMID, `PREG`, `warfarin`) or its
     /// name in Thai, English or Latin.
-    #[schemars(length(min = 1, max = LONGEST_ID))]
+    #[schemars(length(min = 1, max = MAX_ID_LENGTH))]
     id: String,
 }
 
@@ -250,8 +252,8 @@ struct SaidOut {
     rule: String,
 }
 
-impl From<&Said> for SaidOut {
-    fn from(said: &Said) -> Self {
+impl From<&Quotation> for SaidOut {
+    fn from(said: &Quotation) -> Self {
         Self {
             uri: said.uri(),
             page: said.page,
@@ -265,7 +267,7 @@ impl From<&Said> for SaidOut {
 
 /// See the module.
 pub(crate) struct QueryKg {
-    pub(crate) knowledge: Arc<KnowledgeDesk>,
+    pub(crate) knowledge: Arc<KnowledgeService>,
 }
 
 impl Tool for QueryKg {
@@ -283,20 +285,20 @@ impl Tool for QueryKg {
         let pattern =
             read_pattern(&knowledge, params.pattern.as_deref(), wanted, params.max_depth)?;
         let filter = read_filter(&knowledge, &filters)?;
-        match knowledge.names.meant(&knowledge.graph, &params.start.id, &[wanted]) {
-            Meant::One(start) => {
-                let question = Question {
+        match knowledge.names.resolve(&knowledge.graph, &params.start.id, &[wanted]) {
+            NameMatch::One(start) => {
+                let question = PathQuery {
                     start,
                     pattern,
                     filter,
                     max_depth: params.max_depth,
                     offset: filters.offset.unwrap_or(0).into(),
-                    limit: filters.limit.unwrap_or(USUAL).min(MOST).into(),
+                    limit: filters.limit.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT).into(),
                 };
                 let found = knowledge.graph.walk(&question);
-                Ok(reply(&knowledge, &question, found, tongue_of(filters.lang), cx.lang))
+                Ok(reply(&knowledge, &question, found, display_language(filters.lang), cx.lang))
             }
-            Meant::Several(nodes) => {
+            NameMatch::Several(nodes) => {
                 Ok(ambiguous(&knowledge, &params.start.id, &nodes, filters.lang, cx.lang))
             }
             other => {
@@ -343,10 +345,10 @@ impl From<BadPattern> for ToolError {
 
 fn read_filter(knowledge: &Knowledge, filters: &Filters) -> Result<Filter, ToolError> {
     if let Some(source) = &filters.source
-        && knowledge.library.source(source).is_none()
+        && knowledge.catalog.source(source).is_none()
     {
         let known: Vec<&str> =
-            knowledge.library.sources.iter().map(|source| source.id.as_str()).collect();
+            knowledge.catalog.sources.iter().map(|source| source.id.as_str()).collect();
         return Err(ToolError::validation(
             "UNKNOWN_SOURCE",
             format!("`filters.source`: there is no source `{source}`"),
@@ -369,18 +371,18 @@ fn read_filter(knowledge: &Knowledge, filters: &Filters) -> Result<Filter, ToolE
 
 fn reply(
     knowledge: &Knowledge,
-    question: &Question,
-    found: Found,
-    tongue: Tongue,
+    question: &PathQuery,
+    found: PathResult,
+    display: DisplayLanguage,
     lang: Lang,
 ) -> Reply<Output> {
     let mut size = 0;
     let mut paths = Vec::new();
     let mut scores = Vec::new();
     for path in &found.paths {
-        let nodes = path_nodes(knowledge, path, tongue);
+        let nodes = path_nodes(knowledge, path, display);
         size += serde_json::to_string(&nodes).map_or(0, |text| text.len());
-        if size > LONGEST_REPLY {
+        if size > MAX_REPLY_BYTES {
             break;
         }
         scores.push((path.score * 1e6).round() / 1e6);
@@ -391,7 +393,7 @@ fn reply(
     let edges = || edges_of(knowledge, found.paths.iter().take(shown));
     let inferred = edges().any(Edge::inferred);
     let evidence = evidence_of(
-        &knowledge.library,
+        &knowledge.catalog,
         edges().flat_map(|edge| {
             let verified = edge.verified;
             edge.sources.iter().map(move |source| (source.as_str(), verified))
@@ -399,9 +401,9 @@ fn reply(
     );
     // Finding nothing proves nothing: the graph only holds what its sources say.
     let evidence = evidence.complete(u64::from(shown > 0), 1);
-    let start = knowledge.graph.node(question.start).map(|node| Named::of(node, tongue));
+    let start = knowledge.graph.node(question.start).map(|node| Named::of(node, display));
     let text = sentence(knowledge, question, shown, more, inferred, lang);
-    let table = table(knowledge, found.paths.iter().take(shown.min(SHOWN)), lang);
+    let table = table(knowledge, found.paths.iter().take(shown.min(MAX_ROWS_SHOWN)), lang);
     let output = Output {
         paths,
         scores,
@@ -409,7 +411,7 @@ fn reply(
         candidates: Vec::new(),
         more,
         next_offset: more.then_some(question.offset + shown),
-        inference: inferred.then(|| pick(tongue, INFERENCE.0, INFERENCE.1)),
+        inference: inferred.then(|| pick(display, INFERENCE.0, INFERENCE.1)),
         notice: NOTICE,
     };
     let node = knowledge.graph.node(question.start);
@@ -440,14 +442,14 @@ fn edges_of<'k>(
     paths.flat_map(|path| &path.hops).filter_map(|(edge, _)| knowledge.graph.edge(*edge))
 }
 
-fn path_nodes(knowledge: &Knowledge, path: &Path, tongue: Tongue) -> Vec<PathNode> {
+fn path_nodes(knowledge: &Knowledge, path: &Path, display: DisplayLanguage) -> Vec<PathNode> {
     let graph = &knowledge.graph;
-    let node = |at: NodeAt, edge: Option<EdgeInfo>| {
-        graph.node(at).map(|node| PathNode { node: Named::of(node, tongue), edge })
+    let node = |at: NodeIndex, edge: Option<EdgeInfo>| {
+        graph.node(at).map(|node| PathNode { node: Named::of(node, display), edge })
     };
     let hops = path.hops.iter().filter_map(|(number, to)| {
         let edge = graph.edge(*number)?;
-        let id = |at: &NodeAt| graph.node(*at).map(|node| node.id.clone());
+        let id = |at: &NodeIndex| graph.node(*at).map(|node| node.id.clone());
         let info = EdgeInfo {
             relation: edge.relation.as_str(),
             direction: if edge.to == *to { "forward" } else { "backward" },
@@ -457,7 +459,7 @@ fn path_nodes(knowledge: &Knowledge, path: &Path, tongue: Tongue) -> Vec<PathNod
             pmids: edge.pmids.clone(),
             inferred: edge.inferred(),
             via: edge.via.iter().filter_map(id).collect(),
-            said: edge.said.iter().take(MOST_SAID).map(Into::into).collect(),
+            said: edge.said.iter().take(MAX_QUOTATIONS).map(Into::into).collect(),
         };
         node(*to, Some(info))
     });
@@ -466,38 +468,40 @@ fn path_nodes(knowledge: &Knowledge, path: &Path, tongue: Tongue) -> Vec<PathNod
 
 fn sentence(
     knowledge: &Knowledge,
-    question: &Question,
+    question: &PathQuery,
     shown: usize,
     more: bool,
     inferred: bool,
     lang: Lang,
 ) -> String {
-    let tongue = caller_tongue(lang);
+    let display = caller_language(lang);
     let name = knowledge
         .graph
         .node(question.start)
-        .map(|node| format!("{} [{}]", node.names.in_tongue(tongue), node.id))
+        .map(|node| format!("{} [{}]", node.names.in_language(display), node.id))
         .unwrap_or_default();
     let found = match (shown, more) {
         (0, _) => pick(
-            tongue,
+            display,
             format!("ไม่พบเส้นทางจาก {name} ที่ตรงตามที่ถาม ไม่พบในข้อมูลไม่ได้แปลว่าไม่มี"),
             format!(
                 "No path from {name} fits; that the data have none does not mean that there is none."
             ),
         ),
         (_, true) => pick(
-            tongue,
+            display,
             format!("{shown} เส้นทางแรกจาก {name} (ยังมีอีก)"),
             format!("The best {shown} paths from {name}; there are more."),
         ),
-        (_, false) => {
-            pick(tongue, format!("{shown} เส้นทางจาก {name}"), format!("{shown} paths from {name}."))
-        }
+        (_, false) => pick(
+            display,
+            format!("{shown} เส้นทางจาก {name}"),
+            format!("{shown} paths from {name}."),
+        ),
     };
     let caveat = if inferred {
-        let text = pick(tongue, INFERENCE.0, INFERENCE.1);
-        format!(" {}: {text}.", pick(tongue, "หมายเหตุ", "Note"))
+        let text = pick(display, INFERENCE.0, INFERENCE.1);
+        format!(" {}: {text}.", pick(display, "หมายเหตุ", "Note"))
     } else {
         String::new()
     };
@@ -505,16 +509,16 @@ fn sentence(
 }
 
 fn table<'k>(knowledge: &Knowledge, paths: impl Iterator<Item = &'k Path>, lang: Lang) -> Table {
-    let tongue = caller_tongue(lang);
+    let display = caller_language(lang);
     let columns = [
-        pick(tongue, "เส้นทาง", "path"),
-        pick(tongue, "คะแนน", "score"),
-        pick(tongue, "ตรวจสอบแล้ว", "verified"),
+        pick(display, "เส้นทาง", "path"),
+        pick(display, "คะแนน", "score"),
+        pick(display, "ตรวจสอบแล้ว", "verified"),
     ];
     paths.fold(Table::new(columns), |table, path| {
-        let label = |at: NodeAt| {
+        let label = |at: NodeIndex| {
             knowledge.graph.node(at).map(|node| {
-                let name = node.names.in_tongue(tongue);
+                let name = node.names.in_language(display);
                 name.chars().take(40).collect::<String>()
             })
         };
@@ -533,9 +537,9 @@ fn table<'k>(knowledge: &Knowledge, paths: impl Iterator<Item = &'k Path>, lang:
             route += &label(*to).unwrap_or_default();
         }
         let verified = if verified {
-            pick(tongue, "ใช่", "yes")
+            pick(display, "ใช่", "yes")
         } else {
-            pick(tongue, "ไม่", "no")
+            pick(display, "ไม่", "no")
         };
         table.row([route, format!("{:.2}", path.score), verified])
     })
@@ -544,22 +548,22 @@ fn table<'k>(knowledge: &Knowledge, paths: impl Iterator<Item = &'k Path>, lang:
 fn ambiguous(
     knowledge: &Knowledge,
     asked: &str,
-    nodes: &[NodeAt],
+    nodes: &[NodeIndex],
     reply_lang: Option<ReplyLang>,
     lang: Lang,
 ) -> Reply<Output> {
-    let tongue = caller_tongue(lang);
-    let candidates = knowledge.named(nodes, tongue_of(reply_lang));
+    let display = caller_language(lang);
+    let candidates = knowledge.named(nodes, display_language(reply_lang));
     let asked: String = asked.chars().take(60).collect();
-    let listed = knowledge.named(nodes, tongue);
+    let listed = knowledge.named(nodes, display);
     let listed: Vec<String> =
         listed.iter().map(|one| format!("{} [{}]", one.label, one.id)).collect();
     let text = pick(
-        tongue,
+        display,
         format!("“{asked}” อาจหมายถึง {} โปรดระบุรหัส", listed.join(", ")),
         format!("“{asked}” may be {}; ask again with one of these ids.", listed.join(", ")),
     );
-    let evidence = evidence_of(&knowledge.library, std::iter::empty()).matched(1.0, 1.0);
+    let evidence = evidence_of(&knowledge.catalog, std::iter::empty()).matched(1.0, 1.0);
     let output = Output {
         paths: Vec::new(),
         scores: Vec::new(),
@@ -579,9 +583,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_schema_and_the_walk_agree_on_the_limits() {
-        assert_eq!(crate::graph::pattern::DEEPEST, 6);
-        assert_eq!(crate::graph::pattern::LONGEST, 500);
-        assert_eq!(MOST, 200);
+    fn schema_and_walk_limits_agree() {
+        assert_eq!(crate::graph::pattern::MAX_DEPTH, 6);
+        assert_eq!(crate::graph::pattern::MAX_LENGTH, 500);
+        assert_eq!(MAX_LIMIT, 200);
     }
 }

@@ -7,15 +7,15 @@ use panoply_contract::audit::Fingerprint;
 use panoply_contract::prelude::*;
 use serde_json::json;
 
-use super::answer::{KEPT, KEYWORDS, READ, evidence_of};
-use super::wire::{NOTICE, Notice, caller_tongue, pick};
+use super::common::{CACHE, KEYWORDS, READ, evidence_of};
+use super::wire::{NOTICE, Notice, caller_language, pick};
 use crate::answer::{
-    self, Answered, AskedQuestion, Citation, Danger, Draft, Language, Role, SentenceWriter,
+    self, AnswerOutcome, AnswerRequest, Citation, Danger, Draft, Language, Role, SentenceWriter,
     WrittenBy, prompt,
 };
-use crate::knowledge::{Knowledge, KnowledgeDesk};
-use crate::model::Tongue;
-use crate::search::SearchDesk;
+use crate::knowledge::{Knowledge, KnowledgeService};
+use crate::model::DisplayLanguage;
+use crate::search::SearchService;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "rag_answer",
@@ -31,7 +31,7 @@ const SPEC: ToolSpec = ToolSpec {
     permissions: READ,
     category: Category::Query,
     response_time: ResponseTime::Medium,
-    cache: KEPT,
+    cache: CACHE,
     idempotent: true,
     data: &["ttm"],
     examples: &[
@@ -71,7 +71,7 @@ const WITH_MODEL: ToolSpec = ToolSpec {
 .checked();
 
 /// The longest question, in characters.
-const LONGEST_QUESTION: usize = 2_000;
+const MAX_QUESTION_LENGTH: usize = 2_000;
 
 /// What is asked.
 #[derive(Debug, Deserialize, JsonSchema, Serialize)]
@@ -275,8 +275,8 @@ struct WrittenOut {
 
 /// See the module.
 pub(crate) struct RagAnswer {
-    pub(crate) knowledge: Arc<KnowledgeDesk>,
-    pub(crate) desk: Arc<SearchDesk>,
+    pub(crate) knowledge: Arc<KnowledgeService>,
+    pub(crate) service: Arc<SearchService>,
     pub(crate) tau: f64,
     pub(crate) writer: Option<Arc<dyn SentenceWriter>>,
 }
@@ -292,13 +292,13 @@ impl Tool for RagAnswer {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let asked = self.asked(&params)?;
         let knowledge = self.knowledge.now()?;
-        let engine = self.desk.engine(&knowledge.library)?;
+        let engine = self.service.engine(&knowledge.catalog)?;
         let draft = Draft::of(&knowledge, &engine, &asked)?;
         let answered = match &self.writer {
-            None => draft.judged(&knowledge.library, self.tau),
+            None => draft.judged(&knowledge.catalog, self.tau),
             Some(writer) => {
                 let prompt = prompt(asked.text, &draft, seed(&params)?);
-                draft.judged_with(&engine, &knowledge.library, self.tau, writer.as_ref(), &prompt)
+                draft.judged_with(&engine, &knowledge.catalog, self.tau, writer.as_ref(), &prompt)
             }
         };
         Ok(reply(&knowledge, asked.text, answered, cx.lang))
@@ -306,17 +306,17 @@ impl Tool for RagAnswer {
 }
 
 impl RagAnswer {
-    fn asked<'p>(&self, params: &'p Params) -> Result<AskedQuestion<'p>, ToolError> {
+    fn asked<'p>(&self, params: &'p Params) -> Result<AnswerRequest<'p>, ToolError> {
         let letters = params.question.chars().count();
         if params.question.trim().is_empty() {
             return Err(ToolError::validation("EMPTY_QUESTION", "`question` is empty")
                 .hint("ask something, such as `What is turmeric used for?`"));
         }
-        if letters > LONGEST_QUESTION {
+        if letters > MAX_QUESTION_LENGTH {
             return Err(ToolError::validation(
                 "QUESTION_TOO_LONG",
                 format!(
-                    "`question` has {letters} characters, and at most {LONGEST_QUESTION} are read"
+                    "`question` has {letters} characters, and at most {MAX_QUESTION_LENGTH} are read"
                 ),
             )
             .hint("ask with the words that matter"));
@@ -325,7 +325,7 @@ impl RagAnswer {
         if top_k == Some(0) {
             return Err(ToolError::validation("INVALID_ARG", "top_k must be >0"));
         }
-        Ok(AskedQuestion {
+        Ok(AnswerRequest {
             text: &params.question,
             language: match params.lang {
                 Some(AnswerLang::Th) => Some(Language::Th),
@@ -346,29 +346,38 @@ fn seed(params: &Params) -> Result<u64, ToolError> {
     Ok(Fingerprint::of(&input)?.0.seed())
 }
 
-fn reply(knowledge: &Knowledge, question: &str, answered: Answered, lang: Lang) -> Reply<Output> {
-    let library = &knowledge.library;
+fn reply(
+    knowledge: &Knowledge,
+    question: &str,
+    answered: AnswerOutcome,
+    lang: Lang,
+) -> Reply<Output> {
+    let catalog = &knowledge.catalog;
     let used = answered.citations.iter().flat_map(|citation| {
         citation.sources.iter().map(|source| (source.as_str(), citation.verified))
     });
     let covered = (answered.scores.signals.coverage * 100.0).round();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 100")]
-    let evidence = evidence_of(library, used).complete(covered as u64, 100);
-    let text = told(knowledge, question, &answered, lang);
+    let evidence = evidence_of(catalog, used).complete(covered as u64, 100);
+    let text = summary(&knowledge, question, &answered, lang);
     let next = next_of(&answered, question, lang);
     let output = output(knowledge, answered);
     let reply = Reply::new(output, text, evidence);
     next.into_iter().fold(reply, Reply::next)
 }
 
-fn output(knowledge: &Knowledge, answered: Answered) -> Output {
-    let library = &knowledge.library;
+fn output(knowledge: &Knowledge, answered: AnswerOutcome) -> Output {
+    let catalog = &knowledge.catalog;
     let language = answered.language;
-    let answer = answered.text(library);
-    let gaps = answered.gaps.iter().map(|gap| gap.told(library, language)).collect();
+    let answer = answered.text(catalog);
+    let gaps = answered.gaps.iter().map(|gap| gap.to_sentence(catalog, language)).collect();
     let withheld = answered.withheld.as_ref().map(|withheld| WithheldOut {
         reasons: withheld.reasons.iter().map(answer::Reason::code).collect(),
-        told: withheld.reasons.iter().map(|reason| reason.told(withheld.need, language)).collect(),
+        told: withheld
+            .reasons
+            .iter()
+            .map(|reason| reason.to_sentence(withheld.need, language))
+            .collect(),
         tau: withheld.need.answer_conf,
         need: NeedOut {
             citations: withheld.need.citations,
@@ -384,7 +393,7 @@ fn output(knowledge: &Knowledge, answered: Answered) -> Output {
     };
     let dangers = answered.dangers.iter().map(|one| danger_out(one, number(one))).collect();
     let emergency = answered.emergency.map(|emergency| EmergencyOut {
-        told: emergency.told.in_tongue(language.tongue()),
+        told: emergency.told.in_language(language.display()),
         kind: emergency.id,
         call: emergency.call,
     });
@@ -474,10 +483,10 @@ fn written(by: WrittenBy) -> WrittenOut {
 }
 
 /// What a person reads: the answer and its citations, or why there is none.
-fn told(knowledge: &Knowledge, question: &str, answered: &Answered, lang: Lang) -> String {
-    let tongue = caller_tongue(lang);
+fn summary(knowledge: &Knowledge, question: &str, answered: &AnswerOutcome, lang: Lang) -> String {
+    let display = caller_language(lang);
     let mut text = match &answered.withheld {
-        None => answered.text(&knowledge.library),
+        None => answered.text(&knowledge.catalog),
         Some(withheld) => {
             let shown: String = question.chars().take(60).collect();
             let language = match lang {
@@ -487,34 +496,36 @@ fn told(knowledge: &Knowledge, question: &str, answered: &Answered, lang: Lang) 
             let reasons: Vec<String> = withheld
                 .reasons
                 .iter()
-                .map(|reason| reason.told(withheld.need, language))
+                .map(|reason| reason.to_sentence(withheld.need, language))
                 .collect();
             let reasons = reasons.join("; ");
             let refused = pick(
-                tongue,
+                display,
                 format!("ไม่ให้คำตอบสำหรับ “{shown}”: {reasons}"),
                 format!("No answer is given for “{shown}”: {reasons}."),
             );
-            match warnings(answered, tongue) {
+            match warnings(answered, display) {
                 Some(warnings) => format!("{warnings}\n\n{refused}"),
                 None => refused,
             }
         }
     };
     if let Some(emergency) = &answered.emergency {
-        let both = [Tongue::Th, Tongue::En].map(|one| emergency.told.in_tongue(one)).join("\n");
+        let both = [DisplayLanguage::Th, DisplayLanguage::En]
+            .map(|one| emergency.told.in_language(one))
+            .join("\n");
         text = format!("{both}\n\n{text}");
     }
     if let WrittenBy::Instead(why) = &answered.written_by {
         text.push_str("\n\n");
         text.push_str(&pick(
-            tongue,
+            display,
             format!("คำตอบนี้คัดจากข้อมูลโดยตรง เพราะแบบจำลองภาษาใช้ไม่ได้ ({why})"),
             format!("Quoted from the data, because {why}."),
         ));
     }
     let sources: Vec<String> = (1..)
-        .zip(answered.citations.iter().take(SHOWN))
+        .zip(answered.citations.iter().take(MAX_ROWS_SHOWN))
         .map(|(number, citation)| {
             let title: String = citation.title.chars().take(80).collect();
             format!("[{number}] {title} <{}>", citation.uri)
@@ -528,12 +539,12 @@ fn told(knowledge: &Knowledge, question: &str, answered: &Answered, lang: Lang) 
 }
 
 /// The dangers word for word: those asked for, or the first few.
-fn warnings(answered: &Answered, tongue: Tongue) -> Option<String> {
+fn warnings(answered: &AnswerOutcome, display: DisplayLanguage) -> Option<String> {
     let asked: Vec<&Danger> = answered.dangers.iter().filter(|danger| danger.asked).collect();
     let shown: Vec<&Danger> = if asked.is_empty() {
-        answered.dangers.iter().take(DANGERS_SHOWN).collect()
+        answered.dangers.iter().take(MAX_DANGERS_SHOWN).collect()
     } else {
-        asked.into_iter().take(SHOWN).collect()
+        asked.into_iter().take(MAX_ROWS_SHOWN).collect()
     };
     let lines: Vec<String> = shown
         .iter()
@@ -542,24 +553,24 @@ fn warnings(answered: &Answered, tongue: Tongue) -> Option<String> {
             format!("- [{}] {span} <{uri}>", danger.urgency.as_str())
         })
         .collect();
-    let heading = pick(tongue, "ข้อห้ามและข้อควรระวังที่มีบันทึก", "Dangers on record");
+    let heading = pick(display, "ข้อห้ามและข้อควรระวังที่มีบันทึก", "Dangers on record");
     (!lines.is_empty()).then(|| format!("{heading}:\n{}", lines.join("\n")))
 }
 
 /// Dangers that a person is shown when none concerns what was asked.
-const DANGERS_SHOWN: usize = 3;
+const MAX_DANGERS_SHOWN: usize = 3;
 
 /// Citations that a person is shown.
-const SHOWN: usize = 12;
+const MAX_ROWS_SHOWN: usize = 12;
 
-fn next_of(answered: &Answered, question: &str, lang: Lang) -> Vec<NextAction> {
-    let tongue = caller_tongue(lang);
+fn next_of(answered: &AnswerOutcome, question: &str, lang: Lang) -> Vec<NextAction> {
+    let display = caller_language(lang);
     let mut next = Vec::new();
     if answered.withheld.is_some() {
         next.push(NextAction::new(
             "hybrid_search",
             json!({"query": question}),
-            pick(tongue, "ดูว่าข้อมูลมีอะไรใกล้เคียง", "see what the data have nearby"),
+            pick(display, "ดูว่าข้อมูลมีอะไรใกล้เคียง", "see what the data have nearby"),
         ));
     }
     let herb = answered.citations.iter().find(|citation| citation.id.starts_with("H:"));
@@ -567,7 +578,7 @@ fn next_of(answered: &Answered, question: &str, lang: Lang) -> Vec<NextAction> {
         next.push(NextAction::new(
             "find_contraindications",
             json!({"herb_ids": [herb.id]}),
-            pick(tongue, "ดูข้อห้ามใช้และปฏิกิริยาทั้งหมด", "see all that it must not be combined with"),
+            pick(display, "ดูข้อห้ามใช้และปฏิกิริยาทั้งหมด", "see all that it must not be combined with"),
         ));
     }
     next

@@ -8,13 +8,13 @@ use panoply_contract::context::CallContext;
 use panoply_contract::error::ToolError;
 use panoply_contract::resource::{ResourceContent, ResourceProvider, ResourceTemplate};
 
-use super::answer::READ;
+use super::common::READ;
 use super::resources::content;
-use crate::eval::{ADDRESS, ReportShelf};
+use crate::eval::{ADDRESS, ReportStore};
 
 /// Serves the reports that are kept.
 pub(crate) struct Reports {
-    pub(crate) reports: Arc<dyn ReportShelf>,
+    pub(crate) reports: Arc<dyn ReportStore>,
 }
 
 impl ResourceProvider for Reports {
@@ -60,18 +60,18 @@ impl ResourceProvider for Reports {
 
 impl Reports {
     fn report(&self, uri: &str, id: &str, as_json: bool) -> Result<ResourceContent, ToolError> {
-        let kept = self
+        let stored = self
             .reports
             .report(id)
             .map_err(|error| ToolError::system("the kept reports").cause(error))?;
-        let Some(kept) = kept else {
+        let Some(stored) = stored else {
             let shown: String = id.chars().take(60).collect();
             return Err(ToolError::not_found("NOT_FOUND", format!("no report `{shown}` is kept"))
                 .hint("run `eval_run` again: the same set, seed and data give the same report"));
         };
         Ok(match as_json {
-            true => content(uri, "application/json", kept.json),
-            false => content(uri, "text/markdown", kept.markdown),
+            true => content(uri, "application/json", stored.json),
+            false => content(uri, "text/markdown", stored.markdown),
         })
     }
 }

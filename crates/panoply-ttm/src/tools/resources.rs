@@ -16,18 +16,18 @@ use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use serde_json::Map;
 
-use super::answer::{READ, candidates, what_is_wrong};
-use super::brought;
+use super::common::{READ, candidates, what_is_wrong};
 use super::documents::{FormulationDocument, HerbDocument, PaperDocument};
+use super::user_documents;
 use crate::graph::NodeType;
-use crate::ingest::{DOCUMENT_URI, Shelf};
-use crate::jobs::{JOB_URI, JobDesk};
-use crate::knowledge::{Knowledge, KnowledgeDesk};
-use crate::names::Meant;
+use crate::ingest::{DOCUMENT_URI, UserStore};
+use crate::jobs::{JOB_URI, JobService};
+use crate::knowledge::{Knowledge, KnowledgeService};
+use crate::names::NameMatch;
 
 const ABOUT: &str = "ttm://about";
 /// MCP allows this many suggestions.
-const MOST_SUGGESTIONS: usize = 100;
+const MAX_SUGGESTIONS: usize = 100;
 
 /// One family of addresses.
 struct Family {
@@ -72,9 +72,9 @@ const FAMILIES: [Family; 3] = [
 
 /// Serves the addresses of this pack.
 pub(crate) struct Documents {
-    pub(crate) shelf: Arc<dyn Shelf>,
-    pub(crate) knowledge: Arc<KnowledgeDesk>,
-    pub(crate) jobs: Option<JobDesk>,
+    pub(crate) store: Arc<dyn UserStore>,
+    pub(crate) knowledge: Arc<KnowledgeService>,
+    pub(crate) jobs: Option<JobService>,
 }
 
 impl ResourceProvider for Documents {
@@ -103,7 +103,7 @@ impl ResourceProvider for Documents {
             description: family.description.to_owned(),
             mime_type: "application/json".to_owned(),
         };
-        FAMILIES.iter().map(template).chain(brought::templates()).collect()
+        FAMILIES.iter().map(template).chain(user_documents::templates()).collect()
     }
 
     fn recorded_as(&self, uri: &str) -> Option<&'static str> {
@@ -123,11 +123,11 @@ impl ResourceProvider for Documents {
                 return Some(Ok(content(uri, "text/markdown", README.to_owned())));
             }
             if let Some(path) = uri.strip_prefix(DOCUMENT_URI) {
-                let read = brought::read(self.shelf.as_ref(), path);
+                let read = user_documents::read(self.store.as_ref(), path);
                 return Some(read.map(|text| content(uri, "application/json", text)));
             }
             if let Some(path) = uri.strip_prefix(JOB_URI) {
-                return Some(brought::read_job(self.jobs.as_ref(), uri, path));
+                return Some(user_documents::read_job(self.jobs.as_ref(), uri, path));
             }
             let family = FAMILIES.iter().find(|family| uri.starts_with(family.start))?;
             let id = percent_decode_str(uri.strip_prefix(family.start)?).decode_utf8_lossy();
@@ -145,14 +145,14 @@ impl Documents {
         if node_type == NodeType::Paper {
             return self.paper(&knowledge, id.trim());
         }
-        let meant = knowledge.names.meant(&knowledge.graph, id, &[node_type]);
+        let meant = knowledge.names.resolve(&knowledge.graph, id, &[node_type]);
         let found = match meant {
-            Meant::One(at) => knowledge.graph.node(at),
+            NameMatch::One(at) => knowledge.graph.node(at),
             _ => None,
         };
-        let library = &knowledge.library;
-        let herb = found.and_then(|node| library.herb(&node.id));
-        let formulation = found.and_then(|node| library.formulation(&node.id));
+        let catalog = &knowledge.catalog;
+        let herb = found.and_then(|node| catalog.herb(&node.id));
+        let formulation = found.and_then(|node| catalog.formulation(&node.id));
         if let Some(herb) = herb {
             return json_text(&HerbDocument::of(&knowledge, herb));
         }
@@ -168,17 +168,17 @@ impl Documents {
     /// What the user imported goes before what ships: it has the abstract.
     fn paper(&self, knowledge: &Knowledge, pmid: &str) -> Result<String, ToolError> {
         let imported = self
-            .shelf
+            .store
             .paper(pmid)
             .map_err(|error| ToolError::system("the imported papers").cause(error))?;
-        let bundled = knowledge.library.paper(pmid);
+        let bundled = knowledge.catalog.paper(pmid);
         if imported.is_some() || bundled.is_some() {
             return json_text(&PaperDocument::of(bundled, imported.as_ref()));
         }
         let shown: String = pmid.chars().take(40).collect();
         let error =
             ToolError::not_found("NOT_FOUND", format!("no paper with the PMID `{shown}` is held"));
-        let pointer = knowledge.library.references.iter().find(|one| one.pmid == pmid);
+        let pointer = knowledge.catalog.references.iter().find(|one| one.pmid == pmid);
         Err(match pointer {
             Some(pointer) => error.hint(format!(
                 "import its record with `panoply ttm import-papers`; it is known only as a pointer that `{}` names for {}",
@@ -227,6 +227,6 @@ impl Completer for Ids {
         let knowledge = Knowledge::bundled().ok()?;
         let found = knowledge.names.complete(&knowledge.graph, typed, node_type);
         let ids = found.into_iter().filter_map(|at| knowledge.graph.node(at));
-        Some(ids.take(MOST_SUGGESTIONS).map(|node| node.id.clone()).collect())
+        Some(ids.take(MAX_SUGGESTIONS).map(|node| node.id.clone()).collect())
     }
 }

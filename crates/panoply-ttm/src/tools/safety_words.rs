@@ -1,39 +1,39 @@
 //! Statements about safety as sentences, in Thai, English or both.
 
 use super::wire::pick;
+use crate::catalog::HerbCatalog;
 use crate::ingest::DOCUMENT;
-use crate::library::Library;
-use crate::model::{Bilingual, Level, Tongue};
+use crate::model::{Bilingual, DisplayLanguage, Level};
 use crate::safety::{Statement, Subject};
 
 /// Writes statements in a language.
 #[derive(Clone, Copy)]
 pub(crate) struct SafetyWords<'a> {
-    pub(crate) library: &'a Library,
-    pub(crate) tongue: Tongue,
+    pub(crate) catalog: &'a HerbCatalog,
+    pub(crate) display: DisplayLanguage,
 }
 
 impl SafetyWords<'_> {
     /// What to be careful about.
     pub(crate) fn contraindication(&self, statement: &Statement) -> String {
-        let tongue = self.tongue;
+        let display = self.display;
         match &statement.subject {
             Subject::Caution { code, level } => self.caution(code, *level),
             Subject::Interaction(id) => self.interaction(id),
             Subject::NoRecord => pick(
-                tongue,
+                display,
                 "ไม่มีบันทึกความปลอดภัยในข้อมูลนี้ ไม่ได้แปลว่าปลอดภัย",
                 "no safety record in these data; that does not mean that it is safe",
             ),
             Subject::NothingVerified => pick(
-                tongue,
+                display,
                 "ข้อมูลความปลอดภัยที่มีเป็นความรู้ทั่วไป ยังไม่ได้ตรวจสอบกับแหล่งอ้างอิง",
                 "what is known of its safety is general knowledge that nobody checked against a source",
             ),
             Subject::IngredientsWithoutRecord(herbs) => {
                 let names = self.entity_names(herbs);
                 pick(
-                    tongue,
+                    display,
                     format!("ไม่มีบันทึกความปลอดภัยของส่วนประกอบ: {names} ไม่ได้แปลว่าปลอดภัย"),
                     format!(
                         "no safety record for these ingredients: {names}; that does not mean that they are safe"
@@ -43,7 +43,7 @@ impl SafetyWords<'_> {
             Subject::NoGroupRecord(groups) => {
                 let names = self.group_names(groups);
                 pick(
-                    tongue,
+                    display,
                     format!("ไม่มีบันทึกในกรณี {names} ไม่ได้แปลว่าปลอดภัย"),
                     format!("no record for {names}; that does not mean that it is safe"),
                 )
@@ -51,7 +51,7 @@ impl SafetyWords<'_> {
             Subject::NoDrugRecord(drugs) => {
                 let names = self.drug_names(drugs);
                 pick(
-                    tongue,
+                    display,
                     format!("ไม่มีบันทึกอันตรกิริยากับ {names} ไม่ได้แปลว่าใช้ร่วมกันได้อย่างปลอดภัย"),
                     format!(
                         "no record of an interaction with {names}; that does not mean that the two go together safely"
@@ -63,49 +63,50 @@ impl SafetyWords<'_> {
 
     /// Groups of patients by name.
     pub(crate) fn group_names(&self, ids: &[String]) -> String {
-        let named = ids.iter().map(|id| match self.library.group(id) {
-            Some(group) => group.names.in_tongue(self.tongue),
+        let named = ids.iter().map(|id| match self.catalog.group(id) {
+            Some(group) => group.names.in_language(self.display),
             None => id.clone(),
         });
         named.collect::<Vec<_>>().join(", ")
     }
 
     fn caution(&self, code: &str, level: Level) -> String {
-        let Some(caution) = self.library.caution(code) else { return code.to_owned() };
+        let Some(caution) = self.catalog.caution(code) else { return code.to_owned() };
         let (th, en) = match level {
             Level::Contraindicated => ("ห้ามใช้", "Contraindicated"),
             Level::Precaution | Level::Interaction => ("ควรระวัง", "Caution"),
         };
         let names = &caution.names;
-        pick(self.tongue, format!("{th}: {}", names.th), format!("{en}: {}", names.en))
+        pick(self.display, format!("{th}: {}", names.th), format!("{en}: {}", names.en))
     }
 
     fn interaction(&self, id: &str) -> String {
-        let found = self.library.interactions.iter().find(|one| one.id == id);
+        let found = self.catalog.interactions.iter().find(|one| one.id == id);
         let Some(interaction) = found else { return id.to_owned() };
-        let one = |tongue: Tongue| {
-            let words = SafetyWords { tongue, ..*self };
+        let one = |display: DisplayLanguage| {
+            let words = SafetyWords { display, ..*self };
             let drugs = words.drug_names(&interaction.drugs);
-            let effect = interaction.effect.in_tongue(tongue);
-            let mechanism = interaction.mechanism.in_tongue(tongue);
+            let effect = interaction.effect.in_language(display);
+            let mechanism = interaction.mechanism.in_language(display);
             let why = if mechanism.is_empty() { String::new() } else { format!(" ({mechanism})") };
-            let with = pick(tongue, "อันตรกิริยากับ", "Interaction with");
+            let with = pick(display, "อันตรกิริยากับ", "Interaction with");
             format!("{with} {drugs}: {effect}{why}")
         };
-        match self.tongue {
-            Tongue::Both => {
-                Bilingual { th: one(Tongue::Th), en: one(Tongue::En) }.in_tongue(Tongue::Both)
+        match self.display {
+            DisplayLanguage::Both => {
+                Bilingual { th: one(DisplayLanguage::Th), en: one(DisplayLanguage::En) }
+                    .in_language(DisplayLanguage::Both)
             }
-            tongue => one(tongue),
+            display => one(display),
         }
     }
 
     /// Who says so, and how good that is.
     pub(crate) fn evidence(&self, statement: &Statement) -> String {
-        let tongue = self.tongue;
+        let display = self.display;
         if statement.subject.is_gap() {
             return pick(
-                tongue,
+                display,
                 "ไม่พบบันทึกในแหล่งข้อมูลทั้งหมดของโปรแกรมนี้",
                 "none of the sources of this program has a record",
             );
@@ -115,7 +116,7 @@ impl SafetyWords<'_> {
         if !statement.via.is_empty() {
             let names = self.entity_names(&statement.via);
             parts.push(pick(
-                tongue,
+                display,
                 format!("มาจากส่วนประกอบ {names}"),
                 format!("through the ingredient {names}"),
             ));
@@ -123,7 +124,7 @@ impl SafetyWords<'_> {
         for found in statement.matches.iter().filter(|found| !found.verified) {
             let drug = self.drug_names(std::slice::from_ref(&found.drug));
             parts.push(pick(
-                tongue,
+                display,
                 format!("การจัดกลุ่มของ {drug} เป็นความรู้ทั่วไป"),
                 format!("that {drug} belongs here is general knowledge"),
             ));
@@ -132,19 +133,19 @@ impl SafetyWords<'_> {
     }
 
     fn source(&self, id: &str) -> String {
-        let Some(source) = self.library.source(id) else { return id.to_owned() };
+        let Some(source) = self.catalog.source(id) else { return id.to_owned() };
         if source.verified {
             format!("{} [{id}]", source.title)
         } else if source.kind == DOCUMENT {
             let unchecked = pick(
-                self.tongue,
+                self.display,
                 "เอกสารที่นำเข้า ยังไม่มีใครตรวจสอบ",
                 "a document that was brought in, checked by nobody",
             );
             format!("{unchecked}: {} [{id}]", source.title)
         } else {
             let unchecked = pick(
-                self.tongue,
+                self.display,
                 "ความรู้ทั่วไป ยังไม่ได้ตรวจสอบกับแหล่งอ้างอิง",
                 "general knowledge, not checked against a source",
             );
@@ -154,11 +155,11 @@ impl SafetyWords<'_> {
 
     /// A paper that we hold is named as such; a mere pointer says that nobody here has read it.
     fn paper(&self, pmid: &str) -> String {
-        if self.library.paper(pmid).is_some() {
+        if self.catalog.paper(pmid).is_some() {
             return format!("PMID {pmid}");
         }
         pick(
-            self.tongue,
+            self.display,
             format!("PMID {pmid} ตามที่แหล่งอ้างถึง (ไม่ได้อ่านต้นฉบับ)"),
             format!("PMID {pmid} as the source cites it (record not read)"),
         )
@@ -166,18 +167,18 @@ impl SafetyWords<'_> {
 
     /// The name of a herb or formulation, with its id.
     pub(crate) fn entity_name(&self, id: &str) -> String {
-        let herb = self.library.herb(id).map(|herb| &herb.names);
-        let names = herb.or_else(|| self.library.formulation(id).map(|one| &one.names));
+        let herb = self.catalog.herb(id).map(|herb| &herb.names);
+        let names = herb.or_else(|| self.catalog.formulation(id).map(|one| &one.names));
         names.map_or_else(
             || id.to_owned(),
-            |names| format!("{} [{id}]", names.in_tongue(self.tongue)),
+            |names| format!("{} [{id}]", names.in_language(self.display)),
         )
     }
 
     /// The name of a caution.
     pub(crate) fn caution_name(&self, code: &str) -> String {
-        let caution = self.library.caution(code);
-        caution.map_or_else(|| code.to_owned(), |caution| caution.names.in_tongue(self.tongue))
+        let caution = self.catalog.caution(code);
+        caution.map_or_else(|| code.to_owned(), |caution| caution.names.in_language(self.display))
     }
 
     fn entity_names(&self, ids: &[String]) -> String {
@@ -185,8 +186,8 @@ impl SafetyWords<'_> {
     }
 
     fn drug_names(&self, names: &[String]) -> String {
-        let named = names.iter().map(|name| match self.library.medicines.get(name) {
-            Some(drug) => drug.names.in_tongue(self.tongue),
+        let named = names.iter().map(|name| match self.catalog.medicines.get(name) {
+            Some(drug) => drug.names.in_language(self.display),
             None => name.clone(),
         });
         named.collect::<Vec<_>>().join(", ")

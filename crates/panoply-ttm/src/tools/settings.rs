@@ -72,11 +72,11 @@ const fn twenty() -> u64 {
 }
 
 /// The longest that a server may be waited for: a call is given up after a minute.
-const LONGEST_WAIT: u64 = 50;
+const MAX_TIMEOUT_SECONDS: u64 = 50;
 
 impl Endpoint {
     /// How long it is waited for.
-    pub const fn patience(&self) -> Duration {
+    pub const fn timeout(&self) -> Duration {
         Duration::from_secs(self.timeout_seconds)
     }
 
@@ -89,9 +89,9 @@ impl Endpoint {
         if self.model.trim().is_empty() {
             wrong.push(format!("`{place}.model` is empty"));
         }
-        if !(1..=LONGEST_WAIT).contains(&self.timeout_seconds) {
+        if !(1..=MAX_TIMEOUT_SECONDS).contains(&self.timeout_seconds) {
             wrong.push(format!(
-                "`{place}.timeout_seconds` is {}, not from 1 to {LONGEST_WAIT}",
+                "`{place}.timeout_seconds` is {}, not from 1 to {MAX_TIMEOUT_SECONDS}",
                 self.timeout_seconds
             ));
         }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::graph::NodeType;
-use crate::model::{Bilingual, Strength, Tongue};
+use crate::model::{Bilingual, DisplayLanguage, Strength};
 
 /// What a thing of the graph is.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
@@ -88,19 +88,19 @@ pub(crate) enum ReplyLang {
 }
 
 /// The language asked for; Thai first and English beside it when none was.
-pub(crate) const fn tongue_of(lang: Option<ReplyLang>) -> Tongue {
+pub(crate) const fn display_language(lang: Option<ReplyLang>) -> DisplayLanguage {
     match lang {
-        Some(ReplyLang::Th) => Tongue::Th,
-        Some(ReplyLang::En) => Tongue::En,
-        None => Tongue::Both,
+        Some(ReplyLang::Th) => DisplayLanguage::Th,
+        Some(ReplyLang::En) => DisplayLanguage::En,
+        None => DisplayLanguage::Both,
     }
 }
 
 /// The language of the sentence that a person reads.
-pub(crate) const fn caller_tongue(lang: Lang) -> Tongue {
+pub(crate) const fn caller_language(lang: Lang) -> DisplayLanguage {
     match lang {
-        Lang::Th => Tongue::Th,
-        Lang::En => Tongue::En,
+        Lang::Th => DisplayLanguage::Th,
+        Lang::En => DisplayLanguage::En,
     }
 }
 
@@ -130,6 +130,10 @@ impl Notice {
 }
 
 /// One of two texts, by the caller's language.
-pub(crate) fn pick(tongue: Tongue, th: impl Into<String>, en: impl Into<String>) -> String {
-    Bilingual { th: th.into(), en: en.into() }.in_tongue(tongue)
+pub(crate) fn pick(
+    display: DisplayLanguage,
+    th: impl Into<String>,
+    en: impl Into<String>,
+) -> String {
+    Bilingual { th: th.into(), en: en.into() }.in_language(display)
 }

@@ -13,8 +13,8 @@ use panoply_contract::dialect::Envelope;
 use panoply_contract::ids::TraceId;
 use panoply_contract::kernel::Scope;
 use panoply_contract::pipeline::{self, Request};
-use panoply_ttm::papers::PaperShelf as _;
-use panoply_ttm::store::SqliteShelf;
+use panoply_ttm::papers::PaperStore as _;
+use panoply_ttm::store::SqliteUserStore;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -116,8 +116,8 @@ fn marked(snippet: &str) -> String {
     pieces.collect()
 }
 
-fn shelf(session: &Session) -> Result<SqliteShelf, Failure> {
-    file(session, "ttm").map(SqliteShelf::at)
+fn shelf(session: &Session) -> Result<SqliteUserStore, Failure> {
+    file(session, "ttm").map(SqliteUserStore::at)
 }
 
 /// A file of the pack.

@@ -23,9 +23,9 @@ pub struct ReaderCommand {
 }
 
 /// How often the parent looks whether it should stop.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Lines that wait for the parent.
-const WAITING: usize = 16;
+const LINE_QUEUE_LENGTH: usize = 16;
 
 impl ReaderCommand {
     /// Reads a file. `watch` hears of each page (how many of how many) and says whether to go on.
@@ -78,7 +78,7 @@ impl ReaderCommand {
 
 /// What the child says, until it is silent, says too much or ends.
 fn listen(child: &mut Child, most: u64) -> Receiver<Option<Line>> {
-    let (sender, receiver) = sync_channel(WAITING);
+    let (sender, receiver) = sync_channel(LINE_QUEUE_LENGTH);
     if let Some(output) = child.stdout.take() {
         std::thread::spawn(move || {
             // One byte more than allowed shows that there was more.
@@ -124,7 +124,7 @@ fn take(
         if !watch(done, read.pages) {
             return Err(ReadError::new("CANCELLED", "the job was cancelled", "run it again"));
         }
-        match lines.recv_timeout(LOOK) {
+        match lines.recv_timeout(POLL_INTERVAL) {
             Ok(Some(Line::Head { sha256, pages, title })) => {
                 (read.sha256, read.pages, read.title) = (sha256, pages, title);
             }
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_does_not_end_is_ended() {
+    fn reader_process_is_killed_at_its_time_limit() {
         let short = Limits { wall_seconds: 1, ..Limits::default() };
         assert_eq!(silent(short, true).code, "TOO_SLOW");
         assert_eq!(silent(Limits::default(), false).code, "CANCELLED");

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn letters_become_lines_and_paragraphs() {
+    fn glyphs_are_grouped_into_lines_and_paragraphs() {
         let mut lines = Lines::default();
         for (x, y, letters) in [
             (0.0, 100.0, "ก"),

@@ -10,7 +10,7 @@ use super::{Options, ReadError};
 use crate::text::is_thai;
 
 /// A page whose words are less sure than this, on the mean, was noise.
-const LEAST_CONFIDENCE: f64 = 40.0;
+const MIN_CONFIDENCE: f64 = 40.0;
 
 /// The text of a page, and how sure its words are on the mean, from 0 to 100.
 pub(super) struct Scanned {
@@ -63,7 +63,7 @@ pub(super) fn scan(pdf: &Path, page: u32, options: &Options) -> Result<Scanned, 
     // The next page needs the room, whatever became of this one.
     let _ = std::fs::remove_file(&picture);
     let scanned = words(&String::from_utf8_lossy(&table?));
-    if scanned.text.is_empty() || scanned.confidence < LEAST_CONFIDENCE {
+    if scanned.text.is_empty() || scanned.confidence < MIN_CONFIDENCE {
         return Err(ReadError::new(
             "NOTHING_LEGIBLE",
             "nothing on the page could be read",
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_becomes_lines_and_debris_is_left_out() {
+    fn tesseract_table_becomes_lines_without_debris() {
         let table = "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext
 4\t1\t1\t1\t1\t0\t100\t10\t400\t40\t-1\t
 5\t1\t1\t1\t1\t1\t100\t10\t100\t40\t90.0\tขมิ้น

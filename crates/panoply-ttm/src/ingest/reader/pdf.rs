@@ -90,7 +90,7 @@ fn is_file_name(title: &str) -> bool {
 }
 
 /// The most letters that one range of widths may cover.
-const LONGEST_RANGE: i64 = 65_536;
+const MAX_RANGE_LENGTH: i64 = 65_536;
 
 /// Widths of letters may be given for a range, `first last width`, which pdf-extract 0.12.1 takes
 /// for something else; then blanks appear inside words. As a list, `first [width …]`, it reads them.
@@ -125,7 +125,7 @@ fn spelt_out(widths: &[Object]) -> Vec<Object> {
                 rest
             }
             [Object::Integer(first), Object::Integer(last), width, rest @ ..]
-                if (0..LONGEST_RANGE).contains(&(last - first)) =>
+                if (0..MAX_RANGE_LENGTH).contains(&(last - first)) =>
             {
                 let count = usize::try_from(last - first + 1).unwrap_or_default();
                 let list = Object::Array(vec![width.clone(); count]);
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_range_of_widths_is_spelt_out_and_what_is_no_list_stays() {
+    fn width_ranges_are_expanded_and_other_arrays_unchanged() {
         let number = |value: i64| Object::Integer(value);
         let list = |values: &[i64]| Object::Array(values.iter().map(|one| number(*one)).collect());
         let widths = [number(3), list(&[9]), number(11), number(13), number(5)];

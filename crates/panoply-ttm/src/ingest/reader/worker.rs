@@ -11,14 +11,14 @@ use sha2::{Digest as _, Sha256};
 use super::ocr::scan;
 use super::pdf::Pdf;
 use super::{FileKind, Line, OcrProvider, Options, ReadError, limits};
+use crate::catalog::HerbCatalog;
 use crate::ingest::gazetteer::spellings;
 use crate::ingest::legible::{LEGIBLE, legibility, repaired};
 use crate::ingest::plan::PageText;
-use crate::library::Library;
 use crate::text::{Dictionary, Segmenter};
 
 /// Characters of a page; the rest is left out.
-const LONGEST_PAGE: usize = 200_000;
+const MAX_PAGE_LENGTH: usize = 200_000;
 
 /// Runs to its end and never returns an error: what is wrong is written like a page is. `scratch`
 /// is an empty folder that the caller removes.
@@ -32,20 +32,20 @@ pub fn run(options: &Options, scratch: &Path, input: impl Read, output: impl Wri
         std::thread::sleep(wall);
         std::process::exit(1);
     });
-    let done = limits::give_up(limits)
+    let done = limits::apply(limits)
         .map_err(|error| {
             ReadError::new("NO_LIMITS", format!("cannot limit the reader: {error}"), "see the log")
         })
-        .and_then(|()| read(options, scratch, input, &mut |line| say(&mut output, line)));
+        .and_then(|()| read(options, scratch, input, &mut |line| write_line(&mut output, line)));
     let last = match done {
         Ok(()) => Line::End,
         Err(error) => Line::Failed(error),
     };
     // Nobody listens any more: there is nothing left to do.
-    let _ = say(&mut output, &last);
+    let _ = write_line(&mut output, &last);
 }
 
-fn say(output: &mut impl Write, line: &Line) -> Result<(), ReadError> {
+fn write_line(output: &mut impl Write, line: &Line) -> Result<(), ReadError> {
     let gone = |_| ReadError::new("GONE", "nobody is listening", "start again");
     let mut text = serde_json::to_string(line)
         .map_err(|_| ReadError::new("BROKEN_TEXT", "a page cannot be written", "leave it out"))?;
@@ -58,22 +58,22 @@ pub(super) fn read(
     options: &Options,
     scratch: &Path,
     input: impl Read,
-    say: &mut dyn FnMut(&Line) -> Result<(), ReadError>,
+    write_line: &mut dyn FnMut(&Line) -> Result<(), ReadError>,
 ) -> Result<(), ReadError> {
     let bytes = bytes_of(input, options.limits.file_bytes)?;
     let sha256 = hex(&Sha256::digest(&bytes));
     let segmenter =
         words().map_err(|error| ReadError::new("NO_WORDS", error, "install the program again"))?;
     match options.kind {
-        FileKind::Text => text_file(&bytes, sha256, options, say),
+        FileKind::Text => text_file(&bytes, sha256, options, write_line),
         FileKind::Pdf => {
             let pdf = Pdf::open(&bytes)?;
             let pages = pdf.pages();
             too_many(pages, options.limits.pages)?;
-            say(&Line::Head { sha256, pages, title: pdf.title() })?;
-            let mut copy = Copy { bytes: &bytes, folder: scratch, file: None };
+            write_line(&Line::Head { sha256, pages, title: pdf.title() })?;
+            let mut copy = TemporaryPdf { bytes: &bytes, folder: scratch, file: None };
             for page in 1..=pages {
-                say(&read_page(&pdf, page, options, &segmenter, &mut copy))?;
+                write_line(&read_page(&pdf, page, options, &segmenter, &mut copy))?;
             }
             Ok(())
         }
@@ -82,19 +82,19 @@ pub(super) fn read(
 
 /// The words and names that tell text from what a wrong font leaves.
 fn words() -> Result<Segmenter, String> {
-    let names = spellings(Library::bundled()?.as_ref());
+    let names = spellings(HerbCatalog::bundled()?.as_ref());
     let dictionary = Dictionary::new(names.iter().map(String::as_str));
     Ok(Segmenter::new(Arc::new(dictionary.map_err(|error| error.to_string())?)))
 }
 
 /// The PDF as a file, for programs that want one.
-struct Copy<'b> {
+struct TemporaryPdf<'b> {
     bytes: &'b [u8],
     folder: &'b Path,
     file: Option<PathBuf>,
 }
 
-impl Copy<'_> {
+impl TemporaryPdf<'_> {
     fn file(&mut self) -> Result<PathBuf, ReadError> {
         if let Some(file) = &self.file {
             return Ok(file.clone());
@@ -113,7 +113,7 @@ fn read_page(
     page: u32,
     options: &Options,
     segmenter: &Segmenter,
-    copy: &mut Copy<'_>,
+    copy: &mut TemporaryPdf<'_>,
 ) -> Line {
     let layer = || {
         let text = tidy(&pdf.text(page)?);
@@ -145,7 +145,7 @@ fn text_file(
     bytes: &[u8],
     sha256: String,
     options: &Options,
-    say: &mut dyn FnMut(&Line) -> Result<(), ReadError>,
+    write_line: &mut dyn FnMut(&Line) -> Result<(), ReadError>,
 ) -> Result<(), ReadError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
@@ -159,11 +159,11 @@ fn text_file(
     let pages: BTreeMap<u32, &str> = (1..).zip(text.split('\u{C}')).collect();
     let count = u32::try_from(pages.len()).unwrap_or(u32::MAX);
     too_many(count, options.limits.pages)?;
-    say(&Line::Head { sha256, pages: count, title: None })?;
+    write_line(&Line::Head { sha256, pages: count, title: None })?;
     for (page, text) in pages {
         let text = tidy(text);
         let reader = "text".to_owned();
-        say(&Line::Page(PageText { page, reader, certainty: 100, text }))?;
+        write_line(&Line::Page(PageText { page, reader, certainty: 100, text }))?;
     }
     Ok(())
 }
@@ -204,7 +204,7 @@ pub(super) fn too_large(most: u64) -> ReadError {
 fn tidy(text: &str) -> String {
     let mut tidy = String::with_capacity(text.len());
     let mut empty = 2;
-    for line in text.chars().take(LONGEST_PAGE).collect::<String>().lines() {
+    for line in text.chars().take(MAX_PAGE_LENGTH).collect::<String>().lines() {
         let line: String = line.chars().filter(|one| !one.is_control() || *one == '\t').collect();
         let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
         empty = if line.is_empty() { empty + 1 } else { 0 };
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_file_has_a_page_for_each_form_feed() {
+    fn text_file_is_split_into_pages_at_form_feeds() {
         let lines = lines(FileKind::Text, "หนึ่ง\n\u{C}สอง".as_bytes()).unwrap();
         let [Line::Head { pages: 2, .. }, Line::Page(one), Line::Page(two)] = lines.as_slice()
         else {
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_file_is_said_so() {
+    fn unsupported_file_is_rejected_with_a_reason() {
         let code = |kind, bytes: &[u8]| lines(kind, bytes).unwrap_err().code;
         assert_eq!(code(FileKind::Pdf, b"hello"), "NOT_A_PDF");
         assert_eq!(code(FileKind::Pdf, b""), "EMPTY_FILE");

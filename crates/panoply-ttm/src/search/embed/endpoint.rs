@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Embedder, NoVectors};
+use super::{EmbedError, Embedder};
 
 /// How many texts go into one request.
 const BATCH: usize = 64;
 /// A batch of long vectors has a few megabytes.
-const LARGEST_ANSWER: u64 = 64 * 1024 * 1024;
+const MAX_RESPONSE_BYTES: u64 = 64 * 1024 * 1024;
 /// A request that failed in a way that may pass is made once more.
 const ATTEMPTS: usize = 2;
 
@@ -25,9 +25,9 @@ pub struct Endpoint {
 impl Endpoint {
     /// The model of this name at `base`, such as `http://127.0.0.1:11434/v1`. Nothing is asked
     /// before the first search.
-    pub fn new(base: &str, model: &str, key: Option<String>, patience: Duration) -> Self {
+    pub fn new(base: &str, model: &str, key: Option<String>, timeout: Duration) -> Self {
         let settings = ureq::Agent::config_builder()
-            .timeout_global(Some(patience))
+            .timeout_global(Some(timeout))
             .http_status_as_error(false)
             // A key must not follow a redirect to somewhere else.
             .max_redirects(0)
@@ -37,10 +37,10 @@ impl Endpoint {
         Self { agent: settings.into(), url, model: model.to_owned(), key }
     }
 
-    fn batch(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, NoVectors> {
-        let mut last = NoVectors("it was not asked".to_owned());
+    fn batch(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let mut last = EmbedError("it was not asked".to_owned());
         for _ in 0..ATTEMPTS {
-            match self.asked(texts) {
+            match self.request(texts) {
                 Ok(vectors) => return Ok(vectors),
                 Err(Failed::ForGood(why)) => return Err(why),
                 Err(Failed::ForNow(why)) => last = why,
@@ -49,24 +49,24 @@ impl Endpoint {
         Err(last)
     }
 
-    fn asked(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Failed> {
-        let for_now = |error: ureq::Error| Failed::ForNow(NoVectors(short(&error)));
+    fn request(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Failed> {
+        let for_now = |error: ureq::Error| Failed::ForNow(EmbedError(short(&error)));
         let mut request = self.agent.post(&self.url).content_type("application/json");
         if let Some(key) = &self.key {
             request = request.header("Authorization", format!("Bearer {key}"));
         }
         let body = Body { model: &self.model, input: texts, encoding_format: "float" };
         let body = serde_json::to_string(&body)
-            .map_err(|error| Failed::ForGood(NoVectors(error.to_string())))?;
+            .map_err(|error| Failed::ForGood(EmbedError(error.to_string())))?;
         let mut answer = request.send(&body).map_err(for_now)?;
         let status = answer.status().as_u16();
-        let refused = NoVectors(format!("it answered with status {status}"));
+        let refused = EmbedError(format!("it answered with status {status}"));
         match status {
             200 => {}
             408 | 429 | 500..=599 => return Err(Failed::ForNow(refused)),
             _ => return Err(Failed::ForGood(refused)),
         }
-        let text = answer.body_mut().with_config().limit(LARGEST_ANSWER).read_to_string();
+        let text = answer.body_mut().with_config().limit(MAX_RESPONSE_BYTES).read_to_string();
         in_order(&text.map_err(for_now)?).map_err(Failed::ForGood)
     }
 }
@@ -83,7 +83,7 @@ impl Embedder for Endpoint {
         format!("endpoint:{}", self.model)
     }
 
-    fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, NoVectors> {
+    fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
         let mut vectors = Vec::with_capacity(texts.len());
         for batch in texts.chunks(BATCH) {
             vectors.extend(super::checked(self.batch(batch)?, batch.len(), None)?);
@@ -94,8 +94,8 @@ impl Embedder for Endpoint {
 
 /// Whether it is worth asking again.
 enum Failed {
-    ForNow(NoVectors),
-    ForGood(NoVectors),
+    ForNow(EmbedError),
+    ForGood(EmbedError),
 }
 
 /// What happened, without the address.
@@ -130,12 +130,14 @@ struct Row {
 }
 
 /// The vectors in the order of the texts, whatever order they came in.
-fn in_order(answer: &str) -> Result<Vec<Vec<f32>>, NoVectors> {
-    let wrong = || NoVectors("its answer is not a list of embeddings".to_owned());
+fn in_order(answer: &str) -> Result<Vec<Vec<f32>>, EmbedError> {
+    let wrong = || EmbedError("its answer is not a list of embeddings".to_owned());
     let Reply { mut data } = serde_json::from_str(answer).map_err(|_| wrong())?;
     data.sort_by_key(|row| row.index);
     if data.iter().enumerate().any(|(place, row)| place != row.index) {
-        return Err(NoVectors("its answer names the same text twice or leaves one out".to_owned()));
+        return Err(EmbedError(
+            "its answer names the same text twice or leaves one out".to_owned(),
+        ));
     }
     #[expect(
         clippy::cast_possible_truncation,

@@ -6,14 +6,14 @@
 
 #[cfg(feature = "tools")]
 mod endpoint;
-mod table;
-mod wordpieces;
+mod static_model;
+mod tokenizer;
 
 use std::fmt::Debug;
 
 #[cfg(feature = "tools")]
 pub use self::endpoint::Endpoint;
-pub use self::table::WordTable;
+pub use self::static_model::StaticModel;
 
 /// Turns texts into vectors, so that texts that mean the same point the same way.
 pub trait Embedder: Debug + Send + Sync + 'static {
@@ -21,13 +21,13 @@ pub trait Embedder: Debug + Send + Sync + 'static {
     fn id(&self) -> String;
 
     /// A vector for each text, in their order.
-    fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, NoVectors>;
+    fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError>;
 }
 
 /// Why an embedder gave no vectors. The sentence goes into replies: no address, no path, no key.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{0}")]
-pub struct NoVectors(pub String);
+pub struct EmbedError(pub String);
 
 /// Vectors that can be compared with each other: as many as texts, all equally long, all finite.
 /// `length` is how long earlier ones were.
@@ -35,8 +35,8 @@ pub(super) fn checked(
     vectors: Vec<Vec<f32>>,
     texts: usize,
     length: Option<usize>,
-) -> Result<Vec<Vec<f32>>, NoVectors> {
-    let wrong = |problem: String| Err(NoVectors(problem));
+) -> Result<Vec<Vec<f32>>, EmbedError> {
+    let wrong = |problem: String| Err(EmbedError(problem));
     if vectors.len() != texts {
         return wrong(format!("it gave {} vectors for {texts} texts", vectors.len()));
     }
@@ -60,19 +60,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn vectors_that_cannot_be_compared_are_refused() {
-        let told = |vectors: Vec<Vec<f32>>, length| checked(vectors, 2, length).unwrap_err().0;
-        assert_eq!(told(vec![vec![1.0]], None), "it gave 1 vectors for 2 texts");
+    fn incompatible_vectors_are_rejected() {
+        let error = |vectors: Vec<Vec<f32>>, length| checked(vectors, 2, length).unwrap_err().0;
+        assert_eq!(error(vec![vec![1.0]], None), "it gave 1 vectors for 2 texts");
         assert_eq!(
-            told(vec![vec![1.0, 0.0], vec![1.0]], None),
+            error(vec![vec![1.0, 0.0], vec![1.0]], None),
             "it gave a vector of 1 numbers where 2 were expected"
         );
         assert_eq!(
-            told(vec![vec![1.0], vec![1.0]], Some(3)),
+            error(vec![vec![1.0], vec![1.0]], Some(3)),
             "it gave a vector of 1 numbers where 3 were expected"
         );
-        assert!(told(vec![vec![], vec![]], None).contains("0 numbers"));
-        assert!(told(vec![vec![1.0], vec![f32::NAN]], None).contains("no number"));
+        assert!(error(vec![vec![], vec![]], None).contains("0 numbers"));
+        assert!(error(vec![vec![1.0], vec![f32::NAN]], None).contains("no number"));
         assert!(checked(vec![vec![1.0], vec![2.0]], 2, Some(1)).is_ok());
     }
 }

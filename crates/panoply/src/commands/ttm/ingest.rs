@@ -7,9 +7,9 @@ use std::sync::Arc;
 use panoply_contract::operation::OperationSpec;
 use panoply_store::Home;
 use panoply_ttm::ingest::reader::{FileKind, OcrProvider, Options, worker};
-use panoply_ttm::jobs::{Item, Job, JobDesk, JobError, PendingRecord, Request, Status};
+use panoply_ttm::jobs::{Item, Job, JobError, JobService, PendingRecord, Request, Status};
 use panoply_ttm::roots::file_uri;
-use panoply_ttm::store::SqliteShelf;
+use panoply_ttm::store::SqliteUserStore;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -129,7 +129,7 @@ pub(super) fn read(arguments: &TtmRead) -> Result<ExitCode, Failure> {
 }
 
 /// The desk of the home. Files that are named on the command line may be read where they are.
-fn desk(session: &Session, roots: impl Iterator<Item = PathBuf>) -> Result<JobDesk, Failure> {
+fn desk(session: &Session, roots: impl Iterator<Item = PathBuf>) -> Result<JobService, Failure> {
     let folder = session.home().folder.ok_or_else(|| {
         Failure::work("this system does not say where a user's data go").hint("set PANOPLY_HOME")
     })?;
@@ -138,8 +138,8 @@ fn desk(session: &Session, roots: impl Iterator<Item = PathBuf>) -> Result<JobDe
     let home = Home::at(folder);
     let roots: Vec<PathBuf> = roots.collect();
     let settings = packs::ttm_ingest(&packs::ttm_settings(&settings)?, &home.packs(), &roots)?;
-    let shelf = Arc::new(SqliteShelf::at(home.pack("ttm")));
-    Ok(JobDesk::new(shelf, settings, crate::world::clock()))
+    let shelf = Arc::new(SqliteUserStore::at(home.pack("ttm")));
+    Ok(JobService::new(shelf, settings, crate::world::clock()))
 }
 
 /// The file itself with its whole way, links in the way resolved; the last part is not followed.
@@ -276,7 +276,7 @@ fn failed(error: JobError) -> Failure {
     let hint = match &error {
         JobError::Unknown(_) => "list them with `panoply ttm jobs`",
         JobError::NotNow(_) => "look at it with `panoply ttm jobs ID`",
-        JobError::Shelf(_) | JobError::Folder(_) | JobError::Record(_) => "run `panoply doctor`",
+        JobError::Store(_) | JobError::Folder(_) | JobError::Record(_) => "run `panoply doctor`",
     };
     Failure::work(error.to_string()).hint(hint)
 }

@@ -7,10 +7,10 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use panoply_contract::operation::OperationSpec;
-use panoply_ttm::papers::ShelfError;
-use panoply_ttm::papers::import::{self as read, ImportError, Refused};
+use panoply_ttm::papers::UserStoreError;
+use panoply_ttm::papers::import::{self as read, ImportError, RejectedRecord};
 use panoply_ttm::search::Engine;
-use panoply_ttm::store::{Imported, SqliteShelf};
+use panoply_ttm::store::{Imported, SqliteUserStore};
 use serde_json::{Value, json};
 
 use super::super::{Session, operation};
@@ -43,7 +43,7 @@ fn import_files(arguments: &TtmImportPapers, session: &Session) -> Result<Vec<Va
     let outcome = arguments.files.iter().try_for_each(|file| {
         let (Imported { added, changed, unchanged }, refused) = import_file(&shelf, file)?;
         let (name, left_out) = (file.display(), refused.len());
-        let named = |Refused { place, pmid, why }: &Refused| {
+        let named = |RejectedRecord { place, pmid, why }: &RejectedRecord| {
             json!({"record": place, "pmid": pmid, "why": why})
         };
         told.push(json!({
@@ -54,14 +54,14 @@ fn import_files(arguments: &TtmImportPapers, session: &Session) -> Result<Vec<Va
         if arguments.json {
             return Ok(());
         }
-        for Refused { place, pmid, why } in refused {
+        for RejectedRecord { place, pmid, why } in refused {
             say(format_args!("{WARN}left out{WARN:#} record {place} (PMID `{pmid}`): {why}"));
         }
         out.line(format_args!(
             "{name}: {added} papers new, {changed} brought up to date, {unchanged} as they were, {left_out} left out",
         ))
     });
-    let outcome = outcome.and_then(|()| make_searchable(&shelf));
+    let outcome = outcome.and_then(|()| update_index(&shelf));
     if arguments.json {
         out.json(&told)?;
     }
@@ -70,19 +70,22 @@ fn import_files(arguments: &TtmImportPapers, session: &Session) -> Result<Vec<Va
 }
 
 /// Now rather than at the next search, because whoever imports expects to wait.
-fn make_searchable(shelf: &SqliteShelf) -> Result<(), Failure> {
+fn update_index(shelf: &SqliteUserStore) -> Result<(), Failure> {
     let later = |error: &dyn std::fmt::Display| {
         Failure::work(format!("the papers are imported, but cannot be searched yet: {error}"))
             .hint("the next search tries again; see that the disk has room")
     };
     let engine = Engine::bundled().map_err(|error| later(&error))?;
     let mut bar = Bar::new("making papers searchable");
-    let made = shelf.make_searchable(engine.workings(), &mut |done, all| bar.show(done, all));
+    let made = shelf.update_index(engine.text_model(), &mut |done, all| bar.show(done, all));
     bar.clear();
     made.map_err(|error| later(&error))
 }
 
-fn import_file(shelf: &SqliteShelf, file: &Path) -> Result<(Imported, Vec<Refused>), Failure> {
+fn import_file(
+    shelf: &SqliteUserStore,
+    file: &Path,
+) -> Result<(Imported, Vec<RejectedRecord>), Failure> {
     let name = file.display();
     let unreadable = |error: io::Error| Failure::work(format!("`{name}` cannot be read: {error}"));
     let opened = File::open(file).map_err(unreadable)?;
@@ -97,12 +100,12 @@ fn import_file(shelf: &SqliteShelf, file: &Path) -> Result<(Imported, Vec<Refuse
 #[derive(Debug)]
 enum NotImported {
     File(ImportError),
-    Shelf(ShelfError),
+    UserStore(UserStoreError),
 }
 
-impl From<ShelfError> for NotImported {
-    fn from(error: ShelfError) -> Self {
-        Self::Shelf(error)
+impl From<UserStoreError> for NotImported {
+    fn from(error: UserStoreError) -> Self {
+        Self::UserStore(error)
     }
 }
 
@@ -110,17 +113,17 @@ impl std::fmt::Display for NotImported {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::File(error) => error.fmt(f),
-            Self::Shelf(error) => error.fmt(f),
+            Self::UserStore(error) => error.fmt(f),
         }
     }
 }
 
 /// All records of a file, or none when it breaks off. A bar shows how much of it was read.
 fn take(
-    shelf: &SqliteShelf,
+    shelf: &SqliteUserStore,
     file: File,
     total: u64,
-) -> Result<(Imported, Vec<Refused>), NotImported> {
+) -> Result<(Imported, Vec<RejectedRecord>), NotImported> {
     let bytes = Cell::new(0);
     let counted = Counted { file, bytes: &bytes };
     let mut bar = Bar::new("reading");

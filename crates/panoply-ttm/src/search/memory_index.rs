@@ -6,25 +6,25 @@ use super::corpus::Corpus;
 use super::document::Document;
 use super::index::Index;
 use super::linker::Linker;
+use super::text_model::TextModel;
 use super::vectors::Vectors;
-use super::workings::Workings;
 
 /// Documents, and all that finds them.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct MemoryIndex {
     pub(super) documents: Vec<Arc<Document>>,
     pub(super) index: Index,
     pub(super) linker: Linker,
     pub(super) vectors: Vectors,
 }
 
-impl Held {
+impl MemoryIndex {
     /// Makes documents ready with what was learnt from others.
-    pub(super) fn of(corpus: Corpus, workings: &Workings) -> Self {
-        let index = Index::build(&corpus.documents, &workings.analyzer);
+    pub(super) fn of(corpus: Corpus, text_model: &TextModel) -> Self {
+        let index = Index::build(&corpus.documents, &text_model.analyzer);
         let Corpus { documents, other_names, .. } = corpus;
-        let linker = Linker::new(&documents, &other_names, &workings.analyzer);
-        let vectors = workings.lsi.documents(&index);
+        let linker = Linker::new(&documents, &other_names, &text_model.analyzer);
+        let vectors = text_model.lsi.documents(&index);
         let documents = documents.into_iter().map(Arc::new).collect();
         Self { documents, index, linker, vectors }
     }

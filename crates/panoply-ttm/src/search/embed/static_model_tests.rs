@@ -97,7 +97,7 @@ fn vectors(tokenizer: &serde_json::Value, dtype: Dtype, texts: &[&str]) -> Vec<V
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), tokenizer, dtype);
     let texts: Vec<String> = texts.iter().map(ToString::to_string).collect();
-    WordTable::at(folder.path().to_owned()).embed(&texts).unwrap()
+    StaticModel::at(folder.path().to_owned()).embed(&texts).unwrap()
 }
 
 fn close(vector: &[f32], expected: &[f32], case: &str) {
@@ -108,7 +108,7 @@ fn close(vector: &[f32], expected: &[f32], case: &str) {
 }
 
 #[test]
-fn a_model_of_word_pieces_gives_what_model2vec_gives() {
+fn wordpiece_model_matches_model2vec() {
     let cases: [(&str, [f32; 8]); 5] = [
         (
             "Ginger for nausea",
@@ -129,7 +129,7 @@ fn a_model_of_word_pieces_gives_what_model2vec_gives() {
 }
 
 #[test]
-fn a_model_of_likely_pieces_in_half_precision_gives_what_model2vec_gives() {
+fn unigram_f16_model_matches_model2vec() {
     let cases: [(&str, [f32; 8]); 3] = [
         ("ginger for nausea", [0.5, -0.25, 1.75, -1.75, 0.25, -0.5, 1.5, 0.75]),
         ("ขิงแก้คลื่นไส้", [-1.0, 1.0, -0.6665, 1.33301, -0.33325, 1.66699, 0.0, -1.66699]),
@@ -149,23 +149,23 @@ fn a_model_of_likely_pieces_in_half_precision_gives_what_model2vec_gives() {
 }
 
 #[test]
-fn a_folder_that_is_no_model_is_named_and_what_is_wrong_with_it() {
-    let told = |spoil: &dyn Fn(&Path)| {
+fn invalid_model_folder_is_reported_with_its_fault() {
+    let error = |spoil: &dyn Fn(&Path)| {
         let folder = tempfile::tempdir().unwrap();
         write(folder.path(), &word_piece(), Dtype::F32);
         spoil(folder.path());
-        WordTable::at(folder.path().to_owned()).embed(&["ginger".to_owned()]).unwrap_err().0
+        StaticModel::at(folder.path().to_owned()).embed(&["ginger".to_owned()]).unwrap_err().0
     };
     let put = |name: &'static str, text: &'static str| {
         move |folder: &Path| std::fs::write(folder.join(name), text).unwrap()
     };
-    let missing = told(&|folder| std::fs::remove_file(folder.join("model.safetensors")).unwrap());
+    let missing = error(&|folder| std::fs::remove_file(folder.join("model.safetensors")).unwrap());
     assert_eq!(missing, "`model.safetensors` cannot be read: entity not found");
-    assert!(told(&put("model.safetensors", "x")).starts_with("`model.safetensors` is broken"));
-    assert!(told(&put("tokenizer.json", "{")).starts_with("`tokenizer.json` is no JSON"));
-    let other = told(&put("tokenizer.json", r#"{"model": {"type": "BPE"}}"#));
+    assert!(error(&put("model.safetensors", "x")).starts_with("`model.safetensors` is broken"));
+    assert!(error(&put("tokenizer.json", "{")).starts_with("`tokenizer.json` is no JSON"));
+    let other = error(&put("tokenizer.json", r#"{"model": {"type": "BPE"}}"#));
     assert_eq!(other, "`tokenizer.json` is of type `BPE`; WordPiece and Unigram can be read");
     let large = r#"{"model": {"type": "WordPiece", "vocab": {"ginger": 13}}}"#;
-    let too_few = told(&put("tokenizer.json", large));
+    let too_few = error(&put("tokenizer.json", large));
     assert_eq!(too_few, "`model.safetensors` has 13 rows of 8 for 14 pieces of words");
 }

@@ -4,7 +4,7 @@ use super::aspects::Aspect;
 use super::lists::clean;
 use super::passages::name_of;
 use super::{Language, Need, Reason};
-use crate::library::Library;
+use crate::catalog::HerbCatalog;
 
 /// Something that the data do not have.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -27,12 +27,12 @@ pub enum Gap {
 
 impl Gap {
     /// The gap as a sentence.
-    pub fn told(&self, library: &Library, language: Language) -> String {
+    pub fn to_sentence(&self, catalog: &HerbCatalog, language: Language) -> String {
         let name = |id: &str| {
-            let name = name_of(library, id, language.tongue());
+            let name = name_of(catalog, id, language.display());
             name.map_or_else(|| id.to_owned(), |name| clean(&name))
         };
-        let aspect_name = |aspect: &Aspect| aspect.name().in_tongue(language.tongue());
+        let aspect_name = |aspect: &Aspect| aspect.name().in_language(language.display());
         match (language, self) {
             (Language::Th, Self::NotHeld(aspect)) => {
                 format!("ข้อมูลนี้ไม่มีเรื่อง{}", aspect_name(aspect))
@@ -100,7 +100,7 @@ fn quoted(words: &[String]) -> String {
 
 impl Reason {
     /// Why an answer is withheld, as a sentence.
-    pub fn told(&self, need: Need, language: Language) -> String {
+    pub fn to_sentence(&self, need: Need, language: Language) -> String {
         let Need { citations, answer_conf } = need;
         match (language, self) {
             (Language::Th, Self::FewCitations(found)) => {

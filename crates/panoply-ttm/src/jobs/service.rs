@@ -11,9 +11,9 @@ use super::lock::Lock;
 use super::{Job, Request, Status, detail};
 use crate::ingest::reader::Limits;
 use crate::ingest::reader::child::ReaderCommand;
-use crate::papers::ShelfError;
+use crate::papers::UserStoreError;
 use crate::roots::Roots;
-use crate::store::SqliteShelf;
+use crate::store::SqliteUserStore;
 
 /// What to do about a file that may not be read.
 pub const HOW_TO_ALLOW: &str = "give a regular file as `file:///folder/name.pdf`, in `ttm/inbox` of the home or in a folder that `roots` in `[pack.ttm]` of config.toml names; or use `panoply ttm ingest`";
@@ -33,13 +33,13 @@ pub struct Settings {
 
 /// Jobs of one home.
 #[derive(Clone)]
-pub struct JobDesk {
-    pub(super) shelf: Arc<SqliteShelf>,
+pub struct JobService {
+    pub(super) store: Arc<SqliteUserStore>,
     pub(super) settings: Settings,
     pub(super) clock: Arc<dyn Clock>,
 }
 
-impl std::fmt::Debug for JobDesk {
+impl std::fmt::Debug for JobService {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("JobDesk").field("settings", &self.settings).finish_non_exhaustive()
     }
@@ -50,7 +50,7 @@ impl std::fmt::Debug for JobDesk {
 pub enum JobError {
     /// The store failed.
     #[error(transparent)]
-    Shelf(#[from] ShelfError),
+    Store(#[from] UserStoreError),
     /// The folder of the locks cannot be used.
     #[error("the folder of the jobs cannot be used: {0}")]
     Folder(#[from] std::io::Error),
@@ -67,7 +67,7 @@ pub enum JobError {
 
 /// A job that this process will run. Others see that it lives.
 #[derive(Debug)]
-pub struct Taken {
+pub struct AcceptedJob {
     pub(super) job: Job,
     pub(super) _alive: Lock,
 }
@@ -78,10 +78,14 @@ impl From<ToolError> for JobError {
     }
 }
 
-impl JobDesk {
+impl JobService {
     /// Jobs in this store.
-    pub const fn new(shelf: Arc<SqliteShelf>, settings: Settings, clock: Arc<dyn Clock>) -> Self {
-        Self { shelf, settings, clock }
+    pub const fn new(
+        store: Arc<SqliteUserStore>,
+        settings: Settings,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self { store, settings, clock }
     }
 
     /// What the owner set.
@@ -90,9 +94,8 @@ impl JobDesk {
     }
 
     /// Keeps a job that this process will run. The id must be new.
-    pub fn accept(&self, id: &str, request: Request) -> Result<Taken, JobError> {
-        let held = Lock::take(&self.lock_of(id))?;
-        let Some(alive) = held else {
+    pub fn accept(&self, id: &str, request: Request) -> Result<AcceptedJob, JobError> {
+        let Some(alive) = Lock::take(&self.lock_of(id))? else {
             return Err(JobError::NotNow(format!("the job `{id}` runs already")));
         };
         let job = Job {
@@ -108,25 +111,25 @@ impl JobDesk {
             started: None,
             ended: None,
         };
-        self.shelf.add_job(&job)?;
-        Ok(Taken { job, _alive: alive })
+        self.store.add_job(&job)?;
+        Ok(AcceptedJob { job, _alive: alive })
     }
 
     /// A job as it is now.
     pub fn job(&self, id: &str) -> Result<Job, JobError> {
-        let job = self.shelf.job(id)?.ok_or_else(|| JobError::Unknown(short(id)))?;
-        self.looked_after(job)
+        let job = self.store.job(id)?.ok_or_else(|| JobError::Unknown(short(id)))?;
+        self.mark_if_interrupted(job)
     }
 
     /// All jobs, the newest first.
     pub fn jobs(&self) -> Result<Vec<Job>, JobError> {
-        self.shelf.jobs()?.into_iter().map(|job| self.looked_after(job)).collect()
+        self.store.jobs()?.into_iter().map(|job| self.mark_if_interrupted(job)).collect()
     }
 
     /// The log of a job, one line a line.
     pub fn log(&self, id: &str) -> Result<String, JobError> {
         let job = self.job(id)?;
-        let lines = self.shelf.log_of(&job.id)?;
+        let lines = self.store.log_of(&job.id)?;
         Ok(lines.into_iter().map(|(at, line)| format!("{at} {line}\n")).collect())
     }
 
@@ -145,7 +148,7 @@ impl JobDesk {
             )));
         }
         let record = record(&job)?;
-        self.shelf.cancel_job(&job.id, record.as_ref())?;
+        self.store.cancel_job(&job.id, record.as_ref())?;
         self.note(&job.id, "told to stop")?;
         Ok((job, record))
     }
@@ -167,19 +170,19 @@ impl JobDesk {
         }
         job.detail = Some(detail::ROLLED_BACK.to_owned());
         let record = record(&job)?;
-        let removed = self.shelf.undo_job(&job, record.as_ref())?;
+        let removed = self.store.undo_job(&job, record.as_ref())?;
         self.note(&job.id, &format!("rolled back: {removed} documents taken away"))?;
         Ok((job, record))
     }
 
     /// A job whose process is gone says so from now on.
-    fn looked_after(&self, mut job: Job) -> Result<Job, JobError> {
+    fn mark_if_interrupted(&self, mut job: Job) -> Result<Job, JobError> {
         if job.status.is_over() {
             return Ok(job);
         }
         let Some(_lock) = Lock::take(&self.lock_of(&job.id))? else { return Ok(job) };
         // It may have ended between our looking at it and our asking for the lock.
-        if let Some(now) = self.shelf.job(&job.id)?
+        if let Some(now) = self.store.job(&job.id)?
             && now.status.is_over()
         {
             return Ok(now);
@@ -192,16 +195,16 @@ impl JobDesk {
             "message": "the program that ran the job ended before it did; nothing of it was added",
             "hint": "run it again",
         }));
-        self.shelf.keep_job(&job)?;
+        self.store.save_job(&job)?;
         self.note(&job.id, "interrupted: its process is gone, and nothing of it was added")?;
-        self.tidy_up(&job.id);
+        self.remove_scratch(&job.id);
         Ok(job)
     }
 
     pub(super) fn note(&self, id: &str, line: &str) -> Result<(), JobError> {
         // A line is a line, whatever a file is called.
         let line: String = line.chars().filter(|one| !one.is_control()).take(500).collect();
-        Ok(self.shelf.log(id, &self.now(), &line)?)
+        Ok(self.store.log(id, &self.now(), &line)?)
     }
 
     pub(super) fn now(&self) -> String {
@@ -214,7 +217,7 @@ impl JobDesk {
 
     /// Removes the room that a job worked in, and its lock. Whoever makes the lock anew finds a job
     /// that is over.
-    pub(super) fn tidy_up(&self, id: &str) {
+    pub(super) fn remove_scratch(&self, id: &str) {
         // What cannot be removed is in nobody's way: each job has a folder of its own.
         let _ = std::fs::remove_dir_all(self.scratch(id));
         let _ = std::fs::remove_file(self.lock_of(id));

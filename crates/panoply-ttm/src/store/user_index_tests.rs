@@ -8,16 +8,18 @@ use tempfile::TempDir;
 
 use super::documents::{add, remove};
 use super::*;
+use crate::catalog::HerbCatalog;
 use crate::eval::sets::Bundled;
 use crate::ingest::plan::Extract;
-use crate::ingest::{BroughtDocument, Chunk, DocumentShelf as _};
-use crate::library::Library;
-use crate::search::{Answer, Engine, Facet, Kind, Question, Wanted, engine_over, record_document};
+use crate::ingest::{Chunk, DocumentStore as _, UserDocument};
+use crate::search::{
+    Engine, Facet, Kind, SearchFilter, SearchQuery, SearchResult, engine_over, record_document,
+};
 use crate::search::{chunk_document, corpus};
 
 /// Made-up papers: statements of the bundled texts in another order.
 fn papers(engine: &Engine, count: usize) -> Vec<Record> {
-    let statements: Vec<&str> = (engine.held().iter())
+    let statements: Vec<&str> = (engine.memory_documents().iter())
         .flat_map(|document| &document.passages)
         .map(|passage| passage.text.as_str())
         .filter(|text| text.chars().count() >= 40)
@@ -37,7 +39,7 @@ fn papers(engine: &Engine, count: usize) -> Vec<Record> {
 }
 
 fn extract() -> Extract {
-    let document = BroughtDocument {
+    let document = UserDocument {
         id: "D:0123456789ab".to_owned(),
         sha256: "0".repeat(64),
         name: "notes.pdf".to_owned(),
@@ -62,33 +64,33 @@ fn extract() -> Extract {
     Extract { document, chunks, facts: Vec::new() }
 }
 
-fn shelf(folder: &TempDir) -> SqliteShelf {
-    SqliteShelf::at(folder.path().join("ttm.db"))
+fn store(folder: &TempDir) -> SqliteUserStore {
+    SqliteUserStore::at(folder.path().join("ttm.db"))
 }
 
-fn import(shelf: &SqliteShelf, records: &[Record]) {
-    let take = |keep: &mut dyn FnMut(Record) -> Result<(), ShelfError>| {
+fn import(store: &SqliteUserStore, records: &[Record]) {
+    let take = |keep: &mut dyn FnMut(Record) -> Result<(), UserStoreError>| {
         records.iter().cloned().try_for_each(keep)
     };
-    shelf.import::<ShelfError>(take).unwrap();
+    store.import::<UserStoreError>(take).unwrap();
 }
 
 /// The engine with everything of a shelf in its annex.
-fn annexed(shelf: &SqliteShelf) -> Engine {
-    engine_over(&Library::bundled().unwrap(), shelf, &[], Vec::new()).unwrap()
+fn with_stored_index(store: &SqliteUserStore) -> Engine {
+    engine_over(&HerbCatalog::bundled().unwrap(), store, &[], Vec::new()).unwrap()
 }
 
 /// The engine with the same documents in memory.
 fn in_memory(records: &[Record], extracts: &[Extract]) -> Engine {
-    let mut corpus = corpus(&Library::bundled().unwrap());
+    let mut corpus = corpus(&HerbCatalog::bundled().unwrap());
     corpus.documents.extend(records.iter().map(record_document));
     for Extract { document, chunks, .. } in extracts {
         corpus.documents.extend(chunks.iter().map(|one| chunk_document(one, &document.title)));
     }
-    Engine::bundled().unwrap().beside(corpus)
+    Engine::bundled().unwrap().with_corpus(corpus)
 }
 
-fn told(answer: &Answer) -> Vec<(String, u32, [u32; 5], String)> {
+fn progress(answer: &SearchResult) -> Vec<(String, u32, [u32; 5], String)> {
     let hits = answer.hits.iter();
     hits.map(|hit| {
         let parts = hit.parts.map(f32::to_bits);
@@ -101,40 +103,41 @@ fn told(answer: &Answer) -> Vec<(String, u32, [u32; 5], String)> {
 fn assert_same(one: &Engine, other: &Engine, every: usize) {
     let sets = [Bundled::Tune, Bundled::Crosslingual];
     let questions = sets.map(|set| set.questions().unwrap()).concat();
-    let mut from_annex = 0;
+    let mut from_index = 0;
     for judged in questions.iter().step_by(every) {
-        let question = Question::new(&judged.query);
+        let question = SearchQuery::new(&judged.query);
         let (found, expected) = (one.search(&question).unwrap(), other.search(&question).unwrap());
-        assert_eq!(told(&found), told(&expected), "{}", judged.query);
+        assert_eq!(progress(&found), progress(&expected), "{}", judged.query);
         assert_eq!(found.mentions, expected.mentions, "{}", judged.query);
-        from_annex += found.hits.iter().filter(|hit| hit.snippet.source == "imported").count();
+        from_index += found.hits.iter().filter(|hit| hit.snippet.source == "imported").count();
     }
-    assert!(from_annex * every > 100, "only {from_annex} hits came from the annex");
+    assert!(from_index * every > 100, "only {from_index} hits came from the annex");
 }
 
 #[test]
-fn what_is_kept_in_the_file_is_found_as_if_it_were_in_memory() {
+fn stored_index_returns_the_same_hits_as_memory() {
     let folder = tempfile::tempdir().unwrap();
-    let shelf = shelf(&folder);
+    let store = store(&folder);
     let records = papers(&Engine::bundled().unwrap(), 600);
-    import(&shelf, &records);
+    import(&store, &records);
     let extract = extract();
-    shelf.in_transaction(|connection| add(connection, &extract)).unwrap();
-    let kept = annexed(&shelf);
-    assert_eq!(kept.len(), Engine::bundled().unwrap().len() + 602);
-    assert_same(&kept, &in_memory(&records, std::slice::from_ref(&extract)), 1);
+    store.in_transaction(|connection| add(connection, &extract)).unwrap();
+    let stored = with_stored_index(&store);
+    assert_eq!(stored.len(), Engine::bundled().unwrap().len() + 602);
+    assert_same(&stored, &in_memory(&records, std::slice::from_ref(&extract)), 1);
 
-    let asked = |text: &str, wanted: Wanted| {
-        kept.search(&Question { wanted, ..Question::new(text) }).unwrap()
+    let asked = |text: &str, filter: SearchFilter| {
+        stored.search(&SearchQuery { filter, ..SearchQuery::new(text) }).unwrap()
     };
-    let ids = |answer: &Answer| -> Vec<String> {
+    let ids = |answer: &SearchResult| -> Vec<String> {
         answer.hits.iter().map(|hit| hit.document.id.clone()).collect()
     };
-    let by_number = asked("PMID 900000123", Wanted::default());
+    let by_number = asked("PMID 900000123", SearchFilter::default());
     assert_eq!(ids(&by_number)[0], "900000123");
-    let chunks = Wanted { kinds: vec![Kind::Chunk], ..Wanted::default() };
+    let chunks = SearchFilter { kinds: vec![Kind::Chunk], ..SearchFilter::default() };
     assert_eq!(ids(&asked("ขมิ้นชัน ท้องอืด", chunks))[0], "D:0123456789ab#1");
-    let of_2007 = Wanted { from_year: Some(2007), to_year: Some(2007), ..Wanted::default() };
+    let of_2007 =
+        SearchFilter { from_year: Some(2007), to_year: Some(2007), ..SearchFilter::default() };
     let found = asked("ginger nausea", of_2007);
     assert_eq!(found.hits.len(), 10);
     for hit in &found.hits {
@@ -143,21 +146,21 @@ fn what_is_kept_in_the_file_is_found_as_if_it_were_in_memory() {
 }
 
 #[test]
-fn what_changes_or_goes_is_as_if_it_had_never_been_otherwise() {
+fn update_and_delete_leave_no_trace_in_the_search_index() {
     let folder = tempfile::tempdir().unwrap();
-    let shelf = shelf(&folder);
+    let store = store(&folder);
     let records = papers(&Engine::bundled().unwrap(), 90);
-    import(&shelf, &papers(&Engine::bundled().unwrap(), 130)[40..]);
-    shelf.in_transaction(|connection| add(connection, &extract())).unwrap();
-    let before = annexed(&shelf);
+    import(&store, &papers(&Engine::bundled().unwrap(), 130)[40..]);
+    store.in_transaction(|connection| add(connection, &extract())).unwrap();
+    let before = with_stored_index(&store);
     assert!(before.find("D:0123456789ab#2").unwrap().is_some());
     // Forty come, thirty become others, ten stay, forty go, and so does the document.
-    import(&shelf, &records[..40]);
+    import(&store, &records[..40]);
     let changed: Vec<Record> = (records[40..70].iter())
         .map(|record| Record { title: format!("{} on ginger", record.title), ..record.clone() })
         .collect();
-    import(&shelf, &changed);
-    shelf
+    import(&store, &changed);
+    store
         .in_transaction(|connection| {
             connection
                 .execute("DELETE FROM paper WHERE CAST(pmid AS INTEGER) >= 900000090", [])
@@ -165,30 +168,31 @@ fn what_changes_or_goes_is_as_if_it_had_never_been_otherwise() {
             remove(connection, "job")
         })
         .unwrap();
-    assert!(shelf.documents().unwrap().is_empty());
+    assert!(store.documents().unwrap().is_empty());
     let mut now = records.clone();
     now.splice(40..70, changed);
-    let kept = annexed(&shelf);
-    assert_same(&kept, &in_memory(&now, &[]), 4);
-    assert!(kept.find("D:0123456789ab#2").unwrap().is_none());
+    let stored = with_stored_index(&store);
+    assert_same(&stored, &in_memory(&now, &[]), 4);
+    assert!(stored.find("D:0123456789ab#2").unwrap().is_none());
     // A program that looked before still answers, without what has gone.
-    let question =
-        Question { top: 100, ..Question::new("ขมิ้นชัน ท้องอืด") };
+    let question = SearchQuery {
+        top: 100, ..SearchQuery::new("ขมิ้นชัน ท้องอืด")
+    };
     for hit in before.search(&question).unwrap().hits {
         assert!(!hit.document.id.starts_with("D:"), "{}", hit.document.id);
     }
 }
 
 #[test]
-fn work_that_was_cut_off_is_taken_up_and_shared_work_is_done_once() {
+fn interrupted_indexing_resumes_and_concurrent_indexing_does_not_repeat_work() {
     let folder = tempfile::tempdir().unwrap();
-    let shelf = shelf(&folder);
+    let store = store(&folder);
     let records = papers(&Engine::bundled().unwrap(), 200);
-    import(&shelf, &records);
+    import(&store, &records);
     let engine = Engine::bundled().unwrap();
     let mut steps = 0;
     let cut_off = catch_unwind(AssertUnwindSafe(|| {
-        shelf.make_searchable(engine.workings(), &mut |done, total| {
+        store.update_index(engine.text_model(), &mut |done, total| {
             assert_eq!(total, 200);
             steps += 1;
             assert!(done < 80, "cut off");
@@ -197,55 +201,55 @@ fn work_that_was_cut_off_is_taken_up_and_shared_work_is_done_once() {
     assert!(cut_off.is_err() && steps > 1, "{steps}");
     std::thread::scope(|scope| {
         for _ in 0..2 {
-            let other = SqliteShelf::at(folder.path().join("ttm.db"));
-            let workings = engine.workings();
-            scope.spawn(move || other.make_searchable(workings, &mut |_, _| {}).unwrap());
+            let other = SqliteUserStore::at(folder.path().join("ttm.db"));
+            let text_model = engine.text_model();
+            scope.spawn(move || other.update_index(text_model, &mut |_, _| {}).unwrap());
         }
     });
-    assert_same(&annexed(&shelf), &in_memory(&records, &[]), 4);
+    assert_same(&with_stored_index(&store), &in_memory(&records, &[]), 4);
 }
 
 #[test]
-fn what_another_program_made_is_made_again() {
+fn index_of_another_model_is_rebuilt() {
     let folder = tempfile::tempdir().unwrap();
-    let shelf = shelf(&folder);
+    let store = store(&folder);
     let records = papers(&Engine::bundled().unwrap(), 120);
-    import(&shelf, &records);
-    let other = annexed(&shelf);
+    import(&store, &records);
+    let other = with_stored_index(&store);
     let spoilt = "UPDATE search_form SET learnt_from = x'00';
                   UPDATE search_document SET vector = zeroblob(96), words = 1;
                   UPDATE search_term SET documents = 1;";
     write(folder.path(), spoilt);
-    let error = other.search(&Question::new("ginger")).unwrap_err().to_string();
+    let error = other.search(&SearchQuery::new("ginger")).unwrap_err().to_string();
     assert!(error.contains("another version"), "{error}");
-    assert_same(&annexed(&shelf), &in_memory(&records, &[]), 4);
+    assert_same(&with_stored_index(&store), &in_memory(&records, &[]), 4);
 }
 
 /// A paper that ships is in memory; the user's record adds its abstract, and nothing is twice.
 #[test]
-fn a_paper_that_ships_gains_its_abstract_and_is_not_there_twice() {
+fn bundled_paper_gains_the_imported_abstract_without_duplication() {
     let folder = tempfile::tempdir().unwrap();
-    let shelf = shelf(&folder);
-    let shipped = Library::bundled().unwrap().papers[0].pmid.clone();
+    let store = store(&folder);
+    let shipped = HerbCatalog::bundled().unwrap().papers[0].pmid.clone();
     let abstract_text = "Zanzibarite qualification of the flummox.".to_owned();
-    import(&shelf, &[Record { pmid: shipped.clone(), abstract_text, ..Record::default() }]);
-    let engine = annexed(&shelf);
+    import(&store, &[Record { pmid: shipped.clone(), abstract_text, ..Record::default() }]);
+    let engine = with_stored_index(&store);
     assert_eq!(engine.len(), Engine::bundled().unwrap().len());
-    let answer = engine.search(&Question::new("zanzibarite flummox")).unwrap();
+    let answer = engine.search(&SearchQuery::new("zanzibarite flummox")).unwrap();
     assert_eq!(answer.hits[0].document.id, shipped);
     assert!(answer.hits[0].snippet.text.contains("**Zanzibarite**"), "{:?}", answer.hits[0]);
 }
 
 /// What cannot be read is an error, never fewer hits.
 #[test]
-fn a_file_that_cannot_be_read_is_an_error() {
+fn unreadable_index_file_is_an_error_not_fewer_hits() {
     let folder = tempfile::tempdir().unwrap();
-    let shelf = shelf(&folder);
-    import(&shelf, &papers(&Engine::bundled().unwrap(), 50));
-    let engine = annexed(&shelf);
-    assert!(engine.search(&Question::new("ginger")).is_ok());
+    let store = store(&folder);
+    import(&store, &papers(&Engine::bundled().unwrap(), 50));
+    let engine = with_stored_index(&store);
+    assert!(engine.search(&SearchQuery::new("ginger")).is_ok());
     write(folder.path(), "DROP TABLE search_bag");
-    let error = engine.search(&Question::new("ginger")).unwrap_err().to_string();
+    let error = engine.search(&SearchQuery::new("ginger")).unwrap_err().to_string();
     assert!(error.contains("search_bag"), "{error}");
 }
 

@@ -7,12 +7,12 @@ use sha2::{Digest as _, Sha256};
 
 use super::corpus::Corpus;
 use super::document::Document;
-use super::engine::NotReady;
-use super::held::Held;
-use super::index::{Bag, Index, analyse};
+use super::engine::EngineError;
+use super::index::{Index, TermCounts, analyse};
 use super::lexicon::Lexicon;
 use super::linker::Linker;
 use super::lsi::Lsi;
+use super::memory_index::MemoryIndex;
 use crate::text::terms::Analyzer;
 use crate::text::{Dictionary, normalize};
 
@@ -21,64 +21,64 @@ const FORM: u32 = 1;
 
 /// The words, the lexicon and the space of the vectors.
 #[derive(Debug)]
-pub struct Workings {
+pub struct TextModel {
     pub(super) analyzer: Analyzer,
     pub(super) lexicon: Lexicon,
     pub(super) lsi: Lsi,
     /// Of all that the terms and vectors of a text depend on.
-    learnt_from: [u8; 32],
+    fingerprint: [u8; 32],
 }
 
 /// A document as an index keeps it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Placed {
+pub struct DocumentFeatures {
     /// Its words.
-    pub words: Bag,
+    pub words: TermCounts,
     /// Its trigrams.
-    pub trigrams: Bag,
+    pub trigrams: TermCounts,
     /// Where it lies among the built-in vectors.
     pub vector: Vec<i8>,
 }
 
-impl Workings {
+impl TextModel {
     /// Learns the names of a corpus and the space of its first documents, and makes the corpus
     /// ready with them. What does not wait for the vectors is done beside them.
-    pub(super) fn of(corpus: Corpus) -> Result<(Self, Held), NotReady> {
+    pub(super) fn of(corpus: Corpus) -> Result<(Self, MemoryIndex), EngineError> {
         let names = (corpus.documents.iter().flat_map(|document| &document.names))
             .chain(corpus.other_names.iter().map(|(_, name)| name));
         let names: Vec<String> =
             names.map(|name| normalize(name).text().trim().to_owned()).collect();
         let dictionary = Dictionary::new(names.iter().map(String::as_str))
-            .map_err(|error| NotReady::because(&error))?;
+            .map_err(|error| EngineError::because(&error))?;
         let dictionary = Arc::new(dictionary);
         let analyzer = Analyzer::new(Arc::clone(&dictionary));
         let index = Index::build(&corpus.documents, &analyzer);
-        let lexicon = Lexicon::new().map_err(|error| NotReady::because(&error))?;
-        let (lsi, beside) = std::thread::scope(|scope| {
-            let beside = scope.spawn(|| {
+        let lexicon = Lexicon::new().map_err(|error| EngineError::because(&error))?;
+        let (lsi, worker) = std::thread::scope(|scope| {
+            let worker = scope.spawn(|| {
                 let linker = Linker::new(&corpus.documents, &corpus.other_names, &analyzer);
                 (linker, fingerprint(&corpus, &dictionary))
             });
-            (Lsi::train(&index, corpus.trained), beside.join())
+            (Lsi::train(&index, corpus.trained), worker.join())
         });
-        let (linker, learnt_from) = beside.map_err(|_| NotReady::because(&Panicked))?;
+        let (linker, fingerprint) = worker.map_err(|_| EngineError::because(&Panicked))?;
         let vectors = lsi.documents(&index);
         let documents = corpus.documents.into_iter().map(Arc::new).collect();
-        let workings = Self { analyzer, lexicon, lsi, learnt_from };
-        Ok((workings, Held { documents, index, linker, vectors }))
+        let text_model = Self { analyzer, lexicon, lsi, fingerprint };
+        Ok((text_model, MemoryIndex { documents, index, linker, vectors }))
     }
 
     /// Two of these that are equal give every text the same terms and the same vector.
-    pub const fn learnt_from(&self) -> &[u8; 32] {
-        &self.learnt_from
+    pub const fn fingerprint(&self) -> &[u8; 32] {
+        &self.fingerprint
     }
 
     /// Documents as an index keeps them, found with as many threads as the machine has.
-    pub fn place(&self, documents: &[Document]) -> Vec<Placed> {
+    pub fn place(&self, documents: &[Document]) -> Vec<DocumentFeatures> {
         let terms = analyse(documents, &self.analyzer);
         let placed = terms.into_iter().map(|terms| {
             let vector = self.lsi.document(&terms.words, &terms.trigrams).into_numbers();
-            Placed { words: terms.words, trigrams: terms.trigrams, vector }
+            DocumentFeatures { words: terms.words, trigrams: terms.trigrams, vector }
         });
         placed.collect()
     }

@@ -6,18 +6,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::asked::Asked;
-use super::candidates::{Asking, Candidates};
-use super::census::Census;
+use super::analyzed_query::AnalyzedQuery;
+use super::candidates::{CandidateSearch, Candidates};
+use super::configured_embedder::PerIndex;
 use super::document::{Document, Facet, Kind, Relation};
-use super::engine::{Answer, Engine, Hit, Question};
-use super::fuse::{Part, Tuning, choose};
+use super::engine::{Engine, Hit, SearchQuery, SearchResult};
+use super::fusion::{Part, Tuning, choose};
 use super::index::{Scores, Stream, analyse};
 use super::lexicon::Group;
-use super::linker::{Lead, Mention};
-use super::meaning::Near;
+use super::linker::{LinkTarget, Mention};
 use super::snippet::snippet;
-use crate::papers::ShelfError;
+use super::term_statistics::TermStatistics;
+use crate::papers::UserStoreError;
 use crate::text::terms::Term;
 use crate::text::{TokenKind, english};
 
@@ -25,71 +25,71 @@ use crate::text::{TokenKind, english};
 const OTHER_INTENT: f32 = 0.25;
 
 /// A question with all that is needed to answer it.
-pub(super) struct Round<'r> {
+pub(super) struct SearchPass<'r> {
     engine: &'r Engine,
-    question: &'r Question<'r>,
+    question: &'r SearchQuery<'r>,
     tuning: &'r Tuning,
-    asked: Asked,
+    analyzed: AnalyzedQuery,
     translated: Vec<Group>,
-    census: Census,
+    statistics: TermStatistics,
     mentions: Vec<Mention>,
-    near: Near<Vec<f32>>,
+    near: PerIndex<Vec<f32>>,
     embedder: String,
     candidates: Candidates,
 }
 
-impl<'r> Round<'r> {
+impl<'r> SearchPass<'r> {
     /// Reads a question and finds the candidates of the annex.
     pub(super) fn of(
         engine: &'r Engine,
-        question: &'r Question<'r>,
+        question: &'r SearchQuery<'r>,
         tuning: &'r Tuning,
-    ) -> Result<Self, ShelfError> {
+    ) -> Result<Self, UserStoreError> {
         let analyzer = engine.analyzer();
-        let asked = Asked::of(question.text, analyzer);
-        let translated = engine.lexicon().translate(&asked.text, &asked.tokens, analyzer);
-        let census = Census::of(engine.index(), all_terms(&asked, &translated));
-        let mut round = Self {
+        let analyzed = AnalyzedQuery::of(question.text, analyzer);
+        let translated = engine.lexicon().translate(&analyzed.text, &analyzed.tokens, analyzer);
+        let statistics = TermStatistics::of(engine.index(), all_terms(&analyzed, &translated));
+        let mut pass = Self {
             engine,
             question,
             tuning,
-            asked,
+            analyzed,
             translated,
-            census,
+            statistics,
             mentions: Vec::new(),
-            near: Near::default(),
+            near: PerIndex::default(),
             embedder: String::new(),
             candidates: Candidates::default(),
         };
-        round.look_into_annex()?;
-        Ok(round)
+        pass.search_user_index()?;
+        Ok(pass)
     }
 
-    fn look_into_annex(&mut self) -> Result<(), ShelfError> {
+    fn search_user_index(&mut self) -> Result<(), UserStoreError> {
         let mut known = Vec::new();
-        if let Some(annex) = self.engine.annex() {
-            let catalogue = annex.catalogue();
-            self.census.add_documents(catalogue.len(), catalogue.words, catalogue.trigrams);
-            known = annex.known(&self.census.terms())?;
+        if let Some(user_index) = self.engine.user_index() {
+            let table = user_index.table();
+            self.statistics.add_documents(table.len(), table.words, table.trigrams);
+            known = user_index.known(&self.statistics.terms())?;
             for term in &known {
-                self.census.add(term.term, term.documents);
+                self.statistics.add(term.term, term.documents);
             }
         }
         self.mentions = self.find_mentions()?;
         if self.counts(Part::Vectors) {
-            (self.near, self.embedder) = self.engine.cosines(&self.asked);
+            (self.near, self.embedder) = self.engine.cosines(&self.analyzed);
         }
-        if let Some(annex) = self.engine.annex() {
-            let asking = Asking {
-                annex,
-                asked: &self.asked,
+        if let Some(user_index) = self.engine.user_index() {
+            let asking = CandidateSearch {
+                user_index,
+                analyzed: &self.analyzed,
                 translated: &self.translated,
                 mentions: &self.mentions,
-                wanted: &self.question.wanted,
+                filter: &self.question.filter,
                 tuning: self.tuning,
-                census: &self.census,
+                statistics: &self.statistics,
                 known: &known,
-                cosines: &self.near.annex,
+                cosines: &self.near.user_index,
             };
             self.candidates = asking.candidates()?;
         }
@@ -97,18 +97,18 @@ impl<'r> Round<'r> {
     }
 
     /// What the question names: names of the graph, and numbers of papers in the annex.
-    fn find_mentions(&self) -> Result<Vec<Mention>, ShelfError> {
-        let (asked, analyzer) = (&self.asked, self.engine.analyzer());
-        let stands = |term: Term| self.census.containing(term) > 0;
+    fn find_mentions(&self) -> Result<Vec<Mention>, UserStoreError> {
+        let (analyzed, analyzer) = (&self.analyzed, self.engine.analyzer());
+        let stands = |term: Term| self.statistics.document_frequency(term) > 0;
         let mut mentions =
-            self.engine.linker().mentions(&asked.text, &asked.tokens, analyzer, stands);
-        let Some(annex) = self.engine.annex() else { return Ok(mentions) };
-        for token in asked.tokens.iter().filter(|token| token.kind == TokenKind::Number) {
-            let number = token.text(&asked.text);
+            self.engine.linker().mentions(&analyzed.text, &analyzed.tokens, analyzer, stands);
+        let Some(user_index) = self.engine.user_index() else { return Ok(mentions) };
+        for token in analyzed.tokens.iter().filter(|token| token.kind == TokenKind::Number) {
+            let number = token.text(&analyzed.text);
             let free = !mentions.iter().any(|mention| {
                 mention.range.start < token.range.end && token.range.start < mention.range.end
             });
-            if free && annex.row(number)?.is_some() {
+            if free && user_index.row(number)?.is_some() {
                 let (id, name) = (number.to_owned(), number.to_owned());
                 mentions.push(Mention { id, name, range: token.range.clone(), certainty: 1.0 });
             }
@@ -118,27 +118,27 @@ impl<'r> Round<'r> {
     }
 
     /// Ranks everything and shows the best.
-    pub(super) fn answer(self) -> Result<Answer, ShelfError> {
-        let names = self.tuning.force_of_names(self.asked.words_beside(&self.mentions));
+    pub(super) fn answer(self) -> Result<SearchResult, UserStoreError> {
+        let names = self.tuning.name_weight(self.analyzed.other_words(&self.mentions));
         let scores = self.part_scores();
-        let all = self.engine.held().len() + self.candidates.places.len();
+        let all = self.engine.memory_documents().len() + self.candidates.places.len();
         let mut ranked: Vec<(usize, f32)> = (0..all)
             .map(|place| {
                 let (kind, _) = self.nature(place);
-                let kept = self.tuning.kept(kind, self.asked.kind, names);
-                (place, self.tuning.fused(at(&scores, place), names) * kept)
+                let factor = self.tuning.kind_factor(kind, self.analyzed.kind, names);
+                (place, self.tuning.fused(at(&scores, place), names) * factor)
             })
             .filter(|(_, score)| *score > 0.0)
             .collect();
         let matched = ranked.len();
         ranked.retain(|(place, _)| {
             let (kind, facets) = self.nature(*place);
-            self.question.wanted.takes(kind, facets)
+            self.question.filter.accepts(kind, facets)
         });
         // Equals in the order of the corpus, so that the same question has the same answer.
         ranked.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
-        let tongue = self.question.tongue.unwrap_or_else(|| self.asked.tongue());
-        let shown: BTreeSet<Term> = self.asked.terms(&self.translated);
+        let language = self.question.language.unwrap_or_else(|| self.analyzed.language());
+        let shown: BTreeSet<Term> = self.analyzed.terms(&self.translated);
         let mut hits = Vec::new();
         for (place, score) in self.choose(&ranked) {
             // What has gone since the catalogue was made is no hit any more.
@@ -152,45 +152,49 @@ impl<'r> Round<'r> {
                     made.first().map(|terms| terms.passages.as_slice()).unwrap_or_default()
                 }
             };
-            let snippet = snippet(&document, passages, &shown, tongue, analyzer);
+            let snippet = snippet(&document, passages, &shown, language, analyzer);
             hits.push(Hit { document, score, parts: at(&scores, place), snippet });
         }
         let (mentions, embedder) = (self.mentions, self.embedder);
-        Ok(Answer { hits, mentions, matched, tongue: Some(tongue), embedder })
+        Ok(SearchResult { hits, mentions, matched, language: Some(language), embedder })
     }
 
     /// Of what kind the document at a place is, and its properties.
     fn nature(&self, place: usize) -> (Kind, &[(Facet, String)]) {
-        let held = self.engine.held();
-        if let Some(document) = held.get(place) {
+        let documents = self.engine.memory_documents();
+        if let Some(document) = documents.get(place) {
             return (document.kind(), &document.facets);
         }
-        let candidate = self.candidates.places.get(place - held.len());
-        let slip = candidate.and_then(|place| self.engine.annex()?.catalogue().slip(*place));
-        slip.map_or((Kind::Chunk, &[]), |slip| (slip.kind, &slip.facets))
+        let candidate = self.candidates.places.get(place - documents.len());
+        let entry = candidate.and_then(|place| self.engine.user_index()?.table().entry(*place));
+        entry.map_or((Kind::Chunk, &[]), |entry| (entry.kind, &entry.facets))
     }
 
-    fn document(&self, place: usize) -> Result<Option<Arc<Document>>, ShelfError> {
-        let held = self.engine.held();
-        if let Some(document) = held.get(place) {
+    fn document(&self, place: usize) -> Result<Option<Arc<Document>>, UserStoreError> {
+        let documents = self.engine.memory_documents();
+        if let Some(document) = documents.get(place) {
             return Ok(Some(Arc::clone(document)));
         }
-        let candidate = self.candidates.places.get(place - held.len());
-        let (Some(annex), Some(candidate)) = (self.engine.annex(), candidate) else {
+        let candidate = self.candidates.places.get(place - documents.len());
+        let (Some(user_index), Some(candidate)) = (self.engine.user_index(), candidate) else {
             return Ok(None);
         };
-        let Some(slip) = annex.catalogue().slip(*candidate) else { return Ok(None) };
-        Ok(annex.document(slip.row)?.map(Arc::new))
+        let Some(entry) = user_index.table().entry(*candidate) else { return Ok(None) };
+        Ok(user_index.document(entry.row)?.map(Arc::new))
     }
 
     fn choose(&self, ranked: &[(usize, f32)]) -> Vec<(usize, f32)> {
         let ranked: Vec<((usize, f32), Kind)> =
             ranked.iter().map(|hit| (*hit, self.nature(hit.0).0)).collect();
         // Who asks for kinds gets them; who does not gets a mixture.
-        let free = !self.question.wanted.kinds.is_empty();
+        let free = !self.question.filter.kinds.is_empty();
         let top = self.question.top;
         choose(&ranked, top, |kind| {
-            if free || self.asked.kind == Some(kind) { top } else { self.tuning.room(kind, top) }
+            if free || self.analyzed.kind == Some(kind) {
+                top
+            } else {
+                self.tuning.max_of_kind(kind, top)
+            }
         })
     }
 
@@ -201,7 +205,7 @@ impl<'r> Round<'r> {
     /// What each part gives each document, from 0 to 1.
     fn part_scores(&self) -> [Vec<f32>; 5] {
         let (index, candidates, tuning) = (self.engine.index(), &self.candidates, self.tuning);
-        let (words, trigrams) = (self.census.words(), self.census.trigrams());
+        let (words, trigrams) = (self.statistics.words(), self.statistics.trigrams());
         let or_none = |part: Part, scores: &dyn Fn(&Stream) -> Scores, of: [&Stream; 2]| {
             if !self.counts(part) {
                 return Vec::new();
@@ -210,17 +214,18 @@ impl<'r> Round<'r> {
         };
         let of_words = [&index.words, &candidates.words];
         let of_trigrams = [&index.trigrams, &candidates.trigrams];
-        let annex = candidates.places.iter();
-        let annex = annex.map(|place| self.near.annex.get(*place).copied().unwrap_or_default());
+        let user_index = candidates.places.iter();
+        let user_index =
+            user_index.map(|place| self.near.user_index.get(*place).copied().unwrap_or_default());
         [
             or_none(
                 Part::Words,
-                &|stream| stream.scores(&self.asked.words, tuning.words, &words),
+                &|stream| stream.scores(&self.analyzed.words, tuning.words, &words),
                 of_words,
             ),
             or_none(
                 Part::Trigrams,
-                &|stream| stream.scores(&self.asked.trigrams, tuning.trigrams, &trigrams),
+                &|stream| stream.scores(&self.analyzed.trigrams, tuning.trigrams, &trigrams),
                 of_trigrams,
             ),
             or_none(
@@ -229,13 +234,13 @@ impl<'r> Round<'r> {
                 of_words,
             ),
             if self.counts(Part::Links) { self.link_scores() } else { Vec::new() },
-            self.near.held.iter().copied().chain(annex).collect(),
+            self.near.memory.iter().copied().chain(user_index).collect(),
         ]
     }
 
     /// For each document how much of what the question names leads to it.
     fn link_scores(&self) -> Vec<f32> {
-        let all = self.engine.held().len() + self.candidates.places.len();
+        let all = self.engine.memory_documents().len() + self.candidates.places.len();
         let mut scores = vec![0.0; all];
         let mut met = vec![0_u16; all];
         // A name of several things is one thing named, not several.
@@ -247,14 +252,14 @@ impl<'r> Round<'r> {
             let mut best: BTreeMap<usize, f32> = BTreeMap::new();
             for number in same_place {
                 let Some(mention) = self.mentions.get(*number) else { continue };
-                for lead in self.leads(*number, mention) {
-                    let intent = match lead.relation {
-                        Relation::UsedFor if self.asked.asks_for_dangers => OTHER_INTENT,
-                        Relation::WarnsOf if !self.asked.asks_for_dangers => OTHER_INTENT,
+                for target in self.targets(*number, mention) {
+                    let intent = match target.relation {
+                        Relation::UsedFor if self.analyzed.asks_for_dangers => OTHER_INTENT,
+                        Relation::WarnsOf if !self.analyzed.asks_for_dangers => OTHER_INTENT,
                         _ => 1.0,
                     };
-                    let score = mention.certainty * lead.weight * intent;
-                    let known = best.entry(lead.document).or_default();
+                    let score = mention.certainty * target.weight * intent;
+                    let known = best.entry(target.document).or_default();
                     *known = known.max(score);
                 }
             }
@@ -266,7 +271,7 @@ impl<'r> Round<'r> {
                 }
             }
         }
-        let about_names = self.asked.share_of_names(&self.mentions);
+        let about_names = self.analyzed.share_of_names(&self.mentions);
         // What answers to all that is named goes before what answers to one of two things.
         let named = by_place.len().max(1) as f32 / about_names;
         for (score, met) in scores.iter_mut().zip(met) {
@@ -276,23 +281,26 @@ impl<'r> Round<'r> {
     }
 
     /// The places that a mention leads to.
-    fn leads(&self, number: usize, mention: &Mention) -> impl Iterator<Item = Lead> {
-        let held = self.engine.held().len();
-        let annex = self.candidates.leads.get(number).map(Vec::as_slice).unwrap_or_default();
-        let annex = annex.iter().map(move |lead| Lead { document: held + lead.document, ..*lead });
-        self.engine.linker().leads(&mention.id).iter().copied().chain(annex)
+    fn targets(&self, number: usize, mention: &Mention) -> impl Iterator<Item = LinkTarget> {
+        let memory = self.engine.memory_documents().len();
+        let user_index = self.candidates.targets.get(number).map(Vec::as_slice).unwrap_or_default();
+        let user_index = user_index
+            .iter()
+            .map(move |target| LinkTarget { document: memory + target.document, ..*target });
+        self.engine.linker().targets(&mention.id).iter().copied().chain(user_index)
     }
 }
 
 /// Every term whose commonness matters: those of the question, of its translations, and of its
 /// words as they are spelt, by which a misspelt one is told.
-fn all_terms(asked: &Asked, translated: &[Group]) -> Vec<Term> {
-    let weighted = asked.words.iter().chain(&asked.trigrams).chain(translated.iter().flatten());
-    let foreign = asked
+fn all_terms(analyzed: &AnalyzedQuery, translated: &[Group]) -> Vec<Term> {
+    let weighted =
+        analyzed.words.iter().chain(&analyzed.trigrams).chain(translated.iter().flatten());
+    let foreign = analyzed
         .tokens
         .iter()
         .filter(|token| matches!(token.kind, TokenKind::Foreign | TokenKind::Number));
-    let spelt = foreign.map(|token| Term::word(&english::stem(token.text(&asked.text))));
+    let spelt = foreign.map(|token| Term::word(&english::stem(token.text(&analyzed.text))));
     weighted.map(|weighted| weighted.term).chain(spelt).collect()
 }
 

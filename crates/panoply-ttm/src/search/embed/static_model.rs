@@ -6,34 +6,34 @@ use std::sync::OnceLock;
 
 use safetensors::{Dtype, SafeTensors};
 
-use super::wordpieces::Pieces;
-use super::{Embedder, NoVectors};
+use super::tokenizer::Tokenizer;
+use super::{EmbedError, Embedder};
 
 /// A text counts by its first pieces; Model2Vec does the same.
-const MOST_PIECES: usize = 512;
+const MAX_PIECES: usize = 512;
 
 /// A folder with a static model, read when it is first needed.
 #[derive(Debug)]
-pub struct WordTable {
+pub struct StaticModel {
     folder: PathBuf,
-    read: OnceLock<Result<Table, NoVectors>>,
+    read: OnceLock<Result<StaticVectors, EmbedError>>,
 }
 
-impl WordTable {
+impl StaticModel {
     /// The model in this folder.
     pub const fn at(folder: PathBuf) -> Self {
         Self { folder, read: OnceLock::new() }
     }
 }
 
-impl Embedder for WordTable {
+impl Embedder for StaticModel {
     fn id(&self) -> String {
         let name = self.folder.file_name().map(|name| name.to_string_lossy().into_owned());
         format!("file:{}", name.unwrap_or_default())
     }
 
-    fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, NoVectors> {
-        let table = self.read.get_or_init(|| Table::read(&self.folder));
+    fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let table = self.read.get_or_init(|| StaticVectors::read(&self.folder));
         let table = table.as_ref().map_err(Clone::clone)?;
         Ok(texts.iter().map(|text| table.mean(text)).collect())
     }
@@ -41,22 +41,22 @@ impl Embedder for WordTable {
 
 /// The numbers of the model, as they stand in its file.
 #[derive(Debug)]
-struct Table {
-    pieces: Pieces,
+struct StaticVectors {
+    pieces: Tokenizer,
     bytes: Vec<u8>,
     dtype: Dtype,
     dimensions: usize,
 }
 
-impl Table {
-    fn read(folder: &Path) -> Result<Self, NoVectors> {
+impl StaticVectors {
+    fn read(folder: &Path) -> Result<Self, EmbedError> {
         let file = |name: &str| {
             std::fs::read(folder.join(name))
-                .map_err(|error| NoVectors(format!("`{name}` cannot be read: {}", error.kind())))
+                .map_err(|error| EmbedError(format!("`{name}` cannot be read: {}", error.kind())))
         };
-        let pieces = Pieces::parse(&file("tokenizer.json")?).map_err(NoVectors)?;
+        let pieces = Tokenizer::parse(&file("tokenizer.json")?).map_err(EmbedError)?;
         let model = file("model.safetensors")?;
-        let broken = |why: &str| NoVectors(format!("`model.safetensors` {why}"));
+        let broken = |why: &str| EmbedError(format!("`model.safetensors` {why}"));
         let tensors = SafeTensors::deserialize(&model)
             .map_err(|error| broken(&format!("is broken: {error}")))?;
         let view = tensors
@@ -85,7 +85,7 @@ impl Table {
     fn mean(&self, text: &str) -> Vec<f32> {
         let mut sum = vec![0.0; self.dimensions];
         let pieces = self.pieces.of(text);
-        let pieces = pieces.get(..pieces.len().min(MOST_PIECES)).unwrap_or_default();
+        let pieces = pieces.get(..pieces.len().min(MAX_PIECES)).unwrap_or_default();
         for piece in pieces {
             self.add_row(*piece, &mut sum);
         }
@@ -122,5 +122,5 @@ fn half(bits: u16) -> f32 {
 }
 
 #[cfg(test)]
-#[path = "table_tests.rs"]
+#[path = "static_model_tests.rs"]
 mod tests;

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::aspects::Aspect;
 use super::danger::Danger;
 use super::passages::{Passage, Section};
-use super::reading::{Reading, Thing};
+use super::question::{NamedEntity, ParsedQuestion};
 use super::{Citation, Language, Role, Sentence};
-use crate::library::Library;
-use crate::search::{Engine, Kind, TextWords, Unit};
+use crate::catalog::HerbCatalog;
+use crate::search::{Engine, Kind, QueryUnit, TextWords};
 
 /// What is written so far.
-pub(super) struct Page<'a> {
-    pub(super) library: &'a Library,
+pub(super) struct AnswerBuilder<'a> {
+    pub(super) catalog: &'a HerbCatalog,
     pub(super) engine: &'a Engine,
     pub(super) language: Language,
     pub(super) sentences: Vec<Sentence>,
@@ -22,23 +22,23 @@ pub(super) struct Page<'a> {
     /// Medicines that a sentence covers by their class, which the passage names instead.
     pub(super) matched: BTreeSet<String>,
     /// The aspects that they answer.
-    pub(super) met: BTreeSet<Aspect>,
+    pub(super) answered_aspects: BTreeSet<Aspect>,
     words: TextWords,
     /// What the passages of each document say and speak of.
     by_document: BTreeMap<String, (TextWords, BTreeSet<String>)>,
 }
 
-impl<'a> Page<'a> {
-    pub(super) fn new(library: &'a Library, engine: &'a Engine, language: Language) -> Self {
+impl<'a> AnswerBuilder<'a> {
+    pub(super) fn new(catalog: &'a HerbCatalog, engine: &'a Engine, language: Language) -> Self {
         Self {
-            library,
+            catalog,
             engine,
             language,
             sentences: Vec::new(),
             citations: Vec::new(),
             about: BTreeSet::new(),
             matched: BTreeSet::new(),
-            met: BTreeSet::new(),
+            answered_aspects: BTreeSet::new(),
             words: TextWords::default(),
             by_document: BTreeMap::new(),
         }
@@ -102,8 +102,8 @@ impl<'a> Page<'a> {
     fn foreign(&self, passage: &Passage) -> String {
         let text = passage.text.replace(['“', '”'], "\"");
         match self.language {
-            Language::Th => format!("เอกสาร “{}” เขียนว่า “{text}”", short(&passage.title)),
-            Language::En => format!("The document “{}” says: “{text}”", short(&passage.title)),
+            Language::Th => format!("เอกสาร “{}” เขียนว่า “{text}”", truncated(&passage.title)),
+            Language::En => format!("The document “{}” says: “{text}”", truncated(&passage.title)),
         }
     }
 
@@ -116,64 +116,67 @@ impl<'a> Page<'a> {
     }
 
     /// Whether the sentences say this word.
-    pub(super) fn says(&self, unit: &Unit) -> bool {
-        self.words.say(unit)
+    pub(super) fn covers_word(&self, unit: &QueryUnit) -> bool {
+        self.words.contains(unit)
     }
 
     /// Whether they speak of this thing.
-    pub(super) fn speaks_of(&self, thing: &Thing) -> bool {
-        thing.ids.iter().any(|(_, id)| self.about.contains(id) || self.matched.contains(id))
+    pub(super) fn covers_entity(&self, entity: &NamedEntity) -> bool {
+        entity.ids.iter().any(|(_, id)| self.about.contains(id) || self.matched.contains(id))
     }
 
     /// The largest share of the words and things of a question that one document has: parts of a
     /// question that are met in documents that have nothing to do with each other are not an
     /// answer.
-    pub(super) fn together(&self, reading: &Reading) -> f32 {
-        let things = reading.things.iter().map(|thing| thing.weight);
-        let whole: f32 = things.chain(reading.words.iter().map(|unit| unit.weight)).sum();
+    pub(super) fn best_document_coverage(&self, question: &ParsedQuestion) -> f32 {
+        let named_entities = question.named_entities.iter().map(|entity| entity.weight);
+        let whole: f32 = named_entities.chain(question.words.iter().map(|unit| unit.weight)).sum();
         let of_one = self.by_document.values().map(|(words, about)| {
-            let spoken = |thing: &&Thing| {
-                thing.ids.iter().any(|(_, id)| about.contains(id) || self.matched.contains(id))
+            let spoken = |entity: &&NamedEntity| {
+                entity.ids.iter().any(|(_, id)| about.contains(id) || self.matched.contains(id))
             };
-            let things = reading.things.iter().filter(spoken).map(|thing| thing.weight);
-            let said = reading.words.iter().filter(|unit| words.say(unit)).map(|unit| unit.weight);
-            things.chain(said).sum::<f32>()
+            let named_entities =
+                question.named_entities.iter().filter(spoken).map(|entity| entity.weight);
+            let said =
+                question.words.iter().filter(|unit| words.contains(unit)).map(|unit| unit.weight);
+            named_entities.chain(said).sum::<f32>()
         });
         let most = of_one.fold(0.0, f32::max);
         if most > 0.0 { most / whole } else { 0.0 }
     }
 
     /// Whether a passage speaks of something that the question names, or nothing is named.
-    pub(super) fn is_on_subject(&self, reading: &Reading, passage: &Passage) -> bool {
-        if reading.things.is_empty() {
+    pub(super) fn is_on_subject(&self, question: &ParsedQuestion, passage: &Passage) -> bool {
+        if question.named_entities.is_empty() {
             return true;
         }
         let names = self.engine.names_in(&passage.text);
-        let mut ids = reading.things.iter().flat_map(|thing| &thing.ids);
+        let mut ids = question.named_entities.iter().flat_map(|entity| &entity.ids);
         ids.any(|(_, id)| *id == passage.id || names.iter().any(|mention| mention.id == *id))
     }
 
     /// The words and things of a question that no sentence has yet, and that a passage has.
-    pub(super) fn gain(&self, reading: &Reading, passage: &Passage) -> f32 {
+    pub(super) fn added_coverage(&self, question: &ParsedQuestion, passage: &Passage) -> f32 {
         let words = self.engine.words_of(&passage.text);
-        let new = reading.words.iter().filter(|unit| !self.says(unit) && words.say(unit));
+        let new =
+            question.words.iter().filter(|unit| !self.covers_word(unit) && words.contains(unit));
         let weight: f32 = new.map(|unit| unit.weight).sum();
-        let missing: Vec<&Thing> =
-            reading.things.iter().filter(|thing| !self.speaks_of(thing)).collect();
+        let missing: Vec<&NamedEntity> =
+            question.named_entities.iter().filter(|entity| !self.covers_entity(entity)).collect();
         if missing.is_empty() {
             return weight;
         }
         let names = self.engine.names_in(&passage.text);
-        let named = missing.iter().filter(|thing| {
-            thing
+        let named = missing.iter().filter(|entity| {
+            entity
                 .ids
                 .iter()
                 .any(|(_, id)| *id == passage.id || names.iter().any(|mention| mention.id == *id))
         });
-        weight + named.map(|thing| thing.weight).sum::<f32>()
+        weight + named.map(|entity| entity.weight).sum::<f32>()
     }
 }
 
-fn short(title: &str) -> String {
+fn truncated(title: &str) -> String {
     title.chars().take(120).collect()
 }

@@ -7,18 +7,21 @@ use crate::text::terms::Term;
 
 /// How many documents have each of some terms, and how long documents usually are.
 #[derive(Debug, Default)]
-pub(super) struct Census {
-    containing: ByTerm<usize>,
+pub(super) struct TermStatistics {
+    document_frequency: ByTerm<usize>,
     documents: usize,
     words: f64,
     trigrams: f64,
 }
 
-impl Census {
+impl TermStatistics {
     /// Of the documents in memory.
     pub(super) fn of(index: &Index, terms: impl IntoIterator<Item = Term>) -> Self {
         Self {
-            containing: terms.into_iter().map(|term| (term, index.containing(term))).collect(),
+            document_frequency: terms
+                .into_iter()
+                .map(|term| (term, index.document_frequency(term)))
+                .collect(),
             documents: index.documents,
             words: index.words.total(),
             trigrams: index.trigrams.total(),
@@ -34,24 +37,24 @@ impl Census {
 
     /// Counts other documents that have a term.
     pub(super) fn add(&mut self, term: Term, documents: usize) {
-        *self.containing.entry(term).or_default() += documents;
+        *self.document_frequency.entry(term).or_default() += documents;
     }
 
     /// The terms that were asked about, each once.
     pub(super) fn terms(&self) -> Vec<Term> {
-        let mut terms: Vec<Term> = self.containing.keys().copied().collect();
+        let mut terms: Vec<Term> = self.document_frequency.keys().copied().collect();
         terms.sort_unstable();
         terms
     }
 
     /// What is usual for words.
-    pub(super) fn words(&self) -> Usual<'_> {
-        Usual { census: self, length: self.mean(self.words) }
+    pub(super) fn words(&self) -> FieldStatistics<'_> {
+        FieldStatistics { statistics: self, length: self.mean(self.words) }
     }
 
     /// What is usual for trigrams.
-    pub(super) fn trigrams(&self) -> Usual<'_> {
-        Usual { census: self, length: self.mean(self.trigrams) }
+    pub(super) fn trigrams(&self) -> FieldStatistics<'_> {
+        FieldStatistics { statistics: self, length: self.mean(self.trigrams) }
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "a mean length is a small number")]
@@ -59,32 +62,32 @@ impl Census {
         (total / self.documents.max(1) as f64).max(1.0) as f32
     }
 
-    pub(super) fn containing(&self, term: Term) -> usize {
-        self.containing.get(&term).copied().unwrap_or_default()
+    pub(super) fn document_frequency(&self, term: Term) -> usize {
+        self.document_frequency.get(&term).copied().unwrap_or_default()
     }
 }
 
 /// What is usual in all documents: what a score measures one document against.
 #[derive(Debug)]
-pub(super) struct Usual<'c> {
-    census: &'c Census,
+pub(super) struct FieldStatistics<'c> {
+    statistics: &'c TermStatistics,
     /// How long a document is on average.
     pub(super) length: f32,
 }
 
-impl Usual<'_> {
+impl FieldStatistics<'_> {
     /// How many documents have a term.
-    pub(super) fn containing(&self, term: Term) -> usize {
-        self.census.containing(term)
+    pub(super) fn document_frequency(&self, term: Term) -> usize {
+        self.statistics.document_frequency(term)
     }
 
     /// How telling a term is.
     pub(super) fn idf(&self, term: Term) -> f32 {
-        Bm25::idf(self.containing(term), self.census.documents)
+        Bm25::idf(self.document_frequency(term), self.statistics.documents)
     }
 
     /// How telling a term is that no document has.
     pub(super) fn idf_of_none(&self) -> f32 {
-        Bm25::idf(0, self.census.documents)
+        Bm25::idf(0, self.statistics.documents)
     }
 }

@@ -6,17 +6,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::candidates::NAMED_IN_TEXT;
 use super::corpus::{self, ASIDE, Corpus, TEXT, TITLE};
-use super::document::{Document, Facet, Kind, Relation, Tongue};
+use super::document::{Document, Facet, Kind, Relation, TextLanguage};
 use super::embed::Embedder;
-use super::engine::{Engine, NotReady};
-use crate::ingest::{BroughtDocument, Chunk, Shelf};
-use crate::library::Library;
+use super::engine::{Engine, EngineError};
+use crate::catalog::HerbCatalog;
+use crate::ingest::{Chunk, UserDocument, UserStore};
 use crate::papers::Record;
 
 /// Keeps one engine, for one version of what a user brought.
 #[derive(Debug)]
-pub struct SearchDesk {
-    shelf: Arc<dyn Shelf>,
+pub struct SearchService {
+    store: Arc<dyn UserStore>,
     embedder: Option<Arc<dyn Embedder>>,
     made: Mutex<Option<(Versions, Arc<Engine>)>>,
 }
@@ -24,10 +24,10 @@ pub struct SearchDesk {
 /// Of the library that was searched, and of what was on the shelf.
 type Versions = (u64, u64);
 
-impl SearchDesk {
+impl SearchService {
     /// A desk that has made nothing yet.
-    pub const fn new(shelf: Arc<dyn Shelf>) -> Self {
-        Self { shelf, embedder: None, made: Mutex::new(None) }
+    pub const fn new(store: Arc<dyn UserStore>) -> Self {
+        Self { store, embedder: None, made: Mutex::new(None) }
     }
 
     /// The same with vectors of an embedder in place of the built-in ones.
@@ -39,16 +39,16 @@ impl SearchDesk {
 
     /// The engine for what the user brought as it is now. Who asks while it is made waits for it: making
     /// it twice at once would take longer.
-    pub fn engine(&self, library: &Library) -> Result<Arc<Engine>, NotReady> {
+    pub fn engine(&self, catalog: &HerbCatalog) -> Result<Arc<Engine>, EngineError> {
         // The facts were read before and may be of an older version than what is read here.
-        let version = (library.brought.version, self.shelf.version());
+        let version = (catalog.user_data.version, self.store.version());
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, engine)) = made.as_ref()
             && *known == version
         {
             return Ok(Arc::clone(engine));
         }
-        let engine = engine_over(library, &*self.shelf, &[], Vec::new())?;
+        let engine = engine_over(catalog, &*self.store, &[], Vec::new())?;
         let engine = Arc::new(engine.with_embedder(self.embedder.clone()));
         *made = Some((version, Arc::clone(&engine)));
         Ok(engine)
@@ -58,35 +58,35 @@ impl SearchDesk {
 /// The engine over these facts, what is on a shelf, and documents that are not there yet. What a
 /// shelf can search where it is stays there; only papers that ship too are read into memory.
 pub fn engine_over(
-    library: &Library,
-    shelf: &dyn Shelf,
-    new_documents: &[BroughtDocument],
+    catalog: &HerbCatalog,
+    store: &dyn UserStore,
+    new_documents: &[UserDocument],
     new_chunks: Vec<Chunk>,
-) -> Result<Engine, NotReady> {
-    let broken = |error| NotReady::because(&error);
+) -> Result<Engine, EngineError> {
+    let broken = |error| EngineError::because(&error);
     let bundled = Engine::bundled()?;
-    let annex = shelf.annex(bundled.workings()).map_err(broken)?;
+    let user_index = store.user_index(bundled.text_model()).map_err(broken)?;
     let mut documents = new_documents.to_vec();
     let mut chunks = new_chunks;
-    let records = if annex.is_some() {
-        let shipped = library.papers.iter();
-        let records = shipped.filter_map(|paper| shelf.paper(&paper.pmid).transpose());
+    let records = if user_index.is_some() {
+        let shipped = catalog.papers.iter();
+        let records = shipped.filter_map(|paper| store.paper(&paper.pmid).transpose());
         records.collect::<Result<_, _>>().map_err(broken)?
     } else {
-        documents.extend(shelf.documents().map_err(broken)?);
-        chunks.extend(shelf.chunks(None).map_err(broken)?);
-        shelf.papers().map_err(broken)?
+        documents.extend(store.documents().map_err(broken)?);
+        chunks.extend(store.chunks(None).map_err(broken)?);
+        store.papers().map_err(broken)?
     };
-    let nothing_new = records.is_empty() && chunks.is_empty() && library.brought.facts.is_empty();
+    let nothing_new = records.is_empty() && chunks.is_empty() && catalog.user_data.facts.is_empty();
     let engine = if nothing_new {
         bundled
     } else {
-        let mut corpus = corpus::corpus(library);
+        let mut corpus = corpus::corpus(catalog);
         add_papers(&mut corpus, &records);
         add_chunks(&mut corpus, &documents, &chunks);
-        bundled.beside(corpus)
+        bundled.with_corpus(corpus)
     };
-    Ok(engine.with_annex(annex))
+    Ok(engine.with_user_index(user_index))
 }
 
 /// Adds a user's papers to a corpus. One that ships too gains what the user's record has, such as
@@ -122,22 +122,22 @@ fn add_record(document: &mut Document, record: &Record) {
         document.title_en.clone_from(&record.title);
         document.names = vec![record.pmid.clone()];
         document.source = IMPORTED.to_owned();
-        document.say(Tongue::En, &record.title, TITLE, IMPORTED);
-        document.say(Tongue::En, &record.mesh.join("; "), TEXT, IMPORTED);
+        document.add_passage(TextLanguage::En, &record.title, TITLE, IMPORTED);
+        document.add_passage(TextLanguage::En, &record.mesh.join("; "), TEXT, IMPORTED);
         let by = format!("{}. {}", record.authors.join(", "), record.journal);
-        document.say(Tongue::Neither, &by, ASIDE, IMPORTED);
+        document.add_passage(TextLanguage::Neither, &by, ASIDE, IMPORTED);
     }
     let thai = record.abstract_text.chars().any(crate::text::is_thai);
-    let tongue = if thai { Tongue::Th } else { Tongue::En };
-    document.say(tongue, &record.abstract_text, TEXT, IMPORTED);
-    document.facet(Facet::Source, IMPORTED);
+    let language = if thai { TextLanguage::Th } else { TextLanguage::En };
+    document.add_passage(language, &record.abstract_text, TEXT, IMPORTED);
+    document.add_facet(Facet::Source, IMPORTED);
     if let Some(year) = record.year {
-        document.facet(Facet::Year, &year.to_string());
+        document.add_facet(Facet::Year, &year.to_string());
     }
 }
 
 /// Adds the pieces of a user's documents to a corpus.
-fn add_chunks(corpus: &mut Corpus, documents: &[BroughtDocument], chunks: &[Chunk]) {
+fn add_chunks(corpus: &mut Corpus, documents: &[UserDocument], chunks: &[Chunk]) {
     for chunk in chunks {
         let of = documents.iter().find(|document| document.id == chunk.document);
         let title = of.map_or(chunk.document.as_str(), |document| document.title.as_str());
@@ -155,12 +155,12 @@ pub fn chunk_document(chunk: &Chunk, title: &str) -> Document {
         source: chunk.document.clone(),
         ..Document::default()
     };
-    let tongue = if chunk.lang == "th" { Tongue::Th } else { Tongue::En };
-    document.say(tongue, &chunk.text, TEXT, &chunk.document);
+    let language = if chunk.lang == "th" { TextLanguage::Th } else { TextLanguage::En };
+    document.add_passage(language, &chunk.text, TEXT, &chunk.document);
     for id in &chunk.about {
-        document.link(id, Relation::About, NAMED_IN_TEXT);
+        document.add_link(id, Relation::About, NAMED_IN_TEXT);
     }
-    document.facet(Facet::Source, IMPORTED);
-    document.facet(Facet::Source, &chunk.document);
+    document.add_facet(Facet::Source, IMPORTED);
+    document.add_facet(Facet::Source, &chunk.document);
     document
 }

@@ -7,46 +7,47 @@ use std::sync::{Arc, Mutex, PoisonError};
 use panoply_store::sqlite;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
-use super::bag::unpacked;
 use super::broken;
-use super::indexer::{is_made_with, made_otherwise, read};
-use crate::papers::ShelfError;
-use crate::search::{Annex, Catalogue, Document, Facet, IMPORTED, Kind, Known, Slip, Workings};
+use super::indexer::{is_built_with, model_mismatch, read};
+use super::term_counts::unpacked;
+use crate::papers::UserStoreError;
+use crate::search::{
+    Document, DocumentEntry, DocumentTable, Facet, IMPORTED, Kind, KnownTerm, TextModel, UserIndex,
+};
 use crate::text::terms::Term;
 
 /// What a user brought, in a file. Each question reads with a connection of its own.
 #[derive(Debug)]
-pub(super) struct SqliteAnnex {
+pub(super) struct SqliteUserIndex {
     file: PathBuf,
-    learnt_from: [u8; 32],
-    catalogue: Catalogue,
+    fingerprint: [u8; 32],
+    table: DocumentTable,
     idle: Mutex<Vec<Connection>>,
 }
 
-impl SqliteAnnex {
+impl SqliteUserIndex {
     /// Reads the catalogue of a file that was made searchable with these.
-    pub(super) fn open(file: &Path, workings: &Workings) -> Result<Self, ShelfError> {
-        let mut annex = Self {
+    pub(super) fn open(file: &Path, text_model: &TextModel) -> Result<Self, UserStoreError> {
+        let mut user_index = Self {
             file: file.to_owned(),
-            learnt_from: *workings.learnt_from(),
-            catalogue: Catalogue::default(),
+            fingerprint: *text_model.fingerprint(),
+            table: DocumentTable::default(),
             idle: Mutex::default(),
         };
-        annex.catalogue = Catalogue::of(annex.with(slips)?);
-        Ok(annex)
+        user_index.table = DocumentTable::of(user_index.with(entries)?);
+        Ok(user_index)
     }
 
     fn with<T>(
         &self,
-        ask: impl FnOnce(&Connection) -> Result<T, ShelfError>,
-    ) -> Result<T, ShelfError> {
+        ask: impl FnOnce(&Connection) -> Result<T, UserStoreError>,
+    ) -> Result<T, UserStoreError> {
         let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = idle().pop();
         let connection = match waiting {
             Some(connection) => connection,
-            None => {
-                sqlite::open_read_only(&self.file).map_err(|error| ShelfError(Box::new(error)))?
-            }
+            None => sqlite::open_read_only(&self.file)
+                .map_err(|error| UserStoreError(Box::new(error)))?,
         };
         let answer = ask(&connection);
         idle().push(connection);
@@ -54,15 +55,15 @@ impl SqliteAnnex {
     }
 }
 
-impl Annex for SqliteAnnex {
-    fn catalogue(&self) -> &Catalogue {
-        &self.catalogue
+impl UserIndex for SqliteUserIndex {
+    fn table(&self) -> &DocumentTable {
+        &self.table
     }
 
-    fn known(&self, terms: &[Term]) -> Result<Vec<Known>, ShelfError> {
+    fn known(&self, terms: &[Term]) -> Result<Vec<KnownTerm>, UserStoreError> {
         self.with(|connection| {
-            if !is_made_with(connection, &self.learnt_from)? {
-                return Err(made_otherwise());
+            if !is_built_with(connection, &self.fingerprint)? {
+                return Err(model_mismatch());
             }
             let sql = "SELECT place, documents FROM search_term
                        WHERE number = ?1 AND documents > 0";
@@ -72,7 +73,7 @@ impl Annex for SqliteAnnex {
                 let row = |row: &Row<'_>| {
                     let documents: i64 = row.get(1)?;
                     let documents = usize::try_from(documents).unwrap_or_default();
-                    Ok(Known { term: *term, place: row.get(0)?, documents })
+                    Ok(KnownTerm { term: *term, place: row.get(0)?, documents })
                 };
                 let number = term.number().cast_signed();
                 known.extend(statement.query_row([number], row).optional().map_err(broken)?);
@@ -81,7 +82,11 @@ impl Annex for SqliteAnnex {
         })
     }
 
-    fn having(&self, term: &Known, take: &mut dyn FnMut(i64) -> bool) -> Result<(), ShelfError> {
+    fn for_each_containing(
+        &self,
+        term: &KnownTerm,
+        take: &mut dyn FnMut(i64) -> bool,
+    ) -> Result<(), UserStoreError> {
         self.with(|connection| {
             let sql = "SELECT rowid FROM search_index WHERE search_index MATCH ?1";
             let mut statement = connection.prepare_cached(sql).map_err(broken)?;
@@ -98,8 +103,8 @@ impl Annex for SqliteAnnex {
     fn frequencies(
         &self,
         row: i64,
-        terms: &[Known],
-    ) -> Result<Option<Vec<(Term, u8)>>, ShelfError> {
+        terms: &[KnownTerm],
+    ) -> Result<Option<Vec<(Term, u8)>>, UserStoreError> {
         self.with(|connection| {
             let sql = "SELECT bag FROM search_bag WHERE row = ?1";
             let mut statement = connection.prepare_cached(sql).map_err(broken)?;
@@ -108,7 +113,7 @@ impl Annex for SqliteAnnex {
         })
     }
 
-    fn about(&self, id: &str) -> Result<Vec<i64>, ShelfError> {
+    fn about(&self, id: &str) -> Result<Vec<i64>, UserStoreError> {
         self.with(|connection| {
             let sql = "SELECT row FROM search_about WHERE id = ?1 ORDER BY row";
             let mut statement = connection.prepare_cached(sql).map_err(broken)?;
@@ -117,7 +122,7 @@ impl Annex for SqliteAnnex {
         })
     }
 
-    fn row(&self, id: &str) -> Result<Option<i64>, ShelfError> {
+    fn row(&self, id: &str) -> Result<Option<i64>, UserStoreError> {
         self.with(|connection| {
             let sql = "SELECT row FROM search_document WHERE id = ?1";
             let mut statement = connection.prepare_cached(sql).map_err(broken)?;
@@ -125,7 +130,7 @@ impl Annex for SqliteAnnex {
         })
     }
 
-    fn document(&self, row: i64) -> Result<Option<Document>, ShelfError> {
+    fn document(&self, row: i64) -> Result<Option<Document>, UserStoreError> {
         self.with(|connection| {
             let sql = "SELECT id FROM search_document WHERE row = ?1";
             let mut statement = connection.prepare_cached(sql).map_err(broken)?;
@@ -137,7 +142,7 @@ impl Annex for SqliteAnnex {
 }
 
 /// Those of some terms that stand in a bag; both are in the order of places.
-fn among(bag: &[u8], terms: &[Known]) -> Vec<(Term, u8)> {
+fn among(bag: &[u8], terms: &[KnownTerm]) -> Vec<(Term, u8)> {
     let mut found = Vec::new();
     let mut terms = terms.iter().peekable();
     for (place, steps) in unpacked(bag) {
@@ -152,17 +157,17 @@ fn among(bag: &[u8], terms: &[Known]) -> Vec<(Term, u8)> {
 }
 
 /// Papers by their numbers, then pieces of documents in their order.
-fn slips(connection: &Connection) -> Result<Vec<Slip>, ShelfError> {
+fn entries(connection: &Connection) -> Result<Vec<DocumentEntry>, UserStoreError> {
     let sql = "SELECT row, id, kind, year, words, trigrams, vector FROM search_document";
     let mut statement = connection.prepare(sql).map_err(broken)?;
     let mut rows = statement.query([]).map_err(broken)?;
     let mut shared = HashSet::new();
-    let mut slips: Vec<(Order, Slip)> = Vec::new();
+    let mut entries: Vec<(Order, DocumentEntry)> = Vec::new();
     while let Some(row) = rows.next().map_err(broken)? {
-        slips.push(slip(row, &mut shared).map_err(broken)?);
+        entries.push(entry(row, &mut shared).map_err(broken)?);
     }
-    slips.sort_by(|one, other| one.0.cmp(&other.0));
-    Ok(slips.into_iter().map(|(_, slip)| slip).collect())
+    entries.sort_by(|one, other| one.0.cmp(&other.0));
+    Ok(entries.into_iter().map(|(_, entry)| entry).collect())
 }
 
 /// Papers have no document, and a number of their own.
@@ -171,7 +176,7 @@ type Order = (Kind, String, u64);
 /// What filters look at, once for all documents that have the same.
 type Shared = HashSet<Arc<[(Facet, String)]>>;
 
-fn slip(row: &Row<'_>, shared: &mut Shared) -> rusqlite::Result<(Order, Slip)> {
+fn entry(row: &Row<'_>, shared: &mut Shared) -> rusqlite::Result<(Order, DocumentEntry)> {
     let id: String = row.get("id")?;
     let kind: String = row.get("kind")?;
     let kind = Kind::parse(&kind).unwrap_or(Kind::Chunk);
@@ -193,7 +198,7 @@ fn slip(row: &Row<'_>, shared: &mut Shared) -> rusqlite::Result<(Order, Slip)> {
     #[expect(clippy::cast_possible_truncation, reason = "they were this short when written")]
     let length = |name: &str| Ok::<f32, rusqlite::Error>(row.get::<_, f64>(name)? as f32);
     let vector = row.get_ref("vector")?.as_blob()?.iter().map(|byte| byte.cast_signed()).collect();
-    let slip = Slip {
+    let entry = DocumentEntry {
         row: row.get("row")?,
         kind,
         facets,
@@ -201,5 +206,5 @@ fn slip(row: &Row<'_>, shared: &mut Shared) -> rusqlite::Result<(Order, Slip)> {
         trigrams: length("trigrams")?,
         vector,
     };
-    Ok((order, slip))
+    Ok((order, entry))
 }

@@ -12,7 +12,7 @@ use crate::text::{Token, TokenKind, normalize};
 
 /// A word or a phrase of a question that a text can have or lack.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Unit {
+pub struct QueryUnit {
     /// As it stands in the normalised question.
     pub text: String,
     /// Where.
@@ -32,7 +32,7 @@ pub struct TextWords {
 
 impl TextWords {
     /// Whether the text says this, in either language.
-    pub fn say(&self, unit: &Unit) -> bool {
+    pub fn contains(&self, unit: &QueryUnit) -> bool {
         // Thai is written without spaces, and the cut may fall elsewhere in the text.
         let long_enough = unit.text.chars().count() >= 4;
         (long_enough && self.normalized.contains(&unit.text))
@@ -59,7 +59,7 @@ impl TextWords {
 
 impl Engine {
     /// The telling words and phrases of a question, in order.
-    pub fn units(&self, question: &str) -> Vec<Unit> {
+    pub fn units(&self, question: &str) -> Vec<QueryUnit> {
         let (analyzer, index, lexicon) = (self.analyzer(), self.index(), self.lexicon());
         let (text, tokens) = self.cut(question);
         let mut units = Vec::new();
@@ -75,17 +75,18 @@ impl Engine {
                 .collect();
             let own = whole_words(&analyzer.words(&text, &telling));
             let (Some(first), Some(last)) = (telling.first(), telling.last()) else { continue };
-            let rarest =
-                own.iter().map(|term| Bm25::idf(index.words.containing(*term), index.documents));
+            let rarest = own
+                .iter()
+                .map(|term| Bm25::idf(index.words.document_frequency(*term), index.documents));
             let weight = rarest.fold(0.0, f32::max);
             let mut ways = vec![own];
             for translation in translations {
-                ways.push(self.telling_terms(translation));
+                ways.push(self.content_terms(translation));
             }
             ways.retain(|way| !way.is_empty());
             let range = first.range.start..last.range.end;
             let unit_text = text.get(range.clone()).unwrap_or_default().to_owned();
-            units.push(Unit { text: unit_text, range, weight, ways });
+            units.push(QueryUnit { text: unit_text, range, weight, ways });
         }
         units
     }
@@ -107,7 +108,7 @@ impl Engine {
     }
 
     /// The telling words of a text, each once: what another text must have to say the same.
-    pub fn telling_terms(&self, text: &str) -> Vec<Term> {
+    pub fn content_terms(&self, text: &str) -> Vec<Term> {
         let analyzer = self.analyzer();
         let (normalized, tokens) = self.cut(text);
         let telling: Vec<Token> = tokens
@@ -135,12 +136,12 @@ fn whole_words(words: &[crate::text::terms::WordTerm]) -> Vec<Term> {
 
 #[cfg(test)]
 mod tests {
-    use crate::library::Library;
+    use crate::catalog::HerbCatalog;
     use crate::search::{Engine, corpus};
 
     #[test]
-    fn a_text_says_what_a_question_asks_in_either_language() {
-        let engine = Engine::new(corpus(&Library::bundled().unwrap())).unwrap();
+    fn text_covers_a_query_unit_in_either_language() {
+        let engine = Engine::new(corpus(&HerbCatalog::bundled().unwrap())).unwrap();
         let cases = [
             ("ท้องอืด", "ใช้แก้ท้องอืด ท้องเฟ้อ", true),
             ("bloating", "ใช้แก้ท้องอืด ท้องเฟ้อ", true),
@@ -151,14 +152,14 @@ mod tests {
         for (question, text, expected) in cases {
             let units = engine.units(question);
             assert_eq!(units.len(), 1, "{question}");
-            assert_eq!(engine.words_of(text).say(&units[0]), expected, "{question}");
+            assert_eq!(engine.words_of(text).contains(&units[0]), expected, "{question}");
         }
         assert!(engine.units("the of and").is_empty());
     }
 
     #[test]
-    fn a_word_that_no_document_has_is_the_most_telling() {
-        let engine = Engine::new(corpus(&Library::bundled().unwrap())).unwrap();
+    fn word_in_no_document_has_the_highest_weight() {
+        let engine = Engine::new(corpus(&HerbCatalog::bundled().unwrap())).unwrap();
         let weight = |word: &str| engine.units(word)[0].weight;
         assert!(weight("qzxv") > weight("turmeric"));
         assert!(weight("turmeric") > weight("medicine"));

@@ -1,6 +1,6 @@
 //! The data that ship with the program, read once and kept.
 //!
-//! [`Library::bundled`] is what everything starts from: lists in the order of the files, and
+//! [`HerbCatalog::bundled`] is what everything starts from: lists in the order of the files, and
 //! look-up by id.
 
 use std::collections::HashMap;
@@ -8,16 +8,18 @@ use std::sync::{Arc, OnceLock};
 
 use serde::de::{DeserializeOwned, Error as _};
 
-use crate::ingest::Brought;
+use crate::ingest::UserData;
 use crate::model::{
     Alias, Caution, Constituent, Drug, Formulation, Herb, Indication, Interaction, Monograph,
-    Paper, Part, Reference, Source, Use, Warned,
+    Paper, Part, RecordedCaution, RecordedUse, Reference, Source,
 };
-use crate::safety::{Emergency, Group, MedicineClass, MedicineParts, Medicines, PatientWords};
+use crate::safety::{
+    Emergency, Group, MedicineCatalog, MedicineClass, MedicineParts, PatientWords,
+};
 
 /// All facts of the bundled files, and those of a user's documents beside them.
 #[derive(Clone, Debug)]
-pub struct Library {
+pub struct HerbCatalog {
     /// The herbs.
     pub herbs: Vec<Herb>,
     /// The medicines of the National List.
@@ -49,11 +51,11 @@ pub struct Library {
     /// Emergencies, and what to do.
     pub emergencies: Vec<Emergency>,
     /// Every medicine by every name, with its classes.
-    pub medicines: Arc<Medicines>,
+    pub medicines: Arc<MedicineCatalog>,
     /// How people speak of patients.
     pub patient_words: Arc<PatientWords>,
     /// What a user's documents added.
-    pub brought: Brought,
+    pub user_data: UserData,
     places: HashMap<String, Place>,
 }
 
@@ -68,7 +70,7 @@ enum Place {
 /// A bundled file that cannot be read. It never happens to a program whose tests ran.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}, line {line}: {problem}")]
-pub struct BadData {
+pub struct DataError {
     file: &'static str,
     line: usize,
     problem: serde_json::Error,
@@ -86,17 +88,17 @@ macro_rules! bundled {
     };
 }
 
-impl Library {
+impl HerbCatalog {
     /// The bundled facts, read at the first call. The error is kept as a sentence.
     pub fn bundled() -> Result<Arc<Self>, String> {
-        static BUNDLED: OnceLock<Result<Arc<Library>, String>> = OnceLock::new();
+        static BUNDLED: OnceLock<Result<Arc<HerbCatalog>, String>> = OnceLock::new();
         BUNDLED
             .get_or_init(|| Self::read().map(Arc::new).map_err(|error| error.to_string()))
             .clone()
     }
 
     /// Reads the bundled files anew, which only a bench wants.
-    pub fn read() -> Result<Self, BadData> {
+    pub fn read() -> Result<Self, DataError> {
         let drugs: Vec<Drug> = rows(&bundled!("drugs.jsonl"))?;
         let aliases: Vec<Alias> = rows(&bundled!("aliases.jsonl"))?;
         let groups: Vec<Group> = rows(&bundled!("groups.jsonl"))?;
@@ -104,7 +106,7 @@ impl Library {
         let medicines = medicines(&drugs, &aliases, &classes)?;
         let patient_words =
             PatientWords::of(&groups).map_err(|error| unusable("groups.jsonl", &error))?;
-        let mut library = Self {
+        let mut catalog = Self {
             herbs: rows(&bundled!("herbs.jsonl"))?,
             formulations: rows(&bundled!("formulations.jsonl"))?,
             constituents: rows(&bundled!("constituents.jsonl"))?,
@@ -122,11 +124,11 @@ impl Library {
             emergencies: rows(&bundled!("emergencies.jsonl"))?,
             medicines: Arc::new(medicines),
             patient_words: Arc::new(patient_words),
-            brought: Brought::default(),
+            user_data: UserData::default(),
             places: HashMap::new(),
         };
-        library.places = library.index();
-        Ok(library)
+        catalog.places = catalog.index();
+        Ok(catalog)
     }
 
     fn index(&self) -> HashMap<String, Place> {
@@ -154,13 +156,13 @@ impl Library {
     }
 
     /// What a herb or formulation is used for.
-    pub fn uses(&self, id: &str) -> &[Use] {
+    pub fn uses(&self, id: &str) -> &[RecordedUse] {
         let herb = self.herb(id).map(|herb| &herb.indications);
         herb.or_else(|| self.formulation(id).map(|one| &one.indications)).map_or(&[], Vec::as_slice)
     }
 
     /// What a herb or formulation warns of.
-    pub fn warnings(&self, id: &str) -> &[Warned] {
+    pub fn warnings(&self, id: &str) -> &[RecordedCaution] {
         let herb = self.herb(id).map(|herb| &herb.cautions);
         herb.or_else(|| self.formulation(id).map(|one| &one.cautions)).map_or(&[], Vec::as_slice)
     }
@@ -179,14 +181,14 @@ impl Library {
         }
     }
 
-    pub(crate) fn uses_mut(&mut self, id: &str) -> Option<&mut Vec<Use>> {
+    pub(crate) fn uses_mut(&mut self, id: &str) -> Option<&mut Vec<RecordedUse>> {
         if self.herb(id).is_some() {
             return self.herb_mut(id).map(|herb| &mut herb.indications);
         }
         self.formulation_mut(id).map(|one| &mut one.indications)
     }
 
-    pub(crate) fn warnings_mut(&mut self, id: &str) -> Option<&mut Vec<Warned>> {
+    pub(crate) fn warnings_mut(&mut self, id: &str) -> Option<&mut Vec<RecordedCaution>> {
         if self.herb(id).is_some() {
             return self.herb_mut(id).map(|herb| &mut herb.cautions);
         }
@@ -254,7 +256,7 @@ fn medicines(
     drugs: &[Drug],
     aliases: &[Alias],
     classes: &[MedicineClass],
-) -> Result<Medicines, BadData> {
+) -> Result<MedicineCatalog, DataError> {
     let is_drug = |id: &str| drugs.iter().any(|drug| drug.name == id);
     let aliases = aliases.iter().filter(|alias| is_drug(&alias.id));
     let table = bundled!("medicines.tsv");
@@ -265,18 +267,18 @@ fn medicines(
         drugs,
         aliases: aliases.map(|alias| (alias.id.as_str(), alias.alias.as_str())).collect(),
     };
-    Medicines::of(&parts).map_err(|error| unusable(table.name, &error))
+    MedicineCatalog::of(&parts).map_err(|error| unusable(table.name, &error))
 }
 
-fn unusable(file: &'static str, problem: &dyn std::fmt::Display) -> BadData {
-    BadData { file, line: 0, problem: serde_json::Error::custom(problem) }
+fn unusable(file: &'static str, problem: &dyn std::fmt::Display) -> DataError {
+    DataError { file, line: 0, problem: serde_json::Error::custom(problem) }
 }
 
-fn rows<T: DeserializeOwned>(file: &File) -> Result<Vec<T>, BadData> {
+fn rows<T: DeserializeOwned>(file: &File) -> Result<Vec<T>, DataError> {
     let lines = file.text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     lines
         .map(|(place, line)| {
-            serde_json::from_str(line).map_err(|problem| BadData {
+            serde_json::from_str(line).map_err(|problem| DataError {
                 file: file.name,
                 line: place + 1,
                 problem,
@@ -292,34 +294,34 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_id_that_a_fact_names_is_there() {
-        let library = Library::read().unwrap();
-        for herb in &library.herbs {
+    fn every_referenced_id_exists() {
+        let catalog = HerbCatalog::read().unwrap();
+        for herb in &catalog.herbs {
             for holds in &herb.constituents {
-                assert!(library.constituent(&holds.id).is_some(), "{}: {}", herb.id, holds.id);
+                assert!(catalog.constituent(&holds.id).is_some(), "{}: {}", herb.id, holds.id);
             }
             for used in &herb.indications {
-                assert!(library.indication(&used.icd).is_some(), "{}: {}", herb.id, used.icd);
+                assert!(catalog.indication(&used.icd).is_some(), "{}: {}", herb.id, used.icd);
             }
             for warned in &herb.cautions {
-                assert!(library.caution(&warned.code).is_some(), "{}: {}", herb.id, warned.code);
+                assert!(catalog.caution(&warned.code).is_some(), "{}: {}", herb.id, warned.code);
             }
             for formulation in &herb.formulations {
-                assert!(library.formulation(formulation).is_some(), "{}: {formulation}", herb.id);
+                assert!(catalog.formulation(formulation).is_some(), "{}: {formulation}", herb.id);
             }
         }
-        for formulation in &library.formulations {
+        for formulation in &catalog.formulations {
             for herb in &formulation.ingredients {
-                assert!(library.herb(herb).is_some(), "{}: {herb}", formulation.id);
+                assert!(catalog.herb(herb).is_some(), "{}: {herb}", formulation.id);
             }
         }
     }
 
     #[test]
-    fn every_statement_names_a_known_source_and_says_when_that_was_never_checked() {
-        let library = Library::read().unwrap();
+    fn every_statement_has_a_known_source_and_a_verified_flag() {
+        let catalog = HerbCatalog::read().unwrap();
         let checked = |place: &str, provenance: &crate::model::Provenance| {
-            let source = library.source(&provenance.source);
+            let source = catalog.source(&provenance.source);
             let source = source.unwrap_or_else(|| panic!("{place}: {}", provenance.source));
             assert!(
                 source.verified || provenance.unverified,
@@ -327,32 +329,32 @@ mod tests {
                 source.id
             );
         };
-        for herb in &library.herbs {
+        for herb in &catalog.herbs {
             herb.constituents.iter().for_each(|holds| checked(&herb.id, &holds.provenance));
             herb.indications.iter().for_each(|used| checked(&herb.id, &used.provenance));
             herb.cautions.iter().for_each(|warned| checked(&herb.id, &warned.provenance));
         }
-        for formulation in &library.formulations {
+        for formulation in &catalog.formulations {
             let id = &formulation.id;
             formulation.indications.iter().for_each(|used| checked(id, &used.provenance));
             formulation.cautions.iter().for_each(|warned| checked(id, &warned.provenance));
         }
-        for interaction in &library.interactions {
+        for interaction in &catalog.interactions {
             checked(&interaction.id, &interaction.provenance);
         }
     }
 
     #[test]
-    fn a_pmid_is_a_paper_we_hold_or_a_pointer_that_says_so() {
-        let library = Library::read().unwrap();
-        let known: HashSet<&str> = (library.papers.iter().map(|paper| paper.pmid.as_str()))
-            .chain(library.references.iter().map(|reference| reference.pmid.as_str()))
+    fn every_pmid_is_a_bundled_paper_or_a_reference() {
+        let catalog = HerbCatalog::read().unwrap();
+        let known: HashSet<&str> = (catalog.papers.iter().map(|paper| paper.pmid.as_str()))
+            .chain(catalog.references.iter().map(|reference| reference.pmid.as_str()))
             .collect();
-        let herbs = library.herbs.iter().flat_map(|herb| &herb.cautions);
-        let formulations = library.formulations.iter().flat_map(|one| &one.cautions);
+        let herbs = catalog.herbs.iter().flat_map(|herb| &herb.cautions);
+        let formulations = catalog.formulations.iter().flat_map(|one| &one.cautions);
         let mut named: Vec<&String> =
             herbs.chain(formulations).flat_map(|warned| &warned.pmids).collect();
-        named.extend(library.formulations.iter().flat_map(|one| &one.interaction_pmids));
+        named.extend(catalog.formulations.iter().flat_map(|one| &one.interaction_pmids));
         assert!(!named.is_empty());
         for pmid in named {
             assert!(known.contains(pmid.as_str()), "PMID {pmid} comes from nowhere");
@@ -362,10 +364,10 @@ mod tests {
     /// Whatever looks like a PMID anywhere in the data, in a text too. Digits of a DOI stand beside
     /// letters, points or strokes.
     #[test]
-    fn no_number_in_any_text_is_a_pmid_from_nowhere() {
-        let library = Library::read().unwrap();
-        let known: HashSet<&str> = (library.papers.iter().map(|paper| paper.pmid.as_str()))
-            .chain(library.references.iter().map(|reference| reference.pmid.as_str()))
+    fn every_pmid_in_a_text_is_known() {
+        let catalog = HerbCatalog::read().unwrap();
+        let known: HashSet<&str> = (catalog.papers.iter().map(|paper| paper.pmid.as_str()))
+            .chain(catalog.references.iter().map(|reference| reference.pmid.as_str()))
             .collect();
         let stray = |text: &str| -> Vec<String> {
             let words =

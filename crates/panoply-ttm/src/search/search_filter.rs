@@ -6,7 +6,7 @@ use super::document::{Facet, Kind};
 
 /// What hits must be. Empty lists ask for nothing; of several values one is enough.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct SearchFilter {
     /// Kinds.
     pub kinds: Vec<Kind>,
     /// Properties; a value that ends in `*` stands for everything that begins with the rest.
@@ -17,23 +17,23 @@ pub struct Wanted {
     pub to_year: Option<u16>,
 }
 
-impl Wanted {
+impl SearchFilter {
     /// Whether something of this kind with these properties is wanted.
-    pub(super) fn takes(&self, kind: Kind, facets: &[(Facet, String)]) -> bool {
+    pub(super) fn accepts(&self, kind: Kind, facets: &[(Facet, String)]) -> bool {
         let of_kind = self.kinds.is_empty() || self.kinds.contains(&kind);
-        of_kind && self.takes_facets(facets) && self.takes_year(facets)
+        of_kind && self.accepts_facets(facets) && self.accepts_year(facets)
     }
 
-    fn takes_facets(&self, facets: &[(Facet, String)]) -> bool {
-        self.facets.iter().all(|(facet, wanted)| {
+    fn accepts_facets(&self, facets: &[(Facet, String)]) -> bool {
+        self.facets.iter().all(|(facet, filter)| {
             facets.iter().any(|(own, value)| {
-                own == facet && wanted.iter().any(|wanted| is_like(value, wanted))
+                own == facet && filter.iter().any(|filter| matches_value(value, filter))
             })
         })
     }
 
     /// A document without a year is not from any year.
-    fn takes_year(&self, facets: &[(Facet, String)]) -> bool {
+    fn accepts_year(&self, facets: &[(Facet, String)]) -> bool {
         if self.from_year.is_none() && self.to_year.is_none() {
             return true;
         }
@@ -45,10 +45,10 @@ impl Wanted {
     }
 }
 
-fn is_like(value: &str, wanted: &str) -> bool {
-    let (value, wanted) = (value.to_lowercase(), wanted.to_lowercase());
-    match wanted.strip_suffix('*') {
+fn matches_value(value: &str, filter: &str) -> bool {
+    let (value, filter) = (value.to_lowercase(), filter.to_lowercase());
+    match filter.strip_suffix('*') {
         Some(beginning) => value.starts_with(beginning),
-        None => value == wanted,
+        None => value == filter,
     }
 }

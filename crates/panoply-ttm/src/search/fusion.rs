@@ -62,14 +62,14 @@ pub struct Tuning {
     pub nodes_in_ten: usize,
     /// What constituents, indications and cautions keep of their scores: they are signposts to
     /// the herbs and medicines that most questions ask for.
-    pub signposts: f32,
+    pub node_factor: f32,
     /// After this many words beside the names of a question its names count half.
-    pub names_hold: f32,
+    pub name_half_words: f32,
     /// How far papers and a user's texts go ahead of facts when names count nothing: a question
     /// that says much asks for a text that says as much.
-    pub papers_ahead: f32,
+    pub text_boost: f32,
     /// What other kinds keep of their scores when a question asks for one kind in words.
-    pub other_kinds: f32,
+    pub other_kind_factor: f32,
 }
 
 impl Default for Tuning {
@@ -80,10 +80,10 @@ impl Default for Tuning {
             trigrams: Bm25 { k1: 1.2, b: 0.75 },
             papers_in_ten: 3,
             nodes_in_ten: 1,
-            signposts: 0.6,
-            names_hold: 4.0,
-            papers_ahead: 1.0,
-            other_kinds: 0.6,
+            node_factor: 0.6,
+            name_half_words: 4.0,
+            text_boost: 1.0,
+            other_kind_factor: 0.6,
         }
     }
 }
@@ -95,13 +95,13 @@ impl Tuning {
         if let Some(weight) = weights.get_mut(part.place()) {
             *weight = 1.0;
         }
-        Self { weights, papers_ahead: 0.0, ..Self::default() }
+        Self { weights, text_boost: 0.0, ..Self::default() }
     }
 
     /// What the names of a question count, from 0 to 1, when so many words stand beside them: who
     /// says much besides asks about that, not for whatever has the name.
-    pub(super) fn force_of_names(&self, words_beside: f32) -> f32 {
-        self.names_hold / (self.names_hold + words_beside)
+    pub(super) fn name_weight(&self, other_words: f32) -> f32 {
+        self.name_half_words / (self.name_half_words + other_words)
     }
 
     /// The mean of what the texts, the links and the vectors give. A text in the other language
@@ -120,25 +120,25 @@ impl Tuning {
 
     /// What a document of a kind keeps of its score, when the question asks for `asked` and its
     /// names have this force.
-    pub(super) fn kept(&self, kind: Kind, asked: Option<Kind>, names: f32) -> f32 {
-        let kept = match (asked, kind) {
+    pub(super) fn kind_factor(&self, kind: Kind, asked: Option<Kind>, names: f32) -> f32 {
+        let factor = match (asked, kind) {
             (Some(asked), kind) if asked == kind => 1.0,
-            (Some(_), _) => self.other_kinds,
-            (None, Kind::Constituent | Kind::Indication | Kind::Caution) => self.signposts,
+            (Some(_), _) => self.other_kind_factor,
+            (None, Kind::Constituent | Kind::Indication | Kind::Caution) => self.node_factor,
             (None, Kind::Herb | Kind::Formulation | Kind::Paper | Kind::Chunk) => 1.0,
         };
         match kind {
-            Kind::Paper | Kind::Chunk => kept,
+            Kind::Paper | Kind::Chunk => factor,
             Kind::Herb
             | Kind::Formulation
             | Kind::Constituent
             | Kind::Indication
-            | Kind::Caution => kept / (1.0 + self.papers_ahead * (1.0 - names)),
+            | Kind::Caution => factor / (1.0 + self.text_boost * (1.0 - names)),
         }
     }
 
     /// How many hits of a kind there may be among `top`, unless the caller asked for kinds.
-    pub(super) const fn room(&self, kind: Kind, top: usize) -> usize {
+    pub(super) const fn max_of_kind(&self, kind: Kind, top: usize) -> usize {
         let tens = top.div_ceil(10);
         match kind {
             Kind::Herb | Kind::Formulation => top,
@@ -160,7 +160,7 @@ fn mean(weighted: [(f32, f32); 3]) -> f32 {
 pub(super) fn choose<T: Copy>(
     ranked: &[(T, Kind)],
     top: usize,
-    room: impl Fn(Kind) -> usize,
+    max_of_kind: impl Fn(Kind) -> usize,
 ) -> Vec<T> {
     let mut taken = [0_usize; Kind::ALL.len()];
     let mut chosen: Vec<(usize, T)> = Vec::with_capacity(top);
@@ -171,7 +171,7 @@ pub(super) fn choose<T: Copy>(
         }
         let count = taken.get_mut(*kind as usize);
         match count {
-            Some(count) if *count < room(*kind) => {
+            Some(count) if *count < max_of_kind(*kind) => {
                 *count += 1;
                 chosen.push((rank, *item));
             }
@@ -189,18 +189,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn papers_leave_room_for_herbs_and_fill_what_nobody_takes() {
+    fn papers_are_capped_but_fill_unused_slots() {
         let paper = |number| (number, Kind::Paper);
         let ranked = [paper(1), paper(2), paper(3), (4, Kind::Herb), (5, Kind::Herb)];
-        let room = |kind| if kind == Kind::Paper { 1 } else { 9 };
-        assert_eq!(choose(&ranked, 3, room), [1, 4, 5]);
-        assert_eq!(choose(&ranked, 4, room), [1, 2, 4, 5]);
-        assert_eq!(choose(&ranked, 9, room), [1, 2, 3, 4, 5]);
-        assert!(choose(&ranked, 0, room).is_empty());
+        let max_of_kind = |kind| if kind == Kind::Paper { 1 } else { 9 };
+        assert_eq!(choose(&ranked, 3, max_of_kind), [1, 4, 5]);
+        assert_eq!(choose(&ranked, 4, max_of_kind), [1, 2, 4, 5]);
+        assert_eq!(choose(&ranked, 9, max_of_kind), [1, 2, 3, 4, 5]);
+        assert!(choose(&ranked, 0, max_of_kind).is_empty());
     }
 
     #[test]
-    fn a_fused_score_is_between_nothing_and_everything() {
+    fn fused_score_is_between_zero_and_one() {
         let tuning = Tuning::default();
         for names in [0.1, 0.5, 1.0] {
             assert_eq!(tuning.fused([0.0; 5], names).to_bits(), 0.0_f32.to_bits());
@@ -216,7 +216,7 @@ mod tests {
 
     /// What only translations can meet is not held down by words that could not stand there.
     #[test]
-    fn a_text_in_the_other_language_counts_by_its_translations() {
+    fn text_in_the_other_language_is_scored_by_its_translations() {
         let tuning = Tuning::default();
         let other_language = tuning.fused([0.0, 0.0, 0.4, 0.0, 0.0], 1.0);
         let own_language = tuning.fused([0.4, 0.4, 0.4, 0.0, 0.0], 1.0);
@@ -224,13 +224,13 @@ mod tests {
     }
 
     #[test]
-    fn the_more_is_said_beside_a_name_the_less_the_name_decides() {
+    fn name_weight_falls_with_the_number_of_other_words() {
         let tuning = Tuning::default();
         let [herb, paper] = [[0.1, 0.1, 0.1, 0.6, 0.3], [0.0, 0.0, 0.4, 0.2, 0.2]];
-        let best = |words_beside: f32| {
-            let names = tuning.force_of_names(words_beside);
-            let herb = tuning.fused(herb, names) * tuning.kept(Kind::Herb, None, names);
-            let paper = tuning.fused(paper, names) * tuning.kept(Kind::Paper, None, names);
+        let best = |other_words: f32| {
+            let names = tuning.name_weight(other_words);
+            let herb = tuning.fused(herb, names) * tuning.kind_factor(Kind::Herb, None, names);
+            let paper = tuning.fused(paper, names) * tuning.kind_factor(Kind::Paper, None, names);
             if herb > paper { Kind::Herb } else { Kind::Paper }
         };
         assert_eq!((best(0.0), best(9.0)), (Kind::Herb, Kind::Paper));

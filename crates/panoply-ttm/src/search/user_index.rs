@@ -9,38 +9,45 @@ use std::sync::Arc;
 
 use super::document::{Document, Facet, Kind};
 use super::vectors::Vectors;
-use crate::papers::ShelfError;
+use crate::papers::UserStoreError;
 use crate::text::terms::Term;
 
 /// An inverted index that is kept somewhere.
-pub trait Annex: Debug + Send + Sync + 'static {
+pub trait UserIndex: Debug + Send + Sync + 'static {
     /// What is in it.
-    fn catalogue(&self) -> &Catalogue;
+    fn table(&self) -> &DocumentTable;
 
     /// Those of some terms that any document has.
-    fn known(&self, terms: &[Term]) -> Result<Vec<Known>, ShelfError>;
+    fn known(&self, terms: &[Term]) -> Result<Vec<KnownTerm>, UserStoreError>;
 
     /// Calls `take` with the row of each document that has a term, until it says no.
-    fn having(&self, term: &Known, take: &mut dyn FnMut(i64) -> bool) -> Result<(), ShelfError>;
+    fn for_each_containing(
+        &self,
+        term: &KnownTerm,
+        take: &mut dyn FnMut(i64) -> bool,
+    ) -> Result<(), UserStoreError>;
 
     /// How often each of some terms stands in a document, in quarters; `None` where the document
     /// has gone in the meantime. The terms are in the order of their places.
-    fn frequencies(&self, row: i64, terms: &[Known])
-    -> Result<Option<Vec<(Term, u8)>>, ShelfError>;
+    fn frequencies(
+        &self,
+        row: i64,
+        terms: &[KnownTerm],
+    ) -> Result<Option<Vec<(Term, u8)>>, UserStoreError>;
 
     /// The rows of documents about something.
-    fn about(&self, id: &str) -> Result<Vec<i64>, ShelfError>;
+    fn about(&self, id: &str) -> Result<Vec<i64>, UserStoreError>;
 
     /// The row of a document.
-    fn row(&self, id: &str) -> Result<Option<i64>, ShelfError>;
+    fn row(&self, id: &str) -> Result<Option<i64>, UserStoreError>;
 
     /// The document at a row, where it still is.
-    fn document(&self, row: i64) -> Result<Option<Document>, ShelfError>;
+    fn document(&self, row: i64) -> Result<Option<Document>, UserStoreError>;
 }
 
 /// A term that an annex knows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Known {
+pub struct KnownTerm {
     /// The term.
     pub term: Term,
     /// Its place in the annex's list of terms.
@@ -51,8 +58,8 @@ pub struct Known {
 
 /// What an annex has in memory of each of its documents.
 #[derive(Debug, Default)]
-pub struct Catalogue {
-    slips: Vec<Slip>,
+pub struct DocumentTable {
+    entries: Vec<DocumentEntry>,
     /// For each row the slip's place.
     places: Vec<Option<u32>>,
     pub(super) vectors: Vectors,
@@ -62,7 +69,7 @@ pub struct Catalogue {
 
 /// A document in a catalogue.
 #[derive(Clone, Debug)]
-pub struct Slip {
+pub struct DocumentEntry {
     /// Its row in the annex.
     pub row: i64,
     /// What it is.
@@ -77,41 +84,41 @@ pub struct Slip {
     pub vector: Vec<i8>,
 }
 
-impl Catalogue {
+impl DocumentTable {
     /// A catalogue of these documents, in the order in which equals are shown.
-    pub fn of(slips: Vec<Slip>) -> Self {
-        let mut catalogue = Self::default();
-        for slip in &slips {
-            catalogue.words += f64::from(slip.words);
-            catalogue.trigrams += f64::from(slip.trigrams);
+    pub fn of(entries: Vec<DocumentEntry>) -> Self {
+        let mut table = Self::default();
+        for entry in &entries {
+            table.words += f64::from(entry.words);
+            table.trigrams += f64::from(entry.trigrams);
         }
-        catalogue.vectors = Vectors::of(slips.iter().map(|slip| slip.vector.as_slice()));
-        for (place, slip) in (0_u32..).zip(slips) {
-            if let Ok(row) = usize::try_from(slip.row) {
-                if catalogue.places.len() <= row {
-                    catalogue.places.resize(row + 1, None);
+        table.vectors = Vectors::of(entries.iter().map(|entry| entry.vector.as_slice()));
+        for (place, entry) in (0_u32..).zip(entries) {
+            if let Ok(row) = usize::try_from(entry.row) {
+                if table.places.len() <= row {
+                    table.places.resize(row + 1, None);
                 }
-                if let Some(known) = catalogue.places.get_mut(row) {
+                if let Some(known) = table.places.get_mut(row) {
                     *known = Some(place);
                 }
             }
-            catalogue.slips.push(Slip { vector: Vec::new(), ..slip });
+            table.entries.push(DocumentEntry { vector: Vec::new(), ..entry });
         }
-        catalogue
+        table
     }
 
     /// How many documents there are.
     pub const fn len(&self) -> usize {
-        self.slips.len()
+        self.entries.len()
     }
 
     /// Whether there is none.
     pub const fn is_empty(&self) -> bool {
-        self.slips.is_empty()
+        self.entries.is_empty()
     }
 
-    pub(super) fn slip(&self, place: usize) -> Option<&Slip> {
-        self.slips.get(place)
+    pub(super) fn entry(&self, place: usize) -> Option<&DocumentEntry> {
+        self.entries.get(place)
     }
 
     /// The place of the document at a row; none when it came after the catalogue was made.

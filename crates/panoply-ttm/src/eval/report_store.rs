@@ -10,14 +10,14 @@ use super::markdown::markdown;
 use super::run::{Report, hex};
 
 /// The most reports that are kept; the one that was run longest ago goes first.
-pub const MOST_REPORTS: usize = 200;
+pub const MAX_REPORTS: usize = 200;
 
 /// The most bytes that all reports together take.
-pub const MOST_BYTES: usize = 64 * 1024 * 1024;
+pub const MAX_TOTAL_BYTES: usize = 64 * 1024 * 1024;
 
 /// A report as it is kept.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Kept {
+pub struct StoredReport {
     /// Named after what is in it: the same set, seed and data have the same id.
     pub id: String,
     /// The set's name.
@@ -32,7 +32,7 @@ pub struct Kept {
     pub change: Option<Change>,
 }
 
-impl Kept {
+impl StoredReport {
     /// How much room it takes.
     pub const fn bytes(&self) -> usize {
         self.json.len() + self.markdown.len()
@@ -42,22 +42,22 @@ impl Kept {
 /// A shelf could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("the kept reports: {0}")]
-pub struct ShelfFailed(#[source] pub Box<dyn std::error::Error + Send + Sync>);
+pub struct ReportStoreError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
 /// Keeps reports.
-pub trait ReportShelf: Debug + Send + Sync + 'static {
+pub trait ReportStore: Debug + Send + Sync + 'static {
     /// The report of this id.
-    fn report(&self, id: &str) -> Result<Option<Kept>, ShelfFailed>;
+    fn report(&self, id: &str) -> Result<Option<StoredReport>, ReportStoreError>;
 
     /// Keeps the report of `id`, unless one of that id is kept: then that one stays, as the latest
     /// of its set. `make` gets the latest report of the set, and is called at most once. What is
     /// kept comes back.
-    fn keep(
+    fn save(
         &self,
         id: &str,
         set: &str,
-        make: &dyn Fn(Option<&Kept>) -> Result<Kept, ShelfFailed>,
-    ) -> Result<Kept, ShelfFailed>;
+        make: &dyn Fn(Option<&StoredReport>) -> Result<StoredReport, ReportStoreError>,
+    ) -> Result<StoredReport, ReportStoreError>;
 }
 
 /// The address of a report.
@@ -69,15 +69,15 @@ pub fn address(id: &str) -> String {
 pub const ADDRESS: &str = "ttm://eval/";
 
 /// Keeps a report, and compares it with the latest other one of its set.
-pub fn keep(shelf: &dyn ReportShelf, report: &Report) -> Result<Kept, ShelfFailed> {
-    let failed = |error: serde_json::Error| ShelfFailed(Box::new(error));
+pub fn save(store: &dyn ReportStore, report: &Report) -> Result<StoredReport, ReportStoreError> {
+    let failed = |error: serde_json::Error| ReportStoreError(Box::new(error));
     let content = serde_json::to_vec(report).map_err(failed)?;
     let id: String = hex(&Sha256::digest(content)).chars().take(ID_LETTERS).collect();
     let summary = Summary::of(report);
-    shelf.keep(&id, &report.set, &|earlier| {
+    store.save(&id, &report.set, &|earlier| {
         let change = earlier.map(|one| summary.change(&one.summary, &address(&one.id)));
         let document = Document { id: &id, report, change: change.as_ref() };
-        Ok(Kept {
+        Ok(StoredReport {
             id: id.clone(),
             set: report.set.clone(),
             json: serde_json::to_string_pretty(&document).map_err(failed)? + "\n",
@@ -102,32 +102,33 @@ struct Document<'r> {
 
 /// Keeps reports as long as the program runs.
 #[derive(Debug, Default)]
-pub struct MemoryReports(Mutex<Vec<Kept>>);
+pub struct MemoryReportStore(Mutex<Vec<StoredReport>>);
 
-impl ReportShelf for MemoryReports {
-    fn report(&self, id: &str) -> Result<Option<Kept>, ShelfFailed> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(kept.iter().find(|one| one.id == id).cloned())
+impl ReportStore for MemoryReportStore {
+    fn report(&self, id: &str) -> Result<Option<StoredReport>, ReportStoreError> {
+        let stored = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(stored.iter().find(|one| one.id == id).cloned())
     }
 
-    fn keep(
+    fn save(
         &self,
         id: &str,
         set: &str,
-        make: &dyn Fn(Option<&Kept>) -> Result<Kept, ShelfFailed>,
-    ) -> Result<Kept, ShelfFailed> {
+        make: &dyn Fn(Option<&StoredReport>) -> Result<StoredReport, ReportStoreError>,
+    ) -> Result<StoredReport, ReportStoreError> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = all.iter().position(|one| one.id == id).map(|place| all.remove(place));
-        let kept = match known {
-            Some(kept) => kept,
+        let stored = match known {
+            Some(stored) => stored,
             None => make(all.iter().rev().find(|one| one.set == set))?,
         };
-        all.push(kept.clone());
+        all.push(stored.clone());
         while all.len() > 1
-            && (all.len() > MOST_REPORTS || all.iter().map(Kept::bytes).sum::<usize>() > MOST_BYTES)
+            && (all.len() > MAX_REPORTS
+                || all.iter().map(StoredReport::bytes).sum::<usize>() > MAX_TOTAL_BYTES)
         {
             all.remove(0);
         }
-        Ok(kept)
+        Ok(stored)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::document::{Kind, Tongue};
+use super::document::{Kind, TextLanguage};
 use super::index::Weighted;
 use super::lexicon::Group;
 use super::linker::Mention;
@@ -11,10 +11,10 @@ use crate::text::terms::{Analyzer, Term};
 use crate::text::{Token, TokenKind, english, normalize};
 
 /// How much a question is at least about the names in it.
-const LEAST_OF_NAMES: f32 = 0.4;
+const MIN_NAME_SHARE: f32 = 0.4;
 
 /// A question made ready.
-pub(super) struct Asked {
+pub(super) struct AnalyzedQuery {
     pub(super) text: String,
     pub(super) tokens: Vec<Token>,
     /// Whether each token is a stop word.
@@ -26,7 +26,7 @@ pub(super) struct Asked {
     pub(super) kind: Option<Kind>,
 }
 
-impl Asked {
+impl AnalyzedQuery {
     pub(super) fn of(question: &str, analyzer: &Analyzer) -> Self {
         let text = normalize(question).text().to_owned();
         let all = analyzer.segmenter().segment(&text);
@@ -67,18 +67,18 @@ impl Asked {
     /// How much a question is about the names in it: all, when it is nothing but names, and less
     /// the more else it says.
     pub(super) fn share_of_names(&self, mentions: &[Mention]) -> f32 {
-        let (all, named) = self.telling_words(mentions);
-        LEAST_OF_NAMES + (1.0 - LEAST_OF_NAMES) * f32::from(named) / f32::from(all.max(1))
+        let (all, named) = self.content_words(mentions);
+        MIN_NAME_SHARE + (1.0 - MIN_NAME_SHARE) * f32::from(named) / f32::from(all.max(1))
     }
 
     /// How many telling words stand beside the names.
-    pub(super) fn words_beside(&self, mentions: &[Mention]) -> f32 {
-        let (all, named) = self.telling_words(mentions);
+    pub(super) fn other_words(&self, mentions: &[Mention]) -> f32 {
+        let (all, named) = self.content_words(mentions);
         f32::from(all - named)
     }
 
     /// How many words say something, and how many of these belong to names.
-    fn telling_words(&self, mentions: &[Mention]) -> (u16, u16) {
+    fn content_words(&self, mentions: &[Mention]) -> (u16, u16) {
         let named = |token: &Token| {
             let inside = |place: &Range<usize>| {
                 token.range.start < place.end && place.start < token.range.end
@@ -94,9 +94,9 @@ impl Asked {
         (all, of_names)
     }
 
-    pub(super) fn tongue(&self) -> Tongue {
+    pub(super) fn language(&self) -> TextLanguage {
         let thai = |token: &Token| matches!(token.kind, TokenKind::Thai | TokenKind::Unknown);
-        if self.tokens.iter().any(thai) { Tongue::Th } else { Tongue::En }
+        if self.tokens.iter().any(thai) { TextLanguage::Th } else { TextLanguage::En }
     }
 
     pub(super) fn terms(&self, translated: &[Group]) -> BTreeSet<Term> {

@@ -49,7 +49,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_packed_comes_back(
+        fn term_counts_round_trip(
             terms in proptest::collection::btree_map(0..i64::MAX, any::<u8>(), 0..50),
         ) {
             let terms: Vec<(i64, u8)> = terms.into_iter().collect();
@@ -57,13 +57,13 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_can_be_read(bytes: Vec<u8>) {
+        fn decoding_arbitrary_bytes_terminates(bytes: Vec<u8>) {
             prop_assert!(unpacked(&bytes).count() <= bytes.len());
         }
     }
 
     #[test]
-    fn near_terms_take_two_bytes_each() {
+    fn adjacent_terms_take_two_bytes_each() {
         assert_eq!(packed(&[(1, 4), (3, 8), (131, 255)]), [1, 4, 2, 8, 0x80, 1, 255]);
     }
 }

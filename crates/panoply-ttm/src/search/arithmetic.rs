@@ -36,9 +36,9 @@ pub(super) fn ln(value: f64) -> f64 {
 
 /// Random numbers that are the same everywhere: SplitMix64.
 #[derive(Clone, Debug)]
-pub(super) struct Random(u64);
+pub(super) struct SplitMix64(u64);
 
-impl Random {
+impl SplitMix64 {
     pub(super) const fn seeded(seed: u64) -> Self {
         Self(seed)
     }
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_logarithm_agrees_with_the_standard_library() {
+    fn ln_agrees_with_the_standard_library() {
         for value in [1e-9, 0.1, 0.5, 0.999, 1.0, 1.5, 2.0, 10.0, 12_345.678, 1e12] {
             let value: f64 = value;
             assert!((ln(value) - value.ln()).abs() < 1e-12, "{value}");
@@ -71,8 +71,8 @@ mod tests {
     }
 
     #[test]
-    fn the_random_numbers_are_those_of_splitmix64() {
+    fn splitmix64_matches_the_reference_implementation() {
         // The first value of the reference implementation for seed 0.
-        assert_eq!(Random::seeded(0).next(), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(SplitMix64::seeded(0).next(), 0xe220_a839_7b1d_cdaf);
     }
 }

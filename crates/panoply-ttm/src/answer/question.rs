@@ -9,33 +9,33 @@ use std::ops::Range;
 
 use super::Language;
 use super::aspects::{Aspect, asked_in, neutral_in};
-use crate::library::Library;
-use crate::safety::PatientReading;
-use crate::search::{self, Engine, Mention, Unit};
+use crate::catalog::HerbCatalog;
+use crate::safety::ParsedPatient;
+use crate::search::{self, Engine, Mention, QueryUnit};
 use crate::text::{Token, skeleton};
 
 /// A question, understood as far as it can be.
 #[derive(Clone, Debug)]
-pub struct Reading {
+pub struct ParsedQuestion {
     /// The language to answer in.
     pub language: Language,
     /// What it names, in order.
-    pub things: Vec<Thing>,
+    pub named_entities: Vec<NamedEntity>,
     /// What it asks for, each once, in order.
     pub aspects: Vec<Aspect>,
     /// The telling words that are neither.
-    pub words: Vec<Unit>,
+    pub words: Vec<QueryUnit>,
     /// Who it is about, and whether it asks for permission.
-    pub safety: PatientReading,
+    pub safety: ParsedPatient,
 }
 
 /// Something that a question names. One name may stand for several nodes of the graph.
 #[derive(Clone, Debug)]
-pub struct Thing {
+pub struct NamedEntity {
     /// The name.
     pub name: String,
     /// What it may be.
-    pub ids: Vec<(Sort, String)>,
+    pub ids: Vec<(EntityKind, String)>,
     /// How telling the name is.
     pub weight: f32,
     /// 1 when it is written as in the data, less when it was guessed.
@@ -44,7 +44,7 @@ pub struct Thing {
 
 /// What a node of the graph is, as an answer looks at it.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Sort {
+pub enum EntityKind {
     /// A herb.
     Herb,
     /// A medicine of the National List.
@@ -61,30 +61,30 @@ pub enum Sort {
     Paper,
 }
 
-impl Thing {
+impl NamedEntity {
     /// The ids of a sort.
-    pub fn of(&self, sort: Sort) -> impl Iterator<Item = &str> {
-        self.ids.iter().filter(move |(own, _)| *own == sort).map(|(_, id)| id.as_str())
+    pub fn of(&self, kind: EntityKind) -> impl Iterator<Item = &str> {
+        self.ids.iter().filter(move |(own, _)| *own == kind).map(|(_, id)| id.as_str())
     }
 
-    fn is(&self, sort: Sort) -> bool {
-        self.of(sort).next().is_some()
+    fn is(&self, kind: EntityKind) -> bool {
+        self.of(kind).next().is_some()
     }
 }
 
 /// A guess below this is not taken for a name.
-const SURE_ENOUGH: f32 = 0.7;
+const MIN_CERTAINTY: f32 = 0.7;
 /// How alike a misspelt name and the words of the question must be.
-const ALIKE: f64 = 0.7;
+const MIN_SIMILARITY: f64 = 0.7;
 /// How telling a name is whose words the corpus does not weigh.
 const NAME_WEIGHT: f32 = 4.0;
 /// More herbs and medicines than these are not looked at one by one.
-const MOST_ENTITIES: usize = 4;
+const MAX_ENTITIES: usize = 4;
 
-impl Reading {
+impl ParsedQuestion {
     /// Reads a question with what the search found in it.
     pub fn of(
-        library: &Library,
+        catalog: &HerbCatalog,
         engine: &Engine,
         question: &str,
         mentions: &[Mention],
@@ -93,7 +93,7 @@ impl Reading {
         let (text, tokens) = engine.cut(question);
         let units = engine.units(question);
         let places = places(&text, &tokens, mentions);
-        let mut things: Vec<(Range<usize>, Thing)> = Vec::new();
+        let mut named_entities: Vec<(Range<usize>, NamedEntity)> = Vec::new();
         for (range, mentions) in places {
             let weight = units
                 .iter()
@@ -102,8 +102,8 @@ impl Reading {
                 .fold(0.0, f32::max);
             let ids = mentions
                 .iter()
-                .filter_map(|mention| Some((sort_of(library, &mention.id)?, mention.id.clone())));
-            let mut ids: Vec<(Sort, String)> = ids.collect();
+                .filter_map(|mention| Some((kind_of(catalog, &mention.id)?, mention.id.clone())));
+            let mut ids: Vec<(EntityKind, String)> = ids.collect();
             ids.sort();
             if ids.is_empty() {
                 continue;
@@ -111,17 +111,19 @@ impl Reading {
             let certainty = mentions.iter().map(|mention| mention.certainty).fold(0.0, f32::max);
             let name = mentions.first().map(|mention| mention.name.clone()).unwrap_or_default();
             let weight = if weight > 0.0 { weight } else { NAME_WEIGHT };
-            things.push((range, Thing { name, ids, weight, certainty }));
+            named_entities.push((range, NamedEntity { name, ids, weight, certainty }));
         }
-        let names_entity = |thing: &Thing| thing.is(Sort::Herb) || thing.is(Sort::Formulation);
-        let taken: Vec<Range<usize>> = things
+        let names_entity = |entity: &NamedEntity| {
+            entity.is(EntityKind::Herb) || entity.is(EntityKind::Formulation)
+        };
+        let taken: Vec<Range<usize>> = named_entities
             .iter()
-            .filter(|(_, thing)| names_entity(thing))
+            .filter(|(_, entity)| names_entity(entity))
             .map(|(range, _)| range.clone())
             .collect();
-        let mut safety = library.patient_words.read(library, &text, &tokens, &taken);
+        let mut safety = catalog.patient_words.read(catalog, &text, &tokens, &taken);
         let read = safety.ranges.clone();
-        for (place, thing) in things.iter().filter(|(_, thing)| !names_entity(thing)) {
+        for (place, entity) in named_entities.iter().filter(|(_, entity)| !names_entity(entity)) {
             // `เหล้า` in `ติดเหล้า` was read as part of the longer phrase.
             let inside = |range: &Range<usize>| {
                 range.start <= place.start && place.end <= range.end && range.len() > place.len()
@@ -129,7 +131,7 @@ impl Reading {
             if read.iter().any(inside) {
                 continue;
             }
-            safety.note(library, thing.of(Sort::Caution), thing.of(Sort::Drug));
+            safety.note(catalog, entity.of(EntityKind::Caution), entity.of(EntityKind::Drug));
         }
         let asked: Vec<(Range<usize>, Aspect)> = asked_in(&text, &tokens)
             .into_iter()
@@ -137,16 +139,16 @@ impl Reading {
                 // A cue inside the words for a patient is theirs: `a history of seizures`.
                 let of_patient = safety.ranges.iter().any(|place| overlap(place, range));
                 // A cue inside the name of a medicine is part of the name.
-                let of_name = things.iter().any(|(place, thing)| {
-                    place.start <= range.start && range.end <= place.end && thing.is_entity()
+                let of_name = named_entities.iter().any(|(place, entity)| {
+                    place.start <= range.start && range.end <= place.end && entity.is_entity()
                 });
                 (!of_patient || aspect.is_dangerous()) && !of_name
             })
             .collect();
         let neutral = neutral_in(&text, &tokens);
-        let explained = |unit: &Unit| {
+        let explained = |unit: &QueryUnit| {
             let within = |range: &Range<usize>| overlap(range, &unit.range);
-            things.iter().any(|(range, _)| within(range))
+            named_entities.iter().any(|(range, _)| within(range))
                 || safety.ranges.iter().any(within)
                 || asked.iter().any(|(range, _)| within(range))
                 || neutral
@@ -154,10 +156,10 @@ impl Reading {
                     .any(|range| range.start <= unit.range.start && unit.range.end <= range.end)
         };
         let words = units.iter().filter(|unit| !explained(unit)).cloned().collect();
-        let aspects = telling_aspects(&text, &asked);
+        let aspects = strong_aspects(&text, &asked);
         Self {
             language,
-            things: things.into_iter().map(|(_, thing)| thing).collect(),
+            named_entities: named_entities.into_iter().map(|(_, entity)| entity).collect(),
             aspects,
             words,
             safety,
@@ -167,22 +169,22 @@ impl Reading {
     /// The herbs and medicines it names, in order, not too many.
     pub fn entities(&self) -> Vec<String> {
         let mut ids: Vec<String> = Vec::new();
-        for thing in &self.things {
-            let own = thing.of(Sort::Herb).chain(thing.of(Sort::Formulation));
+        for entity in &self.named_entities {
+            let own = entity.of(EntityKind::Herb).chain(entity.of(EntityKind::Formulation));
             ids.extend(
                 own.filter(|id| !ids.iter().any(|known| known == id))
                     .map(str::to_owned)
                     .collect::<Vec<_>>(),
             );
         }
-        ids.truncate(MOST_ENTITIES);
+        ids.truncate(MAX_ENTITIES);
         ids
     }
 
     /// Every id of a sort that it names, once.
-    pub fn named(&self, sort: Sort) -> Vec<String> {
+    pub fn named(&self, kind: EntityKind) -> Vec<String> {
         let mut ids: Vec<String> = Vec::new();
-        for id in self.things.iter().flat_map(|thing| thing.of(sort)) {
+        for id in self.named_entities.iter().flat_map(|entity| entity.of(kind)) {
             if !ids.iter().any(|known| known == id) {
                 ids.push(id.to_owned());
             }
@@ -193,9 +195,14 @@ impl Reading {
     /// The cautions it names as such: `ไข้` is one of them only where dangers are asked for.
     pub fn named_cautions(&self) -> Vec<String> {
         let dangers = self.aspects.iter().any(|aspect| aspect.is_dangerous());
-        let things = self.things.iter().filter(|thing| dangers || !thing.is(Sort::Indication));
-        let mut codes: Vec<String> =
-            things.flat_map(|thing| thing.of(Sort::Caution)).map(str::to_owned).collect();
+        let named_entities = self
+            .named_entities
+            .iter()
+            .filter(|entity| dangers || !entity.is(EntityKind::Indication));
+        let mut codes: Vec<String> = named_entities
+            .flat_map(|entity| entity.of(EntityKind::Caution))
+            .map(str::to_owned)
+            .collect();
         codes.dedup();
         codes
     }
@@ -203,8 +210,8 @@ impl Reading {
     /// Every herb and medicine it names: the dangers of all of them are looked up.
     pub fn all_entities(&self) -> Vec<String> {
         let mut ids: Vec<String> = Vec::new();
-        for thing in &self.things {
-            for id in thing.of(Sort::Herb).chain(thing.of(Sort::Formulation)) {
+        for entity in &self.named_entities {
+            for id in entity.of(EntityKind::Herb).chain(entity.of(EntityKind::Formulation)) {
                 if !ids.iter().any(|known| known == id) {
                     ids.push(id.to_owned());
                 }
@@ -217,8 +224,10 @@ impl Reading {
     /// medicine or a patient. `What is X used for in Y` asks for a use.
     pub fn asks_for_danger(&self) -> bool {
         let patient = &self.safety.patient;
-        let named =
-            self.things.iter().any(|thing| thing.is(Sort::Herb) || thing.is(Sort::Formulation));
+        let named = self
+            .named_entities
+            .iter()
+            .any(|entity| entity.is(EntityKind::Herb) || entity.is(EntityKind::Formulation));
         let dangerous = self.aspects.iter().any(|aspect| aspect.is_dangerous());
         let permission = self.safety.asks_permission || dangerous;
         match (named, patient.is_unknown()) {
@@ -230,40 +239,42 @@ impl Reading {
 
     /// Whether it asks about danger: who must not take something, what goes with what, how much.
     pub fn is_about_danger(&self) -> bool {
-        let named =
-            self.things.iter().any(|thing| thing.is(Sort::Herb) || thing.is(Sort::Formulation));
+        let named = self
+            .named_entities
+            .iter()
+            .any(|entity| entity.is(EntityKind::Herb) || entity.is(EntityKind::Formulation));
         named && !self.safety.patient.is_unknown()
             || self.aspects.iter().any(|aspect| aspect.is_dangerous())
             || !self.named_cautions().is_empty()
-            || !self.named(Sort::Drug).is_empty()
+            || !self.named(EntityKind::Drug).is_empty()
     }
 
     /// What it asks for and no source here can tell.
-    pub fn not_held(&self) -> Vec<Aspect> {
-        self.aspects.iter().copied().filter(|aspect| !aspect.is_held()).collect()
+    pub fn aspects_not_in_data(&self) -> Vec<Aspect> {
+        self.aspects.iter().copied().filter(|aspect| !aspect.is_in_data()).collect()
     }
 
     /// What it asks for that the data may have.
-    pub fn held(&self) -> Vec<Aspect> {
-        self.aspects.iter().copied().filter(|aspect| aspect.is_held()).collect()
+    pub fn aspects_in_data(&self) -> Vec<Aspect> {
+        self.aspects.iter().copied().filter(|aspect| aspect.is_in_data()).collect()
     }
 }
 
-impl Thing {
+impl NamedEntity {
     fn is_entity(&self) -> bool {
-        self.is(Sort::Herb)
-            || self.is(Sort::Formulation)
-            || self.is(Sort::Constituent)
-            || self.is(Sort::Drug)
+        self.is(EntityKind::Herb)
+            || self.is(EntityKind::Formulation)
+            || self.is(EntityKind::Constituent)
+            || self.is(EntityKind::Drug)
     }
 }
 
 impl Language {
     /// The language of what was found, or the one that was asked for.
-    pub(super) fn of(asked: Option<Self>, found: Option<search::Tongue>) -> Self {
+    pub(super) fn of(asked: Option<Self>, found: Option<search::TextLanguage>) -> Self {
         asked.unwrap_or(match found {
-            Some(search::Tongue::En) => Self::En,
-            Some(search::Tongue::Th | search::Tongue::Neither) | None => Self::Th,
+            Some(search::TextLanguage::En) => Self::En,
+            Some(search::TextLanguage::Th | search::TextLanguage::Neither) | None => Self::Th,
         })
     }
 }
@@ -285,7 +296,7 @@ const WEAK: &[(&str, Aspect)] = &[
 ];
 
 /// Each aspect once, without those that only weak cues speak for when there are others.
-fn telling_aspects(text: &str, asked: &[(Range<usize>, Aspect)]) -> Vec<Aspect> {
+fn strong_aspects(text: &str, asked: &[(Range<usize>, Aspect)]) -> Vec<Aspect> {
     let weak = |(range, aspect): &(Range<usize>, Aspect)| {
         let cue = text.get(range.clone()).unwrap_or_default();
         WEAK.contains(&(cue, *aspect))
@@ -316,8 +327,8 @@ fn places<'m>(
     for mention in mentions {
         let range = if mention.certainty >= 1.0 {
             Some(mention.range.clone())
-        } else if mention.certainty >= SURE_ENOUGH {
-            likest(text, tokens, &mention.name)
+        } else if mention.certainty >= MIN_CERTAINTY {
+            closest_words(text, tokens, &mention.name)
         } else {
             None
         };
@@ -329,7 +340,7 @@ fn places<'m>(
 }
 
 /// The words of a text that are most like a name.
-fn likest(text: &str, tokens: &[Token], name: &str) -> Option<Range<usize>> {
+fn closest_words(text: &str, tokens: &[Token], name: &str) -> Option<Range<usize>> {
     let name = skeleton(name);
     let mut best: Option<(f64, Range<usize>)> = None;
     for first in 0..tokens.len() {
@@ -339,7 +350,7 @@ fn likest(text: &str, tokens: &[Token], name: &str) -> Option<Range<usize>> {
             let range = start.range.start..end.range.end;
             let words = skeleton(text.get(range.clone()).unwrap_or_default());
             let alike = strsim::normalized_levenshtein(&words, &name);
-            if alike >= ALIKE && best.as_ref().is_none_or(|(most, _)| alike > *most) {
+            if alike >= MIN_SIMILARITY && best.as_ref().is_none_or(|(most, _)| alike > *most) {
                 best = Some((alike, range));
             }
         }
@@ -347,16 +358,16 @@ fn likest(text: &str, tokens: &[Token], name: &str) -> Option<Range<usize>> {
     best.map(|(_, range)| range)
 }
 
-fn sort_of(library: &Library, id: &str) -> Option<Sort> {
+fn kind_of(catalog: &HerbCatalog, id: &str) -> Option<EntityKind> {
     let known = [
-        (library.herb(id).is_some(), Sort::Herb),
-        (library.formulation(id).is_some(), Sort::Formulation),
-        (library.constituent(id).is_some(), Sort::Constituent),
-        (library.indication(id).is_some(), Sort::Indication),
+        (catalog.herb(id).is_some(), EntityKind::Herb),
+        (catalog.formulation(id).is_some(), EntityKind::Formulation),
+        (catalog.constituent(id).is_some(), EntityKind::Constituent),
+        (catalog.indication(id).is_some(), EntityKind::Indication),
         // Titles such as `not longer than 7 days` are no names of anything.
-        (library.caution(id).is_some_and(|one| one.kind != "duration"), Sort::Caution),
-        (library.drug(id).is_some(), Sort::Drug),
-        (id.bytes().all(|byte| byte.is_ascii_digit()), Sort::Paper),
+        (catalog.caution(id).is_some_and(|one| one.kind != "duration"), EntityKind::Caution),
+        (catalog.drug(id).is_some(), EntityKind::Drug),
+        (id.bytes().all(|byte| byte.is_ascii_digit()), EntityKind::Paper),
     ];
     known.into_iter().find(|(is, _)| *is).map(|(_, sort)| sort)
 }

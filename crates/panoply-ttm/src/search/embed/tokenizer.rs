@@ -11,7 +11,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
 /// WordPiece gives up on longer words.
-const LONGEST_WORD: usize = 100;
+const MAX_WORD_LENGTH: usize = 100;
 /// SentencePiece's sign for a space.
 const SPACE: char = '\u{2581}';
 /// How much less than the least likely piece an unknown letter is worth; SentencePiece's figure.
@@ -19,18 +19,18 @@ const UNKNOWN_PENALTY: f64 = 10.0;
 
 /// The pieces, and how to cut.
 #[derive(Debug)]
-pub(super) struct Pieces {
+pub(super) struct Tokenizer {
     places: HashMap<String, usize>,
-    cut: Cut,
+    cut: TokenizerKind,
 }
 
 #[derive(Debug)]
-enum Cut {
+enum TokenizerKind {
     WordPiece { lower: bool, accents: bool, prefix: String },
     Unigram { scores: Vec<f64>, unknown: Option<usize>, least: f64, longest: usize },
 }
 
-impl Pieces {
+impl Tokenizer {
     /// Reads `tokenizer.json`.
     pub(super) fn parse(file: &[u8]) -> Result<Self, String> {
         let file: Value = serde_json::from_slice(file)
@@ -58,7 +58,7 @@ impl Pieces {
         let normalizer = file.get("normalizer");
         let says = |name: &str| normalizer.and_then(|one| one.get(name)).and_then(Value::as_bool);
         let lower = says("lowercase").unwrap_or(false);
-        let cut = Cut::WordPiece {
+        let cut = TokenizerKind::WordPiece {
             lower,
             accents: !says("strip_accents").unwrap_or(lower),
             prefix: model
@@ -87,7 +87,7 @@ impl Pieces {
         let unknown = unknown.and_then(|place| usize::try_from(place).ok());
         let least = scores.iter().copied().fold(f64::INFINITY, f64::min);
         let longest = places.keys().map(|piece| piece.chars().count()).max().unwrap_or(1);
-        Ok(Self { places, cut: Cut::Unigram { scores, unknown, least, longest } })
+        Ok(Self { places, cut: TokenizerKind::Unigram { scores, unknown, least, longest } })
     }
 
     /// How many rows of vectors there must be.
@@ -98,11 +98,11 @@ impl Pieces {
     /// The places of a text's pieces, unknown ones left out.
     pub(super) fn of(&self, text: &str) -> Vec<usize> {
         match &self.cut {
-            Cut::WordPiece { lower, accents, prefix } => {
+            TokenizerKind::WordPiece { lower, accents, prefix } => {
                 let words = bert_words(text, *lower, *accents);
                 words.iter().flat_map(|word| self.longest_first(word, prefix)).collect()
             }
-            Cut::Unigram { .. } => {
+            TokenizerKind::Unigram { .. } => {
                 let normalized: String = text.nfkc().collect();
                 let words = normalized.split_whitespace();
                 words.flat_map(|word| self.likeliest(&format!("{SPACE}{word}"))).collect()
@@ -114,7 +114,7 @@ impl Pieces {
     /// of the word is unknown.
     fn longest_first(&self, word: &str, prefix: &str) -> Vec<usize> {
         let mut pieces = Vec::new();
-        if word.chars().count() > LONGEST_WORD {
+        if word.chars().count() > MAX_WORD_LENGTH {
             return pieces;
         }
         let mut rest = word;
@@ -135,7 +135,9 @@ impl Pieces {
 
     /// The cut whose pieces are likeliest together (Viterbi).
     fn likeliest(&self, word: &str) -> Vec<usize> {
-        let Cut::Unigram { scores, unknown, least, longest } = &self.cut else { return Vec::new() };
+        let TokenizerKind::Unigram { scores, unknown, least, longest } = &self.cut else {
+            return Vec::new();
+        };
         let mut ends: Vec<usize> = word.char_indices().map(|(at, _)| at).collect();
         ends.push(word.len());
         // For each place between letters the best way there: its score, where it came from, and

@@ -4,18 +4,18 @@ use panoply_contract::error::ToolError;
 use panoply_contract::resource::{ResourceContent, ResourceTemplate};
 use serde::Serialize;
 
-use super::job_wire::{JobOut, desk};
+use super::job_wire::{JobOut, service};
 use super::resources::{content, json_text};
 use super::wire::{NOTICE, Notice};
-use crate::ingest::{BroughtDocument, Chunk, Fact, Shelf, document_uri};
-use crate::jobs::JobDesk;
-use crate::papers::ShelfError;
+use crate::ingest::{Chunk, Fact, UserDocument, UserStore, document_uri};
+use crate::jobs::JobService;
+use crate::papers::UserStoreError;
 
 /// `doc://{id}`.
 #[derive(Serialize)]
 struct DocumentOut {
     #[serde(flatten)]
-    document: BroughtDocument,
+    document: UserDocument,
     uri: String,
     chunks: Vec<ChunkLine>,
     facts: Vec<Fact>,
@@ -82,15 +82,15 @@ pub(super) fn templates() -> [ResourceTemplate; 4] {
 }
 
 /// The document at what follows `doc://`.
-pub(super) fn read(shelf: &dyn Shelf, path: &str) -> Result<String, ToolError> {
+pub(super) fn read(store: &dyn UserStore, path: &str) -> Result<String, ToolError> {
     let (id, number) = path.split_once('/').map_or((path, None), |(id, rest)| (id, Some(rest)));
-    let broken = |error: ShelfError| ToolError::from(error);
-    let documents = shelf.documents().map_err(broken)?;
+    let broken = |error: UserStoreError| ToolError::from(error);
+    let documents = store.documents().map_err(broken)?;
     let wanted = format!("D:{id}");
     let found = documents.into_iter().find(|document| document.id == wanted);
     let Some(document) = found else { return Err(missing(path)) };
-    let chunks = shelf.chunks(Some(&document.id)).map_err(broken)?;
-    let mut facts = shelf.facts(Some(&document.id)).map_err(broken)?;
+    let chunks = store.chunks(Some(&document.id)).map_err(broken)?;
+    let mut facts = store.facts(Some(&document.id)).map_err(broken)?;
     let Some(number) = number else {
         let line = |chunk: &Chunk| ChunkLine {
             uri: chunk.uri(),
@@ -114,15 +114,15 @@ pub(super) fn read(shelf: &dyn Shelf, path: &str) -> Result<String, ToolError> {
 
 /// The job, or its log, at what follows `ttm-job://`.
 pub(super) fn read_job(
-    jobs: Option<&JobDesk>,
+    jobs: Option<&JobService>,
     uri: &str,
     path: &str,
 ) -> Result<ResourceContent, ToolError> {
-    let desk = desk(jobs)?;
+    let service = service(jobs)?;
     match path.strip_suffix("/log") {
-        Some(id) => Ok(content(uri, "text/plain", desk.log(id)?)),
+        Some(id) => Ok(content(uri, "text/plain", service.log(id)?)),
         None => {
-            let job = JobOut::of(&desk.job(path)?, usize::MAX);
+            let job = JobOut::of(&service.job(path)?, usize::MAX);
             json_text(&job).map(|text| content(uri, "application/json", text))
         }
     }
