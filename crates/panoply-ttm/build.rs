@@ -1,7 +1,7 @@
-//! Turns the word lists of `data/ttm` into automata that the program reads without parsing.
+//! Compiles the word lists of `data/ttm` into finite-state automata (FST) that need no parsing at
+//! run time.
 //!
-//! Nothing here decides anything: the lists are data, and the keys of the lexicon are made by
-//! the same code that the index uses.
+//! The lexicon keys use the same normalisation and stemming code as the index.
 
 #[path = "src/text/english.rs"]
 #[expect(dead_code, unreachable_pub, reason = "a module of the crate; the build needs its stems")]
@@ -27,14 +27,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=src/text/keys.rs");
     write_set(&out.join("words.fst"), read("words_th.txt")?.lines().filter(|word| is_word(word)))?;
     write_set(&out.join("stop_words.fst"), read("stopwords_th.txt")?.lines())?;
-    // The first line of a lemma wins, so that our words of medicine go before WordNet's.
+    // The first line of a lemma wins, so the domain lexicon precedes WordNet.
     let lexicon = read("lexicon_domain.tsv")? + &read("lexicon.tsv")?;
     fs::write(out.join("lexicon.tsv"), &lexicon)?;
     write_lexicon(&out, &lexicon)
 }
 
-/// Whether a line of the word list helps to cut text: Thai letters only, and no single letter,
-/// which would make every unknown name a string of words.
+/// Returns whether a word-list line is usable for segmentation: Thai letters only and longer than
+/// one letter. Single letters would split every unknown name into words.
 fn is_word(line: &str) -> bool {
     let letters = line.chars().count();
     let thai = line.chars().all(|letter| {
@@ -49,8 +49,8 @@ fn write_set<'w>(path: &Path, words: impl Iterator<Item = &'w str>) -> Result<()
     Ok(fs::write(path, fst::Set::from_iter(words)?.as_fst().as_bytes())?)
 }
 
-/// Thai lemma to the place of its line, and English stem to the places of all its lines. Both
-/// values are offsets: the first into the file itself, the second into a list of offsets.
+/// Maps a Thai lemma to the offset of its line, and an English stem to the offset of a list of line
+/// offsets.
 fn write_lexicon(out: &Path, lexicon: &str) -> Result<(), Box<dyn Error>> {
     let mut thai: BTreeMap<&str, u64> = BTreeMap::new();
     let mut english: BTreeMap<String, Vec<u32>> = BTreeMap::new();

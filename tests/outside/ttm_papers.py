@@ -306,17 +306,17 @@ def hostile(panoply, here: pathlib.Path) -> None:
     long = "a" * 100_000_000
     whole = gzip.compress(f"<PubmedArticleSet>{good * 500}</PubmedArticleSet>".encode())
     broken = {
-        "cut.xml": (f"<PubmedArticleSet>{good}{good[:150]}".encode(), "broken XML"),
+        "cut.xml": (f"<PubmedArticleSet>{good}{good[:150]}".encode(), "malformed XML"),
         "cut.xml.gz": (whole[: len(whole) // 2], "cannot read the file"),
         "laughs.xml": (f"{bomb}<PubmedArticleSet>{good}{GOOD.format(3, '&l9;')}</PubmedArticleSet>".encode(), "entity"),
         "file.xml": (f"{secret}<PubmedArticleSet>{good}{GOOD.format(3, '&f;')}</PubmedArticleSet>".encode(), "entity"),
         "long.xml": (f"<PubmedArticleSet>{good}{GOOD.format(3, long)}</PubmedArticleSet>".encode(), "record 3 has more"),
         "long.nbib": (f"PMID- 1\nTI  - One.\n\nPMID- 3\nAB  - {long}\n".encode(), "record 2 has more"),
         "bomb.xml.gz": (gzip.compress(b"<PubmedArticleSet>" + b" " * 400_000_000), "record 1 has more"),
-        "names.xml": (f"<PubmedArticleSet>{good}</PubmedArticle></PubmedArticleSet>".encode(), "broken XML"),
+        "names.xml": (f"<PubmedArticleSet>{good}</PubmedArticle></PubmedArticleSet>".encode(), "malformed XML"),
         "web.xml": (b"<html><body>Sign in</body></html>", "save the records as"),
-        "nothing.nbib": (b"", "neither PubMed XML nor MEDLINE"),
-        "random.nbib": (bytes(range(256)) * 64, "neither PubMed XML nor MEDLINE"),
+        "nothing.nbib": (b"", "not PubMed XML or MEDLINE"),
+        "random.nbib": (bytes(range(256)) * 64, "not PubMed XML or MEDLINE"),
     }
     with server.home() as environment:
         kept = here / "kept.nbib"

@@ -1,7 +1,6 @@
-//! The data that ship with the program, read once and kept.
+//! Catalog of the bundled data, parsed once.
 //!
-//! [`HerbCatalog::bundled`] is what everything starts from: lists in the order of the files, and
-//! look-up by id.
+//! [`HerbCatalog::bundled`] is the entry point: lists in file order and lookup by id.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -17,49 +16,49 @@ use crate::safety::{
     Emergency, Group, MedicineCatalog, MedicineClass, MedicineParts, PatientWords,
 };
 
-/// All facts of the bundled files, and those of a user's documents beside them.
+/// All bundled facts, and those of user documents.
 #[derive(Clone, Debug)]
 pub struct HerbCatalog {
-    /// The herbs.
+    /// Herbs.
     pub herbs: Vec<Herb>,
-    /// The medicines of the National List.
+    /// Medicines of the National List.
     pub formulations: Vec<Formulation>,
-    /// The substances in herbs.
+    /// Active substances.
     pub constituents: Vec<Constituent>,
-    /// The ICD-10 codes that are used.
+    /// ICD-10 codes.
     pub indications: Vec<Indication>,
-    /// What to be careful about.
+    /// Cautions.
     pub cautions: Vec<Caution>,
-    /// Interactions with medicines.
+    /// Interactions with drugs.
     pub interactions: Vec<Interaction>,
-    /// The papers.
+    /// Papers.
     pub papers: Vec<Paper>,
-    /// PMIDs that sources name and whose records we do not hold.
+    /// PMIDs cited by sources whose records are not bundled.
     pub references: Vec<Reference>,
-    /// Who says all this.
+    /// Sources.
     pub sources: Vec<Source>,
-    /// Parts of plants.
+    /// Plant parts.
     pub parts: Vec<Part>,
-    /// Other spellings.
+    /// Alternative spellings.
     pub aliases: Vec<Alias>,
-    /// Medicines and classes of them.
+    /// Drugs and drug classes.
     pub drugs: Vec<Drug>,
-    /// A text in each language for each herb and formulation.
+    /// Monographs of herbs and formulations by language.
     pub monographs: Vec<Monograph>,
-    /// Groups of patients, and the cautions that concern each.
+    /// Patient groups with their cautions.
     pub groups: Vec<Group>,
-    /// Emergencies, and what to do.
+    /// Emergencies with instructions.
     pub emergencies: Vec<Emergency>,
-    /// Every medicine by every name, with its classes.
+    /// Medicines by name, with their classes.
     pub medicines: Arc<MedicineCatalog>,
-    /// How people speak of patients.
+    /// Phrases that describe patients.
     pub patient_words: Arc<PatientWords>,
-    /// What a user's documents added.
+    /// Facts of user documents.
     pub user_data: UserData,
     places: HashMap<String, Place>,
 }
 
-/// Where something is in its list.
+/// Position of an entry in its list.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Herb(usize),
@@ -67,7 +66,7 @@ enum Place {
     Constituent(usize),
 }
 
-/// A bundled file that cannot be read. It never happens to a program whose tests ran.
+/// A bundled file that cannot be parsed; excluded by tests.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}, line {line}: {problem}")]
 pub struct DataError {
@@ -76,7 +75,7 @@ pub struct DataError {
     problem: serde_json::Error,
 }
 
-/// One bundled file.
+/// A bundled file.
 struct File {
     name: &'static str,
     text: &'static str,
@@ -89,7 +88,7 @@ macro_rules! bundled {
 }
 
 impl HerbCatalog {
-    /// The bundled facts, read at the first call. The error is kept as a sentence.
+    /// Returns the bundled catalog, parsed at the first call. The error is a display text.
     pub fn bundled() -> Result<Arc<Self>, String> {
         static BUNDLED: OnceLock<Result<Arc<HerbCatalog>, String>> = OnceLock::new();
         BUNDLED
@@ -97,7 +96,7 @@ impl HerbCatalog {
             .clone()
     }
 
-    /// Reads the bundled files anew, which only a bench wants.
+    /// Parses the bundled files without the cache; used by benchmarks.
     pub fn read() -> Result<Self, DataError> {
         let drugs: Vec<Drug> = rows(&bundled!("drugs.jsonl"))?;
         let aliases: Vec<Alias> = rows(&bundled!("aliases.jsonl"))?;
@@ -147,7 +146,7 @@ impl HerbCatalog {
         all.map(|(id, place)| (id.clone(), place)).collect()
     }
 
-    /// The herb of this id.
+    /// Finds a herb.
     pub fn herb(&self, id: &str) -> Option<&Herb> {
         match self.places.get(id) {
             Some(Place::Herb(at)) => self.herbs.get(*at),
@@ -155,13 +154,13 @@ impl HerbCatalog {
         }
     }
 
-    /// What a herb or formulation is used for.
+    /// Returns the indications of a herb or formulation.
     pub fn uses(&self, id: &str) -> &[RecordedUse] {
         let herb = self.herb(id).map(|herb| &herb.indications);
         herb.or_else(|| self.formulation(id).map(|one| &one.indications)).map_or(&[], Vec::as_slice)
     }
 
-    /// What a herb or formulation warns of.
+    /// Returns the cautions of a herb or formulation.
     pub fn warnings(&self, id: &str) -> &[RecordedCaution] {
         let herb = self.herb(id).map(|herb| &herb.cautions);
         herb.or_else(|| self.formulation(id).map(|one| &one.cautions)).map_or(&[], Vec::as_slice)
@@ -195,7 +194,7 @@ impl HerbCatalog {
         self.formulation_mut(id).map(|one| &mut one.cautions)
     }
 
-    /// The formulation of this id.
+    /// Finds a formulation.
     pub fn formulation(&self, id: &str) -> Option<&Formulation> {
         match self.places.get(id) {
             Some(Place::Formulation(at)) => self.formulations.get(*at),
@@ -203,7 +202,7 @@ impl HerbCatalog {
         }
     }
 
-    /// The constituent of this id.
+    /// Finds a constituent.
     pub fn constituent(&self, id: &str) -> Option<&Constituent> {
         match self.places.get(id) {
             Some(Place::Constituent(at)) => self.constituents.get(*at),
@@ -211,42 +210,42 @@ impl HerbCatalog {
         }
     }
 
-    /// The indication of this code.
+    /// Finds an indication by ICD-10 code.
     pub fn indication(&self, code: &str) -> Option<&Indication> {
         self.indications.iter().find(|indication| indication.id == code)
     }
 
-    /// The caution of this code.
+    /// Finds a caution by code.
     pub fn caution(&self, code: &str) -> Option<&Caution> {
         self.cautions.iter().find(|caution| caution.code == code)
     }
 
-    /// The paper of this number.
+    /// Finds a paper by PMID.
     pub fn paper(&self, pmid: &str) -> Option<&Paper> {
         self.papers.iter().find(|paper| paper.pmid == pmid)
     }
 
-    /// The medicine or class of this name.
+    /// Finds a drug or drug class by name.
     pub fn drug(&self, name: &str) -> Option<&Drug> {
         self.drugs.iter().find(|drug| drug.name == name)
     }
 
-    /// The group of patients of this id.
+    /// Finds a patient group.
     pub fn group(&self, id: &str) -> Option<&Group> {
         self.groups.iter().find(|group| group.id == id)
     }
 
-    /// The text about a herb or formulation in a language, `th` or `en`.
+    /// Finds a monograph by id and language, `th` or `en`.
     pub fn monograph(&self, id: &str, lang: &str) -> Option<&Monograph> {
         self.monographs.iter().find(|one| one.id == id && one.lang == lang)
     }
 
-    /// The source of this id.
+    /// Finds a source.
     pub fn source(&self, id: &str) -> Option<&Source> {
         self.sources.iter().find(|source| source.id == id)
     }
 
-    /// The Thai word for a part of a plant.
+    /// Returns the Thai name of a plant part.
     pub fn part_in_thai(&self, part: &str) -> Option<&str> {
         self.parts.iter().find(|known| known.en == part).map(|known| known.th.as_str())
     }
@@ -361,8 +360,8 @@ mod tests {
         }
     }
 
-    /// Whatever looks like a PMID anywhere in the data, in a text too. Digits of a DOI stand beside
-    /// letters, points or strokes.
+    /// Scans all texts for numbers that look like PMIDs. Digits of a DOI are adjacent to letters,
+    /// dots or slashes.
     #[test]
     fn every_pmid_in_a_text_is_known() {
         let catalog = HerbCatalog::read().unwrap();

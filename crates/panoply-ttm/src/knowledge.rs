@@ -1,4 +1,4 @@
-//! Everything at hand to answer with: the facts, the graph made from them, and the names.
+//! Catalog, graph and name index as one immutable snapshot.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -7,26 +7,26 @@ use crate::graph::Graph;
 use crate::ingest::{UserData, UserStore};
 use crate::names::NameIndex;
 
-/// The facts, the graph and the names.
+/// Catalog, graph and name index.
 #[derive(Debug)]
 pub struct Knowledge {
-    /// The facts.
+    /// Catalog.
     pub catalog: HerbCatalog,
-    /// The graph made from them.
+    /// Knowledge graph.
     pub graph: Graph,
-    /// What its nodes are called.
+    /// Name index.
     pub names: NameIndex,
 }
 
 impl Knowledge {
-    /// What ships with the program, made ready at the first call. The error is kept as a sentence.
+    /// Returns the bundled data, built at the first call. The error is a display text.
     pub fn bundled() -> Result<Arc<Self>, String> {
         static BUNDLED: OnceLock<Result<Arc<Knowledge>, String>> = OnceLock::new();
         let made = || Self::read().map(Arc::new).map_err(|error| error.to_string());
         BUNDLED.get_or_init(made).clone()
     }
 
-    /// Makes it ready anew, which only a bench wants.
+    /// Builds the bundled data without the cache; used by benchmarks.
     pub fn read() -> Result<Self, DataError> {
         let catalog = HerbCatalog::read()?;
         let graph = Graph::of(&catalog);
@@ -34,7 +34,7 @@ impl Knowledge {
         Ok(Self { catalog, graph, names })
     }
 
-    /// This, and what documents say.
+    /// Returns a snapshot extended by user documents.
     #[must_use]
     pub fn with_user_data(&self, user_data: UserData) -> Self {
         let catalog = self.catalog.with_user_data(user_data);
@@ -44,7 +44,7 @@ impl Knowledge {
     }
 }
 
-/// Keeps the knowledge for one version of what a user brought.
+/// Caches the snapshot for one version of the user store.
 #[derive(Debug)]
 pub struct KnowledgeService {
     store: Arc<dyn UserStore>,
@@ -52,13 +52,12 @@ pub struct KnowledgeService {
 }
 
 impl KnowledgeService {
-    /// A desk that has made nothing yet.
+    /// Creates a service with an empty cache.
     pub const fn new(store: Arc<dyn UserStore>) -> Self {
         Self { store, made: Mutex::new(None) }
     }
 
-    /// The bundled facts and those of the user's documents as they are now. The error is a
-    /// sentence.
+    /// Returns the bundled data with the current user documents. The error is a display text.
     pub fn knowledge(&self) -> Result<Arc<Knowledge>, String> {
         let version = self.store.version();
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,8 +1,8 @@
-//! Thai traditional medicine: a knowledge graph of herbs and formulations that can be searched
-//! and trusted.
+//! Thai traditional medicine: a knowledge graph of herbs and formulations with search, cited
+//! answers and safety checks.
 //!
-//! The modules here are the domain: values in, values out, no clock, no network, no contract.
-//! What agents can call is in `tools/`, behind the feature of that name.
+//! The modules here are the domain: pure functions without clock, network or contract. `tools/` has
+//! the MCP tools, behind the feature of that name.
 
 pub mod answer;
 pub mod catalog;

@@ -1,32 +1,32 @@
-//! What the data say, as types: herbs, formulations, constituents, indications, cautions,
-//! interactions, papers, and the sources that say so.
+//! Data model of the bundled files: herbs, formulations, constituents, indications, cautions,
+//! interactions, papers and sources.
 //!
-//! The field names are those of the files in `data/ttm/`, whose README describes them.
+//! Field names match the files in `data/ttm/`, described in its README.
 
 use serde::{Deserialize, Serialize};
 
-/// A name or a sentence in both languages. An empty one is not known.
+/// Text in both languages; empty if unknown.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq)]
 pub struct Bilingual {
-    /// In Thai.
+    /// Thai.
     pub th: String,
-    /// In English.
+    /// English.
     pub en: String,
 }
 
-/// A language to write in.
+/// Display language.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum DisplayLanguage {
     /// Thai.
     Th,
     /// English.
     En,
-    /// Thai first, and English beside it.
+    /// Thai with English in parentheses.
     Both,
 }
 
 impl Bilingual {
-    /// The text in this language, or in the other where this one has none.
+    /// Returns the text in a language, falling back to the other.
     pub fn in_language(&self, display: DisplayLanguage) -> String {
         let or = |first: &str, other: &str| if first.is_empty() { other } else { first }.to_owned();
         match display {
@@ -42,20 +42,20 @@ impl Bilingual {
     }
 }
 
-/// How strong a warning is.
+/// Strength of a warning.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Strength {
-    /// Worth knowing.
+    /// For information.
     Low,
-    /// Ask first.
+    /// Ask a professional first.
     Moderate,
-    /// Do not, or only under supervision.
+    /// Avoid, or use under supervision only.
     High,
 }
 
 impl Strength {
-    /// The contract's word.
+    /// Returns the contract's identifier.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Low => "low",
@@ -65,20 +65,20 @@ impl Strength {
     }
 }
 
-/// What kind of warning a caution is.
+/// Level of a caution.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Must not be used.
     Contraindicated,
-    /// To be used with care.
+    /// Use with caution.
     Precaution,
-    /// Does something to another medicine, or it to this.
+    /// Interacts with another medicine.
     Interaction,
 }
 
 impl Level {
-    /// Its word in replies.
+    /// Returns the identifier used in replies.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Contraindicated => "contraindicated",
@@ -88,54 +88,54 @@ impl Level {
     }
 }
 
-/// Who says so, and whether it was checked against anything.
+/// Source of a statement.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq)]
 pub struct Provenance {
-    /// The id of the source.
+    /// Source id.
     pub source: String,
-    /// Set where the statement rests on general knowledge alone.
+    /// Set if the statement is unverified general knowledge.
     #[serde(default)]
     pub unverified: bool,
 }
 
-/// A plant, mineral or animal drug.
+/// A herbal, mineral or animal drug.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Herb {
-    /// Such as `H:turmeric`.
+    /// Id, such as `H:turmeric`.
     pub id: String,
-    /// Its names.
+    /// Names.
     pub names: Bilingual,
-    /// Its scientific name with authors.
+    /// Scientific name with authors.
     pub scientific: String,
-    /// Its family.
+    /// Family.
     pub family: String,
-    /// The parts that are used, in English; [`Part`] has the Thai words.
+    /// Parts used, in English; [`Part`] has the Thai names.
     pub parts: Vec<String>,
-    /// Other names.
+    /// Synonyms.
     pub synonyms: Synonyms,
-    /// Who gives the names.
+    /// Source id of the names.
     pub names_source: String,
-    /// Set where the names rest on general knowledge.
+    /// Set if the names are unverified.
     pub names_unverified: bool,
-    /// What it holds.
+    /// Constituents.
     pub constituents: Vec<HerbConstituent>,
-    /// What it is used for.
+    /// Indications.
     pub indications: Vec<RecordedUse>,
-    /// What to be careful about.
+    /// Cautions.
     pub cautions: Vec<RecordedCaution>,
-    /// The formulations that hold it.
+    /// Ids of formulations that contain it.
     pub formulations: Vec<String>,
-    /// Everyone who says something about it.
+    /// Ids of all sources.
     pub sources: Vec<String>,
 }
 
-/// Other names of a herb.
+/// Synonyms of a herb.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Synonyms {
-    /// In Thai letters.
+    /// In Thai script.
     #[serde(default)]
     pub th: Vec<String>,
-    /// Thai in Latin letters.
+    /// Romanised Thai.
     #[serde(default)]
     pub romanised: Vec<String>,
     /// Older scientific names.
@@ -143,39 +143,39 @@ pub struct Synonyms {
     pub scientific: Vec<String>,
 }
 
-/// A herb holds a constituent.
+/// A constituent of a herb.
 #[derive(Clone, Debug, Deserialize)]
 pub struct HerbConstituent {
-    /// The constituent.
+    /// Constituent id.
     pub id: String,
-    /// Who says so.
+    /// Provenance.
     #[serde(flatten)]
     pub provenance: Provenance,
 }
 
-/// Something is used for an indication.
+/// An indication of an entity.
 #[derive(Clone, Debug, Deserialize)]
 pub struct RecordedUse {
-    /// The ICD-10 code.
+    /// ICD-10 code.
     pub icd: String,
-    /// Who says so.
+    /// Provenance.
     #[serde(flatten)]
     pub provenance: Provenance,
 }
 
-/// A caution that an entity carries.
+/// A caution of an entity.
 #[derive(Clone, Debug, Deserialize)]
 pub struct RecordedCaution {
-    /// The code of the caution.
+    /// Caution code.
     pub code: String,
-    /// What kind of warning.
+    /// Level.
     pub level: Level,
-    /// How strong.
+    /// Strength.
     pub strength: Strength,
-    /// Papers that the source names.
+    /// PMIDs cited by the source.
     #[serde(default)]
     pub pmids: Vec<String>,
-    /// Who says so.
+    /// Provenance.
     #[serde(flatten)]
     pub provenance: Provenance,
 }
@@ -183,83 +183,83 @@ pub struct RecordedCaution {
 /// A medicine of the National List.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Formulation {
-    /// Such as `F:nlem-25`.
+    /// Id, such as `F:nlem-25`.
     pub id: String,
-    /// Its names.
+    /// Names.
     pub names: Bilingual,
-    /// Its lists in the formulary.
+    /// Lists of the formulary.
     pub list: Vec<String>,
-    /// Set when it is one herb.
+    /// Set for a single-herb medicine.
     pub single_herb: bool,
-    /// The herbs in it.
+    /// Herb ids.
     pub ingredients: Vec<String>,
-    /// What it is for, in words.
+    /// Indication as text.
     #[serde(rename = "use")]
     pub purpose: Bilingual,
-    /// What it is for, as codes.
+    /// Indications as codes.
     pub indications: Vec<RecordedUse>,
-    /// What to be careful about.
+    /// Cautions.
     pub cautions: Vec<RecordedCaution>,
-    /// Papers on its interactions that the source names.
+    /// PMIDs on its interactions cited by the source.
     #[serde(default)]
     pub interaction_pmids: Vec<String>,
-    /// Who says so.
+    /// Source id.
     pub source: String,
-    /// Everyone who says something about it.
+    /// Ids of all sources.
     pub sources: Vec<String>,
 }
 
-/// A substance in a herb.
+/// An active substance.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Constituent {
-    /// Such as `C:curcumin`.
+    /// Id, such as `C:curcumin`.
     pub id: String,
-    /// Its names.
+    /// Names.
     pub names: Bilingual,
-    /// The herbs that hold it.
+    /// Ids of herbs that contain it.
     pub herbs: Vec<String>,
 }
 
-/// A disease or symptom by its ICD-10 code.
+/// A disease or symptom.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Indication {
-    /// The code.
+    /// ICD-10 code.
     pub id: String,
-    /// What it is called.
+    /// Names.
     pub names: Bilingual,
-    /// Everyday English.
+    /// Plain English name.
     pub plain: String,
-    /// Whose classification.
+    /// Source id of the classification.
     pub source: String,
 }
 
-/// Something to be careful about, such as pregnancy.
+/// A caution such as pregnancy.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Caution {
-    /// Such as `PREG`.
+    /// Code, such as `PREG`.
     pub code: String,
-    /// Such as `population`.
+    /// Kind, such as `population`.
     pub kind: String,
-    /// What it is called.
+    /// Names.
     pub names: Bilingual,
 }
 
-/// An interaction with medicines.
+/// An interaction with drugs.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Interaction {
-    /// Such as `IX:tu-01`.
+    /// Id, such as `IX:tu-01`.
     pub id: String,
-    /// The herb or formulation.
+    /// Herb or formulation id.
     pub entity: String,
-    /// The medicines or classes of them.
+    /// Drugs or drug classes.
     pub drugs: Vec<String>,
-    /// What happens.
+    /// Effect.
     pub effect: Bilingual,
-    /// Why.
+    /// Mechanism.
     pub mechanism: Bilingual,
-    /// How strong.
+    /// Strength.
     pub strength: Strength,
-    /// Who says so.
+    /// Provenance.
     #[serde(flatten)]
     pub provenance: Provenance,
 }
@@ -267,146 +267,146 @@ pub struct Interaction {
 /// A paper in PubMed.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Paper {
-    /// Its number in PubMed.
+    /// PMID.
     pub pmid: String,
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// Unset where the source cut the title short.
+    /// False if the source truncated the title.
     pub title_complete: bool,
-    /// Who wrote it.
+    /// Authors.
     pub authors: Vec<String>,
-    /// Where.
+    /// Journal.
     pub journal: String,
-    /// When, where known.
+    /// Publication year.
     pub year: Option<u16>,
-    /// Its subject headings.
+    /// MeSH headings.
     pub mesh: Vec<String>,
-    /// Such as `Journal Article`.
+    /// Publication types, such as `Journal Article`.
     pub publication_types: Vec<String>,
-    /// Where to read on.
+    /// Links.
     pub links: Vec<String>,
     /// `core` for papers on Thai traditional medicine.
     pub relevance: String,
-    /// The herbs it is about.
+    /// Herb ids.
     pub herbs: Vec<String>,
-    /// The constituents it is about.
+    /// Constituent ids.
     pub constituents: Vec<String>,
-    /// The formulations it is about.
+    /// Formulation ids.
     pub formulations: Vec<String>,
-    /// The indications it is about.
+    /// ICD-10 codes.
     pub indications: Vec<String>,
-    /// What it found, in one sentence of ours.
+    /// One-sentence summary.
     pub finding: Finding,
-    /// Where the record comes from.
+    /// Source ids.
     pub sources: Vec<String>,
 }
 
-/// What a paper found, in a sentence of ours.
+/// Summary of a paper.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Finding {
-    /// In Thai.
+    /// Thai.
     pub th: String,
-    /// In English.
+    /// English.
     pub en: String,
-    /// What it was written from: `abstract` or `title`.
+    /// Basis of the summary: `abstract` or `title`.
     pub from: String,
 }
 
-/// A PMID that a source names and whose record we do not hold: a pointer, never evidence.
+/// A PMID cited by a source whose record is not bundled: a pointer, never evidence.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Reference {
-    /// Its number in PubMed.
+    /// PMID.
     pub pmid: String,
-    /// The herb or formulation it is named for.
+    /// Herb or formulation id.
     pub entity: String,
-    /// What the source says it shows.
+    /// Claim according to the source.
     pub claim: Bilingual,
-    /// Who names it.
+    /// Source id.
     pub source: String,
 }
 
-/// A source of facts.
+/// A source.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Source {
-    /// Such as `nlem-herbal-2566+2568`.
+    /// Id, such as `nlem-herbal-2566+2568`.
     pub id: String,
-    /// What it is called.
+    /// Title.
     pub title: String,
-    /// Such as `formulary`.
+    /// Kind, such as `formulary`.
     pub kind: String,
-    /// Under what terms.
+    /// Licence.
     pub licence: String,
-    /// Of when.
+    /// Date.
     pub date: String,
-    /// How it was read.
+    /// How it was accessed.
     pub access: String,
-    /// What was taken from it.
+    /// What was used.
     pub took: String,
-    /// Unset for general knowledge and mere pointers.
+    /// False for general knowledge and pointers.
     pub verified: bool,
 }
 
-/// A part of a plant in both languages.
+/// A plant part.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Part {
-    /// In English.
+    /// English.
     pub en: String,
-    /// In Thai.
+    /// Thai.
     pub th: String,
 }
 
-/// Another spelling of a name.
+/// An alternative spelling.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Alias {
-    /// Whose.
+    /// Id of the entry.
     pub id: String,
-    /// The spelling.
+    /// Spelling.
     pub alias: String,
     /// `th`, `en`, `la` (Latin) or `rom` (romanised Thai).
     pub lang: String,
-    /// Such as `abbreviation`.
+    /// Kind, such as `abbreviation`.
     pub kind: String,
 }
 
-/// A medicine, or a class of them.
+/// A drug or drug class.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Drug {
-    /// Its English name, which is its id.
+    /// English name, used as id.
     pub name: String,
-    /// Its names.
+    /// Names.
     pub names: Bilingual,
     /// `drug` or `class`.
     pub kind: String,
-    /// The classes it belongs to.
+    /// Classes it belongs to.
     pub classes: Vec<String>,
-    /// The cautions about interactions that cover it.
+    /// Codes of cautions about interactions that cover it.
     pub cautions: Vec<String>,
-    /// Set where class and cautions rest on general knowledge.
+    /// Set if classes and cautions are unverified.
     pub unverified: bool,
 }
 
-/// A short text about a herb or a formulation, in one language.
+/// A short text about a herb or formulation in one language.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Monograph {
-    /// Of what.
+    /// Id of the herb or formulation.
     pub id: String,
     /// `th` or `en`.
     pub lang: String,
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// What it says.
+    /// Statements.
     pub statements: Vec<Statement>,
 }
 
-/// A sentence or two of a monograph, and where they come from.
+/// A statement of a monograph with its sources.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Statement {
-    /// Such as `uses`.
+    /// Section, such as `uses`.
     pub section: String,
-    /// What it says.
+    /// Text.
     pub text: String,
-    /// Who says so: sources, or papers as `pmid:NUMBER`.
+    /// Source ids, or papers as `pmid:NUMBER`.
     pub sources: Vec<String>,
-    /// Set where it rests on general knowledge.
+    /// Set if it is unverified.
     pub unverified: bool,
 }

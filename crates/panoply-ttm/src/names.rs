@@ -1,8 +1,6 @@
-//! From what people write to the node they mean: ids, names in either language, Latin names,
-//! other spellings.
+//! Name resolution: maps ids, names in either language, scientific names and synonyms to nodes.
 //!
-//! Nothing is guessed: what fits several nodes is answered with all of them, and what fits none
-//! with the nearest.
+//! Ambiguous names return all candidates; unknown names return suggestions.
 
 use std::collections::HashMap;
 
@@ -10,37 +8,37 @@ use crate::catalog::HerbCatalog;
 use crate::graph::{Graph, NodeIndex, NodeType};
 use crate::text::normalize;
 
-/// Every way to write every node.
+/// Index of all spellings.
 #[derive(Debug)]
 pub struct NameIndex {
     by_name: HashMap<String, Vec<NodeIndex>>,
     by_id: HashMap<String, Vec<NodeIndex>>,
 }
 
-/// What a text means.
+/// Result of resolving a name.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum NameMatch {
-    /// This.
+    /// A unique match.
     One(NodeIndex),
-    /// Several things of the type that was asked for.
+    /// Several matches of the requested type.
     Several(Vec<NodeIndex>),
-    /// Something, but of another type.
+    /// Matches of another type only.
     OtherType(Vec<NodeIndex>),
-    /// Nothing known; these are written most alike.
+    /// No match; contains the most similar names.
     Unknown(Vec<NodeIndex>),
 }
 
-/// So many are suggested.
+/// Maximum number of suggestions.
 const MAX_SUGGESTIONS: usize = 3;
-/// A beginning shorter than this fits too much.
+/// Minimum length of a prefix match.
 const MIN_PREFIX_LENGTH: usize = 3;
-/// More candidates than this help nobody.
+/// Maximum number of candidates.
 const MAX_CANDIDATES: usize = 20;
-/// Less alike than this is not worth a suggestion.
+/// Minimum similarity of a suggestion.
 const MIN_SIMILARITY: f64 = 0.72;
 
 impl NameIndex {
-    /// The names of the nodes of this graph.
+    /// Indexes the names of a graph.
     pub fn of(catalog: &HerbCatalog, graph: &Graph) -> Self {
         let mut names = Self { by_name: HashMap::new(), by_id: HashMap::new() };
         for (at, node) in graph.nodes() {
@@ -77,8 +75,8 @@ impl NameIndex {
         }
     }
 
-    /// `Andrographis (King of Bitters)` is also called `Andrographis` and `King of Bitters`; what
-    /// a formulation has in brackets says what kind of medicine it is.
+    /// `Andrographis (King of Bitters)` is indexed as `Andrographis` and `King of Bitters`;
+    /// brackets after a formulation describe its kind.
     fn add_english(&mut self, name: &str, node_type: NodeType, at: NodeIndex) {
         self.add(name, at);
         let Some((before, bracket)) = name.split_once('(') else { return };
@@ -91,7 +89,7 @@ impl NameIndex {
         }
     }
 
-    /// What `text` means among nodes of `wanted` types, or of any.
+    /// Resolves a name among the `wanted` types, or all.
     pub fn resolve(&self, graph: &Graph, text: &str, wanted: &[NodeType]) -> NameMatch {
         let text = normalized_name(text);
         let fits = |at: &NodeIndex| {
@@ -118,7 +116,7 @@ impl NameIndex {
         NameMatch::Unknown(self.suggest_similar(&text, fits))
     }
 
-    /// Those with a name that begins so: `ยาหอม` is the beginning of several medicines.
+    /// Returns nodes with a name that starts with `text`: `ยาหอม` is a prefix of several medicines.
     fn with_prefix(&self, text: &str, fits: impl Fn(&NodeIndex) -> bool) -> Vec<NodeIndex> {
         if text.chars().count() < MIN_PREFIX_LENGTH {
             return Vec::new();
@@ -152,8 +150,7 @@ impl NameIndex {
         best.into_iter().take(MAX_SUGGESTIONS).map(|(at, _)| at).collect()
     }
 
-    /// Nodes of a type whose id or a name starts with what was typed, then those that have it
-    /// somewhere; in order.
+    /// Completes an id or name: prefix matches first, then infix matches.
     pub fn complete(&self, graph: &Graph, typed: &str, wanted: NodeType) -> Vec<NodeIndex> {
         let typed = normalized_name(typed);
         let mut found: Vec<(bool, NodeIndex)> = Vec::new();
@@ -172,15 +169,15 @@ impl NameIndex {
     }
 }
 
-/// How alike two names are, from 0 to 1. A name that holds the other is close to it.
+/// Returns the similarity of two names from 0 to 1. Containment counts as high.
 fn similarity(one: &str, other: &str) -> f64 {
     let (short, long) = if one.len() < other.len() { (one, other) } else { (other, one) };
     let alike = strsim::jaro_winkler(one, other);
-    // Three letters of Thai take nine bytes.
+    // Lengths are bytes: three Thai letters take nine.
     if short.len() >= 4 && long.contains(short) { alike.max(0.85) } else { alike }
 }
 
-/// One spelling for what is the same name.
+/// Normalises a name.
 fn normalized_name(name: &str) -> String {
     let normalized = normalize(name);
     normalized.text().split_whitespace().collect::<Vec<_>>().join(" ")

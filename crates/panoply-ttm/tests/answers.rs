@@ -1,5 +1,5 @@
-//! `rag_answer` through the kernel, as a client sees it: the contract's shape, citations that can
-//! be opened, the policy, dangers that come along, and bad input.
+//! `rag_answer` through the kernel: contract shape, resolvable citations, policy, safety records
+//! and invalid input.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail the test")]
 
 use std::sync::Arc;
@@ -38,7 +38,7 @@ async fn resource(kernel: &Kernel, uri: &str) -> String {
     let cx = CallContext::local(Arc::clone(kernel.clock()), trace);
     let found = kernel.read_resource(&Scope::All, uri, &cx).await.unwrap();
     let ResourceBody::Text(text) = &found.body else { panic!("{uri}") };
-    // As a reader sees the strings in it.
+    // Compare with the decoded strings of the document.
     let document: Value = serde_json::from_str(text).unwrap();
     strings(&document).join("\n")
 }
@@ -52,7 +52,7 @@ fn strings(value: &Value) -> Vec<String> {
     }
 }
 
-/// Questions of every kind that have an answer in the data.
+/// Answerable questions of every kind.
 const ANSWERED: [&str; 16] = [
     "สรรพคุณของฟ้าทะลายโจรคืออะไร?",
     "What is turmeric used for?",
@@ -223,7 +223,7 @@ async fn safety_questions_return_the_contraindications() {
 
 #[tokio::test]
 async fn conflicting_sources_are_reported() {
-    // The national list asks for care with ginger and warfarin; PMID 15801937, which others cite,
+    // The national list advises caution with ginger and warfarin; PMID 15801937, cited by others,
     // found no significant effect.
     let reply = ask(&kernel(), "ginger with warfarin").await;
     let sentences = reply["sentences"].as_array().unwrap();
@@ -256,14 +256,14 @@ async fn bad_input_gets_a_clear_error() {
             other => panic!("{input}: {other:?}"),
         }
     }
-    // Odd, but questions.
+    // Unusual but valid questions.
     for question in ["؟؟؟", "ขิง ginger 生姜 생강 имбирь", "' OR 1=1 --", "\u{202e}ขิง\u{0}", "a"]
     {
         ask(&kernel, question).await;
     }
 }
 
-/// One paper, whose abstract gives orders to whoever reads it.
+/// A store with one paper whose abstract contains a prompt injection.
 #[derive(Debug)]
 struct Poisoned;
 

@@ -1,4 +1,4 @@
-//! What a document adds is seen by every tool at once, as unverified, and is gone with its job.
+//! Facts of a user document are visible to every tool as unverified, and disappear with their job.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests may fail the test")]
 
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 const QUOTE: &str = "Turmeric xyloquist contains gingerol";
 
-/// A document that says of turmeric what no bundled source says.
+/// A document with a fact about turmeric that no bundled source states.
 fn extract(job: &str) -> (Extract, String) {
     let catalog = HerbCatalog::bundled().unwrap();
     let turmeric = catalog.herb("H:turmeric").unwrap();
@@ -145,7 +145,7 @@ async fn user_fact_shows_its_page_and_is_removed_with_its_job() {
     for missing in ["doc://0123456789ab/2", "doc://ffffffffffff", "doc://", "doc:///"] {
         assert_eq!(read(&kernel, missing).await, None, "{missing}");
     }
-    // The same bytes a second time, under another job, change nothing.
+    // The same file in another job changes nothing.
     let mut again = extract.clone();
     again.document.job = "job-2".to_owned();
     assert_eq!(store.finish_job(&second, &[again], None).unwrap(), 0);

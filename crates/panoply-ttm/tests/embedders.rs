@@ -1,4 +1,4 @@
-//! Vectors of a service, over a local one that speaks OpenAI's wire: well, slowly, and wrongly.
+//! Embedding service against a local stub of OpenAI's API: correct, slow and invalid responses.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -16,7 +16,7 @@ use panoply_ttm::search::{
 };
 use serde_json::{Value, json};
 
-/// How the service behaves.
+/// Behaviour of the stub.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Manner {
     Right,
@@ -60,7 +60,7 @@ impl Service {
     }
 }
 
-/// Two numbers: how much a text speaks of sleep, and how much of anything else.
+/// Two dimensions: sleep, and anything else.
 fn vector(text: &str) -> Vec<f64> {
     let sleep = ["นอน", "sleep", "insomnia", "slumber"].iter().any(|word| text.contains(word));
     if sleep { vec![1.0, 0.1] } else { vec![0.1, 1.0] }
@@ -114,7 +114,7 @@ fn answer(mut stream: TcpStream, manner: Manner, number: usize) {
         "usage": {"prompt_tokens": 1, "total_tokens": 1}})
     .to_string();
     match manner {
-        // What Python's json writes; no JSON has it.
+        // Python's json module writes NaN, which is not JSON.
         Manner::NotANumber => reply = reply.replace("0.1", "NaN"),
         Manner::Infinite => reply = reply.replace("0.1", "1e300"),
         Manner::NoJson => "<html>busy</html>".clone_into(&mut reply),
@@ -124,11 +124,11 @@ fn answer(mut stream: TcpStream, manner: Manner, number: usize) {
         "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
         reply.len()
     );
-    // A client that lost its patience is gone.
+    // The client may have disconnected after its timeout.
     let _ = stream.write_all(head.as_bytes()).and_then(|()| stream.write_all(reply.as_bytes()));
 }
 
-/// Three texts; none shares a word with the question, and the first means the same.
+/// Three texts without a word in common with the query; the first has the same meaning.
 fn corpus() -> Corpus {
     let document = |id: &str, text: &str| {
         let passage = Passage {
@@ -175,10 +175,10 @@ fn failing_embedding_service_falls_back_to_lsi_with_a_reason() {
         (Manner::Slow, "it did not answer in time"),
         (Manner::Broken, "it answered with status 500"),
         (Manner::Refusing, "it answered with status 401"),
-        (Manner::ShortQuestions, "it gave a vector of 1 numbers where 2 were expected"),
+        (Manner::ShortQuestions, "it returned a vector of 1 numbers where 2 were expected"),
         (Manner::NotANumber, "its answer is not a list of embeddings"),
-        (Manner::Infinite, "it gave a vector with something that is no number"),
-        (Manner::TooFew, "it gave 1 vectors for 3 texts"),
+        (Manner::Infinite, "it returned a vector with a non-finite value"),
+        (Manner::TooFew, "it returned 1 vectors for 3 texts"),
         (Manner::Twice, "its answer names the same text twice or leaves one out"),
         (Manner::NoJson, "its answer is not a list of embeddings"),
     ];
@@ -207,7 +207,7 @@ fn documents_are_embedded_once_and_a_recovered_service_is_used() {
     for _ in 0..3 {
         engine.search(&SearchQuery::new("insomnia")).unwrap();
     }
-    // The documents, and then each question.
+    // Once for the documents, then once per query.
     assert_eq!(service.asked.load(Ordering::SeqCst), 4);
 
     let service = Service::start(Manner::BrokenTwice);

@@ -1,8 +1,8 @@
-//! The verifier against sentences that say the opposite of what they cite.
+//! Verifier against sentences that contradict their citations.
 //!
-//! Flipped sentences and true paraphrases are made from the real spans of `data/ttm` by rules of
-//! this file, which know nothing of the verifier's grammar. Of the flipped ones 99 % must be
-//! refused, of the paraphrases 90 % accepted, in each language.
+//! Negated sentences and paraphrases are generated from spans of `data/ttm` by rules of this file,
+//! independent of the claim parser. Per language at least 99 % of the negated ones must be rejected
+//! and 90 % of the paraphrases accepted.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -34,7 +34,7 @@ enum Kind {
     Effect,
 }
 
-/// The checked sentences on safety, taken apart by their fixed beginnings.
+/// Verified safety sentences, split at their fixed lead-ins.
 fn spans() -> Vec<Span> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/ttm/monographs.jsonl");
     let text = std::fs::read_to_string(file).unwrap();
@@ -178,7 +178,7 @@ fn flipped(spans: &[Span], lang: &str) -> Vec<(String, usize)> {
     all
 }
 
-/// Sentences that say what a span says in other words.
+/// Paraphrases of a span.
 fn paraphrased(spans: &[Span], lang: &str) -> Vec<(String, usize)> {
     let mut all = Vec::new();
     for (place, span) in spans.iter().enumerate().filter(|(_, span)| span.lang == lang) {
@@ -247,7 +247,7 @@ fn negated_sentences_are_rejected_and_paraphrases_accepted() {
 
 #[test]
 fn reversed_safety_sentences_are_rejected() {
-    // S1-1: printed with a citation, and the warning removed, before the verifier had polarity.
+    // Regression: these were answered with a citation and without the warning.
     let catalog = HerbCatalog::bundled().unwrap();
     let engine = Engine::bundled().unwrap();
     let turmeric =

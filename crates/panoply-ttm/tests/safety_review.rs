@@ -1,5 +1,5 @@
-//! Questions of the review of November 2026 whose answers were not safe, through `rag_answer` and
-//! `find_contraindications` as a client sees them. Sources: `data/ttm`, which the comments name.
+//! Regression tests of unsafe answers found in a review, through `rag_answer` and
+//! `find_contraindications`. Expected values are from `data/ttm`; comments name the record.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -38,7 +38,7 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-/// The first danger of a reply: its level and its words.
+/// Returns level and text of the first safety record.
 fn first(reply: &Value) -> (String, String) {
     let danger = &reply["dangers"][0];
     (text(&danger["level"]).to_owned(), text(&danger["span"]).to_owned())
@@ -50,8 +50,8 @@ fn gaps(reply: &Value) -> String {
 
 #[tokio::test]
 async fn record_for_a_subgroup_prevents_a_no_record_gap() {
-    // S1-2. Cannabis is contraindicated under 16, ginger asks for care under 6, cat's whiskers
-    // are contraindicated in impaired heart function, camphor in liver or kidney disease.
+    // Cannabis is contraindicated under 16, ginger requires caution under 6, cat's whiskers are
+    // contraindicated in impaired heart function, camphor in liver or kidney disease.
     let kernel = kernel();
     for (question, level, words) in [
         ("Is cannabis safe for children?", "contraindicated", "under 16 years of age"),
@@ -76,7 +76,7 @@ async fn record_for_a_subgroup_prevents_a_no_record_gap() {
 
 #[tokio::test]
 async fn illness_named_with_a_herb_is_read_as_the_patient_condition() {
-    // S1-3. IX:tu-38, IX:tu-86: hypoglycaemia (high); IX:tu-34: loss of blood-pressure control.
+    // IX:tu-38, IX:tu-86: hypoglycaemia (high); IX:tu-34: loss of blood-pressure control.
     let kernel = kernel();
     for (question, words) in [
         ("Is bitter gourd safe in diabetes?", "hypoglycaemi"),
@@ -102,7 +102,7 @@ async fn illness_named_with_a_herb_is_read_as_the_patient_condition() {
 
 #[tokio::test]
 async fn contraindication_keeps_its_level_in_a_list() {
-    // S1-4. The national list forbids warfarin with cannabis, F:nlem-66 and F:nlem-95.
+    // The national list contraindicates warfarin with cannabis, F:nlem-66 and F:nlem-95.
     let kernel = kernel();
     for (question, forbids, care) in [
         (
@@ -134,7 +134,7 @@ async fn contraindication_keeps_its_level_in_a_list() {
 
 #[tokio::test]
 async fn withheld_answer_still_shows_the_warnings() {
-    // S2-2: the text that an agent or a person sees has the words of the warning.
+    // The text summary contains the words of the warning.
     let kernel = kernel();
     let input = json!({"question": "ขิงกินวันละกี่เม็ดตอนท้องและกินวาร์ฟาริน"});
     let envelope = call_with(&kernel, "rag_answer", input, |cx| cx.lang = Lang::En).await;
@@ -168,7 +168,7 @@ async fn emergency_instructions_come_first() {
 
 #[tokio::test]
 async fn aloe_latex_is_not_aloe_gel() {
-    // S1-7. F:nlem-20 and F:nlem-21, which hold the latex, are contraindicated in pregnancy.
+    // F:nlem-20 and F:nlem-21, which contain aloe latex, are contraindicated in pregnancy.
     let kernel = kernel();
     let input = json!({"herb_ids": ["ยาดำ"], "lang": "en"});
     let reply = call(&kernel, "find_contraindications", input).await;
@@ -183,7 +183,7 @@ async fn aloe_latex_is_not_aloe_gel() {
 
 #[tokio::test]
 async fn contraindicated_pairs_are_listed_first() {
-    // S1-5. F:nlem-96 is contraindicated with alcohol and CNS depressants, cannabis with warfarin.
+    // F:nlem-96 is contraindicated with alcohol and CNS depressants, cannabis with warfarin.
     let kernel = kernel();
     for (input, words) in [
         (json!({"formulation_ids": ["F:nlem-96"], "drugs": ["alcohol"], "lang": "en"}), "alcohol"),
@@ -209,7 +209,7 @@ async fn unknown_medicine_is_reported_and_the_rest_is_checked() {
     assert_eq!(reply["results"][0]["level"], "contraindicated");
     assert_eq!(reply["unknown"][0]["given"], "zzyzxamab");
     assert_eq!(reply["unknown"][0]["nearest"], json!([]));
-    // A letter apart is suggested; codeine is not warfarin.
+    // A name one letter away is suggested; codeine is not warfarin.
     let input = json!({"herb_ids": ["H:cannabis"], "drugs": ["metformine"]});
     let reply = call(&kernel, "find_contraindications", input).await;
     assert_eq!(reply["unknown"][0]["nearest"], json!(["metformin"]));
@@ -281,7 +281,7 @@ async fn patient_alerts_come_first_and_pages_follow() {
 
 #[tokio::test]
 async fn every_herb_with_a_warfarin_record_is_adjacent_to_it_in_the_graph() {
-    // S2-8: the records that name anticoagulants are records for warfarin.
+    // Records of anticoagulants are records of warfarin.
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/ttm");
     let rows = |file: &str| -> Vec<Value> {
         let text = std::fs::read_to_string(folder.join(file)).unwrap();

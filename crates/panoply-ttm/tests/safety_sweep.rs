@@ -1,11 +1,11 @@
-//! The safety sweep: every entity with a verified record is asked about with every group of
-//! patients and every medicine, in several wordings a language, through the real `rag_answer`.
+//! Safety sweep: every entity with a verified record, with every patient group and drug, in several
+//! wordings per language, through `rag_answer`.
 //!
-//! The oracle reads `data/ttm/*.jsonl` itself and knows nothing of the code under test. A reply
-//! fails when it lacks the warning, when another danger stands first, when the answer is given
-//! without the warning as its first line, or when it says that nothing is recorded.
+//! The oracle reads `data/ttm/*.jsonl` itself, independent of the code under test. A reply fails if
+//! it lacks the warning, ranks another record first, answers without the warning as its first line,
+//! or states that nothing is recorded.
 //!
-//! `SAFETY_SWEEP=full` asks everything and `SAFETY_SWEEP=held` the held wordings; without it
+//! `SAFETY_SWEEP=full` asks everything and `SAFETY_SWEEP=held` the held-out wordings; by default
 //! every eighth question is asked.
 #![expect(
     clippy::unwrap_used,
@@ -26,7 +26,7 @@ use panoply_ttm::papers::NoPapers;
 use panoply_ttm::tools::pack;
 use serde_json::{Value, json};
 
-/// The facts, as the files have them.
+/// Records as in the files.
 struct Oracle {
     entities: Vec<Value>,
     cautions: BTreeMap<String, Value>,
@@ -66,8 +66,8 @@ impl Oracle {
         }
     }
 
-    /// The records of an entity that one of these codes or medicines is about: what its
-    /// sentence must hold, and whether it is a contraindication.
+    /// Returns the records of an entity for codes or drugs: the words its sentence must contain,
+    /// and whether it is a contraindication.
     fn warnings(&self, entity: &Value, codes: &[&str], drugs: &[&str], lang: &str) -> Vec<Warning> {
         let mut found = Vec::new();
         for caution in entity["cautions"].as_array().unwrap() {
@@ -107,7 +107,7 @@ struct Case {
     warnings: Vec<Warning>,
 }
 
-/// A name that one entity has alone: several medicines are called like the herb in them.
+/// Returns unambiguous names: several medicines are named like their herb.
 fn names(oracle: &Oracle, lang: &str) -> BTreeMap<String, String> {
     let mut counted: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut of: BTreeMap<String, String> = BTreeMap::new();
@@ -163,7 +163,7 @@ async fn ask(kernel: &Kernel, question: &str) -> Value {
     }
 }
 
-/// Sentences that say that something is not recorded.
+/// Sentences that report a missing record.
 const ABSENCES: [&str; 6] = [
     "nothing is recorded",
     "there is no record",
@@ -173,7 +173,7 @@ const ABSENCES: [&str; 6] = [
     "ไม่มีข้อมูลอันตรกิริยา",
 ];
 
-/// Everything that is wrong with a reply.
+/// Returns all faults of a reply.
 fn faults(case: &Case, reply: &Value) -> Vec<&'static str> {
     let mut faults = Vec::new();
     let dangers = reply["dangers"].as_array().unwrap();
@@ -187,8 +187,8 @@ fn faults(case: &Case, reply: &Value) -> Vec<&'static str> {
     if !carried {
         faults.push("warning missing");
     }
-    // A medicine that is nothing but the herb, or an ingredient, may forbid what the entity only
-    // asks care for; then that stands first.
+    // A single-herb medicine or an ingredient may contraindicate what the entity only cautions
+    // against; then that record is first.
     let first = dangers.first().cloned().unwrap_or_default();
     let of_another = text(&first["id"]) != case.entity && first["level"] == "contraindicated";
     if first["asked"] != json!(true) || !(says(text(&first["span"])) || of_another) {

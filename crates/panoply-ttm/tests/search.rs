@@ -1,4 +1,4 @@
-//! Questions as people ask them, through the tool: what must be found, and what must not break.
+//! `hybrid_search` through the kernel: expected hits and unusual input.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -139,7 +139,7 @@ async fn snippet_marks_matches_and_replies_are_deterministic() {
     let first = &data["hits"][0];
     assert!(first["snippet"].as_str().unwrap().contains("**คลื่นไส้อาเจียน**"), "{first}");
     assert_eq!(data["embedder"], "lsi-96");
-    // Another kernel makes its index anew.
+    // A second kernel builds its own index.
     let again = found(&kernel_with(Arc::new(NoPapers)), input).await;
     assert_eq!(data["audit"]["out_hash"], again["audit"]["out_hash"]);
     for member in ["in_hash", "out_hash", "seed", "latency_ms", "status"] {
@@ -147,7 +147,7 @@ async fn snippet_marks_matches_and_replies_are_deterministic() {
     }
 }
 
-/// One paper that a user brought.
+/// A store with one paper.
 #[derive(Debug)]
 struct OnePaper;
 

@@ -1,5 +1,5 @@
-//! The segmenter against sentences that a reader cut by hand, before it had seen them, and beside
-//! the dictionary segmenter of ICU, which knows another list of words and none of our names.
+//! Segmenter against hand-segmented sentences and the dictionary segmenter of ICU, which has
+//! another word list and no catalog names.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail the test")]
 
 use std::collections::BTreeSet;
@@ -16,8 +16,7 @@ const BY_HAND: &str = include_str!("fixtures/segments_th.txt");
 fn word_boundaries_match_hand_segmentation() {
     let Measured { precision, recall, f1 } = by_hand(&cuts_of(&plain()));
     assert!(f1 >= 0.92, "precision {precision:.3}, recall {recall:.3}, F1 {f1:.3}");
-    // Names of the graph are words too, such as `ไขมันในเลือด`; that costs recall, and what is
-    // cut must still be cut rightly.
+    // Catalog names such as `ไขมันในเลือด` are words, too; that lowers recall, not precision.
     let Measured { precision, recall, f1 } = by_hand(&cuts_of(&with_names()));
     assert!(precision >= 0.95, "precision {precision:.3}, recall {recall:.3}, F1 {f1:.3}");
 }
@@ -27,14 +26,13 @@ fn segmenter_agrees_with_hand_segmentation_better_than_icu() {
     let icu = icu();
     let ours = by_hand(&cuts_of(&plain()));
     let theirs = by_hand(&|text| icu.segment_str(text).collect());
-    // One that cut at random, or not at all, would prove nothing by being worse.
+    // The baseline must be competent for the comparison to be meaningful.
     assert!(theirs.f1 > 0.85, "{theirs:?}");
     assert!(ours.f1 >= theirs.f1 + 0.04, "{ours:?} beside {theirs:?}");
 }
 
-/// What becomes of the monographs in both, cut by cut. Where they differ, one nearly always cuts
-/// inside a word of the other; what remains is names and loan words that ICU does not know, and
-/// which pull the words beside them to pieces.
+/// Compares all cuts in the monographs. Most differences are granularity: one splits inside a word
+/// of the other. The rest are names and loan words unknown to ICU.
 #[test]
 fn icu_differs_in_granularity_rather_than_position() {
     let (icu, ours) = (icu(), with_names());
@@ -51,11 +49,11 @@ fn icu_differs_in_granularity_rather_than_position() {
     let [ours, theirs, shared] = [seen.ours, seen.theirs, seen.shared].map(|count| count as f64);
     assert!(ours > 20_000.0, "{seen:?}");
     assert!(shared / ours > 0.95, "nearly every cut of ours is one of ICU's: {seen:?}");
-    // ICU cuts more: nine tenths of what it has beside ours is inside a name or a word of the list.
+    // Nine tenths of ICU's additional cuts are inside a name or dictionary word.
     assert!((seen.in_a_name + seen.in_a_word) as f64 > 0.9 * (theirs - shared), "{seen:?}");
     assert!(seen.in_unknown_letters < 200, "{seen:?}");
-    // Words that overlap: here one of the two is wrong. More than half of these cuts of ICU's are
-    // where no word can end, such as `พิโดเ`.
+    // Crossing words: one of the two is wrong. More than half of these cuts of ICU are inside a
+    // cluster, such as `พิโดเ`.
     assert!((seen.crossing as f64) < 0.055 * ours, "{seen:?}");
     assert!(2 * seen.inside_a_cluster > seen.crossing, "{seen:?}");
 }
@@ -87,12 +85,12 @@ fn icu() -> WordSegmenterBorrowed<'static> {
     WordSegmenter::new_dictionary(Default::default())
 }
 
-/// Ours, with the word list alone.
+/// Our segmenter with the word list only.
 fn plain() -> Segmenter {
     Segmenter::new(Arc::new(Dictionary::new([]).unwrap()))
 }
 
-/// Ours, with the names of the graph as the search has them.
+/// Our segmenter with the catalog names, as used by the search.
 fn with_names() -> Segmenter {
     let corpus = corpus(&HerbCatalog::read().unwrap());
     let names = corpus.documents.iter().flat_map(|document| &document.names);
@@ -107,7 +105,7 @@ fn edges(tokens: &[Token]) -> BTreeSet<usize> {
     tokens.iter().flat_map(|token| [token.range.start, token.range.end]).collect()
 }
 
-/// The words and what stands between them, which holds no letter and no digit.
+/// Reassembles the text; gaps contain no letters or digits.
 fn put_together(text: &str, tokens: &[Token]) -> String {
     let mut made = String::new();
     let mut end = 0;
@@ -123,19 +121,19 @@ fn put_together(text: &str, tokens: &[Token]) -> String {
     made
 }
 
-/// How two ways to cut the same Thai text differ, counted in cuts between two Thai letters.
+/// Differences between two segmentations, counted in cuts between Thai letters.
 #[derive(Debug, Default)]
 struct Seen {
     ours: usize,
     theirs: usize,
     shared: usize,
-    /// Theirs inside a name of the graph, a word of the list, letters that are neither.
+    /// ICU's cuts inside a name, a dictionary word, or unknown letters.
     in_a_name: usize,
     in_a_word: usize,
     in_unknown_letters: usize,
-    /// Theirs inside a word of ours whose ends they do not both have.
+    /// ICU's cuts that cross a word of ours.
     crossing: usize,
-    /// Theirs where no word can end.
+    /// ICU's cuts inside a cluster.
     inside_a_cluster: usize,
 }
 
@@ -176,7 +174,7 @@ struct Measured {
     f1: f64,
 }
 
-/// Precision, recall and F1 of the places between words, as the reader has them.
+/// Precision, recall and F1 of word boundaries against the hand segmentation.
 fn by_hand(cuts: &dyn Fn(&str) -> BTreeSet<usize>) -> Measured {
     let (mut right, mut cut, mut met) = (0, 0, 0);
     for line in BY_HAND.lines() {
@@ -193,7 +191,7 @@ fn by_hand(cuts: &dyn Fn(&str) -> BTreeSet<usize>) -> Measured {
     Measured { precision: met / cut, recall: met / right, f1: 2.0 * met / (right + cut) }
 }
 
-/// Where words that follow one another end.
+/// Returns the end offsets of consecutive words.
 fn ends<'w>(words: impl Iterator<Item = &'w str>) -> impl Iterator<Item = usize> {
     words.scan(0, |end, word| {
         *end += word.len();

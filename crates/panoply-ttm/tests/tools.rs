@@ -1,4 +1,4 @@
-//! The tools through the kernel, as a client sees them: the contract's shapes, audit and errors.
+//! Tools through the kernel: contract shapes, audit and errors.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -75,7 +75,7 @@ async fn reply_audit_hashes_can_be_recomputed() {
     let input = json!({"start": {"type": "herb", "id": "H:turmeric"}, "max_depth": 3});
     let mut output = data(&kernel, "tool.query_kg", input).await;
     let audit = output.as_object_mut().unwrap().shift_remove("audit").unwrap();
-    // Worked out with Python's hashlib over the sorted, compact JSON of the input.
+    // Computed with Python's hashlib over the canonical JSON of the input.
     let in_hash = audit["in_hash"].as_str().unwrap();
     assert!(in_hash.starts_with("6c15326d") && in_hash.ends_with("26cc4dc"), "{in_hash}");
     assert_eq!(audit["seed"], json!(7_788_186_577_898_201_856_u64));
@@ -179,7 +179,7 @@ async fn inferred_edge_is_flagged_and_gives_no_evidence() {
 
 #[tokio::test]
 async fn ambiguous_name_returns_all_candidates() {
-    // Five medicines of the National List begin with ยาหอม.
+    // Five medicines of the National List start with ยาหอม.
     let catalog = HerbCatalog::bundled().unwrap();
     let ids = catalog.formulations.iter().filter(|one| one.names.th.starts_with("ยาหอม"));
     let ids: Vec<&str> = ids.map(|one| one.id.as_str()).collect();

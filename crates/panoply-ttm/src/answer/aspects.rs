@@ -1,7 +1,7 @@
-//! What can be asked about a herb or a medicine, and the words by which people ask for it.
+//! Aspects of a herb or medicine that a question can ask about, and the cues that signal them.
 //!
-//! Some of it the data do not hold: a dose, a price, how a plant is grown. These are here too,
-//! so that a question for them is known for what it is and not answered with something else.
+//! Aspects without data (dose, price, cultivation) are included, so that such a question is
+//! recognised and withheld instead of being answered with something else.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -10,46 +10,46 @@ use super::passages::Section;
 use crate::model::Bilingual;
 use crate::text::{Token, TokenKind, english, normalize};
 
-/// What is asked about something.
+/// An aspect of a herb or medicine.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Aspect {
-    /// What it is used for.
+    /// Indications.
     Uses,
-    /// Who must not take it, or only with care.
+    /// Contraindications and precautions.
     Cautions,
-    /// What it does with other medicines.
+    /// Interactions with medicines.
     Interactions,
-    /// What it may do that nobody wants.
+    /// Adverse effects.
     SideEffects,
-    /// How long it may be taken.
+    /// Maximum duration of use.
     Duration,
-    /// The substances in it.
+    /// Active substances.
     Constituents,
-    /// What a medicine is made of.
+    /// Ingredients of a formulation.
     Ingredients,
-    /// The medicines that hold it.
+    /// Formulations that contain the herb.
     Formulations,
-    /// Its names, family and parts.
+    /// Names, family and parts.
     Identity,
-    /// What research found.
+    /// Research findings.
     Evidence,
-    /// How much to take.
+    /// Dosage.
     Dose,
-    /// What it costs and who sells it.
+    /// Price and sellers.
     Trade,
-    /// How it is grown.
+    /// Cultivation.
     Growing,
-    /// How it is made or cooked.
+    /// Preparation.
     Preparing,
-    /// How it is kept, and how long it keeps.
+    /// Storage and shelf life.
     Keeping,
-    /// Formulas, weights and other physical figures.
+    /// Chemical and physical figures.
     Figures,
-    /// Calories, vitamins and the like.
+    /// Nutritional values.
     Nutrition,
-    /// Who found it, and when.
+    /// Discovery and history.
     History,
-    /// What the law says.
+    /// Legal status.
     Law,
 }
 
@@ -77,7 +77,7 @@ impl Aspect {
         Self::Law,
     ];
 
-    /// Whether the data hold such facts at all.
+    /// Returns whether the data contain this aspect at all.
     pub const fn is_in_data(self) -> bool {
         !matches!(
             self,
@@ -93,7 +93,7 @@ impl Aspect {
         )
     }
 
-    /// Whether the question is one about danger.
+    /// Returns whether a question about this aspect is a safety question.
     pub const fn is_dangerous(self) -> bool {
         matches!(
             self,
@@ -101,7 +101,7 @@ impl Aspect {
         )
     }
 
-    /// Its word in replies.
+    /// Returns the identifier used in replies.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Uses => "uses",
@@ -126,7 +126,7 @@ impl Aspect {
         }
     }
 
-    /// Where the data say it.
+    /// Returns the monograph section that covers this aspect.
     pub(super) const fn section(self) -> Option<Section> {
         Some(match self {
             Self::Uses => Section::Uses,
@@ -149,7 +149,7 @@ impl Aspect {
         })
     }
 
-    /// What it is called in a sentence.
+    /// Returns the display name.
     pub(super) fn name(self) -> Bilingual {
         let (th, en) = match self {
             Self::Uses => ("สรรพคุณหรือข้อบ่งใช้", "uses"),
@@ -176,12 +176,12 @@ impl Aspect {
     }
 }
 
-/// Where a question asks for something, by the ranges of its words.
+/// Returns the aspects that a question asks for, with the ranges of their cues.
 pub(super) fn asked_in(text: &str, tokens: &[Token]) -> Vec<(Range<usize>, Aspect)> {
     let places = places(text, tokens).into_iter();
     let mut found: Vec<(Range<usize>, Aspect)> =
         places.filter_map(|(range, aspect)| Some((range, aspect?))).collect();
-    // `ใช้ร่วมกับ` is one cue and not also the shorter one inside it.
+    // `ใช้ร่วมกับ` is one cue; the shorter cue inside it does not count.
     found.sort_by_key(|(range, aspect)| (std::cmp::Reverse(range.len()), range.start, *aspect));
     let mut selected: Vec<(Range<usize>, Aspect)> = Vec::new();
     for one in found {
@@ -196,13 +196,13 @@ pub(super) fn asked_in(text: &str, tokens: &[Token]) -> Vec<(Range<usize>, Aspec
     selected
 }
 
-/// Words that say that something is asked, and nothing about what.
+/// Returns the ranges of question words that carry no aspect.
 pub(super) fn neutral_in(text: &str, tokens: &[Token]) -> Vec<Range<usize>> {
     let places = places(text, tokens).into_iter();
     places.filter(|(_, aspect)| aspect.is_none()).map(|(range, _)| range).collect()
 }
 
-/// Every cue of a question.
+/// Returns every cue in a question.
 fn places(text: &str, tokens: &[Token]) -> Vec<(Range<usize>, Option<Aspect>)> {
     let cues = Cues::known();
     let mut found = Vec::new();
@@ -225,7 +225,7 @@ fn places(text: &str, tokens: &[Token]) -> Vec<(Range<usize>, Option<Aspect>)> {
     found
 }
 
-/// Where a Thai cue stands with words beginning and ending around it.
+/// Returns the occurrences of a Thai cue that lie on word boundaries.
 fn thai_places<'t>(
     text: &'t str,
     tokens: &'t [Token],
@@ -233,22 +233,22 @@ fn thai_places<'t>(
 ) -> impl Iterator<Item = Range<usize>> + 't {
     let begins = |at: usize| tokens.iter().any(|token| token.range.start == at);
     let ends = |at: usize| tokens.iter().any(|token| token.range.end == at);
-    // A long cue is no accident, wherever the cut of the words falls.
+    // A long cue is unambiguous even if the segmentation differs.
     let long = cue.chars().count() >= LONG_CUE;
     let places = text.match_indices(cue).map(|(at, found)| at..at + found.len());
     places.filter(move |range| long || (begins(range.start) && ends(range.end)))
 }
 
-/// A Thai cue of so many letters counts wherever it stands.
+/// Thai cues of at least this many letters match anywhere.
 const LONG_CUE: usize = 6;
 
-/// The ways to ask, read once.
+/// Cues by language, parsed once.
 struct Cues {
     thai: Vec<(String, Option<Aspect>)>,
     english: Vec<(Vec<String>, Option<Aspect>)>,
 }
 
-/// Each line an aspect, a language and the ways to say it in that language.
+/// Tab-separated: aspect, language, cues separated by `|`.
 static LINES: &str = include_str!("cues.tsv");
 
 impl Cues {
@@ -257,7 +257,7 @@ impl Cues {
         CUES.get_or_init(|| Self::read(LINES))
     }
 
-    /// Neutral words have no aspect.
+    /// Cues with an unknown aspect name are neutral.
     fn read(lines: &str) -> Self {
         let mut cues = Self { thai: Vec::new(), english: Vec::new() };
         for line in lines.lines().filter(|line| !line.starts_with('#')) {

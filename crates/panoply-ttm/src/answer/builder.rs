@@ -1,4 +1,4 @@
-//! An answer while it is written: sentences, what they cite, and what they cover so far.
+//! Accumulates the sentences and citations of an answer and tracks what they cover.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,21 +10,21 @@ use super::{Citation, Language, Role, Sentence};
 use crate::catalog::HerbCatalog;
 use crate::search::{Engine, Kind, QueryUnit, TextWords};
 
-/// What is written so far.
+/// An answer under construction.
 pub(super) struct AnswerBuilder<'a> {
     pub(super) catalog: &'a HerbCatalog,
     pub(super) engine: &'a Engine,
     pub(super) language: Language,
     pub(super) sentences: Vec<Sentence>,
     pub(super) citations: Vec<Citation>,
-    /// Everything that the sentences speak of, by id.
+    /// Ids mentioned by the cited passages.
     pub(super) about: BTreeSet<String>,
-    /// Medicines that a sentence covers by their class, which the passage names instead.
+    /// Ids covered through a drug class or group that the passage names instead.
     pub(super) matched: BTreeSet<String>,
-    /// The aspects that they answer.
+    /// Aspects answered so far.
     pub(super) answered_aspects: BTreeSet<Aspect>,
     words: TextWords,
-    /// What the passages of each document say and speak of.
+    /// Words and ids of the cited passages by document.
     by_document: BTreeMap<String, (TextWords, BTreeSet<String>)>,
 }
 
@@ -44,7 +44,7 @@ impl<'a> AnswerBuilder<'a> {
         }
     }
 
-    /// Quotes a passage, once.
+    /// Quotes a passage unless it is cited already.
     pub(super) fn quote(&mut self, passage: &Passage, role: Role) {
         let cited = self.citations.iter().any(|known| known.is_of(passage));
         if cited {
@@ -60,7 +60,7 @@ impl<'a> AnswerBuilder<'a> {
         self.write(text, std::slice::from_ref(passage), role);
     }
 
-    /// Quotes a danger, once.
+    /// Quotes a safety record unless it is cited already.
     pub(super) fn warn(&mut self, danger: &Danger) {
         let citation = &danger.citation;
         let kind = match citation.id.split(':').next() {
@@ -81,12 +81,12 @@ impl<'a> AnswerBuilder<'a> {
         self.quote(&passage, Role::Danger);
     }
 
-    /// Writes a sentence that rests on these passages.
+    /// Adds a sentence that cites these passages.
     pub(super) fn write(&mut self, text: String, passages: &[Passage], role: Role) {
         let places = passages.iter().map(|passage| self.cite(passage)).collect();
         for passage in passages {
             let words = self.engine.words_of(&passage.text);
-            // Names inside long lists of ingredients count too: they are what was asked for.
+            // Names inside long ingredient lists count as well.
             let names = self.engine.names_in(&passage.text).into_iter().map(|mention| mention.id);
             let about: BTreeSet<String> = names.chain([passage.id.clone()]).collect();
             self.words.join(&words);
@@ -98,7 +98,7 @@ impl<'a> AnswerBuilder<'a> {
         self.sentences.push(Sentence { text, citations: places, role });
     }
 
-    /// The words of others stand between quotes, and say whose they are.
+    /// Puts third-party text in quotation marks with its document title.
     fn foreign(&self, passage: &Passage) -> String {
         let text = passage.text.replace(['“', '”'], "\"");
         match self.language {
@@ -115,19 +115,18 @@ impl<'a> AnswerBuilder<'a> {
         self.citations.len() - 1
     }
 
-    /// Whether the sentences say this word.
+    /// Returns whether the cited passages contain this query unit.
     pub(super) fn covers_word(&self, unit: &QueryUnit) -> bool {
         self.words.contains(unit)
     }
 
-    /// Whether they speak of this thing.
+    /// Returns whether the cited passages cover this entity.
     pub(super) fn covers_entity(&self, entity: &NamedEntity) -> bool {
         entity.ids.iter().any(|(_, id)| self.about.contains(id) || self.matched.contains(id))
     }
 
-    /// The largest share of the words and things of a question that one document has: parts of a
-    /// question that are met in documents that have nothing to do with each other are not an
-    /// answer.
+    /// Returns the largest question share covered by one document: fragments matched in unrelated
+    /// documents do not make an answer.
     pub(super) fn best_document_coverage(&self, question: &ParsedQuestion) -> f32 {
         let named_entities = question.named_entities.iter().map(|entity| entity.weight);
         let whole: f32 = named_entities.chain(question.words.iter().map(|unit| unit.weight)).sum();
@@ -145,7 +144,7 @@ impl<'a> AnswerBuilder<'a> {
         if most > 0.0 { most / whole } else { 0.0 }
     }
 
-    /// Whether a passage speaks of something that the question names, or nothing is named.
+    /// Returns whether a passage mentions an entity of the question, or the question names none.
     pub(super) fn is_on_subject(&self, question: &ParsedQuestion, passage: &Passage) -> bool {
         if question.named_entities.is_empty() {
             return true;
@@ -155,7 +154,7 @@ impl<'a> AnswerBuilder<'a> {
         ids.any(|(_, id)| *id == passage.id || names.iter().any(|mention| mention.id == *id))
     }
 
-    /// The words and things of a question that no sentence has yet, and that a passage has.
+    /// Returns the question weight that a passage would add to the coverage.
     pub(super) fn added_coverage(&self, question: &ParsedQuestion, passage: &Passage) -> f32 {
         let words = self.engine.words_of(&passage.text);
         let new =

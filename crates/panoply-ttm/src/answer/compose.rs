@@ -1,5 +1,5 @@
-//! Chooses what an answer says: facts of what the question names, findings of papers, sentences
-//! of documents, and the dangers.
+//! Selects the content of an answer: catalog facts about the named entities, paper findings,
+//! document sentences and safety records.
 
 use super::aspects::Aspect;
 use super::builder::AnswerBuilder;
@@ -15,24 +15,24 @@ use crate::catalog::HerbCatalog;
 use crate::papers::UserStoreError;
 use crate::search::{Engine, Kind, SearchFilter, SearchQuery, SearchResult, TextLanguage};
 
-/// The search is asked for at least this many documents, whatever the caller wants read: the
-/// order of lists comes from it.
+/// Minimum number of hits requested from the search. List order depends on the ranking, so this may
+/// exceed the caller's `top_k`.
 const MIN_SEARCH_HITS: usize = 20;
-/// So many passages of a section are quoted for an entity.
+/// Maximum number of passages quoted per entity and section.
 const MAX_PASSAGES_PER_SECTION: usize = 3;
-/// So many papers, when research is asked for, and when it is not.
+/// Maximum number of papers, when research is asked for and when it is not.
 const MAX_PAPERS_ASKED: usize = 3;
 const MAX_PAPERS_UNASKED: usize = 2;
-/// So many sentences of documents.
+/// Maximum number of sentences quoted from documents.
 const MAX_DOCUMENT_SENTENCES: usize = 4;
-/// A sentence must cover at least this much of the question that no other covers.
+/// Minimum question weight that a quoted sentence must add.
 const MIN_ADDED_COVERAGE: f32 = 1.5;
-/// Of a list, so many bring their dangers along when the question is about danger.
+/// Maximum number of listed entities whose safety records are added to a safety question.
 const MAX_LISTED_WITH_DANGERS: usize = 3;
-/// Medicines of one named herb that speak for it.
+/// Maximum number of single-herb medicines quoted for a herb.
 const MAX_OWN_MEDICINES: usize = 2;
 
-/// What was written, before it is scored.
+/// A composed answer before scoring.
 pub(super) struct Composed {
     pub(super) question: ParsedQuestion,
     pub(super) sentences: Vec<Sentence>,
@@ -43,7 +43,7 @@ pub(super) struct Composed {
     pub(super) danger_first: bool,
 }
 
-/// Writes an answer.
+/// Composes an answer.
 pub(super) fn compose(
     catalog: &HerbCatalog,
     engine: &Engine,
@@ -73,7 +73,7 @@ pub(super) fn compose(
         with_own_medicines(&builder, &entities, Aspect::Cautions)
     };
     let mut gaps: Vec<Gap> = question.aspects_not_in_data().into_iter().map(Gap::NotHeld).collect();
-    // Before papers and documents, which are quoted for what nothing says yet.
+    // Safety records precede papers and documents, which only fill what is not yet covered.
     if question.is_about_danger() {
         if entities.is_empty() {
             let own = danger::dangers(catalog, &question, &talked_of);
@@ -97,7 +97,7 @@ pub(super) fn compose(
     Composed { question, sentences, citations, gaps, signals, dangers, danger_first }
 }
 
-/// The entities, and behind a herb every medicine that is nothing but it.
+/// Returns the entities and, for each herb, every medicine that contains only that herb.
 fn with_all_own_medicines(catalog: &HerbCatalog, entities: &[String]) -> Vec<String> {
     let mut all = entities.to_vec();
     for id in entities {
@@ -113,7 +113,7 @@ fn with_all_own_medicines(catalog: &HerbCatalog, entities: &[String]) -> Vec<Str
     all
 }
 
-/// What the search finds for a question.
+/// Searches for a question.
 pub(super) fn search(
     engine: &Engine,
     request: &AnswerRequest<'_>,
@@ -131,7 +131,7 @@ pub(super) fn search(
     })
 }
 
-/// The mean score of the documents that are read.
+/// Returns the mean score of the first `top_k` hits.
 fn retrieval(found: &SearchResult, top_k: usize) -> f64 {
     let scores: Vec<f64> = found.hits.iter().take(top_k).map(|hit| f64::from(hit.score)).collect();
     #[expect(clippy::cast_precision_loss, reason = "at most a hundred")]
@@ -139,7 +139,7 @@ fn retrieval(found: &SearchResult, top_k: usize) -> f64 {
     (mean * 1e4).round() / 1e4
 }
 
-/// What the graph says of the herbs and medicines that a question names.
+/// Quotes catalog facts about the named herbs and medicines.
 fn facts(
     builder: &mut AnswerBuilder<'_>,
     question: &ParsedQuestion,
@@ -149,7 +149,7 @@ fn facts(
     let herbs: Vec<String> =
         entities.iter().filter(|id| builder.catalog.herb(id).is_some()).cloned().collect();
     for aspect in wanted(question) {
-        // Which medicines go with which is looked up pair by pair, in `danger`.
+        // Drug interactions are looked up pair by pair in `danger`.
         if aspect == Aspect::Interactions && !question.named(EntityKind::Drug).is_empty() {
             continue;
         }
@@ -176,7 +176,7 @@ fn facts(
     }
 }
 
-/// The aspects that are answered: those asked for, or what goes without saying.
+/// Returns the aspects to answer: those asked for, or a default that depends on the named entities.
 fn wanted(question: &ParsedQuestion) -> Vec<Aspect> {
     let held = question.aspects_in_data();
     if !held.is_empty() {
@@ -198,8 +198,8 @@ fn wanted(question: &ParsedQuestion) -> Vec<Aspect> {
     vec![Aspect::Identity, Aspect::Uses]
 }
 
-/// The entities, and behind a herb the medicines that are nothing but it: the national list
-/// speaks of those.
+/// Returns the entities and, for each herb, the medicines that contain only that herb: the national
+/// list describes those.
 fn with_own_medicines(
     builder: &AnswerBuilder<'_>,
     entities: &[String],
@@ -219,11 +219,12 @@ fn with_own_medicines(
     all
 }
 
-/// The passages of an entity that speak of an aspect.
+/// Returns the passages of an entity that cover an aspect.
 fn of_aspect(builder: &AnswerBuilder<'_>, entity: &str, aspect: Aspect) -> Vec<Passage> {
     let is_herb = builder.catalog.herb(entity).is_some();
     let section = match (aspect, is_herb) {
-        // A herb has no ingredients but substances, and a medicine no substances but ingredients.
+        // Herbs have constituents instead of ingredients; formulations have ingredients instead of
+        // constituents.
         (Aspect::Ingredients, true) => Some(Section::Constituents),
         (Aspect::Constituents | Aspect::Formulations, false) => Some(Section::Ingredients),
         _ => aspect.section(),
@@ -247,7 +248,7 @@ fn of_aspect(builder: &AnswerBuilder<'_>, entity: &str, aspect: Aspect) -> Vec<P
     passages.filter(|passage| Some(passage.section) == section && tells(passage)).collect()
 }
 
-/// Passages that say most of what was asked go first, and what was checked before what was not.
+/// Sorts passages: verified first, then by added coverage.
 fn best(
     builder: &AnswerBuilder<'_>,
     question: &ParsedQuestion,
@@ -263,7 +264,7 @@ fn best(
     ranked.into_iter().map(|(_, passage)| passage).collect()
 }
 
-/// What papers found about what the question names, those first that say most of it.
+/// Quotes papers, ranked by coverage of the question.
 fn papers(
     builder: &mut AnswerBuilder<'_>,
     question: &ParsedQuestion,
@@ -310,7 +311,7 @@ fn papers(
     }
 }
 
-/// Sentences of the documents that were read, each for what no other says.
+/// Quotes document sentences greedily by added coverage.
 fn documents(
     builder: &mut AnswerBuilder<'_>,
     question: &ParsedQuestion,
@@ -355,7 +356,7 @@ fn documents(
     }
 }
 
-/// Who reads what something is used for should read one warning too.
+/// An answer about uses always includes one warning.
 fn one_warning(builder: &mut AnswerBuilder<'_>, entity: &str) {
     for id in with_own_medicines(builder, &[entity.to_owned()], Aspect::Cautions) {
         let passages = of_aspect(builder, &id, Aspect::Cautions);
@@ -366,7 +367,7 @@ fn one_warning(builder: &mut AnswerBuilder<'_>, entity: &str) {
     }
 }
 
-/// An answer with too little to rest on gets more about what it is about.
+/// Adds facts until the answer has enough citations.
 fn fill(builder: &mut AnswerBuilder<'_>, entities: &[String]) {
     let sections = [
         Section::Uses,
@@ -391,7 +392,7 @@ fn fill(builder: &mut AnswerBuilder<'_>, entities: &[String]) {
     }
 }
 
-/// What was asked for and is not there.
+/// Returns the gaps: requested information that the data do not contain.
 fn missing(
     builder: &AnswerBuilder<'_>,
     question: &ParsedQuestion,
@@ -400,14 +401,14 @@ fn missing(
 ) -> Vec<Gap> {
     let mut gaps = Vec::new();
     for aspect in question.aspects_in_data() {
-        // That nothing is recorded of dangers is said only where there is no danger on record.
+        // A missing safety record is reported only if no danger is on record.
         let on_record = builder.answered_aspects.contains(&aspect)
             || matches!(aspect, Aspect::Cautions | Aspect::Interactions) && !dangers.is_empty();
         if let (false, Some(entity)) = (on_record, entities.first()) {
             gaps.push(Gap::NoFacts(entity.clone(), aspect));
         }
     }
-    // What a patient is and takes was looked up in `danger`, which says what is missing.
+    // Patient groups and medicines are handled in `danger::gaps`.
     let patient = &question.safety.patient;
     let looked_up = |entity: &&NamedEntity| {
         let caution = entity.of(EntityKind::Caution).any(|code| {

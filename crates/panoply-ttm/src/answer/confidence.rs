@@ -1,38 +1,38 @@
-//! How sure an answer is: what speaks for it, and the probability that follows.
+//! Confidence of an answer: signals and the calibrated probability.
 //!
-//! The signals are plain shares from 0 to 1. A logistic curve for each language turns them into
-//! the probability that the answer holds what was asked; its coefficients are fitted on
-//! `data/ttm/eval/calibration.jsonl`, which nothing is judged by. Make them anew with
-//! `cargo run --release -p panoply-bench -- ttm-calibrate`, which prints the two tables below and
-//! the reliability table of docs/packs/ttm-answers.md.
+//! Each signal lies between 0 and 1. A logistic regression per language maps them to the
+//! probability that the answer contains what was asked. The coefficients are fitted on
+//! `data/ttm/eval/calibration.jsonl`, which no evaluation uses. Run `cargo run --release -p
+//! panoply-bench -- ttm-calibrate` to refit; it prints the two tables below and the reliability
+//! table of docs/packs/ttm-answers.md.
 
 use super::Language;
 use super::builder::AnswerBuilder;
 use super::question::ParsedQuestion;
 
-/// What speaks for an answer, each from 0 to 1.
+/// Confidence signals, each from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Signals {
-    /// The share of the question that the sentences cover, by how telling its parts are.
+    /// Share of the question covered by the sentences, weighted by idf.
     pub coverage: f64,
-    /// How telling the most telling part is that they do not cover.
+    /// Weight of the most important uncovered part.
     pub missing: f64,
-    /// How surely the question names something of the graph.
+    /// Certainty of the named entities.
     pub named: f64,
-    /// The mean score of what the search found.
+    /// Mean search score.
     pub retrieval: f64,
-    /// The share of the cited passages that was checked.
+    /// Share of cited passages that are verified.
     pub checked: f64,
-    /// Whether what was asked for is there: 1, 0, or a half when the question does not say.
+    /// 1 if every requested aspect is answered, 0 if one is not, 0.5 if the question names none.
     pub aspects: f64,
-    /// 1 when it asks for something that the data do not hold at all.
+    /// 1 if the question asks for an aspect that the data do not contain.
     pub not_held: f64,
-    /// The largest share of the question's words and names that one document has.
+    /// Largest share of the question covered by a single document.
     pub together: f64,
 }
 
 impl Signals {
-    /// The signals in the order of the coefficients.
+    /// Returns the signals in the order of the coefficients.
     pub const fn values(&self) -> [f64; SIGNALS] {
         [
             self.coverage,
@@ -47,35 +47,35 @@ impl Signals {
     }
 }
 
-/// How many signals there are.
+/// Number of signals.
 pub const SIGNALS: usize = 8;
 
-/// The names of the signals, in order.
+/// Signal names in the order of the coefficients.
 pub const NAMES: [&str; SIGNALS] =
     ["coverage", "missing", "named", "retrieval", "checked", "aspects", "not_held", "together"];
 
-/// A logistic curve: the constant, and a coefficient for each signal.
+/// Logistic regression: intercept and one coefficient per signal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Curve {
-    /// The constant.
+    /// Intercept.
     pub constant: f64,
-    /// By signal.
+    /// Coefficients by signal.
     pub coefficients: [f64; SIGNALS],
 }
 
-/// Fitted for Thai.
+/// Coefficients for Thai.
 pub const THAI: Curve = Curve {
     constant: -1.657,
     coefficients: [1.760, -4.451, 1.660, 0.309, -0.704, 1.185, -2.542, 1.077],
 };
-/// Fitted for English.
+/// Coefficients for English.
 pub const ENGLISH: Curve = Curve {
     constant: -1.501,
     coefficients: [2.377, -3.517, 1.535, 0.094, -0.837, 0.894, -3.214, 1.469],
 };
 
 impl Curve {
-    /// The curve of a language.
+    /// Returns the curve of a language.
     pub const fn of(language: Language) -> Self {
         match language {
             Language::Th => THAI,
@@ -83,7 +83,7 @@ impl Curve {
         }
     }
 
-    /// The probability that follows from signals.
+    /// Returns the probability for these signals.
     pub fn probability(&self, signals: &Signals) -> f64 {
         let weighed = self.coefficients.iter().zip(signals.values());
         let sum: f64 = weighed.map(|(coefficient, value)| coefficient * value).sum();
@@ -91,12 +91,12 @@ impl Curve {
     }
 }
 
-/// An asked aspect weighs as much as a word that a few documents have.
+/// Weight of a requested aspect, comparable to the idf of a rare word.
 const ASPECT_WEIGHT: f32 = 3.0;
-/// The idf of a word that no document has, nearly; what is missing is measured by it.
+/// Approximate idf of a word in no document; normalises the `missing` signal.
 const MAX_IDF: f32 = 7.0;
 
-/// What speaks for the answer on a page.
+/// Computes the signals of an answer.
 pub(super) fn signals(
     builder: &AnswerBuilder<'_>,
     question: &ParsedQuestion,
@@ -122,7 +122,7 @@ pub(super) fn signals(
     let held = question.aspects_in_data();
     let met = held.iter().filter(|aspect| builder.answered_aspects.contains(aspect)).count();
     Signals {
-        // A sum of nothing is minus nought, which would show.
+        // The sum of an empty iterator is -0.0, which would be visible in the reply.
         coverage: if covered > 0.0 { f64::from(covered / whole) } else { 0.0 },
         missing: f64::from((missing / MAX_IDF).min(1.0)),
         named: f64::from(named),
@@ -139,11 +139,11 @@ pub(super) fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// The exponential, by arithmetic that is the same on every machine: that of the standard library
-/// is the platform's, and the hashes of replies would differ with its last bit.
+/// Computes `exp` with IEEE-exact operations only. The standard library delegates to the platform,
+/// whose last bit may differ, and reply hashes must be identical everywhere.
 pub fn exp(value: f64) -> f64 {
     let value = value.clamp(-60.0, 60.0);
-    // exp(v) = exp(v / 1024)^1024; the series is short for so small a number.
+    // exp(v) = exp(v / 1024)^1024; the Taylor series converges quickly for a small argument.
     let small = value / 1024.0;
     let mut term = 1.0;
     let mut sum = 1.0;

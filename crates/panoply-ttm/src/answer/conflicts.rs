@@ -1,4 +1,4 @@
-//! Where sources disagree, said with the words of both.
+//! Reports conflicts between sources by quoting both.
 
 use super::builder::AnswerBuilder;
 use super::passages::{Passage, Section, of_entity, of_paper};
@@ -6,10 +6,10 @@ use super::question::ParsedQuestion;
 use super::{Language, Role};
 use crate::search::Kind;
 
-/// More than these are not named.
+/// Maximum number of conflicts reported.
 const MAX_CONFLICTS: usize = 2;
 
-/// Names the disagreements about these entities that matter to the question.
+/// Adds the conflicts about these entities that are relevant to the question.
 pub(super) fn write(
     builder: &mut AnswerBuilder<'_>,
     question: &ParsedQuestion,
@@ -32,7 +32,7 @@ pub(super) fn write(
     }
 }
 
-/// A source asks for care with a medicine, and a paper that others cite found no effect.
+/// A source advises caution with a drug, and a cited paper found no significant effect.
 fn warning_against_null_finding(
     builder: &AnswerBuilder<'_>,
     entity: &str,
@@ -57,7 +57,7 @@ fn warning_against_null_finding(
     Some((warning.clone(), denial.clone()))
 }
 
-/// Two cited papers on the same illness, of which one found something and the other did not.
+/// Two cited papers on the same indication and subject, of which one reports no effect.
 fn conflicting_papers(builder: &AnswerBuilder<'_>) -> Option<(Passage, Passage)> {
     let catalog = builder.catalog;
     let cited = builder.citations.iter().filter_map(|citation| catalog.paper(&citation.id));
@@ -81,8 +81,8 @@ fn conflicting_papers(builder: &AnswerBuilder<'_>) -> Option<(Passage, Passage)>
     None
 }
 
-/// Whether a finding says that there was no effect. That a record does not state a result is not
-/// such a finding.
+/// Returns whether a finding states that there was no effect. A record without a stated result does
+/// not count.
 fn found_nothing(finding: &str) -> bool {
     let finding = finding.to_lowercase();
     [

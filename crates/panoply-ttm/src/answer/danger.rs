@@ -1,7 +1,7 @@
-//! The dangers of everything that a question names, asked first, and what is not on record.
+//! Safety records of the entities that a question names, and safety gaps.
 //!
-//! They are found from the plain words of the question and not from what the search found, and
-//! they come back whether or not an answer is given: each is a citation with its verbatim words.
+//! They are derived from the text of the question, not from search results, and are returned even
+//! if the answer is withheld. Each is a citation with its verbatim span.
 
 use super::aspects::Aspect;
 use super::builder::AnswerBuilder;
@@ -13,39 +13,40 @@ use crate::catalog::HerbCatalog;
 use crate::model::Strength;
 use crate::safety::{Alert, Patient, RecordContent, Urgency, alerts};
 
-/// A sentence on record that warns, with what it concerns.
+/// A safety record with the sentence that states it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Danger {
-    /// The words and where they stand.
+    /// The cited sentence.
     pub citation: Citation,
-    /// The herb or formulation that was asked about.
+    /// The herb or formulation that the question names.
     pub entity: String,
-    /// The most urgent that the sentence says of what was asked, or of anything.
+    /// Highest urgency among the relevant records of the sentence.
     pub urgency: Urgency,
-    /// How strong that is.
+    /// Strength of that record.
     pub strength: Strength,
-    /// Whether it concerns the patient or the medicine that was asked about.
+    /// Whether it concerns the patient or medicine of the question.
     pub asked: bool,
-    /// Codes of cautions and ids of interactions that the sentence states.
+    /// Caution codes and interaction ids that the sentence states.
     pub records: Vec<String>,
-    /// Groups of patients that were asked about and that it concerns.
+    /// Patient groups of the question that it concerns.
     pub groups: Vec<String>,
-    /// Medicines that were asked about and that it concerns.
+    /// Medicines of the question that it concerns.
     pub medicines: Vec<String>,
-    /// The ingredient that brings it.
+    /// The ingredient that carries the record, if it is inherited.
     pub via: Option<String>,
 }
 
-/// So many sentences that concern what was asked.
+/// Maximum number of records that concern the question.
 const MAX_ASKED: usize = 16;
-/// So many others beside them, when the question is about danger at large, and when it is not.
+/// Maximum number of other records: with a known patient, for a general safety question, and
+/// otherwise.
 const MAX_OTHERS_FOR_PATIENT: usize = 4;
 const MAX_OTHERS_GENERAL: usize = 10;
 const MAX_OTHERS_UNASKED: usize = 3;
-/// So many when no herb is named.
+/// Maximum number of records if the question names no entity.
 const MAX_WITHOUT_ENTITY: usize = 40;
 
-/// The dangers of these entities for the patient of the question, the most important first.
+/// Returns the safety records of these entities, most important first.
 pub(super) fn dangers(
     catalog: &HerbCatalog,
     question: &ParsedQuestion,
@@ -63,12 +64,13 @@ pub(super) fn dangers(
         (true, true) => MAX_OTHERS_GENERAL,
         (true, false) => MAX_OTHERS_UNASKED,
     };
-    // What an ingredient brings counts where it was asked for; else the list would never end.
+    // Inherited records count only if they concern the question; otherwise the list would be
+    // unbounded.
     let others = others.into_iter().filter(|danger| danger.via.is_none());
     asked.into_iter().take(MAX_ASKED).chain(others.take(max_others)).collect()
 }
 
-/// Every herb and formulation with a record for the patient.
+/// Returns the records of all herbs and formulations that concern the patient.
 fn of_every_entity(
     catalog: &HerbCatalog,
     question: &ParsedQuestion,
@@ -86,7 +88,7 @@ fn of_every_entity(
     merged(catalog, question.language, own).into_iter().take(MAX_WITHOUT_ENTITY).collect()
 }
 
-/// One danger for each sentence; the most important record of a sentence gives its place.
+/// Merges alerts that share a sentence; the first alert determines the position.
 fn merged(catalog: &HerbCatalog, language: Language, alerts: Vec<Alert<'_>>) -> Vec<Danger> {
     let mut dangers: Vec<Danger> = Vec::new();
     for alert in alerts {
@@ -132,12 +134,12 @@ fn include(list: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
     }
 }
 
-/// Of the dangers beside those asked for, so many are sentences of the answer.
+/// Maximum number of other records quoted in the answer.
 const MAX_OTHERS_QUOTED: usize = 3;
-/// Of those asked for.
+/// Maximum number of relevant records quoted in the answer.
 const MAX_ASKED_QUOTED: usize = 8;
 
-/// Quotes the dangers on the page, those asked for first.
+/// Quotes the safety records, relevant ones first.
 pub(super) fn write(builder: &mut AnswerBuilder<'_>, dangers: &[Danger]) {
     let (asked, others): (Vec<&Danger>, Vec<&Danger>) =
         dangers.iter().partition(|danger| danger.asked);
@@ -157,8 +159,8 @@ pub(super) fn write(builder: &mut AnswerBuilder<'_>, dangers: &[Danger]) {
     }
 }
 
-/// What was asked for and is nowhere on record, with all that belongs to it: the whole group and
-/// every class of a medicine, for the entity, the medicines made of it alone and the herbs in it.
+/// Returns the patient groups and medicines of the question for which no record exists, including
+/// subgroups, drug classes, single-herb medicines and ingredients.
 pub(super) fn gaps(
     catalog: &HerbCatalog,
     question: &ParsedQuestion,
@@ -166,7 +168,7 @@ pub(super) fn gaps(
 ) -> Vec<Gap> {
     let Some(entity) = entities.first() else { return Vec::new() };
     let asked = &question.safety;
-    // An age narrows what concerns the patient; that there is no record at all is another thing.
+    // An age narrows the relevant records, but does not create a gap.
     let patient = Patient { age_months: None, ..asked.patient.clone() };
     let found = alerts(catalog, entities, &patient);
     let mut gaps = Vec::new();
@@ -179,7 +181,7 @@ pub(super) fn gaps(
     }
     for group in &patient.groups {
         let on_record = |alert: &Alert<'_>| alert.groups.iter().any(|one| one.group == *group);
-        // Among several groups of one record only the nearest is named.
+        // A match names only the closest of several groups, so check group coverage too.
         let covers = |alert: &Alert<'_>| match alert.record.content {
             RecordContent::Caution(warned) => {
                 catalog.group(group).is_some_and(|group| group.concerned_by(&warned.code).is_some())
@@ -190,7 +192,7 @@ pub(super) fn gaps(
             gaps.push(Gap::NoGroupRecord(entity.clone(), group.clone()));
         }
     }
-    // A phrase may name several classes, of which one is enough.
+    // A phrase may denote several drug classes; a record for one is sufficient.
     for phrase in &asked.medicine_phrases {
         let on_record =
             |alert: &Alert<'_>| alert.medicines.iter().any(|found| phrase.contains(&found.drug));

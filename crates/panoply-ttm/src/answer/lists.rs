@@ -1,7 +1,8 @@
-//! Questions that name no herb and no medicine: which are used for this, hold that, warn of it.
+//! Answers questions that name no herb or formulation with lists: indicated for X, containing Y,
+//! contraindicated in Z.
 //!
-//! A list is made from the graph. Each item cites the sentence of its own monograph that says so,
-//! and what was checked stands apart from what was not.
+//! Lists are built from the catalog. Each item cites the sentence of its own monograph; verified
+//! and unverified items form separate sentences.
 
 use super::aspects::Aspect;
 use super::builder::AnswerBuilder;
@@ -12,21 +13,21 @@ use crate::catalog::HerbCatalog;
 use crate::model::Level;
 use crate::safety::{self, CoverKind, Patient};
 
-/// So many items of a list are named.
+/// Maximum number of items named.
 const MAX_NAMED: usize = 8;
-/// So many of those that were not checked.
+/// Maximum number of unverified items named.
 const MAX_NAMED_UNVERIFIED: usize = 4;
-/// So many of those that are forbidden.
+/// Maximum number of contraindicated items named.
 const MAX_NAMED_FORBIDDEN: usize = 40;
 
-/// An item of a list: the passage that says so.
+/// A list item and the passage that supports it.
 struct Item {
     name: String,
     passage: Passage,
 }
 
-/// Writes the lists that a question asks for, and tells which entities they name. `order` has
-/// the ids that the search found, best first.
+/// Writes the lists that a question asks for and returns the entities they name. `order` has the
+/// ids found by the search, best first.
 pub(super) fn write(
     builder: &mut AnswerBuilder<'_>,
     question: &ParsedQuestion,
@@ -41,7 +42,7 @@ pub(super) fn write(
         for id in &constituents {
             listed.extend(containing_constituent(builder, id, order));
         }
-        // `Which herbs contain eugenol?` asks for herbs, by the word for medicines.
+        // `Which herbs contain eugenol?` uses the same cue as a question for formulations.
         builder.answered_aspects.extend([
             Aspect::Constituents,
             Aspect::Formulations,
@@ -59,7 +60,7 @@ pub(super) fn write(
         }
     }
     if listed.is_empty() || indications.is_empty() {
-        // What forbids goes before what asks for care, whatever it is that was named first.
+        // Contraindications precede precautions and interactions.
         for level in [Level::Contraindicated, Level::Precaution, Level::Interaction] {
             for code in &cautions {
                 listed.extend(with_caution(builder, code, level, order));
@@ -73,7 +74,8 @@ pub(super) fn write(
     listed
 }
 
-/// The medicines that hold all of these herbs, and are for one of these indications if any.
+/// Lists the medicines that contain all of these herbs and, if given, treat one of these
+/// indications.
 pub(super) fn medicines_with(
     builder: &mut AnswerBuilder<'_>,
     herbs: &[String],
@@ -97,7 +99,7 @@ pub(super) fn medicines_with(
     list(builder, &lead, items, Role::Fact)
 }
 
-/// What is used for an indication.
+/// Lists what is indicated for these codes.
 fn used_for(builder: &mut AnswerBuilder<'_>, codes: &[String], order: &[String]) -> Vec<String> {
     let catalog = builder.catalog;
     let herbs = catalog.herbs.iter().map(|herb| (&herb.id, &herb.indications));
@@ -105,7 +107,7 @@ fn used_for(builder: &mut AnswerBuilder<'_>, codes: &[String], order: &[String])
     let fitting = medicines.chain(herbs);
     let fitting = fitting.filter(|(_, uses)| uses.iter().any(|used| codes.contains(&used.icd)));
     let ids: Vec<String> = fitting.map(|(id, _)| id.clone()).collect();
-    // A monograph names its indications by their codes too.
+    // Monographs state indications with their ICD codes.
     let items = first_passages(builder, &ids, Section::Uses, order, |text| {
         codes.iter().any(|code| contains_ignoring_case(text, code))
     });
@@ -118,7 +120,7 @@ fn used_for(builder: &mut AnswerBuilder<'_>, codes: &[String], order: &[String])
     list(builder, &lead, items, Role::Fact)
 }
 
-/// The herbs that hold a substance.
+/// Lists the herbs that contain a constituent.
 fn containing_constituent(
     builder: &mut AnswerBuilder<'_>,
     constituent: &str,
@@ -140,11 +142,10 @@ fn containing_constituent(
     list(builder, &lead, items, Role::Fact)
 }
 
-/// The cautions that a question without a herb asks for: those of the groups it names, whatever
-/// part of them, and those it names as such.
+/// Returns the caution codes that a question without an entity asks for.
 fn asked_cautions(catalog: &HerbCatalog, question: &ParsedQuestion) -> Vec<String> {
     let mut codes: Vec<String> = Vec::new();
-    // `ไข้` is an illness to treat unless dangers are asked for.
+    // `ไข้` (fever) is an indication unless the question is about safety.
     let dangers = question.aspects.iter().any(|aspect| aspect.is_dangerous());
     let patient = &question.safety.patient;
     let groups = patient.groups.iter().filter_map(|id| catalog.group(id));
@@ -162,7 +163,7 @@ fn asked_cautions(catalog: &HerbCatalog, question: &ParsedQuestion) -> Vec<Strin
     once
 }
 
-/// What warns of something at a level.
+/// Lists what carries a caution at a level.
 fn with_caution(
     builder: &mut AnswerBuilder<'_>,
     code: &str,
@@ -174,7 +175,7 @@ fn with_caution(
     let name = caution.names.in_language(builder.language.display());
     let herbs = catalog.herbs.iter().map(|herb| (&herb.id, &herb.cautions));
     let medicines = catalog.formulations.iter().map(|one| (&one.id, &one.cautions));
-    // One that forbids and asks for care too forbids.
+    // An entity with both a contraindication and a precaution counts as contraindicated.
     let warning = medicines.chain(herbs).filter(|(_, cautions)| {
         let levels = cautions.iter().filter(|warned| warned.code == code).map(|one| one.level);
         levels.min() == Some(level)
@@ -192,7 +193,7 @@ fn with_caution(
     named
 }
 
-/// The beginning of a list of warnings, in the words of its level.
+/// Returns the lead-in of a list of warnings.
 fn lead(language: Language, level: Level, together: bool, name: &str) -> String {
     let forbids = level == Level::Contraindicated;
     match (language, forbids, together) {
@@ -207,7 +208,7 @@ fn lead(language: Language, level: Level, together: bool, name: &str) -> String 
     }
 }
 
-/// What interacts with a medicine at a level.
+/// Lists what interacts with a medicine at a level.
 fn interacting(
     builder: &mut AnswerBuilder<'_>,
     drug: &str,
@@ -223,7 +224,7 @@ fn interacting(
     let mut items: Vec<Item> = Vec::new();
     let found = safety::alerts(catalog, &all, &patient);
     let own = found.iter().filter(|alert| alert.is_asked() && !alert.record.through_ingredient);
-    // What a source says of the medicine itself goes before what it says of its class.
+    // Records that name the medicine precede records of its class.
     let direct = |one: &&safety::Alert<'_>| one.medicines.iter().any(|one| one.through.is_none());
     let (first, then): (Vec<_>, Vec<_>) = own.partition(direct);
     let mut forbidden: Vec<&str> = Vec::new();
@@ -259,7 +260,7 @@ fn interacting(
     listed
 }
 
-/// Writes what was checked and what was not as two sentences, and tells whom they name.
+/// Writes one sentence for verified and one for unverified items; returns the ids named.
 fn list(builder: &mut AnswerBuilder<'_>, lead: &str, items: Vec<Item>, role: Role) -> Vec<String> {
     let (checked, unchecked): (Vec<Item>, Vec<Item>) =
         items.into_iter().partition(|item| item.passage.verified);
@@ -312,7 +313,7 @@ fn sentence(
     })
 }
 
-/// The passages of these entities that say all of `needles`.
+/// Returns the passages of these entities that contain all of `needles`.
 fn items(
     builder: &AnswerBuilder<'_>,
     ids: &[String],
@@ -325,7 +326,7 @@ fn items(
     })
 }
 
-/// The first passage in a section of each of these entities whose text fits.
+/// Returns the first matching passage of each entity in a section.
 fn first_passages(
     builder: &AnswerBuilder<'_>,
     ids: &[String],
@@ -344,19 +345,19 @@ fn first_passages(
     items
 }
 
-/// What the search found goes first, in its order.
+/// Sorts items by search rank.
 fn sort(items: &mut [Item], order: &[String]) {
     items.sort_by_key(|item| {
         order.iter().position(|id| *id == item.passage.id).unwrap_or(usize::MAX)
     });
 }
 
-/// Whether a text has these words, whatever their case.
+/// Case-insensitive substring test.
 pub(super) fn contains_ignoring_case(text: &str, needle: &str) -> bool {
     !needle.is_empty() && text.to_lowercase().contains(&needle.to_lowercase())
 }
 
-/// `Andrographis (King of Bitters)` without what is in brackets, as monographs write it.
+/// Strips the bracketed part: `Andrographis (King of Bitters)` becomes `Andrographis`.
 pub(super) fn clean(name: &str) -> String {
     name.split(" (").next().unwrap_or(name).trim().to_owned()
 }
@@ -374,7 +375,7 @@ fn indication_name(builder: &AnswerBuilder<'_>, code: &str) -> Option<String> {
     Some(format!("{name} ({code})"))
 }
 
-/// The ids of each name of a sort, together: `ปวดท้อง` may mean several codes.
+/// Groups the ids of each name: `ปวดท้อง` may denote several codes.
 fn same_name(question: &ParsedQuestion, kind: EntityKind) -> Vec<Vec<String>> {
     let each =
         question.named_entities.iter().map(|entity| entity.of(kind).map(str::to_owned).collect());

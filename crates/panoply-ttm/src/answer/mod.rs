@@ -1,22 +1,20 @@
-//! Answers with citations: what the question asks is read, looked up, quoted and weighed, and
-//! withheld where it is not good enough.
+//! Question answering with citations (RAG): parse the question, retrieve, quote, score, and
+//! withhold if the policy requires it.
 //!
-//! **Extractive.** Without a language model, which is the default, an answer is made of sentences
-//! that stand word for word in the documents it cites, and of lists made from the graph whose
-//! every item cites the sentence that says so. The same question over the same data has the same
-//! answer, byte for byte.
+//! **Extractive** (default). An answer consists of sentences quoted verbatim from the cited
+//! documents and of lists built from the catalog, each item citing its sentence. The output is
+//! deterministic.
 //!
-//! **With a model.** Where the operator configured one, it writes from the same passages, and each
-//! of its sentences must be supported by what it cites ([`verify`]) or is dropped.
+//! **With a language model.** If the operator configured one, it writes from the same passages.
+//! Each sentence must be supported by its citations ([`verify`]) or is dropped.
 //!
-//! **Policy.** Fewer than three citations, a confidence below τ, something asked for that the data
-//! do not hold, or a question about danger without a source such as the national list: then the
-//! answer is withheld, and the reply says why. [`AnswerOutcome::withheld`] has the reasons; citations
-//! and scores are given all the same.
+//! **Policy.** An answer is withheld if it has fewer than three citations, a confidence below τ,
+//! asks for an aspect that the data do not contain, is a safety question without an official
+//! source, or is an emergency. [`AnswerOutcome::withheld`] has the reasons; citations and scores
+//! are returned in any case.
 //!
-//! **Danger.** Pregnancy, children, kidneys, medicines taken together, doses: such questions
-//! always bring the contraindications with them ([`crate::safety`]), and what is not on record is
-//! named as such.
+//! **Safety.** Questions about pregnancy, children, kidneys, drug combinations or doses always
+//! return the contraindications ([`crate::safety`]) and name missing records.
 
 mod aspects;
 mod builder;
@@ -45,7 +43,7 @@ use crate::papers::UserStoreError;
 use crate::safety::{Emergency, emergency_in};
 use crate::search::Engine;
 
-/// A language to answer in.
+/// Language of an answer.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Language {
     /// Thai.
@@ -55,7 +53,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// As monographs and replies write it.
+    /// Returns the code used in monographs and replies.
     pub const fn code(self) -> &'static str {
         match self {
             Self::Th => "th",
@@ -63,7 +61,7 @@ impl Language {
         }
     }
 
-    /// As names are written in it.
+    /// Returns the language for names.
     pub const fn display(self) -> DisplayLanguage {
         match self {
             Self::Th => DisplayLanguage::Th,
@@ -72,97 +70,97 @@ impl Language {
     }
 }
 
-/// Fewer citations than these, and the answer is withheld.
+/// Minimum number of citations.
 pub const CITATIONS: usize = 3;
-/// The confidence below which it is, unless the operator says otherwise.
+/// Default confidence threshold.
 pub const TAU: f64 = 0.6;
-/// How many documents are read, unless the caller says otherwise.
+/// Default number of documents to read.
 pub const TOP_K: usize = 5;
 
-/// A question.
+/// A question with its retrieval parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct AnswerRequest<'q> {
-    /// Its words.
+    /// Text of the question.
     pub text: &'q str,
-    /// The language to answer in, or that of the question.
+    /// Language of the answer; defaults to that of the question.
     pub language: Option<Language>,
-    /// How many documents of the search are read.
+    /// Number of search hits to read.
     pub top_k: usize,
-    /// The confidence below which no answer is given.
+    /// Confidence threshold.
     pub tau: f64,
 }
 
 impl<'q> AnswerRequest<'q> {
-    /// A question as people ask it, with the usual threshold.
+    /// Creates a request with default parameters.
     pub const fn new(text: &'q str) -> Self {
         Self { text, language: None, top_k: TOP_K, tau: TAU }
     }
 }
 
-/// What was found, and whether it is given as an answer.
+/// The result of answering a question, given or withheld.
 #[derive(Clone, Debug)]
 pub struct AnswerOutcome {
-    /// The language it is in.
+    /// Language of the answer.
     pub language: Language,
-    /// The sentences of the answer; none when it is withheld.
+    /// Sentences of the answer; empty if withheld.
     pub sentences: Vec<Sentence>,
-    /// What they rest on, or would.
+    /// Passages that the sentences cite.
     pub citations: Vec<Citation>,
-    /// What the data do not have.
+    /// Requested information that the data do not contain.
     pub gaps: Vec<Gap>,
-    /// How good it is.
+    /// Quality scores.
     pub scores: Scores,
-    /// Why there is no answer.
+    /// Reasons for withholding, if withheld.
     pub withheld: Option<Withheld>,
-    /// Who wrote the sentences.
+    /// Origin of the sentences.
     pub written_by: WrittenBy,
-    /// The dangers on record, those asked for first; also when the answer is withheld.
+    /// Safety records, relevant ones first; also present if the answer is withheld.
     pub dangers: Vec<Danger>,
-    /// Whether danger is what was asked.
+    /// Whether the question asks about safety.
     pub danger_first: bool,
-    /// What to do now, when the question is about an emergency.
+    /// Instructions, if the question describes an emergency.
     pub emergency: Option<Emergency>,
     need: Need,
 }
 
-/// A sentence, and what it rests on.
+/// A sentence of an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sentence {
-    /// The sentence, without a full stop.
+    /// Text without a full stop.
     pub text: String,
-    /// The places of its citations.
+    /// Indices of its citations.
     pub citations: Vec<usize>,
-    /// What it does in the answer.
+    /// Function in the answer.
     pub role: Role,
 }
 
-/// What a sentence does in an answer.
+/// Function of a sentence in an answer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Role {
-    /// Says what was asked for.
+    /// Answers the question.
     Fact,
-    /// Says what research found.
+    /// Reports research.
     Evidence,
     /// Warns.
     Danger,
-    /// Names where sources disagree.
+    /// Reports a conflict between sources.
     Contradiction,
 }
 
-/// A passage that a sentence rests on.
+/// A cited passage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Citation {
-    /// The id of the document.
+    /// Document id.
     pub id: String,
-    /// Its address.
+    /// Document URI.
     pub uri: String,
-    /// Its title.
+    /// Document title.
     pub title: String,
-    /// The words that are cited, as they stand there.
+    /// Cited text, verbatim.
     pub span: String,
-    /// Who says so.
+    /// Source ids.
     pub sources: Vec<String>,
-    /// Whether a source that was checked says so.
+    /// Whether a verified source states it.
     pub verified: bool,
 }
 
@@ -183,56 +181,56 @@ impl Citation {
     }
 }
 
-/// How good an answer is, from 0 to 1.
+/// Quality scores from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scores {
-    /// The mean score of the documents that the search found.
+    /// Mean search score of the documents read.
     pub retrieval: f64,
-    /// The probability that the answer holds what was asked for.
+    /// Calibrated probability that the answer contains what was asked.
     pub answer_conf: f64,
-    /// The share of the sentences that nothing contradicts, those that were not checked by half.
+    /// Share of sentences without a conflict; unverified ones count half.
     pub agreement: f64,
-    /// The share of the sentences that what they cite supports, by the rules of [`verify`].
+    /// Share of sentences supported by their citations according to [`verify`].
     pub support: f64,
-    /// What the confidence was worked out from.
+    /// Signals behind `answer_conf`.
     pub signals: Signals,
 }
 
-/// Why an answer is withheld, and what it would have taken.
+/// Why an answer is withheld.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Withheld {
-    /// Every reason.
+    /// All reasons.
     pub reasons: Vec<Reason>,
-    /// What an answer needs.
+    /// Requirements that were not met.
     pub need: Need,
 }
 
-/// What an answer needs to be given.
+/// Requirements for giving an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Need {
-    /// So many citations.
+    /// Minimum number of citations.
     pub citations: usize,
-    /// So much confidence.
+    /// Minimum confidence.
     pub answer_conf: f64,
 }
 
 /// A reason to withhold an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reason {
-    /// So few citations.
+    /// Too few citations; contains their number.
     FewCitations(usize),
-    /// So little confidence.
+    /// Confidence below the threshold; contains its value.
     LowConfidence(f64),
-    /// The data hold nothing of what was asked for.
+    /// The data do not contain this aspect.
     NotInData(Aspect),
-    /// A question about danger, and no source such as the national list.
+    /// A safety question without an official source such as the national list.
     NoOfficialSource,
-    /// An emergency, which no answer about herbs may delay.
+    /// An emergency, which must not wait for an answer.
     Emergency,
 }
 
 impl Reason {
-    /// Its word in replies.
+    /// Returns the reason code used in replies.
     pub fn code(&self) -> String {
         match self {
             Self::FewCitations(_) => format!("citations<{CITATIONS}"),
@@ -244,7 +242,7 @@ impl Reason {
     }
 }
 
-/// Answers a question from the graph and the documents, or withholds the answer.
+/// Answers a question from the catalog and the documents.
 pub fn answer(
     knowledge: &Knowledge,
     engine: &Engine,
@@ -253,29 +251,29 @@ pub fn answer(
     Ok(Draft::of(knowledge, engine, request)?.judged(&knowledge.catalog, request.tau))
 }
 
-/// An answer before it is judged.
+/// An answer before the policy is applied.
 #[derive(Clone, Debug)]
 pub struct Draft {
-    /// What the question asks.
+    /// The parsed question.
     pub question: ParsedQuestion,
-    /// What would be said.
+    /// Candidate sentences.
     pub sentences: Vec<Sentence>,
-    /// What it rests on.
+    /// Passages that the sentences cite.
     pub citations: Vec<Citation>,
-    /// What is missing.
+    /// Requested information that the data do not contain.
     pub gaps: Vec<Gap>,
-    /// How good it is.
+    /// Quality scores.
     pub scores: Scores,
-    /// The dangers on record, those asked for first.
+    /// Safety records, relevant ones first.
     pub dangers: Vec<Danger>,
-    /// Whether danger is what was asked.
+    /// Whether the question asks about safety.
     pub danger_first: bool,
-    /// What to do now, when the question is about an emergency.
+    /// Instructions, if the question describes an emergency.
     pub emergency: Option<Emergency>,
 }
 
 impl Draft {
-    /// Writes an answer, good or not.
+    /// Composes and scores a draft.
     pub fn of(
         knowledge: &Knowledge,
         engine: &Engine,
@@ -306,7 +304,7 @@ impl Draft {
         Ok(Self { question, sentences, citations, gaps, scores, dangers, danger_first, emergency })
     }
 
-    /// Gives the answer, or withholds it.
+    /// Applies the policy: gives or withholds the answer.
     pub fn judged(self, catalog: &HerbCatalog, tau: f64) -> AnswerOutcome {
         let need = Need { citations: CITATIONS, answer_conf: tau };
         let reasons = self.reasons(catalog, need);
@@ -342,7 +340,8 @@ impl Draft {
                 .filter_map(|id| catalog.source(id))
                 .any(|source| matches!(source.kind.as_str(), "formulary" | "guideline"))
         };
-        // The rule is there to stop promises. A warning on record is given whoever says so.
+        // This rule prevents unfounded reassurance. A recorded warning is given whatever its
+        // source.
         let warned = self.dangers.iter().any(|danger| danger.asked);
         if self.question.is_about_danger() && !warned && !self.citations.iter().any(official) {
             reasons.push(Reason::NoOfficialSource);
@@ -362,7 +361,7 @@ impl AnswerOutcome {
         withheld.reasons.push(reason);
     }
 
-    /// The answer as a text with the numbers of its citations; empty when it is withheld.
+    /// Renders the answer with citation numbers; empty if withheld.
     pub fn text(&self, catalog: &HerbCatalog) -> String {
         if self.sentences.is_empty() {
             return String::new();
@@ -391,7 +390,7 @@ impl AnswerOutcome {
         };
         let facts = of(&[Role::Fact, Role::Evidence]);
         let dangers = of(&[Role::Danger]);
-        // Where danger is what is asked, the warning is the first line.
+        // For a safety question the warnings come first.
         let [first, second] =
             if self.danger_first { [dangers, facts] } else { [facts, headed(danger, dangers)] };
         let parts = [
@@ -404,7 +403,7 @@ impl AnswerOutcome {
     }
 }
 
-/// Whether what a sentence cites supports it.
+/// Returns whether the citations of a sentence support it.
 pub fn supported(
     catalog: &HerbCatalog,
     engine: &Engine,
@@ -433,7 +432,7 @@ fn agreement(sentences: &[Sentence], citations: &[Citation]) -> f64 {
     sum / count
 }
 
-/// Four digits: what is below comes from rounding, and would only make replies differ.
+/// Rounds to four digits: lower digits are rounding noise and would make replies differ.
 fn rounded(score: f64) -> f64 {
     (score * 1e4).round() / 1e4
 }

@@ -1,4 +1,4 @@
-//! Texts that an answer can quote, each with the address where a reader finds it word for word.
+//! Quotable passages with the URI under which their text can be read verbatim.
 
 use crate::catalog::HerbCatalog;
 use crate::model::{self, Paper};
@@ -7,28 +7,28 @@ use crate::search::{Document, Kind, TextLanguage};
 
 use super::Language;
 
-/// What a passage is about.
+/// Section of a monograph or kind of text.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Section {
     /// Names, family, parts, list.
     Identity,
-    /// What it is used for.
+    /// Indications.
     Uses,
-    /// What it holds.
+    /// Active substances.
     Constituents,
-    /// What it is made of.
+    /// Ingredients.
     Ingredients,
-    /// What holds it.
+    /// Formulations that contain it.
     Formulations,
-    /// What to be careful about.
+    /// Contraindications and precautions.
     Cautions,
-    /// What it does with medicines.
+    /// Interactions with medicines.
     Interactions,
-    /// What research found.
+    /// Research findings.
     Evidence,
-    /// What is not known.
+    /// Unknowns.
     Gaps,
-    /// The words of a text that a user brought.
+    /// Text of a user document or imported paper.
     Text,
 }
 
@@ -49,36 +49,35 @@ impl Section {
     }
 }
 
-/// A text that can be quoted.
+/// A quotable passage.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Passage {
-    /// The id of the document it stands in.
+    /// Document id.
     pub id: String,
-    /// What the document is.
+    /// Document kind.
     pub kind: Kind,
-    /// The document's address.
+    /// Document URI.
     pub uri: String,
-    /// The document's title.
+    /// Document title.
     pub title: String,
-    /// What it is about.
+    /// Section.
     pub section: Section,
-    /// The text as it stands there.
+    /// Text, verbatim.
     pub text: String,
-    /// Who says so.
+    /// Source ids.
     pub sources: Vec<String>,
-    /// Whether a source that was checked says so.
+    /// Whether a verified source states it.
     pub verified: bool,
 }
 
 impl Passage {
-    /// Whether these are words of a text that a user brought, which an answer puts in quotes.
+    /// Returns whether this is third-party text, which answers put in quotation marks.
     pub fn is_foreign(&self) -> bool {
         self.section == Section::Text
     }
 }
 
-/// What the monograph of a herb or formulation says, statement by statement. What papers found is
-/// left out: a paper speaks for itself.
+/// Returns the statements of a monograph. Paper findings are omitted: papers are quoted directly.
 pub(super) fn of_entity(catalog: &HerbCatalog, id: &str, language: Language) -> Vec<Passage> {
     let Some(monograph) = catalog.monograph(id, language.code()) else { return Vec::new() };
     let (kind, names) = match (catalog.herb(id), catalog.formulation(id)) {
@@ -104,8 +103,8 @@ pub(super) fn of_entity(catalog: &HerbCatalog, id: &str, language: Language) -> 
     passages.collect()
 }
 
-/// The sentence that says what a record says: of the monograph of its carrier, or of the user's
-/// document that it was read from.
+/// Returns the sentence that states a safety record: from the monograph of its carrier or from the
+/// user document it was extracted from.
 pub(super) fn of_record(
     catalog: &HerbCatalog,
     record: &Record<'_>,
@@ -135,7 +134,7 @@ pub(super) fn of_record(
     fitting.into_iter().next().or_else(|| of_user_document(catalog, record))
 }
 
-/// Whether a statement lists an item: `children` is none of `children under 6 years`.
+/// Returns whether a statement lists an item: `children` does not match `children under 6 years`.
 fn lists(text: &str, item: &str) -> bool {
     let text = text.trim_end_matches('.');
     text.match_indices(item).any(|(at, _)| {
@@ -145,7 +144,7 @@ fn lists(text: &str, item: &str) -> bool {
     })
 }
 
-/// The words of a user's document that a record was read from.
+/// Returns the passage of a user document that a record was extracted from.
 fn of_user_document(catalog: &HerbCatalog, record: &Record<'_>) -> Option<Passage> {
     let source = &record.provenance().source;
     let fact = catalog.user_data.facts.iter().find(|fact| {
@@ -171,7 +170,7 @@ fn of_user_document(catalog: &HerbCatalog, record: &Record<'_>) -> Option<Passag
     })
 }
 
-/// What a paper found, in our own sentence.
+/// Returns the finding of a paper as summarised in the data set.
 pub(super) fn of_paper(paper: &Paper, language: Language) -> Passage {
     let text = match language {
         Language::Th if !paper.finding.th.is_empty() => &paper.finding.th,
@@ -193,8 +192,7 @@ pub(super) fn of_paper(paper: &Paper, language: Language) -> Passage {
     }
 }
 
-/// What a document of the search can be quoted with. Sentences of texts that a user brought stand
-/// for themselves.
+/// Returns the quotable passages of a search hit.
 pub(super) fn of_document(
     catalog: &HerbCatalog,
     document: &Document,
@@ -212,7 +210,7 @@ pub(super) fn of_document(
     passages
 }
 
-/// The source of what a user brought, as the search marks it.
+/// Source id of imported papers, as set by the search.
 const IMPORTED: &str = "imported";
 
 fn foreign(document: &Document, kind: Kind) -> Vec<Passage> {
@@ -226,7 +224,7 @@ fn foreign(document: &Document, kind: Kind) -> Vec<Passage> {
     let sentences = user_data.into_iter().flat_map(|passage| {
         sentences(&passage.text).into_iter().map(|text| (text.to_owned(), passage.source.clone()))
     });
-    // What has no address cannot be cited.
+    // A document without a URI cannot be cited.
     let Some(uri) = document.uri() else { return Vec::new() };
     sentences
         .map(|(text, source)| Passage {
@@ -242,8 +240,8 @@ fn foreign(document: &Document, kind: Kind) -> Vec<Passage> {
         .collect()
 }
 
-/// The abstract of a paper that a user brought: the last that its record says, and a text. Its
-/// title, its headings and its authors are no sentences.
+/// Returns the abstract of an imported paper: its last imported passage, if it is prose and not the
+/// title, headings or authors.
 fn abstract_of(document: &Document) -> Option<&crate::search::Passage> {
     let last = document.passages.iter().rfind(|passage| passage.source == IMPORTED)?;
     let is_text = last.text.contains('.') || last.language == TextLanguage::Th;
@@ -251,12 +249,12 @@ fn abstract_of(document: &Document) -> Option<&crate::search::Passage> {
         .then_some(last)
 }
 
-/// The shortest piece that is taken for a sentence, and about the longest, in characters.
+/// Minimum and approximate maximum length of a sentence, in characters.
 const MIN_SENTENCE_LENGTH: usize = 25;
 const MAX_SENTENCE_LENGTH: usize = 400;
 
-/// The sentences of a text, word for word. A sentence ends at a full stop before a space and
-/// something that is not small, or at the end of a line; a very long one ends at a space.
+/// Splits a text into sentences, verbatim. A sentence ends at a full stop before whitespace, at a
+/// line end, or at a space after the maximum length.
 fn sentences(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -284,7 +282,7 @@ fn sentences(text: &str) -> Vec<&str> {
     pieces.filter(|piece| piece.chars().count() >= MIN_SENTENCE_LENGTH).collect()
 }
 
-/// Whether the stop at `at` only shortens a word: `e.g.`, `et al.`, `A.`.
+/// Returns whether the full stop at `at` belongs to an abbreviation: `e.g.`, `et al.`, `A.`.
 fn is_abbreviation(text: &str, start: usize, at: usize) -> bool {
     let before = text.get(start..at).unwrap_or_default();
     let word =
@@ -298,8 +296,7 @@ fn is_abbreviation(text: &str, start: usize, at: usize) -> bool {
         )
 }
 
-/// The name of something of the graph in a language: a herb, a formulation, a constituent, an
-/// indication, a caution or a medicine.
+/// Returns the display name of any catalog entry.
 pub(super) fn name_of(
     catalog: &HerbCatalog,
     id: &str,

@@ -1,8 +1,7 @@
-//! What a question asks: the things it names, the aspects it asks for, and the words that neither
-//! explains.
+//! Parses a question into named entities, requested aspects and remaining content words.
 //!
-//! Every telling word of the question belongs to one of the three. Whether an answer covers them
-//! is what its confidence rests on.
+//! Every content word belongs to one of the three. Answer confidence depends on how many of them
+//! are covered.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,55 +13,55 @@ use crate::safety::ParsedPatient;
 use crate::search::{self, Engine, Mention, QueryUnit};
 use crate::text::{Token, skeleton};
 
-/// A question, understood as far as it can be.
+/// A parsed question.
 #[derive(Clone, Debug)]
 pub struct ParsedQuestion {
-    /// The language to answer in.
+    /// Language of the answer.
     pub language: Language,
-    /// What it names, in order.
+    /// Named entities in order of appearance.
     pub named_entities: Vec<NamedEntity>,
-    /// What it asks for, each once, in order.
+    /// Requested aspects, deduplicated, in order.
     pub aspects: Vec<Aspect>,
-    /// The telling words that are neither.
+    /// Remaining content words.
     pub words: Vec<QueryUnit>,
-    /// Who it is about, and whether it asks for permission.
+    /// Patient and intent.
     pub safety: ParsedPatient,
 }
 
-/// Something that a question names. One name may stand for several nodes of the graph.
+/// A name in a question. One name may denote several graph nodes.
 #[derive(Clone, Debug)]
 pub struct NamedEntity {
-    /// The name.
+    /// The name as spelled in the data.
     pub name: String,
-    /// What it may be.
+    /// Candidate nodes.
     pub ids: Vec<(EntityKind, String)>,
-    /// How telling the name is.
+    /// Importance (idf).
     pub weight: f32,
-    /// 1 when it is written as in the data, less when it was guessed.
+    /// 1 for an exact match, less for a fuzzy one.
     pub certainty: f32,
 }
 
-/// What a node of the graph is, as an answer looks at it.
+/// Node kind as far as answers distinguish it.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum EntityKind {
     /// A herb.
     Herb,
     /// A medicine of the National List.
     Formulation,
-    /// A substance.
+    /// An active substance.
     Constituent,
     /// A disease or symptom.
     Indication,
-    /// Something to be careful about.
+    /// A caution such as pregnancy.
     Caution,
-    /// A medicine that is taken as well.
+    /// A drug taken at the same time.
     Drug,
     /// A paper.
     Paper,
 }
 
 impl NamedEntity {
-    /// The ids of a sort.
+    /// Returns the ids of a kind.
     pub fn of(&self, kind: EntityKind) -> impl Iterator<Item = &str> {
         self.ids.iter().filter(move |(own, _)| *own == kind).map(|(_, id)| id.as_str())
     }
@@ -72,17 +71,17 @@ impl NamedEntity {
     }
 }
 
-/// A guess below this is not taken for a name.
+/// Minimum certainty of a fuzzy match.
 const MIN_CERTAINTY: f32 = 0.7;
-/// How alike a misspelt name and the words of the question must be.
+/// Minimum similarity between a misspelt name and the words of the question.
 const MIN_SIMILARITY: f64 = 0.7;
-/// How telling a name is whose words the corpus does not weigh.
+/// Default weight of a name without an idf.
 const NAME_WEIGHT: f32 = 4.0;
-/// More herbs and medicines than these are not looked at one by one.
+/// Maximum number of entities that are answered individually.
 const MAX_ENTITIES: usize = 4;
 
 impl ParsedQuestion {
-    /// Reads a question with what the search found in it.
+    /// Parses a question, given the mentions found by the search.
     pub fn of(
         catalog: &HerbCatalog,
         engine: &Engine,
@@ -124,7 +123,7 @@ impl ParsedQuestion {
         let mut safety = catalog.patient_words.read(catalog, &text, &tokens, &taken);
         let read = safety.ranges.clone();
         for (place, entity) in named_entities.iter().filter(|(_, entity)| !names_entity(entity)) {
-            // `เหล้า` in `ติดเหล้า` was read as part of the longer phrase.
+            // `เหล้า` inside `ติดเหล้า` was already read as part of the longer phrase.
             let inside = |range: &Range<usize>| {
                 range.start <= place.start && place.end <= range.end && range.len() > place.len()
             };
@@ -136,9 +135,9 @@ impl ParsedQuestion {
         let asked: Vec<(Range<usize>, Aspect)> = asked_in(&text, &tokens)
             .into_iter()
             .filter(|(range, aspect)| {
-                // A cue inside the words for a patient is theirs: `a history of seizures`.
+                // A cue inside a patient phrase belongs to the phrase: `a history of seizures`.
                 let of_patient = safety.ranges.iter().any(|place| overlap(place, range));
-                // A cue inside the name of a medicine is part of the name.
+                // A cue inside the name of a medicine belongs to the name.
                 let of_name = named_entities.iter().any(|(place, entity)| {
                     place.start <= range.start && range.end <= place.end && entity.is_entity()
                 });
@@ -166,7 +165,7 @@ impl ParsedQuestion {
         }
     }
 
-    /// The herbs and medicines it names, in order, not too many.
+    /// Returns the named herbs and formulations, at most `MAX_ENTITIES`.
     pub fn entities(&self) -> Vec<String> {
         let mut ids: Vec<String> = Vec::new();
         for entity in &self.named_entities {
@@ -181,7 +180,7 @@ impl ParsedQuestion {
         ids
     }
 
-    /// Every id of a sort that it names, once.
+    /// Returns the distinct ids of a kind.
     pub fn named(&self, kind: EntityKind) -> Vec<String> {
         let mut ids: Vec<String> = Vec::new();
         for id in self.named_entities.iter().flat_map(|entity| entity.of(kind)) {
@@ -192,7 +191,7 @@ impl ParsedQuestion {
         ids
     }
 
-    /// The cautions it names as such: `ไข้` is one of them only where dangers are asked for.
+    /// Returns the cautions named explicitly: `ไข้` counts only in a safety question.
     pub fn named_cautions(&self) -> Vec<String> {
         let dangers = self.aspects.iter().any(|aspect| aspect.is_dangerous());
         let named_entities = self
@@ -207,7 +206,7 @@ impl ParsedQuestion {
         codes
     }
 
-    /// Every herb and medicine it names: the dangers of all of them are looked up.
+    /// Returns every named herb and formulation, for the safety lookup.
     pub fn all_entities(&self) -> Vec<String> {
         let mut ids: Vec<String> = Vec::new();
         for entity in &self.named_entities {
@@ -220,8 +219,8 @@ impl ParsedQuestion {
         ids
     }
 
-    /// Whether danger is what is asked: `Is X safe in Y`, `Can Y take X`, a herb beside a
-    /// medicine or a patient. `What is X used for in Y` asks for a use.
+    /// Returns whether the question asks about safety: `Is X safe in Y`, `Can Y take X`, or a herb
+    /// together with a medicine or patient. `What is X used for in Y` does not.
     pub fn asks_for_danger(&self) -> bool {
         let patient = &self.safety.patient;
         let named = self
@@ -237,7 +236,7 @@ impl ParsedQuestion {
         }
     }
 
-    /// Whether it asks about danger: who must not take something, what goes with what, how much.
+    /// Returns whether the question touches safety: contraindications, interactions or doses.
     pub fn is_about_danger(&self) -> bool {
         let named = self
             .named_entities
@@ -249,12 +248,12 @@ impl ParsedQuestion {
             || !self.named(EntityKind::Drug).is_empty()
     }
 
-    /// What it asks for and no source here can tell.
+    /// Returns the requested aspects that the data do not contain.
     pub fn aspects_not_in_data(&self) -> Vec<Aspect> {
         self.aspects.iter().copied().filter(|aspect| !aspect.is_in_data()).collect()
     }
 
-    /// What it asks for that the data may have.
+    /// Returns the requested aspects that the data may contain.
     pub fn aspects_in_data(&self) -> Vec<Aspect> {
         self.aspects.iter().copied().filter(|aspect| aspect.is_in_data()).collect()
     }
@@ -270,7 +269,7 @@ impl NamedEntity {
 }
 
 impl Language {
-    /// The language of what was found, or the one that was asked for.
+    /// Returns the requested language, or that of the question.
     pub(super) fn of(asked: Option<Self>, found: Option<search::TextLanguage>) -> Self {
         asked.unwrap_or(match found {
             Some(search::TextLanguage::En) => Self::En,
@@ -279,8 +278,7 @@ impl Language {
     }
 }
 
-/// Cues that ask for little by themselves: where something else is asked for, they are part of
-/// the way of asking.
+/// Weak cues: they count only if no other aspect is asked for.
 const WEAK: &[(&str, Aspect)] = &[
     ("what is", Aspect::Identity),
     ("called", Aspect::Identity),
@@ -295,7 +293,7 @@ const WEAK: &[(&str, Aspect)] = &[
     ("mix", Aspect::Interactions),
 ];
 
-/// Each aspect once, without those that only weak cues speak for when there are others.
+/// Returns the distinct aspects, without those that only weak cues support if stronger ones exist.
 fn strong_aspects(text: &str, asked: &[(Range<usize>, Aspect)]) -> Vec<Aspect> {
     let weak = |(range, aspect): &(Range<usize>, Aspect)| {
         let cue = text.get(range.clone()).unwrap_or_default();
@@ -316,8 +314,8 @@ fn strong_aspects(text: &str, asked: &[(Range<usize>, Aspect)]) -> Vec<Aspect> {
     once
 }
 
-/// Mentions by where they stand. A misspelt name stands where the words are most like it, and
-/// nowhere when none are.
+/// Groups mentions by position. A fuzzy mention is placed at the most similar words, or dropped if
+/// none are similar.
 fn places<'m>(
     text: &str,
     tokens: &[Token],
@@ -339,7 +337,7 @@ fn places<'m>(
     places.into_iter().map(|((start, end), mentions)| (start..end, mentions)).collect()
 }
 
-/// The words of a text that are most like a name.
+/// Returns the words most similar to a name.
 fn closest_words(text: &str, tokens: &[Token], name: &str) -> Option<Range<usize>> {
     let name = skeleton(name);
     let mut best: Option<(f64, Range<usize>)> = None;
@@ -364,7 +362,7 @@ fn kind_of(catalog: &HerbCatalog, id: &str) -> Option<EntityKind> {
         (catalog.formulation(id).is_some(), EntityKind::Formulation),
         (catalog.constituent(id).is_some(), EntityKind::Constituent),
         (catalog.indication(id).is_some(), EntityKind::Indication),
-        // Titles such as `not longer than 7 days` are no names of anything.
+        // Duration cautions such as `not longer than 7 days` are not names.
         (catalog.caution(id).is_some_and(|one| one.kind != "duration"), EntityKind::Caution),
         (catalog.drug(id).is_some(), EntityKind::Drug),
         (id.bytes().all(|byte| byte.is_ascii_digit()), EntityKind::Paper),

@@ -1,11 +1,11 @@
-//! Whether what a sentence cites entails it.
+//! Verifies that a sentence is entailed by its citations.
 //!
-//! A sentence that stands word for word in what it cites is supported. Any other must keep words,
-//! numbers and names, and its typed claim: every clause that forbids, asks for care or permits
-//! needs a clause of one cited passage with the same stance about the same populations and
-//! medicines; more and less, exceptions, generalisations, certainty and what treats, causes or
-//! prevents must be there as they are in the passage ([`crate::claims`]). So `is safe` never
-//! passes over a warning, and a contraindication never becomes a caution.
+//! A verbatim sentence is supported. Any other must preserve words, numbers, units and names, and
+//! its typed claims: every clause that forbids, cautions or permits needs a clause of one cited
+//! passage with the same stance about the same populations and medicines. Comparisons, exceptions,
+//! generalisations, certainty, and treats/causes/prevents must match the passage
+//! ([`crate::claims`]). So `is safe` never passes against a warning, and a contraindication never
+//! becomes a caution.
 
 use std::collections::BTreeSet;
 
@@ -14,50 +14,50 @@ use crate::claims::{Clause, Mark, Stance, clauses};
 use crate::search::{Engine, TextWords};
 use crate::text::{TokenKind, normalize};
 
-/// How much of a sentence must stand in what it cites.
+/// Minimum share of content words that the passages must contain.
 pub const COVERAGE: f64 = 0.6;
 
-/// What was found about a sentence.
+/// Result of verifying a sentence.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Support {
-    /// Whether it stands there word for word.
+    /// Whether the sentence occurs verbatim.
     pub verbatim: bool,
-    /// The share of its telling words that what it cites has too.
+    /// Share of its content words that the passages contain.
     pub coverage: f64,
-    /// Whether every number stands there, with the same unit.
+    /// Whether every number occurs with the same unit.
     pub same_numbers: bool,
-    /// Whether everything it names is named there.
+    /// Whether every named entity occurs.
     pub same_names: bool,
-    /// Whether its claim follows from one of the passages.
+    /// Whether its claims are entailed.
     pub entailed: bool,
 }
 
 impl Support {
-    /// Whether the sentence may stand.
+    /// Returns whether the sentence is supported.
     pub fn holds(&self) -> bool {
         self.verbatim
             || self.coverage >= COVERAGE && self.same_numbers && self.same_names && self.entailed
     }
 }
 
-/// Judges whether a claim follows from passages. The grammar of this crate is the default; a
-/// local model of natural-language inference can stand behind the same trait.
+/// Judges entailment. [`ClaimEntailment`] is the default; a local NLI model can implement the same
+/// trait.
 pub trait Entailment: std::fmt::Debug + Send + Sync {
-    /// Whether `sentence` follows from the passages together.
+    /// Returns whether the passages together entail `sentence`.
     fn entails(&self, sentence: &str, passages: &[&str]) -> bool;
 }
 
-/// The grammar of [`crate::claims`].
+/// Rule-based entailment over [`crate::claims`].
 #[derive(Debug)]
 pub struct ClaimEntailment<'l> {
-    /// Populations and medicines are known by it.
+    /// Resolves populations and medicines.
     pub catalog: &'l HerbCatalog,
-    /// Words are cut by it.
+    /// Tokenises text.
     pub engine: &'l Engine,
 }
 
-/// Checks a sentence against the passages it cites. `labels` are the titles and ids of their
-/// documents: a sentence may name what it cites.
+/// Verifies a sentence against its passages. `labels` are titles and ids of the cited documents,
+/// which a sentence may name.
 pub fn support(
     catalog: &HerbCatalog,
     engine: &Engine,
@@ -69,7 +69,7 @@ pub fn support(
     support_by(&grammar, engine, sentence, passages, labels)
 }
 
-/// The same, with another judge of entailment.
+/// Like [`support`] with another entailment judge.
 pub fn support_by(
     judge: &dyn Entailment,
     engine: &Engine,
@@ -105,10 +105,10 @@ impl Entailment for ClaimEntailment<'_> {
         let cited: Vec<Vec<TypedClause>> = passages.iter().map(|text| self.claims(text)).collect();
         let all = || cited.iter().flatten();
         let same_marks = own.iter().flat_map(|claim| &claim.clause.marks).all(|mark| match mark {
-            // `causes` may stand for an effect that the passage merely states; never the denial.
+            // `causes` may paraphrase an effect that the passage states, but never its denial.
             Mark::Causes => !all().any(|claim| claim.clause.marks.contains(&Mark::CausesNot)),
             Mark::Interacts => !all().any(|claim| claim.clause.marks.contains(&Mark::InteractsNot)),
-            // A use may be stated without a word for it, and never in a warning.
+            // A use may be stated without a cue, but never in a warning.
             Mark::Treats => all().any(|claim| {
                 let marks = &claim.clause.marks;
                 claim.clause.stances.is_empty()
@@ -117,7 +117,7 @@ impl Entailment for ClaimEntailment<'_> {
             }),
             mark => all().any(|claim| claim.clause.marks.contains(mark)),
         });
-        // What is said to be more may not be less in a passage.
+        // A direction must not be reversed in a passage.
         let turned = |(mark, what): &(Mark, String)| {
             let mut cited = all().flat_map(|claim| &claim.clause.directions);
             cited.any(|(other, of)| other != mark && of == what)
@@ -128,15 +128,15 @@ impl Entailment for ClaimEntailment<'_> {
             && !own.is_empty()
             && own.iter().all(|claim| {
                 let fits = |passage: &Vec<TypedClause>| claim.follows_from(passage);
-                // A list rests on one passage an item: each must take the same stance, and what
-                // it is about must stand in one of them.
+                // A list cites one passage per item: each must take the same stance, and its
+                // subject must occur in one of them.
                 cited.iter().any(fits)
             })
             && self.no_passage_disagrees(&own, &cited)
     }
 }
 
-/// A clause with the populations, medicines and illnesses it is about.
+/// A clause with the populations, medicines and indications it mentions.
 struct TypedClause {
     clause: Clause,
     about: BTreeSet<String>,
@@ -147,7 +147,8 @@ impl TypedClause {
         let own = &self.clause.stances;
         let fitting = passage.iter().filter(|other| {
             if own.is_empty() {
-                // What takes no stance rests on what takes none: a warning keeps its level.
+                // A clause without a stance must rest on one without a stance: a warning keeps its
+                // level.
                 let reports = other.clause.stances.is_empty();
                 return (reports || self.about.is_empty())
                     && other.clause.denied == self.clause.denied;
@@ -163,7 +164,7 @@ impl TypedClause {
 impl ClaimEntailment<'_> {
     fn claims(&self, text: &str) -> Vec<TypedClause> {
         let normalized = normalize(text).text().to_owned();
-        // A name is no claim: `ยาบรรเทาริดสีดวง` relieves nothing in a list of warnings.
+        // Mask names: `ยาบรรเทาริดสีดวง` is a product name, not a claim to relieve.
         let mut unnamed = normalized.clone().into_bytes();
         for mention in self.engine.names_in(text) {
             if (mention.id.starts_with("H:") || mention.id.starts_with("F:"))
@@ -181,7 +182,7 @@ impl ClaimEntailment<'_> {
         typed.collect()
     }
 
-    /// The groups of patients and the medicines that a piece of text names.
+    /// Returns the patient groups and medicines mentioned in a text.
     fn about(&self, piece: &str) -> BTreeSet<String> {
         let (text, tokens) = self.engine.cut(piece);
         let named = self.engine.names_in(piece);
@@ -190,14 +191,14 @@ impl ClaimEntailment<'_> {
             named.iter().filter(|one| entity(&one.id)).map(|one| one.range.clone()).collect();
         let catalog = self.catalog;
         let patient = catalog.patient_words.read(catalog, &text, &tokens, &taken).patient;
-        // Long use and high doses are said in many ways that mean nothing here.
+        // Incidental groups such as long-term use are ignored: they are expressed in too many ways.
         let groups = patient.groups.into_iter().chain(patient.implied);
         let groups = groups.filter(|id| catalog.group(id).is_some_and(|group| !group.incidental));
         groups.chain(patient.medicines).collect()
     }
 
-    /// A sentence that takes one stance may not also rest on a passage that takes another about
-    /// the same: one of the two is not what it says.
+    /// A sentence with a stance must not cite a passage with a different stance about the same
+    /// subject.
     fn no_passage_disagrees(&self, own: &[TypedClause], cited: &[Vec<TypedClause>]) -> bool {
         own.iter().all(|claim| {
             let own = &claim.clause.stances;
@@ -213,8 +214,8 @@ impl ClaimEntailment<'_> {
     }
 }
 
-/// Whether a sentence is one of the passages, or a piece of one that starts and ends where
-/// clauses do, or quotes of them.
+/// Returns whether a sentence is a passage, a part of one between clause boundaries, or quotes of
+/// passages.
 fn is_verbatim(sentence: &str, passages: &[&str]) -> bool {
     let bare = |text: &str| {
         let text = normalize(text).text().trim().trim_end_matches('.').to_owned();
@@ -232,7 +233,7 @@ fn is_verbatim(sentence: &str, passages: &[&str]) -> bool {
     if rest == own {
         return false;
     }
-    // What is left beside the quotes: marks, `but`, who says so, a PMID.
+    // Text outside the quotes: punctuation, `but`, attribution, a PMID.
     let rest = rest.replace("says:", "").replace("the document", "").replace("เอกสาร", "");
     let rest = rest.replace("เขียนว่า", "").replace("แต่", "").replace(", but ", "");
     let quoted: String = rest.split(['“', '”', '"']).step_by(2).collect();
@@ -241,8 +242,8 @@ fn is_verbatim(sentence: &str, passages: &[&str]) -> bool {
             <= 4
 }
 
-/// Whether a text promises that something is safe. Only an official source may do that where
-/// danger is asked for.
+/// Returns whether a text claims safety. Only official sources may do so in reply to a safety
+/// question.
 pub fn promises_safety(text: &str) -> bool {
     let normalized = normalize(text).text().to_owned();
     clauses(&normalized).iter().any(|clause| clause.stances.contains(&Stance::Permits))
@@ -252,7 +253,7 @@ fn names(engine: &Engine, text: &str) -> BTreeSet<String> {
     engine.names_in(text).into_iter().map(|mention| mention.id).collect()
 }
 
-/// The numbers of a text, each with the unit behind it if there is one.
+/// Returns the numbers of a text with their units.
 fn numbers(engine: &Engine, text: &str) -> BTreeSet<(String, Option<&'static str>)> {
     let (text, tokens) = engine.cut(text);
     let mut found = BTreeSet::new();
@@ -266,7 +267,7 @@ fn numbers(engine: &Engine, text: &str) -> BTreeSet<(String, Option<&'static str
     found
 }
 
-/// A unit by one of its spellings.
+/// Returns the canonical unit of a spelling.
 fn unit(word: &str) -> Option<&'static str> {
     let known = UNITS.iter().find(|(_, spellings)| spellings.contains(&word));
     known.map(|(unit, _)| *unit)

@@ -1,4 +1,4 @@
-//! The sentences that no source says: what is missing, and why an answer is withheld.
+//! Wording of gaps and of reasons for withholding an answer.
 
 use super::aspects::Aspect;
 use super::lists::clean;
@@ -6,27 +6,27 @@ use super::passages::name_of;
 use super::{Language, Need, Reason};
 use crate::catalog::HerbCatalog;
 
-/// Something that the data do not have.
+/// Information that the data do not contain.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Gap {
-    /// No such facts about anything.
+    /// An aspect that is absent for every entity.
     NotHeld(Aspect),
-    /// No such facts about this.
+    /// An aspect that is absent for this entity.
     NoFacts(String, Aspect),
-    /// Nothing about the safety of this.
+    /// No safety record for this entity.
     NoSafetyRecord(String),
-    /// What there is about the safety of this was never checked.
+    /// Only unverified safety records for this entity.
     NothingChecked(String),
-    /// Nothing about this together with these medicines.
+    /// No record for this entity with these medicines.
     NoDrugRecord(String, Vec<String>),
-    /// Nothing about this for that group of patients, nor for what belongs to it.
+    /// No record for this entity and patient group or its subgroups.
     NoGroupRecord(String, String),
-    /// These words of the question are nowhere in what was found.
+    /// Words of the question that no passage contains.
     NotFound(Vec<String>),
 }
 
 impl Gap {
-    /// The gap as a sentence.
+    /// Renders the gap as a sentence.
     pub fn to_sentence(&self, catalog: &HerbCatalog, language: Language) -> String {
         let name = |id: &str| {
             let name = name_of(catalog, id, language.display());
@@ -99,7 +99,7 @@ fn quoted(words: &[String]) -> String {
 }
 
 impl Reason {
-    /// Why an answer is withheld, as a sentence.
+    /// Renders the reason as a sentence.
     pub fn to_sentence(&self, need: Need, language: Language) -> String {
         let Need { citations, answer_conf } = need;
         match (language, self) {

@@ -1,8 +1,7 @@
-//! Answers against what a judge wants in them.
+//! Judges answers against annotated expectations.
 //!
-//! Whether a statement is supported is said by the verifier that the answers themselves go
-//! through, and strictly: a statement is supported or it is not. What a judge wants is looked for
-//! as words, without regard to case and spelling.
+//! Support of a statement is decided by the answer verifier, without partial credit. Expected facts
+//! are matched as normalised substrings.
 
 use serde::Serialize;
 
@@ -10,74 +9,74 @@ use super::sets::{Expected, JudgedQuestion};
 use crate::papers::UserStoreError;
 use crate::text::normalize;
 
-/// Answers questions.
+/// A question-answering system under evaluation.
 pub trait Answers {
-    /// The answer to a question in a language, `th` or `en`.
+    /// Answers a question in a language, `th` or `en`.
     fn answer(&self, query: &str, lang: &str) -> Result<GivenAnswer, UserStoreError>;
 }
 
-/// What was answered.
+/// An answer under evaluation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct GivenAnswer {
-    /// The answer; empty when it is withheld.
+    /// Text; empty if withheld.
     pub text: String,
-    /// Why it is withheld; empty when it is not.
+    /// Reasons for withholding; empty if answered.
     pub withheld: Vec<String>,
-    /// How sure the answer is of itself, from 0 to 1.
+    /// Confidence from 0 to 1.
     pub confidence: f64,
-    /// Its statements.
+    /// Statements of the answer.
     pub statements: Vec<AnswerStatement>,
 }
 
 /// A statement of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AnswerStatement {
-    /// What it says.
+    /// Text.
     pub text: String,
-    /// Whether its citations, taken together, support it.
+    /// Whether its citations together support it.
     pub supported: bool,
-    /// Its citations.
+    /// Citations of the statement.
     pub citations: Vec<StatementCitation>,
 }
 
 /// A citation of a statement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StatementCitation {
-    /// What is cited.
+    /// Id of the cited document.
     pub id: String,
     /// Whether it supports the statement.
     pub supports: bool,
 }
 
-/// An answer and what the judge says of it.
+/// An answer with its verdict.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JudgedAnswer {
     /// The answer.
     #[serde(flatten)]
     pub given: GivenAnswer,
-    /// The facts that must be in it and are not, by their ids.
+    /// Ids of expected facts that the answer lacks.
     pub missing: Vec<String>,
-    /// How many facts must be in it.
+    /// Number of expected facts.
     pub wanted: usize,
-    /// The words that must not be in it and are.
+    /// Forbidden words that the answer contains.
     pub forbidden: Vec<String>,
-    /// What becomes of the question.
+    /// Verdict on the question.
     pub verdict: Verdict,
 }
 
-/// What becomes of a question.
+/// Verdict on a question.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Answered with all that is wanted and nothing that is forbidden, or rightly withheld.
+    /// Answered with all expected facts and no forbidden word, or correctly withheld.
     Right,
-    /// Answered, and something is missing or forbidden; or answered although there is no answer.
+    /// Answered incorrectly, or answered although there is no answer.
     Wrong,
     /// Withheld although there is an answer.
     Withheld,
 }
 
-/// Asks a question and judges the answer.
+/// Answers a question and judges the result.
 pub(super) fn judged(
     answers: &dyn Answers,
     question: &JudgedQuestion,
@@ -100,38 +99,38 @@ pub(super) fn judged(
     Ok(JudgedAnswer { given, missing, wanted: must.len(), forbidden, verdict })
 }
 
-/// Spaces matter at the ends of a word such as ` mg `, so they stay.
+/// Normalises spelling. Leading and trailing spaces are significant: ` mg `.
 fn in_one_spelling(text: &str) -> String {
     normalize(text).text().to_lowercase()
 }
 
-/// What a set of answers comes to.
+/// Totals over a set of answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Tally {
-    /// Questions whose withholding can be judged.
+    /// Questions for which withholding can be judged.
     pub asked: usize,
-    /// Those of them that have no answer.
+    /// Questions among them without an answer.
     pub unanswerable: usize,
-    /// Those of them that were withheld.
+    /// Questions among them that were withheld.
     pub withheld: usize,
-    /// Those that have no answer and were withheld.
+    /// Unanswerable questions that were withheld.
     pub rightly_withheld: usize,
-    /// Statements of all answers that were given.
+    /// Statements of all answers.
     pub statements: usize,
-    /// Those that are supported.
+    /// Supported statements.
     pub supported: usize,
     /// Citations of all statements.
     pub citations: usize,
-    /// Those that support their statement.
+    /// Citations that support their statement.
     pub supporting: usize,
-    /// Facts that a judge wants.
+    /// Expected facts.
     pub facts: usize,
-    /// Those that are there.
+    /// Expected facts that were found.
     pub facts_there: usize,
 }
 
 impl Tally {
-    /// The sum over questions and their answers.
+    /// Sums over all questions.
     pub(super) fn of<'a>(
         all: impl Iterator<Item = (&'a JudgedQuestion, &'a JudgedAnswer)>,
     ) -> Self {

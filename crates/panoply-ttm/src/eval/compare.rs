@@ -1,4 +1,4 @@
-//! What changed since the last run of the same set.
+//! Compares a run with the previous run of the same set.
 
 use std::collections::BTreeMap;
 
@@ -6,30 +6,30 @@ use serde::{Deserialize, Serialize};
 
 use super::run::Report;
 
-/// What a later run needs to know of a report.
+/// The part of a report that later runs compare with.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 pub struct Summary {
-    /// The measures by name.
+    /// Metrics by name.
     pub metrics: BTreeMap<String, f64>,
-    /// How good each question's ranking was, and whether its answer was right: from 0 to 1.
+    /// Score of each question from 0 to 1.
     pub questions: BTreeMap<String, f64>,
 }
 
-/// The difference between two runs.
+/// Difference between two runs.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Change {
-    /// The address of the earlier report.
+    /// URI of the earlier report.
     pub since: String,
-    /// By how much each measure that both have is higher now.
+    /// Increase of each metric that both runs have.
     pub metrics: BTreeMap<String, f64>,
-    /// Questions that went better before.
+    /// Questions with a lower score.
     pub worse: Vec<String>,
-    /// Questions that go better now.
+    /// Questions with a higher score.
     pub better: Vec<String>,
 }
 
 impl Summary {
-    /// What is kept of a report.
+    /// Summarises a report.
     pub fn of(report: &Report) -> Self {
         let metrics = report.metrics.iter();
         let metrics = metrics.filter_map(|one| Some((one.name.clone(), one.value?)));
@@ -37,7 +37,7 @@ impl Summary {
         Self { metrics: metrics.collect(), questions: questions.collect() }
     }
 
-    /// How this one differs from an earlier one at `since`.
+    /// Compares with an earlier summary at `since`.
     pub fn change(&self, earlier: &Self, since: &str) -> Change {
         let both = |now: &BTreeMap<String, f64>, before: &BTreeMap<String, f64>| {
             let pairs = now.iter().filter_map(|(name, now)| Some((name, now - before.get(name)?)));

@@ -1,8 +1,8 @@
-//! The pack's own answers, as the judge sees them.
+//! The pack's own answers as an evaluation target.
 //!
-//! Support is said by the answers' verifier. A citation is good when what it quotes stands word for
-//! word in the document it names, and when the statement needs it: it supports the statement alone,
-//! or the others do not without it (citation precision of Gao et al. 2023, ALCE).
+//! Support is decided by the answer verifier. A citation is correct if its span occurs verbatim in
+//! the named document and the statement needs it: it supports the statement alone, or the remaining
+//! citations do not (citation precision of Gao et al. 2023, ALCE).
 
 use super::answers::{AnswerStatement, Answers, GivenAnswer, StatementCitation};
 use crate::answer::{
@@ -13,14 +13,14 @@ use crate::papers::UserStoreError;
 use crate::search::Engine;
 use crate::text::normalize;
 
-/// Answers from the graph and the documents.
+/// Extractive answers from the catalog and the documents.
 #[derive(Debug)]
 pub struct Extractive<'k> {
-    /// The facts.
+    /// Catalog and graph.
     pub knowledge: &'k Knowledge,
-    /// The documents.
+    /// Search engine.
     pub engine: &'k Engine,
-    /// The confidence below which no answer is given.
+    /// Confidence threshold.
     pub tau: f64,
 }
 
@@ -60,7 +60,7 @@ impl Extractive<'_> {
         answered.sentences.iter().map(stated).collect()
     }
 
-    /// Whether a statement needs the citation at a place.
+    /// Returns whether a statement needs the citation at an index.
     fn needs(&self, sentence: &Sentence, place: usize, all: &[Citation]) -> bool {
         let with = |citations: Vec<usize>| {
             let catalog = &self.knowledge.catalog;
@@ -71,7 +71,7 @@ impl Extractive<'_> {
         with(vec![place]) || (with(sentence.citations.clone()) && !with(others))
     }
 
-    /// Whether the words that are cited stand in the document that is named.
+    /// Returns whether the cited span occurs in the named document.
     fn stands(&self, citation: &Citation) -> Result<bool, UserStoreError> {
         let span = normalize(citation.span.trim());
         let Some(document) = self.engine.find(&citation.id)? else { return Ok(false) };

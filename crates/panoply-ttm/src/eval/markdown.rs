@@ -1,4 +1,4 @@
-//! A report as a person reads it.
+//! Renders a report as Markdown.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,10 +7,10 @@ use super::answers::{JudgedAnswer, Verdict};
 use super::compare::Change;
 use super::run::{Measured, Report, Row};
 
-/// The report in Markdown.
+/// Renders a report as Markdown.
 pub(super) fn markdown(report: &Report, change: Option<&Change>) -> String {
     let mut text = String::new();
-    // Writing to a string cannot fail.
+    // Writing to a `String` cannot fail.
     let _ = write(&mut text, report, change);
     text
 }
@@ -85,7 +85,7 @@ fn reliability(text: &mut String, report: &Report) -> Result<(), std::fmt::Error
 fn since(text: &mut String, change: Option<&Change>) -> Result<(), std::fmt::Error> {
     writeln!(text, "\n## Since the run before\n")?;
     let Some(change) = change else {
-        return writeln!(text, "No earlier run of this set with other results is kept.");
+        return writeln!(text, "No earlier run of this set with other results is stored.");
     };
     writeln!(text, "Against {}:\n", change.since)?;
     for (name, by) in &change.metrics {
@@ -170,7 +170,7 @@ fn figure(value: Option<f64>) -> String {
     value.map_or("–".to_owned(), |value| format!("{value:.3}"))
 }
 
-/// A stranger's words on one line, without what Markdown would take for markup.
+/// Escapes user text for a Markdown table cell.
 fn cell(words: &str) -> String {
     let mut shown = String::with_capacity(words.len());
     for letter in words.chars() {

@@ -1,10 +1,9 @@
-//! How good one ranking is, against the ids that a judge found relevant.
+//! Ranking metrics against binary relevance judgements.
 //!
-//! Relevance is yes or no. An id that nobody judged counts as not relevant and keeps its place, as
-//! trec_eval has it. `tests/outside/ttm_eval.py` computes the same from a report's rankings.
+//! An unjudged id counts as not relevant and keeps its rank, as in trec_eval.
+//! `tests/outside/ttm_eval.py` recomputes the metrics from the rankings of a report.
 
-/// The share of the relevant ids that are among the first `k`. At most `k` can be, so a question
-/// with more relevant ids than that is measured against `k`.
+/// Recall at `k`, normalised by the smaller of `k` and the number of relevant ids.
 pub fn recall_at(k: usize, ranked: &[&str], relevant: &[&str]) -> f64 {
     let possible = relevant.len().min(k);
     if possible == 0 {
@@ -14,19 +13,18 @@ pub fn recall_at(k: usize, ranked: &[&str], relevant: &[&str]) -> f64 {
     found as f64 / possible as f64
 }
 
-/// One over the rank of the first relevant id; 0 when there is none.
+/// Reciprocal rank of the first relevant id; 0 if there is none.
 pub fn reciprocal_rank(ranked: &[&str], relevant: &[&str]) -> f64 {
     let first = ranked.iter().position(|id| relevant.contains(id));
     first.map_or(0.0, |place| 1.0 / (place as f64 + 1.0))
 }
 
-/// The discounted cumulative gain of the first `k`, as a share of the best that is possible
-/// (Järvelin and Kekäläinen 2002, with the discount log2(rank + 1)).
+/// nDCG at `k` (Järvelin and Kekäläinen 2002, discount log2(rank + 1)).
 pub fn ndcg_at(k: usize, ranked: &[&str], relevant: &[&str]) -> f64 {
     let gain = |place: usize| 1.0 / (place as f64 + 2.0).log2();
     let best: f64 = (0..relevant.len().min(k)).map(gain).sum();
     let met = ranked.iter().take(k).enumerate().filter(|(_, id)| relevant.contains(id));
-    // Not `sum`, which is -0.0 of nothing.
+    // `sum` of an empty iterator is -0.0.
     let got = met.fold(0.0, |got, (place, _)| got + gain(place));
     if best > 0.0 { got / best } else { 0.0 }
 }

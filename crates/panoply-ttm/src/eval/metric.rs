@@ -1,38 +1,37 @@
-//! The measures by the names that a caller gives them.
+//! Evaluation metrics and their names.
 
 use std::fmt;
 
-/// What is measured.
+/// A metric.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Metric {
-    /// The share of the relevant ids among the first so many.
+    /// Recall at k.
     Recall(usize),
-    /// One over the rank of the first relevant id.
+    /// Reciprocal rank of the first relevant id.
     ReciprocalRank,
-    /// The order of the first so many, against the best that is possible.
+    /// nDCG at k.
     Ndcg(usize),
-    /// The share of statements that their citations support, strictly.
+    /// Share of statements supported by their citations.
     Factuality,
-    /// The share of citations that support the statement they stand at.
+    /// Share of citations that support their statement.
     CitationPrecision,
-    /// The share of facts that a judge wants in answers and that are there.
+    /// Share of expected facts found in the answers.
     FactRecall,
-    /// The share of questions on which no answer is given.
+    /// Share of questions that were withheld.
     WithholdingRate,
-    /// Of the questions on which none is given, the share that have none.
+    /// Share of withheld questions that have no answer.
     WithholdingPrecision,
-    /// Of the questions that have no answer, the share on which none is given.
+    /// Share of unanswerable questions that were withheld.
     WithholdingRecall,
 }
 
-/// A name that is no measure.
+/// An unknown metric name.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("there is no metric `{0}`")]
 pub struct UnknownMetric(pub String);
 
 impl Metric {
-    /// The names that [`Self::parse`] takes; `k` stands for a number from 1 to 100, or for `k` of
-    /// the parameters.
+    /// Names accepted by [`Self::parse`]; `k` is a number from 1 to 100 or the parameter `k`.
     pub const NAMES: [&'static str; 9] = [
         "R@k",
         "MRR",
@@ -45,8 +44,7 @@ impl Metric {
         "withholding_recall",
     ];
 
-    /// The measure of this name, without regard to case. `R@k` is R@10 when `k` is 10; `R@5` is
-    /// R@5 whatever `k` is.
+    /// Parses a metric name, ignoring case. `R@k` uses the parameter `k`; `R@5` does not.
     pub fn parse(name: &str, k: usize) -> Result<Self, UnknownMetric> {
         let asked = name.trim().to_lowercase();
         let (word, at) = match asked.split_once('@') {
@@ -67,7 +65,7 @@ impl Metric {
         }
     }
 
-    /// Those that need answers.
+    /// Metrics of answers.
     pub const OF_ANSWERS: [Self; 6] = [
         Self::Factuality,
         Self::CitationPrecision,
@@ -77,12 +75,12 @@ impl Metric {
         Self::WithholdingRecall,
     ];
 
-    /// Whether it looks at answers, not at rankings.
+    /// Returns whether this is a metric of answers, not of rankings.
     pub fn is_of_answers(self) -> bool {
         Self::OF_ANSWERS.contains(&self)
     }
 
-    /// How many hits it looks at.
+    /// Returns the number of hits it considers.
     pub const fn depth(self) -> Option<usize> {
         match self {
             Self::Recall(k) | Self::Ndcg(k) => Some(k),
@@ -91,7 +89,7 @@ impl Metric {
     }
 }
 
-/// The most hits that are looked at.
+/// Maximum number of hits considered.
 pub const MAX_DEPTH: usize = 100;
 
 fn unknown(name: &str) -> UnknownMetric {

@@ -1,9 +1,9 @@
-//! How good search and answers are, on questions with judged answers.
+//! Evaluation of search and answers on annotated questions.
 //!
-//! Questions come in [`sets`]: those that ship and those that a user brings. [`run()`] asks them
-//! and measures what comes back; [`save`] puts the report on a [shelf](ReportShelf) and says what
-//! changed. Nothing here tunes anything: `data/ttm/eval/README.md` says which questions may, and a
-//! test sees to it that those never judge.
+//! [`sets`] has the bundled and user-supplied questions. [`run()`] executes a plan; [`save`] stores
+//! the report in a [`ReportStore`] and compares it with the previous one. Nothing here tunes
+//! parameters: `data/ttm/eval/README.md` says which questions may be used for tuning, and a test
+//! keeps them out of the test sets.
 
 mod answers;
 mod compare;

@@ -1,4 +1,4 @@
-//! Where reports are kept, so that an address still leads to one after a restart.
+//! Storage of evaluation reports, so that a report URI stays valid after a restart.
 
 use std::fmt::Debug;
 use std::sync::{Mutex, PoisonError};
@@ -9,49 +9,49 @@ use super::compare::{Change, Summary};
 use super::markdown::markdown;
 use super::run::{Report, hex};
 
-/// The most reports that are kept; the one that was run longest ago goes first.
+/// Maximum number of reports; the least recently run is evicted first.
 pub const MAX_REPORTS: usize = 200;
 
-/// The most bytes that all reports together take.
+/// Maximum total size of all reports in bytes.
 pub const MAX_TOTAL_BYTES: usize = 64 * 1024 * 1024;
 
-/// A report as it is kept.
+/// A stored report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredReport {
-    /// Named after what is in it: the same set, seed and data have the same id.
+    /// Content hash: the same set, seed and data have the same id.
     pub id: String,
-    /// The set's name.
+    /// Name of the set.
     pub set: String,
-    /// The report as JSON.
+    /// Report as JSON.
     pub json: String,
-    /// The report as Markdown.
+    /// Report as Markdown.
     pub markdown: String,
-    /// What a later run compares itself with.
+    /// Summary for later comparisons.
     pub summary: Summary,
-    /// What changed since the run before.
+    /// Difference from the previous run.
     pub change: Option<Change>,
 }
 
 impl StoredReport {
-    /// How much room it takes.
+    /// Returns the size in bytes.
     pub const fn bytes(&self) -> usize {
         self.json.len() + self.markdown.len()
     }
 }
 
-/// A shelf could not be read or written.
+/// The report store could not be read or written.
 #[derive(Debug, thiserror::Error)]
-#[error("the kept reports: {0}")]
+#[error("cannot access the stored reports: {0}")]
 pub struct ReportStoreError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
-/// Keeps reports.
+/// Stores evaluation reports.
 pub trait ReportStore: Debug + Send + Sync + 'static {
-    /// The report of this id.
+    /// Returns the report of an id.
     fn report(&self, id: &str) -> Result<Option<StoredReport>, ReportStoreError>;
 
-    /// Keeps the report of `id`, unless one of that id is kept: then that one stays, as the latest
-    /// of its set. `make` gets the latest report of the set, and is called at most once. What is
-    /// kept comes back.
+    /// Stores the report of `id` and returns it. If the id exists, the stored report is returned
+    /// and becomes the latest of its set. `make` receives the latest report of the set and is
+    /// called at most once.
     fn save(
         &self,
         id: &str,
@@ -60,15 +60,15 @@ pub trait ReportStore: Debug + Send + Sync + 'static {
     ) -> Result<StoredReport, ReportStoreError>;
 }
 
-/// The address of a report.
+/// Returns the URI of a report.
 pub fn address(id: &str) -> String {
     format!("{ADDRESS}{id}")
 }
 
-/// How the addresses of reports begin.
+/// URI prefix of reports.
 pub const ADDRESS: &str = "ttm://eval/";
 
-/// Keeps a report, and compares it with the latest other one of its set.
+/// Stores a report and compares it with the latest one of its set.
 pub fn save(store: &dyn ReportStore, report: &Report) -> Result<StoredReport, ReportStoreError> {
     let failed = |error: serde_json::Error| ReportStoreError(Box::new(error));
     let content = serde_json::to_vec(report).map_err(failed)?;
@@ -88,10 +88,10 @@ pub fn save(store: &dyn ReportStore, report: &Report) -> Result<StoredReport, Re
     })
 }
 
-/// Enough of a SHA-256 that no two reports meet.
+/// Length of a report id: a collision-resistant prefix of SHA-256.
 const ID_LETTERS: usize = 32;
 
-/// A report with its id, and what changed since the one before.
+/// JSON document of a report.
 #[derive(serde::Serialize)]
 struct Document<'r> {
     id: &'r str,
@@ -100,7 +100,7 @@ struct Document<'r> {
     change: Option<&'r Change>,
 }
 
-/// Keeps reports as long as the program runs.
+/// Stores reports in memory.
 #[derive(Debug, Default)]
 pub struct MemoryReportStore(Mutex<Vec<StoredReport>>);
 

@@ -1,4 +1,4 @@
-//! What an engine ranks for judged questions, and how good that is.
+//! Rankings of an engine for annotated questions, with their metrics.
 
 use std::collections::BTreeMap;
 
@@ -9,51 +9,50 @@ use super::sets::JudgedQuestion;
 use crate::papers::UserStoreError;
 use crate::search::{Engine, SearchQuery, Tuning};
 
-/// The rankings for a set.
+/// Rankings for a set of questions.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Retrieval {
-    /// How many hits were asked for, as `top_k` of a caller.
+    /// Number of hits requested.
     pub k: usize,
-    /// Each question, in the order of the set.
+    /// Questions in the order of the set.
     pub asked: Vec<RankedQuestion>,
 }
 
-/// A question and its ranking.
+/// A question with its ranking.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankedQuestion {
     /// The question.
     #[serde(flatten)]
     pub question: JudgedQuestion,
-    /// What a caller sees, best first. Nothing is left out: an id that nobody judged stands in
-    /// the way of those behind it.
+    /// Ranking, best first. Unjudged ids are included and keep their rank.
     pub ranked: Vec<Ranked>,
-    /// How good that is; nothing for a question that has no answer.
+    /// Metrics; `None` for a question without an answer.
     pub figures: Option<Figures>,
 }
 
-/// One place of a ranking.
+/// A ranked hit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ranked {
-    /// The document's id.
+    /// Document id.
     pub id: String,
-    /// Its score, from 0 to 1, in ten-thousandths: smaller differences are rounding.
+    /// Score from 0 to 1, rounded to four digits.
     pub score: f64,
 }
 
-/// How good a ranking is, or the mean over several.
+/// Metrics of one ranking, or means over several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Figures {
-    /// How many questions stand behind it.
+    /// Number of questions.
     pub questions: usize,
     /// R@k.
     pub recall: f64,
-    /// The (mean) reciprocal rank.
+    /// (Mean) reciprocal rank.
     pub reciprocal_rank: f64,
     /// nDCG@k.
     pub ndcg: f64,
 }
 
-/// Asks all questions of an engine, `k` hits each.
+/// Ranks `k` hits for each question.
 pub fn retrieval(
     engine: &Engine,
     tuning: &Tuning,
@@ -64,7 +63,7 @@ pub fn retrieval(
     Ok(Retrieval { k, asked: questions.into_iter().map(ask).collect::<Result<_, _>>()? })
 }
 
-/// Asks one question of an engine.
+/// Ranks `k` hits for one question.
 pub fn ask(
     engine: &Engine,
     tuning: &Tuning,
@@ -103,22 +102,22 @@ fn figures(question: &JudgedQuestion, ranked: &[Ranked], k: usize) -> Option<Fig
 }
 
 impl Retrieval {
-    /// The means over the questions that have an answer.
+    /// Returns the means over all answerable questions.
     pub fn mean(&self) -> Figures {
         Figures::mean(self.asked.iter().filter_map(|asked| asked.figures))
     }
 
-    /// The same rankings, of which a caller saw only the first `k`.
+    /// Returns the same rankings truncated to `k` hits.
     pub fn first(&self, k: usize) -> Self {
         Self { k, asked: self.asked.iter().map(|asked| asked.first(k)).collect() }
     }
 
-    /// The means for each language.
+    /// Returns the means by language.
     pub fn by_lang(&self) -> BTreeMap<&str, Figures> {
         self.by(|question| &question.lang)
     }
 
-    /// The means for each kind of question.
+    /// Returns the means by kind of question.
     pub fn by_kind(&self) -> BTreeMap<&str, Figures> {
         self.by(|question| &question.kind)
     }
@@ -137,14 +136,14 @@ impl Retrieval {
 }
 
 impl RankedQuestion {
-    /// The same ranking, of which a caller saw only the first `k`.
+    /// Returns the same ranking truncated to `k` hits.
     pub fn first(&self, k: usize) -> Self {
         let ranked: Vec<Ranked> = self.ranked.iter().take(k).cloned().collect();
         let figures = figures(&self.question, &ranked, k);
         Self { question: self.question.clone(), ranked, figures }
     }
 
-    /// The ids that answer the question and are not in its ranking.
+    /// Returns the relevant ids that are not in the ranking.
     pub fn missed(&self) -> Vec<&str> {
         let found = |id: &str| self.ranked.iter().any(|one| one.id == id);
         let relevant = self.question.relevant.iter().map(String::as_str);

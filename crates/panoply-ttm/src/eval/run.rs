@@ -1,4 +1,4 @@
-//! One run: which questions, in which measures, and what came out.
+//! An evaluation run: sampling, metrics with confidence intervals, and the report.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,100 +13,100 @@ use super::sets::JudgedQuestion;
 use crate::papers::UserStoreError;
 use crate::search::{Engine, Tuning};
 
-/// What to run.
+/// Parameters of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The set's name, as a report shows it.
+    /// Name of the set.
     pub set: String,
-    /// The questions.
+    /// Questions.
     pub questions: Vec<JudgedQuestion>,
-    /// How many hits are asked for.
+    /// Number of hits requested.
     pub k: usize,
-    /// The measures, in the order in which they are told.
+    /// Metrics in reporting order.
     pub metrics: Vec<Metric>,
-    /// Chooses the questions of a sample, and the resamples behind the intervals.
+    /// Seed of the sample and of the bootstrap.
     pub seed: u64,
-    /// At most so many questions, chosen by the seed.
+    /// Maximum number of questions, sampled by the seed.
     pub limit: Option<usize>,
 }
 
-/// What came out. It holds no time and no chance but the seed's, so that the same plan on the
-/// same data gives the same bytes.
+/// Result of a run. It contains no timestamps and no randomness except the seed: the same plan and
+/// data give the same bytes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// The set's name.
+    /// Name of the set.
     pub set: String,
-    /// The seed, as text: a JSON number of this size loses digits in many readers.
+    /// Seed as text: JSON numbers of this size lose digits in many parsers.
     pub seed: String,
-    /// How many hits were asked for.
+    /// Number of hits requested.
     pub k: usize,
-    /// How many questions were asked.
+    /// Number of questions asked.
     pub questions: usize,
-    /// How many questions the set has.
+    /// Number of questions in the set.
     pub questions_in_set: usize,
-    /// The SHA-256 of the questions that were asked.
+    /// SHA-256 of the questions asked.
     pub questions_sha256: String,
-    /// How many documents could be found.
+    /// Number of searchable documents.
     pub documents: usize,
-    /// The measures.
+    /// Metrics.
     pub metrics: Vec<Measured>,
-    /// The same for each language.
+    /// Metrics by language.
     pub by_lang: BTreeMap<String, Vec<Measured>>,
-    /// The same for each kind of question.
+    /// Metrics by kind of question.
     pub by_kind: BTreeMap<String, Vec<Measured>>,
-    /// How often answers were right, by how sure they were of themselves.
+    /// Reliability diagram: accuracy by confidence.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reliability: Vec<Bucket>,
-    /// Every question.
+    /// Questions with their results.
     pub asked: Vec<Row>,
 }
 
-/// One measure.
+/// A measured metric.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
-    /// Its name, such as `R@10`.
+    /// Name, such as `R@10`.
     pub name: String,
-    /// Its value from 0 to 1; nothing when no question is behind it.
+    /// Value from 0 to 1; `None` if no question is measured by it.
     pub value: Option<f64>,
-    /// Between these it lies in 95 of 100 resamples of the questions; nothing for fewer than two.
+    /// 95 % bootstrap interval; `None` for fewer than two questions.
     pub interval: Option<[f64; 2]>,
-    /// How many questions, statements, citations or facts are behind it.
+    /// Number of questions, statements, citations or facts.
     pub of: usize,
 }
 
-/// Answers that were about as sure of themselves.
+/// A bucket of the reliability diagram.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bucket {
-    /// The least confidence.
+    /// Lower bound of the confidence, inclusive.
     pub from: f64,
-    /// The first confidence that is too high, or 1.
+    /// Upper bound of the confidence, exclusive.
     pub to: f64,
-    /// How many answers.
+    /// Number of answers.
     pub answers: usize,
-    /// How sure they were, on average.
+    /// Mean confidence.
     pub confidence: f64,
-    /// The share of them whose question has an answer that the judge would take.
+    /// Share of answers whose question has an acceptable answer.
     pub right: f64,
 }
 
-/// A question, what was found and what was missed.
+/// A question with its results.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Row {
     /// The question.
     #[serde(flatten)]
     pub question: JudgedQuestion,
-    /// What the search ranked, best first; empty when it is not judged by this question.
+    /// Ranking, best first; empty if the question does not judge the search.
     pub ranked: Vec<Ranked>,
-    /// The relevant ids that it did not rank.
+    /// Relevant ids that were not found.
     pub missed: Vec<String>,
-    /// How good the ranking is.
+    /// Metrics of the ranking.
     pub figures: Option<Figures>,
-    /// The answer and what is wrong with it.
+    /// Answer with its verdict.
     pub answer: Option<JudgedAnswer>,
 }
 
 impl Row {
-    /// How well the question went, from 0 to 1: the ranking and the answer count alike.
+    /// Returns the score of the question from 0 to 1: the mean of ranking and answer.
     pub fn goodness(&self) -> f64 {
         let ranking = self.figures.map(|figures| figures.ndcg);
         let answer = self.answer.as_ref().map(|one| f64::from(one.verdict == Verdict::Right));
@@ -115,7 +115,7 @@ impl Row {
     }
 }
 
-/// Runs a plan. `progress` hears how many questions are done, and may stop the run.
+/// Executes a plan. `progress` receives the number of finished questions and may abort the run.
 pub fn run<E: From<UserStoreError>>(
     plan: Plan,
     engine: &Engine,
@@ -154,7 +154,7 @@ pub fn run<E: From<UserStoreError>>(
     })
 }
 
-/// At most `limit` questions, in the order of the set; the seed chooses which.
+/// Samples at most `limit` questions by the seed, in the order of the set.
 fn sample(questions: Vec<JudgedQuestion>, seed: u64, limit: Option<usize>) -> Vec<JudgedQuestion> {
     let Some(limit) = limit.filter(|limit| *limit < questions.len()) else { return questions };
     let drawn = |question: &JudgedQuestion| Sha256::digest(format!("{seed}\n{}", question.id));
@@ -164,13 +164,13 @@ fn sample(questions: Vec<JudgedQuestion>, seed: u64, limit: Option<usize>) -> Ve
     questions.into_iter().filter(|question| chosen.contains(&question.id)).collect()
 }
 
-/// Names the questions and what is judged of them.
+/// Returns a hash of the questions and their annotations.
 pub fn fingerprint(questions: &[JudgedQuestion]) -> String {
     let text = serde_json::to_string(questions).unwrap_or_default();
     hex(&Sha256::digest(text))
 }
 
-/// Bytes as letters.
+/// Hexadecimal encoding.
 pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -208,7 +208,7 @@ fn grouped<'r>(
     groups.into_iter().map(|(name, rows)| (name.to_owned(), measure(&rows))).collect()
 }
 
-/// A measure is a sum over questions divided by another: each gives its share of both.
+/// Numerator and denominator contributed by one question.
 type Share = (f64, usize);
 
 fn measured(metric: Metric, rows: &[&Row], seed: u64) -> Measured {
@@ -246,7 +246,7 @@ fn ratio<'s>(shares: impl Iterator<Item = &'s Share>) -> Option<f64> {
     (whole > 0).then(|| part / whole as f64)
 }
 
-/// The percentile bootstrap (Efron 1979): the questions are drawn anew with replacement.
+/// Percentile bootstrap (Efron 1979).
 fn interval(shares: &[Share], seed: u64) -> Option<[f64; 2]> {
     if shares.len() < 2 {
         return None;
@@ -279,13 +279,13 @@ impl SplitMix {
     }
 }
 
-/// Six digits: what is below comes from the order of sums.
+/// Rounds to six digits: lower digits depend on the summation order.
 fn rounded(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }
 
-/// How often questions have an answer that the judge takes, in fifths of confidence. An answer
-/// that was withheld counts as taken when there is one to be had.
+/// Returns the reliability diagram in fifths of confidence. A withheld answer counts as correct if
+/// the question has an answer.
 fn reliability(rows: &[Row]) -> Vec<Bucket> {
     let judged: Vec<(f64, bool)> = rows
         .iter()

@@ -1,4 +1,4 @@
-//! Judged questions: those that ship, and those of a user, one JSON object a line.
+//! Annotated questions, bundled or supplied by the user as JSON Lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,23 +12,23 @@ const HELD_OUT: &str = include_str!("../../../../data/ttm/eval/held.jsonl");
 const CROSSLINGUAL: &str = include_str!("../../../../data/ttm/eval/crosslingual.jsonl");
 const ANSWERS: &str = include_str!("../../../../data/ttm/eval/answers.jsonl");
 
-/// Questions that ship with the program.
+/// A bundled set of questions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Bundled {
-    /// A quick look; part of [`Self::Tune`].
+    /// Quick check; a subset of [`Self::Tune`].
     Smoke,
-    /// What weights and thresholds may be chosen on.
+    /// For tuning weights and thresholds.
     Tune,
-    /// What judges only.
+    /// Held-out test set.
     Held,
-    /// Thai questions on what only an English text says; judges only.
+    /// Thai questions about facts in English texts only; test set.
     Crosslingual,
-    /// Questions with what an answer must hold; judges only.
+    /// Questions with expected answers; test set.
     Answers,
 }
 
 impl Bundled {
-    /// Its questions.
+    /// Parses the questions.
     pub fn questions(self) -> Result<Vec<JudgedQuestion>, BadSet> {
         let lines = match self {
             Self::Smoke => SMOKE,
@@ -41,54 +41,54 @@ impl Bundled {
     }
 }
 
-/// A question and what a judge says of it.
+/// A question with its annotations.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct JudgedQuestion {
-    /// Its id; the line's number where the file gives none.
+    /// Id; defaults to the line number.
     pub id: String,
-    /// What sort of question it is; figures are given for each.
+    /// Kind of question; metrics are grouped by it.
     pub kind: String,
-    /// Its language, `th` or `en`; found from its letters where the file does not say.
+    /// Language, `th` or `en`; detected if absent.
     pub lang: String,
-    /// The question.
+    /// Text of the question.
     pub query: String,
-    /// The ids of all that a search should find. Empty when a search is not judged by it.
+    /// Relevant document ids; empty if the question does not judge the search.
     pub relevant: Vec<String>,
-    /// What an answer should be.
+    /// Expected answer.
     pub expected: Expected,
 }
 
-/// What an answer should be.
+/// Expected answer.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct Expected {
-    /// Whether the data have an answer; not said for questions that only judge a search.
+    /// Whether the data contain an answer; `None` for questions that judge only the search.
     pub answer: Option<bool>,
-    /// Withholding is right too, because the fact is unchecked or missing.
+    /// Withholding is also correct, because the fact is unverified or missing.
     pub may_withhold: bool,
-    /// Facts that must be in it.
+    /// Expected facts.
     pub must: Vec<Fact>,
-    /// Words that must not be in it.
+    /// Forbidden words.
     pub must_not: Vec<String>,
 }
 
-/// A fact that must be in an answer.
+/// An expected fact.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fact {
-    /// What it is about.
+    /// Ids of the fact.
     pub ids: Vec<String>,
-    /// It is there when one of these words is.
+    /// Alternative wordings; one must occur.
     pub any_of: Vec<String>,
 }
 
 impl JudgedQuestion {
-    /// Whether the data have no answer, so that none may be given.
+    /// Returns whether the question must be withheld.
     pub fn has_no_answer(&self) -> bool {
         self.expected.answer == Some(false)
     }
 }
 
-/// A line as it is written.
+/// Line format.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -120,32 +120,32 @@ fn any_kind() -> String {
     "any".to_owned()
 }
 
-/// The most questions in a set.
+/// Maximum number of questions in a set.
 pub const MAX_QUESTIONS: usize = 5_000;
-/// The largest set, in bytes.
+/// Maximum size of a set in bytes.
 pub const MAX_SET_BYTES: usize = 4 * 1024 * 1024;
-/// The longest question, in characters.
+/// Maximum length of a question in characters.
 const MAX_QUERY_LENGTH: usize = 2_000;
-/// The most answers to one question.
+/// Maximum number of relevant ids of a question.
 const MAX_RELEVANT: usize = 1_000;
-/// The most mistakes that are told at once.
+/// Maximum number of errors reported.
 const MAX_REPORTED_ERRORS: usize = 10;
 
-/// A set that cannot be used, with all that is wrong with it, up to ten lines.
+/// An invalid set, with up to ten errors.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum BadSet {
-    /// There is no question in it.
+    /// The set contains no question.
     #[error("the set has no questions")]
     Empty,
-    /// It is too large.
-    #[error("the set has {0}; at most {1} are read")]
+    /// The set is too large.
+    #[error("the set has {0}; the maximum is {1}")]
     TooLarge(String, String),
-    /// Lines that are no judged questions.
+    /// Invalid lines.
     #[error("{}", .0.join("; "))]
     Lines(Vec<String>),
 }
 
-/// The questions in JSON Lines. Empty lines are passed over.
+/// Parses JSON Lines; blank lines are skipped.
 pub fn parse(lines: &str) -> Result<Vec<JudgedQuestion>, BadSet> {
     if lines.len() > MAX_SET_BYTES {
         return Err(too_large(lines.len(), MAX_SET_BYTES, "bytes"));
@@ -185,7 +185,7 @@ fn too_large(has: usize, most: usize, unit: &str) -> BadSet {
 
 fn question(number: usize, line: &str) -> Result<JudgedQuestion, String> {
     let read: Result<Line, _> = serde_json::from_str(line.trim());
-    // The parser counts lines within the one it was given, which would only mislead.
+    // Omit the parser's line number, which counts within this line only.
     let line = read.map_err(|error| {
         let why = error.to_string();
         let why = why.split(" at line ").next().unwrap_or_default();
@@ -194,7 +194,7 @@ fn question(number: usize, line: &str) -> Result<JudgedQuestion, String> {
     line.check()?;
     let thai = line.query.chars().any(crate::text::is_thai);
     let of_letters = if thai { "th" } else { "en" };
-    // Without a word on answers, a question to which nothing is relevant has none.
+    // Without an annotation for the answer, an empty list of relevant ids means that there is none.
     let nothing = line.relevant.as_ref().is_some_and(Vec::is_empty);
     let answer = line.withhold.map(|withhold| !withhold).or(nothing.then_some(false));
     Ok(JudgedQuestion {
@@ -245,12 +245,12 @@ impl Line {
     }
 }
 
-/// A stranger's word, short enough for an error.
+/// Truncates user text for an error message.
 fn shown(word: &str) -> String {
     word.chars().take(60).collect()
 }
 
-/// What makes two questions the same one: their letters and digits, in one spelling.
+/// Returns a normalised key: questions with the same letters and digits are equal.
 pub fn same_as(query: &str) -> String {
     let text = normalize(query).text().to_lowercase();
     text.chars()
@@ -258,7 +258,7 @@ pub fn same_as(query: &str) -> String {
         .collect()
 }
 
-/// Ids of these questions that `known` does not have, each once.
+/// Returns the distinct ids of these questions that `known` rejects.
 pub fn unknown_ids(questions: &[JudgedQuestion], known: impl Fn(&str) -> bool) -> Vec<String> {
     let ids: BTreeSet<&String> = questions.iter().flat_map(|question| &question.relevant).collect();
     ids.into_iter().filter(|id| !known(id)).cloned().collect()
@@ -285,14 +285,14 @@ mod tests {
 
     #[test]
     fn tuning_and_test_questions_are_disjoint() {
-        // Every other question across languages, from the first, may tune.
+        // Every second cross-lingual question, starting with the first, may be used for tuning.
         let across = Bundled::Crosslingual.questions().unwrap().into_iter().skip(1).step_by(2);
         let judges = [Bundled::Held, Bundled::Answers];
         let judges = judges.into_iter().flat_map(|set| set.questions().unwrap());
         let judges: Vec<String> = judges.chain(across).map(|one| one.query).collect();
         let tune = Bundled::Tune.questions().unwrap();
         let mut tune: BTreeSet<String> = tune.iter().map(|one| same_as(&one.query)).collect();
-        // The curve of confidence is fitted on these; nothing else reads them.
+        // Confidence is calibrated on these questions only.
         let calibration = include_str!("../../../../data/ttm/eval/calibration.jsonl");
         for line in calibration.lines().filter(|line| !line.trim().is_empty()) {
             let row: serde_json::Value = serde_json::from_str(line).unwrap();

@@ -1,4 +1,4 @@
-//! Makes the graph from the facts.
+//! Builds the graph from the catalog.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,7 +8,7 @@ use crate::ingest::Claim;
 use crate::model::{Bilingual, Level, Provenance, RecordedCaution, RecordedUse, Strength};
 use crate::safety::{Patient, alerts};
 
-/// The graph of these facts.
+/// Builds the graph from the catalog.
 pub(super) fn graph(catalog: &HerbCatalog) -> Graph {
     let nodes = nodes(catalog);
     let places: HashMap<(NodeType, String), NodeIndex> = (0..=u16::MAX)
@@ -65,13 +65,13 @@ fn nodes(catalog: &HerbCatalog) -> Vec<Node> {
     nodes
 }
 
-/// Collects edges; those that say the same of the same two nodes become one.
+/// Collects edges and merges duplicates.
 struct Builder {
     places: HashMap<(NodeType, String), NodeIndex>,
     edges: BTreeMap<(NodeIndex, NodeIndex, Relation), Edge>,
 }
 
-/// One statement before it is merged with others.
+/// Content of an edge before merging.
 struct EdgeClaim<'a> {
     relation: Relation,
     sources: &'a [String],
@@ -184,7 +184,7 @@ impl Builder {
             }
         }
         self.records_of_medicines(catalog);
-        // Which medicine is of which class is common knowledge that nobody looked up for us.
+        // Class membership is general knowledge without an external source.
         let ours = ["panoply".to_owned()];
         for drug in &catalog.drugs {
             let Some(at) = self.at(NodeType::Drug, &drug.name) else { continue };
@@ -200,8 +200,8 @@ impl Builder {
         }
     }
 
-    /// A record that names a class or a group of medicines is an edge to each medicine of the
-    /// list that it concerns, so that whoever asks for a medicine finds every record.
+    /// A record that names a drug class becomes an edge to each listed member, so that a query for
+    /// a drug finds every record.
     fn records_of_medicines(&mut self, catalog: &HerbCatalog) {
         let drugs = catalog.drugs.iter().filter(|drug| drug.kind == "drug");
         let medicines: Vec<String> = drugs.map(|drug| drug.name.clone()).collect();
@@ -259,8 +259,8 @@ impl Builder {
         }
     }
 
-    /// No source says that a constituent treats a disease. That a herb which holds it is used
-    /// for the disease is worth a look and no evidence, so it is an edge of its own kind.
+    /// No source states that a constituent treats a disease. The indication of a herb that contains
+    /// it is a hint, not evidence, so it gets its own relation.
     fn inferences(&mut self, catalog: &HerbCatalog) {
         for herb in &catalog.herbs {
             let via = self.at(NodeType::Herb, &herb.id);
@@ -277,8 +277,8 @@ impl Builder {
         }
     }
 
-    /// Which documents say what an edge says. The edges themselves are there: the library holds
-    /// the facts of documents beside its own.
+    /// Adds quotations of user documents to existing edges. The catalog already contains the facts
+    /// of user documents.
     fn documents(&mut self, catalog: &HerbCatalog) {
         for fact in &catalog.user_data.facts {
             let herb = self.at(NodeType::Herb, &fact.subject);
@@ -295,12 +295,12 @@ impl Builder {
     }
 }
 
-/// Where a claim leads, and which edges say it.
+/// Returns the object type and the relations of a claim.
 const fn edges_of(claim: &Claim) -> (NodeType, &'static [Relation]) {
     match claim {
         Claim::Holds { .. } => (NodeType::Constituent, &[Relation::HasConstituent]),
         Claim::UsedFor { .. } => (NodeType::Indication, &[Relation::IndicatedFor]),
-        // A warning that was known in another kind keeps its kind.
+        // A caution keeps the level it already has.
         Claim::Warns { .. } => (
             NodeType::Caution,
             &[Relation::ContraindicatedIn, Relation::Caution, Relation::InteractsWith],

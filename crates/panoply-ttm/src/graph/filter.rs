@@ -1,35 +1,36 @@
-//! What a walk may touch: rules on the fields of nodes and on who says so.
+//! Filters on nodes and edges of a walk.
 
 use super::{Edge, Graph, Node, NodeIndex, NodeType};
 use crate::model::Strength;
 
-/// Rules that each node or edge of a path must keep. Those that do not apply to it, it keeps.
+/// Conditions on every node or edge of a path. A condition that does not apply to a node is
+/// ignored.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Filter {
-    /// ICD-10 codes that indications must have; `K64*` means all that start with it.
+    /// ICD-10 codes of indications; `K64*` matches a prefix.
     pub icd: Vec<String>,
-    /// A part that herbs must have, in either language.
+    /// Plant part of herbs, in either language.
     pub part: Option<String>,
-    /// A family that herbs must belong to.
+    /// Family of herbs.
     pub family: Option<String>,
-    /// A source that every edge must rest on.
+    /// Source that every edge must have.
     pub source: Option<String>,
-    /// Only what was checked against a source.
+    /// Verified edges only.
     pub verified_only: bool,
-    /// Warnings must be at least this strong.
+    /// Minimum strength of warnings.
     pub min_strength: Option<Strength>,
-    /// A kind that cautions must have, such as `population`.
+    /// Kind of cautions, such as `population`.
     pub kind: Option<String>,
-    /// The first year of papers.
+    /// First year of papers.
     pub year_from: Option<u16>,
-    /// The last year of papers.
+    /// Last year of papers.
     pub year_to: Option<u16>,
-    /// What the last node of a path may be; empty means anything.
+    /// Allowed types of the last node; empty allows any.
     pub ends: Vec<NodeType>,
 }
 
 impl Filter {
-    /// Whether a path may go through this node.
+    /// Returns whether a path may visit this node.
     fn allows_node(&self, node: &Node) -> bool {
         let fits = |wanted: &Option<String>, have: &str| {
             wanted.as_ref().is_none_or(|wanted| have.to_lowercase() == wanted.to_lowercase())
@@ -65,13 +66,12 @@ impl Filter {
         strong && sourced && (!self.verified_only || edge.verified)
     }
 
-    /// Whether a path may end in such a node.
+    /// Returns whether a path may end at this node type.
     pub(super) fn ends_in(&self, node_type: NodeType) -> bool {
         self.ends.is_empty() || self.ends.contains(&node_type)
     }
 
-    /// The rules worked out for every node and edge of a graph. The start is never refused: it
-    /// was asked for.
+    /// Evaluates the filter for every node and edge. The start node is always allowed.
     pub(super) fn over(&self, graph: &Graph, start: NodeIndex) -> Allowed {
         let mut nodes: Vec<bool> = graph.nodes.iter().map(|node| self.allows_node(node)).collect();
         if let Some(first) = nodes.get_mut(start.index()) {
@@ -81,7 +81,7 @@ impl Filter {
     }
 }
 
-/// What a walk may touch.
+/// Allowed nodes and edges.
 pub(super) struct Allowed {
     nodes: Vec<bool>,
     edges: Vec<bool>,

@@ -1,8 +1,8 @@
-//! The knowledge graph: who holds, treats, warns of, interacts with and was studied with what.
+//! The knowledge graph: herbs, constituents, indications, formulations, papers, cautions and drugs
+//! with their relations.
 //!
-//! Nodes and edges are made from the [`HerbCatalog`] and nothing else. Each edge knows who says so,
-//! whether that was ever checked, and whether it is a statement at all: a `VIA_HERB` edge is only
-//! our inference that a constituent sits in a herb that is used for something.
+//! It is built from the [`HerbCatalog`] only. Each edge has its sources and a verified flag. A
+//! `VIA_HERB` edge is an inference: the constituent occurs in a herb with that indication.
 
 mod build;
 pub mod filter;
@@ -15,12 +15,12 @@ use crate::catalog::HerbCatalog;
 use crate::ingest::Quotation;
 use crate::model::{Bilingual, Strength};
 
-/// What a node is.
+/// Type of a node.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum NodeType {
     /// A herb.
     Herb,
-    /// A substance in herbs.
+    /// An active substance.
     Constituent,
     /// A disease or symptom, by ICD-10 code.
     Indication,
@@ -28,9 +28,9 @@ pub enum NodeType {
     Formulation,
     /// A paper, by PMID.
     Paper,
-    /// Something to be careful about.
+    /// A caution such as pregnancy.
     Caution,
-    /// A medicine, or a class of them.
+    /// A drug or drug class.
     Drug,
 }
 
@@ -46,7 +46,7 @@ impl NodeType {
         Self::Drug,
     ];
 
-    /// Its word in patterns and replies.
+    /// Returns the identifier used in patterns and replies.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Herb => "herb",
@@ -59,38 +59,38 @@ impl NodeType {
         }
     }
 
-    /// The type of this word, whatever its case.
+    /// Parses an identifier, ignoring case.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str().eq_ignore_ascii_case(word))
     }
 }
 
-/// What an edge says.
+/// Type of an edge.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Relation {
-    /// A herb holds a constituent.
+    /// A herb contains a constituent.
     HasConstituent,
-    /// A herb or formulation is used for an indication.
+    /// A herb or formulation is indicated for a disease.
     IndicatedFor,
-    /// A formulation holds a herb.
+    /// A formulation contains a herb.
     Contains,
-    /// A herb or formulation must not be used with this caution.
+    /// A herb or formulation is contraindicated.
     ContraindicatedIn,
-    /// A herb or formulation needs care with this caution.
+    /// A herb or formulation requires caution.
     Caution,
-    /// A herb or formulation interacts with a class of medicines or one of them.
+    /// A herb or formulation interacts with a drug or drug class.
     InteractsWith,
-    /// A herb, constituent or formulation is the subject of a paper.
+    /// A paper studies a herb, constituent or formulation.
     StudiedIn,
     /// A paper is about an indication.
     About,
-    /// A paper is about both this constituent and this indication.
+    /// A paper covers both this constituent and this indication.
     StudiedFor,
-    /// A herb that holds the constituent is used for it: an inference, not a fact.
+    /// A herb that contains the constituent is indicated for it: an inference, not a fact.
     ViaHerb,
-    /// A caution about interactions covers a medicine.
+    /// A caution about interactions covers a drug.
     Covers,
-    /// A medicine belongs to a class.
+    /// A drug belongs to a class.
     MemberOf,
 }
 
@@ -111,7 +111,7 @@ impl Relation {
         Self::MemberOf,
     ];
 
-    /// Its word in patterns and replies.
+    /// Returns the identifier used in patterns and replies.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::HasConstituent => "HAS_CONSTITUENT",
@@ -129,13 +129,13 @@ impl Relation {
         }
     }
 
-    /// The relation of this word, whatever its case.
+    /// Parses an identifier, ignoring case.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str().eq_ignore_ascii_case(word))
     }
 }
 
-/// A node's place in the graph. Places are in the order of types and ids.
+/// Index of a node. Nodes are ordered by type and id.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct NodeIndex(u16);
 
@@ -145,70 +145,70 @@ impl NodeIndex {
     }
 }
 
-/// A thing.
+/// A node.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Its id among nodes of its type.
+    /// Id, unique within its type.
     pub id: String,
-    /// What it is.
+    /// Type.
     pub node_type: NodeType,
-    /// What it is called.
+    /// Display names.
     pub names: Bilingual,
-    /// What filters look at.
+    /// Filterable properties.
     pub fields: Fields,
 }
 
-/// What filters look at. Empty where it does not apply.
+/// Filterable properties; empty if not applicable.
 #[derive(Clone, Debug, Default)]
 pub struct Fields {
-    /// A herb's parts, in both languages.
+    /// Plant parts in both languages.
     pub parts: Vec<String>,
-    /// A herb's family.
+    /// Plant family.
     pub family: String,
-    /// A paper's year.
+    /// Publication year.
     pub year: Option<u16>,
-    /// A caution's kind; `drug` or `class` of a medicine.
+    /// Kind of a caution; `drug` or `class` for drugs.
     pub kind: String,
 }
 
-/// A statement that two things have to do with each other.
+/// An edge with its provenance.
 #[derive(Clone, Debug)]
 pub struct Edge {
-    /// From here.
+    /// Source node.
     pub from: NodeIndex,
-    /// To there.
+    /// Target node.
     pub to: NodeIndex,
-    /// What it says.
+    /// Relation.
     pub relation: Relation,
-    /// Who says so, sorted.
+    /// Ids of the sources, sorted.
     pub sources: Vec<String>,
-    /// Whether at least one of them was checked.
+    /// Whether at least one source is verified.
     pub verified: bool,
-    /// How strong, for warnings.
+    /// Strength of a warning.
     pub strength: Option<Strength>,
-    /// Papers that a source names, or that the statement is made from; sorted.
+    /// PMIDs cited by the sources, sorted.
     pub pmids: Vec<String>,
-    /// The herbs that an inference goes through.
+    /// Herbs behind an inference.
     pub via: Vec<NodeIndex>,
-    /// Where documents that a user brought say so.
+    /// Quotations from user documents.
     pub said: Vec<Quotation>,
 }
 
 impl Edge {
-    /// Whether nobody says this: we inferred it.
+    /// Returns whether the edge is an inference.
     pub const fn inferred(&self) -> bool {
         matches!(self.relation, Relation::ViaHerb)
     }
 
-    /// How much a path over this edge is worth, from 0 to 1: a checked statement 0.95, an
-    /// unchecked one 0.6, an inference 0.3; a moderate warning counts 0.9 of that, a low one 0.8.
+    /// Returns the weight from 0 to 1: verified 0.95, unverified 0.6, inferred 0.3; multiplied by
+    /// 0.9 for a moderate and 0.8 for a low warning.
     pub fn weight(&self) -> f64 {
         let [trust, force] = self.factors();
         trust * force
     }
 
-    /// What the weight is the product of. Costs are rounded factor by factor, so that paths of
-    /// the same worth cost the same in whatever order their factors come.
+    /// Returns the factors of the weight. Costs are rounded per factor, so that paths with equal
+    /// factors have equal costs in any order.
     pub(super) const fn factors(&self) -> [f64; 2] {
         let trust = match (self.via.is_empty(), self.verified) {
             (false, _) => 0.3,
@@ -224,7 +224,7 @@ impl Edge {
     }
 }
 
-/// An edge as seen from one of its ends.
+/// An edge seen from one end.
 #[derive(Clone, Copy, Debug)]
 struct Step {
     edge: u32,
@@ -232,62 +232,62 @@ struct Step {
     forward: bool,
 }
 
-/// The graph.
+/// The knowledge graph.
 #[derive(Debug)]
 pub struct Graph {
     nodes: Vec<Node>,
     edges: Vec<Edge>,
-    /// What can be walked from each node, in the order of where it leads.
+    /// Adjacency lists, ordered by target.
     steps: Vec<Vec<Step>>,
     places: HashMap<(NodeType, String), NodeIndex>,
 }
 
 impl Graph {
-    /// The graph of these facts.
+    /// Builds the graph from a catalog.
     pub fn of(catalog: &HerbCatalog) -> Self {
         build::graph(catalog)
     }
 
-    /// The node at a place.
+    /// Returns a node.
     pub fn node(&self, at: NodeIndex) -> Option<&Node> {
         self.nodes.get(at.index())
     }
 
-    /// The node of this type and id.
+    /// Finds a node by type and id.
     pub fn find(&self, node_type: NodeType, id: &str) -> Option<NodeIndex> {
         self.places.get(&(node_type, id.to_owned())).copied()
     }
 
-    /// Every node with its place, in order.
+    /// Iterates over all nodes in order.
     pub fn nodes(&self) -> impl Iterator<Item = (NodeIndex, &Node)> {
         (0..=u16::MAX).map(NodeIndex).zip(&self.nodes)
     }
 
-    /// Every edge.
+    /// Returns all edges.
     pub fn edges(&self) -> &[Edge] {
         &self.edges
     }
 }
 
-/// Small sets of types or relations as bits.
+/// Bit set of node types or relations.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct BitSet(u16);
 
 impl BitSet {
-    /// Everything.
+    /// Contains everything.
     pub const ALL: Self = Self(u16::MAX);
 
-    /// One type.
+    /// Set with one type.
     pub const fn of_type(one: NodeType) -> Self {
         Self(1 << one as u16)
     }
 
-    /// One relation.
+    /// Set with one relation.
     pub const fn of_relation(one: Relation) -> Self {
         Self(1 << one as u16)
     }
 
-    /// Both.
+    /// Union.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)

@@ -13,50 +13,50 @@
 
 use super::{BitSet, Graph, NodeType, Relation};
 
-/// The longest pattern that is read, in characters.
+/// Maximum length of a pattern in characters.
 pub const MAX_LENGTH: usize = 500;
-/// The longest path there is.
+/// Maximum length of a path in hops.
 pub const MAX_DEPTH: u8 = 6;
 
-/// Where a walk may go, step by step.
+/// A path pattern.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pattern {
-    /// What the start may be.
+    /// Allowed types of the start node.
     pub first: BitSet,
-    /// What comes then; none at all means anything.
+    /// Steps; empty matches any path.
     pub steps: Vec<Step>,
 }
 
-/// One arrow and the node it leads to.
+/// An arrow and its target node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Step {
-    /// Along the edge, against it, or either way.
+    /// Traversal direction.
     pub direction: Direction,
-    /// The relations it may follow.
+    /// Allowed relations.
     pub relations: BitSet,
-    /// At least so many hops.
+    /// Minimum number of hops.
     pub least: u8,
-    /// At most so many.
+    /// Maximum number of hops.
     pub most: u8,
-    /// What the nodes before the last may be, when there is more than one hop.
+    /// Allowed types of intermediate nodes.
     pub between: BitSet,
-    /// What it leads to.
+    /// Allowed types of the target node.
     pub to: BitSet,
 }
 
-/// Which way an edge is walked.
+/// Traversal direction of an edge.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Direction {
-    /// As the statement reads.
+    /// From source to target.
     Along,
-    /// Backwards.
+    /// From target to source.
     Against,
-    /// Either.
+    /// Both directions.
     Either,
 }
 
 impl Direction {
-    /// Whether a step that goes `forward` along its edge goes this way.
+    /// Returns whether a `forward` or backward traversal is allowed.
     pub(super) const fn allows(self, forward: bool) -> bool {
         match self {
             Self::Along => forward,
@@ -66,51 +66,51 @@ impl Direction {
     }
 }
 
-/// Why a pattern cannot be used.
+/// An invalid pattern.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum BadPattern {
-    /// Too long to read.
-    #[error("the pattern has {0} characters, at most {MAX_LENGTH} are read")]
+    /// Too long.
+    #[error("the pattern has {0} characters; the maximum is {MAX_LENGTH}")]
     TooLong(usize),
-    /// Something stands where something else should.
+    /// Syntax error.
     #[error("at character {at} of the pattern: expected {expected}, found {found}")]
     Unexpected {
-        /// Which character, from 1.
+        /// Position in characters, from 1.
         at: usize,
-        /// What would fit.
+        /// Expected input.
         expected: String,
-        /// What stands there.
+        /// Actual input.
         found: String,
     },
-    /// It asks for more hops than the walk may make.
-    #[error("the pattern needs at least {needs} hops, and `max_depth` is {max_depth}")]
+    /// More hops than allowed.
+    #[error("the pattern needs at least {needs} hops, but `max_depth` is {max_depth}")]
     TooDeep {
-        /// The fewest hops of the pattern.
+        /// Minimum number of hops of the pattern.
         needs: u32,
-        /// The limit.
+        /// Limit.
         max_depth: u8,
     },
-    /// No edge runs that way between such nodes.
+    /// The graph has no such edge.
     #[error("no edge runs `{from}{arrow}{to}`; {hint}")]
     NoSuchEdge {
-        /// From what.
+        /// Source type.
         from: String,
-        /// How.
+        /// Arrow.
         arrow: String,
-        /// To what.
+        /// Target type.
         to: String,
-        /// What would work.
+        /// Suggested correction.
         hint: String,
     },
 }
 
 impl Pattern {
-    /// Anything, whichever way, up to `max_depth` hops.
+    /// Matches any path up to `max_depth` hops.
     pub fn anything() -> Self {
         Self { first: BitSet::ALL, steps: Vec::new() }
     }
 
-    /// Reads a pattern. A blank one is [`Pattern::anything`].
+    /// Parses a pattern; a blank one is [`Pattern::anything`].
     pub fn parse(text: &str) -> Result<Self, BadPattern> {
         let length = text.chars().count();
         if length > MAX_LENGTH {
@@ -131,17 +131,17 @@ impl Pattern {
         Ok(Self { first, steps })
     }
 
-    /// Whether a walk along it may start at a node of this type.
+    /// Returns whether a path may start at this node type.
     pub const fn starts_with(&self, node_type: NodeType) -> bool {
         self.first.has_type(node_type)
     }
 
-    /// The fewest hops it can be walked in.
+    /// Returns the minimum number of hops.
     pub fn least_hops(&self) -> u32 {
         self.steps.iter().map(|step| u32::from(step.least)).sum()
     }
 
-    /// Whether this graph has an edge for every single-hop step, and whether the depth suffices.
+    /// Checks that the graph has an edge for every single-hop step and that the depth suffices.
     pub fn check(&self, graph: &Graph, max_depth: u8) -> Result<(), BadPattern> {
         if self.least_hops() > u32::from(max_depth) {
             return Err(BadPattern::TooDeep { needs: self.least_hops(), max_depth });
@@ -202,7 +202,7 @@ fn names(types: BitSet) -> String {
     named.map(NodeType::as_str).collect::<Vec<_>>().join("|")
 }
 
-/// At least and at most so many.
+/// Minimum and maximum number of hops.
 type Hops = (u8, u8);
 
 struct Arrow {
@@ -227,7 +227,7 @@ impl PatternParser {
         }
     }
 
-    /// Takes `text` if it stands here.
+    /// Consumes `text` if the input continues with it.
     fn take(&mut self, text: &str) -> bool {
         let here = self.letters.get(self.at..).unwrap_or_default();
         let stands = text.chars().count() <= here.len()
@@ -309,7 +309,7 @@ impl PatternParser {
         if hops.is_none() {
             hops = self.hops()?;
         }
-        // `-[REL]->` and `<-[REL]-` close what they opened.
+        // `-[REL]->` and `<-[REL]-` need their closing half.
         if arrow == "-" {
             if self.take("->") {
                 direction = Direction::Along;
@@ -317,7 +317,7 @@ impl PatternParser {
                 return Err(self.unexpected(self.at, "`->` or `-`"));
             }
         } else if opened {
-            // `<-[REL]herb` is as clear as `<-[REL]-herb`.
+            // `<-[REL]herb` is accepted for `<-[REL]-herb`.
             self.take("-");
         }
         if hops.is_none() {
@@ -491,7 +491,7 @@ mod tests {
         );
         assert_eq!(
             checked("herb->{2,3}paper->indication", 2),
-            Err("the pattern needs at least 3 hops, and `max_depth` is 2".to_owned())
+            Err("the pattern needs at least 3 hops, but `max_depth` is 2".to_owned())
         );
     }
 

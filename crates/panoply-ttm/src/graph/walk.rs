@@ -1,13 +1,13 @@
-//! Finds the best paths from a start.
+//! Best-first path search (A*).
 //!
-//! A path's score is the product of its edges' weights ([`Edge::weight`](super::Edge::weight)).
-//! Paths come best first, equal ones in the order of their nodes (type, then id), and no node
-//! twice in one. Weights are added up as whole millionths of their logarithm, so that equal
-//! scores are equal and the order is the same on every machine.
+//! The score of a path is the product of its edge weights ([`Edge::weight`](super::Edge::weight)).
+//! Paths are simple, sorted by score, then by nodes (type, id). Costs are integer millionths of the
+//! negative logarithm, so that equal scores compare equal and the order is the same on every
+//! machine.
 //!
-//! It is an A* search. Walking the pattern backwards over the whole graph tells for each node
-//! and state the most that can still be reached, so that only what leads somewhere is tried,
-//! and the first paths found are the best there are.
+//! A backward pass over the pattern automaton computes for each node and state the exact remaining
+//! cost. With this heuristic only branches that reach an end are expanded, and paths are found in
+//! order.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashSet};
@@ -16,57 +16,57 @@ use super::filter::{Allowed, Filter};
 use super::pattern::{Direction, MAX_DEPTH, Pattern};
 use super::{BitSet, Edge, Graph, NodeIndex};
 
-/// After so many looks at the heap the search gives up and says that there may be more.
+/// Maximum number of heap expansions; after that the result is marked as incomplete.
 pub const MAX_EXPANSIONS: usize = 60_000;
-/// The most nodes in a path.
+/// Maximum number of nodes in a path.
 const MAX_NODES: usize = MAX_DEPTH as usize + 1;
 
-/// What to look for.
+/// A path query.
 #[derive(Clone, Debug)]
 pub struct PathQuery {
-    /// From where.
+    /// Start node.
     pub start: NodeIndex,
-    /// Along what.
+    /// Path pattern.
     pub pattern: Pattern,
-    /// Touching only this.
+    /// Node and edge filter.
     pub filter: Filter,
-    /// In at most so many hops.
+    /// Maximum number of hops.
     pub max_depth: u8,
-    /// Skip the best so many paths.
+    /// Number of best paths to skip.
     pub offset: usize,
-    /// And give at most so many.
+    /// Maximum number of paths to return.
     pub limit: usize,
 }
 
-/// What was found.
+/// Result of a path query.
 #[derive(Clone, Debug, Default)]
 pub struct PathResult {
-    /// The paths, best first.
+    /// Paths, best first.
     pub paths: Vec<Path>,
-    /// Whether there are more, or may be.
+    /// Whether there are or may be more paths.
     pub more: bool,
-    /// Whether the search was given up because there is too much to look at.
+    /// Whether the expansion limit was reached.
     pub gave_up: bool,
 }
 
-/// A walk over the graph.
+/// A path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Path {
-    /// Where it starts.
+    /// Start node.
     pub start: NodeIndex,
-    /// Each edge, by its number, and where it leads.
+    /// Edge numbers and target nodes.
     pub hops: Vec<(u32, NodeIndex)>,
-    /// The product of its edges' weights.
+    /// Product of the edge weights.
     pub score: f64,
 }
 
 impl Graph {
-    /// The edge of this number.
+    /// Returns an edge by its number.
     pub fn edge(&self, number: u32) -> Option<&Edge> {
         usize::try_from(number).ok().and_then(|number| self.edges.get(number))
     }
 
-    /// The best paths.
+    /// Returns the best paths.
     pub fn walk(&self, question: &PathQuery) -> PathResult {
         let search = Search {
             graph: self,
@@ -80,7 +80,7 @@ impl Graph {
     }
 }
 
-/// A pattern as states and the steps between them. Every step leads to a later state.
+/// Pattern as a nondeterministic automaton. Links always lead to later states.
 struct PatternAutomaton {
     links: Vec<Link>,
     accepts: Vec<bool>,
@@ -105,8 +105,8 @@ impl PatternAutomaton {
             automaton.accepts.iter_mut().skip(1).for_each(|accepts| *accepts = true);
             return automaton;
         }
-        // Where the last step may have ended. A step of several lengths joins them in one state,
-        // which therefore comes after all states in between.
+        // State in which the last step ended. A step of variable length merges in one state after
+        // all intermediate states.
         let mut here = 0;
         for step in &pattern.steps {
             let most = step.most.min(max_depth);
@@ -150,9 +150,9 @@ impl PatternAutomaton {
     }
 }
 
-/// The logarithm of a weight in whole millionths, without its sign. The smaller, the better.
+/// Negative logarithm of a weight in millionths; smaller is better.
 type Cost = u32;
-/// No way leads on.
+/// No end is reachable.
 const UNREACHABLE: Cost = Cost::MAX;
 
 fn cost_of(edge: &Edge) -> Cost {
@@ -165,7 +165,7 @@ fn cost_of(edge: &Edge) -> Cost {
     cost.iter().sum()
 }
 
-/// For each state and node the least that it costs to get to an end with at least one more hop.
+/// Minimum cost from each state and node to an end with at least one more hop.
 struct RemainingCost {
     nodes: usize,
     costs: Vec<Cost>,
@@ -201,7 +201,7 @@ impl Search<'_> {
         let nodes = self.graph.nodes.len();
         let costs = vec![UNREACHABLE; nodes * self.automaton.accepts.len()];
         let mut remaining = RemainingCost { nodes, costs };
-        // Links lead to later states, so from the back every target is ready.
+        // Links lead to later states, so processing from the back finds every target computed.
         let mut links: Vec<&Link> = self.automaton.links.iter().collect();
         links.sort_by_key(|link| std::cmp::Reverse(link.from));
         for link in links {
@@ -221,7 +221,7 @@ impl Search<'_> {
         remaining
     }
 
-    /// The steps from a node that a link allows.
+    /// Returns the steps from a node that a link allows.
     fn steps<'s>(
         &'s self,
         at: NodeIndex,
@@ -310,21 +310,21 @@ impl Search<'_> {
     }
 }
 
-/// A path that may go on.
+/// A path under expansion.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct PartialPath {
-    /// What any end of it costs at least.
+    /// Lower bound of the total cost.
     least: Cost,
     nodes: [NodeIndex; MAX_NODES],
     edges: [u32; MAX_NODES - 1],
     hops: usize,
     spent: Cost,
     state: usize,
-    /// Whether it ends here.
+    /// Whether the path ends here.
     done: bool,
 }
 
-/// Stands where a trail has no edge.
+/// Placeholder for unused edge slots.
 const NO_EDGE: u32 = u32::MAX;
 
 impl PartialPath {
@@ -365,8 +365,7 @@ impl PartialPath {
 }
 
 impl Ord for PartialPath {
-    /// The heap gives the greatest first: the one that costs least, and of equals the one whose
-    /// nodes come first.
+    /// Max-heap order: lowest cost first, then nodes.
     fn cmp(&self, other: &Self) -> Ordering {
         let by_nodes = |partial: &Self, other: &Self| partial.visited().cmp(other.visited());
         other
@@ -406,7 +405,7 @@ mod tests {
         }
     }
 
-    /// All simple paths by brute force, for the pattern "anything".
+    /// Enumerates all simple paths by brute force.
     fn every_path(graph: &Graph, start: NodeIndex, depth: u8) -> Vec<(Vec<NodeIndex>, Vec<u32>)> {
         let mut all = Vec::new();
         let mut open = vec![(vec![start], Vec::new())];

@@ -1,4 +1,4 @@
-//! Puts the facts of documents beside the bundled ones.
+//! Merges the facts of user documents into the catalog.
 
 use super::{Claim, Fact, UserData, UserDocument};
 use crate::catalog::HerbCatalog;
@@ -6,12 +6,12 @@ use crate::model::{
     Bilingual, HerbConstituent, Interaction, Provenance, RecordedCaution, RecordedUse, Source,
 };
 
-/// The kind of a source that is a user's document.
+/// Source kind of user documents.
 pub const DOCUMENT: &str = "document";
 
 impl HerbCatalog {
-    /// These facts, and what documents say that nobody said before. Facts about ids that are not
-    /// here, which only an older release knew, are left out.
+    /// Returns the catalog extended by facts of user documents that it does not contain. Facts
+    /// about unknown ids, for example of a newer release, are ignored.
     pub fn with_user_data(&self, user_data: UserData) -> Self {
         let mut catalog = self.clone();
         catalog.sources.extend(user_data.documents.iter().map(source_of));
@@ -58,7 +58,8 @@ impl HerbCatalog {
         }
     }
 
-    /// A caution that is known in any kind is known: a document neither softens nor sharpens it.
+    /// A caution that exists at any level stays unchanged: documents neither weaken nor strengthen
+    /// it.
     fn add_warning(&mut self, subject: &str, warned: RecordedCaution) {
         if self.caution(&warned.code).is_none() {
             return;
@@ -84,7 +85,7 @@ impl HerbCatalog {
             drugs: vec![drug.to_owned()],
             effect: Bilingual {
                 th: "เอกสารที่นำเข้ากล่าวถึงไว้".to_owned(),
-                en: "named in a document that was brought in".to_owned(),
+                en: "named in a user document".to_owned(),
             },
             mechanism: Bilingual::default(),
             strength: fact.claim.strength(),
@@ -94,7 +95,7 @@ impl HerbCatalog {
 }
 
 impl Fact {
-    /// Whether the bundled facts say it already.
+    /// Returns whether the catalog contains the fact.
     pub fn is_known(&self, catalog: &HerbCatalog) -> bool {
         let uses = || catalog.uses(&self.subject).iter();
         match &self.claim {
@@ -121,7 +122,7 @@ fn source_of(document: &UserDocument) -> Source {
         licence: String::new(),
         date: String::new(),
         access: super::document_uri(&document.id),
-        took: "facts that a program read and nobody checked".to_owned(),
+        took: "facts extracted automatically, not verified".to_owned(),
         verified: false,
     }
 }

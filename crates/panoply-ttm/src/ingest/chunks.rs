@@ -1,16 +1,16 @@
-//! Cuts the text of a page into pieces that can be found and cited.
+//! Splits page text into chunks for search and citation.
 
 use std::ops::Range;
 
 use crate::text::is_thai;
 
-/// A piece has at most so many characters.
+/// Maximum length of a chunk in characters.
 pub const MAX_CHUNK_LENGTH: usize = 900;
 
-/// A piece that breaks off before this much is there is worse than one that runs on.
+/// Minimum length of a chunk; shorter ones are extended.
 const MIN_CHUNK_LENGTH: usize = 300;
 
-/// Characters of the page that belong together, in order, without gaps but for blanks around.
+/// Splits a text into contiguous character ranges without surrounding whitespace.
 pub fn cut(text: &str) -> Vec<Range<usize>> {
     let letters: Vec<char> = text.chars().collect();
     let mut pieces = Vec::new();
@@ -24,8 +24,8 @@ pub fn cut(text: &str) -> Vec<Range<usize>> {
     pieces
 }
 
-/// How long the first piece of this is: up to an empty line, else the end of a sentence, else a
-/// blank, else whatever fits.
+/// Returns the length of the first chunk: up to a blank line, else a sentence end, else a space,
+/// else the maximum.
 fn length(letters: &[char]) -> usize {
     if letters.len() <= MAX_CHUNK_LENGTH {
         return letters.len();
@@ -48,7 +48,7 @@ fn trimmed(letters: &[char], range: Range<usize>) -> Option<Range<usize>> {
     Some(range.start + first..range.start + last + 1)
 }
 
-/// `th` where a fifth of the letters are Thai, else `en`.
+/// Returns `th` if at least a fifth of the letters are Thai, else `en`.
 pub fn language(text: &str) -> &'static str {
     let thai = text.chars().filter(|one| is_thai(*one)).count();
     let letters = text.chars().filter(|one| one.is_alphabetic() || is_thai(*one)).count();

@@ -1,9 +1,8 @@
-//! From names in a sentence to what the sentence says: a subject, a cue, an object, and whether
-//! it is denied.
+//! Rule-based fact extraction: subject, cue, object and negation.
 //!
-//! A fact needs a herb or formulation before the object in the same sentence, or at the end of
-//! the sentence before, and between them a word that says how they belong together. What is
-//! denied between the two is no fact. Nothing is guessed from mere nearness.
+//! A fact needs a herb or formulation before the object in the same sentence, or at the end of the
+//! previous one, and a cue between them that states the relation. Negated statements are dropped.
+//! Proximity alone never yields a fact.
 
 use std::ops::Range;
 
@@ -14,15 +13,15 @@ use crate::graph::NodeType;
 use crate::model::Level;
 use crate::text::{Normalized, is_thai, normalize};
 
-/// Less sure than this is not added; it is listed for a person to look at.
+/// Minimum certainty in percent; less certain facts are listed for review.
 pub const SURE: u8 = 60;
 
-/// A sentence that never ends is cut here.
+/// Maximum length of a sentence in bytes.
 const MAX_SENTENCE_LENGTH: usize = 1200;
-/// How far before its object a denial is looked for, in bytes of normalised text.
+/// Distance in bytes of normalised text within which a negation applies to its object.
 const DENIAL_WINDOW: usize = 60;
 
-/// Words of one kind of statement.
+/// Cue words of a relation.
 struct Cue {
     rule: &'static str,
     words: &'static [&'static str],
@@ -132,7 +131,7 @@ const INTERACTS: Cue = Cue {
         "alongside",
     ],
 };
-/// Words that turn what follows into its opposite.
+/// Negation words.
 const DENIALS: [&str; 19] = [
     "ไม่มี",
     "ไม่พบ",
@@ -155,31 +154,31 @@ const DENIALS: [&str; 19] = [
     " no ",
 ];
 
-/// What a page says.
+/// Facts extracted from a page.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct PageFacts {
-    /// What is said, and sure enough to be added.
+    /// Facts that are certain enough to add.
     pub facts: Vec<Fact>,
-    /// What may be said: less sure, for a person to look at.
+    /// Less certain facts, for review.
     pub unsure: Vec<Fact>,
-    /// How many statements were denied and left out.
+    /// Number of negated statements that were dropped.
     pub denied: usize,
-    /// Everything that is named, with the character where it stands; sorted.
+    /// Mentioned ids with their character offsets, sorted.
     pub named: Vec<(usize, String)>,
 }
 
-/// Where a page is in its document, and how well it was read.
+/// Page position and OCR certainty.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'d> {
-    /// The document's id.
+    /// Document id.
     pub document: &'d str,
-    /// The page, from 1.
+    /// Page number, from 1.
     pub page: u32,
-    /// From 0 to 100: 100 for a text layer, the mean of the words' for a scan.
+    /// Certainty from 0 to 100: 100 for a text layer, mean word confidence for OCR.
     pub certainty: u8,
 }
 
-/// Reads a page.
+/// Extracts facts from a page.
 pub fn read(text: &str, place: Place<'_>, gazetteer: &Gazetteer) -> PageFacts {
     let normalized = normalize(text);
     let named = gazetteer.named(&normalized);
@@ -210,7 +209,7 @@ const fn is_subject(kind: NodeType) -> bool {
     matches!(kind, NodeType::Herb | NodeType::Formulation)
 }
 
-/// A page while it is read.
+/// State of extracting one page.
 struct PageParser<'p> {
     normalized: &'p Normalized,
     text: &'p str,
@@ -218,7 +217,7 @@ struct PageParser<'p> {
     place: Place<'p>,
 }
 
-/// Who a sentence is about, and how sure that is.
+/// Subjects of a sentence with their certainty.
 struct Subjects<'n> {
     named: Vec<&'n Named>,
     less: u8,
@@ -239,7 +238,7 @@ impl PageParser<'_> {
             let from =
                 subjects.named.iter().map(|one| one.range.end).min().unwrap_or(sentence.start);
             let from = from.max(sentence.start);
-            // `Pregnant women should avoid neem`: what joins the two stands behind the object.
+            // `Pregnant women should avoid neem`: the cue follows the object.
             let first = subjects.named.iter().map(|one| one.range.start).min().unwrap_or(from);
             let (start, end) = if first >= object.range.end && first >= sentence.start {
                 (object.range.end, first)
@@ -250,7 +249,7 @@ impl PageParser<'_> {
             let Some((claim, rule, at)) = claim(object, between) else { continue };
             let window = between.get(floor(between, at.saturating_sub(DENIAL_WINDOW))..);
             let warns = matches!(claim, Claim::Warns { .. } | Claim::InteractsWith { .. });
-            // A prohibition is itself a denial; what is denied before it is something else.
+            // A prohibition is itself a negation; a preceding negation refers to something else.
             let near = !warns
                 && window.is_some_and(|window| DENIALS.iter().any(|word| window.contains(word)));
             let place = object.range.start.saturating_sub(sentence.start);
@@ -292,7 +291,7 @@ impl PageParser<'_> {
             u32::from(subject.certainty.min(object.certainty).saturating_sub(10 + less))
                 * u32::from(self.place.certainty)
                 / 100;
-        // The words from the subject, where it is in the sentence, to the object.
+        // Quote from the subject, if it is in this sentence, to the object.
         let start = if subject.range.start >= sentence.start {
             subject.range.start
         } else {
@@ -314,8 +313,8 @@ impl PageParser<'_> {
     }
 }
 
-/// Whether the clause around an object denies the claim: `is not contraindicated`, `it is a myth
-/// that`, `no evidence that`, `can safely be combined`.
+/// Returns whether the clause around an object denies the claim: `is not contraindicated`, `it is a
+/// myth that`, `no evidence that`, `can safely be combined`.
 fn is_denied(clauses: &[Clause], place: usize, claim: &Claim) -> bool {
     let around = clauses.iter().find(|clause| clause.range.contains(&place));
     let Some(clause) = around else { return false };
@@ -329,7 +328,7 @@ fn is_denied(clauses: &[Clause], place: usize, claim: &Claim) -> bool {
     }
 }
 
-/// The nearest subjects before an object: those of a list count together.
+/// Returns the closest subjects before an object; the items of a list count together.
 fn subjects_of<'n>(
     object: &Named,
     here: &[&'n Named],
@@ -341,7 +340,7 @@ fn subjects_of<'n>(
         .filter(|one| is_subject(one.kind) && one.range.end <= object.range.start)
         .collect();
     if let Some(nearest) = earlier.last() {
-        // One name of several things is one place; a list of herbs stands close together.
+        // An ambiguous name has one position; the items of a list are close together.
         let mut from = nearest.range.start;
         let mut named: Vec<&Named> = Vec::new();
         for one in earlier.iter().rev() {
@@ -354,7 +353,7 @@ fn subjects_of<'n>(
         let less = if named.len() > 1 { 10 } else { 0 };
         return Some(Subjects { named, less });
     }
-    // A warning may name the patient first and the herb behind.
+    // A warning may name the patient before the herb.
     let later = here.iter().copied().find(|one| {
         is_subject(one.kind)
             && one.range.start >= object.range.end
@@ -363,7 +362,7 @@ fn subjects_of<'n>(
     if let Some(later) = later {
         return Some(Subjects { named: vec![later], less: 10 });
     }
-    // A sentence without a subject goes on about that of the one before, when it had only one.
+    // A sentence without a subject continues the previous one if that had exactly one.
     let mut ids: Vec<&str> = before.iter().map(|one| one.id.as_str()).collect();
     ids.dedup();
     match (ids.as_slice(), before.last()) {
@@ -372,17 +371,17 @@ fn subjects_of<'n>(
     }
 }
 
-/// Names this near to each other are one list: a comma, `และ`, `and`.
+/// Maximum gap in bytes between items of a list: a comma, `และ`, `and`.
 const LIST_GAP: usize = 14;
 
-/// What is said between a subject and an object, by which rule, and where the cue stands.
+/// Returns the claim between a subject and an object, its rule, and the position of the cue.
 fn claim(object: &Named, between: &str) -> Option<(Claim, &'static str, usize)> {
     let id = || object.id.clone();
     let met = |cue: &Cue| last(between, cue.words).map(|at| (cue.rule, at));
     let warning = || {
         let forbids = met(&FORBIDS).map(|(rule, at)| (Level::Contraindicated, rule, at));
         let care = met(&CARE).map(|(rule, at)| (Level::Precaution, rule, at));
-        // The nearer of the two, and of equals the stronger.
+        // The closer cue wins; on a tie, the stronger.
         match (forbids, care) {
             (Some(forbids), Some(care)) if care.2 > forbids.2 => Some(care),
             (Some(forbids), _) => Some(forbids),
@@ -394,14 +393,14 @@ fn claim(object: &Named, between: &str) -> Option<(Claim, &'static str, usize)> 
             met(&HOLDS).map(|(rule, at)| (Claim::Holds { constituent: id() }, rule, at))
         }
         NodeType::Indication => {
-            // `ห้ามใช้ … แก้ปวด` is no use.
+            // `ห้ามใช้ … แก้ปวด` is not an indication.
             if warning().is_some() {
                 return None;
             }
             met(&USED).map(|(rule, at)| (Claim::UsedFor { icd: id() }, rule, at))
         }
         NodeType::Caution => {
-            // Of a caution that is a group of medicines.
+            // The caution denotes a drug class.
             let interacts = met(&INTERACTS).map(|(rule, at)| (Level::Interaction, rule, at));
             let said = interacts.or_else(warning);
             said.map(|(level, rule, at)| (Claim::Warns { code: id(), level }, rule, at))
@@ -418,12 +417,13 @@ fn last(text: &str, words: &[&str]) -> Option<usize> {
     words.iter().filter_map(|word| text.rfind(&normalize(word).text().to_owned())).max()
 }
 
-/// The largest place not after `at` where a character begins.
+/// Returns the largest character boundary not after `at`.
 fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// Bytes of each sentence. Thai has no full stop: an empty line ends one, and length does.
+/// Splits into sentences. Thai has no full stop: a blank line or the maximum length ends a
+/// sentence.
 fn sentences(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut start = 0;
@@ -432,7 +432,7 @@ fn sentences(text: &str) -> Vec<Range<usize>> {
     while let Some((at, character)) = characters.next() {
         let end = at + character.len_utf8();
         let next = characters.peek().map(|(_, next)| *next);
-        // The normalised text has blanks for line breaks: two of them were an empty line.
+        // Normalisation maps line breaks to spaces, so two spaces were a blank line.
         let paragraph = character == ' ' && before == ' ' && next != Some(' ');
         let stop = matches!(character, '.' | ';' | '!' | '?' | '•')
             && next.is_none_or(char::is_whitespace)
@@ -447,14 +447,15 @@ fn sentences(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// `L.`, `spp.`, `มก.`: a point after one or two letters, or after a Thai one, ends nothing.
+/// `L.`, `spp.`, `มก.`: a full stop after one or two letters, or after a Thai letter, is not a
+/// sentence end.
 fn abbreviation(text: &str, at: usize, before: char) -> bool {
     let word = text.get(..at).and_then(|text| text.split_whitespace().next_back());
     let letters = word.map_or(0, |word| word.chars().count());
     is_thai(before) && letters <= 4 || letters <= 2 || word == Some("spp") || word == Some("var")
 }
 
-/// From bytes of a text to its characters.
+/// Maps byte offsets to character offsets.
 struct Characters(Vec<usize>);
 
 impl Characters {
@@ -533,7 +534,7 @@ mod tests {
 
     #[test]
     fn denied_warning_is_not_extracted_as_a_warning() {
-        // S1-6 of the review: each was added as its opposite.
+        // Regression: each of these was extracted as its opposite.
         for text in [
             "psyllium is not contraindicated in pregnancy",
             "Pandan and lemongrass are common and do not interact with insulin.",

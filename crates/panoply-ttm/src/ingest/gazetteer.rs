@@ -1,8 +1,8 @@
-//! Finds names of the graph in running text: exactly, without tone marks, or with a slip or two.
+//! Gazetteer: finds catalog names in running text, exactly, without tone marks, or with OCR errors.
 //!
-//! A scanner loses tone marks and turns letters of Latin names; a reader of prose must not see a
-//! herb in every syllable. So a Thai name of under four letters counts only where words begin and
-//! end and a word for a part or a medicine stands before it, and Latin names only as whole words.
+//! OCR loses tone marks and confuses Latin letters, but short Thai names occur inside unrelated
+//! words. So a Thai name of fewer than four letters matches only on word boundaries after a cue
+//! such as a plant part, and Latin names match whole words only.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -16,13 +16,13 @@ use crate::text::{Dictionary, Normalized, Segmenter, Token, is_thai, normalize, 
 
 /// Thai names with fewer letters need a cue.
 const LONG_ENOUGH: usize = 4;
-/// A name without its marks must have this many letters left to be told from others.
+/// Minimum number of letters of a name without its tone marks.
 const MIN_BARE_NAME_LENGTH: usize = 5;
-/// Latin names with fewer letters are not guessed from a slip.
+/// Minimum number of letters of a Latin name for fuzzy matching.
 const GUESSED_LETTERS: usize = 8;
-/// How alike a slip must be.
+/// Minimum similarity of a fuzzy match.
 const MIN_SIMILARITY: f64 = 0.88;
-/// Words that say that what follows is a drug.
+/// Cues before a name.
 const CUES: [&str; 16] = [
     "ราก",
     "เหง้า",
@@ -42,32 +42,32 @@ const CUES: [&str; 16] = [
     "เถา",
 ];
 
-/// Words that say something of the drug before them.
+/// Cues after a name.
 const VERBS: [&str; 12] =
     ["ใช้", "มี", "ช่วย", "แก้", "เป็น", "บรรเทา", "รักษา", "ไม่", "ห้าม", "และ", "กับ", "ประกอบ"];
-/// A short name without any of these: it may be meant, and nothing that rests on it is sure.
+/// Certainty of a short name without a cue: too low for a fact.
 const UNCERTAIN: u8 = 55;
 
-/// Something named in a text.
+/// A name found in a text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Named {
-    /// Its id.
+    /// Node id.
     pub id: String,
-    /// What it is.
+    /// Node type.
     pub kind: NodeType,
-    /// Bytes of the normalised text.
+    /// Byte range in the normalised text.
     pub range: Range<usize>,
-    /// From 0 to 100: exact, without marks, or with a slip.
+    /// Certainty from 0 to 100: exact, without tone marks, or fuzzy.
     pub certainty: u8,
 }
 
-/// All names, ready to be looked for.
+/// All catalog names, indexed for matching.
 #[derive(Debug)]
 pub struct Gazetteer {
     segmenter: Segmenter,
     exact: Automaton,
     skeletons: Automaton,
-    /// Single Latin words of some length, by first letter.
+    /// Long single Latin words by first letter, for fuzzy matching.
     words: BTreeMap<char, Vec<usize>>,
     names: Vec<Name>,
 }
@@ -78,20 +78,20 @@ struct Name {
     owners: Vec<(NodeType, String)>,
 }
 
-/// An automaton, and which name each of its patterns is.
+/// Aho–Corasick automaton with the name of each pattern.
 #[derive(Debug)]
 struct Automaton {
     find: AhoCorasick,
     names: Vec<usize>,
 }
 
-/// The lists it is made from are part of the program.
+/// The gazetteer could not be built from the bundled data.
 #[derive(Debug, thiserror::Error)]
-#[error("the names cannot be made ready: {0}")]
+#[error("cannot index the names: {0}")]
 pub struct GazetteerError(String);
 
 impl Gazetteer {
-    /// The names of these facts.
+    /// Indexes the names of a catalog.
     pub fn new(catalog: &HerbCatalog) -> Result<Self, GazetteerError> {
         let names = names(catalog);
         let not_made = |error: &dyn std::error::Error| GazetteerError(error.to_string());
@@ -122,13 +122,12 @@ impl Gazetteer {
         })
     }
 
-    /// Its segmenter, which knows the names as words.
+    /// Returns the segmenter, which knows the names as words.
     pub const fn segmenter(&self) -> &Segmenter {
         &self.segmenter
     }
 
-    /// Everything that a text names, in the order of places. A name of several things is there
-    /// once for each.
+    /// Finds all names in a text, ordered by position. An ambiguous name is returned once per node.
     pub fn named(&self, text: &Normalized) -> Vec<Named> {
         let text = text.text();
         let tokens = self.segmenter.segment(text);
@@ -140,7 +139,7 @@ impl Gazetteer {
             let certainty = Self::certainty(text, &range, whole);
             found.extend(certainty.map(|certainty| (range, name, certainty)));
         }
-        // Marks that a font or a scanner lost. Only outside of what is spelt as it should be.
+        // Match without tone marks, which fonts and OCR lose, only outside exact matches.
         let bare = ToneFreeText::of(text);
         for (range, name) in self.skeletons.all(&bare.letters) {
             let range = bare.source(&range);
@@ -164,7 +163,7 @@ impl Gazetteer {
         named
     }
 
-    /// How surely a name is meant where it was met; `None` where it is part of another word.
+    /// Returns the certainty of a match; `None` inside another word.
     fn certainty(text: &str, range: &Range<usize>, whole: bool) -> Option<u8> {
         let name = text.get(range.clone()).unwrap_or_default();
         let latin = |one: Option<char>| one.is_some_and(|one| one.is_ascii_alphanumeric());
@@ -186,12 +185,12 @@ impl Gazetteer {
         let mut following = after.chars();
         let next = following.next();
         let plural = next == Some('s') && !latin(following.next());
-        // Codes and abbreviations of two letters are everywhere.
+        // Two-letter codes and abbreviations are too frequent.
         let word = name.chars().count() >= 3 && !latin(previous) && (!latin(next) || plural);
         word.then_some(100)
     }
 
-    /// Latin words that are nearly a name.
+    /// Finds Latin words that are similar to a name.
     fn entries(&self, text: &str, tokens: &[Token], found: &mut Vec<(Range<usize>, usize, u8)>) {
         for token in tokens {
             let word = token.text(text);
@@ -229,7 +228,7 @@ impl Automaton {
     }
 }
 
-/// A text without tone marks and blanks, and where each letter came from.
+/// Text without tone marks and spaces, with the origin of each letter.
 struct ToneFreeText {
     letters: String,
     origins: Vec<(usize, usize)>,
@@ -260,13 +259,13 @@ const fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
     one.start < other.end && other.start < one.end
 }
 
-/// Of names that overlap, the longest; of equally long ones the surer.
+/// Resolves overlaps to the longest match, then to the most certain.
 fn longest(mut found: Vec<(Range<usize>, usize, u8)>) -> Vec<(Range<usize>, usize, u8)> {
     found.sort_by_key(|(range, name, certainty)| {
         (std::cmp::Reverse(range.len()), std::cmp::Reverse(*certainty), range.start, *name)
     });
     let mut selected: Vec<(Range<usize>, usize, u8)> = Vec::new();
-    // Kept ranges never overlap, so one look at the neighbours is enough.
+    // Accepted ranges never overlap, so checking the neighbours is sufficient.
     let mut taken: BTreeMap<usize, usize> = BTreeMap::new();
     for candidate in found {
         let before = taken.range(..candidate.0.end).next_back();
@@ -278,12 +277,12 @@ fn longest(mut found: Vec<(Range<usize>, usize, u8)>) -> Vec<(Range<usize>, usiz
     selected
 }
 
-/// Every way to write everything in these facts.
+/// Returns all spellings in the catalog.
 pub fn spellings(catalog: &HerbCatalog) -> Vec<String> {
     names(catalog).into_iter().map(|name| name.spelling).collect()
 }
 
-/// Every spelling once, with all that it names.
+/// Returns the distinct spellings with their nodes.
 fn names(catalog: &HerbCatalog) -> Vec<Name> {
     let mut by_spelling: BTreeMap<String, BTreeSet<(NodeType, String)>> = BTreeMap::new();
     let mut put = |kind: NodeType, id: &str, name: &str| {
@@ -341,13 +340,13 @@ fn names(catalog: &HerbCatalog) -> Vec<Name> {
         }
     }
     let each = by_spelling.into_iter().map(|(spelling, owners)| {
-        // A name of more than one herb says nothing certain of any.
+        // An ambiguous name is not certain evidence for any of its nodes.
         Name { spelling, owners: owners.into_iter().collect() }
     });
     each.filter(|name| name.owners.len() <= MAX_OWNERS).collect()
 }
 
-/// A name of more things than this names none of them.
+/// A name of more nodes than this is ignored.
 const MAX_OWNERS: usize = 3;
 
 fn before_bracket(name: &str) -> &str {

@@ -1,22 +1,21 @@
-//! Whether text that came off a page is text, and repairs of what PDF fonts lose in Thai.
+//! Legibility of extracted text, and repair of Thai text from PDF fonts.
 //!
-//! Thai fonts draw marks from a private area, and most drop the first half of sara am. What they
-//! leave is told from scrambled text by how many marks stand where none can and how many letters
-//! belong to no word.
+//! Thai fonts encode marks in the private use area, and most lose the first half of sara am.
+//! Damaged text is recognised by misplaced marks and by letters outside dictionary words.
 
 use crate::text::{Segmenter, TokenKind, is_thai, normalize};
 
-/// A page whose text scores less is read again from its picture.
+/// A page with a lower score is read by OCR.
 pub const LEGIBLE: f64 = 0.9;
 
-/// Fewer letters than this are no text.
+/// Minimum number of letters of a text.
 const FEWEST_LETTERS: usize = 12;
-/// What a mark in an impossible place counts, in letters.
+/// Penalty of a misplaced mark, in letters.
 const MISPLACED: f64 = 4.0;
-/// What a letter outside every word counts: names are not in dictionaries either.
+/// Penalty of a letter outside dictionary words; low, because names are not in the dictionary.
 const UNKNOWN: f64 = 0.5;
 
-/// From 0 (scrambled, or nothing there) to 1.
+/// Returns a score from 0 (illegible or empty) to 1.
 pub fn legibility(text: &str, segmenter: &Segmenter) -> f64 {
     let normalized = normalize(text);
     let text = normalized.text();
@@ -39,12 +38,12 @@ pub fn legibility(text: &str, segmenter: &Segmenter) -> f64 {
     (1.0 - bad / (letters + broken) as f64).max(0.0)
 }
 
-/// Characters that no text has: those of private areas, and what stands for a lost one.
+/// Private use characters and the replacement character.
 const fn is_scrambled(character: char) -> bool {
     matches!(character, '\u{E000}'..='\u{F8FF}' | '\u{FFFD}' | '\u{0}'..='\u{8}' | '\u{E}'..='\u{1F}')
 }
 
-/// The letters of a long word without any vowel, which is a code or the work of a wrong font.
+/// Returns the letters of a long word without vowels: a code or font damage.
 fn unpronounceable(word: &str) -> usize {
     let letters = word.chars().count();
     let vowel = |one: char| "aeiouyàáâäèéêëìíîïòóôöùúûü".contains(one) || !one.is_ascii_lowercase();
@@ -55,7 +54,7 @@ const fn is_mark(one: char) -> bool {
     matches!(one, '\u{0E31}' | '\u{0E34}'..='\u{0E3A}' | '\u{0E47}'..='\u{0E4E}')
 }
 
-/// Marks without a letter to stand on.
+/// Counts marks without a base letter.
 fn misplaced_marks(text: &str) -> usize {
     let mut before = ' ';
     let mut misplaced = 0;
@@ -67,8 +66,8 @@ fn misplaced_marks(text: &str) -> usize {
     misplaced
 }
 
-/// Puts marks of the private area in their place, blanks away from before marks, and sara am where
-/// only that makes words.
+/// Repairs Thai text: maps private use marks, removes spaces before marks, and restores sara am
+/// where only it forms words.
 pub fn repaired(text: &str, segmenter: &Segmenter) -> String {
     let mut letters: Vec<char> = Vec::with_capacity(text.len());
     for character in text.chars().map(of_private_area) {
@@ -87,7 +86,7 @@ const SARA_AA: char = '\u{0E32}';
 const SARA_AM: char = '\u{0E33}';
 const NIKHAHIT: char = '\u{0E4D}';
 
-/// Nikhahit and sara aa, with or without a tone between them, are sara am.
+/// Joins nikhahit and sara aa, with an optional tone mark between them, to sara am.
 fn join_sara_am(letters: &mut Vec<char>) {
     let tone = |one: char| matches!(one, '\u{0E48}'..='\u{0E4B}');
     let joined = match letters.as_slice() {
@@ -102,7 +101,7 @@ fn join_sara_am(letters: &mut Vec<char>) {
     }
 }
 
-/// The marks that Thai fonts for Windows draw at other heights, as Unicode writes them.
+/// Maps private use glyphs of Thai Windows fonts to Unicode.
 const fn of_private_area(character: char) -> char {
     match character {
         '\u{F700}' => 'ฐ',
@@ -126,11 +125,10 @@ const fn of_private_area(character: char) -> char {
     }
 }
 
-/// Letters on each side of a sara aa that are looked at.
+/// Context of a sara aa, in letters on each side.
 const AROUND: usize = 16;
 
-/// Each sara aa in turn: where sara am leaves fewer letters outside words, or fewer words, the font
-/// lost half of it.
+/// Replaces each sara aa by sara am if that leaves fewer letters outside words, or fewer words.
 fn sara_am(mut letters: Vec<char>, segmenter: &Segmenter) -> String {
     for at in 0..letters.len() {
         if letters.get(at) != Some(&SARA_AA) {
@@ -152,7 +150,7 @@ fn set(letters: &mut [char], at: usize, to: char) {
     }
 }
 
-/// Letters outside words, and words.
+/// Returns the number of letters outside words and of words.
 fn cost(letters: &[char], segmenter: &Segmenter) -> (usize, usize) {
     let text: String = letters.iter().collect();
     let text = normalize(&text);
@@ -174,7 +172,7 @@ mod tests {
 
     #[test]
     fn lost_sara_am_is_restored_where_only_it_forms_a_word() {
-        // What pdf-extract 0.12.1 gives for text set in Norasi, Loma and Garuda.
+        // Output of pdf-extract 0.12.1 for Norasi, Loma and Garuda.
         let cases = [
             ("สาคัญ", "สำคัญ"),
             ("น้ามันหอมระเหย", "น้ำมันหอมระเหย"),

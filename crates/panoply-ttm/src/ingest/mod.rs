@@ -1,7 +1,7 @@
-//! What a user's documents add to the graph: facts with page and span, and pieces of text.
+//! User documents: extracted facts with page and span, and text chunks.
 //!
-//! Nothing here ever stands over a curated fact: what a document says enters as unverified, and
-//! where the same was known already the document only becomes one more source of it.
+//! Invariant: a user document never overrides a curated fact. Its facts are unverified; if the
+//! catalog contains the fact already, the document becomes an additional source.
 
 mod add;
 pub mod chunks;
@@ -22,47 +22,47 @@ use crate::model::{Level, Strength};
 use crate::papers::{PaperStore, UserStoreError};
 use crate::search::{TextModel, UserIndex};
 
-/// What a document says about a herb or a formulation.
+/// A fact extracted from a document.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Fact {
-    /// The id of the herb or formulation.
+    /// Id of the herb or formulation.
     pub subject: String,
-    /// What is said of it.
+    /// Claim about the subject.
     pub claim: Claim,
-    /// Where.
+    /// Position in the document.
     pub said: Quotation,
 }
 
-/// What can be said of a herb or a formulation.
+/// A claim about a herb or formulation.
 #[derive(Clone, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "snake_case", tag = "says")]
 pub enum Claim {
-    /// It holds a constituent.
+    /// Contains a constituent.
     Holds {
-        /// The constituent's id.
+        /// Constituent id.
         constituent: String,
     },
-    /// It is used for an indication.
+    /// Is indicated for a disease.
     UsedFor {
-        /// The ICD-10 code.
+        /// ICD-10 code.
         icd: String,
     },
-    /// It must not be used, or only with care.
+    /// Is contraindicated or requires caution.
     Warns {
-        /// The code of the caution.
+        /// Caution code.
         code: String,
-        /// What kind of warning.
+        /// Level of the warning.
         level: Level,
     },
-    /// It interacts with a medicine or a class of them.
+    /// Interacts with a drug or drug class.
     InteractsWith {
-        /// The medicine.
+        /// Drug.
         drug: String,
     },
 }
 
 impl Claim {
-    /// The id of what the subject has to do with.
+    /// Returns the id of the object.
     pub fn object(&self) -> &str {
         match self {
             Self::Holds { constituent } => constituent,
@@ -72,7 +72,7 @@ impl Claim {
         }
     }
 
-    /// How strong a warning from a document nobody checked is.
+    /// Returns the strength of an unverified warning.
     pub const fn strength(&self) -> Strength {
         match self {
             Self::Warns { level: Level::Contraindicated, .. } => Strength::Moderate,
@@ -81,123 +81,123 @@ impl Claim {
     }
 }
 
-/// Where in a document something is said. Places are counted in characters of the page's text.
+/// A quotation from a document. Offsets count characters of the page text.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Quotation {
-    /// The document's id, such as `D:1f40fc92da24`.
+    /// Document id, such as `D:1f40fc92da24`.
     pub document: String,
-    /// The piece of it that holds the span, from 1.
+    /// Chunk number, from 1.
     pub chunk: u32,
-    /// The page, from 1.
+    /// Page number, from 1.
     pub page: u32,
-    /// The first character.
+    /// Start offset.
     pub start: u32,
-    /// The first character after it.
+    /// End offset, exclusive.
     pub end: u32,
-    /// The words.
+    /// Quoted text.
     pub quote: String,
-    /// How sure the reading is, from 0 to 100.
+    /// Certainty from 0 to 100.
     pub certainty: u8,
-    /// The rule that read it.
+    /// Extraction rule.
     pub rule: String,
 }
 
 impl Quotation {
-    /// The address of the piece of text.
+    /// Returns the URI of the chunk.
     pub fn uri(&self) -> String {
         chunk_uri(&self.document, self.chunk)
     }
 }
 
-/// A document that a user brought.
+/// A user document.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct UserDocument {
-    /// Its id: `D:` and the first twelve digits of the hash of its bytes.
+    /// Id: `D:` and the first twelve digits of the SHA-256.
     pub id: String,
-    /// SHA-256 of its bytes.
+    /// SHA-256 of the file.
     pub sha256: String,
-    /// The name of the file.
+    /// File name.
     pub name: String,
-    /// What it calls itself, or its first line.
+    /// Title from the metadata, or the first line.
     pub title: String,
     /// `th` or `en`.
     pub lang: String,
-    /// How many pages it has.
+    /// Number of pages.
     pub pages: u32,
-    /// The job that brought it.
+    /// Id of the job that added it.
     pub job: String,
 }
 
-/// A piece of a document.
+/// A chunk of a document.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Chunk {
-    /// The document's id.
+    /// Document id.
     pub document: String,
-    /// Its place in the document, from 1.
+    /// Chunk number, from 1.
     pub number: u32,
-    /// The page, from 1.
+    /// Page number, from 1.
     pub page: u32,
-    /// The first character of the page that belongs to it.
+    /// Start offset in the page text.
     pub start: u32,
-    /// The first character after it.
+    /// End offset in the page text, exclusive.
     pub end: u32,
     /// `th` or `en`.
     pub lang: String,
-    /// How the text came off the page: `textlayer`, `tesseract` or `text`.
+    /// Text source: `textlayer`, `tesseract` or `text`.
     pub reader: String,
-    /// The text.
+    /// Text.
     pub text: String,
-    /// Ids of what is named in it, sorted.
+    /// Ids mentioned in the text, sorted.
     pub about: Vec<String>,
 }
 
 impl Chunk {
-    /// Its id in search.
+    /// Returns the id used by the search.
     pub fn id(&self) -> String {
         format!("{}#{}", self.document, self.number)
     }
 
-    /// Where it can be read.
+    /// Returns the URI.
     pub fn uri(&self) -> String {
         chunk_uri(&self.document, self.number)
     }
 }
 
-/// The beginning of the addresses of documents.
+/// URI prefix of documents.
 pub const DOCUMENT_URI: &str = "doc://";
 
-/// Where a document can be read.
+/// Returns the URI of a document.
 pub fn document_uri(document: &str) -> String {
     format!("{DOCUMENT_URI}{}", document.trim_start_matches("D:"))
 }
 
-/// Where a piece of a document can be read.
+/// Returns the URI of a chunk.
 pub fn chunk_uri(document: &str, number: u32) -> String {
     format!("{}/{number}", document_uri(document))
 }
 
-/// Keeps what was taken out of a user's documents. A shelf that keeps none says nothing more.
+/// Stores user documents. The defaults implement an empty store.
 pub trait DocumentStore: Debug + Send + Sync + 'static {
-    /// Every document, in the order of ids.
+    /// Returns all documents ordered by id.
     fn documents(&self) -> Result<Vec<UserDocument>, UserStoreError> {
         Ok(Vec::new())
     }
 
-    /// The pieces of one document, or of all, in order.
+    /// Returns the chunks of one document, or of all, in order.
     fn chunks(&self, _of: Option<&str>) -> Result<Vec<Chunk>, UserStoreError> {
         Ok(Vec::new())
     }
 
-    /// The facts of one document, or of all, in the order of documents and places.
+    /// Returns the facts of one document, or of all, ordered by document and position.
     fn facts(&self, _of: Option<&str>) -> Result<Vec<Fact>, UserStoreError> {
         Ok(Vec::new())
     }
 }
 
-/// Keeps all that a user brings: papers and documents, under one version.
+/// Stores user papers and documents under a common version.
 pub trait UserStore: PaperStore + DocumentStore {
-    /// All of it made searchable where it is kept, but for papers that ship too. `None` when
-    /// there is nothing, or when the shelf is so small that it is searched in memory.
+    /// Returns a search index over the stored data, except for papers that are also bundled. `None`
+    /// if there is nothing, or if the store is searched in memory.
     fn user_index(
         &self,
         _workings: &TextModel,
@@ -206,13 +206,13 @@ pub trait UserStore: PaperStore + DocumentStore {
     }
 }
 
-/// What documents add to the bundled facts.
+/// Documents and facts that extend the catalog.
 #[derive(Clone, Debug, Default)]
 pub struct UserData {
-    /// The shelf's version that it was read at; 0 when there is nothing.
+    /// Version of the store; 0 if empty.
     pub version: u64,
-    /// The documents.
+    /// Documents.
     pub documents: Vec<UserDocument>,
-    /// The facts.
+    /// Facts.
     pub facts: Vec<Fact>,
 }

@@ -1,5 +1,5 @@
-//! What reading files would add: the same files and the same facts give the same plan, and its
-//! hash is what a dry run shows and a real run must repeat.
+//! Ingest plan: the facts that a set of files would add. It is deterministic; a dry run shows its
+//! hash and the real run must present it.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -10,71 +10,71 @@ use super::gazetteer::Gazetteer;
 use super::{Chunk, Fact, UserDocument};
 use crate::catalog::HerbCatalog;
 
-/// The text of one page.
+/// Text of one page.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct PageText {
-    /// The page, from 1.
+    /// Page number, from 1.
     pub page: u32,
-    /// How the text came off it: `textlayer`, `tesseract` or `text`.
+    /// Text source: `textlayer`, `tesseract` or `text`.
     pub reader: String,
-    /// How sure its letters are, from 0 to 100.
+    /// Certainty from 0 to 100.
     pub certainty: u8,
-    /// The text.
+    /// Text.
     pub text: String,
 }
 
 /// A file that was read.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ReadFile {
-    /// The name of the file.
+    /// File name.
     pub name: String,
-    /// SHA-256 of its bytes.
+    /// SHA-256 of the file.
     pub sha256: String,
-    /// What it calls itself.
+    /// Title from the metadata.
     pub title: Option<String>,
-    /// How many pages it has.
+    /// Number of pages.
     pub pages: u32,
-    /// The pages that could be read, in order.
+    /// Readable pages in order.
     pub texts: Vec<PageText>,
-    /// The pages that could not, and why.
+    /// Unreadable pages with the reason.
     pub unreadable: Vec<(u32, String)>,
 }
 
 impl ReadFile {
-    /// The id that the document of these bytes has.
+    /// Returns the document id.
     pub fn id(&self) -> String {
         format!("D:{}", self.sha256.get(..12).unwrap_or(&self.sha256))
     }
 }
 
-/// A document with all that was taken out of it.
+/// A document with its chunks and facts.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Extract {
-    /// The document.
+    /// Document.
     pub document: UserDocument,
-    /// Its pieces.
+    /// Chunks.
     pub chunks: Vec<Chunk>,
-    /// What it says.
+    /// Facts.
     pub facts: Vec<Fact>,
 }
 
-/// What would be added, and what would not.
+/// Changes that an ingest job would make.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Plan {
-    /// What would be added.
+    /// Documents to add.
     pub extracts: Vec<Extract>,
-    /// What the documents may say: for a person to look at, and not added.
+    /// Uncertain facts, for review only.
     pub unsure: Vec<Fact>,
-    /// How many statements were denied in the text.
+    /// Number of negated statements.
     pub denied: usize,
-    /// How many of the facts the bundled ones say already.
+    /// Number of facts that the catalog contains already.
     pub known: usize,
-    /// Pages that could not be read: file, page, why.
+    /// Unreadable pages: file, page, reason.
     pub unreadable: Vec<(String, u32, String)>,
 }
 
 impl Plan {
-    /// Adds what a file says. `lang` overrides what the letters say.
+    /// Adds a file. `lang` overrides language detection.
     pub fn add(
         &mut self,
         file: &ReadFile,
@@ -141,7 +141,7 @@ impl Plan {
         }
         self.denied += reading.denied;
         self.unsure.extend(reading.unsure);
-        // What several pages say is one fact, with its first place.
+        // A fact on several pages is added once, with its first position.
         for fact in reading.facts {
             let known = |other: &Fact| other.subject == fact.subject && other.claim == fact.claim;
             if !extract.facts.iter().any(known) {
@@ -150,7 +150,7 @@ impl Plan {
         }
     }
 
-    /// SHA-256 of all that would be added, whatever job adds it.
+    /// Returns the SHA-256 of the plan, independent of the job.
     pub fn hash(&self) -> String {
         let mut hash = Sha256::new();
         for extract in &self.extracts {
@@ -162,16 +162,16 @@ impl Plan {
         hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// How many facts would be added.
+    /// Returns the number of facts to add.
     pub fn facts(&self) -> usize {
         self.extracts.iter().map(|extract| extract.facts.len()).sum()
     }
 }
 
-/// The longest title, in characters.
+/// Maximum length of a title in characters.
 const MAX_TITLE_LENGTH: usize = 120;
 
-/// What the file calls itself, else the first line with letters, else its name.
+/// Returns the metadata title, else the first line with letters, else the file name.
 fn title(file: &ReadFile) -> String {
     let first = || {
         let lines = file.texts.iter().flat_map(|page| page.text.lines());

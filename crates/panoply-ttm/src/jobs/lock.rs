@@ -1,14 +1,14 @@
-//! Locks that end with the process that holds them.
+//! Advisory file locks, released when the process exits.
 
 use std::fs::{File, OpenOptions};
 use std::path::Path;
 
-/// Held as long as this is.
+/// An acquired lock; released on drop.
 #[derive(Debug)]
 pub(super) struct Lock(#[expect(dead_code, reason = "the lock is the open file")] File);
 
 impl Lock {
-    /// The lock of a file, which is made where it is not there; `None` when another holds it.
+    /// Tries to lock a file, creating it if necessary; `None` if another process has the lock.
     pub(super) fn take(file: &Path) -> std::io::Result<Option<Self>> {
         if let Some(folder) = file.parent() {
             std::fs::create_dir_all(folder)?;

@@ -1,8 +1,8 @@
-//! Jobs that take documents in: one at a time, each seen by every process, each all or nothing.
+//! Ingest jobs: serial, visible to every process, atomic.
 //!
-//! A job is a row in the store. Who runs it holds a lock on a file as long as it lives, so
-//! whoever finds a running job without its lock knows that its process is gone: nothing of the
-//! job was added, because that happens in one transaction at its end, and the job says so.
+//! A job is a row in the store. The process that runs it has a lock on a file while it is alive. A
+//! running job without its lock is orphaned and gets marked as interrupted; nothing of it was
+//! added, because all changes are made in one final transaction.
 
 mod lock;
 mod record;
@@ -16,21 +16,21 @@ pub use self::record::PendingRecord;
 pub use self::service::{HOW_TO_ALLOW, JobError, JobService, Settings};
 use crate::ingest::reader::{FileKind, OcrProvider};
 
-/// How far a job is; the contract's words.
+/// Job status of the contract.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Status {
-    /// Another job is before it.
+    /// Waiting for another job.
     Queued,
-    /// It runs.
+    /// Running.
     Running,
-    /// It did what it was told.
+    /// Finished.
     Done,
-    /// It did not, and nothing of it was added.
+    /// Failed; nothing was added.
     Error,
 }
 
 impl Status {
-    /// The contract's word.
+    /// Returns the contract's identifier.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -40,92 +40,92 @@ impl Status {
         }
     }
 
-    /// The status of this word.
+    /// Parses the contract's identifier.
     pub fn parse(word: &str) -> Option<Self> {
         let all = [Self::Queued, Self::Running, Self::Done, Self::Error];
         all.into_iter().find(|one| one.as_str() == word)
     }
 
-    /// Whether nothing more will happen by itself.
+    /// Returns whether the status is final.
     pub const fn is_over(self) -> bool {
         matches!(self, Self::Done | Self::Error)
     }
 }
 
-/// What became of a job beyond the contract's four words.
+/// Details beyond the four contract statuses.
 pub mod detail {
-    /// Somebody stopped it.
+    /// Cancelled by a caller.
     pub const CANCELLED: &str = "cancelled";
-    /// What it added was taken away again, or would have made the search worse.
+    /// Changes were removed, or rejected because they would degrade the search.
     pub const ROLLED_BACK: &str = "rolled_back";
-    /// Its process ended before it did.
+    /// The process died.
     pub const INTERRUPTED: &str = "interrupted";
-    /// All its documents were there already.
+    /// All documents existed already.
     pub const UNCHANGED: &str = "unchanged";
 }
 
-/// What a job is to do.
+/// Parameters of a job.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Request {
-    /// Show what would be added, and add nothing.
+    /// Only plan; add nothing.
     pub dry_run: bool,
-    /// The files.
+    /// Files.
     pub batch: Vec<Item>,
-    /// What pages are read with.
+    /// Text source.
     pub ocr: OcrProvider,
-    /// Dots per inch for OCR.
+    /// OCR resolution.
     pub dpi: Option<u16>,
-    /// The hash of the plan that a dry run showed.
+    /// Plan hash of the dry run.
     pub plan_hash: Option<String>,
 }
 
-/// One file of a job.
+/// A file of a job.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Item {
-    /// Where it is: `file:///…`.
+    /// URI, `file:///…`.
     pub uri: String,
-    /// Its language, or what its letters say.
+    /// Language; detected if absent.
     pub lang: Option<String>,
-    /// What it is.
+    /// File type.
     pub kind: FileKind,
 }
 
 /// A job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// Its id.
+    /// Job id.
     pub id: String,
-    /// How far it is.
+    /// Status.
     pub status: Status,
-    /// More than the status says, where there is more: see [`mod@detail`].
+    /// Additional state: see [`mod@detail`].
     pub detail: Option<String>,
-    /// What it is to do.
+    /// Parameters.
     pub request: Request,
-    /// Pages that were read.
+    /// Number of pages read.
     pub done_pages: u32,
-    /// Pages that it has to read, as far as they are counted.
+    /// Total number of pages, as far as known.
     pub all_pages: u32,
-    /// What it added or would add.
+    /// Planned or applied changes.
     pub report: Option<Value>,
-    /// What went wrong: code, message and hint.
+    /// Error with code, message and hint.
     pub error: Option<Value>,
-    /// When it was asked for.
+    /// Creation time.
     pub created: String,
-    /// When it began.
+    /// Start time.
     pub started: Option<String>,
-    /// When it ended.
+    /// End time.
     pub ended: Option<String>,
 }
 
-/// The beginning of the addresses of jobs.
+/// URI prefix of jobs.
 pub const JOB_URI: &str = "ttm-job://";
 
-/// Where a job can be looked at.
+/// Returns the URI of a job.
 pub fn job_uri(id: &str) -> String {
     format!("{JOB_URI}{id}")
 }
 
-/// Where its log can be read.
+/// Returns the URI of a job log.
 pub fn log_uri(id: &str) -> String {
     format!("{JOB_URI}{id}/log")
 }

@@ -1,5 +1,5 @@
-//! The record of the call that asked for a job. It is committed with what the job adds, unless the
-//! call has been answered before: then the call's own reply is the record.
+//! Mutation record of the call that started a job. It is committed with the job's changes, unless
+//! the call has already been answered: then the reply of the call is the record.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,12 +8,12 @@ use panoply_contract::mutation::{Mutation, MutationRecord};
 
 use super::Job;
 
-/// A record that is still to be made: by the job when it ends, or by the call when it stops
-/// waiting, whichever comes first.
+/// A record that is created by the job when it ends or by the call when it stops waiting, whichever
+/// comes first.
 #[derive(Clone, Default)]
 pub struct PendingRecord(Arc<Mutex<Option<Pending>>>);
 
-/// Makes the record of a call from the job as it ended.
+/// Creates the record of a call from the finished job.
 pub(super) type MakeRecord =
     Box<dyn Fn(&Mutation, &Job) -> Result<MutationRecord, ToolError> + Send>;
 
@@ -23,12 +23,12 @@ pub(super) struct Pending {
 }
 
 impl PendingRecord {
-    /// The record of this mutation.
+    /// Creates a pending record for a mutation.
     pub(crate) fn of(mutation: Arc<Mutation>, make: MakeRecord) -> Self {
         Self(Arc::new(Mutex::new(Some(Pending { mutation, make }))))
     }
 
-    /// Leaves the record to the call; false when the job is committing it right now.
+    /// Leaves the record to the call; false if the job is committing it.
     pub(crate) fn withdraw(&self) -> bool {
         self.take().is_some()
     }

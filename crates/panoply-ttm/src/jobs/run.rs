@@ -1,4 +1,4 @@
-//! Runs a job from its first page to the transaction that adds all of it.
+//! Executes a job: read, extract, check, and commit in one transaction.
 
 use std::time::Duration;
 
@@ -21,21 +21,21 @@ use crate::papers::{PaperStore as _, UserStoreError};
 use crate::roots::Refused;
 use crate::search::{Tuning, engine_over};
 
-/// R@10 of the curated questions may fall by this much, and no more.
+/// Maximum tolerated loss of R@10 on the curated questions.
 pub const MAX_RECALL_LOSS: f64 = 0.02;
-/// Facts that a report lists.
+/// Maximum number of facts in a report.
 const MAX_LISTED: usize = 500;
-/// How often a waiting job looks whether it is its turn.
+/// Polling interval while waiting for the run lock.
 const LOCK_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Hears how far a job is: pages done, pages in all, and what is going on.
+/// Receives pages done, total pages, and the current activity.
 pub type Progress<'p> = &'p mut dyn FnMut(u32, u32, &str);
 
-/// Why a job does not go on.
+/// Why a job stops early.
 enum Stop {
-    /// Something that the one who asked for it should know.
+    /// A problem to report to the caller.
     Rejected { code: String, message: String, hint: String, detail: Option<&'static str> },
-    /// Our own trouble.
+    /// An internal failure.
     Job(JobError),
 }
 
@@ -52,7 +52,7 @@ impl Stop {
     fn cancelled() -> Self {
         Self::Rejected {
             code: "CANCELLED".to_owned(),
-            message: "the job was cancelled, and nothing of it was added".to_owned(),
+            message: "the job was cancelled; nothing was added".to_owned(),
             hint: "run it again".to_owned(),
             detail: Some(detail::CANCELLED),
         }
@@ -66,8 +66,8 @@ impl<E: Into<JobError>> From<E> for Stop {
 }
 
 impl JobService {
-    /// Runs a job to its end and says how it ended. What is wrong with its files is no error
-    /// here: the job says so.
+    /// Runs a job to its end. Problems with its files are recorded in the job, not returned as
+    /// errors.
     pub fn run(
         &self,
         taken: AcceptedJob,
@@ -89,12 +89,12 @@ impl JobService {
             }
             Err(Stop::Job(error)) => {
                 job.status = Status::Error;
-                let message = "the job could not be finished, and nothing of it was added";
+                let message = "the job failed; nothing was added";
                 job.error = Some(json!({
                     "code": "SYSTEM", "message": message, "hint": "run `panoply doctor`",
                 }));
                 job.ended = Some(self.now());
-                // The store may be what is broken; the first error says more.
+                // If the store is broken, the first error is more informative.
                 if self.store.save_job(&job).is_err() {
                     return Err(error);
                 }
@@ -130,13 +130,13 @@ impl JobService {
                 self.note(
                     &job.id,
                     &format!(
-                        "{}: {} is there already, from the job {}",
+                        "{}: already imported as {} by job {}",
                         file.name, known.id, known.job
                     ),
                 )?;
                 already.push(json!({"file": file.name, "document": known.id, "job": known.job}));
             } else if here {
-                self.note(&job.id, &format!("{}: the same file twice", file.name))?;
+                self.note(&job.id, &format!("{}: duplicate file", file.name))?;
             } else {
                 plan.add(&file, &job.id, item.lang.as_deref(), &knowledge.catalog, &gazetteer);
             }
@@ -152,12 +152,12 @@ impl JobService {
             return self.finish(job, &Plan::default(), pending);
         }
         if plan.extracts.is_empty() {
-            // A job that is sent twice does the second time what the first left to do: nothing.
+            // Repeating a job is a no-op.
             job.detail = Some(detail::UNCHANGED.to_owned());
             return self.finish(job, &plan, pending);
         }
         Self::check_plan_hash(job, &hash)?;
-        progress(job.done_pages, job.all_pages, "seeing that search gets no worse");
+        progress(job.done_pages, job.all_pages, "checking search quality");
         self.check_recall(job, &plan, &knowledge.catalog)?;
         if self.store.is_cancelled(&job.id)? {
             return Err(Stop::cancelled());
@@ -165,7 +165,7 @@ impl JobService {
         self.finish(job, &plan, pending)
     }
 
-    /// One job at a time: OCR takes all there is.
+    /// Jobs run one at a time: OCR uses all cores.
     fn acquire_run_lock(&self, job: &Job, progress: Progress<'_>) -> Result<Lock, Stop> {
         let file = self.settings.folder.join("running.lock");
         loop {
@@ -185,7 +185,7 @@ impl JobService {
         let file =
             self.settings.roots.open(&item.uri, largest).map_err(|refused| match &refused {
                 Refused::TooLarge(..) => {
-                    Stop::rejected("FILE_TOO_LARGE", refused.to_string(), "cut it into parts")
+                    Stop::rejected("FILE_TOO_LARGE", refused.to_string(), "split the file")
                 }
                 _ => Stop::rejected("NOT_ALLOWED", refused.to_string(), HOW_TO_ALLOW),
             })?;
@@ -212,7 +212,7 @@ impl JobService {
                     return false;
                 }
             }
-            // A store that cannot be asked will not take the result either.
+            // If the store cannot be queried, it cannot store the result either: stop.
             !self.store.is_cancelled(&job.id).unwrap_or(true)
         });
         saved?;
@@ -225,7 +225,7 @@ impl JobService {
         Ok(read)
     }
 
-    /// A file of which no page could be read is an error; single pages are only noted.
+    /// A file without any readable page is an error; single unreadable pages are logged.
     fn legible(&self, job: &Job, read: &ReadFile) -> Result<(), Stop> {
         for (page, why) in &read.unreadable {
             self.note(&job.id, &format!("{}: page {page}: {why}", read.name))?;
@@ -244,11 +244,11 @@ impl JobService {
             return Ok(());
         }
         let why = read.unreadable.first().map_or("it has no text", |(_, why)| why.as_str());
-        let message = format!("`{}`: no page could be read; the first: {why}", read.name);
+        let message = format!("`{}`: no readable page; first problem: {why}", read.name);
         Err(Stop::rejected(
             "NOTHING_LEGIBLE",
             message,
-            "give a file with text, or install what OCR needs",
+            "provide a file with text, or install the OCR programs",
         ))
     }
 
@@ -259,14 +259,13 @@ impl JobService {
         let shown = job.request.plan_hash.as_deref().unwrap_or("none");
         Err(Stop::rejected(
             "PLAN_CHANGED",
-            format!(
-                "the plan is `{hash}` now, and the one that was agreed to was `{shown}`; nothing was added"
-            ),
-            "look at a new dry run, and run again with its `plan_hash`",
+            format!("the plan hash is now `{hash}`, but `{shown}` was approved; nothing was added"),
+            "start a new dry run and pass its `plan_hash`",
         ))
     }
 
-    /// Asks the curated questions of the search as it is and as it would be.
+    /// Measures R@10 on the curated questions before and after the change, and rejects a
+    /// regression.
     fn check_recall(&self, job: &mut Job, plan: &Plan, bundled: &HerbCatalog) -> Result<(), Stop> {
         let mut user_data = UserData {
             version: self.store.version(),
@@ -309,8 +308,7 @@ impl JobService {
             message: format!(
                 "R@10 of the curated questions would fall from {before:.3} to {after:.3}, by more than {MAX_RECALL_LOSS}; nothing was added"
             ),
-            hint: "leave out the file that brings most of the facts, and look at its dry run"
-                .to_owned(),
+            hint: "omit the file with the most facts and inspect its dry run".to_owned(),
             detail: Some(detail::ROLLED_BACK),
         })
     }

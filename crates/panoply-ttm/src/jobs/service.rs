@@ -1,4 +1,4 @@
-//! Takes jobs, tells how far they are, stops them and takes back what they added.
+//! Job service: accepts, reports, cancels and rolls back ingest jobs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,23 +15,23 @@ use crate::papers::UserStoreError;
 use crate::roots::Roots;
 use crate::store::SqliteUserStore;
 
-/// What to do about a file that may not be read.
+/// Hint for a file outside the allowed roots.
 pub const HOW_TO_ALLOW: &str = "give a regular file as `file:///folder/name.pdf`, in `ttm/inbox` of the home or in a folder that `roots` in `[pack.ttm]` of config.toml names; or use `panoply ttm ingest`";
 
-/// What the owner set.
+/// Operator settings.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Folders whose files may be read.
+    /// Directories whose files may be read.
     pub roots: Roots,
-    /// What reading one file may use.
+    /// Resource limits per file.
     pub limits: Limits,
-    /// How a reader is started.
+    /// Reader command.
     pub reader: ReaderCommand,
-    /// Where locks are, and room to work in.
+    /// Directory of lock files and scratch directories.
     pub folder: PathBuf,
 }
 
-/// Jobs of one home.
+/// Ingest jobs of one home directory.
 #[derive(Clone)]
 pub struct JobService {
     pub(super) store: Arc<SqliteUserStore>,
@@ -45,27 +45,27 @@ impl std::fmt::Debug for JobService {
     }
 }
 
-/// Why something could not be done with a job.
+/// A failed job operation.
 #[derive(Debug, thiserror::Error)]
 pub enum JobError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] UserStoreError),
-    /// The folder of the locks cannot be used.
-    #[error("the folder of the jobs cannot be used: {0}")]
+    /// The job directory is not usable.
+    #[error("the job folder is not usable: {0}")]
     Folder(#[from] std::io::Error),
-    /// There is no such job.
+    /// Unknown job id.
     #[error("there is no job `{0}`")]
     Unknown(String),
-    /// It is not at a point where that can be done.
+    /// The operation is not allowed in the current state.
     #[error("{0}")]
     NotNow(String),
-    /// The record of the call could not be made.
+    /// The mutation record could not be created.
     #[error("{0}")]
     Record(String),
 }
 
-/// A job that this process will run. Others see that it lives.
+/// A job accepted by this process. Its lock shows other processes that the job is alive.
 #[derive(Debug)]
 pub struct AcceptedJob {
     pub(super) job: Job,
@@ -79,7 +79,7 @@ impl From<ToolError> for JobError {
 }
 
 impl JobService {
-    /// Jobs in this store.
+    /// Creates a service over a store.
     pub const fn new(
         store: Arc<SqliteUserStore>,
         settings: Settings,
@@ -88,15 +88,15 @@ impl JobService {
         Self { store, settings, clock }
     }
 
-    /// What the owner set.
+    /// Returns the operator settings.
     pub const fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Keeps a job that this process will run. The id must be new.
+    /// Stores a new job for this process. The id must be new.
     pub fn accept(&self, id: &str, request: Request) -> Result<AcceptedJob, JobError> {
         let Some(alive) = Lock::take(&self.lock_of(id))? else {
-            return Err(JobError::NotNow(format!("the job `{id}` runs already")));
+            return Err(JobError::NotNow(format!("job `{id}` is already running")));
         };
         let job = Job {
             id: id.to_owned(),
@@ -115,25 +115,25 @@ impl JobService {
         Ok(AcceptedJob { job, _alive: alive })
     }
 
-    /// A job as it is now.
+    /// Returns the current state of a job.
     pub fn job(&self, id: &str) -> Result<Job, JobError> {
         let job = self.store.job(id)?.ok_or_else(|| JobError::Unknown(short(id)))?;
         self.mark_if_interrupted(job)
     }
 
-    /// All jobs, the newest first.
+    /// Returns all jobs, newest first.
     pub fn jobs(&self) -> Result<Vec<Job>, JobError> {
         self.store.jobs()?.into_iter().map(|job| self.mark_if_interrupted(job)).collect()
     }
 
-    /// The log of a job, one line a line.
+    /// Returns the log of a job.
     pub fn log(&self, id: &str) -> Result<String, JobError> {
         let job = self.job(id)?;
         let lines = self.store.log_of(&job.id)?;
         Ok(lines.into_iter().map(|(at, line)| format!("{at} {line}\n")).collect())
     }
 
-    /// Tells a job to stop. Whoever runs it sees that soon.
+    /// Requests cancellation. The running process polls for it.
     pub fn cancel(
         &self,
         id: &str,
@@ -142,18 +142,18 @@ impl JobService {
         let job = self.job(id)?;
         if job.status.is_over() {
             return Err(JobError::NotNow(format!(
-                "the job `{}` is over: {}",
+                "job `{}` has finished: {}",
                 job.id,
                 job.status.as_str()
             )));
         }
         let record = record(&job)?;
         self.store.cancel_job(&job.id, record.as_ref())?;
-        self.note(&job.id, "told to stop")?;
+        self.note(&job.id, "cancellation requested")?;
         Ok((job, record))
     }
 
-    /// Takes away all that a job added.
+    /// Removes everything that a job added.
     pub fn roll_back(
         &self,
         id: &str,
@@ -163,7 +163,7 @@ impl JobService {
         if job.status != Status::Done || job.request.dry_run || job.detail.is_some() {
             let why = match (job.request.dry_run, job.detail.as_deref()) {
                 (true, _) => "was a dry run",
-                (false, Some(detail::ROLLED_BACK)) => "is rolled back already",
+                (false, Some(detail::ROLLED_BACK)) => "is already rolled back",
                 _ => "added nothing",
             };
             return Err(JobError::NotNow(format!("the job `{}` {why}", job.id)));
@@ -171,17 +171,17 @@ impl JobService {
         job.detail = Some(detail::ROLLED_BACK.to_owned());
         let record = record(&job)?;
         let removed = self.store.undo_job(&job, record.as_ref())?;
-        self.note(&job.id, &format!("rolled back: {removed} documents taken away"))?;
+        self.note(&job.id, &format!("rolled back: {removed} documents removed"))?;
         Ok((job, record))
     }
 
-    /// A job whose process is gone says so from now on.
+    /// Marks a job as interrupted if its process has died.
     fn mark_if_interrupted(&self, mut job: Job) -> Result<Job, JobError> {
         if job.status.is_over() {
             return Ok(job);
         }
         let Some(_lock) = Lock::take(&self.lock_of(&job.id))? else { return Ok(job) };
-        // It may have ended between our looking at it and our asking for the lock.
+        // The job may have finished between the read and the lock.
         if let Some(now) = self.store.job(&job.id)?
             && now.status.is_over()
         {
@@ -192,17 +192,17 @@ impl JobService {
         job.ended = Some(self.now());
         job.error = Some(serde_json::json!({
             "code": "INTERRUPTED",
-            "message": "the program that ran the job ended before it did; nothing of it was added",
+            "message": "the process that ran the job exited; nothing was added",
             "hint": "run it again",
         }));
         self.store.save_job(&job)?;
-        self.note(&job.id, "interrupted: its process is gone, and nothing of it was added")?;
+        self.note(&job.id, "interrupted: its process exited; nothing was added")?;
         self.remove_scratch(&job.id);
         Ok(job)
     }
 
     pub(super) fn note(&self, id: &str, line: &str) -> Result<(), JobError> {
-        // A line is a line, whatever a file is called.
+        // File names may contain control characters: keep one line per entry.
         let line: String = line.chars().filter(|one| !one.is_control()).take(500).collect();
         Ok(self.store.log(id, &self.now(), &line)?)
     }
@@ -215,10 +215,10 @@ impl JobService {
         self.settings.folder.join(file_name(id))
     }
 
-    /// Removes the room that a job worked in, and its lock. Whoever makes the lock anew finds a job
-    /// that is over.
+    /// Removes the scratch directory and the lock file. A process that recreates the lock finds the
+    /// job finished.
     pub(super) fn remove_scratch(&self, id: &str) {
-        // What cannot be removed is in nobody's way: each job has a folder of its own.
+        // Leftovers are harmless: each job has its own directory.
         let _ = std::fs::remove_dir_all(self.scratch(id));
         let _ = std::fs::remove_file(self.lock_of(id));
     }
@@ -228,7 +228,7 @@ impl JobService {
     }
 }
 
-/// An id as a file name: whoever reads it may have written it himself.
+/// Sanitises a job id for use as a file name: it is user input.
 fn file_name(id: &str) -> String {
     id.chars().filter(|one| one.is_ascii_alphanumeric() || *one == '-').take(80).collect()
 }

@@ -1,9 +1,7 @@
-//! Reads what PubMed gives out: XML (`PubmedArticleSet`) and MEDLINE, which is also what `.nbib`
-//! files hold; either may be gzipped.
+//! Imports PubMed XML (`PubmedArticleSet`) and MEDLINE (`.nbib`), optionally gzipped.
 //!
-//! Records come one at a time, so that a file of the annual baseline (30,000 records) needs no
-//! more memory than one of ten. No record may be endless: a packed file of a few kilobytes could
-//! otherwise fill the memory.
+//! Records are streamed, so a baseline file (30,000 records) needs no more memory than a small one.
+//! The record size is bounded to prevent decompression bombs.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read};
@@ -12,56 +10,56 @@ use flate2::bufread::MultiGzDecoder;
 
 use super::{Record, medline, pubmed_xml};
 
-/// The most bytes that a record may have. The largest of the two MEDLINE files that the outside
-/// test reads has half a megabyte.
+/// Maximum record size in bytes. The largest record of the MEDLINE files in the outside test has
+/// half a megabyte.
 pub(super) const MAX_RECORD_BYTES: u64 = 32 << 20;
 
-/// What was wrong with a file or a record in it.
+/// An error in a file.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// It could not be read.
+    /// The file cannot be read.
     #[error("cannot read the file: {0}")]
     Unreadable(#[from] io::Error),
-    /// It is neither of the formats.
-    #[error("this is neither PubMed XML nor MEDLINE: it begins with `{0}`")]
+    /// Unknown format.
+    #[error("not PubMed XML or MEDLINE: the file starts with `{0}`")]
     Unknown(String),
-    /// The XML is broken.
-    #[error("broken XML at byte {at}: {problem}")]
+    /// Malformed XML.
+    #[error("malformed XML at byte {at}: {problem}")]
     Xml {
-        /// Where.
+        /// Byte offset.
         at: u64,
-        /// What.
+        /// Problem.
         problem: String,
     },
-    /// The XML is something else.
+    /// XML of another kind.
     #[error("this XML has no PubmedArticle: save the records as `PubMed` XML, not as `{root}`")]
     NotPubMed {
-        /// What it is.
+        /// Root element.
         root: String,
     },
-    /// A record that does not end.
+    /// A record exceeds the size limit.
     #[error("record {place} has more than {} MiB", MAX_RECORD_BYTES >> 20)]
     TooLarge {
-        /// Its place among the records, from 1.
+        /// Record number, from 1.
         place: usize,
     },
-    /// What receives the records cannot go on.
+    /// The receiver of the records failed.
     #[error("{0}")]
     Sink(String),
 }
 
-/// A record that cannot be taken, and why.
+/// A rejected record.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RejectedRecord {
-    /// Its place among the records, from 1.
+    /// Record number, from 1.
     pub place: usize,
-    /// Its PMID, where it has one.
+    /// PMID, if any.
     pub pmid: String,
-    /// Why.
+    /// Reason.
     pub why: &'static str,
 }
 
-/// Hands each record of a file on; gives back those that cannot be taken.
+/// Passes each record of a file to a sink; returns rejected records.
 pub fn read(
     file: impl Read,
     take: &mut dyn FnMut(Record) -> Result<(), ImportError>,
@@ -87,29 +85,29 @@ fn read_plain(
     } else if medline::looks_like(&shown) {
         medline::read(file, &mut checked)?;
     } else {
-        // A file of anything may hold what a terminal obeys.
+        // Strip control characters: the file is untrusted and the message is shown in a terminal.
         let printable = shown.chars().filter(|letter| !letter.is_control());
         return Err(ImportError::Unknown(printable.take(40).collect()));
     }
     Ok(checked.refused)
 }
 
-/// Takes the records that have what a record must have.
+/// Validates records and passes them on.
 pub(super) struct RecordSink<'a> {
     take: &'a mut dyn FnMut(Record) -> Result<(), ImportError>,
     refused: Vec<RejectedRecord>,
     place: usize,
-    /// The newest version of each paper that this file has in several.
+    /// Newest version of each paper that occurs in several versions.
     newest: HashMap<String, u32>,
 }
 
 impl RecordSink<'_> {
-    /// The place of the record that is being read.
+    /// Returns the number of the current record.
     pub(super) const fn next_place(&self) -> usize {
         self.place + 1
     }
 
-    /// Takes a record or says why not; `flaw` is what its reader found wrong with it.
+    /// Accepts or rejects a record; `flaw` is a problem found by the parser.
     pub(super) fn record(
         &mut self,
         record: Record,
@@ -126,7 +124,7 @@ impl RecordSink<'_> {
         } else if record.title.is_empty() && record.abstract_text.is_empty() {
             Some("it has neither title nor abstract")
         } else if self.is_superseded(&record.pmid, version) {
-            Some("a newer version of it came before it in this file")
+            Some("a newer version precedes it in this file")
         } else {
             None
         };
@@ -139,7 +137,7 @@ impl RecordSink<'_> {
         }
     }
 
-    /// Nearly every paper has one version only, and of those nothing is remembered.
+    /// Nearly all papers have one version; those are not tracked.
     fn is_superseded(&mut self, pmid: &str, version: u32) -> bool {
         if self.newest.get(pmid).is_some_and(|newest| *newest > version) {
             return true;
@@ -151,19 +149,19 @@ impl RecordSink<'_> {
     }
 }
 
-/// A file that gives no more than a record may have until it is told that a record has ended.
+/// A reader that stops at the maximum record size until the record ends.
 pub(super) struct BoundedReader<R> {
     file: R,
     left: u64,
 }
 
 impl<R> BoundedReader<R> {
-    /// A record has ended.
+    /// Resets the limit at the start of a record.
     pub(super) const fn start_record(&mut self) {
         self.left = MAX_RECORD_BYTES;
     }
 
-    /// Whether the record at hand is larger than one may be.
+    /// Returns whether the current record exceeds the limit.
     pub(super) const fn is_exhausted(&self) -> bool {
         self.left == 0
     }
@@ -191,14 +189,14 @@ impl<R: BufRead> BufRead for BoundedReader<R> {
     }
 }
 
-/// What follows a name when father and son have the same one. MEDLINE writes it after the given
-/// names, the XML in an element of its own, where other things stand as well (`PhD`).
+/// Returns whether a suffix is a generation (Jr, III). MEDLINE appends it to the given names; the
+/// XML has an element that also contains titles (`PhD`).
 pub(super) fn is_generation(suffix: &str) -> bool {
     let suffix = suffix.trim_end_matches('.');
     matches!(suffix, "Jr" | "Sr" | "2nd" | "3rd" | "4th" | "5th" | "6th" | "II" | "III" | "IV")
 }
 
-/// The first four digits in a row that make sense as a year: `2019 Jan-Feb`, `Spring 1998`.
+/// Returns the first plausible year: `2019 Jan-Feb`, `Spring 1998`.
 pub(super) fn year_in(text: &str) -> Option<u16> {
     let digits = text.split(|letter: char| !letter.is_ascii_digit());
     digits
@@ -207,7 +205,7 @@ pub(super) fn year_in(text: &str) -> Option<u16> {
         .find(|year| (1700..=2200).contains(year))
 }
 
-/// Text on one line.
+/// Collapses whitespace.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -278,9 +276,9 @@ mod tests {
         assert!(told("\u{1b}[2Jx").ends_with("it begins with `[2Jx`"));
         assert!(told("<html><body/></html>").contains("not as `html`"));
         let cut = &XML[..XML.len() / 2];
-        assert!(told(cut).starts_with("broken XML at byte"), "{}", told(cut));
+        assert!(told(cut).starts_with("malformed XML at byte"), "{}", told(cut));
         let bomb = "<!DOCTYPE x [<!ENTITY a \"aa\">]><PubmedArticleSet><PubmedArticle><MedlineCitation><PMID>&a;</PMID></MedlineCitation></PubmedArticle></PubmedArticleSet>";
-        assert!(told(bomb).starts_with("broken XML at byte"), "{}", told(bomb));
+        assert!(told(bomb).starts_with("malformed XML at byte"), "{}", told(bomb));
     }
 
     #[test]
@@ -337,7 +335,7 @@ mod tests {
         let (taken, refused) =
             records(b"PMID- 1\nTI  - Gr\xfcn.\n\nPMID- 2\nTI  - Gr\xc3\xbcn.\n").unwrap();
         assert_eq!(taken.iter().map(|one| one.title.as_str()).collect::<Vec<_>>(), ["Grün."]);
-        assert_eq!(refused[0].why, "it is not written in UTF-8");
+        assert_eq!(refused[0].why, "it is not UTF-8");
     }
 
     #[test]

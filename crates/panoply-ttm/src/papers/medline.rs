@@ -1,20 +1,20 @@
-//! The MEDLINE format, which `.nbib` files hold: `TAG - value`, lines that go on begin with
-//! blanks, a blank line ends a record.
+//! Parser of the MEDLINE format (`.nbib`): `TAG - value`, continuation lines start with spaces, a
+//! blank line ends a record.
 
 use std::io::BufRead;
 
 use super::Record;
 use super::import::{BoundedReader, ImportError, RecordSink, is_generation, one_line, year_in};
 
-/// The width of `PMID- `.
+/// Width of `PMID- `.
 const TAG_WIDTH: usize = 6;
 
-/// Whether a text begins like this format.
+/// Detects the format.
 pub(super) fn looks_like(beginning: &str) -> bool {
     beginning.lines().next().is_some_and(|line| tagged(line).is_some())
 }
 
-/// Hands each record on.
+/// Parses a file and emits its records.
 pub(super) fn read(
     mut file: BoundedReader<impl BufRead>,
     checked: &mut RecordSink<'_>,
@@ -31,7 +31,7 @@ pub(super) fn read(
         let text = String::from_utf8_lossy(&line);
         let text = text.trim_start_matches('\u{feff}').trim_end();
         let tag = tagged(text).map(|(tag, _)| tag);
-        // Some exports put no blank line between records; each begins with its number.
+        // Some exports have no blank lines between records; each starts with its PMID.
         if text.is_empty() || tag == Some("PMID") && fields.has("PMID") {
             fields.emit(checked)?;
             file.start_record();
@@ -44,11 +44,11 @@ pub(super) fn read(
     }
 }
 
-/// The fields of the record that is being read.
+/// Fields of the current record.
 #[derive(Default)]
 struct Fields {
     list: Vec<(String, String)>,
-    /// Whether something in it is not UTF-8.
+    /// Whether the record contains invalid UTF-8.
     is_spoilt: bool,
 }
 
@@ -66,19 +66,19 @@ impl Fields {
         }
     }
 
-    /// Ends the record, if one was begun.
+    /// Emits the current record, if any.
     fn emit(&mut self, checked: &mut RecordSink<'_>) -> Result<(), ImportError> {
         let Self { list, is_spoilt } = std::mem::take(self);
         if list.is_empty() {
             return Ok(());
         }
-        let flaw = is_spoilt.then_some("it is not written in UTF-8");
-        // This format does not say which version of a paper it has.
+        let flaw = is_spoilt.then_some("it is not UTF-8");
+        // The format has no version numbers.
         checked.record(record(&list), 1, flaw)
     }
 }
 
-/// The tag and the value of a line that begins a field.
+/// Splits the first line of a field into tag and value.
 fn tagged(line: &str) -> Option<(&str, &str)> {
     let (head, value) = line.split_at_checked(TAG_WIDTH).unwrap_or((line, ""));
     let tag = head.trim_end().strip_suffix('-')?.trim_end();
@@ -117,7 +117,8 @@ fn record(fields: &[(String, String)]) -> Record {
     }
 }
 
-/// `Jaidee, Somchai` is Somchai Jaidee, and `King, Martin Luther Jr` Martin Luther King Jr.
+/// Reorders names: `Jaidee, Somchai` becomes `Somchai Jaidee`, `King, Martin Luther Jr` becomes
+/// `Martin Luther King Jr`.
 fn given_name_first(name: &str) -> String {
     let Some((family, given)) = name.split_once(", ") else { return name.to_owned() };
     match given.rsplit_once(' ') {
@@ -126,13 +127,14 @@ fn given_name_first(name: &str) -> String {
     }
 }
 
-/// `*Zingiber officinale/chemistry` is about Zingiber officinale.
+/// Returns the descriptor of a MeSH heading: `*Zingiber officinale/chemistry` becomes `Zingiber
+/// officinale`.
 fn descriptor(heading: &str) -> String {
     heading.split('/').next().unwrap_or_default().trim_start_matches('*').to_owned()
 }
 
-/// An abstract with headings runs on in this format; each heading begins a line, as in the XML:
-/// words in capitals after the end of a sentence, the last with a colon.
+/// Puts each heading of a structured abstract on its own line, as in the XML. A heading is a
+/// capitalised phrase with a colon after a sentence end.
 fn sections(text: &str) -> String {
     let words: Vec<&str> = text.split(' ').collect();
     let mut lines: Vec<Vec<&str>> = vec![Vec::new()];

@@ -1,4 +1,4 @@
-//! Papers that a user brings along, beside those that ship with the program.
+//! Papers imported by a user.
 
 pub mod import;
 mod medline;
@@ -8,49 +8,49 @@ use std::fmt::Debug;
 
 use crate::ingest::{DocumentStore, UserStore};
 
-/// A paper as PubMed describes it.
+/// A PubMed record.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Record {
-    /// Its number in PubMed.
+    /// PMID.
     pub pmid: String,
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// Its abstract; empty where there is none.
+    /// Abstract; may be empty.
     pub abstract_text: String,
-    /// Who wrote it.
+    /// Authors.
     pub authors: Vec<String>,
-    /// Where.
+    /// Journal.
     pub journal: String,
-    /// When, where known.
+    /// Publication year.
     pub year: Option<u16>,
-    /// Its subject headings.
+    /// MeSH headings.
     pub mesh: Vec<String>,
-    /// Such as `Journal Article`.
+    /// Publication types, such as `Journal Article`.
     pub publication_types: Vec<String>,
-    /// Its DOI, where given.
+    /// DOI.
     pub doi: Option<String>,
-    /// Its languages, as MEDLINE writes them.
+    /// Language codes of MEDLINE.
     pub languages: Vec<String>,
 }
 
-/// Keeps papers that a user brought along.
+/// Stores imported papers.
 pub trait PaperStore: Debug + Send + Sync + 'static {
-    /// The paper of this number.
+    /// Finds a paper by PMID.
     fn paper(&self, pmid: &str) -> Result<Option<Record>, UserStoreError>;
 
-    /// Every paper, in the order of their numbers.
+    /// Returns all papers ordered by PMID.
     fn papers(&self) -> Result<Vec<Record>, UserStoreError>;
 
-    /// A number that changes when the papers do, by whatever process.
+    /// Returns a version that changes with every modification, by any process.
     fn version(&self) -> u64;
 }
 
-/// Why a shelf could not be read or written.
+/// The user store could not be read or written.
 #[derive(Debug, thiserror::Error)]
-#[error("the imported papers and documents: {0}")]
+#[error("cannot access the imported papers and documents: {0}")]
 pub struct UserStoreError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
-/// No papers but those that ship, and no documents.
+/// An empty store.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoPapers;
 

@@ -1,7 +1,7 @@
-//! PubMed's XML: `PubmedArticleSet`, as E-utilities, the baseline files and the website give it.
+//! Parser of PubMed XML: `PubmedArticleSet` of E-utilities, baseline files and the website.
 //!
-//! Elements are known by their path, because a record also holds the PMIDs of other papers.
-//! Entities that the file itself defines are refused, so it cannot make the reader grow.
+//! Elements are matched by path, because a record also contains PMIDs of other papers. Custom
+//! entities are rejected, which prevents entity expansion attacks.
 
 use std::io::{self, BufRead};
 
@@ -12,16 +12,16 @@ use quick_xml::{Reader, XmlVersion};
 use super::Record;
 use super::import::{BoundedReader, ImportError, RecordSink, is_generation, one_line, year_in};
 
-/// How deep elements may stand in one another; formulas in abstracts go to about twenty.
+/// Maximum nesting depth; formulas in abstracts reach about twenty.
 const MAX_DEPTH: usize = 200;
 
-/// Hands each record on.
+/// Parses a file and emits its records.
 pub(super) fn read(
     file: BoundedReader<impl BufRead>,
     checked: &mut RecordSink<'_>,
 ) -> Result<(), ImportError> {
     let mut reader = Reader::from_reader(file);
-    // `<AbstractText Label="LEVEL OF EVIDENCE: 4"/>` says something, too.
+    // `<AbstractText Label="LEVEL OF EVIDENCE: 4"/>` carries information, too.
     reader.config_mut().expand_empty_elements = true;
     let mut state = State::default();
     let mut buffer = Vec::new();
@@ -75,7 +75,7 @@ pub(super) fn read(
                 }
                 break;
             }
-            // None is left: they are read as a beginning and an end.
+            // Unreachable: empty elements are expanded.
             Event::Empty(_) => {}
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_) => {}
         }
@@ -102,14 +102,14 @@ fn attribute(element: &BytesStart<'_>, wanted: &str) -> String {
 struct State {
     path: Vec<String>,
     record: Record,
-    /// The text of the element that is being read, and of all in it.
+    /// Text of the current element and its children.
     text: String,
-    /// How deep that element is; nothing is being read at 0.
+    /// Depth of the current element; 0 if none is read.
     reading: usize,
-    /// The attribute of it that matters: a label, or the type of an id.
+    /// Relevant attribute of the current element: a label or an id type.
     attribute: String,
     author: Author,
-    /// Of the record: most have one.
+    /// Version of the record.
     version: u32,
     medline_date: String,
 }
@@ -124,7 +124,7 @@ struct Author {
 }
 
 impl Author {
-    /// As it is printed: given names first.
+    /// Returns the name with given names first.
     fn name(self) -> String {
         let given = if self.given.is_empty() { self.initials } else { self.given };
         let suffix = if is_generation(&self.suffix) { self.suffix } else { String::new() };
@@ -133,10 +133,10 @@ impl Author {
     }
 }
 
-/// The elements that are records: papers, and books and chapters of the NCBI Bookshelf.
+/// Record elements: papers, and NCBI Bookshelf books and chapters.
 const RECORDS: [&str; 2] = ["PubmedArticle", "PubmedBookArticle"];
 
-/// The elements whose text is read, by the end of their path below `PubmedArticle`.
+/// Elements whose text is read, by path suffix.
 const READ: &[&str] = &[
     "MedlineCitation/PMID",
     "Article/ArticleTitle",
@@ -195,7 +195,7 @@ impl State {
         }
     }
 
-    /// Leaves an element; gives a record back when that ends one.
+    /// Closes an element; returns a record at its end.
     fn close(&mut self) -> Option<Record> {
         if self.reading == self.path.len() && self.reading > 0 {
             self.reading = 0;
@@ -211,7 +211,7 @@ impl State {
         record_ends.then(|| {
             let mut record = std::mem::take(&mut self.record);
             record.year = record.year.or_else(|| year_in(&self.medline_date));
-            // A book is its own title; a chapter stands in it as a paper stands in a journal.
+            // A book uses its own title; a chapter uses the book as its journal.
             if record.title.is_empty() && is_book {
                 record.title.clone_from(&record.journal);
             }
@@ -224,7 +224,7 @@ impl State {
         set == "PubmedArticleSet" && RECORDS.contains(&record.as_str())
     }
 
-    /// Editors of a book are in a list of it, authors of the book or chapter in one beside it.
+    /// Excludes editors, which are in a list inside the book element.
     fn is_at_an_author(&self) -> bool {
         self.ends_with("Article/AuthorList/Author")
             || self.ends_with("BookDocument/AuthorList/Author")
@@ -246,7 +246,7 @@ impl State {
                 self.version = self.attribute.parse().unwrap_or(1);
             }
             "ArticleTitle" => record.title = text,
-            // It comes after the title, which some records in other languages leave empty.
+            // Follows the title, which some non-English records leave empty.
             "VernacularTitle" if record.title.is_empty() => record.title = text,
             "AbstractText" => {
                 let parts = [self.attribute.as_str(), &text];

@@ -1,10 +1,9 @@
-//! Records ranked for a patient.
+//! Safety records ranked for a patient.
 //!
-//! What concerns the patient comes first, and in that what is about the group or the medicine
-//! itself before what is related to it by a stated reason; then the more urgent (contraindicated, avoid, caution,
-//! monitor); then what was checked, what is of the entity itself, what is nearer to the group
-//! that was asked about, and the stronger. An unchecked record of an ingredient stands behind
-//! every record of the entity itself.
+//! Order: records that concern the patient, direct before related; urgency (contraindicated, avoid,
+//! caution, monitor); verified before unverified; the entity before its ingredients; closeness to
+//! the patient group; strength. An unverified record of an ingredient ranks below all records of
+//! the entity.
 
 use super::DrugMatch;
 use super::drugs::{caution_concerns, interaction_concerns};
@@ -14,45 +13,44 @@ use super::records::{Record, RecordContent, Urgency, records};
 use crate::catalog::HerbCatalog;
 use crate::model::Level;
 
-/// A record, and what it has to do with the patient.
+/// A safety record with its relevance for the patient.
 #[derive(Clone, Debug)]
 pub struct Alert<'l> {
-    /// The herb or formulation that was asked about.
+    /// Herb or formulation id of the query.
     pub entity: String,
-    /// What is on record.
+    /// Safety record.
     pub record: Record<'l>,
-    /// What is to be done about it.
+    /// Urgency.
     pub urgency: Urgency,
-    /// The groups of the patient that it concerns.
+    /// Matching patient groups.
     pub groups: Vec<GroupMatch>,
-    /// The medicines of the patient that it concerns.
+    /// Matching medicines of the patient.
     pub medicines: Vec<DrugMatch>,
 }
 
-/// A group of the patient that a record concerns.
+/// A patient group that a record concerns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GroupMatch {
-    /// The group, or an age such as `age-14`.
+    /// Group id, or an age such as `age-14`.
     pub group: String,
-    /// How the two belong together.
+    /// Relation between record and group.
     pub how: CoverKind,
 }
 
 impl Alert<'_> {
-    /// Whether it concerns the patient that was asked about.
+    /// Returns whether it concerns the patient of the query.
     pub const fn is_asked(&self) -> bool {
         !self.groups.is_empty() || !self.medicines.is_empty()
     }
 
-    /// Whether it concerns what was asked only by a reason that the hierarchy gives.
+    /// Returns whether it concerns the query only indirectly.
     fn is_related(&self) -> bool {
         self.medicines.is_empty() && self.groups.iter().all(|one| one.how == CoverKind::Related)
     }
 
     fn rank(&self) -> impl Ord + use<> {
         let nearest = self.groups.iter().map(|one| one.how).min();
-        // A medicine that is named goes before its class, and a class by the WHO index before
-        // one by general knowledge.
+        // A named drug precedes its class, and a WHO ATC class precedes an unverified one.
         let named = self.medicines.iter().any(|one| one.through.is_none());
         let by_class = self.medicines.iter().map(|one| one.verified).max();
         let near = match (named, by_class, nearest) {
@@ -77,7 +75,7 @@ impl Alert<'_> {
     }
 }
 
-/// Everything on record against these entities, ranked for a patient.
+/// Returns all safety records of these entities, ranked for a patient.
 pub fn alerts<'l>(
     catalog: &'l HerbCatalog,
     entities: &[String],
@@ -95,7 +93,7 @@ pub fn alerts<'l>(
     found
 }
 
-/// The groups and medicines of a patient that a record concerns.
+/// Returns the matching groups and medicines of a patient.
 pub(super) fn concerns(
     catalog: &HerbCatalog,
     record: &Record<'_>,

@@ -1,10 +1,10 @@
-//! Which records concern a medicine: those that name it, or a class it belongs to, or a member of
-//! the class that was asked about.
+//! Matches records to drugs: by name, by a class of the drug, or by a member of the requested
+//! class.
 
 use super::DrugMatch;
 use super::medicines::MedicineCatalog;
 
-/// Whether an interaction with `named` medicines concerns `drug`, and through which of them.
+/// Returns whether an interaction concerns `drug`, and through which of its `named` drugs.
 pub(super) fn interaction_concerns(
     medicines: &MedicineCatalog,
     drug: &str,
@@ -31,7 +31,7 @@ pub(super) fn interaction_concerns(
     Some(DrugMatch { drug: drug.to_owned(), through: Some(through), verified })
 }
 
-/// Whether a caution about interactions covers `drug`, itself or by its class.
+/// Returns whether a caution about interactions covers `drug`, directly or by class.
 pub(super) fn caution_concerns(
     medicines: &MedicineCatalog,
     drug: &str,

@@ -1,7 +1,7 @@
-//! Emergencies: what a question may be about that no herb and no answer can wait for.
+//! Emergency detection.
 //!
-//! The numbers are Thailand's: 1669 emergency medical services, 1367 Ramathibodi Poison Center,
-//! 1323 mental health hotline.
+//! Thai telephone numbers: 1669 emergency medical services, 1367 Ramathibodi Poison Center, 1323
+//! mental health hotline.
 
 use serde::Deserialize;
 
@@ -12,25 +12,25 @@ use crate::text::{is_thai, normalize};
 /// A kind of emergency.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Emergency {
-    /// Such as `snake-bite`.
+    /// Id, such as `snake-bite`.
     pub id: String,
-    /// Telephone numbers, the first to call first.
+    /// Telephone numbers in order of priority.
     pub call: Vec<String>,
-    /// What to do now.
+    /// Instructions.
     pub told: Bilingual,
-    /// How people say it; phrases joined by `+` must all be there.
+    /// Phrases; parts joined by `+` must all occur.
     words: GroupPhrases,
 }
 
 impl Emergency {
-    /// Whether a text is about it.
+    /// Returns whether a text describes it.
     fn is_in(&self, text: &str) -> bool {
         let all = |phrase: &String| phrase.split('+').all(|part| stands(text, part));
         self.words.th.iter().chain(&self.words.en).any(all)
     }
 }
 
-/// The first emergency that a question is about, in the order of the list.
+/// Returns the first matching emergency in list order.
 pub fn emergency_in<'e>(emergencies: &'e [Emergency], question: &str) -> Option<&'e Emergency> {
     let normalized = normalize(question);
     let text = normalized.text().replace('’', "'");

@@ -1,4 +1,4 @@
-//! Gathers what is said of one herb or formulation and of the herbs in it.
+//! Collects the safety statements of one entity and its ingredients.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,10 +12,10 @@ use crate::catalog::HerbCatalog;
 use crate::graph::NodeType;
 use crate::model::{RecordedCaution, Strength};
 
-/// Unknown is not low.
+/// A missing record is not low risk.
 const UNKNOWN: Strength = Strength::Moderate;
 
-/// Adds what is known of one entity.
+/// Adds the statements of one entity to a report.
 pub(super) fn entity(
     catalog: &HerbCatalog,
     entity_type: NodeType,
@@ -87,8 +87,8 @@ pub(super) fn entity(
     answer.statements.extend(statements);
 }
 
-/// What concerns the patient first, by urgency; then the rest, by urgency and strength. That
-/// nothing was checked stands before what was not; the other gaps stand last.
+/// Sort key: statements that concern the patient, by urgency; then the rest by urgency and
+/// strength. `NothingVerified` precedes unverified statements; other gaps are last.
 pub(super) fn order(statement: &Statement) -> impl Ord + use<> {
     let gap_last = statement.subject.is_gap() && statement.subject != Subject::NothingVerified;
     let asked = !statement.matches.is_empty() || !statement.groups.is_empty();
@@ -118,7 +118,7 @@ struct ReportBuilder<'a> {
     catalog: &'a HerbCatalog,
     entity: &'a str,
     entity_type: NodeType,
-    /// By caution or interaction, so that what is said twice is one statement.
+    /// By caution code or interaction id, to merge duplicates.
     merged: BTreeMap<String, Statement>,
 }
 
@@ -146,7 +146,7 @@ impl ReportBuilder<'_> {
             groups,
             urgency,
         });
-        // The most urgent statement says what it is, and of equals the one that was checked.
+        // The most urgent statement determines the subject; on a tie, the verified one.
         if (urgency, !verified) < (statement.urgency, !statement.verified) {
             statement.subject = subject;
         }
@@ -178,7 +178,7 @@ fn own_cautions<'a>(
     cautions.map_or(&[], Vec::as_slice)
 }
 
-/// Notes for the entity and its herbs whether anything is known.
+/// Updates the coverage for an entity and its ingredients.
 fn cover(catalog: &HerbCatalog, id: &str, ingredients: &[String], answer: &mut SafetyReport) {
     let coverage = &mut answer.coverage;
     for carrier in std::iter::once(id).chain(ingredients.iter().map(String::as_str)) {

@@ -1,81 +1,79 @@
-//! Groups of patients: populations, conditions, sites and activities, and which cautions concern
-//! each.
+//! Patient groups (populations, conditions, sites, activities) and their cautions.
 //!
 //! `data/ttm/groups.jsonl` is the hierarchy. A caution concerns a group because it is the same,
-//! because it is narrower or broader (an infant is a child; every child is under 25), or because
-//! it is related by a reason that the row states. A group may also be concerned by interactions
-//! with a class of medicines that its patients take.
+//! narrower or broader (an infant is a child; every child is under 25), or related for a stated
+//! reason. A group may also be concerned by interactions with a drug class that its patients take.
 
 use serde::Deserialize;
 
 use crate::model::Bilingual;
 
-/// A group of patients.
+/// A patient group.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Group {
-    /// Such as `kidney-disease`; empty for the row of phrases that only look like a group.
+    /// Id, such as `kidney-disease`; empty for the row of false positives.
     pub id: String,
-    /// What it is called.
+    /// Names.
     pub names: Bilingual,
-    /// How people say it.
+    /// Phrases.
     pub words: GroupPhrases,
-    /// The cautions that concern it.
+    /// Cautions that concern it.
     pub covers: Vec<Cover>,
-    /// Classes of medicines whose interactions concern it.
+    /// Drug classes whose interactions concern it.
     pub classes: Vec<ClassCover>,
-    /// The ages that belong to it, in years.
+    /// Age range in years.
     pub ages: Option<Ages>,
-    /// Whether it is also something that people treat with herbs.
+    /// Whether it is also treated with herbs.
     pub treatable: bool,
-    /// Whether it counts less than another group or medicine that stands beside it.
+    /// Whether it yields to another group or medicine in the same question.
     pub incidental: bool,
 }
 
-/// Phrases of the two languages.
+/// Phrases by language.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct GroupPhrases {
-    /// In Thai.
+    /// Thai.
     pub th: Vec<String>,
-    /// In English.
+    /// English.
     pub en: Vec<String>,
 }
 
 /// A caution that concerns a group.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Cover {
-    /// The code of the caution.
+    /// Caution code.
     pub code: String,
-    /// How the two belong together.
+    /// Relation.
     pub how: CoverKind,
-    /// The reason.
+    /// Reason.
     pub why: String,
 }
 
-/// A class of medicines whose interactions concern a group.
+/// A drug class whose interactions concern a group.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ClassCover {
-    /// The class.
+    /// Class.
     pub class: String,
-    /// The reason.
+    /// Reason.
     pub why: String,
 }
 
-/// How a caution belongs to a group, nearest first.
+/// Relation between a caution and a group, closest first.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd)]
 #[serde(rename_all = "lowercase")]
 pub enum CoverKind {
     /// The caution is about the group.
     Same,
-    /// The caution is about more than the group.
+    /// The caution is about a superset.
     Broader,
-    /// The caution is about a part of the group.
+    /// The caution is about a subset.
     Narrower,
-    /// The caution matters to the group for the stated reason.
+    /// The caution is relevant for the stated reason.
     Related,
 }
 
 impl CoverKind {
-    /// Its word in replies.
+    /// Returns the identifier used in replies.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Same => "same",
@@ -86,30 +84,30 @@ impl CoverKind {
     }
 }
 
-/// Ages of a group in years: below a limit, or from one on.
+/// Age range of a group in years.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Ages {
-    /// Below this.
+    /// Upper bound, exclusive.
     #[serde(default)]
     pub under: Option<u16>,
-    /// From this on.
+    /// Lower bound, inclusive.
     #[serde(default)]
     pub from: Option<u16>,
 }
 
 impl Group {
-    /// How a caution concerns this group.
+    /// Returns how a caution concerns this group.
     pub fn concerned_by(&self, code: &str) -> Option<CoverKind> {
         self.covers.iter().find(|cover| cover.code == code).map(|cover| cover.how)
     }
 
-    /// Whether interactions with this class of medicines concern this group.
+    /// Returns whether interactions with a drug class concern this group.
     pub fn takes(&self, class: &str) -> bool {
         self.classes.iter().any(|cover| cover.class == class)
     }
 }
 
-/// The age in years below which a caution counts, for cautions that are ages.
+/// Returns the age limit of an age caution in years.
 pub(super) fn age_limit(code: &str) -> Option<u16> {
     Some(match code {
         "INFANT" => 1,
@@ -123,5 +121,5 @@ pub(super) fn age_limit(code: &str) -> Option<u16> {
     })
 }
 
-/// From this age on a caution about older people counts (Act on the Elderly B.E. 2546, section 3).
+/// Minimum age for cautions about older people (Act on the Elderly B.E. 2546, section 3).
 pub(super) const OLDER: u16 = 60;

@@ -1,9 +1,9 @@
-//! Medicines by every name they have, and the classes that each belongs to.
+//! Medicines by name, with their drug classes.
 //!
-//! `medicines.tsv` has international and US names with RxNorm and ATC identifiers,
-//! `medicine_names.tsv` Thai names and brands, `medicine_classes.jsonl` which ATC groups and
-//! which members make a class. Membership by ATC group rests on the WHO index, membership by
-//! name on general knowledge, and every match says which.
+//! `medicines.tsv` has international and US names with RxNorm and ATC codes, `medicine_names.tsv`
+//! Thai names and brands, `medicine_classes.jsonl` the ATC groups and members of classes.
+//! Membership by ATC group is verified (WHO index), membership by name is general knowledge; every
+//! match says which.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,7 +13,7 @@ use super::phrases::{Found, Phrases};
 use crate::model::{Bilingual, Drug};
 use crate::text::{Token, is_thai, normalize};
 
-/// Every medicine and class.
+/// All medicines and classes.
 #[derive(Debug)]
 pub struct MedicineCatalog {
     list: Vec<Medicine>,
@@ -22,75 +22,75 @@ pub struct MedicineCatalog {
     phrases: Phrases,
 }
 
-/// A medicine or a class of them.
+/// A medicine or drug class.
 #[derive(Clone, Debug)]
 pub struct Medicine {
-    /// Its key: the English name that records use.
+    /// Key: the English name used by records.
     pub name: String,
-    /// What it is called.
+    /// Names.
     pub names: Bilingual,
-    /// Its RxNorm ingredient, or nothing.
+    /// RxNorm ingredient; may be empty.
     pub rxcui: String,
-    /// Its ATC codes.
+    /// ATC codes.
     pub atc: Vec<String>,
     /// Whether it is a class.
     pub is_class: bool,
-    /// The classes it belongs to, with those above them.
+    /// Transitive classes.
     pub classes: Vec<Membership>,
-    /// The cautions about interactions that cover it.
+    /// Cautions about interactions that cover it.
     pub cautions: Vec<Coverage>,
 }
 
-/// A medicine belongs to a class.
+/// Membership in a class.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Membership {
-    /// The class.
+    /// Class.
     pub class: String,
-    /// Unset where it rests on general knowledge.
+    /// False for general knowledge.
     pub verified: bool,
 }
 
-/// A caution about interactions covers a medicine.
+/// A caution that covers a medicine.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coverage {
-    /// The code of the caution.
+    /// Caution code.
     pub code: String,
-    /// The class that it covers, where it is not the medicine itself.
+    /// The covered class, if not the medicine itself.
     pub through: Option<String>,
-    /// Unset where it rests on general knowledge.
+    /// False for general knowledge.
     pub verified: bool,
 }
 
 /// A row of `medicine_classes.jsonl`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct MedicineClass {
-    /// The class, a name of `drugs.jsonl`.
+    /// Class, a name of `drugs.jsonl`.
     pub class: String,
-    /// Beginnings of ATC codes.
+    /// ATC prefixes.
     pub atc: Vec<String>,
-    /// Codes that belong elsewhere all the same.
+    /// Excluded ATC codes.
     pub except: Vec<String>,
-    /// Members by name, by general knowledge.
+    /// Members by name, unverified.
     pub members: Vec<String>,
-    /// Cautions that concern the class by its mechanism, by general knowledge.
+    /// Cautions by mechanism, unverified.
     pub cautions: Vec<String>,
-    /// Such as `bleeding`.
+    /// Mechanism, such as `bleeding`.
     pub mechanism: String,
-    /// Who says so.
+    /// Source id.
     pub source: String,
 }
 
-/// The texts of the three files and the rows of `drugs.jsonl`.
+/// Contents of the three files and the rows of `drugs.jsonl`.
 pub(crate) struct MedicineFiles<'p> {
     pub(crate) table: &'p str,
     pub(crate) names: &'p str,
     pub(crate) classes: &'p [MedicineClass],
     pub(crate) drugs: &'p [Drug],
-    /// Other spellings of the rows of `drugs.jsonl`.
+    /// Aliases of `drugs.jsonl`.
     pub(crate) aliases: Vec<(&'p str, &'p str)>,
 }
 
-/// How many letters a name needs before an error in it is looked for.
+/// Minimum length of a name for fuzzy matching.
 const MIN_FUZZY_NAME_LENGTH: usize = 6;
 
 impl MedicineCatalog {
@@ -116,17 +116,17 @@ impl MedicineCatalog {
         all.finish(parts.classes)
     }
 
-    /// The medicine of a key.
+    /// Finds a medicine by key.
     pub fn get(&self, key: &str) -> Option<&Medicine> {
         self.by_key.get(key).and_then(|place| self.list.get(*place))
     }
 
-    /// Every medicine and class.
+    /// Iterates over all medicines and classes.
     pub fn iter(&self) -> impl Iterator<Item = &Medicine> {
         self.list.iter()
     }
 
-    /// The keys of what is called so.
+    /// Returns the keys with this name.
     pub fn named(&self, text: &str) -> Vec<&str> {
         let name = normalize(text).text().trim().to_owned();
         let bare = name.strip_prefix("ยา").map(str::trim);
@@ -139,9 +139,8 @@ impl MedicineCatalog {
             .collect()
     }
 
-    /// Keys of what is written nearly so: one letter apart in a name of six letters or more, two
-    /// in one of ten, and the same first letter. Names of medicines that look alike and are
-    /// further apart than that are different medicines.
+    /// Returns keys with a similar name: one edit for six letters or more, two for ten or more,
+    /// same first letter. Medicines with names further apart are different medicines.
     pub fn suggest_similar(&self, text: &str) -> Vec<&str> {
         let name = normalize(text).text().trim().to_owned();
         let letters = name.chars().count();
@@ -164,7 +163,7 @@ impl MedicineCatalog {
         found
     }
 
-    /// Medicines that a normalised text names: where, and their keys.
+    /// Finds medicines in a normalised text.
     pub(super) fn find(
         &self,
         text: &str,
@@ -276,7 +275,7 @@ impl MedicineDraft {
             }
         }
         by_name.remove("");
-        // Two or three letters are no name in a sentence, but a Thai word of three may be one.
+        // Names of two or three letters are ambiguous, except Thai words of three.
         let telling = self.spellings.iter().filter(|(spelling, _)| {
             spelling.chars().count() >= if spelling.chars().any(is_thai) { 3 } else { 4 }
                 || spelling.chars().all(|letter| letter.is_ascii_uppercase())
@@ -318,7 +317,7 @@ impl MedicineDraft {
         }
     }
 
-    /// The classes of a medicine and the classes of those, and the cautions that cover them.
+    /// Returns the transitive classes and the cautions that cover them.
     fn closure(&self, place: usize) -> (Vec<Membership>, Vec<Coverage>) {
         let mut found: Vec<Membership> = Vec::new();
         let mut cautions: Vec<Coverage> = Vec::new();

@@ -1,15 +1,13 @@
-//! What must not be combined: contraindications, cautions and interactions of herbs and
-//! formulations, with the strength of each by a written rule.
+//! Contraindications, cautions and interactions of herbs and formulations.
 //!
-//! **Strength.** A caution has the strength that its source gives, or that the table of codes
-//! gives a caution of its level; an interaction has the severity of its source. General knowledge
-//! that nobody checked counts one step less and never more than moderate. Where several
-//! statements say the same, the strongest counts. A missing record is `moderate`: unknown is not
-//! low.
+//! **Strength.** A caution has the strength of its source, or the default of its code and level; an
+//! interaction has the severity of its source. Unverified general knowledge counts one step less
+//! and at most moderate. Duplicates take the maximum. A missing record counts as moderate: unknown
+//! is not low.
 //!
-//! **What is never said.** Nothing here says that something is safe. An entity without a record
-//! gets a statement that there is none, and general knowledge never stands alone: where nothing
-//! about an entity was checked, a statement says so beside it.
+//! **Invariant.** Nothing here states that something is safe. An entity without a record yields a
+//! statement that there is none, and an entity with unverified records only yields a statement that
+//! says so.
 
 pub mod alerts;
 mod drugs;
@@ -34,117 +32,116 @@ use crate::catalog::HerbCatalog;
 use crate::graph::NodeType;
 use crate::model::{Level, Strength};
 
-/// What is asked about, by ids that exist.
+/// A safety query with existing ids.
 #[derive(Clone, Debug, Default)]
 pub struct SafetyQuery {
-    /// Herbs.
+    /// Herb ids.
     pub herbs: Vec<String>,
-    /// Formulations, each of which brings its herbs.
+    /// Formulation ids; their ingredients are included.
     pub formulations: Vec<String>,
-    /// Who takes them, and with which medicines.
+    /// Patient.
     pub patient: Patient,
 }
 
-/// What is known.
+/// A safety report.
 #[derive(Clone, Debug)]
 pub struct SafetyReport {
-    /// What concerns the patient first, and in that the most urgent; then the rest by urgency.
-    /// What is not known stands last.
+    /// Statements: those that concern the patient by urgency, then the rest by urgency, gaps last.
     pub statements: Vec<Statement>,
-    /// How much of what was asked about has records at all.
+    /// Completeness of the records.
     pub coverage: Coverage,
-    /// Cautions that more than one of the entities carries.
+    /// Cautions shared by several entities.
     pub shared: Vec<Shared>,
 }
 
-/// One thing to be careful about.
+/// A safety statement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statement {
-    /// Of which herb or formulation.
+    /// Herb or formulation id.
     pub entity: String,
-    /// Which of the two it is.
+    /// Type of the entity.
     pub entity_type: NodeType,
-    /// What about.
+    /// Subject.
     pub subject: Subject,
-    /// How strong.
+    /// Strength.
     pub strength: Strength,
-    /// Who says so.
+    /// Source ids.
     pub sources: Vec<String>,
-    /// Whether at least one of them was checked.
+    /// Whether at least one source is verified.
     pub verified: bool,
-    /// Papers that the sources name.
+    /// PMIDs cited by the sources.
     pub pmids: Vec<String>,
-    /// The ingredients that bring it; empty when it is said of the entity itself.
+    /// Ingredients that carry the record; empty if it is the entity's own.
     pub via: Vec<String>,
-    /// The medicines asked about that it concerns.
+    /// Matching medicines of the patient.
     pub matches: Vec<DrugMatch>,
-    /// The groups of the patient that it concerns.
+    /// Matching patient groups.
     pub groups: Vec<GroupMatch>,
-    /// What is to be done about it.
+    /// Urgency.
     pub urgency: Urgency,
 }
 
-/// What a statement is about.
+/// Subject of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Subject {
     /// A caution.
     Caution {
-        /// Its code.
+        /// Caution code.
         code: String,
-        /// What kind of warning.
+        /// Level.
         level: Level,
     },
-    /// An interaction, by its id.
+    /// An interaction id.
     Interaction(String),
-    /// There is no record of the entity's safety.
+    /// The entity has no safety record.
     NoRecord,
-    /// What there is about the entity was never checked.
+    /// The entity has only unverified records.
     NothingVerified,
-    /// There is no record of the safety of these ingredients.
+    /// These ingredients have no safety record.
     IngredientsWithoutRecord(Vec<String>),
-    /// There is no record of an interaction with these medicines.
+    /// No interaction record for these medicines.
     NoDrugRecord(Vec<String>),
-    /// There is no record for these groups of patients, whatever belongs to them.
+    /// No record for these patient groups or their subgroups.
     NoGroupRecord(Vec<String>),
 }
 
 impl Subject {
-    /// Whether it says that something is not known.
+    /// Returns whether the statement reports missing data.
     pub const fn is_gap(&self) -> bool {
         !matches!(self, Self::Caution { .. } | Self::Interaction(_))
     }
 }
 
-/// A medicine that was asked about and that a statement concerns.
+/// A medicine of the query that a statement concerns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DrugMatch {
-    /// The medicine as asked.
+    /// Medicine as given.
     pub drug: String,
-    /// The class or medicine that the statement names, when it is another.
+    /// Drug or class named by the statement, if different.
     pub through: Option<String>,
-    /// Unset where the belonging rests on general knowledge.
+    /// False if the class membership is general knowledge.
     pub verified: bool,
 }
 
-/// How much is known at all.
+/// Completeness of the records.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Coverage {
-    /// Herbs and formulations that count, ingredients included.
+    /// Ids of entities and ingredients.
     pub considered: BTreeSet<String>,
-    /// Those with a statement that was checked.
+    /// Ids with a verified statement.
     pub with_verified: BTreeSet<String>,
-    /// Those with general knowledge only.
+    /// Ids with unverified statements only.
     pub unverified_only: BTreeSet<String>,
-    /// Those with nothing.
+    /// Ids without statements.
     pub without: BTreeSet<String>,
-    /// Pairs of an entity and a medicine that were asked about.
+    /// Number of entity–medicine pairs.
     pub pairs: usize,
-    /// Those with a record.
+    /// Pairs with a record.
     pub pairs_with_record: usize,
 }
 
 impl Coverage {
-    /// How much of what was needed is there, as a part of a whole. General knowledge counts half.
+    /// Returns coverage as numerator and denominator; unverified records count half.
     pub fn share(&self) -> (u64, u64) {
         let known = 2 * self.with_verified.len() + self.unverified_only.len();
         let part = known + 2 * self.pairs_with_record;
@@ -153,16 +150,16 @@ impl Coverage {
     }
 }
 
-/// A caution that several of the entities carry.
+/// A caution shared by several entities.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Shared {
-    /// The code of the caution.
+    /// Caution code.
     pub code: String,
-    /// Who carries it.
+    /// Entity ids.
     pub entities: Vec<String>,
 }
 
-/// Everything that is known against what is asked about.
+/// Returns the safety report of a query.
 pub fn contraindications(catalog: &HerbCatalog, question: &SafetyQuery) -> SafetyReport {
     let herbs = question.herbs.iter().map(|id| (NodeType::Herb, id));
     let formulations = question.formulations.iter().map(|id| (NodeType::Formulation, id));
@@ -172,7 +169,7 @@ pub fn contraindications(catalog: &HerbCatalog, question: &SafetyQuery) -> Safet
         gather::entity(catalog, entity_type, id, &question.patient, &mut answer);
     }
     answer.shared = shared(&answer.statements);
-    // Ranked over all entities; of equals, in the order asked.
+    // Stable sort over all entities: ties keep the query order.
     answer.statements.sort_by_key(gather::order);
     answer
 }

@@ -1,8 +1,7 @@
-//! Who a question is about: the groups of patients, the age and the medicines that it names,
-//! whatever persons and particles stand around them.
+//! Extracts the patient from a question: groups, age and medicines.
 //!
-//! Nothing here depends on what the search finds or how sure an answer is: a warning must be
-//! found from the plain words of the question.
+//! This is independent of search results and answer confidence: a warning must follow from the text
+//! of the question alone.
 
 use std::ops::Range;
 
@@ -11,24 +10,24 @@ use super::phrases::{Found, Phrases};
 use crate::catalog::HerbCatalog;
 use crate::text::{Token, TokenKind};
 
-/// A patient, as far as a question or a call tells.
+/// A patient as described by a question or call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Patient {
-    /// Ids of groups, as `groups.jsonl` has them.
+    /// Group ids of `groups.jsonl`.
     pub groups: Vec<String>,
-    /// Groups that only follow from what else was said: who takes a medicine for blood pressure
-    /// has hypertension. What concerns them is related, and nothing more.
+    /// Groups implied by other statements: taking an antihypertensive implies hypertension. Their
+    /// records count as related only.
     pub implied: Vec<String>,
     /// Age in months.
     pub age_months: Option<u16>,
-    /// Medicines and classes of them that are taken as well.
+    /// Drugs and drug classes taken.
     pub medicines: Vec<String>,
-    /// Codes of cautions that were named as such and belong to no group.
+    /// Caution codes named explicitly that belong to no group.
     pub cautions: Vec<String>,
 }
 
 impl Patient {
-    /// Whether nothing is known of the patient.
+    /// Returns whether nothing is known about the patient.
     pub const fn is_unknown(&self) -> bool {
         self.groups.is_empty()
             && self.age_months.is_none()
@@ -36,7 +35,7 @@ impl Patient {
             && self.cautions.is_empty()
     }
 
-    /// How a caution concerns this patient, and by which group; the nearest.
+    /// Returns the closest relation between a caution and this patient, with the group.
     pub fn concerned_by(&self, catalog: &HerbCatalog, code: &str) -> Option<(String, CoverKind)> {
         if self.cautions.iter().any(|one| one == code) {
             return Some((code.to_owned(), CoverKind::Same));
@@ -53,7 +52,7 @@ impl Patient {
         by_group.chain(implied).chain(self.by_age(code)).min().map(|(how, id)| (id, how))
     }
 
-    /// `I take aspirin every day` asks about aspirin, and about long use in passing.
+    /// `I take aspirin every day` is about aspirin; long-term use is incidental.
     fn set_apart_incidental(&mut self, catalog: &HerbCatalog) {
         let is_incidental = |id: &String| catalog.group(id).is_some_and(|group| group.incidental);
         let others = self.groups.iter().any(|id| !is_incidental(id));
@@ -65,7 +64,7 @@ impl Patient {
         }
     }
 
-    /// With an age, `children` in the question adds nothing for a limit below that age.
+    /// A known age excludes cautions with a lower age limit.
     fn is_too_old(&self, code: &str) -> bool {
         let limit = age_limit(code).filter(|_| code != "CHILD");
         matches!((self.age_months, limit), (Some(age), Some(limit)) if age >= limit * 12)
@@ -80,23 +79,23 @@ impl Patient {
     }
 }
 
-/// What was read, and where it stands in the normalised question.
+/// A patient with the ranges of its phrases in the normalised question.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ParsedPatient {
-    /// The patient.
+    /// Patient.
     pub patient: Patient,
-    /// The words that say so.
+    /// Ranges of the phrases.
     pub ranges: Vec<Range<usize>>,
-    /// What each phrase for a medicine may mean.
+    /// Candidate drugs of each medicine phrase.
     pub medicine_phrases: Vec<Vec<String>>,
-    /// Whether it asks if something may be done, or is dangerous.
+    /// Whether the question asks if something is allowed or dangerous.
     pub asks_permission: bool,
-    /// Whether it asks what something treats.
+    /// Whether the question asks for an indication.
     pub asks_use: bool,
 }
 
 impl ParsedPatient {
-    /// Adds what a linker found: cautions, and medicines, misspelt ones too.
+    /// Adds cautions and medicines found by the entity linker, including misspelt ones.
     pub fn note<'i>(
         &mut self,
         catalog: &HerbCatalog,
@@ -124,14 +123,14 @@ impl ParsedPatient {
     }
 }
 
-/// The phrases by which groups are known.
+/// Phrase matchers for groups and intent.
 #[derive(Debug)]
 pub struct PatientWords {
     groups: Phrases,
     permission: Phrases,
 }
 
-/// Ways to ask whether something may be done or is dangerous; the second group asks for a use.
+/// Cues for permission and danger by language; `USES` has cues for indications.
 const PERMISSION: [&str; 2] = [
     "ได้ไหม|ได้มั้ย|ได้มัย|ได้ไม๊|ได้ป่าว|ได้ปะ|ได้เปล่า|ได้หรือ|ได้รึ|ได้หรอ|ได้เหรอ|ได้มะ|ได้อ่ะ|ได้บ่|กินได้|ใช้ได้|ทานได้|ทาได้|ห้าม|ข้อห้าม|ควรระวัง|ระวัง|อันตราย|ปลอดภัย|ไม่ควร|ควรเลี่ยง|หลีกเลี่ยง|มีปัญหา|เสี่ยง|ผลเสีย|ผลข้างเคียง|เป็นอะไรไหม|เป็นอะไรมั้ย|เป็นไรไหม|เป็นไรมั้ย|จะเป็นอะไร|ตีกัน|ปฏิกิริยา|ร่วมกับ|พร้อมกับ|คู่กับ|ดีไหม|ดีมั้ย|ควรกิน|ควรใช้|ควรทาน|หยุดกิน|งดกิน|เหมาะกับ|เหมาะสำหรับ|แพ้ไหม|มีพิษ|เป็นพิษ|ได้หรือไม่|โอเคไหม|โอเคมั้ย",
     "safe|safely|safety|unsafe|danger|dangers|dangerous|risk|risks|risky|harm|harmful|harms|hurt|can|could|may|might|should|shall|must|ok|okay|alright|all right|allowed|allow|permitted|permissible|fine|avoid|avoiding|contraindicated|contraindication|contraindications|contra-indicated|caution|cautions|careful|precaution|precautions|warning|warnings|warn|interact|interacts|interaction|interactions|side effect|side effects|adverse|toxic|poisonous|bad idea|bad for|a problem|any problem|problem with|problems with|clash|mess with|combine|combined|mix|mixed|together|stay away|steer clear|stop taking|should i stop|yes or no|worry|worried|concern|concerns|unwise|advisable|tolerate|suitable|forbidden|prohibited|not take|never take|what about|should know",
@@ -150,8 +149,8 @@ impl PatientWords {
         Ok(Self { groups: Phrases::new(phrases)?, permission: Phrases::new(asked.chain(used))? })
     }
 
-    /// Reads a normalised question. `taken` has the places of herbs and formulations: a name is
-    /// no word of a patient.
+    /// Parses a normalised question. `taken` has the ranges of herb and formulation names, which
+    /// are not patient phrases.
     pub fn read(
         &self,
         catalog: &HerbCatalog,
@@ -174,7 +173,7 @@ impl PatientWords {
         };
         let mut medicine_places: Vec<Range<usize>> = Vec::new();
         for (range, keys) in catalog.medicines.find(text, tokens) {
-            // `ติดเหล้า` is a patient, and asks for no interaction with `เหล้า`.
+            // `ติดเหล้า` describes the patient, not an interaction with `เหล้า`.
             if !free(&range) || groups.iter().any(|found| holds(&found.range, &range)) {
                 continue;
             }
@@ -185,7 +184,7 @@ impl PatientWords {
             medicine_places.push(range);
         }
         for found in groups {
-            // `ยาเบาหวาน` is a medicine, and its patient has diabetes all the same.
+            // `ยาเบาหวาน` is a medicine that implies diabetes.
             let inside = medicine_places.iter().any(|place| holds(place, &found.range));
             for group in found.targets.iter().filter_map(|place| catalog.groups.get(*place)) {
                 let patient = &mut reading.patient;
@@ -210,14 +209,14 @@ fn push_once(list: &mut Vec<String>, one: &str) {
     }
 }
 
-/// Words that make a number an age, behind it and before it.
+/// Words before or after a number that make it an age.
 const YEARS: [&str; 9] = ["year", "years", "yr", "yrs", "yo", "ปี", "ขวบ", "y", "ขวบปี"];
 const MONTHS: [&str; 4] = ["month", "months", "mo", "เดือน"];
 const OLD: [&str; 3] = ["old", "olds", "aged"];
 const BEFORE: [&str; 8] = ["อายุ", "aged", "age", "วัย", "turned", "under", "ต่ำกว่า", "เด็ก"];
 
-/// An age in months, and where it stands: `14 year old`, `aged 14`, `อายุ 14 ปี`, `5 ขวบ`,
-/// `a 6-month-old`. `3 months pregnant` and `ท้อง 3 เดือน` are none.
+/// Parses an age in months with its range: `14 year old`, `aged 14`, `อายุ 14 ปี`, `5 ขวบ`, `a
+/// 6-month-old`, but not `3 months pregnant` or `ท้อง 3 เดือน`.
 fn age(text: &str, tokens: &[Token]) -> Option<(u16, Range<usize>)> {
     for (place, token) in tokens.iter().enumerate() {
         if !matches!(token.kind, TokenKind::Number | TokenKind::Code) {

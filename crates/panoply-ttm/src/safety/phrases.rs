@@ -1,8 +1,8 @@
-//! Phrases of two languages found in a normalised text, the longest first.
+//! Multi-pattern phrase matcher for normalised text; longest match wins.
 //!
-//! English phrases count between word boundaries. Thai has none in writing: a phrase of four
-//! letters or more counts wherever it stands, a shorter one only where words begin and end. A
-//! phrase without a target masks what it covers, so that `ท้องอืด` is no `ท้อง`.
+//! English phrases match on word boundaries. A Thai phrase of at least four letters matches
+//! anywhere, a shorter one on word boundaries only. A phrase without a target masks its range:
+//! `ท้องอืด` (bloating) is not `ท้อง` (pregnant).
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,10 +11,10 @@ use aho_corasick::{AhoCorasick, BuildError};
 
 use crate::text::{Token, is_thai, normalize};
 
-/// A Thai phrase with fewer letters counts only where words begin and end.
+/// Minimum length of a Thai phrase that matches anywhere.
 const LONG_PHRASE: usize = 4;
 
-/// Phrases, and what each stands for.
+/// Phrases with their targets.
 #[derive(Debug)]
 pub(super) struct Phrases {
     automaton: AhoCorasick,
@@ -28,17 +28,15 @@ struct Phrase {
     short: bool,
 }
 
-/// A phrase that stands in a text.
+/// A match.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Found {
-    /// Where.
     pub(super) range: Range<usize>,
-    /// What it stands for.
     pub(super) targets: Vec<usize>,
 }
 
 impl Phrases {
-    /// Makes the automaton. `None` masks.
+    /// Builds the automaton. A target of `None` masks.
     pub(super) fn new<'p>(
         entries: impl IntoIterator<Item = (&'p str, Option<usize>)>,
     ) -> Result<Self, BuildError> {
@@ -64,7 +62,7 @@ impl Phrases {
         Ok(Self { automaton: AhoCorasick::new(&spellings)?, phrases })
     }
 
-    /// The phrases of a normalised text, in order; of those that overlap, the longest.
+    /// Returns the matches in order; overlaps are resolved to the longest.
     pub(super) fn find(&self, text: &str, tokens: &[Token]) -> Vec<Found> {
         let mut found: Vec<(Range<usize>, &Phrase)> = Vec::new();
         for hit in self.automaton.find_overlapping_iter(text) {
@@ -100,7 +98,7 @@ fn is_whole(range: &Range<usize>, tokens: &[Token]) -> bool {
         && tokens.iter().any(|token| token.range.end == range.end)
 }
 
-/// Whether no letter or digit of another script than Thai touches the range.
+/// Returns whether no non-Thai letter or digit is adjacent to the range.
 fn is_bounded(text: &str, range: &Range<usize>) -> bool {
     let is_part = |letter: char| letter.is_alphanumeric() && !is_thai(letter);
     let before = text.get(..range.start).and_then(|before| before.chars().next_back());

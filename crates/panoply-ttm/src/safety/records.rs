@@ -1,21 +1,20 @@
-//! Everything on record against an entity: its own cautions and interactions, and those of the
-//! herbs in it.
+//! Safety records of an entity: its own cautions and interactions, and those of its ingredients.
 
 use crate::catalog::HerbCatalog;
 use crate::model::{Interaction, Level, Provenance, RecordedCaution, Strength};
 
-/// One thing on record.
+/// A safety record.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'l> {
-    /// The herb or formulation that the record is of.
+    /// Herb or formulation id that has the record.
     pub carrier: &'l str,
-    /// Whether the carrier is a herb in the entity that was asked about.
+    /// Whether the carrier is an ingredient of the queried entity.
     pub through_ingredient: bool,
-    /// What it says.
+    /// Content.
     pub content: RecordContent<'l>,
 }
 
-/// What a record says.
+/// Content of a safety record.
 #[derive(Clone, Copy, Debug)]
 pub enum RecordContent<'l> {
     /// A caution.
@@ -25,7 +24,7 @@ pub enum RecordContent<'l> {
 }
 
 impl Record<'_> {
-    /// Who says so, and whether it was checked.
+    /// Returns the provenance.
     pub const fn provenance(&self) -> &Provenance {
         match self.content {
             RecordContent::Caution(warned) => &warned.provenance,
@@ -33,12 +32,12 @@ impl Record<'_> {
         }
     }
 
-    /// Whether a source that was checked says so.
+    /// Returns whether the source is verified.
     pub const fn verified(&self) -> bool {
         !self.provenance().unverified
     }
 
-    /// How strong it is.
+    /// Returns the strength.
     pub const fn strength(&self) -> Strength {
         match self.content {
             RecordContent::Caution(warned) => warned.strength,
@@ -46,7 +45,7 @@ impl Record<'_> {
         }
     }
 
-    /// Whether the source forbids, checked or not.
+    /// Returns whether the source contraindicates, verified or not.
     pub const fn forbids(&self) -> bool {
         matches!(
             self.content,
@@ -54,7 +53,7 @@ impl Record<'_> {
         )
     }
 
-    /// What is to be done about it.
+    /// Returns the urgency.
     pub fn urgency(&self, catalog: &HerbCatalog) -> Urgency {
         match self.content {
             RecordContent::Caution(warned) => Urgency::of_caution(catalog, warned),
@@ -63,22 +62,21 @@ impl Record<'_> {
     }
 }
 
-/// What is to be done about a record, the most urgent first. The source's own level decides: an
-/// unchecked contraindication is to be avoided, and never called a contraindication.
+/// Urgency of a record, highest first. An unverified contraindication maps to `Avoid`.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Urgency {
-    /// A checked source forbids it.
+    /// Contraindicated by a verified source.
     Contraindicated,
-    /// A source says not to combine, or unchecked knowledge speaks against it.
+    /// A source advises against the combination, or an unverified contraindication.
     Avoid,
-    /// Only with care.
+    /// Use with caution.
     Caution,
-    /// Watch for an effect, or keep to a limit of time.
+    /// Monitor for an effect, or observe a time limit.
     Monitor,
 }
 
 impl Urgency {
-    /// Its word in replies.
+    /// Returns the identifier used in replies.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Contraindicated => "contraindicated",
@@ -88,7 +86,7 @@ impl Urgency {
         }
     }
 
-    /// Of a caution.
+    /// Returns the urgency of a caution.
     pub fn of_caution(catalog: &HerbCatalog, warned: &RecordedCaution) -> Self {
         let kind = catalog.caution(&warned.code).map(|caution| caution.kind.as_str());
         match (warned.level, warned.provenance.unverified, kind) {
@@ -99,7 +97,7 @@ impl Urgency {
         }
     }
 
-    /// Of an interaction.
+    /// Returns the urgency of an interaction.
     pub fn of_interaction(interaction: &Interaction) -> Self {
         let effect = &interaction.effect.en;
         if effect.contains("do not combine") {
@@ -112,7 +110,7 @@ impl Urgency {
     }
 }
 
-/// Everything on record against an entity, its own first.
+/// Returns all records of an entity, its own first.
 pub(crate) fn records<'l>(catalog: &'l HerbCatalog, entity: &str) -> Vec<Record<'l>> {
     let mut found = Vec::new();
     let herb = catalog.herb(entity).map(|herb| herb.id.as_str());

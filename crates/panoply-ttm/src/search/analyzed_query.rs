@@ -1,4 +1,4 @@
-//! A question made ready: its words and trigrams, what it asks for, and in which language.
+//! Query analysis: terms, trigrams, intent, requested kind and language.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -10,19 +10,19 @@ use super::linker::Mention;
 use crate::text::terms::{Analyzer, Term};
 use crate::text::{Token, TokenKind, english, normalize};
 
-/// How much a question is at least about the names in it.
+/// Minimum weight share of names in a query.
 const MIN_NAME_SHARE: f32 = 0.4;
 
-/// A question made ready.
+/// An analysed query.
 pub(super) struct AnalyzedQuery {
     pub(super) text: String,
     pub(super) tokens: Vec<Token>,
-    /// Whether each token is a stop word.
+    /// Stop-word flag of each token.
     stop_words: Vec<bool>,
     pub(super) words: Vec<Weighted>,
     pub(super) trigrams: Vec<Weighted>,
     pub(super) asks_for_dangers: bool,
-    /// The kind of thing it asks for in words.
+    /// Document kind that the query asks for by a word.
     pub(super) kind: Option<Kind>,
 }
 
@@ -31,7 +31,7 @@ impl AnalyzedQuery {
         let text = normalize(question).text().to_owned();
         let all = analyzer.segmenter().segment(&text);
         let kind = all.iter().find_map(|token| kind_word(token, token.text(&text)));
-        // A word for a kind is not what is looked for in the texts, unless it is all there is.
+        // A word for a kind is not a search term, unless it is the only one.
         let mut tokens = all.clone();
         tokens.retain(|token| kind_word(token, token.text(&text)).is_none());
         if tokens.is_empty() {
@@ -40,7 +40,7 @@ impl AnalyzedQuery {
         let stop_words =
             tokens.iter().map(|token| analyzer.is_stop_word(token, token.text(&text))).collect();
         let all = analyzer.words(&text, &tokens);
-        // A question of nothing but small words is asked as it stands.
+        // A query of stop words only is searched as it is.
         let telling = all.iter().any(|word| !word.is_stop_word);
         let words = all
             .iter()
@@ -64,20 +64,20 @@ impl AnalyzedQuery {
         }
     }
 
-    /// How much a question is about the names in it: all, when it is nothing but names, and less
-    /// the more else it says.
+    /// Returns the weight share of names: 1 for a query of names only, decreasing with the number
+    /// of other words.
     pub(super) fn share_of_names(&self, mentions: &[Mention]) -> f32 {
         let (all, named) = self.content_words(mentions);
         MIN_NAME_SHARE + (1.0 - MIN_NAME_SHARE) * f32::from(named) / f32::from(all.max(1))
     }
 
-    /// How many telling words stand beside the names.
+    /// Returns the number of content words outside names.
     pub(super) fn other_words(&self, mentions: &[Mention]) -> f32 {
         let (all, named) = self.content_words(mentions);
         f32::from(all - named)
     }
 
-    /// How many words say something, and how many of these belong to names.
+    /// Returns the number of content words, and how many belong to names.
     fn content_words(&self, mentions: &[Mention]) -> (u16, u16) {
         let named = |token: &Token| {
             let inside = |place: &Range<usize>| {
@@ -105,7 +105,7 @@ impl AnalyzedQuery {
     }
 }
 
-/// Whether a word shows that dangers are asked for, not uses.
+/// Returns whether a word indicates a safety question.
 fn is_danger(token: &Token, text: &str) -> bool {
     match token.kind {
         TokenKind::Thai | TokenKind::Unknown => {
@@ -116,8 +116,8 @@ fn is_danger(token: &Token, text: &str) -> bool {
     }
 }
 
-/// The kind that a word asks for. `herb` and `ยา` are not here: people say them for herbs and
-/// for medicines alike.
+/// Returns the kind that a word asks for. `herb` and `ยา` are excluded: they denote herbs and
+/// medicines alike.
 fn kind_word(token: &Token, text: &str) -> Option<Kind> {
     match token.kind {
         TokenKind::Thai => match text {
@@ -169,7 +169,7 @@ const DANGERS_EN: [&str; 13] = [
     "harm",
 ];
 
-/// Each term once, with its greatest weight, in the order of the numbers.
+/// Deduplicates terms, keeping the maximum weight; sorted by term.
 fn distinct(mut terms: Vec<Weighted>) -> Vec<Weighted> {
     terms.sort_by(|one, other| one.term.cmp(&other.term).then(other.weight.total_cmp(&one.weight)));
     terms.dedup_by_key(|weighted| weighted.term);

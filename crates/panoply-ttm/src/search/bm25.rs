@@ -1,21 +1,21 @@
-//! Okapi BM25, in one place, so that scores are the same wherever the candidates come from.
+//! Okapi BM25.
 //!
-//! Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with
-//! the idf that is never negative.
+//! Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with a
+//! non-negative idf. All candidates are scored here, so that scores do not depend on their origin.
 
 use super::arithmetic::ln;
 
-/// The two constants of BM25.
+/// Parameters of BM25.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bm25 {
-    /// How soon more of the same word stops counting.
+    /// Term frequency saturation.
     pub k1: f32,
-    /// How much long documents are held back, from 0 to 1.
+    /// Length normalisation from 0 to 1.
     pub b: f32,
 }
 
 impl Bm25 {
-    /// How telling a term is that `containing` of `all` documents have.
+    /// Returns the idf of a term that `containing` of `all` documents contain.
     pub(super) fn idf(containing: usize, all: usize) -> f32 {
         let (containing, all) = (containing as f64, all as f64);
         #[expect(clippy::cast_possible_truncation, reason = "an idf is a small number")]
@@ -23,8 +23,8 @@ impl Bm25 {
         idf
     }
 
-    /// What a term adds that stands `frequency` times in a document of `length`, where documents
-    /// are `average` long; between 0 and `k1 + 1`, before the idf.
+    /// Returns the saturated term frequency between 0 and `k1 + 1`, before multiplication by the
+    /// idf.
     pub(super) fn saturation(self, frequency: f32, length: f32, average: f32) -> f32 {
         let norm = 1.0 - self.b + self.b * length / average;
         frequency * (self.k1 + 1.0) / (frequency + self.k1 * norm)
@@ -35,7 +35,7 @@ impl Bm25 {
 mod tests {
     use super::*;
 
-    /// By hand, from the formula of the paper.
+    /// Computed by hand from the formula of the paper.
     #[test]
     fn bm25_scores_match_the_formula() {
         let bm25 = Bm25 { k1: 1.2, b: 0.75 };

@@ -1,8 +1,7 @@
-//! Which documents of an annex are worth scoring.
+//! Candidate selection from the user index.
 //!
-//! The most telling terms of a question are followed first, until so many postings were read that
-//! more would only bring documents with common words. Beside these come the documents that lie
-//! nearest by their vectors, and those about what the question names.
+//! Terms are processed by descending weight until the posting limit is reached. The nearest
+//! documents by vector and the documents that mention a named entity are added.
 
 use super::fusion::{Part, Tuning};
 use super::index::{ByTerm, Stream, TermCounts, Weighted};
@@ -13,29 +12,29 @@ use super::user_index::{KnownTerm, UserIndex};
 use super::{analyzed_query::AnalyzedQuery, document::Relation, term_statistics::TermStatistics};
 use crate::papers::UserStoreError;
 
-/// So many postings are read for one question.
+/// Maximum number of postings read per query.
 const MAX_POSTINGS: usize = 40_000;
-/// So many documents are scored for their words.
+/// Maximum number of candidates by terms.
 const MAX_BY_WORDS: usize = 400;
-/// So many for their vectors.
+/// Maximum number of candidates by vector.
 const MAX_BY_VECTORS: usize = 64;
-/// So many for each thing that is named.
+/// Maximum number of candidates per named entity.
 const MAX_BY_NAME: usize = 200;
-/// How much a question about something is a question about a piece of text that names it.
+/// Link weight between an entity and a text chunk that mentions it.
 pub(super) const NAMED_IN_TEXT: f32 = 0.3;
 
-/// Documents of an annex, ready to be scored like those in memory.
+/// Candidates from the user index, indexed for the common scorer.
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
-    /// Their places in the catalogue, in order.
+    /// Positions in the document table, in order.
     pub(super) places: Vec<usize>,
     pub(super) words: Stream,
     pub(super) trigrams: Stream,
-    /// For each mention the candidates it leads to, counted from 0.
+    /// Linked candidates of each mention, as indices into `places`.
     pub(super) targets: Vec<Vec<LinkTarget>>,
 }
 
-/// A question to an annex.
+/// A candidate search.
 pub(super) struct CandidateSearch<'a> {
     pub(super) user_index: &'a dyn UserIndex,
     pub(super) analyzed: &'a AnalyzedQuery,
@@ -45,12 +44,12 @@ pub(super) struct CandidateSearch<'a> {
     pub(super) tuning: &'a Tuning,
     pub(super) statistics: &'a TermStatistics,
     pub(super) known: &'a [KnownTerm],
-    /// How near each document is by its vector.
+    /// Cosine similarity of each document.
     pub(super) cosines: &'a [f32],
 }
 
 impl CandidateSearch<'_> {
-    /// The candidates.
+    /// Returns the candidates.
     pub(super) fn candidates(&self) -> Result<Candidates, UserStoreError> {
         let named = self.named()?;
         let mut places = self.by_words()?;
@@ -77,7 +76,7 @@ impl CandidateSearch<'_> {
         entry.is_some_and(|entry| self.filter.accepts(entry.kind, &entry.facets))
     }
 
-    /// What each term adds to the score of a document that has it, about.
+    /// Returns the approximate contribution of each term to a score.
     fn term_weights(&self) -> ByTerm<f32> {
         let mut term_weights: ByTerm<f32> = ByTerm::default();
         let mut put = |part: Part, terms: &[&Weighted]| {
@@ -108,7 +107,7 @@ impl CandidateSearch<'_> {
         let mut touched: Vec<usize> = Vec::new();
         let mut left = MAX_POSTINGS;
         for (known, term_weights) in terms {
-            // One that is too common alone is read as far as there is room; others are left out.
+            // A term that exceeds the remaining limit is read only if it is the first.
             if known.documents > left && !touched.is_empty() {
                 continue;
             }
@@ -140,7 +139,7 @@ impl CandidateSearch<'_> {
         near
     }
 
-    /// For each mention the documents about it, and the one that it is.
+    /// Returns for each mention the documents about it and the document itself.
     fn named(&self) -> Result<Vec<Vec<(usize, LinkTarget)>>, UserStoreError> {
         let table = self.user_index.table();
         let mut named = Vec::with_capacity(self.mentions.len());
@@ -162,7 +161,7 @@ impl CandidateSearch<'_> {
         Ok(named)
     }
 
-    /// Reads what the scorer needs of documents.
+    /// Reads the term frequencies of the candidates.
     fn read(&self, places: Vec<usize>) -> Result<Candidates, UserStoreError> {
         let table = self.user_index.table();
         let mut by_place = self.known.to_vec();
@@ -184,7 +183,7 @@ impl CandidateSearch<'_> {
     }
 }
 
-/// Keeps the `most` with the highest scores; of equals the first.
+/// Keeps the `most` highest scores; ties by position.
 fn best(places: &mut Vec<usize>, most: usize, score: impl Fn(usize) -> f32) {
     let order =
         |one: &usize, other: &usize| score(*other).total_cmp(&score(*one)).then(one.cmp(other));

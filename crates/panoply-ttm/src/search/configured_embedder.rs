@@ -1,4 +1,4 @@
-//! Vectors of an embedder that the operator chose, in place of the built-in ones.
+//! Document vectors of an external embedder.
 
 use std::sync::{Arc, Mutex, TryLockError};
 
@@ -7,20 +7,20 @@ use super::embed::{self, EmbedError, Embedder};
 use super::user_index::UserIndex;
 use super::vectors::{Quantized, Vectors};
 
-/// A document is placed by its beginning: models read a few hundred words.
+/// Maximum number of characters embedded per document: models read a few hundred words.
 const MAX_TEXT_LENGTH: usize = 2_000;
-/// So many documents are handed over at a time, so that their texts need no room.
+/// Documents per batch, to bound memory.
 const BATCH_SIZE: usize = 256;
 
-/// An embedder that the operator chose.
+/// An external embedder with a cache of document vectors.
 #[derive(Debug)]
 pub(super) struct ConfiguredEmbedder {
     embedder: Arc<dyn Embedder>,
-    /// The documents' vectors, made at the first question, and again at the next when that failed.
+    /// Document vectors, computed at the first query and retried after a failure.
     placed: Mutex<Option<Arc<PerIndex<Vectors>>>>,
 }
 
-/// Something for the documents in memory, and the same for those of the annex.
+/// A value for the in-memory index and one for the user index.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PerIndex<T> {
     pub(super) memory: T,
@@ -32,12 +32,12 @@ impl ConfiguredEmbedder {
         Self { embedder, placed: Mutex::new(None) }
     }
 
-    /// Whose vectors they are.
+    /// Returns the name of the embedder.
     pub(super) fn id(&self) -> String {
         self.embedder.id()
     }
 
-    /// How near each document is to a question.
+    /// Returns the cosine similarity of each document.
     pub(super) fn cosines(
         &self,
         question: &str,
@@ -64,7 +64,7 @@ impl ConfiguredEmbedder {
             Ok(placed) => placed,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => {
-                return Err(EmbedError("it is still placing the documents".to_owned()));
+                return Err(EmbedError("it is still embedding the documents".to_owned()));
             }
         };
         if let Some(placed) = placed.as_ref() {
@@ -95,7 +95,7 @@ impl ConfiguredEmbedder {
         Ok(near)
     }
 
-    /// Places the next documents.
+    /// Embeds the next documents.
     fn place(&self, texts: Vec<String>, vectors: &mut Vectors) -> Result<(), EmbedError> {
         let dimensions = (vectors.dimensions() > 0).then(|| vectors.dimensions());
         let made = embed::checked(self.embedder.embed(&texts)?, texts.len(), dimensions)?;
@@ -107,7 +107,7 @@ impl ConfiguredEmbedder {
     }
 }
 
-/// What a model is told of a document: its titles and what is said about it.
+/// Returns the text to embed: titles and passages.
 fn text_of(document: &Document) -> String {
     let passages = document.passages.iter().map(|passage| passage.text.as_str());
     let all: Vec<&str> =

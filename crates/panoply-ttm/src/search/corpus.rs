@@ -1,8 +1,7 @@
-//! The bundled facts as documents: what is said about each node, what it is called, and what it
-//! is linked to.
+//! Converts the catalog to search documents: passages, names and links.
 //!
-//! The weights of links say how much a question about one thing is a question about another: a
-//! medicine of one herb is nearly that herb, one of thirty herbs is hardly any of them.
+//! A link weight says how relevant a document is for a query about the linked entity: a single-herb
+//! medicine is nearly the herb, one of thirty herbs hardly is.
 
 use std::collections::BTreeMap;
 
@@ -10,29 +9,29 @@ use super::document::{Document, Facet, Kind, Link, Passage, Relation, TextLangua
 use crate::catalog::HerbCatalog;
 use crate::model::{Bilingual, Interaction, Level, Paper, RecordedCaution, RecordedUse, Strength};
 
-/// Who the codes of cautions come from.
+/// Source of the caution codes.
 const CAUTIONS_SOURCE: &str = "nlem-herbal-2566+2568";
 
-/// Words of names count more than words of text.
+/// Field weights of passages.
 const NAMES: f32 = 2.5;
 const USES: f32 = 2.0;
 pub(super) const TITLE: f32 = 2.0;
 pub(super) const TEXT: f32 = 1.0;
 pub(super) const ASIDE: f32 = 0.3;
 
-/// Documents, and names of things that are not documents but lead to some.
+/// Documents, and names of entities that are not documents.
 #[derive(Debug, Default)]
 pub struct Corpus {
-    /// What can be found.
+    /// Documents.
     pub documents: Vec<Document>,
-    /// An id and a name of it: medicines that herbs interact with.
+    /// Ids and names of drugs that herbs interact with.
     pub other_names: Vec<(String, String)>,
-    /// How many of the first documents the space of the vectors is learnt from: those with a
-    /// text. The names of constituents and codes would only make it larger.
+    /// Number of leading documents used to train LSI: those with prose. Names and codes would only
+    /// enlarge the matrix.
     pub trained: usize,
 }
 
-/// The documents of the bundled facts.
+/// Builds the corpus of a catalog.
 pub fn corpus(catalog: &HerbCatalog) -> Corpus {
     let facts = Facts::of(catalog);
     let mut documents = Vec::new();
@@ -46,7 +45,7 @@ pub fn corpus(catalog: &HerbCatalog) -> Corpus {
     Corpus { documents, other_names: facts.drug_names(), trained }
 }
 
-/// The facts with what several documents need of them.
+/// Catalog with lookup tables.
 struct Facts<'l> {
     catalog: &'l HerbCatalog,
     aliases: BTreeMap<&'l str, Vec<&'l str>>,
@@ -200,7 +199,7 @@ impl<'l> Facts<'l> {
         document
     }
 
-    /// The names as a passage, each once.
+    /// Adds the distinct names as a passage.
     fn add_names(&self, document: &mut Document) {
         document.names.retain(|name| !name.is_empty());
         let mut once: Vec<&str> = Vec::new();
@@ -258,7 +257,7 @@ impl<'l> Facts<'l> {
         }
     }
 
-    /// The medicines that something warns of, by name, by class, or by what a caution covers.
+    /// Returns the drugs that an entity warns of, by name, class or caution.
     fn drugs_of(&self, id: &str, warnings: &[RecordedCaution]) -> BTreeMap<String, f32> {
         let mut drugs: BTreeMap<String, f32> = BTreeMap::new();
         let mut put = |drug: &str, weight: f32| {
@@ -291,7 +290,7 @@ impl<'l> Facts<'l> {
             let Some(monograph) = self.catalog.monograph(&document.id, lang) else { continue };
             for statement in &monograph.statements {
                 let weight = match statement.section.as_str() {
-                    // What is not known about a herb is not a reason to find it.
+                    // A statement about missing knowledge must not match queries.
                     "gaps" => continue,
                     "uses" | "constituents" | "evidence" => TEXT,
                     _ => 0.5,
@@ -342,13 +341,13 @@ impl Document {
     }
 }
 
-/// How much a medicine of so many herbs is each of them: all of one, and never less than two
-/// fifths, because who asks for medicines with a herb means the large ones too.
+/// Returns the link weight of a herb in a medicine of `herbs` herbs: 1 for one herb, at least 0.4,
+/// because a query for medicines with a herb includes large formulations.
 fn share_of(herbs: usize) -> f32 {
     0.4 + 0.6 / (herbs.max(1) as f32).sqrt()
 }
 
-/// Strong warnings go before weak ones.
+/// Orders links by the strength of the warning.
 const fn force(strength: Strength) -> f32 {
     match strength {
         Strength::High => 1.0,
@@ -357,7 +356,8 @@ const fn force(strength: Strength) -> f32 {
     }
 }
 
-/// `Andrographis (King of Bitters)` has two names; `Ya Hom (aromatic)` has one and a remark.
+/// Splits bracketed names: `Andrographis (King of Bitters)` has two names, `Ya Hom (aromatic)` one
+/// and a remark.
 fn english_names(name: &str) -> Vec<String> {
     let Some((first, rest)) = name.split_once('(') else { return vec![name.to_owned()] };
     let mut names = vec![first.trim().to_owned()];
@@ -368,7 +368,7 @@ fn english_names(name: &str) -> Vec<String> {
     names
 }
 
-/// The name of the species, and of its genus, out of a name with authors.
+/// Returns the species and genus of a scientific name with authors.
 fn scientific_names(scientific: &str) -> Vec<String> {
     let mut words = scientific.split_whitespace();
     match (words.next(), words.next()) {
@@ -378,7 +378,7 @@ fn scientific_names(scientific: &str) -> Vec<String> {
     }
 }
 
-/// The single things that a title names: `วิงเวียน เวียนศีรษะ`, `Dizziness and giddiness`.
+/// Splits a title that names several conditions: `วิงเวียน เวียนศีรษะ`, `Dizziness and giddiness`.
 fn pieces(names: &Bilingual) -> Vec<String> {
     let thai = names.th.split([' ', '(', ')', ',', '/']);
     let english = names.en.split(['[', ']', '(', ')', ',', ';', '/']);

@@ -1,25 +1,25 @@
-//! What can be found: a node of the graph, or a piece of text that a user brought.
+//! Search documents: graph nodes and chunks of user documents.
 
 use std::fmt;
 
 use crate::ingest::chunk_uri;
 
-/// What kind of thing a document is; the contract's `type` of a hit.
+/// Kind of a document; `type` of a hit in the contract.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Kind {
     /// A herb.
     Herb,
-    /// A medicine of the formulary.
+    /// A medicine of the National List.
     Formulation,
-    /// A substance in herbs.
+    /// An active substance.
     Constituent,
     /// A disease or symptom.
     Indication,
-    /// Something to be careful about.
+    /// A caution such as pregnancy.
     Caution,
     /// A paper.
     Paper,
-    /// A piece of a text that a user brought.
+    /// A chunk of a user document.
     Chunk,
 }
 
@@ -35,7 +35,7 @@ impl Kind {
         Self::Chunk,
     ];
 
-    /// The contract's word.
+    /// Returns the contract's identifier.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Herb => "herb",
@@ -48,7 +48,7 @@ impl Kind {
         }
     }
 
-    /// The kind of this word.
+    /// Parses the contract's identifier.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
@@ -60,47 +60,47 @@ impl fmt::Display for Kind {
     }
 }
 
-/// The language of a passage.
+/// Language of a passage.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum TextLanguage {
     /// Thai.
     Th,
     /// English.
     En,
-    /// Latin names, codes and the like, which belong to both.
+    /// Language-neutral, such as scientific names and codes.
     Neither,
 }
 
-/// One thing that can be found.
+/// A search document.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
-    /// Its id, unique in the corpus.
+    /// Id, unique in the corpus.
     pub id: String,
-    /// What it is; a chunk unless said otherwise.
+    /// Kind; defaults to chunk.
     pub kind: Option<Kind>,
-    /// Its title in Thai; may be empty.
+    /// Thai title; may be empty.
     pub title_th: String,
-    /// Its title in English; may be empty.
+    /// English title; may be empty.
     pub title_en: String,
-    /// All that it is called, in any script.
+    /// Names in any script.
     pub names: Vec<String>,
-    /// What is said about it.
+    /// Passages.
     pub passages: Vec<Passage>,
-    /// What it is linked to.
+    /// Links to entities.
     pub links: Vec<Link>,
-    /// Who says so; shown when no passage explains the hit.
+    /// Source id; shown if no passage explains the hit.
     pub source: String,
-    /// What filters look at.
+    /// Filterable properties.
     pub facets: Vec<(Facet, String)>,
 }
 
 impl Document {
-    /// What it is.
+    /// Returns the kind.
     pub fn kind(&self) -> Kind {
         self.kind.unwrap_or(Kind::Chunk)
     }
 
-    /// Where a reader can open it, where it has an address.
+    /// Returns the URI, if the document can be read as a resource.
     pub fn uri(&self) -> Option<String> {
         match self.kind() {
             Kind::Herb => Some(format!("kg://herb/{}", self.id)),
@@ -115,56 +115,56 @@ impl Document {
     }
 }
 
-/// A piece of text about a document.
+/// A passage of a document.
 #[derive(Clone, Debug)]
 pub struct Passage {
-    /// Its language.
+    /// Language.
     pub language: TextLanguage,
-    /// What it says.
+    /// Text.
     pub text: String,
-    /// How much its words count.
+    /// Weight of its terms.
     pub weight: f32,
-    /// Who says so.
+    /// Source id.
     pub source: String,
 }
 
-/// A link from a document to something that a question may name.
+/// A link from a document to an entity.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// The id of what it is linked to.
+    /// Entity id.
     pub to: String,
-    /// How.
+    /// Relation.
     pub relation: Relation,
-    /// How much a question about the one is a question about the other, from 0 to 1.
+    /// Relevance of the document for a query about the entity, from 0 to 1.
     pub weight: f32,
 }
 
-/// How a document is linked to something.
+/// Relation between a document and an entity.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Relation {
-    /// The document is the thing itself.
+    /// The document describes the entity.
     Is,
-    /// It holds it, or is held by it.
+    /// Contains it, or is contained in it.
     Holds,
-    /// It is used for it.
+    /// Is indicated for it.
     UsedFor,
-    /// It warns of it.
+    /// Warns of it.
     WarnsOf,
-    /// It is about it, as a paper is.
+    /// Is about it, such as a paper.
     About,
 }
 
-/// A property that a filter can ask for.
+/// A filterable property.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Facet {
     /// An ICD-10 code.
     Icd,
-    /// A part of a plant, in English.
+    /// Plant part, in English.
     Part,
-    /// A family of plants.
+    /// Plant family.
     Family,
-    /// The id of a source.
+    /// Source id.
     Source,
-    /// A year.
+    /// Publication year.
     Year,
 }

@@ -1,4 +1,4 @@
-//! A question in, hits out.
+//! Hybrid search engine.
 
 use std::sync::{Arc, OnceLock};
 
@@ -21,7 +21,7 @@ use crate::catalog::HerbCatalog;
 use crate::papers::UserStoreError;
 use crate::text::terms::Analyzer;
 
-/// The documents in memory and those of an annex, made searchable.
+/// A search engine over documents in memory and in the user index.
 #[derive(Debug)]
 pub struct Engine {
     text_model: Arc<TextModel>,
@@ -31,9 +31,9 @@ pub struct Engine {
     tuning: Tuning,
 }
 
-/// The engine could not be made. The lists it needs are part of the program.
+/// The engine could not be built from the bundled data.
 #[derive(Debug, thiserror::Error)]
-#[error("the search cannot be made ready: {0}")]
+#[error("cannot build the search engine: {0}")]
 pub struct EngineError(String);
 
 impl EngineError {
@@ -42,57 +42,56 @@ impl EngineError {
     }
 }
 
-/// What is asked, and which hits are wanted.
+/// A search query.
 #[derive(Clone, Debug)]
 pub struct SearchQuery<'q> {
-    /// The words of the question.
+    /// Text of the query.
     pub text: &'q str,
-    /// The language to show, or that of the question.
+    /// Language of titles and snippets; defaults to that of the query.
     pub language: Option<TextLanguage>,
-    /// What the hits must be.
+    /// Filter on hits.
     pub filter: SearchFilter,
-    /// How many hits at most.
+    /// Maximum number of hits.
     pub top: usize,
 }
 
 impl<'q> SearchQuery<'q> {
-    /// The ten best hits of any kind.
+    /// Creates a query for the ten best hits.
     pub fn new(text: &'q str) -> Self {
         Self { text, language: None, filter: SearchFilter::default(), top: 10 }
     }
 }
 
-/// What was found.
+/// Result of a search.
 #[derive(Clone, Debug, Default)]
 pub struct SearchResult {
-    /// The hits, best first.
+    /// Hits, best first.
     pub hits: Vec<Hit>,
-    /// What the question names.
+    /// Entities that the query names.
     pub mentions: Vec<Mention>,
-    /// How many documents had anything to do with the question; of those of an annex, how many
-    /// of the candidates.
+    /// Number of ranked documents, including candidates of the user index.
     pub matched: usize,
-    /// The language that snippets are in where there was a choice.
+    /// Language of the snippets.
     pub language: Option<TextLanguage>,
-    /// Where the vectors came from.
+    /// Embedder that was used.
     pub embedder: String,
 }
 
-/// One hit.
+/// A hit.
 #[derive(Clone, Debug)]
 pub struct Hit {
-    /// What was found.
+    /// Document.
     pub document: Arc<Document>,
-    /// From 0 to 1.
+    /// Score from 0 to 1.
     pub score: f32,
-    /// What each part gave, in the order of [`Part::ALL`](super::Part::ALL).
+    /// Scores by part, in the order of [`Part::ALL`](super::Part::ALL).
     pub parts: [f32; 5],
-    /// Why it was found.
+    /// Passage that explains the hit.
     pub snippet: Snippet,
 }
 
 impl Engine {
-    /// Makes a corpus searchable. The vectors' space is learnt from its first documents.
+    /// Builds an engine; LSI is trained on the leading documents.
     pub fn new(corpus: Corpus) -> Result<Self, EngineError> {
         let (text_model, memory) = TextModel::of(corpus)?;
         Ok(Self::over(Arc::new(text_model), Arc::new(memory)))
@@ -102,7 +101,7 @@ impl Engine {
         Self { text_model, memory, user_index: None, chosen: None, tuning: Tuning::default() }
     }
 
-    /// The facts that ship with the program, made searchable at the first call.
+    /// Returns an engine over the bundled data, built at the first call.
     pub fn bundled() -> Result<Self, EngineError> {
         type Made = (Arc<TextModel>, Arc<MemoryIndex>);
         static BUNDLED: OnceLock<Result<Made, String>> = OnceLock::new();
@@ -114,38 +113,38 @@ impl Engine {
         Ok(Self::over(Arc::clone(text_model), Arc::clone(memory)))
     }
 
-    /// Other documents in memory, found with the same words, lexicon and vectors.
+    /// Returns an engine over another corpus with the same text model.
     #[must_use]
     pub fn with_corpus(&self, corpus: Corpus) -> Self {
         let memory = MemoryIndex::of(corpus, &self.text_model);
         Self::over(Arc::clone(&self.text_model), Arc::new(memory))
     }
 
-    /// The same, and what is in an annex.
+    /// Adds a user index.
     #[must_use]
     pub fn with_user_index(mut self, user_index: Option<Arc<dyn UserIndex>>) -> Self {
         self.user_index = user_index;
         self
     }
 
-    /// The same with vectors of an embedder, where it gives any.
+    /// Uses an external embedder instead of LSI.
     #[must_use]
     pub fn with_embedder(mut self, embedder: Option<Arc<dyn Embedder>>) -> Self {
         self.chosen = embedder.map(ConfiguredEmbedder::new);
         self
     }
 
-    /// What words are cut, carried over and placed with.
+    /// Returns the text model.
     pub fn text_model(&self) -> &TextModel {
         &self.text_model
     }
 
-    /// The documents in memory.
+    /// Returns the documents in memory.
     pub fn memory_documents(&self) -> &[Arc<Document>] {
         &self.memory.documents
     }
 
-    /// The document of an id.
+    /// Finds a document by id.
     pub fn find(&self, id: &str) -> Result<Option<Arc<Document>>, UserStoreError> {
         let memory = self.memory.documents.iter().find(|document| document.id == id);
         if let (None, Some(user_index)) = (memory, &self.user_index) {
@@ -155,13 +154,13 @@ impl Engine {
         Ok(memory.cloned())
     }
 
-    /// How many documents there are.
+    /// Returns the number of documents.
     pub fn len(&self) -> usize {
         self.memory.documents.len()
             + self.user_index().map_or(0, |user_index| user_index.table().len())
     }
 
-    /// Whether there is nothing to search.
+    /// Returns whether there are no documents.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -186,12 +185,12 @@ impl Engine {
         &self.memory.linker
     }
 
-    /// The hits for a question.
+    /// Searches with the default tuning.
     pub fn search(&self, question: &SearchQuery<'_>) -> Result<SearchResult, UserStoreError> {
         self.search_with(question, &self.tuning)
     }
 
-    /// The hits for a question, with the parts weighed in another way.
+    /// Searches with other weights.
     pub fn search_with(
         &self,
         question: &SearchQuery<'_>,
@@ -200,7 +199,7 @@ impl Engine {
         SearchPass::of(self, question, tuning)?.answer()
     }
 
-    /// How near each document is to a question, and who says so.
+    /// Returns the cosine similarities and the name of the embedder.
     pub(super) fn cosines(&self, analyzed: &AnalyzedQuery) -> (PerIndex<Vec<f32>>, String) {
         let lsi = &self.text_model.lsi;
         let own = || {

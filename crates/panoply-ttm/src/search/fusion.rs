@@ -1,20 +1,20 @@
-//! One ranking out of five, and room for more than one kind of thing in it.
+//! Score fusion of the five search parts, and quotas per document kind.
 
 use super::bm25::Bm25;
 use super::document::Kind;
 
-/// A part of the search that can rank by itself.
+/// A part of the search.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Part {
     /// BM25 over words.
     Words,
     /// BM25 over trigrams.
     Trigrams,
-    /// BM25 over the words and their translations, each pair counting once.
+    /// BM25 over words and their translations; each pair counts once.
     Lexicon,
-    /// Names of the graph and what they lead to.
+    /// Entity links.
     Links,
-    /// Vectors.
+    /// Vector similarity.
     Vectors,
 }
 
@@ -23,7 +23,7 @@ impl Part {
     pub const ALL: [Self; 5] =
         [Self::Words, Self::Trigrams, Self::Lexicon, Self::Links, Self::Vectors];
 
-    /// Its name in replies and benches.
+    /// Returns the name used in replies and benchmarks.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Words => "words",
@@ -45,30 +45,30 @@ impl Part {
     }
 }
 
-/// How the parts are weighed. The figures were chosen on `data/ttm/eval/curated.jsonl` and on
-/// every other question of `crosslingual.jsonl`, from the first, and on nothing else;
-/// `panoply-bench ttm-search` prints what they give there and on other questions.
+/// Weights of the fusion. They were tuned on `data/ttm/eval/curated.jsonl` and every second
+/// question of `crosslingual.jsonl`; `panoply-bench ttm-search` reports results on these and on
+/// held-out questions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuning {
-    /// How much each part counts, in the order of [`Part::ALL`].
+    /// Weight of each part, in the order of [`Part::ALL`].
     pub weights: [f32; 5],
-    /// BM25 of words and of the lexicon's words.
+    /// BM25 parameters of words and translations.
     pub words: Bm25,
-    /// BM25 of trigrams.
+    /// BM25 parameters of trigrams.
     pub trigrams: Bm25,
-    /// Of ten hits at most this many are papers, and as many pieces of a user's texts.
+    /// Quota of papers, and of chunks, per ten hits.
     pub papers_in_ten: usize,
-    /// Of ten hits at most this many are constituents, indications and cautions, each.
+    /// Quota of constituents, indications and cautions, each, per ten hits.
     pub nodes_in_ten: usize,
-    /// What constituents, indications and cautions keep of their scores: they are signposts to
-    /// the herbs and medicines that most questions ask for.
+    /// Score factor of constituents, indications and cautions: most queries ask for the herbs and
+    /// medicines linked to them.
     pub node_factor: f32,
-    /// After this many words beside the names of a question its names count half.
+    /// Number of other words at which names count half.
     pub name_half_words: f32,
-    /// How far papers and a user's texts go ahead of facts when names count nothing: a question
-    /// that says much asks for a text that says as much.
+    /// Boost of papers and chunks over facts as the weight of names falls: a long query asks for a
+    /// text.
     pub text_boost: f32,
-    /// What other kinds keep of their scores when a question asks for one kind in words.
+    /// Score factor of other kinds if the query asks for one kind.
     pub other_kind_factor: f32,
 }
 
@@ -89,7 +89,7 @@ impl Default for Tuning {
 }
 
 impl Tuning {
-    /// One part and nothing else.
+    /// Uses one part only.
     pub fn only(part: Part) -> Self {
         let mut weights = [0.0; 5];
         if let Some(weight) = weights.get_mut(part.place()) {
@@ -98,15 +98,14 @@ impl Tuning {
         Self { weights, text_boost: 0.0, ..Self::default() }
     }
 
-    /// What the names of a question count, from 0 to 1, when so many words stand beside them: who
-    /// says much besides asks about that, not for whatever has the name.
+    /// Returns the weight of names from 0 to 1; it falls with the number of other words in the
+    /// query.
     pub(super) fn name_weight(&self, other_words: f32) -> f32 {
         self.name_half_words / (self.name_half_words + other_words)
     }
 
-    /// The mean of what the texts, the links and the vectors give. A text in the other language
-    /// can only be met by translations, so a text counts by its translations alone where that is
-    /// more.
+    /// Returns the weighted mean of text, link and vector scores. A text in the other language
+    /// matches through translations only, so the text score is the maximum of both.
     pub(super) fn fused(&self, scores: [f32; 5], names: f32) -> f32 {
         let [words, trigrams, lexicon, links, vectors] = self.weights;
         let (words, trigrams) = (words * names, trigrams * names);
@@ -118,8 +117,8 @@ impl Tuning {
         mean(parts).clamp(0.0, 1.0)
     }
 
-    /// What a document of a kind keeps of its score, when the question asks for `asked` and its
-    /// names have this force.
+    /// Returns the score factor of a document kind, given the requested kind and the weight of
+    /// names.
     pub(super) fn kind_factor(&self, kind: Kind, asked: Option<Kind>, names: f32) -> f32 {
         let factor = match (asked, kind) {
             (Some(asked), kind) if asked == kind => 1.0,
@@ -137,7 +136,7 @@ impl Tuning {
         }
     }
 
-    /// How many hits of a kind there may be among `top`, unless the caller asked for kinds.
+    /// Returns the quota of a kind among `top` hits.
     pub(super) const fn max_of_kind(&self, kind: Kind, top: usize) -> usize {
         let tens = top.div_ceil(10);
         match kind {
@@ -148,15 +147,14 @@ impl Tuning {
     }
 }
 
-/// The mean of numbers by their weights; 0 where nothing has any.
+/// Weighted mean; 0 if all weights are 0.
 fn mean(weighted: [(f32, f32); 3]) -> f32 {
     let whole: f32 = weighted.iter().map(|(weight, _)| weight).sum();
     let sum: f32 = weighted.iter().map(|(weight, number)| weight * number).sum();
     sum / whole.max(f32::MIN_POSITIVE)
 }
 
-/// The best `top` of `ranked` (best first): no kind takes more than its room while others wait.
-/// What is left of the room goes to the rest.
+/// Selects the best `top` of `ranked` under the quotas; unused slots go to the remaining hits.
 pub(super) fn choose<T: Copy>(
     ranked: &[(T, Kind)],
     top: usize,
@@ -214,7 +212,7 @@ mod tests {
         }
     }
 
-    /// What only translations can meet is not held down by words that could not stand there.
+    /// A text that matches through translations only is not penalised for missing words.
     #[test]
     fn text_in_the_other_language_is_scored_by_its_translations() {
         let tuning = Tuning::default();

@@ -1,10 +1,9 @@
-//! How far a name is from the nearest piece of a text.
+//! Approximate substring matching.
 
-/// The fewest edits (a letter added, left out or changed) that turn some piece of `text` into
-/// `name`, and where that piece ends. Sellers' algorithm: quadratic, so for short texts.
+/// Returns the minimum edit distance between `name` and any substring of `text`, and the end of
+/// that substring. Sellers' algorithm, O(mn): for short texts.
 pub(super) fn closest_substring(name: &[char], text: &[char]) -> (usize, usize) {
-    // The cost of matching all of the name's letters so far with a piece that ends here; a piece
-    // may begin anywhere, so the first row is free.
+    // Row of the dynamic programme; the first row is zero because a match may start anywhere.
     let mut row: Vec<usize> = vec![0; text.len() + 1];
     for (place, letter) in name.iter().enumerate() {
         let mut diagonal = place;
@@ -26,7 +25,7 @@ pub(super) fn closest_substring(name: &[char], text: &[char]) -> (usize, usize) 
     best.map_or((name.len(), 0), |(end, cost)| (*cost, end))
 }
 
-/// How many edits a name of this many letters may be away and still be meant.
+/// Returns the maximum edit distance for a name length.
 pub(super) const fn tolerated(letters: usize) -> usize {
     match letters {
         0..=4 => 0,

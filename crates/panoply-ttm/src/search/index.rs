@@ -1,8 +1,7 @@
-//! The inverted index: for each term the documents that have it, and how often.
+//! Inverted index with two fields, words and trigrams.
 //!
-//! Two streams, words and trigrams, each with lengths of its own. Frequencies are kept in
-//! quarters of a word, because a word of a title counts more than one of the text and a part of
-//! a word less than the whole.
+//! Term frequencies are stored in quarters: title words count more than one occurrence, parts of
+//! words less.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -13,30 +12,30 @@ use super::term_statistics::FieldStatistics;
 use crate::text::terms::{Analyzer, Term};
 use crate::text::{Token, TokenKind, normalize};
 
-/// Frequencies are kept in this many steps to a word.
+/// Quantisation steps per occurrence.
 const STEPS: f32 = 4.0;
-/// Below this many letters a second thread costs more than it saves.
+/// Minimum text size in bytes for a second thread.
 const WORTH_A_THREAD: usize = 1 << 16;
 
-/// A term of a question, and how much it counts.
+/// A weighted query term.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Weighted {
     pub(super) term: Term,
     pub(super) weight: f32,
 }
 
-/// Documents by their words and by their trigrams.
+/// Index of documents by words and trigrams.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     pub(super) words: Stream,
     pub(super) trigrams: Stream,
-    /// The words of each passage of each document, for choosing the one that shows why.
+    /// Words of each passage, for snippet selection.
     pub(super) passages: Vec<Vec<PassageWords>>,
     pub(super) documents: usize,
 }
 
 impl Index {
-    /// Indexes documents, with as many threads as the machine has.
+    /// Indexes documents in parallel.
     pub(super) fn build(documents: &[Document], analyzer: &Analyzer) -> Self {
         let mut terms = analyse(documents, analyzer);
         Self {
@@ -50,14 +49,14 @@ impl Index {
         }
     }
 
-    /// How many documents have a term.
+    /// Returns the document frequency of a term.
     pub(super) fn document_frequency(&self, term: Term) -> usize {
         let stream = if term.is_trigram() { &self.trigrams } else { &self.words };
         stream.document_frequency(term)
     }
 }
 
-/// The words of a passage, sorted: half of each number, which is enough to choose a snippet by.
+/// Sorted lower halves of the term hashes of a passage: sufficient for snippet selection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PassageWords(Box<[u32]>);
 
@@ -69,7 +68,7 @@ impl PassageWords {
         Self(halves.into())
     }
 
-    /// How many of these words it has.
+    /// Counts the terms that the passage contains.
     pub(super) fn count<'t>(&self, terms: impl IntoIterator<Item = &'t Term>) -> usize {
         terms.into_iter().filter(|term| self.0.binary_search(&half(**term)).is_ok()).count()
     }
@@ -80,7 +79,7 @@ const fn half(term: Term) -> u32 {
     term.number() as u32
 }
 
-/// The terms of one document.
+/// Terms of a document.
 #[derive(Debug, Default)]
 pub(super) struct DocumentTerms {
     pub(super) words: TermCounts,
@@ -88,13 +87,12 @@ pub(super) struct DocumentTerms {
     pub(super) passages: Vec<PassageWords>,
 }
 
-/// Terms with their frequencies, each once and in the order of their numbers, and how long the
-/// text is.
+/// Term frequencies, sorted by term, with the text length.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TermCounts {
-    /// The terms, and how often each stands there, in quarters.
+    /// Terms with frequencies in quarters.
     pub terms: Vec<(Term, u8)>,
-    /// The length of the text, in words or trigrams.
+    /// Length in words or trigrams.
     pub length: f32,
 }
 
@@ -115,19 +113,19 @@ impl TermCounts {
     }
 }
 
-/// A frequency in steps; what is there at all counts at least one.
+/// Quantises a frequency; at least one step.
 fn steps(frequency: f32) -> u8 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped first")]
     let steps = (frequency * STEPS).round().clamp(1.0, 255.0) as u8;
     steps
 }
 
-/// A frequency of so many steps.
+/// Converts quantised steps to a frequency.
 pub(super) fn frequency(steps: u8) -> f32 {
     f32::from(steps) / STEPS
 }
 
-/// The terms of documents, found with as many threads as the machine has.
+/// Extracts the terms of documents in parallel.
 pub(super) fn analyse(documents: &[Document], analyzer: &Analyzer) -> Vec<DocumentTerms> {
     let terms_of = |documents: &[Document]| -> Vec<DocumentTerms> {
         let mut words = WordCache { analyzer, known: HashMap::new() };
@@ -137,7 +135,7 @@ pub(super) fn analyse(documents: &[Document], analyzer: &Analyzer) -> Vec<Docume
     if let [all] = shares.as_slice() {
         return terms_of(all);
     }
-    // The shares are joined in their order, so that the index does not depend on the threads.
+    // Results are joined in order, so the index does not depend on the number of threads.
     std::thread::scope(|scope| {
         let workers: Vec<_> =
             shares.into_iter().map(|documents| scope.spawn(move || terms_of(documents))).collect();
@@ -145,8 +143,7 @@ pub(super) fn analyse(documents: &[Document], analyzer: &Analyzer) -> Vec<Docume
     })
 }
 
-/// Documents for each thread of the machine, with about as many letters for one as for another:
-/// monographs are long, and constituents are little more than names.
+/// Partitions documents into shares of similar text size, one per thread.
 fn shares(documents: &[Document]) -> Vec<&[Document]> {
     let letters = |document: &Document| -> usize {
         document.passages.iter().map(|passage| passage.text.len()).sum()
@@ -167,8 +164,7 @@ fn shares(documents: &[Document]) -> Vec<&[Document]> {
     shares
 }
 
-/// The words that were met before, with their stems and parts: most of a text is words that others
-/// have too, and stemming and cutting them again was a third of the time.
+/// Cache of analysed words: repeated stemming and segmentation took a third of the indexing time.
 struct WordCache<'a> {
     analyzer: &'a Analyzer,
     known: HashMap<TokenKind, HashMap<String, Vec<(Term, f32)>>>,
@@ -213,19 +209,19 @@ fn terms_of(document: &Document, known: &mut WordCache<'_>) -> DocumentTerms {
     DocumentTerms { words: TermCounts::of(words), trigrams: TermCounts::of(trigrams), passages }
 }
 
-/// One kind of terms over all documents.
+/// One field of the index.
 #[derive(Debug, Default)]
 pub(super) struct Stream {
     slots: ByTerm<u32>,
-    /// Where the postings of each slot begin; one more at the end.
+    /// Offsets of the posting lists, with a final sentinel.
     starts: Vec<usize>,
     postings: Vec<Posting>,
     lengths: Vec<f32>,
-    /// The sum of the lengths: exact in any order, because lengths have few digits.
+    /// Sum of the lengths; exact in any order, because lengths have few digits.
     total: f64,
 }
 
-/// A document that has a term.
+/// A posting.
 #[derive(Clone, Copy, Debug, Default)]
 struct Posting {
     document: u32,
@@ -270,12 +266,12 @@ impl Stream {
         Self { slots, starts, postings, lengths, total }
     }
 
-    /// The length of all documents together.
+    /// Returns the total length of all documents.
     pub(super) const fn total(&self) -> f64 {
         self.total
     }
 
-    /// How many documents have a term.
+    /// Returns the document frequency of a term.
     pub(super) fn document_frequency(&self, term: Term) -> usize {
         self.postings_of(term).len()
     }
@@ -288,13 +284,13 @@ impl Stream {
         range.and_then(|range| self.postings.get(range)).unwrap_or_default()
     }
 
-    /// The documents with a term, and how often they have it.
+    /// Returns the documents and frequencies of a term.
     pub(super) fn frequencies(&self, term: Term) -> impl Iterator<Item = (u32, f32)> + '_ {
         let of = |posting: &Posting| (posting.document, frequency(posting.steps));
         self.postings_of(term).iter().map(of)
     }
 
-    /// The terms that at least `least` documents have, in the order of their numbers.
+    /// Returns the terms with a document frequency of at least `least`, sorted.
     pub(super) fn terms(&self, least: usize) -> Vec<Term> {
         let mut terms: Vec<Term> = self
             .slots
@@ -306,7 +302,7 @@ impl Stream {
         terms
     }
 
-    /// The BM25 of every document for these terms, and the most a document could have.
+    /// Returns the BM25 score of every document and the maximum possible score.
     pub(super) fn scores(
         &self,
         terms: &[Weighted],
@@ -330,7 +326,7 @@ impl Stream {
         Scores { of, ceiling }
     }
 
-    /// The BM25 of every document where each group of terms counts once, by its best term.
+    /// Returns BM25 scores where each group of terms counts once, by its best term.
     pub(super) fn group_scores(
         &self,
         groups: &[Vec<Weighted>],
@@ -340,7 +336,7 @@ impl Stream {
         let all = self.lengths.len();
         let mut of = vec![0.0; all];
         let mut ceiling = 0.0;
-        // Of each document the best of the group at hand, and who has any.
+        // Best score of the current group per document.
         let mut best = vec![0.0_f32; all];
         let mut touched: Vec<usize> = Vec::new();
         for group in groups {
@@ -364,8 +360,8 @@ impl Stream {
                     }
                 }
             }
-            // Words that no document has would otherwise hold every score down without telling
-            // one document from another; they count as much as a rare word.
+            // A word in no document counts like a rare word; otherwise it would lower all scores
+            // without discriminating.
             ceiling += if most > 0.0 { most } else { field.idf_of_none() * (bm25.k1 + 1.0) };
             for document in touched.drain(..) {
                 if let (Some(sum), Some(best)) = (of.get_mut(document), best.get_mut(document)) {
@@ -378,19 +374,19 @@ impl Stream {
     }
 }
 
-/// A score for every document.
+/// Scores of all documents.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Scores {
-    /// By the document's place.
+    /// Score by document.
     pub(super) of: Vec<f32>,
-    /// What no document can reach.
+    /// Maximum possible score.
     pub(super) ceiling: f32,
 }
 
-/// What is known of each of some terms.
+/// Hash map keyed by terms.
 pub type ByTerm<T> = HashMap<Term, T, BuildHasherDefault<TermHasher>>;
 
-/// Terms are numbers that are nearly random already: one multiplication spreads them.
+/// Terms are hashes already: one multiplication is sufficient.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TermHasher(u64);
 

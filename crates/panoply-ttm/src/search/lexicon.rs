@@ -1,8 +1,7 @@
-//! Words carried over to the other language by a dictionary, so that a Thai question finds
-//! English text and an English one Thai text.
+//! Cross-lingual query expansion with a Thai–English dictionary.
 //!
 //! `data/ttm/lexicon_domain.tsv` is ours; `lexicon.tsv` joins Thai WordNet with WordNet 3.0
-//! (notices in `data/ttm/LICENSE-*`). `build.rs` makes the automata.
+//! (notices in `data/ttm/LICENSE-*`). `build.rs` compiles the automata.
 
 use fst::Map;
 
@@ -15,12 +14,12 @@ static THAI: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/thai.fst"));
 static ENGLISH: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/english.fst"));
 static ENGLISH_LISTS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/english.lists"));
 
-/// The longest phrase that is looked up, in tokens.
+/// Maximum length of a phrase in tokens.
 const MAX_PHRASE_LENGTH: usize = 5;
-/// How many translations of a phrase are used.
+/// Maximum number of translations per phrase.
 const MAX_TRANSLATIONS: usize = 6;
 
-/// Ways to say one thing; a document is measured by the best of them.
+/// Alternatives for one concept; a document is scored by the best.
 pub(super) type Group = Vec<Weighted>;
 
 /// The Thai–English dictionary.
@@ -35,9 +34,8 @@ impl Lexicon {
         Ok(Self { thai: Map::new(THAI)?, english: Map::new(ENGLISH)? })
     }
 
-    /// The words of a question, each beside its translations: what a document says in either
-    /// language it says once. The longest phrases are translated first, and what is inside one
-    /// is not translated again.
+    /// Returns the words of a query with their translations. The longest phrases are translated
+    /// first; words inside them are not translated again.
     pub(super) fn translate(
         &self,
         normalized: &str,
@@ -56,7 +54,7 @@ impl Lexicon {
         groups
     }
 
-    /// The longest phrase that `tokens` begin with: how many tokens it takes, and its group.
+    /// Returns the longest phrase at the start of `tokens`: its length and its alternatives.
     fn first_group(
         &self,
         normalized: &str,
@@ -79,8 +77,8 @@ impl Lexicon {
         (length, group)
     }
 
-    /// How many of the first `tokens` are one phrase that the dictionary has, and its
-    /// translations; one token without any when it has none.
+    /// Returns the length of the longest dictionary phrase at the start of `tokens` with its
+    /// translations, or one token without any.
     pub(super) fn longest_phrase(
         &self,
         normalized: &str,
@@ -101,7 +99,7 @@ impl Lexicon {
         (1, Vec::new())
     }
 
-    /// The translations of one phrase, the best first.
+    /// Returns the translations of a phrase, best first.
     fn translations(&self, normalized: &str, phrase: &[Token]) -> Vec<&'static str> {
         let thai = |token: &Token| matches!(token.kind, TokenKind::Thai | TokenKind::Unknown);
         if phrase.iter().all(thai) && touching(phrase) {
@@ -123,7 +121,7 @@ impl Lexicon {
         line_at(self.thai.get(lemma)?)
     }
 
-    /// The Thai lemmas of an English phrase: those for which it is the first meaning go first.
+    /// Returns the Thai lemmas of an English phrase; those with it as first sense come first.
     fn thai_of(&self, stems: &str) -> Vec<&'static str> {
         let Some(start) = self.english.get(stems) else { return Vec::new() };
         let mut ranked: Vec<(usize, &'static str)> = Vec::new();
@@ -138,7 +136,7 @@ impl Lexicon {
     }
 }
 
-/// Whether the tokens stand without anything between them.
+/// Returns whether the tokens are adjacent.
 fn touching(tokens: &[Token]) -> bool {
     tokens.windows(2).all(|pair| match pair {
         [one, two] => one.range.end == two.range.start,
@@ -146,7 +144,7 @@ fn touching(tokens: &[Token]) -> bool {
     })
 }
 
-/// The lemma and the meanings of the line at an offset.
+/// Returns the lemma and translations of the line at an offset.
 fn line_at(offset: u64) -> Option<(&'static str, Vec<&'static str>)> {
     let line = LINES.get(usize::try_from(offset).ok()?..)?.lines().next()?;
     let (lemma, meanings) = line.split_once('\t')?;
@@ -154,7 +152,7 @@ fn line_at(offset: u64) -> Option<(&'static str, Vec<&'static str>)> {
     Some((lemma, meanings.split('|').map(word).take(MAX_TRANSLATIONS).collect()))
 }
 
-/// The offsets in the list at an offset: a count, then as many numbers.
+/// Returns the offsets of a list: a count, then as many numbers.
 fn list_at(start: u64) -> impl Iterator<Item = u32> {
     let start = usize::try_from(start).unwrap_or(usize::MAX);
     let numbers = ENGLISH_LISTS.get(start..).unwrap_or_default().chunks_exact(4);
@@ -163,7 +161,7 @@ fn list_at(start: u64) -> impl Iterator<Item = u32> {
     numbers.take(count)
 }
 
-/// The terms of one translation: later ones count less, and a phrase shares its weight.
+/// Adds the terms of a translation; lower ranks count less, and phrases share their weight.
 fn put_terms(translation: &str, rank: usize, analyzer: &Analyzer, out: &mut Vec<Weighted>) {
     let normalized = normalize(translation);
     let tokens = analyzer.segmenter().segment(normalized.text());

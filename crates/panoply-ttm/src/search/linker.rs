@@ -1,9 +1,8 @@
-//! Names of the graph in a question, and the documents that each leads to.
+//! Entity linker: finds catalog names in a query and the documents linked to them.
 //!
-//! A name is met exactly, or by its stems (`haemorrhoids` for `haemorrhoid`), or without its
-//! tone marks, or with a typing error or two. What it leads to is the thing itself and whatever
-//! is linked to it: a constituent leads to the herbs that hold it, a drug to the herbs that warn
-//! of it.
+//! A name matches exactly, by its stems (`haemorrhoids` for `haemorrhoid`), without tone marks, or
+//! with typing errors. A constituent is linked to the herbs that contain it, a drug to the herbs
+//! that warn of it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
@@ -13,30 +12,30 @@ use super::fuzzy;
 use crate::text::terms::{Analyzer, Term};
 use crate::text::{Token, TokenKind, english, is_thai, normalize, skeleton};
 
-/// Thai names with fewer letters than this count only where words begin and end, so that `หอม`
-/// is not met in `น้ำมันหอมระเหย`.
+/// Minimum length of a Thai name that matches inside a word: `หอม` must not match in
+/// `น้ำมันหอมระเหย`.
 const LONG_NAME: usize = 5;
-/// The longest name in words of another script.
+/// Maximum length of a non-Thai name in words.
 const MAX_NAME_LENGTH: usize = 6;
-/// How many of a misspelt name's trigrams must be there before it is looked at closely.
+/// Minimum share of trigrams for a fuzzy match.
 const SHARED_TRIGRAMS: f32 = 0.45;
-/// Questions longer than this many letters are not searched for misspelt names.
+/// Maximum query length for fuzzy matching, in characters.
 const MAX_FUZZY_QUERY_LENGTH: usize = 300;
 
-/// Something a question names.
+/// A named entity in a query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mention {
-    /// The id of what is named.
+    /// Entity id.
     pub id: String,
-    /// The name as it stands in the data.
+    /// Name as spelled in the data.
     pub name: String,
-    /// Where it stands in the normalised question.
+    /// Range in the normalised query.
     pub range: Range<usize>,
-    /// 1 for an exact name, less for a guess.
+    /// 1 for an exact match, less for a fuzzy one.
     pub certainty: f32,
 }
 
-/// All names, and what each leads to.
+/// Name index and links.
 #[derive(Debug, Default)]
 pub(super) struct Linker {
     names: Vec<Name>,
@@ -47,7 +46,7 @@ pub(super) struct Linker {
     targets: HashMap<String, Vec<LinkTarget>>,
 }
 
-/// A name of something.
+/// A name of an entity.
 #[derive(Debug)]
 struct Name {
     id: String,
@@ -55,7 +54,7 @@ struct Name {
     trigrams: usize,
 }
 
-/// A document that a named thing leads to.
+/// A document linked to an entity.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LinkTarget {
     pub(super) document: usize,
@@ -64,7 +63,7 @@ pub(super) struct LinkTarget {
 }
 
 impl Linker {
-    /// The names and links of documents, and other names for their ids.
+    /// Indexes the names and links of documents, and additional names.
     pub(super) fn new(
         documents: &[Document],
         others: &[(String, String)],
@@ -119,14 +118,14 @@ impl Linker {
         self.names.get(place).is_some_and(|name| name.id == id)
     }
 
-    /// The documents that a named thing leads to.
+    /// Returns the documents linked to an entity.
     pub(super) fn targets(&self, id: &str) -> &[LinkTarget] {
         self.targets.get(id).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Everything a question names. Where names overlap the longest counts; misspelt names are
-    /// only looked for outside of names that were met exactly, and where not every word is one
-    /// that `stands` in the texts: what others write so is no error.
+    /// Returns the entities that a query names. Overlaps are resolved to the longest. Fuzzy matches
+    /// are used only outside exact ones, and only if some word does not occur in the corpus
+    /// (`stands`): an indexed word is not an error.
     pub(super) fn mentions(
         &self,
         normalized: &str,
@@ -148,7 +147,7 @@ impl Linker {
         self.merge_mentions(selected)
     }
 
-    /// Everything a text names as the data write it.
+    /// Returns exact mentions only.
     pub(super) fn exact_mentions(
         &self,
         normalized: &str,
@@ -171,7 +170,7 @@ impl Linker {
         longest(found)
     }
 
-    /// One thing named twice is one mention; the surer one stays.
+    /// Merges mentions of the same entity, keeping the most certain.
     fn merge_mentions(&self, selected: Vec<(Range<usize>, usize, f32)>) -> Vec<Mention> {
         let mut mentions: BTreeMap<&str, Mention> = BTreeMap::new();
         for (range, place, certainty) in selected {
@@ -237,7 +236,7 @@ impl Linker {
         }
     }
 
-    /// A code means itself and all codes below it: `K64` means `K64.9` too.
+    /// A code matches its subcodes: `K64` matches `K64.9`.
     fn codes(
         &self,
         normalized: &str,
@@ -255,7 +254,7 @@ impl Linker {
         }
     }
 
-    /// Names that nearly stand in the question, outside of those that do.
+    /// Finds fuzzy matches outside exact ones.
     fn misspelt(
         &self,
         normalized: &str,
@@ -288,7 +287,7 @@ impl Linker {
                 found.push((edits, range, place, certainty));
             }
         }
-        // The nearest names only: a question with an error means one of them.
+        // Keep the closest matches only.
         let least = found.iter().map(|(edits, ..)| *edits).min();
         found.retain(|(edits, ..)| Some(*edits) == least);
         longest(found.into_iter().map(|(_, range, place, sure)| (range, place, sure)).collect())
@@ -304,15 +303,14 @@ fn stems(text: &str, tokens: &[Token]) -> String {
     stems.join(" ")
 }
 
-/// The letters of a question without its tone marks, and the word that each stands in.
+/// Letters of a query without tone marks, with the word of each letter.
 struct Letters {
     letters: Vec<char>,
     words: Vec<Range<usize>>,
 }
 
 impl Letters {
-    /// Words that do not count are one sign that stands in no name, so that nothing is met across
-    /// them.
+    /// Excluded words become a separator, so that no match crosses them.
     fn of(normalized: &str, tokens: &[Token], counts: impl Fn(&Token) -> bool) -> Self {
         let mut all = Self { letters: Vec::new(), words: Vec::new() };
         for token in tokens {
@@ -326,7 +324,7 @@ impl Letters {
         all
     }
 
-    /// The words in which a name nearly stands, and how many edits away.
+    /// Returns the words that match a name approximately, with the edit distance.
     fn near(&self, name: &str) -> Option<(Range<usize>, usize)> {
         let name: Vec<char> = skeleton(name).chars().collect();
         let (edits, end) = fuzzy::closest_substring(&name, &self.letters);
@@ -340,7 +338,7 @@ const fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
     one.start < other.end && other.start < one.end
 }
 
-/// Of names that overlap, the longest; of equally long ones at one place, all.
+/// Resolves overlaps to the longest; keeps all entities of an ambiguous name.
 fn longest(mut found: Vec<(Range<usize>, usize, f32)>) -> Vec<(Range<usize>, usize, f32)> {
     found.sort_by_key(|(range, place, _)| {
         (std::cmp::Reverse(range.end - range.start), range.start, *place)

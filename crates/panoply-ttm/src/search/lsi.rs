@@ -1,11 +1,10 @@
-//! The built-in embedder: latent semantic indexing of the bilingual text.
+//! Latent semantic indexing (LSI), the built-in embedder.
 //!
-//! Documents that say the same in two languages put the words of both close together, so that a
-//! Thai question finds English text without a dictionary. The vectors are those of the space
-//! that the documents' term vectors mostly lie in, found by a randomised range finder with a
-//! fixed seed (Halko, Martinsson and Tropp, 2011) in the space of documents: the graph has fewer
-//! documents than terms. Every sum has a fixed order, whatever the number of threads, so the same
-//! corpus gives the same bits.
+//! Trained on bilingual documents, it maps words of both languages to nearby vectors, so that a
+//! Thai query finds English text. The basis is computed by a randomised range finder with a fixed
+//! seed (Halko, Martinsson and Tropp, 2011) in document space, because there are fewer documents
+//! than terms. All sums have a fixed order independent of the number of threads: the same corpus
+//! gives the same bits.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -16,25 +15,25 @@ use super::index::{Index, Stream, TermCounts, Weighted, frequency};
 use super::vectors::{Quantized, Vectors};
 use crate::text::terms::Term;
 
-/// How many numbers a vector has.
+/// Number of dimensions.
 pub(super) const DIMENSIONS: usize = 96;
-/// How often the random directions are turned towards the documents.
+/// Number of power iterations.
 const POWER_ITERATIONS: usize = 3;
 const SEED: u64 = 0x7474_6d2d_6c73_6931;
-/// The space is learnt from at most this many documents; others are placed in it.
+/// Maximum number of training documents.
 const MAX_TRAINING_DOCUMENTS: usize = 2_000;
 
-/// Where each term lies.
+/// Term vectors.
 #[derive(Debug, Default)]
 pub(super) struct Lsi {
     places: HashMap<Term, usize>,
-    /// A row of [`DIMENSIONS`] for each term.
+    /// Row-major matrix, [`DIMENSIONS`] numbers per term.
     rows: Vec<f32>,
     idf: Vec<f32>,
 }
 
 impl Lsi {
-    /// Learns the space from the first `trained` documents of an index.
+    /// Trains on the first `trained` documents of an index.
     pub(super) fn train(index: &Index, trained: usize) -> Self {
         let trained = trained.min(MAX_TRAINING_DOCUMENTS).min(index.documents);
         let mut columns = TermDocumentMatrix::of(index, trained);
@@ -50,12 +49,12 @@ impl Lsi {
         Self { places, rows, idf: columns.idf }
     }
 
-    /// What to say about where the vectors come from.
+    /// Returns the name used in replies.
     pub(super) fn id(&self) -> String {
         format!("lsi-{DIMENSIONS}")
     }
 
-    /// The vectors of all documents of an index.
+    /// Returns the vectors of all documents of an index.
     pub(super) fn documents(&self, index: &Index) -> Vectors {
         let mut sums = vec![0.0; index.documents * DIMENSIONS];
         let mut terms: Vec<(&Term, &usize)> = self.places.iter().collect();
@@ -74,8 +73,8 @@ impl Lsi {
         vectors
     }
 
-    /// The vector of one document: the same as among [`Self::documents`], because terms are added
-    /// in the same order.
+    /// Returns the vector of one document, identical to that of [`Self::documents`]: terms are
+    /// added in the same order.
     pub(super) fn document(&self, words: &TermCounts, trigrams: &TermCounts) -> Quantized {
         let mut sum = vec![0.0; DIMENSIONS];
         for (term, steps) in words.terms.iter().chain(&trigrams.terms) {
@@ -88,7 +87,7 @@ impl Lsi {
         Quantized::of(&sum)
     }
 
-    /// The vector of a question.
+    /// Returns the vector of a query.
     pub(super) fn question(&self, terms: &[Weighted]) -> Quantized {
         let mut sum = vec![0.0; DIMENSIONS];
         for Weighted { term, weight } in terms {
@@ -101,7 +100,7 @@ impl Lsi {
     }
 }
 
-/// The term-by-document matrix, term by term.
+/// Sparse term-by-document matrix.
 struct TermDocumentMatrix {
     terms: Vec<Term>,
     idf: Vec<f32>,
@@ -112,7 +111,7 @@ struct TermDocumentMatrix {
 impl TermDocumentMatrix {
     fn of(index: &Index, trained: usize) -> Self {
         let mut columns = Self { terms: Vec::new(), idf: Vec::new(), entries: Vec::new(), trained };
-        // A term of one document says nothing about others; one of half of them says little.
+        // Terms of one document carry no information, and very frequent terms little.
         let most = (trained / 3).max(2);
         for stream in [&index.words, &index.trigrams] {
             for term in stream.terms(2) {
@@ -138,7 +137,7 @@ impl TermDocumentMatrix {
         self.idf.push(idf);
     }
 
-    /// Makes every document one long, so that long texts do not decide the space.
+    /// Normalises document vectors to unit length, so that long texts do not dominate.
     fn scale(&mut self) {
         let mut squares = vec![0.0_f32; self.trained];
         for (document, weight) in self.entries.iter().flatten() {
@@ -152,8 +151,8 @@ impl TermDocumentMatrix {
         }
     }
 
-    /// The products of all pairs of documents. Each is a sum over the terms in their order, and
-    /// the same for both orders of the pair.
+    /// Computes the Gram matrix of the documents. Each entry is a sum over terms in order; the
+    /// matrix is exactly symmetric.
     fn gram(&self) -> Vec<f32> {
         let trained = self.trained;
         let mut gram = vec![0.0_f32; trained * trained];
@@ -174,7 +173,7 @@ impl TermDocumentMatrix {
         gram
     }
 
-    /// The document before which half of the pairs begin.
+    /// Returns the row that splits the products into two equal halves.
     fn median_pair_row(&self) -> usize {
         let mut begun = vec![0_usize; self.trained];
         for entries in &self.entries {
@@ -193,7 +192,7 @@ impl TermDocumentMatrix {
         before.count()
     }
 
-    /// The products of `documents` with those after them, a row for each.
+    /// Computes the upper triangle for a range of rows.
     fn fill_products(&self, documents: Range<usize>, rows: &mut [f32]) {
         for entries in &self.entries {
             let first = entries.partition_point(|(document, _)| *document < documents.start);
@@ -213,8 +212,8 @@ impl TermDocumentMatrix {
     }
 }
 
-/// A matrix of `trained` rows whose product with the term-by-document matrix is an orthonormal
-/// basis of the space that the documents mostly lie in.
+/// Returns coefficients whose product with the term-by-document matrix is an orthonormal basis of
+/// its dominant subspace.
 fn basis(gram: &[f32], trained: usize) -> Vec<f32> {
     let mut random = SplitMix64::seeded(SEED);
     let mut directions: Vec<f32> = (0..trained * DIMENSIONS).map(|_| random.sign()).collect();
@@ -222,12 +221,12 @@ fn basis(gram: &[f32], trained: usize) -> Vec<f32> {
         let image = product(gram, &directions, trained);
         directions = orthonormal(&image, &image);
     }
-    // Orthonormal under the products of documents, which is orthonormal in the space of terms.
+    // Orthonormal under the Gram matrix, hence orthonormal in term space.
     let image = product(gram, &directions, trained);
     orthonormal(&directions, &image)
 }
 
-/// `gram` times `directions`, half of the rows by each of two threads.
+/// Matrix product, computed by two threads.
 fn product(gram: &[f32], directions: &[f32], trained: usize) -> Vec<f32> {
     let mut out = vec![0.0; directions.len()];
     let half = trained / 2;
@@ -251,16 +250,13 @@ fn product(gram: &[f32], directions: &[f32], trained: usize) -> Vec<f32> {
     out
 }
 
-/// One number for each pair of directions.
+/// Square matrix.
 type Square = Vec<[f64; DIMENSIONS]>;
 
-/// Turns directions, a column each, so that each is 1 long and stands upright on those before it,
-/// where the inner product of two is that of the one with the image of the other. A direction
-/// that has vanished becomes nothing.
+/// Orthonormalises the columns of `directions` under the inner product given by `images` (Cholesky
+/// QR). A linearly dependent column becomes zero.
 ///
-/// The inner products of all pairs are a square; its Cholesky factor is how the directions lean
-/// on one another, and dividing by it sets them upright (Cholesky QR). Gram–Schmidt does the same
-/// with long sums that wait for one another.
+/// Compared with Gram–Schmidt, Cholesky QR needs no sequential long sums.
 fn orthonormal(directions: &[f32], images: &[f32]) -> Vec<f32> {
     let mut products: Square = vec![[0.0; DIMENSIONS]; DIMENSIONS];
     for (row, image) in directions.chunks_exact(DIMENSIONS).zip(images.chunks_exact(DIMENSIONS)) {
@@ -281,12 +277,12 @@ fn orthonormal(directions: &[f32], images: &[f32]) -> Vec<f32> {
     out
 }
 
-/// What is left of a direction must be more than this share of it, squared; below is rounding.
+/// Relative squared residual below which a column is linearly dependent.
 const RANK_TOLERANCE: f64 = 1e-10;
 
-/// For the lower factor `L` of `products` (`L` times its transpose), the transpose of `L`'s inverse.
+/// Returns the transposed inverse of the Cholesky factor of `products`.
 fn inverse_cholesky_transpose(products: &[[f64; DIMENSIONS]]) -> Square {
-    // Row k of `inverse` after `place` rows were done: column k of the inverse so far.
+    // Row k has column k of the inverse, filled up to `place`.
     let mut inverse: Square = vec![[0.0; DIMENSIONS]; DIMENSIONS];
     let mut factor: Square = Vec::with_capacity(DIMENSIONS);
     for (place, row) in products.iter().enumerate() {
@@ -314,7 +310,7 @@ fn inverse_cholesky_transpose(products: &[[f64; DIMENSIONS]]) -> Square {
     inverse
 }
 
-/// Fills the column of one direction: itself less what it leans on those before, 1 long.
+/// Fills one column of the inverse by forward substitution.
 fn fill_inverse_column(
     inverse: &mut Square,
     place: usize,
@@ -360,7 +356,7 @@ const fn stream_of(index: &Index, term: Term) -> &Stream {
     if term.is_trigram() { &index.trigrams } else { &index.words }
 }
 
-/// More of the same word counts less. Frequencies come in quarters up to 64.
+/// Sublinear term frequency; table lookup for quantised values.
 fn damped(frequency: f32) -> f32 {
     static KNOWN: OnceLock<Vec<f32>> = OnceLock::new();
     let of = |frequency: f32| narrow(1.0 + ln(f64::from(frequency.max(0.25)) + 1.0));
@@ -391,7 +387,7 @@ mod tests {
     #[test]
     fn columns_become_orthonormal_and_a_dependent_column_becomes_zero() {
         let mut rows = random_rows(150);
-        // The sixth is the third and the fourth together.
+        // The sixth column is the sum of the third and the fourth.
         for row in rows.chunks_exact_mut(DIMENSIONS) {
             row[5] = row[2] + row[3];
         }
@@ -434,7 +430,7 @@ mod tests {
                 for term in &entries {
                     expected += weight(term, one) * weight(term, other);
                 }
-                // To the bit: the sums are taken in this order.
+                // Bitwise equal: the summation order is the same.
                 assert_eq!(gram[one * trained + other].to_bits(), f32::to_bits(expected));
             }
         }

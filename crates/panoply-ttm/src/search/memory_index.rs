@@ -1,4 +1,4 @@
-//! The documents in memory: the bundled facts, and what is too new to be anywhere else.
+//! In-memory index over bundled data and new documents.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::linker::Linker;
 use super::text_model::TextModel;
 use super::vectors::Vectors;
 
-/// Documents, and all that finds them.
+/// Documents with their index, linker and vectors.
 #[derive(Debug)]
 pub(super) struct MemoryIndex {
     pub(super) documents: Vec<Arc<Document>>,
@@ -19,7 +19,7 @@ pub(super) struct MemoryIndex {
 }
 
 impl MemoryIndex {
-    /// Makes documents ready with what was learnt from others.
+    /// Indexes a corpus with an existing text model.
     pub(super) fn of(corpus: Corpus, text_model: &TextModel) -> Self {
         let index = Index::build(&corpus.documents, &text_model.analyzer);
         let Corpus { documents, other_names, .. } = corpus;

@@ -1,10 +1,9 @@
-//! Search in two languages over the graph and over what a user adds to it.
+//! Bilingual hybrid search over the graph and user data.
 //!
-//! A question is answered by five parts, each of which can also answer alone: words, trigrams,
-//! the lexicon that carries words over to the other language, names of the graph with what they
-//! are linked to, and vectors. [`Engine::search`] fuses them; `panoply-bench ttm-search` measures
-//! each and the whole. The bundled facts are in memory; what a user brings stays where it is kept,
-//! behind [`UserIndex`], and only candidates are read.
+//! Five parts score each document: words, trigrams, translations, entity links and vectors.
+//! [`Engine::search`] fuses them; `panoply-bench ttm-search` measures each part and the whole.
+//! Bundled data are in memory; user data stay on disk behind [`UserIndex`], and only candidates are
+//! read.
 
 mod analyzed_query;
 mod arithmetic;

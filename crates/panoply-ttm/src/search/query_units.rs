@@ -1,5 +1,4 @@
-//! What a question is made of, and what a text says of it: for whoever must tell whether the one
-//! answers the other.
+//! Content units of a query, and their coverage by a text.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -10,20 +9,20 @@ use super::linker::Mention;
 use crate::text::terms::Term;
 use crate::text::{Token, TokenKind, normalize};
 
-/// A word or a phrase of a question that a text can have or lack.
+/// A word or phrase of a query.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueryUnit {
-    /// As it stands in the normalised question.
+    /// Normalised text.
     pub text: String,
-    /// Where.
+    /// Range in the query.
     pub range: Range<usize>,
-    /// How telling it is: the idf of its rarest word.
+    /// Idf of its rarest word.
     pub weight: f32,
-    /// Ways to say it, in either language. Of one of them a text must have every word.
+    /// Alternatives in either language; a text must contain all terms of one.
     ways: Vec<Vec<Term>>,
 }
 
-/// The words of a text, to be asked for units.
+/// Terms of a text.
 #[derive(Clone, Debug, Default)]
 pub struct TextWords {
     terms: BTreeSet<Term>,
@@ -31,25 +30,25 @@ pub struct TextWords {
 }
 
 impl TextWords {
-    /// Whether the text says this, in either language.
+    /// Returns whether the text contains the unit in either language.
     pub fn contains(&self, unit: &QueryUnit) -> bool {
-        // Thai is written without spaces, and the cut may fall elsewhere in the text.
+        // Thai segmentation is context-dependent, so long units also match as substrings.
         let long_enough = unit.text.chars().count() >= 4;
         (long_enough && self.normalized.contains(&unit.text))
             || unit.ways.iter().any(|way| way.iter().all(|term| self.terms.contains(term)))
     }
 
-    /// Which of these words the text has.
+    /// Counts the terms that the text contains.
     pub fn shared<'t>(&self, terms: impl Iterator<Item = &'t Term>) -> usize {
         terms.filter(|term| self.terms.contains(term)).count()
     }
 
-    /// The words.
+    /// Returns the terms.
     pub const fn terms(&self) -> &BTreeSet<Term> {
         &self.terms
     }
 
-    /// Adds the words of another text.
+    /// Adds the terms of another text.
     pub fn join(&mut self, other: &Self) {
         self.terms.extend(&other.terms);
         self.normalized.push('\n');
@@ -58,7 +57,7 @@ impl TextWords {
 }
 
 impl Engine {
-    /// The telling words and phrases of a question, in order.
+    /// Returns the content units of a query in order.
     pub fn units(&self, question: &str) -> Vec<QueryUnit> {
         let (analyzer, index, lexicon) = (self.analyzer(), self.index(), self.lexicon());
         let (text, tokens) = self.cut(question);
@@ -91,7 +90,7 @@ impl Engine {
         units
     }
 
-    /// A text in one spelling, cut into words.
+    /// Normalises and segments a text.
     pub fn cut(&self, text: &str) -> (String, Vec<Token>) {
         let analyzer = self.analyzer();
         let normalized = normalize(text).text().to_owned();
@@ -99,7 +98,7 @@ impl Engine {
         (normalized, tokens)
     }
 
-    /// The words of a text.
+    /// Returns the terms of a text.
     pub fn words_of(&self, text: &str) -> TextWords {
         let analyzer = self.analyzer();
         let (normalized, tokens) = self.cut(text);
@@ -107,7 +106,7 @@ impl Engine {
         TextWords { terms: words.iter().map(|word| word.term).collect(), normalized }
     }
 
-    /// The telling words of a text, each once: what another text must have to say the same.
+    /// Returns the distinct content terms of a text.
     pub fn content_terms(&self, text: &str) -> Vec<Term> {
         let analyzer = self.analyzer();
         let (normalized, tokens) = self.cut(text);
@@ -122,7 +121,7 @@ impl Engine {
         terms
     }
 
-    /// Every name of the graph that stands in a text as it is written there.
+    /// Returns the exact entity mentions in a text.
     pub fn names_in(&self, text: &str) -> Vec<Mention> {
         let analyzer = self.analyzer();
         let (normalized, tokens) = self.cut(text);

@@ -1,24 +1,24 @@
-//! Which documents a caller wants to see at all.
+//! Filter on search hits.
 
 use std::collections::BTreeMap;
 
 use super::document::{Facet, Kind};
 
-/// What hits must be. Empty lists ask for nothing; of several values one is enough.
+/// Conditions on hits. Empty lists match everything; one of several values is sufficient.
 #[derive(Clone, Debug, Default)]
 pub struct SearchFilter {
-    /// Kinds.
+    /// Document kinds.
     pub kinds: Vec<Kind>,
-    /// Properties; a value that ends in `*` stands for everything that begins with the rest.
+    /// Properties; `*` at the end matches a prefix.
     pub facets: BTreeMap<Facet, Vec<String>>,
-    /// The first year.
+    /// First publication year.
     pub from_year: Option<u16>,
-    /// The last year.
+    /// Last publication year.
     pub to_year: Option<u16>,
 }
 
 impl SearchFilter {
-    /// Whether something of this kind with these properties is wanted.
+    /// Returns whether a document matches.
     pub(super) fn accepts(&self, kind: Kind, facets: &[(Facet, String)]) -> bool {
         let of_kind = self.kinds.is_empty() || self.kinds.contains(&kind);
         of_kind && self.accepts_facets(facets) && self.accepts_year(facets)
@@ -32,7 +32,7 @@ impl SearchFilter {
         })
     }
 
-    /// A document without a year is not from any year.
+    /// A document without a year does not match a year condition.
     fn accepts_year(&self, facets: &[(Facet, String)]) -> bool {
         if self.from_year.is_none() && self.to_year.is_none() {
             return true;

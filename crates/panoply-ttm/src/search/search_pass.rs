@@ -1,7 +1,7 @@
-//! One question, from its words to its hits.
+//! Execution of one query.
 //!
-//! A place counts the documents in memory first and then the candidates of the annex, so that
-//! one scorer and one ranking serve both.
+//! Places number the in-memory documents first, then the candidates of the user index, so that both
+//! share scorer and ranking.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,10 +21,10 @@ use crate::papers::UserStoreError;
 use crate::text::terms::Term;
 use crate::text::{TokenKind, english};
 
-/// How much a mention that the question is not about counts: a use, where it asks for dangers.
+/// Weight of a link that does not match the intent, such as an indication in a safety question.
 const OTHER_INTENT: f32 = 0.25;
 
-/// A question with all that is needed to answer it.
+/// State of one query.
 pub(super) struct SearchPass<'r> {
     engine: &'r Engine,
     question: &'r SearchQuery<'r>,
@@ -39,7 +39,7 @@ pub(super) struct SearchPass<'r> {
 }
 
 impl<'r> SearchPass<'r> {
-    /// Reads a question and finds the candidates of the annex.
+    /// Analyses a query and selects candidates from the user index.
     pub(super) fn of(
         engine: &'r Engine,
         question: &'r SearchQuery<'r>,
@@ -96,7 +96,7 @@ impl<'r> SearchPass<'r> {
         Ok(())
     }
 
-    /// What the question names: names of the graph, and numbers of papers in the annex.
+    /// Finds entities and PMIDs of user papers in the query.
     fn find_mentions(&self) -> Result<Vec<Mention>, UserStoreError> {
         let (analyzed, analyzer) = (&self.analyzed, self.engine.analyzer());
         let stands = |term: Term| self.statistics.document_frequency(term) > 0;
@@ -117,7 +117,7 @@ impl<'r> SearchPass<'r> {
         Ok(mentions)
     }
 
-    /// Ranks everything and shows the best.
+    /// Ranks all documents and renders the best.
     pub(super) fn answer(self) -> Result<SearchResult, UserStoreError> {
         let names = self.tuning.name_weight(self.analyzed.other_words(&self.mentions));
         let scores = self.part_scores();
@@ -135,13 +135,13 @@ impl<'r> SearchPass<'r> {
             let (kind, facets) = self.nature(*place);
             self.question.filter.accepts(kind, facets)
         });
-        // Equals in the order of the corpus, so that the same question has the same answer.
+        // Ties keep the corpus order, so that results are deterministic.
         ranked.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
         let language = self.question.language.unwrap_or_else(|| self.analyzed.language());
         let shown: BTreeSet<Term> = self.analyzed.terms(&self.translated);
         let mut hits = Vec::new();
         for (place, score) in self.choose(&ranked) {
-            // What has gone since the catalogue was made is no hit any more.
+            // Skip documents that were deleted after the table was built.
             let Some(document) = self.document(place)? else { continue };
             let analyzer = self.engine.analyzer();
             let made;
@@ -159,7 +159,7 @@ impl<'r> SearchPass<'r> {
         Ok(SearchResult { hits, mentions, matched, language: Some(language), embedder })
     }
 
-    /// Of what kind the document at a place is, and its properties.
+    /// Returns kind and properties of the document at a place.
     fn nature(&self, place: usize) -> (Kind, &[(Facet, String)]) {
         let documents = self.engine.memory_documents();
         if let Some(document) = documents.get(place) {
@@ -186,7 +186,7 @@ impl<'r> SearchPass<'r> {
     fn choose(&self, ranked: &[(usize, f32)]) -> Vec<(usize, f32)> {
         let ranked: Vec<((usize, f32), Kind)> =
             ranked.iter().map(|hit| (*hit, self.nature(hit.0).0)).collect();
-        // Who asks for kinds gets them; who does not gets a mixture.
+        // Quotas apply only if the caller did not restrict the kinds.
         let free = !self.question.filter.kinds.is_empty();
         let top = self.question.top;
         choose(&ranked, top, |kind| {
@@ -202,7 +202,7 @@ impl<'r> SearchPass<'r> {
         self.tuning.weights.get(part.place()).is_some_and(|weight| *weight > 0.0)
     }
 
-    /// What each part gives each document, from 0 to 1.
+    /// Returns the scores of each part, from 0 to 1.
     fn part_scores(&self) -> [Vec<f32>; 5] {
         let (index, candidates, tuning) = (self.engine.index(), &self.candidates, self.tuning);
         let (words, trigrams) = (self.statistics.words(), self.statistics.trigrams());
@@ -238,12 +238,12 @@ impl<'r> SearchPass<'r> {
         ]
     }
 
-    /// For each document how much of what the question names leads to it.
+    /// Returns the link score of each document.
     fn link_scores(&self) -> Vec<f32> {
         let all = self.engine.memory_documents().len() + self.candidates.places.len();
         let mut scores = vec![0.0; all];
         let mut met = vec![0_u16; all];
-        // A name of several things is one thing named, not several.
+        // An ambiguous name counts once.
         let mut by_place: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
         for (number, mention) in self.mentions.iter().enumerate() {
             by_place.entry((mention.range.start, mention.range.end)).or_default().push(number);
@@ -272,7 +272,7 @@ impl<'r> SearchPass<'r> {
             }
         }
         let about_names = self.analyzed.share_of_names(&self.mentions);
-        // What answers to all that is named goes before what answers to one of two things.
+        // A document linked to all named entities precedes one linked to some.
         let named = by_place.len().max(1) as f32 / about_names;
         for (score, met) in scores.iter_mut().zip(met) {
             *score *= (0.5 + 0.5 * f32::from(met) / by_place.len().max(1) as f32) / named;
@@ -280,7 +280,7 @@ impl<'r> SearchPass<'r> {
         scores
     }
 
-    /// The places that a mention leads to.
+    /// Returns the documents linked to a mention.
     fn targets(&self, number: usize, mention: &Mention) -> impl Iterator<Item = LinkTarget> {
         let memory = self.engine.memory_documents().len();
         let user_index = self.candidates.targets.get(number).map(Vec::as_slice).unwrap_or_default();
@@ -291,8 +291,8 @@ impl<'r> SearchPass<'r> {
     }
 }
 
-/// Every term whose commonness matters: those of the question, of its translations, and of its
-/// words as they are spelt, by which a misspelt one is told.
+/// Returns all terms whose document frequency is needed: query terms, translations, and unstemmed
+/// words for the spelling check.
 fn all_terms(analyzed: &AnalyzedQuery, translated: &[Group]) -> Vec<Term> {
     let weighted =
         analyzed.words.iter().chain(&analyzed.trigrams).chain(translated.iter().flatten());
@@ -304,7 +304,7 @@ fn all_terms(analyzed: &AnalyzedQuery, translated: &[Group]) -> Vec<Term> {
     weighted.map(|weighted| weighted.term).chain(spelt).collect()
 }
 
-/// Scores as shares of the best that any document could have.
+/// Normalises scores by the maximum possible score.
 fn share(scores: Scores) -> Vec<f32> {
     let ceiling = scores.ceiling.max(f32::MIN_POSITIVE);
     scores.of.into_iter().map(|score| (score / ceiling).clamp(0.0, 1.0)).collect()

@@ -1,5 +1,4 @@
-//! The engine over the bundled facts and what a user brought, made when it is first asked for and
-//! again when that changes.
+//! Search service: builds the engine over bundled and user data at first use and after changes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +12,7 @@ use crate::catalog::HerbCatalog;
 use crate::ingest::{Chunk, UserDocument, UserStore};
 use crate::papers::Record;
 
-/// Keeps one engine, for one version of what a user brought.
+/// Caches the engine for one version of the data.
 #[derive(Debug)]
 pub struct SearchService {
     store: Arc<dyn UserStore>,
@@ -21,26 +20,26 @@ pub struct SearchService {
     made: Mutex<Option<(Versions, Arc<Engine>)>>,
 }
 
-/// Of the library that was searched, and of what was on the shelf.
+/// Versions of the catalog and of the user store.
 type Versions = (u64, u64);
 
 impl SearchService {
-    /// A desk that has made nothing yet.
+    /// Creates a service with an empty cache.
     pub const fn new(store: Arc<dyn UserStore>) -> Self {
         Self { store, embedder: None, made: Mutex::new(None) }
     }
 
-    /// The same with vectors of an embedder in place of the built-in ones.
+    /// Uses an external embedder instead of LSI.
     #[must_use]
     pub fn with_embedder(mut self, embedder: Option<Arc<dyn Embedder>>) -> Self {
         self.embedder = embedder;
         self
     }
 
-    /// The engine for what the user brought as it is now. Who asks while it is made waits for it: making
-    /// it twice at once would take longer.
+    /// Returns the engine for the current data. Single flight: concurrent callers wait for one
+    /// build.
     pub fn engine(&self, catalog: &HerbCatalog) -> Result<Arc<Engine>, EngineError> {
-        // The facts were read before and may be of an older version than what is read here.
+        // The catalog snapshot may be older than the store, so both versions form the cache key.
         let version = (catalog.user_data.version, self.store.version());
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, engine)) = made.as_ref()
@@ -55,8 +54,8 @@ impl SearchService {
     }
 }
 
-/// The engine over these facts, what is on a shelf, and documents that are not there yet. What a
-/// shelf can search where it is stays there; only papers that ship too are read into memory.
+/// Builds an engine over a catalog, a store and new documents. An indexed store is searched in
+/// place; only papers that are also bundled are read into memory.
 pub fn engine_over(
     catalog: &HerbCatalog,
     store: &dyn UserStore,
@@ -89,8 +88,8 @@ pub fn engine_over(
     Ok(engine.with_user_index(user_index))
 }
 
-/// Adds a user's papers to a corpus. One that ships too gains what the user's record has, such as
-/// its abstract, and keeps its links.
+/// Adds imported papers to a corpus. A bundled paper gains the imported abstract and keeps its
+/// links.
 fn add_papers(corpus: &mut Corpus, records: &[Record]) {
     let places: HashMap<String, usize> = (corpus.documents.iter().enumerate())
         .map(|(place, document)| (document.id.clone(), place))
@@ -104,17 +103,17 @@ fn add_papers(corpus: &mut Corpus, records: &[Record]) {
     }
 }
 
-/// A user's paper that does not ship, as a document.
+/// Converts an imported paper to a search document.
 pub fn record_document(record: &Record) -> Document {
     let mut document = Document::default();
     add_record(&mut document, record);
     document
 }
 
-/// The source of what a user brought.
+/// Source id of imported papers and documents.
 pub const IMPORTED: &str = "imported";
 
-/// Puts what a user's record says into a document, which may be new or one that ships.
+/// Adds the content of an imported record to a new or bundled document.
 fn add_record(document: &mut Document, record: &Record) {
     if document.kind.is_none() {
         document.id.clone_from(&record.pmid);
@@ -136,7 +135,7 @@ fn add_record(document: &mut Document, record: &Record) {
     }
 }
 
-/// Adds the pieces of a user's documents to a corpus.
+/// Adds chunks of user documents to a corpus.
 fn add_chunks(corpus: &mut Corpus, documents: &[UserDocument], chunks: &[Chunk]) {
     for chunk in chunks {
         let of = documents.iter().find(|document| document.id == chunk.document);
@@ -145,7 +144,7 @@ fn add_chunks(corpus: &mut Corpus, documents: &[UserDocument], chunks: &[Chunk])
     }
 }
 
-/// A piece of a user's document of this title, as a document.
+/// Converts a chunk to a search document.
 pub fn chunk_document(chunk: &Chunk, title: &str) -> Document {
     let mut document = Document {
         id: chunk.id(),

@@ -1,4 +1,4 @@
-//! The piece of a document that shows why it was found.
+//! Snippet selection and highlighting.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -8,20 +8,20 @@ use super::index::PassageWords;
 use crate::text::normalize;
 use crate::text::terms::{Analyzer, Term};
 
-/// A snippet has about this many letters.
+/// Approximate length of a snippet in characters.
 const LETTERS: usize = 180;
 
-/// A piece of text, and who says it.
+/// A text excerpt with its source.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snippet {
-    /// The text, with the words of the question between `**`.
+    /// Text with query words between `**`.
     pub text: String,
-    /// The source of the passage.
+    /// Source id of the passage.
     pub source: String,
 }
 
-/// The passage of a document with most of what was asked for, in the reader's language where
-/// there is a choice, cut around the words that were met.
+/// Returns the passage with the most query terms, preferably in the reader's language, cut around
+/// the matches.
 pub(super) fn snippet(
     document: &Document,
     words: &[PassageWords],
@@ -32,13 +32,13 @@ pub(super) fn snippet(
     let mut best: Option<((bool, f32), &Passage)> = None;
     for (passage, words) in document.passages.iter().zip(words) {
         let met = words.count(query_terms);
-        // Names are in the title already: a passage that says more is worth more.
+        // Names are in the title already: prefer passages with more content.
         let language = match passage.language {
             TextLanguage::Neither => 0.3,
             language if language == reader => 1.0,
             _ => 0.6,
         };
-        // Who cannot read a passage sees nothing in it, however much of the question it has.
+        // A passage in another language is useful only if none matches in the reader's language.
         let is_readable = passage.language == reader && met > 0;
         let worth = (is_readable, (met as f32 + 0.1) * language);
         if best.is_none_or(|(most, _)| worth > most) {
@@ -51,7 +51,7 @@ pub(super) fn snippet(
     Snippet { text: cut(&passage.text, &places), source: source.clone() }
 }
 
-/// The words of a passage that were asked for, with their places in its own bytes.
+/// Returns the ranges of query terms in a passage.
 fn met(text: &str, query_terms: &BTreeSet<Term>, analyzer: &Analyzer) -> Vec<Range<usize>> {
     let normalized = normalize(text);
     let tokens = analyzer.segmenter().segment(normalized.text());
@@ -59,7 +59,7 @@ fn met(text: &str, query_terms: &BTreeSet<Term>, analyzer: &Analyzer) -> Vec<Ran
     let mut met: Vec<Range<usize>> = Vec::new();
     for word in words.into_iter().filter(|word| query_terms.contains(&word.term)) {
         let place = normalized.source(word.range);
-        // Parts follow their whole, which is marked already.
+        // A compound precedes its parts and is already marked.
         if met.last().is_none_or(|last| place.start >= last.end) {
             met.push(place);
         }
@@ -67,7 +67,7 @@ fn met(text: &str, query_terms: &BTreeSet<Term>, analyzer: &Analyzer) -> Vec<Ran
     met
 }
 
-/// The stretch of a text with most of the places in it, which are marked.
+/// Cuts the densest window and highlights the matches.
 fn cut(text: &str, places: &[Range<usize>]) -> String {
     let window = densest(text, places);
     let mut out = String::new();
@@ -92,7 +92,7 @@ fn cut(text: &str, places: &[Range<usize>]) -> String {
     out
 }
 
-/// The range of [`LETTERS`] letters that holds most places, a little before the first of them.
+/// Returns the window of [`LETTERS`] characters with the most matches.
 fn densest(text: &str, places: &[Range<usize>]) -> Range<usize> {
     let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
     let letters = starts.len() - 1;

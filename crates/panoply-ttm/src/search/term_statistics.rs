@@ -1,11 +1,11 @@
-//! How common each term of a question is, over everything that can be found: what is in memory,
-//! and what a user brought. One count for both is why a document has the same score in either.
+//! Term statistics of a query over all documents, in memory and in the user index. With common
+//! statistics a document has the same score in either.
 
 use super::bm25::Bm25;
 use super::index::{ByTerm, Index};
 use crate::text::terms::Term;
 
-/// How many documents have each of some terms, and how long documents usually are.
+/// Document frequencies of the query terms, and total lengths.
 #[derive(Debug, Default)]
 pub(super) struct TermStatistics {
     document_frequency: ByTerm<usize>,
@@ -15,7 +15,7 @@ pub(super) struct TermStatistics {
 }
 
 impl TermStatistics {
-    /// Of the documents in memory.
+    /// Collects the statistics of the in-memory index.
     pub(super) fn of(index: &Index, terms: impl IntoIterator<Item = Term>) -> Self {
         Self {
             document_frequency: terms
@@ -28,31 +28,31 @@ impl TermStatistics {
         }
     }
 
-    /// Counts other documents too, with their length in words and in trigrams.
+    /// Adds documents with their total lengths.
     pub(super) fn add_documents(&mut self, documents: usize, words: f64, trigrams: f64) {
         self.documents += documents;
         self.words += words;
         self.trigrams += trigrams;
     }
 
-    /// Counts other documents that have a term.
+    /// Adds to the document frequency of a term.
     pub(super) fn add(&mut self, term: Term, documents: usize) {
         *self.document_frequency.entry(term).or_default() += documents;
     }
 
-    /// The terms that were asked about, each once.
+    /// Returns the query terms, sorted.
     pub(super) fn terms(&self) -> Vec<Term> {
         let mut terms: Vec<Term> = self.document_frequency.keys().copied().collect();
         terms.sort_unstable();
         terms
     }
 
-    /// What is usual for words.
+    /// Returns the statistics of the word field.
     pub(super) fn words(&self) -> FieldStatistics<'_> {
         FieldStatistics { statistics: self, length: self.mean(self.words) }
     }
 
-    /// What is usual for trigrams.
+    /// Returns the statistics of the trigram field.
     pub(super) fn trigrams(&self) -> FieldStatistics<'_> {
         FieldStatistics { statistics: self, length: self.mean(self.trigrams) }
     }
@@ -67,26 +67,26 @@ impl TermStatistics {
     }
 }
 
-/// What is usual in all documents: what a score measures one document against.
+/// Document frequencies and mean length of one field, as BM25 needs them.
 #[derive(Debug)]
 pub(super) struct FieldStatistics<'c> {
     statistics: &'c TermStatistics,
-    /// How long a document is on average.
+    /// Mean document length.
     pub(super) length: f32,
 }
 
 impl FieldStatistics<'_> {
-    /// How many documents have a term.
+    /// Returns the document frequency of a term.
     pub(super) fn document_frequency(&self, term: Term) -> usize {
         self.statistics.document_frequency(term)
     }
 
-    /// How telling a term is.
+    /// Returns the idf of a term.
     pub(super) fn idf(&self, term: Term) -> f32 {
         Bm25::idf(self.document_frequency(term), self.statistics.documents)
     }
 
-    /// How telling a term is that no document has.
+    /// Returns the idf of a term that occurs in no document.
     pub(super) fn idf_of_none(&self) -> f32 {
         Bm25::idf(0, self.statistics.documents)
     }

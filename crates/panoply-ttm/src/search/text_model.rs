@@ -1,5 +1,5 @@
-//! What words are cut, carried over and placed with: the same for every set of documents, so that
-//! what was made ready once is found by all.
+//! Text model: analyzer, lexicon and LSI vectors, shared by all corpora so that one index fits them
+//! all.
 
 use std::sync::Arc;
 
@@ -16,33 +16,33 @@ use super::memory_index::MemoryIndex;
 use crate::text::terms::Analyzer;
 use crate::text::{Dictionary, normalize};
 
-/// Grows whenever the code here makes other terms or vectors of the same text.
+/// Format version; increment when the same text yields other terms or vectors.
 const FORM: u32 = 1;
 
-/// The words, the lexicon and the space of the vectors.
+/// Analyzer, lexicon and LSI model.
 #[derive(Debug)]
 pub struct TextModel {
     pub(super) analyzer: Analyzer,
     pub(super) lexicon: Lexicon,
     pub(super) lsi: Lsi,
-    /// Of all that the terms and vectors of a text depend on.
+    /// Hash of everything that terms and vectors depend on.
     fingerprint: [u8; 32],
 }
 
-/// A document as an index keeps it.
+/// Terms and vector of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DocumentFeatures {
-    /// Its words.
+    /// Word frequencies.
     pub words: TermCounts,
-    /// Its trigrams.
+    /// Trigram frequencies.
     pub trigrams: TermCounts,
-    /// Where it lies among the built-in vectors.
+    /// Quantised LSI vector.
     pub vector: Vec<i8>,
 }
 
 impl TextModel {
-    /// Learns the names of a corpus and the space of its first documents, and makes the corpus
-    /// ready with them. What does not wait for the vectors is done beside them.
+    /// Trains the model on a corpus and indexes the corpus. The linker is built in parallel with
+    /// LSI.
     pub(super) fn of(corpus: Corpus) -> Result<(Self, MemoryIndex), EngineError> {
         let names = (corpus.documents.iter().flat_map(|document| &document.names))
             .chain(corpus.other_names.iter().map(|(_, name)| name));
@@ -68,12 +68,12 @@ impl TextModel {
         Ok((text_model, MemoryIndex { documents, index, linker, vectors }))
     }
 
-    /// Two of these that are equal give every text the same terms and the same vector.
+    /// Models with equal fingerprints yield equal terms and vectors.
     pub const fn fingerprint(&self) -> &[u8; 32] {
         &self.fingerprint
     }
 
-    /// Documents as an index keeps them, found with as many threads as the machine has.
+    /// Extracts the features of documents in parallel.
     pub fn place(&self, documents: &[Document]) -> Vec<DocumentFeatures> {
         let terms = analyse(documents, &self.analyzer);
         let placed = terms.into_iter().map(|terms| {
@@ -85,7 +85,7 @@ impl TextModel {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("the names could not be gathered")]
+#[error("indexing the names panicked")]
 struct Panicked;
 
 fn fingerprint(corpus: &Corpus, dictionary: &Dictionary) -> [u8; 32] {

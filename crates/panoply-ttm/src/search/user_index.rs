@@ -1,8 +1,8 @@
-//! What a user brought, searched where it is kept.
+//! On-disk inverted index over user papers and documents.
 //!
-//! An annex gives candidates and what the one scorer needs of each; it never scores. In memory it
-//! has a slip for each document and the vectors, which is little, so that a library of a hundred
-//! thousand papers opens in a moment and needs no second copy of its text.
+//! It returns candidates and the term frequencies that the common scorer needs; it does not score.
+//! Only one entry per document and the vectors are in memory, so a store of a hundred thousand
+//! papers opens quickly and its text is not duplicated.
 
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -12,80 +12,80 @@ use super::vectors::Vectors;
 use crate::papers::UserStoreError;
 use crate::text::terms::Term;
 
-/// An inverted index that is kept somewhere.
+/// An inverted index over user documents.
 pub trait UserIndex: Debug + Send + Sync + 'static {
-    /// What is in it.
+    /// Returns the in-memory document table.
     fn table(&self) -> &DocumentTable;
 
-    /// Those of some terms that any document has.
+    /// Returns those of the terms that occur in any document.
     fn known(&self, terms: &[Term]) -> Result<Vec<KnownTerm>, UserStoreError>;
 
-    /// Calls `take` with the row of each document that has a term, until it says no.
+    /// Calls `take` with the row of each document that contains a term, until it returns false.
     fn for_each_containing(
         &self,
         term: &KnownTerm,
         take: &mut dyn FnMut(i64) -> bool,
     ) -> Result<(), UserStoreError>;
 
-    /// How often each of some terms stands in a document, in quarters; `None` where the document
-    /// has gone in the meantime. The terms are in the order of their places.
+    /// Returns the frequencies of terms in a document in quarters; `None` if the document was
+    /// deleted. `terms` must be sorted by place.
     fn frequencies(
         &self,
         row: i64,
         terms: &[KnownTerm],
     ) -> Result<Option<Vec<(Term, u8)>>, UserStoreError>;
 
-    /// The rows of documents about something.
+    /// Returns the rows of documents that mention an id.
     fn about(&self, id: &str) -> Result<Vec<i64>, UserStoreError>;
 
-    /// The row of a document.
+    /// Returns the row of a document.
     fn row(&self, id: &str) -> Result<Option<i64>, UserStoreError>;
 
-    /// The document at a row, where it still is.
+    /// Returns the document at a row, if it still exists.
     fn document(&self, row: i64) -> Result<Option<Document>, UserStoreError>;
 }
 
-/// A term that an annex knows.
+/// A term of the index.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct KnownTerm {
-    /// The term.
+    /// Term.
     pub term: Term,
-    /// Its place in the annex's list of terms.
+    /// Position in the term table.
     pub place: i64,
-    /// How many documents have it.
+    /// Document frequency.
     pub documents: usize,
 }
 
-/// What an annex has in memory of each of its documents.
+/// In-memory data of all indexed documents.
 #[derive(Debug, Default)]
 pub struct DocumentTable {
     entries: Vec<DocumentEntry>,
-    /// For each row the slip's place.
+    /// Entry position by row.
     places: Vec<Option<u32>>,
     pub(super) vectors: Vectors,
     pub(super) words: f64,
     pub(super) trigrams: f64,
 }
 
-/// A document in a catalogue.
+/// In-memory data of one document.
 #[derive(Clone, Debug)]
 pub struct DocumentEntry {
-    /// Its row in the annex.
+    /// Row in the index.
     pub row: i64,
-    /// What it is.
+    /// Document kind.
     pub kind: Kind,
-    /// What filters look at; shared by all documents with the same.
+    /// Filterable properties, shared by documents with equal values.
     pub facets: Arc<[(Facet, String)]>,
-    /// Its length in words.
+    /// Length in words.
     pub words: f32,
-    /// Its length in trigrams.
+    /// Length in trigrams.
     pub trigrams: f32,
-    /// Where it lies among the built-in vectors.
+    /// Quantised LSI vector.
     pub vector: Vec<i8>,
 }
 
 impl DocumentTable {
-    /// A catalogue of these documents, in the order in which equals are shown.
+    /// Builds the table; the order breaks ties in rankings.
     pub fn of(entries: Vec<DocumentEntry>) -> Self {
         let mut table = Self::default();
         for entry in &entries {
@@ -107,12 +107,12 @@ impl DocumentTable {
         table
     }
 
-    /// How many documents there are.
+    /// Returns the number of documents.
     pub const fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no documents.
     pub const fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
@@ -121,7 +121,7 @@ impl DocumentTable {
         self.entries.get(place)
     }
 
-    /// The place of the document at a row; none when it came after the catalogue was made.
+    /// Returns the position of a row; `None` if it was added after the table was built.
     pub(super) fn place(&self, row: i64) -> Option<usize> {
         let place = self.places.get(usize::try_from(row).ok()?)?;
         place.map(|place| place as usize)

@@ -1,22 +1,22 @@
-//! Vectors of documents, eight bits a number, compared one by one.
+//! Quantised document vectors with exhaustive search.
 //!
-//! Whole numbers add up to the same sum in any order, so the comparison is exact and the same on
-//! every machine. For a hundred thousand documents a scan takes milliseconds; an approximate
-//! index would be faster and would not be reproducible.
+//! Integer dot products are exact and order-independent, so results are reproducible. Scanning a
+//! hundred thousand documents takes milliseconds; an approximate index would be faster but not
+//! reproducible.
 
-/// The vectors of all documents.
+/// Document vectors, 8 bits per dimension.
 #[derive(Clone, Debug, Default)]
 pub struct Vectors {
     numbers: Vec<i8>,
     dimensions: usize,
 }
 
-/// One vector of length 1, in steps of 1/127.
+/// A unit vector in steps of 1/127.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Quantized(Vec<i8>);
 
 impl Quantized {
-    /// Makes a vector one long and rounds it. A vector of nothing stays nothing.
+    /// Normalises and quantises a vector; the zero vector stays zero.
     pub(super) fn of(vector: &[f32]) -> Self {
         let square: f32 = vector.iter().map(|number| number * number).sum();
         let length = square.sqrt();
@@ -28,7 +28,7 @@ impl Quantized {
         Self(vector.iter().map(step).collect())
     }
 
-    /// The steps.
+    /// Returns the quantised values.
     pub(super) fn into_numbers(self) -> Vec<i8> {
         self.0
     }
@@ -39,7 +39,7 @@ impl Vectors {
         Self { numbers: Vec::new(), dimensions }
     }
 
-    /// Vectors that were rounded before; all have as many numbers as the first.
+    /// Creates vectors from quantised rows of equal length.
     pub(super) fn of<'v>(rounded: impl Iterator<Item = &'v [i8]>) -> Self {
         let mut vectors = Self::default();
         for vector in rounded {
@@ -53,19 +53,19 @@ impl Vectors {
         vectors
     }
 
-    /// How many numbers a vector has.
+    /// Returns the number of dimensions.
     pub(super) const fn dimensions(&self) -> usize {
         self.dimensions
     }
 
-    /// Adds the next document's vector.
+    /// Appends a vector.
     pub(super) fn push(&mut self, vector: &[f32]) {
         let Quantized(mut numbers) = Quantized::of(vector);
         numbers.resize(self.dimensions, 0);
         self.numbers.extend(numbers);
     }
 
-    /// The cosine of every document with a question, 0 where it is negative.
+    /// Returns the cosine similarity with each document, at least 0.
     pub(super) fn cosines(&self, question: &Quantized) -> Vec<f32> {
         if self.dimensions == 0 {
             return Vec::new();
@@ -75,7 +75,7 @@ impl Vectors {
     }
 }
 
-/// Sixteen-bit products in thirty-two-bit sums: what the compiler turns into vector instructions.
+/// 16-bit products with 32-bit accumulation: the compiler vectorises this.
 fn dot(one: &[i8], other: &[i8]) -> i32 {
     one.iter().zip(other).map(|(one, other)| i32::from(i16::from(*one) * i16::from(*other))).sum()
 }

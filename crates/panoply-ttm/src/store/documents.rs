@@ -1,4 +1,4 @@
-//! What was taken out of documents: added by a job as a whole, and taken away as a whole.
+//! User documents in SQLite: added and removed per job.
 
 use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, TransactionBehavior, params};
 
@@ -8,7 +8,7 @@ use crate::ingest::{Chunk, DocumentStore, Fact, UserDocument};
 use crate::papers::UserStoreError;
 
 impl SqliteUserStore {
-    /// Runs `work` in one transaction: all of it happens, or nothing.
+    /// Runs `work` in one transaction.
     pub(super) fn in_transaction<T>(
         &self,
         work: impl FnOnce(&Connection) -> Result<T, UserStoreError>,
@@ -24,7 +24,7 @@ impl SqliteUserStore {
         Ok(done)
     }
 
-    /// The document of these bytes.
+    /// Finds a document by SHA-256.
     pub fn document_of(&self, sha256: &str) -> Result<Option<UserDocument>, UserStoreError> {
         let connection = self.open()?;
         let Some(connection) = connection.as_ref() else { return Ok(None) };
@@ -72,7 +72,7 @@ impl DocumentStore for SqliteUserStore {
     }
 }
 
-/// A piece of a document, and the document's title.
+/// Returns a chunk with the title of its document.
 pub(super) fn chunk_with_title(
     connection: &Connection,
     of: &str,
@@ -85,7 +85,7 @@ pub(super) fn chunk_with_title(
     statement.query_row([of, number], read).optional().map_err(broken)
 }
 
-/// Takes away the documents of a job with all that belongs to them.
+/// Removes the documents of a job.
 pub(super) fn remove(connection: &Connection, job: &str) -> Result<usize, UserStoreError> {
     let of_job = "(SELECT id FROM ingest_document WHERE job = ?1)";
     for table in ["ingest_fact", "ingest_chunk"] {

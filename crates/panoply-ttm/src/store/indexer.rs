@@ -1,5 +1,5 @@
-//! Brings the search tables up to what is on the shelf, some documents at a time: each step is one
-//! transaction, so that a crash loses nothing and two processes can share the work.
+//! Updates the search tables in batches. Each batch is one transaction, so a crash loses no work
+//! and several processes can share it.
 
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
@@ -17,12 +17,13 @@ use crate::search::{
 };
 use crate::text::terms::Term;
 
-/// So many documents are brought up to date in one transaction.
+/// Documents per transaction.
 const BATCH_SIZE: usize = if cfg!(test) { 40 } else { 4_000 };
-/// So many are cut into words by one thread while another writes those before.
+/// Documents analysed by one thread while another writes the previous ones.
 const CHUNK_SIZE: usize = 500;
 
-/// Takes steps until nothing is pending. `progress` hears how many documents are done, of how many.
+/// Indexes all pending documents. `progress` receives the number of finished documents and the
+/// total.
 pub(super) fn update(
     connection: &mut Connection,
     text_model: &TextModel,
@@ -50,7 +51,7 @@ pub(super) fn update(
         let mut documents = Vec::with_capacity(ids.len());
         for id in &ids {
             remove(&transaction, id, &mut terms)?;
-            // What ships too is searched in memory, with what the user's record adds to it.
+            // Bundled papers are searched in memory, together with the imported record.
             if shipped.paper(id).is_none() {
                 documents.extend(read(&transaction, id)?);
             }
@@ -73,12 +74,12 @@ fn left(connection: &Connection) -> Result<u64, UserStoreError> {
     Ok(left.unsigned_abs())
 }
 
-/// Looks without a lock, because mostly there is nothing to do.
+/// Checks without a write lock: usually nothing is pending.
 fn is_up_to_date(connection: &Connection, text_model: &TextModel) -> Result<bool, UserStoreError> {
     Ok(is_built_with(connection, text_model.fingerprint())? && left(connection)? == 0)
 }
 
-/// Whether the tables are of this making.
+/// Returns whether the tables were built with this text model.
 pub(super) fn is_built_with(
     connection: &Connection,
     fingerprint: &[u8; 32],
@@ -88,14 +89,15 @@ pub(super) fn is_built_with(
     statement.query_row([fingerprint.as_slice()], |row| row.get(0)).map_err(broken)
 }
 
-/// Two versions of the program at once cannot both have their way.
+/// Error if another program version rebuilt the tables concurrently.
 pub(super) fn model_mismatch() -> UserStoreError {
     let why = "another version of the program has just made them searchable in its own way; \
                use one version at a time, and start it again";
     UserStoreError(why.into())
 }
 
-/// Terms and vectors of another making would be compared with ours: they are made again.
+/// Clears the tables if they were built with another text model: their terms and vectors are not
+/// comparable.
 fn rebuild_if_model_changed(
     connection: &mut Connection,
     text_model: &TextModel,
@@ -120,7 +122,7 @@ fn rebuild_if_model_changed(
     transaction.commit().map_err(broken)
 }
 
-/// Puts documents into the tables, in pieces: while one is written the next is cut into words.
+/// Writes documents; analysis and writing are pipelined.
 fn write_all(
     connection: &Connection,
     documents: &[Document],
@@ -131,7 +133,7 @@ fn write_all(
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let mut pieces = documents.chunks(CHUNK_SIZE);
-            // Whoever waited has given up when a piece cannot be handed over.
+            // A closed channel means that the writer failed.
             pieces.all(|piece| done.send(text_model.place(piece)).is_ok())
         });
         for piece in documents.chunks(CHUNK_SIZE) {
@@ -151,7 +153,7 @@ fn pending(connection: &Connection) -> Result<Vec<String>, UserStoreError> {
     ids.collect::<Result<_, _>>().map_err(broken)
 }
 
-/// The paper or the piece of a document as it is now.
+/// Reads a paper or chunk as a search document.
 pub(super) fn read(connection: &Connection, id: &str) -> Result<Option<Document>, UserStoreError> {
     match id.split_once('#') {
         None => Ok(find(connection, id)?.as_ref().map(record_document)),
@@ -162,7 +164,7 @@ pub(super) fn read(connection: &Connection, id: &str) -> Result<Option<Document>
     }
 }
 
-/// Takes a document out of the tables, where it was in them.
+/// Removes a document from the tables.
 fn remove(connection: &Connection, id: &str, terms: &mut Terms) -> Result<(), UserStoreError> {
     let row: Option<i64> = connection
         .prepare_cached("SELECT row FROM search_document WHERE id = ?1")
@@ -240,11 +242,11 @@ fn year(document: &Document) -> Option<u16> {
     (document.kind() == Kind::Paper).then(|| year?.1.parse().ok()).flatten()
 }
 
-/// The terms that were met, and how many documents more or fewer have each.
+/// Pending changes of document frequencies.
 #[derive(Debug, Default)]
 struct Terms {
     met: ByTerm<Met>,
-    /// By the places of terms that documents had which are gone.
+    /// Decrements by term place, for removed documents.
     fewer: BTreeMap<i64, i64>,
 }
 
@@ -255,7 +257,7 @@ struct Met {
 }
 
 impl Terms {
-    /// The place of a term that one more document has.
+    /// Returns the place of a term and counts one more document.
     fn place(&mut self, connection: &Connection, term: Term) -> Result<i64, UserStoreError> {
         let met = match self.met.entry(term) {
             Entry::Occupied(known) => known.into_mut(),
@@ -265,7 +267,7 @@ impl Terms {
         Ok(met.place)
     }
 
-    /// Writes how many documents have each term now.
+    /// Writes the changed document frequencies.
     fn write(&mut self, connection: &Connection) -> Result<(), UserStoreError> {
         let mut changed = std::mem::take(&mut self.fewer);
         for met in self.met.values_mut().filter(|met| met.more > 0) {

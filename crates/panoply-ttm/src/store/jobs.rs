@@ -1,4 +1,4 @@
-//! Jobs and their logs: written so that whoever looks, in whatever process, sees how far one is.
+//! Jobs and their logs in SQLite, visible to all processes.
 
 use panoply_contract::mutation::MutationRecord;
 use panoply_store::mutations::HasMutations as _;
@@ -11,7 +11,7 @@ use crate::jobs::{Job, Request, Status};
 use crate::papers::UserStoreError;
 
 impl SqliteUserStore {
-    /// Keeps a new job.
+    /// Stores a new job.
     pub fn add_job(&self, job: &Job) -> Result<(), UserStoreError> {
         let request =
             serde_json::to_string(&job.request).map_err(|e| UserStoreError(Box::new(e)))?;
@@ -24,12 +24,12 @@ impl SqliteUserStore {
         })
     }
 
-    /// Keeps what became of a job. Whether it was told to stop is not overwritten.
+    /// Saves the state of a job, except for the cancellation flag.
     pub fn save_job(&self, job: &Job) -> Result<(), UserStoreError> {
         self.write_row(|connection| keep(connection, job))
     }
 
-    /// Ends a job and adds all that it took out of its documents, or does neither.
+    /// Finishes a job and adds its documents in one transaction.
     pub fn finish_job(
         &self,
         job: &Job,
@@ -50,7 +50,7 @@ impl SqliteUserStore {
         })
     }
 
-    /// Takes away all that a job added, and says so in the job.
+    /// Removes everything that a job added and updates the job.
     pub fn undo_job(
         &self,
         job: &Job,
@@ -67,7 +67,7 @@ impl SqliteUserStore {
         })
     }
 
-    /// A job.
+    /// Finds a job.
     pub fn job(&self, id: &str) -> Result<Option<Job>, UserStoreError> {
         let connection = self.open()?;
         let Some(connection) = connection.as_ref() else { return Ok(None) };
@@ -76,12 +76,12 @@ impl SqliteUserStore {
         statement.query_row([id], job).optional().map_err(broken)
     }
 
-    /// All jobs, the newest first.
+    /// Returns all jobs, newest first.
     pub fn jobs(&self) -> Result<Vec<Job>, UserStoreError> {
         self.rows("SELECT * FROM ingest_job ORDER BY created DESC, id", &[], job)
     }
 
-    /// Tells a job to stop.
+    /// Requests cancellation.
     pub fn cancel_job(
         &self,
         id: &str,
@@ -95,7 +95,7 @@ impl SqliteUserStore {
         })
     }
 
-    /// Commits the record of a call with what it asked for.
+    /// Commits a mutation record with the change.
     fn attach(
         &self,
         transaction: &Connection,
@@ -104,7 +104,7 @@ impl SqliteUserStore {
         record.map_or(Ok(()), |one| self.mutations().insert(transaction, one)).map_err(broken)
     }
 
-    /// Whether a job was told to stop.
+    /// Returns whether cancellation was requested.
     pub fn is_cancelled(&self, id: &str) -> Result<bool, UserStoreError> {
         let connection = self.open()?;
         let Some(connection) = connection.as_ref() else { return Ok(false) };
@@ -116,7 +116,7 @@ impl SqliteUserStore {
         Ok(progress.unwrap_or(false))
     }
 
-    /// Adds a line to a job's log.
+    /// Appends to the log of a job.
     pub fn log(&self, job: &str, at: &str, line: &str) -> Result<(), UserStoreError> {
         self.write_row(|connection| {
             let sql = "INSERT INTO ingest_log (job, number, at, line)
@@ -125,7 +125,7 @@ impl SqliteUserStore {
         })
     }
 
-    /// A job's log: when, and what.
+    /// Returns the log of a job: timestamp and text.
     pub fn log_of(&self, job: &str) -> Result<Vec<(String, String)>, UserStoreError> {
         let sql = "SELECT at, line FROM ingest_log WHERE job = ?1 ORDER BY number";
         self.rows(sql, &[&job], |row| Ok((row.get(0)?, row.get(1)?)))
@@ -171,7 +171,7 @@ fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
         id: row.get("id")?,
         status: Status::parse(&status).unwrap_or(Status::Error),
         detail: row.get("detail")?,
-        // A request of a later release is shown without what this one does not know.
+        // A request of a newer release may have unknown fields; show the job without them.
         request: serde_json::from_str(&request).unwrap_or_else(|_| Request::default()),
         done_pages: row.get("done_pages")?,
         all_pages: row.get("all_pages")?,

@@ -1,7 +1,7 @@
-//! Where a user's papers and documents are kept: a SQLite file in the program's home.
+//! User store: papers and documents in a SQLite file of the home directory.
 //!
-//! Nothing is made before the first import: a server that finds no file has no papers, and sees
-//! them as soon as another process imports some.
+//! The file is created by the first import. Until then the store is empty; a running server notices
+//! imports of other processes.
 
 mod documents;
 mod indexer;
@@ -27,7 +27,7 @@ use crate::ingest::UserStore;
 use crate::papers::{PaperStore, Record, UserStoreError};
 use crate::search::{TextModel, UserIndex};
 
-/// Never edited once released: a change is a new step.
+/// Released migrations are never edited; append a new one.
 const STEPS: &[Migration] = &[
     Migration { name: "papers", sql: include_str!("schema.sql") },
     Migration { name: "documents", sql: include_str!("documents.sql") },
@@ -35,7 +35,7 @@ const STEPS: &[Migration] = &[
     mutations::MIGRATION,
 ];
 
-/// Papers in a file.
+/// User store in a SQLite file.
 #[derive(Debug)]
 pub struct SqliteUserStore {
     file: PathBuf,
@@ -43,19 +43,19 @@ pub struct SqliteUserStore {
     mutations: MutationTable,
 }
 
-/// What an import did.
+/// Result of an import.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Imported {
-    /// Papers that are new.
+    /// Number of new papers.
     pub added: usize,
-    /// Papers that were there and are different now.
+    /// Number of changed papers.
     pub changed: usize,
-    /// Papers that were there already.
+    /// Number of unchanged papers.
     pub unchanged: usize,
 }
 
 impl SqliteUserStore {
-    /// Papers in this file, which need not be there yet.
+    /// Creates a store for a file, which need not exist.
     pub fn at(file: PathBuf) -> Self {
         Self { file, connection: Mutex::new(None), mutations: MutationTable::default() }
     }
@@ -68,7 +68,7 @@ impl SqliteUserStore {
         Ok(connection)
     }
 
-    /// Opens the file, and makes it where it is not there.
+    /// Opens the file and creates it if necessary.
     fn make(&self) -> Result<MutexGuard<'_, Option<Connection>>, UserStoreError> {
         let mut connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
         if connection.is_none() {
@@ -82,7 +82,7 @@ impl SqliteUserStore {
             .map_err(|error| UserStoreError(Box::new(error)))
     }
 
-    /// Keeps what `fill` hands over, all or nothing.
+    /// Imports the records passed by `fill` in one transaction.
     pub fn import<E>(
         &self,
         fill: impl FnOnce(&mut dyn FnMut(Record) -> Result<(), UserStoreError>) -> Result<(), E>,
@@ -94,8 +94,8 @@ impl SqliteUserStore {
         let Some(connection) = connection.as_mut() else {
             return Err(broken(rusqlite::Error::InvalidQuery).into());
         };
-        // It reads before it writes: begun as a reader, it would fail when another import ends
-        // between the two, instead of waiting for it.
+        // A deferred transaction would fail with SQLITE_BUSY when it upgrades from read to write
+        // after another import.
         let transaction =
             connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
         let mut imported = Imported::default();
@@ -118,8 +118,8 @@ impl SqliteUserStore {
         Ok(imported)
     }
 
-    /// Makes everything searchable that is not yet, which the next search would do too. `progress`
-    /// hears how many documents are done, of how many.
+    /// Indexes pending documents, which the next search would do otherwise. `progress` receives the
+    /// number of finished documents and the total.
     pub fn update_index(
         &self,
         text_model: &TextModel,
@@ -128,7 +128,7 @@ impl SqliteUserStore {
         if !self.file.exists() {
             return Ok(());
         }
-        // With a connection of its own: this may take long, and others want to read meanwhile.
+        // Uses a separate connection: indexing may take long and must not block readers.
         indexer::update(&mut self.connect()?, text_model, progress)
     }
 }
@@ -199,7 +199,7 @@ impl PaperStore for SqliteUserStore {
     }
 }
 
-/// Other processes and caches see by the version that something changed.
+/// Increments the version, which other processes and caches observe.
 fn changed(connection: &Connection) -> Result<(), UserStoreError> {
     connection.execute("UPDATE shelf SET version = version + 1", []).map_err(broken)?;
     Ok(())

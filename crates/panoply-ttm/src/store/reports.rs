@@ -1,7 +1,6 @@
-//! Reports of evaluations: a SQLite file of their own beside the papers.
+//! Evaluation reports in a separate SQLite file.
 //!
-//! Like the papers, nothing is made before the first run, and a server sees what another process
-//! keeps.
+//! The file is created by the first run; a running server notices reports of other processes.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,10 +11,10 @@ use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, par
 
 use crate::eval::{MAX_REPORTS, MAX_TOTAL_BYTES, ReportStore, ReportStoreError, StoredReport};
 
-/// Never edited once released: a change is a new step.
+/// Released migrations are never edited; append a new one.
 const STEPS: &[Migration] = &[Migration { name: "reports", sql: include_str!("reports.sql") }];
 
-/// Reports in a file.
+/// Report store in a SQLite file.
 #[derive(Debug)]
 pub struct SqliteReportStore {
     file: PathBuf,
@@ -23,7 +22,7 @@ pub struct SqliteReportStore {
 }
 
 impl SqliteReportStore {
-    /// Reports in this file, which need not be there yet.
+    /// Creates a store for a file, which need not exist.
     pub const fn at(file: PathBuf) -> Self {
         Self { file, connection: Mutex::new(None) }
     }
@@ -59,7 +58,7 @@ impl ReportStore for SqliteReportStore {
         let Some(connection) = connection.as_mut() else {
             return Err(broken(rusqlite::Error::InvalidQuery));
         };
-        // Another process may keep a report at the same moment: who writes first is the earlier.
+        // Another process may store a report concurrently: serialise writers.
         let behavior = TransactionBehavior::Immediate;
         let transaction = connection.transaction_with_behavior(behavior).map_err(broken)?;
         let stored = match find(&transaction, id)? {
@@ -111,7 +110,7 @@ fn put(connection: &Connection, stored: &StoredReport) -> Result<(), ReportStore
     Ok(())
 }
 
-/// A caller could fill the disk with sets of their own. The report that was run last stays.
+/// Bounds the disk usage of user-supplied sets. The latest report is never evicted.
 fn evict(connection: &Connection) -> Result<(), ReportStoreError> {
     let mut statement = connection
         .prepare_cached(
@@ -180,7 +179,7 @@ mod tests {
             assert_eq!(run(store, "a"), "a after ", "the same bytes as the first time");
             assert_eq!(run(store, "c"), "c after a", "which was run last");
         }
-        // Another process, later.
+        // Another process.
         let again = SqliteReportStore::at(file);
         assert_eq!(again.report("b").unwrap().unwrap().json, "b after a");
     }

@@ -1,8 +1,7 @@
-//! How often each term stands in a document, in as few bytes as is simple: the terms' places in
-//! order, each as its distance from the one before, seven bits a byte; then its frequency in
-//! quarters, one byte.
+//! Varint encoding of term counts: for each term the delta of its place (LEB128), then its
+//! frequency in quarters (one byte).
 
-/// Writes places, which must be in order, with their frequencies.
+/// Encodes places, sorted ascending, with their frequencies.
 pub(super) fn packed(terms: &[(i64, u8)]) -> Vec<u8> {
     let mut bag = Vec::with_capacity(terms.len() * 3);
     let mut last = 0;
@@ -23,7 +22,7 @@ const fn low_bits(number: u64) -> u8 {
     (number & 0x7f) as u8
 }
 
-/// Reads places with their frequencies, and ends where the bytes do.
+/// Decodes until the input ends.
 pub(super) fn unpacked(bag: &[u8]) -> impl Iterator<Item = (i64, u8)> + '_ {
     let mut bytes = bag.iter().copied();
     let mut last = 0_i64;

@@ -1,4 +1,4 @@
-//! The search tables, asked: who has a term, and how often.
+//! SQLite implementation of the user index.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::search::{
 };
 use crate::text::terms::Term;
 
-/// What a user brought, in a file. Each question reads with a connection of its own.
+/// User index in a SQLite file, with a pool of read connections.
 #[derive(Debug)]
 pub(super) struct SqliteUserIndex {
     file: PathBuf,
@@ -26,7 +26,7 @@ pub(super) struct SqliteUserIndex {
 }
 
 impl SqliteUserIndex {
-    /// Reads the catalogue of a file that was made searchable with these.
+    /// Loads the document table of an index built with this text model.
     pub(super) fn open(file: &Path, text_model: &TextModel) -> Result<Self, UserStoreError> {
         let mut user_index = Self {
             file: file.to_owned(),
@@ -141,7 +141,7 @@ impl UserIndex for SqliteUserIndex {
     }
 }
 
-/// Those of some terms that stand in a bag; both are in the order of places.
+/// Intersects encoded term counts with sorted terms.
 fn among(bag: &[u8], terms: &[KnownTerm]) -> Vec<(Term, u8)> {
     let mut found = Vec::new();
     let mut terms = terms.iter().peekable();
@@ -156,7 +156,7 @@ fn among(bag: &[u8], terms: &[KnownTerm]) -> Vec<(Term, u8)> {
     found
 }
 
-/// Papers by their numbers, then pieces of documents in their order.
+/// Returns the entries: papers by PMID, then chunks in order.
 fn entries(connection: &Connection) -> Result<Vec<DocumentEntry>, UserStoreError> {
     let sql = "SELECT row, id, kind, year, words, trigrams, vector FROM search_document";
     let mut statement = connection.prepare(sql).map_err(broken)?;
@@ -170,10 +170,10 @@ fn entries(connection: &Connection) -> Result<Vec<DocumentEntry>, UserStoreError
     Ok(entries.into_iter().map(|(_, entry)| entry).collect())
 }
 
-/// Papers have no document, and a number of their own.
+/// Sort key: kind, document, number.
 type Order = (Kind, String, u64);
 
-/// What filters look at, once for all documents that have the same.
+/// Interned facet lists.
 type Shared = HashSet<Arc<[(Facet, String)]>>;
 
 fn entry(row: &Row<'_>, shared: &mut Shared) -> rusqlite::Result<(Order, DocumentEntry)> {

@@ -1,5 +1,4 @@
-//! What is searched where it is kept is found as if it were in memory: the same hits, with the
-//! same scores to the last bit.
+//! The stored index returns the same hits and bitwise equal scores as the in-memory index.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -17,7 +16,7 @@ use crate::search::{
 };
 use crate::search::{chunk_document, corpus};
 
-/// Made-up papers: statements of the bundled texts in another order.
+/// Synthetic papers: shuffled statements of bundled texts.
 fn papers(engine: &Engine, count: usize) -> Vec<Record> {
     let statements: Vec<&str> = (engine.memory_documents().iter())
         .flat_map(|document| &document.passages)
@@ -75,12 +74,12 @@ fn import(store: &SqliteUserStore, records: &[Record]) {
     store.import::<UserStoreError>(take).unwrap();
 }
 
-/// The engine with everything of a shelf in its annex.
+/// Engine with the stored index.
 fn with_stored_index(store: &SqliteUserStore) -> Engine {
     engine_over(&HerbCatalog::bundled().unwrap(), store, &[], Vec::new()).unwrap()
 }
 
-/// The engine with the same documents in memory.
+/// Engine with the same documents in memory.
 fn in_memory(records: &[Record], extracts: &[Extract]) -> Engine {
     let mut corpus = corpus(&HerbCatalog::bundled().unwrap());
     corpus.documents.extend(records.iter().map(record_document));
@@ -99,7 +98,7 @@ fn progress(answer: &SearchResult) -> Vec<(String, u32, [u32; 5], String)> {
     .collect()
 }
 
-/// Asks both every so-manieth judged question.
+/// Compares results for every n-th question.
 fn assert_same(one: &Engine, other: &Engine, every: usize) {
     let sets = [Bundled::Tune, Bundled::Crosslingual];
     let questions = sets.map(|set| set.questions().unwrap()).concat();
@@ -154,7 +153,7 @@ fn update_and_delete_leave_no_trace_in_the_search_index() {
     store.in_transaction(|connection| add(connection, &extract())).unwrap();
     let before = with_stored_index(&store);
     assert!(before.find("D:0123456789ab#2").unwrap().is_some());
-    // Forty come, thirty become others, ten stay, forty go, and so does the document.
+    // Add forty, change thirty, delete all and the document.
     import(&store, &records[..40]);
     let changed: Vec<Record> = (records[40..70].iter())
         .map(|record| Record { title: format!("{} on ginger", record.title), ..record.clone() })
@@ -174,7 +173,7 @@ fn update_and_delete_leave_no_trace_in_the_search_index() {
     let stored = with_stored_index(&store);
     assert_same(&stored, &in_memory(&now, &[]), 4);
     assert!(stored.find("D:0123456789ab#2").unwrap().is_none());
-    // A program that looked before still answers, without what has gone.
+    // An engine opened earlier still answers, without the deleted documents.
     let question = SearchQuery {
         top: 100, ..SearchQuery::new("ขมิ้นชัน ท้องอืด")
     };
@@ -225,7 +224,7 @@ fn index_of_another_model_is_rebuilt() {
     assert_same(&with_stored_index(&store), &in_memory(&records, &[]), 4);
 }
 
-/// A paper that ships is in memory; the user's record adds its abstract, and nothing is twice.
+/// A bundled paper is in memory; the imported record adds its abstract.
 #[test]
 fn bundled_paper_gains_the_imported_abstract_without_duplication() {
     let folder = tempfile::tempdir().unwrap();
@@ -240,7 +239,7 @@ fn bundled_paper_gains_the_imported_abstract_without_duplication() {
     assert!(answer.hits[0].snippet.text.contains("**Zanzibarite**"), "{:?}", answer.hits[0]);
 }
 
-/// What cannot be read is an error, never fewer hits.
+/// A read failure is an error, never fewer hits.
 #[test]
 fn unreadable_index_file_is_an_error_not_fewer_hits() {
     let folder = tempfile::tempdir().unwrap();

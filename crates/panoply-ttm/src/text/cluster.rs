@@ -1,12 +1,12 @@
-//! Thai character clusters: the smallest pieces of Thai writing that can stand at a word's edge.
+//! Thai character clusters: minimal units that can bound a word.
 //!
-//! Thai is written without spaces, and most places between two letters cannot be the edge of a
-//! word: not before a mark or a following vowel, not after a leading vowel. The segmenter only
-//! cuts between clusters, and takes unknown text cluster by cluster.
+//! Thai is written without spaces, and most positions between letters cannot be word boundaries:
+//! not before a mark or following vowel, not after a leading vowel. The segmenter splits only
+//! between clusters.
 
 use std::ops::Range;
 
-/// The byte ranges of the clusters of a run of Thai letters, in order, without gaps.
+/// Returns the byte ranges of the clusters of a run of Thai letters.
 pub fn clusters(thai: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut start = 0;
@@ -17,7 +17,7 @@ pub fn clusters(thai: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The places between clusters, both ends included.
+/// Returns the cluster boundaries, including both ends.
 pub(super) fn edges(thai: &str) -> Vec<usize> {
     let letters: Vec<(usize, char)> = thai.char_indices().collect();
     let mut edges = Vec::with_capacity(letters.len() + 1);
@@ -29,7 +29,7 @@ pub(super) fn edges(thai: &str) -> Vec<usize> {
         if index > 0 && !bound {
             edges.push(*at);
         }
-        // A tone does not come between mai han akat and the consonant it needs (`กั้น`).
+        // A tone mark may stand between mai han akat and its consonant (`กั้น`).
         if !matches!(character, '\u{0E48}'..='\u{0E4B}') {
             before = Some(*character);
         }
@@ -40,7 +40,7 @@ pub(super) fn edges(thai: &str) -> Vec<usize> {
     edges
 }
 
-/// Whether a letter cannot begin a cluster: marks, following vowels, a consonant that is silent.
+/// Returns whether a letter cannot start a cluster: marks, following vowels, silenced consonants.
 fn binds_backwards(character: char, after: &[(usize, char)]) -> bool {
     match character {
         '\u{0E30}'..='\u{0E3A}' | '\u{0E45}' | '\u{0E47}'..='\u{0E4E}' => true,
@@ -49,12 +49,12 @@ fn binds_backwards(character: char, after: &[(usize, char)]) -> bool {
     }
 }
 
-/// Whether the silencer follows, directly or over a vowel mark (`ศักดิ์`, `พันธุ์`).
+/// Returns whether thanthakhat follows, directly or after a vowel mark (`ศักดิ์`, `พันธุ์`).
 fn is_silenced(after: &[(usize, char)]) -> bool {
     matches!(after, [(_, '\u{0E4C}'), ..] | [(_, '\u{0E34}' | '\u{0E38}'), (_, '\u{0E4C}'), ..])
 }
 
-/// Whether a letter needs the next one: leading vowels, mai han akat, the shortener.
+/// Returns whether a letter requires a successor: leading vowels, mai han akat, maitaikhu.
 const fn binds_forwards(character: char) -> bool {
     matches!(character, '\u{0E40}'..='\u{0E44}' | '\u{0E31}' | '\u{0E47}')
 }

@@ -1,16 +1,15 @@
-//! The words the segmenter knows: the word list, compiled in as an automaton, and the names of
-//! the graph, added when it is loaded.
+//! Dictionary of the segmenter: the bundled word list as an FST, and the catalog names.
 
 use fst::Set;
 
 use super::keys::{Key, key};
 
-/// Made by `build.rs` from `data/ttm/words_th.txt`.
+/// Built by `build.rs` from `data/ttm/words_th.txt`.
 static WORDS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/words.fst"));
 /// `data/ttm/stopwords_th.txt`, sorted by `build.rs`.
 static STOP_WORDS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/stop_words.fst"));
 
-/// Thai words, and names that must stay whole.
+/// Thai words and names.
 #[derive(Debug)]
 pub struct Dictionary {
     words: PrefixAutomaton<&'static [u8]>,
@@ -18,13 +17,13 @@ pub struct Dictionary {
     names: PrefixAutomaton<Vec<u8>>,
 }
 
-/// The dictionary cannot be read; it is part of the program, so this is our mistake.
+/// The bundled dictionary is invalid: a build error.
 #[derive(Debug, thiserror::Error)]
 #[error("the word list cannot be read: {0}")]
 pub struct BadDictionary(#[from] fst::Error);
 
 impl Dictionary {
-    /// The word list and these normalised names.
+    /// Creates a dictionary with additional normalised names.
     pub fn new<'n>(names: impl IntoIterator<Item = &'n str>) -> Result<Self, BadDictionary> {
         let names = names.into_iter().filter(|name| !name.is_empty());
         let mut names: Vec<Vec<u8>> = names.map(key).collect();
@@ -37,29 +36,29 @@ impl Dictionary {
         })
     }
 
-    /// The automata themselves: two dictionaries with the same cut every text alike.
+    /// Returns the automata, for fingerprinting: equal automata segment equally.
     pub fn automata(&self) -> [&[u8]; 3] {
         let words = self.words.set.as_fst().as_bytes();
         [words, self.stop_words.as_fst().as_bytes(), self.names.set.as_fst().as_bytes()]
     }
 
-    /// Whether this is a word or a name.
+    /// Returns whether this is a word or name.
     pub fn contains(&self, word: &str) -> bool {
         let key = key(word);
         self.words.set.contains(&key) || self.names.set.contains(&key)
     }
 
-    /// Whether this is a name of the graph.
+    /// Returns whether this is a catalog name.
     pub fn is_name(&self, word: &str) -> bool {
         self.names.set.contains(key(word))
     }
 
-    /// Whether this Thai word says nothing about what a question asks for.
+    /// Returns whether this is a Thai stop word.
     pub fn is_stop_word(&self, word: &str) -> bool {
         self.stop_words.contains(key(word))
     }
 
-    /// Calls `found` with the length in bytes of each word or name that `text` begins with, and
+    /// Calls `found` with the byte length of each word or name that is a prefix of `text`, and
     /// whether it is a name.
     pub fn prefixes(&self, text: &str, mut found: impl FnMut(usize, bool)) {
         self.words.each_prefix(text, |length| found(length, false));
@@ -67,20 +66,20 @@ impl Dictionary {
     }
 }
 
-/// An automaton, and where a walk through it stands after two Thai letters: most walks end there
-/// or soon after, so that half of the steps need not be gone.
+/// FST with precomputed states after two Thai letters: most traversals end there, so this halves
+/// the steps.
 #[derive(Debug)]
 struct PrefixAutomaton<D: AsRef<[u8]>> {
     set: Set<D>,
-    /// By the keys of the two letters.
+    /// States by the keys of two letters.
     after_two: Vec<u32>,
-    /// Whether a Thai letter is a word by itself.
+    /// Whether a single Thai letter is a word.
     alone: Vec<bool>,
 }
 
-/// No word begins so.
+/// No word starts with these letters.
 const NOWHERE: u32 = u32::MAX;
-/// How many keys Thai letters have.
+/// Number of Thai letter keys.
 const LETTERS: usize = 0x80;
 
 impl<D: AsRef<[u8]>> PrefixAutomaton<D> {
@@ -104,7 +103,7 @@ impl<D: AsRef<[u8]>> PrefixAutomaton<D> {
         Self { set, after_two, alone }
     }
 
-    /// Calls `found` with the length of each key that `text` begins with.
+    /// Calls `found` with the length of each key that is a prefix of `text`.
     fn each_prefix(&self, text: &str, mut found: impl FnMut(usize)) {
         let automaton = self.set.as_fst();
         let mut characters = text.char_indices();
@@ -137,12 +136,12 @@ impl<D: AsRef<[u8]>> PrefixAutomaton<D> {
     }
 }
 
-/// The place of a Thai letter's key.
+/// Index of a Thai letter key.
 fn thai(byte: u8) -> Option<usize> {
     usize::from(byte).checked_sub(LETTERS)
 }
 
-/// The place of two letters, where both are Thai.
+/// Index of two Thai letters.
 fn two_thai(one: char, two: char) -> Option<usize> {
     let place = |letter: char| match Key::of(letter).bytes() {
         [byte] => thai(*byte),
@@ -161,7 +160,7 @@ mod tests {
         let list = include_str!("../../../../data/ttm/words_th.txt");
         let other: Vec<&str> =
             list.lines().filter(|word| normalize(word).text() != *word).collect();
-        // A word in another spelling could never be met. These few are in the list as it comes.
+        // An unnormalised word would never match. The word list contains a few.
         assert!(other.len() < 700, "{} words: {:?}", other.len(), &other[..20]);
     }
 

@@ -1,45 +1,44 @@
-//! English words brought to one form: a stem, and one of British and American spelling.
+//! English stemming and spelling normalisation.
 //!
-//! Both the index and the question pass through here, so the form need not be a word; it only
-//! has to be the same for words that mean the same. `build.rs` uses this file too, for the keys
-//! of the lexicon.
+//! Index and query use the same form, so it need not be a word. `build.rs` includes this file for
+//! the keys of the lexicon.
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-/// The stem of one normalised word.
+/// Returns the stem of a normalised word.
 pub fn stem(word: &str) -> String {
     if !word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'\'') {
         return word.to_owned();
     }
-    // Made for each word: it holds nothing but the choice of language.
+    // Cheap to create: it only has the language.
     let stemmer = Stemmer::create(Algorithm::English);
     stemmer.stem(&american(&one_vowel(word))).into_owned()
 }
 
-/// Stems a phrase word by word.
+/// Stems each word of a phrase.
 pub fn stem_phrase(phrase: &str) -> String {
     let words = phrase.split(|character: char| !character.is_alphanumeric() && character != '\'');
     let stems: Vec<String> = words.filter(|word| !word.is_empty()).map(stem).collect();
     stems.join(" ")
 }
 
-/// Words that a question is made of and that say nothing about what it asks for.
+/// Returns whether this is a stop word.
 pub fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }
 
-/// `haemorrhoid` is `hemorrhoid`, `diarrhoea` is `diarrhea`, `oedema` is `edema`.
+/// `haemorrhoid` becomes `hemorrhoid`, `diarrhoea` `diarrhea`, `oedema` `edema`.
 fn one_vowel(word: &str) -> String {
-    // Short words end in these letters for another reason: aloe, shoe, toe.
+    // Short words such as aloe, shoe, toe keep their spelling.
     if word.len() <= 4 {
         return word.to_owned();
     }
     word.replace("ae", "e").replace("oe", "e").replace("sulph", "sulf")
 }
 
-/// American endings for British words: `tumours`, `analysed`, `crystallising`, `fibre`.
+/// Maps British endings to American: `tumours`, `analysed`, `crystallising`, `fibre`.
 fn american(word: &str) -> String {
-    // `four`, `hour`, `rise` and `wise` are the same in both.
+    // `four`, `hour`, `rise` and `wise` are spelled alike.
     if word.len() <= 5 {
         return if word == "fibre" { "fiber".to_owned() } else { word.to_owned() };
     }
@@ -68,7 +67,7 @@ const ENDINGS: &[(&str, &str)] = &[
     ("litres", "liters"),
 ];
 
-/// Sorted.
+/// Sorted for binary search.
 const STOP_WORDS: &[&str] = &[
     "a",
     "about",

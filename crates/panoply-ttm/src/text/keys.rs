@@ -1,13 +1,13 @@
-//! How a word stands in an automaton: one byte for a Thai letter, where UTF-8 has three.
+//! FST keys: one byte per Thai letter, where UTF-8 has three.
 //!
-//! An automaton is walked byte by byte from every place of a text where a word may begin, which
-//! is most of the work of cutting it. Thai letters take the upper half of the bytes and ASCII the
-//! lower; anything else is marked and spelled in sevens of bits, so that no two texts meet.
+//! The automaton is traversed from every possible word start, which dominates segmentation time.
+//! Thai letters map to the upper half of the byte range, ASCII to the lower; other characters are
+//! escaped in groups of seven bits. The encoding is injective.
 
-/// Begins a character that is neither Thai nor ASCII.
+/// Escape byte for characters that are neither Thai nor ASCII.
 const MARK: u8 = 0x01;
 
-/// The bytes of one character.
+/// Encoded character.
 #[derive(Clone, Copy)]
 pub(crate) struct Key {
     bytes: [u8; 4],
@@ -34,7 +34,7 @@ const fn seven_bits(number: u32) -> u8 {
     (number & 0x7F) as u8
 }
 
-/// The bytes of a word.
+/// Encodes a word.
 pub(crate) fn key(word: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(word.len());
     for character in word.chars() {

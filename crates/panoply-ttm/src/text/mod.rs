@@ -1,8 +1,8 @@
-//! Thai and English text made comparable: one spelling, words with their places, stems, trigrams.
+//! Text processing for Thai and English: normalisation, segmentation, stemming, trigrams.
 //!
-//! [`mod@normalize`] gives one spelling to what keyboards, fonts and scanners spell in several;
-//! [`Segmenter`] cuts it into words; [`terms`] turns words into what an index keeps. Each keeps
-//! byte offsets, because an answer must be able to point at the sentence it rests on.
+//! [`mod@normalize`] unifies spelling variants; [`Segmenter`] splits text into words; [`terms`]
+//! converts words to index terms. All keep byte offsets, because citations refer to the source
+//! text.
 
 mod cluster;
 pub mod dictionary;

@@ -1,9 +1,9 @@
-//! One spelling for text that can be typed in several.
+//! Normalisation of Thai and Latin text.
 //!
-//! What is folded was seen in real Thai text: sara am typed as two marks, tone marks before the
-//! vowel they belong after, doubled marks, zero-width characters, two sara e for sara ae, Thai
-//! digits. Latin letters lose case and accents, Greek letters of chemical names are spelled out.
-//! NFKC is not used: it would take sara am apart, which is how the trouble starts.
+//! Folded variants, all found in real text: sara am typed as two marks, tone marks before their
+//! vowel, repeated marks, zero-width characters, double sara e for sara ae, Thai digits. Latin
+//! letters lose case and accents; Greek letters of chemical names are spelled out. NFKC is not used
+//! because it decomposes sara am.
 
 use std::ops::Range;
 
@@ -16,14 +16,14 @@ const SARA_E: char = '\u{0E40}';
 const SARA_AE: char = '\u{0E41}';
 const NIKHAHIT: char = '\u{0E4D}';
 
-/// Text in one spelling, and where each of its characters came from.
+/// Normalised text with the origin of each character.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Normalized {
     text: String,
     origins: Vec<Origin>,
 }
 
-/// Where one character stands in the normalised text, and what it stands for.
+/// Position of a normalised character and of its source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Origin {
     at: usize,
@@ -32,17 +32,17 @@ struct Origin {
 }
 
 impl Normalized {
-    /// The text in one spelling.
+    /// Returns the normalised text.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The bytes of the original text that `range` of the normalised one came from.
+    /// Returns the source range of a normalised range.
     pub fn source(&self, range: Range<usize>) -> Range<usize> {
         let first = self.origins.partition_point(|origin| origin.at < range.start);
         let last = self.origins.partition_point(|origin| origin.at < range.end);
         let covered = self.origins.get(first..last).unwrap_or_default();
-        // Marks that changed places make the order of the sources differ from that of the text.
+        // Reordered marks change the order of the sources.
         let from = covered.iter().map(|origin| origin.from).min();
         let to = covered.iter().map(|origin| origin.to).max();
         match (from, to) {
@@ -56,7 +56,7 @@ impl Normalized {
     }
 }
 
-/// Gives `text` its one spelling. Normalising twice changes nothing.
+/// Normalises a text; idempotent.
 pub fn normalize(text: &str) -> Normalized {
     let mut ordered = MarkOrderer {
         done: Normalized {
@@ -74,8 +74,8 @@ pub fn normalize(text: &str) -> Normalized {
     ordered.done
 }
 
-/// A key that survives lost and misplaced marks: no tone marks, no shorteners or silencers, sara
-/// am as sara aa, no spaces. For finding what may be meant, never for showing.
+/// Returns a fuzzy matching key: no tone marks, shorteners, silencers or spaces, and sara aa for
+/// sara am. Never displayed.
 pub fn skeleton(normalized: &str) -> String {
     normalized
         .chars()
@@ -86,7 +86,7 @@ pub fn skeleton(normalized: &str) -> String {
         .collect()
 }
 
-/// Whether a character is a Thai letter, vowel or mark; not a digit, not a sign.
+/// Returns whether a character is a Thai letter, vowel or mark, not a digit or sign.
 pub const fn is_thai(character: char) -> bool {
     matches!(character, '\u{0E01}'..='\u{0E2E}' | '\u{0E30}'..='\u{0E3A}' | '\u{0E40}'..='\u{0E45}' | '\u{0E47}'..='\u{0E4E}')
 }
@@ -98,7 +98,7 @@ struct Letter {
     to: usize,
 }
 
-/// What one character of the input becomes: nothing, itself, or a few others.
+/// Maps one input character to zero or more.
 fn fold(character: char, mut put: impl FnMut(char)) {
     match character {
         'a'..='z' | '0'..='9' => put(character),
@@ -144,13 +144,13 @@ fn ascii_digit(character: char, zero: char) -> char {
     char::from_digit(u32::from(character) - u32::from(zero), 10).unwrap_or(character)
 }
 
-/// Puts the marks of each Thai consonant into their one order, once each, and joins what was
-/// typed as two: nikhahit and sara aa, sara e and sara e.
+/// Orders and deduplicates the marks of each Thai consonant, and joins nikhahit + sara aa and sara
+/// e + sara e.
 struct MarkOrderer {
     done: Normalized,
-    /// The last character that is done.
+    /// Last completed character.
     last: Option<Letter>,
-    /// Marks that wait for the end of their run.
+    /// Pending marks of the current consonant.
     marks: Vec<Letter>,
 }
 
@@ -176,10 +176,10 @@ impl MarkOrderer {
         self.marks.iter().any(|mark| mark.character == wanted)
     }
 
-    /// Ends a run of marks: they go to the text, in order.
+    /// Flushes the pending marks in order.
     fn put_marks(&mut self) {
         let mut marks = std::mem::take(&mut self.marks);
-        // Nearly every run has one mark, and is in order.
+        // Most runs have one mark.
         if marks.len() > 1 {
             set_in_order(&mut marks);
         }
@@ -212,16 +212,16 @@ fn set_in_order(marks: &mut Vec<Letter>) {
     marks.dedup_by_key(|letter| letter.character);
 }
 
-/// The place of a mark among the marks of one consonant; `None` for what is not a mark.
+/// Returns the order of a mark; `None` for other characters.
 const fn rank(character: char) -> Option<u8> {
     match character {
         // Vowels above and below, and the shortener.
         '\u{0E31}' | '\u{0E34}'..='\u{0E3A}' | '\u{0E47}' => Some(0),
         // Tones.
         '\u{0E48}'..='\u{0E4B}' => Some(1),
-        // The silencer, nikhahit, yamakkan.
+        // Thanthakhat, nikhahit, yamakkan.
         '\u{0E4C}'..='\u{0E4E}' => Some(2),
-        // Sara am stands after the tone, wherever the tone was typed.
+        // Sara am follows the tone mark in any input order.
         SARA_AM => Some(3),
         _ => None,
     }

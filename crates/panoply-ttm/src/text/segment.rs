@@ -1,11 +1,9 @@
-//! Cuts normalised text into words.
+//! Thai word segmentation by shortest path.
 //!
-//! A run of Thai letters is a graph: its nodes are the edges between character clusters, its
-//! arrows the dictionary words that lead from one to another. The way through it with the fewest
-//! letters outside words wins, of those the one with the fewest words, and of those the one with
-//! the longest words (`ยา`, `น้ำมัน` and not `ยาน้ำ`, `มัน`) and names (`ใช้`, `การบูร` and not
-//! `ใช้การ`, `บูร`). Each node is visited once and no word is longer than the longest of the
-//! dictionary, so the work is linear.
+//! A run of Thai letters is a graph: nodes are cluster boundaries, edges are dictionary words. The
+//! best path minimises unknown letters, then the number of words, then prefers longer words (`ยา`,
+//! `น้ำมัน` over `ยาน้ำ`, `มัน`) and names (`ใช้`, `การบูร` over `ใช้การ`, `บูร`). Word length is
+//! bounded by the dictionary, so the run time is linear.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -15,57 +13,57 @@ use super::cluster::edges;
 use super::dictionary::Dictionary;
 use super::normalize::is_thai;
 
-/// What a piece of text is.
+/// Kind of a token.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum TokenKind {
-    /// A Thai word or name of the dictionary.
+    /// A Thai dictionary word or name.
     Thai,
-    /// Thai letters between words that no word covers.
+    /// Thai letters outside dictionary words.
     Unknown,
-    /// A word of another script.
+    /// A non-Thai word.
     Foreign,
-    /// A number, with its decimal point.
+    /// A number with decimal point.
     Number,
     /// A code such as `k64.9`: a letter, two digits, and what follows a point.
     Code,
-    /// A Thai sign: paiyannoi, mai yamok, fongman and the like.
+    /// A Thai sign such as paiyannoi or mai yamok.
     Sign,
 }
 
-/// A piece of the normalised text.
+/// A token of the normalised text.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Token {
-    /// Its bytes in the normalised text.
+    /// Byte range in the normalised text.
     pub range: Range<usize>,
-    /// What it is.
+    /// Kind.
     pub kind: TokenKind,
 }
 
 impl Token {
-    /// The token's letters.
+    /// Returns the text of the token.
     pub fn text<'t>(&self, normalized: &'t str) -> &'t str {
         normalized.get(self.range.clone()).unwrap_or_default()
     }
 }
 
-/// Cuts text into words by a dictionary.
+/// Dictionary-based segmenter.
 #[derive(Clone, Debug)]
 pub struct Segmenter {
     dictionary: Arc<Dictionary>,
 }
 
 impl Segmenter {
-    /// A segmenter with these words.
+    /// Creates a segmenter.
     pub const fn new(dictionary: Arc<Dictionary>) -> Self {
         Self { dictionary }
     }
 
-    /// Its words.
+    /// Returns the dictionary.
     pub fn dictionary(&self) -> &Dictionary {
         &self.dictionary
     }
 
-    /// The words of a normalised text, in order. Spaces and punctuation are left out.
+    /// Segments a normalised text; whitespace and punctuation are dropped.
     pub fn segment(&self, normalized: &str) -> Vec<Token> {
         let mut tokens = Vec::new();
         let mut at = 0;
@@ -92,7 +90,7 @@ impl Segmenter {
         tokens
     }
 
-    /// The words inside a word, when it is made of at least two: ฟ้า, ทะลาย, โจร.
+    /// Splits a compound into at least two words: ฟ้า, ทะลาย, โจร.
     pub fn parts(&self, word: &str) -> Vec<Range<usize>> {
         let parts = self.best_path(word, Some(word.len()));
         let whole = parts.iter().all(|part| part.kind == TokenKind::Thai);
@@ -109,7 +107,7 @@ impl Segmenter {
         }
     }
 
-    /// The best way through a run of Thai letters, by words not `excluded` by their length.
+    /// Returns the best path through a run of Thai letters without words of the `excluded` length.
     fn best_path(&self, run: &str, excluded: Option<usize>) -> Vec<Token> {
         let edges = edges(run);
         let mut node_at = vec![None; run.len() + 1];
@@ -118,7 +116,7 @@ impl Segmenter {
                 *place = Some(node);
             }
         }
-        // The best way from each node to the end, found from the end.
+        // Best path from each node to the end, computed backwards.
         let mut best: Vec<WordPath> = vec![WordPath::END; edges.len()];
         for (node, start) in edges.iter().copied().enumerate().rev().skip(1) {
             let mut way = unknown_path(&edges, &best, run, node);
@@ -147,13 +145,12 @@ impl Segmenter {
     }
 }
 
-/// A way from one node to the end of the run.
+/// A path from a node to the end of the run.
 #[derive(Clone, Copy, Debug)]
 struct WordPath {
     unknown: usize,
     words: usize,
-    /// The squares of the words' lengths, which are more the less alike these are, and how much of
-    /// them is names.
+    /// Sum of squared word lengths, and the number of letters in names.
     longest: (usize, usize),
     next: usize,
     kind: TokenKind,
@@ -163,15 +160,14 @@ impl WordPath {
     const END: Self =
         Self { unknown: 0, words: 0, longest: (0, 0), next: usize::MAX, kind: TokenKind::Thai };
 
-    /// The one with fewer unknown letters, then fewer words, then longer words among them, then
-    /// the longer first word.
+    /// Prefers fewer unknown letters, then fewer words, longer words, and a longer first word.
     fn better(self, other: Self) -> Self {
         let cost = |way: &Self| (way.unknown, way.words, Reverse(way.longest), Reverse(way.next));
         if cost(&other) < cost(&self) { other } else { self }
     }
 }
 
-/// The way that takes the next cluster as unknown.
+/// Path that treats the next cluster as unknown.
 fn unknown_path(edges: &[usize], best: &[WordPath], run: &str, node: usize) -> WordPath {
     let next = node + 1;
     let onward = best.get(next).copied().unwrap_or(WordPath::END);
@@ -180,7 +176,7 @@ fn unknown_path(edges: &[usize], best: &[WordPath], run: &str, node: usize) -> W
         .zip(edges.get(next))
         .and_then(|(start, end)| run.get(*start..*end))
         .unwrap_or_default();
-    // Unknown clusters side by side are one piece.
+    // Adjacent unknown clusters form one token.
     let continues = onward.kind == TokenKind::Unknown && onward.next != usize::MAX;
     WordPath {
         unknown: onward.unknown + cluster.chars().count(),
@@ -212,7 +208,7 @@ fn run_length(text: &str, belongs: impl Fn(char) -> bool) -> usize {
     text.find(|character| !belongs(character)).unwrap_or(text.len())
 }
 
-/// Thai signs, some of which Unicode counts among the letters.
+/// Thai signs, some of which Unicode classifies as letters.
 const fn is_sign(character: char) -> bool {
     matches!(character, '\u{0E2F}' | '\u{0E46}' | '\u{0E4F}' | '\u{0E5A}' | '\u{0E5B}')
 }
@@ -221,7 +217,7 @@ fn is_foreign(character: char) -> bool {
     character.is_alphanumeric() && !is_thai(character) && !is_sign(character)
 }
 
-/// The length and kind of the foreign word, number or code at the beginning of a text.
+/// Returns the length and kind of the non-Thai token at the start of a text.
 fn foreign(text: &str) -> (usize, TokenKind) {
     let length = run_length(text, is_foreign);
     let word = text.get(..length).unwrap_or_default();
@@ -281,7 +277,7 @@ mod tests {
 
     #[test]
     fn unknown_text_does_not_break_neighbouring_words() {
-        // A made-up name between two words; a dictionary without clusters cuts `รักษา` here.
+        // An invented name between two words; without clusters `รักษา` would be split.
         let words = cut("กินเกร็ฟฟ์ซ์ฎ์รักษา");
         assert_eq!(words.first().map(String::as_str), Some("กิน"));
         assert_eq!(words.last().map(String::as_str), Some("รักษา"));

@@ -1,7 +1,7 @@
-//! What an index keeps of a text: words with their parts, and character trigrams.
+//! Index terms: words with their parts, and character trigrams.
 //!
-//! Words carry meaning; trigrams survive typing errors and names that no dictionary has. Whole
-//! words alone would lose a misspelt name, parts alone would confuse names that share a part.
+//! Words carry meaning; trigrams tolerate typing errors and unknown names. Whole words alone would
+//! miss misspelt names, parts alone would confuse names with common parts.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use super::dictionary::Dictionary;
 use super::english;
 use super::segment::{Segmenter, Token, TokenKind};
 
-/// How much a part of a word counts beside the whole word.
+/// Weight of a part relative to the whole word.
 const PART: f32 = 0.5;
-/// Parts shorter than this many letters are syllables rather than words.
+/// Minimum length of a part: shorter ones are syllables.
 const MIN_PART_LENGTH: usize = 3;
-/// The bit that keeps trigrams and words apart.
+/// Bit that distinguishes trigrams from words.
 const TRIGRAM_BIT: u64 = 1 << 63;
 
-/// A word or a trigram as a number, the same on every machine.
+/// Hash of a word or trigram, identical on every machine.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Term(u64);
 
 impl Term {
-    /// The term of a word: 63 bits of FNV-1a, where an accident is out of reach.
+    /// Word term: 63 bits of FNV-1a; collisions are negligible.
     pub fn word(word: &str) -> Self {
         let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
         for byte in word.bytes() {
@@ -31,54 +31,54 @@ impl Term {
         Self(hash & !TRIGRAM_BIT)
     }
 
-    /// The term of three characters: a character needs 21 bits.
+    /// Trigram term: 21 bits per character.
     pub fn trigram(first: char, second: char, third: char) -> Self {
         let bits = |character: char| u64::from(u32::from(character));
         Self(TRIGRAM_BIT | bits(first) << 42 | bits(second) << 21 | bits(third))
     }
 
-    /// Whether this is a trigram.
+    /// Returns whether this is a trigram.
     pub const fn is_trigram(self) -> bool {
         self.0 & TRIGRAM_BIT != 0
     }
 
-    /// The number itself.
+    /// Returns the hash.
     pub const fn number(self) -> u64 {
         self.0
     }
 }
 
-/// A word of a text, as an index knows it.
+/// A word of a text with its term.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WordTerm {
-    /// The word.
+    /// Term.
     pub term: Term,
-    /// 1 for a whole word, less for a part of one.
+    /// 1 for a whole word, less for a part.
     pub share: f32,
-    /// Where it stands in the normalised text.
+    /// Range in the normalised text.
     pub range: Range<usize>,
-    /// Says nothing about what a question asks for.
+    /// Whether it is a stop word.
     pub is_stop_word: bool,
 }
 
-/// Turns text into terms.
+/// Converts text to terms.
 #[derive(Clone, Debug)]
 pub struct Analyzer {
     segmenter: Segmenter,
 }
 
 impl Analyzer {
-    /// An analyzer over a dictionary.
+    /// Creates an analyzer.
     pub const fn new(dictionary: Arc<Dictionary>) -> Self {
         Self { segmenter: Segmenter::new(dictionary) }
     }
 
-    /// The segmenter it uses.
+    /// Returns the segmenter.
     pub const fn segmenter(&self) -> &Segmenter {
         &self.segmenter
     }
 
-    /// The words of a normalised text that was cut into `tokens`: wholes, and their parts.
+    /// Returns the words and parts of a segmented text.
     pub fn words(&self, normalized: &str, tokens: &[Token]) -> Vec<WordTerm> {
         let mut words = Vec::with_capacity(tokens.len() * 2);
         for token in tokens {
@@ -98,7 +98,7 @@ impl Analyzer {
             TokenKind::Foreign => put(&english::stem(text), 1.0, token.range.clone()),
             TokenKind::Code => {
                 put(text, 1.0, token.range.clone());
-                // A code also counts for the group it belongs to: K64.9 for K64.
+                // A code also matches its group: K64.9 matches K64.
                 if let Some((group, _)) = text.split_once('.') {
                     put(group, PART, token.range.start..token.range.start + group.len());
                 }
@@ -116,7 +116,7 @@ impl Analyzer {
         }
     }
 
-    /// Whether a token says nothing about what a question asks for.
+    /// Returns whether a token is a stop word.
     pub fn is_stop_word(&self, token: &Token, text: &str) -> bool {
         match token.kind {
             TokenKind::Thai => {
@@ -129,8 +129,8 @@ impl Analyzer {
         }
     }
 
-    /// The trigrams of a normalised text: of each run of Thai letters, and of each foreign word
-    /// with its beginning marked.
+    /// Returns the trigrams of each run of Thai letters and of each non-Thai word with a marked
+    /// start.
     pub fn trigrams(&self, normalized: &str, tokens: &[Token]) -> Vec<Term> {
         let mut terms = Vec::with_capacity(normalized.len() / 2);
         for run in runs(tokens) {
@@ -141,7 +141,7 @@ impl Analyzer {
         terms
     }
 
-    /// The trigrams of what a question asks for: its stop words left out.
+    /// Returns the trigrams of a query without its stop words.
     pub fn question_trigrams(&self, normalized: &str, tokens: &[Token]) -> Vec<Term> {
         let telling: Vec<Token> = tokens
             .iter()
@@ -152,7 +152,7 @@ impl Analyzer {
     }
 }
 
-/// Thai tokens that touch, joined; every other token by itself.
+/// Joins adjacent Thai tokens.
 fn runs(tokens: &[Token]) -> Vec<Token> {
     let mut runs: Vec<Token> = Vec::with_capacity(tokens.len());
     for token in tokens {

@@ -1,4 +1,4 @@
-//! A language model behind a server that speaks OpenAI's `POST /chat/completions`.
+//! Chat model behind OpenAI's `POST /chat/completions`.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use super::settings::Endpoint;
 use crate::answer::{Prompt, SentenceWriter, WriterError};
 
-/// A reply is a few kilobytes.
+/// Maximum response size; a reply has a few kilobytes.
 const MAX_RESPONSE_BYTES: u64 = 1024 * 1024;
-/// The model may write so many tokens.
+/// Maximum number of generated tokens.
 const MAX_TOKENS: u32 = 2000;
 
-/// A model over the network.
+/// A chat model.
 pub(crate) struct ChatModel {
     agent: ureq::Agent,
     url: String,
@@ -19,7 +19,7 @@ pub(crate) struct ChatModel {
     key: Option<String>,
 }
 
-/// Without the key.
+/// Omits the API key.
 impl std::fmt::Debug for ChatModel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("ChatModel").field("url", &self.url).field("model", &self.model).finish()
@@ -27,11 +27,11 @@ impl std::fmt::Debug for ChatModel {
 }
 
 impl ChatModel {
-    /// Nothing is sent until the first question.
+    /// Creates a client; it connects at the first question.
     pub(crate) fn new(endpoint: &Endpoint, key: Option<String>) -> Self {
         let config = ureq::Agent::config_builder()
             .timeout_global(Some(endpoint.timeout()))
-            // A key must not follow to another server.
+            // The API key must not follow redirects.
             .max_redirects(0)
             .user_agent(concat!("panoply/", env!("CARGO_PKG_VERSION")))
             .build();
@@ -51,7 +51,7 @@ impl ChatModel {
                 {"role": "user", "content": prompt.user},
             ],
             "temperature": 0,
-            // Servers read it as a signed number.
+            // Servers parse the seed as a signed integer.
             "seed": prompt.seed >> 1,
             "max_tokens": MAX_TOKENS,
             "response_format": {"type": "json_object"},
@@ -79,7 +79,7 @@ impl SentenceWriter for ChatModel {
     }
 }
 
-/// The cause stays here: it may quote the address.
+/// The cause is not forwarded: it may contain the URL.
 fn why(error: &ureq::Error) -> WriterError {
     match error {
         ureq::Error::Timeout(_) => WriterError::Slow,
@@ -87,7 +87,7 @@ fn why(error: &ureq::Error) -> WriterError {
     }
 }
 
-/// What comes back, as far as it is read.
+/// Response fields that are read.
 #[derive(Deserialize)]
 struct Completion {
     choices: Vec<Choice>,

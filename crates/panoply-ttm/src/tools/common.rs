@@ -1,4 +1,4 @@
-//! What the answers of several tools have in common: evidence, names, errors.
+//! Shared by several tools: permissions, cache policy, evidence, name resolution errors.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -13,32 +13,32 @@ use crate::knowledge::{Knowledge, KnowledgeService};
 use crate::model::DisplayLanguage;
 use crate::names::NameMatch;
 
-/// What every tool here needs.
+/// Permissions required by every tool.
 pub(crate) const READ: &[&str] = &["ttm:read"];
-/// The facts change with a release of the program, and with an import of papers.
+/// Data change with a release or an import.
 pub(crate) const CACHE: CachePolicy = CachePolicy::Shared(Duration::from_secs(3600));
-/// Words to find the tools by.
+/// Keywords for tool discovery.
 pub(crate) const KEYWORDS: &[&str] =
     &["Thai traditional medicine", "แพทย์แผนไทย", "สมุนไพร", "herb", "herbal", "knowledge graph"];
-/// The longest id or name that is read.
+/// Maximum length of an id or name.
 pub(crate) const MAX_ID_LENGTH: u32 = 200;
 
 impl KnowledgeService {
-    /// The facts as they are now.
+    /// Returns the current snapshot.
     pub(crate) fn now(&self) -> Result<Arc<Knowledge>, ToolError> {
         self.knowledge().map_err(ToolError::system)
     }
 }
 
-/// A thing of the graph, as a reply names it.
+/// A node in a reply.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(crate) struct Named {
-    /// Its id.
+    /// Id of the node.
     pub(crate) id: String,
-    /// What it is.
+    /// Type of the node.
     #[serde(rename = "type")]
     pub(crate) kind: Kind,
-    /// Its name.
+    /// Name of the node.
     pub(crate) label: String,
 }
 
@@ -53,15 +53,15 @@ impl Named {
 }
 
 impl Knowledge {
-    /// These nodes as a reply names them.
+    /// Converts nodes for a reply.
     pub(crate) fn named(&self, nodes: &[NodeIndex], display: DisplayLanguage) -> Vec<Named> {
         let nodes = nodes.iter().filter_map(|at| self.graph.node(*at));
         nodes.map(|node| Named::of(node, display)).collect()
     }
 }
 
-/// What is wrong with an id that means nothing, or something else than was asked for.
-pub(crate) fn what_is_wrong(
+/// Describes an id that is unknown, ambiguous or of another type.
+pub(crate) fn describe_mismatch(
     knowledge: &Knowledge,
     text: &str,
     wanted: NodeType,
@@ -94,7 +94,7 @@ pub(crate) fn what_is_wrong(
     }
 }
 
-/// The candidates for a program to choose from.
+/// Candidates as JSON.
 pub(crate) fn candidates(knowledge: &Knowledge, meant: &NameMatch) -> Value {
     let nodes = match meant {
         NameMatch::Unknown(nodes) | NameMatch::OtherType(nodes) | NameMatch::Several(nodes) => {
@@ -105,7 +105,7 @@ pub(crate) fn candidates(knowledge: &Knowledge, meant: &NameMatch) -> Value {
     json!(knowledge.named(nodes, DisplayLanguage::Both))
 }
 
-/// Evidence from how often each source was used: `(source id, verified)` by statement.
+/// Builds evidence from the number of statements per source: `(source id, verified)`.
 pub(crate) fn evidence_of<'a>(
     catalog: &HerbCatalog,
     used: impl Iterator<Item = (&'a str, bool)>,
@@ -116,7 +116,7 @@ pub(crate) fn evidence_of<'a>(
     }
     let mut sources = counted.into_iter().map(|((id, verified), count)| {
         let title = catalog.source(id).map_or(id, |source| source.title.as_str());
-        // The lists were read through other people's data sets, so none is verified by checksum.
+        // The lists were taken from third-party data sets, so none is verified by checksum.
         let class = match (verified, id) {
             (true, "panoply") => SourceClass::Derived,
             (true, _) => SourceClass::Authoritative,

@@ -1,8 +1,8 @@
-//! How this pack's answers look: its published shape with `audit` inside, and errors as
-//! `{error: {code, message}, audit}`.
+//! Reply dialect of the ttm contract: results with `audit` inside, errors as `{error: {code,
+//! message}, audit}`.
 //!
-//! `seed` is a 64-bit integer, which JavaScript rounds; `seed_hex` has the same number in digits
-//! that survive. It and `error.details` are additions that the contract allows.
+//! `seed` is a 64-bit integer, which JavaScript rounds; `seed_hex` has the exact value. `seed_hex`
+//! and `error.details` are additions that the contract allows.
 
 use panoply_contract::audit::Audit;
 use panoply_contract::dialect::{Answered, Dialect, Envelope, Failed, error_result};
@@ -13,16 +13,16 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// The dialect of the ttm contract.
+/// Dialect of the ttm contract.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TtmDialect;
 
-/// The audit inside a reply.
+/// Audit inside a reply.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct AuditInside {
     #[serde(flatten)]
     audit: Audit,
-    /// `seed` as sixteen hexadecimal digits, for readers whose numbers end at 2^53.
+    /// `seed` as sixteen hexadecimal digits, exact beyond 2^53.
     seed_hex: String,
 }
 
@@ -32,7 +32,7 @@ impl From<&Audit> for AuditInside {
     }
 }
 
-/// The audit as JSON.
+/// Audit as JSON.
 pub(crate) fn audit_json(audit: &Audit) -> Value {
     serde_json::to_value(AuditInside::from(audit)).unwrap_or_default()
 }
@@ -62,7 +62,7 @@ impl Dialect for TtmDialect {
     }
 
     fn error_body(&self, error: &ToolError) -> Value {
-        // The contract's error has no place for a hint, and some clients show the message only.
+        // The contract's error has no hint, and some clients show only the message: append it.
         let message = match &error.hint {
             Some(hint) => format!("{}; {hint}", error.message),
             None => error.message.clone(),
@@ -82,8 +82,7 @@ fn with_audit(mut body: Value, audit: &Audit) -> Value {
     body
 }
 
-/// Whatever is wrong with the arguments is the contract's `INVALID_ARG`; the other codes are the
-/// kernel's own.
+/// Argument errors map to the contract's `INVALID_ARG`; other codes are the kernel's.
 fn code_of(error: &ToolError) -> &str {
     match error.kind {
         ErrorKind::Validation => "INVALID_ARG",

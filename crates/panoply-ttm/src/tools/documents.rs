@@ -1,5 +1,4 @@
-//! Herbs, formulations and papers as documents: the members of the contract first, then what
-//! else is known.
+//! Resource documents of herbs, formulations and papers: contract members first, then additions.
 
 use serde::Serialize;
 
@@ -56,14 +55,14 @@ pub(crate) struct FormulationDocument {
 pub(crate) struct PaperDocument {
     pmid: String,
     title: String,
-    /// Empty where it is not held: abstracts do not ship.
+    /// Empty if unknown: abstracts are not bundled.
     #[serde(rename = "abstract")]
     abstract_text: String,
     authors: Vec<String>,
     journal: String,
     year: Option<u16>,
     links: Vec<String>,
-    /// What it found, in a sentence of ours; absent for papers of the user.
+    /// Summary; absent for imported papers.
     #[serde(skip_serializing_if = "Option::is_none")]
     finding: Option<FindingOut>,
     title_complete: bool,
@@ -204,7 +203,7 @@ impl FormulationDocument {
 }
 
 impl PaperDocument {
-    /// A paper as it ships, as the user imported it, or as both know it together.
+    /// Merges the bundled and the imported record of a paper.
     pub(crate) fn of(bundled: Option<&Paper>, imported: Option<&Record>) -> Self {
         let of_bundled =
             |take: fn(&Paper) -> &Vec<String>| bundled.map(take).cloned().unwrap_or_default();

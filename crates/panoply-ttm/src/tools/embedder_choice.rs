@@ -1,4 +1,4 @@
-//! Which embedder an operator chose: the table `[pack.ttm.embedder]` of the settings file.
+//! Embedder settings: the table `[pack.ttm.embedder]` of the configuration.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,29 +8,29 @@ use serde::Deserialize;
 use super::settings::Endpoint;
 use crate::search::{self, Embedder, StaticModel};
 
-/// Where vectors come from.
+/// Origin of the vectors.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum EmbedderChoice {
-    /// The built-in index of meanings, which needs nothing.
+    /// Built-in latent semantic indexing.
     #[default]
     Lsi,
-    /// A static model of Model2Vec in a folder: `model.safetensors` and `tokenizer.json`.
+    /// Static model of Model2Vec: a folder with `model.safetensors` and `tokenizer.json`.
     File(Folder),
-    /// A service that speaks OpenAI's `POST /v1/embeddings`.
+    /// Service with OpenAI's `POST /v1/embeddings`.
     Endpoint(Endpoint),
 }
 
-/// Where a static model is.
+/// Folder of a static model.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Folder {
-    /// The folder.
+    /// Path of the folder.
     pub folder: PathBuf,
 }
 
 impl EmbedderChoice {
-    /// Everything that is wrong with the choice.
+    /// Returns all configuration errors.
     pub(super) fn wrong(&self) -> Vec<String> {
         match self {
             Self::Lsi => Vec::new(),
@@ -42,8 +42,7 @@ impl EmbedderChoice {
         }
     }
 
-    /// The embedder, unless it is the built-in one. `secret` gives the value of an environment
-    /// variable.
+    /// Creates the embedder; `None` for LSI. `secret` looks up an environment variable.
     pub(super) fn make(
         &self,
         secret: impl Fn(&str) -> Option<String>,
@@ -97,7 +96,7 @@ mod tests {
     fn every_invalid_embedder_setting_is_reported() {
         let service =
             json!({"kind": "endpoint", "base_url": "ftp://x", "model": " ", "timeout_seconds": 0});
-        let told = made(service).unwrap_err();
+        let error = made(service).unwrap_err();
         for part in ["not an http address", "`embedder.model` is empty", "not from 1 to 50"] {
             assert!(told.contains(part), "{told}");
         }

@@ -1,4 +1,4 @@
-//! `eval_run`: how good search and answers are, on questions with judged answers.
+//! `eval_run`: measures search and answers on annotated questions.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -20,9 +20,9 @@ const SPEC: ToolSpec = ToolSpec {
     name: "eval_run",
     title: "Measure search and answers",
     description: Description {
-        does: "Asks questions whose answers a judge has written down, and measures how good search and answers of this pack are on them: R@k, MRR, nDCG, factuality, citation precision, withholding.",
-        when: "Use this when someone wants to know how far search and answers can be trusted, after papers or documents were added, or to measure questions of their own (set `custom`). Do not use it to answer a question (use hybrid_search).",
-        returns: "Returns the metrics, each from 0 to 1, by language too, what changed since the last run of the set, and report_uri: a resource with every question, what was found and what was missed. The same set, seed and data give the same report.",
+        does: "Runs annotated questions and measures search and answers of this pack: R@k, MRR, nDCG, factuality, citation precision, withholding.",
+        when: "Use this when someone wants to know how reliable search and answers are, after papers or documents were added, or wants to evaluate their own questions (set `custom`). Do not use it to answer a question (use hybrid_search).",
+        returns: "Returns the metrics, each from 0 to 1, by language too, what changed since the last run of the set, and report_uri: a resource with every question and its results. The same set, seed and data give the same report.",
         asks: &["how good is the search?", "วัดคุณภาพการค้นหาและคำตอบ", "R@10 and factuality on the curated set"],
     },
     version: "1.0.0",
@@ -35,7 +35,7 @@ const SPEC: ToolSpec = ToolSpec {
     data: &["ttm"],
     examples: &[
         Example {
-            shows: "a quick look",
+            shows: "a quick check",
             params: r#"{"set": "smoke", "metrics": ["R@k", "MRR"], "params": {"k": 10}}"#,
             expect: Expect::Data(r#"{"metrics": [{"name": "R@10"}, {"name": "MRR"}]}"#),
         },
@@ -45,7 +45,7 @@ const SPEC: ToolSpec = ToolSpec {
             expect: Expect::Data(r#"{"metrics": [{"name": "R@5", "value": 1.0}]}"#),
         },
         Example {
-            shows: "a metric that nobody knows",
+            shows: "an unknown metric",
             params: r#"{"set": "smoke", "metrics": ["BLEU"]}"#,
             expect: Expect::Error("INVALID_ARG"),
         },
@@ -59,21 +59,20 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// What to measure.
+/// Parameters of an evaluation.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// `smoke`: a quick look; `curated`: the judged questions that ship; `custom`: your own.
+    /// `smoke`: quick check; `curated`: bundled questions; `custom`: your own.
     set: SetName,
-    /// Of search: `R@k` (or `R@5` for a k of its own), `MRR`, `nDCG@k`. Of answers: `factuality`
-    /// (the share of statements that their citations support), `citation_precision`,
-    /// `fact_recall` (the share of facts that a judge wants), `withholding_rate`,
-    /// `withholding_precision` and `withholding_recall` (the share of the questions without an
-    /// answer on which none is given). R@k, MRR and factuality unless told otherwise.
+    /// Of search: `R@k` (or `R@5` for a fixed k), `MRR`, `nDCG@k`. Of answers: `factuality` (share
+    /// of statements supported by their citations), `citation_precision`, `fact_recall` (share of
+    /// expected facts), `withholding_rate`, `withholding_precision` and `withholding_recall` (share
+    /// of unanswerable questions that are withheld). Default: R@k, MRR and factuality.
     #[serde(default = "usual")]
     #[schemars(length(min = 1, max = 20))]
     metrics: Vec<String>,
-    /// How to measure.
+    /// Options.
     #[serde(default)]
     params: Settings,
 }
@@ -82,112 +81,108 @@ fn usual() -> Vec<String> {
     ["R@k", "MRR", "factuality"].map(str::to_owned).to_vec()
 }
 
-/// Which questions.
+/// Set of questions.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq)]
 #[serde(rename_all = "lowercase")]
 enum SetName {
     /// A dozen questions.
     Smoke,
-    /// The judged questions that ship.
+    /// The bundled questions.
     Curated,
-    /// The caller's.
+    /// Questions of the caller.
     Custom,
 }
 
-/// How to measure.
+/// Options.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Settings {
-    /// How many hits are looked at, from 1 to 100; 10 unless told otherwise.
-    // The schema lets 0 through, so that it is answered in the words of the contract.
+    /// Number of hits considered, from 1 to 100; default 10.
+    // The schema accepts 0, so that the error uses the words of the contract.
     #[schemars(range(min = 0, max = 100))]
     k: Option<u8>,
-    /// Chooses the questions of a sample and the resamples behind the intervals; 0 unless told
-    /// otherwise.
+    /// Seed of the sample and of the bootstrap intervals; default 0.
     #[schemars(range(min = 0, max = 9_007_199_254_740_991_u64))]
     seed: Option<u64>,
-    /// At most so many questions, chosen by the seed.
+    /// Maximum number of questions, sampled by the seed.
     #[schemars(range(min = 1, max = 5000))]
     limit: Option<u16>,
-    /// Of `curated`: `held`, which tuned nothing and is meant unless told otherwise; `tune`, on
-    /// which weights were chosen; or `all`.
+    /// For `curated`: `held` (held-out test set, default), `tune` (used for tuning) or `all`.
     split: Option<Split>,
-    /// Of `custom`: the questions as JSON Lines, such as
-    /// `{"query": "ขิง", "relevant": ["H:ginger"]}` to judge the search, with `[]` where nothing
-    /// answers; or `{"query": "…", "withhold": false, "must": [{"ids": ["R11"], "any_of":
-    /// ["nausea"]}], "must_not": [" mg "]}` to judge the answer. `id`, `kind` and `lang` are
-    /// optional.
+    /// For `custom`: questions as JSON Lines, such as `{"query": "ขิง", "relevant": ["H:ginger"]}`
+    /// to evaluate search, with `[]` if nothing is relevant; or `{"query": "…", "withhold": false,
+    /// "must": [{"ids": ["R11"], "any_of": ["nausea"]}], "must_not": [" mg "]}` to evaluate
+    /// answers. `id`, `kind` and `lang` are optional.
     #[schemars(length(min = 1, max = 4_194_304))]
     lines: Option<String>,
-    /// Of `custom`: a file with such lines, by its absolute path or `file://` address, under a
-    /// folder that the operator allowed (`roots` in `[pack.ttm]`).
+    /// For `custom`: a file with such lines, as an absolute path or `file://` URI under an allowed
+    /// folder (`roots` in `[pack.ttm]`).
     #[schemars(length(min = 1, max = 4096))]
     path: Option<String>,
 }
 
-/// A part of the curated questions.
+/// Part of the curated questions.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq)]
 #[serde(rename_all = "lowercase")]
 enum Split {
-    /// What judges only.
+    /// Held-out test set.
     #[default]
     Held,
-    /// What weights were chosen on.
+    /// Used for tuning.
     Tune,
-    /// Both.
+    /// Both parts.
     All,
 }
 
-/// What came out.
+/// Result of an evaluation.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// The metrics, in the order they were asked for.
+    /// Metrics in the requested order.
     metrics: Vec<MetricRow>,
-    /// The report in Markdown: every question, what was found and what was missed.
+    /// URI of the report in Markdown: every question with its results.
     report_uri: String,
-    /// The same report as JSON.
+    /// URI of the same report as JSON.
     report_json_uri: String,
-    /// How many questions were asked.
+    /// Number of questions asked.
     questions: usize,
-    /// The seed, as text.
+    /// Seed as text.
     seed: String,
-    /// The metrics for each language.
+    /// Metrics by language.
     by_lang: BTreeMap<String, Vec<MetricRow>>,
-    /// What changed since the last run of this set with other results, if one is kept.
+    /// Change since the previous run of this set with other results, if stored.
     change: Option<Changed>,
 }
 
-/// One metric.
+/// A metric.
 #[derive(Debug, Serialize, JsonSchema)]
 struct MetricRow {
-    /// Its name, such as `R@10`.
+    /// Name, such as `R@10`.
     name: String,
-    /// From 0 to 1; null when no question of the set is measured by it.
+    /// Value from 0 to 1; null if no question is measured by it.
     value: Option<f64>,
-    /// How many questions are behind it.
+    /// Number of questions.
     of: usize,
-    /// Between these it lies in 95 of 100 resamples of the questions.
+    /// 95 % bootstrap interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     interval: Option<[f64; 2]>,
 }
 
-/// What changed.
+/// Change since an earlier run.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Changed {
-    /// The earlier report.
+    /// URI of the earlier report.
     since: String,
-    /// By how much each metric is higher now.
+    /// Increase of each metric.
     metrics: BTreeMap<String, f64>,
-    /// How many questions go better now.
+    /// Number of questions with a higher score.
     better: usize,
-    /// How many went better before.
+    /// Number of questions with a lower score.
     worse: usize,
 }
 
-/// See the module.
 pub(crate) struct EvalRun {
     pub(crate) knowledge: Arc<KnowledgeService>,
-    pub(crate) service: Arc<SearchService>,
+    pub(crate) search: Arc<SearchService>,
     pub(crate) reports: Arc<dyn ReportStore>,
     pub(crate) roots: Roots,
     pub(crate) tau: f64,
@@ -204,18 +199,18 @@ impl Tool for EvalRun {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let plan = plan(params, &self.roots)?;
         let knowledge = self.knowledge.now()?;
-        let engine = self.service.engine(&knowledge.catalog)?;
+        let engine = self.search.engine(&knowledge.catalog)?;
         check_ids(&plan.questions, &engine)?;
         let answers = Extractive { knowledge: &knowledge, engine: &engine, tau: self.tau };
         let wants_answers = plan.metrics.iter().any(|metric| metric.is_of_answers());
         let answers = wants_answers.then_some(&answers as &dyn Answers);
         let report = eval::run(plan, &engine, answers, &mut |done, total| {
-            cx.report_progress(done as u64, Some(total as u64), "asking judged questions");
+            cx.report_progress(done as u64, Some(total as u64), "running questions");
             cx.check_cancelled()
         })?;
         let stored = save(self.reports.as_ref(), &report).map_err(|error| {
-            ToolError::system("the report cannot be kept")
-                .hint("see that the disk has room and that the program's home can be written")
+            ToolError::system("cannot store the report")
+                .hint("check the free disk space and the write permission of the home directory")
                 .cause(error)
         })?;
         Ok(reply(report, &stored, cx.lang))
@@ -254,7 +249,7 @@ fn metrics_of(names: &[String], k: usize) -> Result<Vec<Metric>, ToolError> {
     ))
 }
 
-/// The name under which runs are compared, and the questions.
+/// Returns the name used for comparison, and the questions.
 fn questions(
     set: SetName,
     settings: &Settings,
@@ -304,18 +299,20 @@ fn custom(settings: &Settings, roots: &Roots) -> Result<(String, Vec<JudgedQuest
             let text = roots.text(path, MAX_SET_BYTES as u64);
             ("path", text.map_err(|error| wrong(format!("`path`: {error}")))?)
         }
-        (None, None) => return Err(wrong("the set `custom` has no questions".to_owned())),
+        (None, None) => {
+            return Err(wrong("`lines` or `path` is required for the set `custom`".to_owned()));
+        }
         (Some(_), Some(_)) => return Err(wrong("`lines` and `path` are both given".to_owned())),
     };
     let questions = sets::parse(&lines).map_err(|error| wrong(format!("`{from}`: {error}")))?;
-    // Runs of the same questions are compared with each other and with no others.
+    // Runs are compared only if their questions are the same.
     let name: String = eval::fingerprint(&questions).chars().take(12).collect();
     Ok((format!("custom/{name}"), questions))
 }
 
 const CUSTOM_HINT: &str = r#"give `lines`, or `path` of a file: one JSON object a line, such as {"query": "ขิง", "relevant": ["H:ginger"]}, with `[]` where nothing answers"#;
 
-/// An id that is not there can never be found, and would only lower the figures.
+/// Rejects unknown ids: they could never be found and would lower the metrics.
 fn check_ids(questions: &[JudgedQuestion], engine: &Engine) -> Result<(), ToolError> {
     const MAX_ROWS_SHOWN: usize = 10;
     let mut known: BTreeSet<&str> =

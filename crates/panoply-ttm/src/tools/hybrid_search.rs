@@ -1,4 +1,4 @@
-//! `hybrid_search`: words in Thai or English to what the data have on them.
+//! `hybrid_search`: bilingual search over graph, papers and user documents.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,8 +17,8 @@ const SPEC: ToolSpec = ToolSpec {
     title: "Search Thai traditional medicine",
     description: Description {
         does: "Searches herbs, formulations, constituents, indications, cautions and papers of Thai traditional medicine in Thai and English at once, by words, spelling, names, translation and meaning.",
-        when: "Use this when someone asks in their own words: a symptom, a use, a danger, a plant by any of its names, a substance, a topic of research. It also turns a name into the id that the other tools take. Do not use it to follow known ids (use query_kg) nor to judge safety (use find_contraindications).",
-        returns: "Returns hits, best first, each with id, type, title, a snippet that shows why with the words that were met between asterisks, a score from 0 to 1 and the source. A Thai question finds English text and the other way round. No hit does not mean that there is no such herb.",
+        when: "Use this when someone asks in their own words: a symptom, a use, a danger, a plant by any of its names, a substance, a topic of research. It also resolves a name to the id that the other tools take. Do not use it to follow known ids (use query_kg) nor to judge safety (use find_contraindications).",
+        returns: "Returns hits, best first, each with id, type, title, a snippet with the matched words between asterisks, a score from 0 to 1 and the source. A Thai query finds English text and vice versa. No hit does not mean that there is no such herb.",
         asks: &["สมุนไพรแก้ท้องอืด", "herbs that interact with warfarin", "งานวิจัยฟ้าทะลายโจรกับโควิด"],
     },
     version: "1.0.0",
@@ -57,27 +57,27 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// The longest question, in characters.
+/// Maximum length of a query in characters.
 const MAX_QUERY_LENGTH: usize = 2_000;
-/// Rows that a person is shown.
+/// Maximum number of rows in the text table.
 const MAX_ROWS_SHOWN: usize = 12;
 
-/// What to look for.
+/// Parameters.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The question in Thai, English or both: words, a name, a code. Quotes and operators have no
-    /// meaning. At most 2000 characters.
+    /// The query in Thai, English or both: words, a name, a code. Quotes and operators have no
+    /// special meaning. At most 2000 characters.
     #[schemars(example = &"สมุนไพรแก้ท้องอืด")]
     query: String,
-    /// The language of titles and snippets; `auto` takes that of the question. It does not limit
-    /// what is found.
+    /// Language of titles and snippets; `auto` takes that of the query. It does not restrict the
+    /// results.
     #[serde(default)]
     lang: AskedLang,
-    /// What the hits must be.
+    /// Filters.
     filters: Option<Filters>,
-    /// How many hits at most, from 1 to 100.
-    // The schema lets 0 through, so that it is answered in the words of the contract.
+    /// Maximum number of hits, from 1 to 100.
+    // The schema accepts 0, so that the error uses the words of the contract.
     #[serde(default = "ten")]
     #[schemars(range(min = 0, max = 100))]
     top_k: u8,
@@ -87,7 +87,7 @@ const fn ten() -> u8 {
     10
 }
 
-/// A language, or that of the question.
+/// A language, or that of the query.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, JsonSchema, PartialEq)]
 #[serde(rename_all = "lowercase")]
 enum AskedLang {
@@ -95,19 +95,19 @@ enum AskedLang {
     Th,
     /// English.
     En,
-    /// That of the question.
+    /// Language of the query.
     #[default]
     Auto,
 }
 
-/// What hits must be. A hit must satisfy all that are given.
+/// Filters; a hit must satisfy all.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Filters {
-    /// Only hits of this type, without leaving room for others.
+    /// Only hits of this type, without quotas for other types.
     #[serde(rename = "type")]
     kind: Option<HitType>,
-    /// Used for, or about, this ICD-10 code; `K64*` means all that begin with K64.
+    /// Indicated for, or about, this ICD-10 code; `K64*` matches a prefix.
     #[schemars(length(min = 1, max = 20))]
     icd: Option<String>,
     /// Herbs of which this part is used, in English, such as `rhizome`.
@@ -116,11 +116,10 @@ struct Filters {
     /// Herbs of this family, such as `Zingiberaceae`.
     #[schemars(length(min = 1, max = 60))]
     family: Option<String>,
-    /// Hits that rest on this source, by its id; `imported` for papers and documents that the user
-    /// brought, or the id of one document.
+    /// Source id; `imported` for papers and documents of the user, or the id of one document.
     #[schemars(length(min = 1, max = 60))]
     source: Option<String>,
-    /// Papers of this year or later; papers of unknown year are left out.
+    /// Papers of this year or later; papers of unknown year are excluded.
     #[schemars(range(min = 1500, max = 2500))]
     year_from: Option<u16>,
     /// Papers of this year or earlier.
@@ -128,7 +127,7 @@ struct Filters {
     year_to: Option<u16>,
 }
 
-/// What a hit is.
+/// Type of a hit.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum HitType {
@@ -141,63 +140,60 @@ enum HitType {
     Chunk,
 }
 
-/// What was found.
+/// Search result.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
-    /// The hits, best first.
+    /// Hits, best first.
     hits: Vec<HitRow>,
-    /// What the question names, with the id that other tools take.
+    /// Entities named in the query, with ids for other tools.
     named: Vec<NamedThing>,
-    /// The language of titles and snippets: `th` or `en`.
+    /// Language of titles and snippets: `th` or `en`.
     lang: &'static str,
-    /// How many documents were ranked, before `top_k`: bundled ones that have anything to do with
-    /// the question, and candidates among what the user brought.
+    /// Number of ranked documents before `top_k`, including candidates from user data.
     matched: usize,
-    /// Where the vectors came from.
+    /// Embedder that was used.
     embedder: String,
-    /// That this is no medical advice.
+    /// Medical disclaimer.
     notice: Notice,
 }
 
-/// One hit.
+/// A hit.
 #[derive(Debug, Serialize, JsonSchema)]
 struct HitRow {
-    /// Its id: of a node of the graph, a PMID, or a piece of a document.
+    /// Id of a graph node, a PMID, or a document chunk.
     id: String,
-    /// What it is.
+    /// Type of the hit.
     #[serde(rename = "type")]
     kind: HitType,
-    /// Its title.
+    /// Title.
     title: String,
-    /// The text that shows why, with the words that were met between `**`.
+    /// Excerpt with matches between `**`.
     snippet: String,
-    /// From 0 to 1.
+    /// Score from 0 to 1.
     score: f64,
-    /// Who says what the snippet says.
+    /// Source id of the excerpt.
     source: String,
-    /// Where to read it whole, as a resource; constituents, indications and cautions have none.
+    /// Resource URI; absent for constituents, indications and cautions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     uri: Option<String>,
-    /// Which parts of the search found it: words, trigrams, lexicon, links, vectors, with what
-    /// each gave.
+    /// Scores of the search parts: words, trigrams, lexicon, links, vectors.
     why: BTreeMap<&'static str, f64>,
 }
 
-/// Something that the question names.
+/// An entity named in the query.
 #[derive(Debug, Serialize, JsonSchema)]
 struct NamedThing {
-    /// Its id.
+    /// Entity id.
     id: String,
-    /// The name that was met.
+    /// Matched name.
     name: String,
-    /// 1 when it was written exactly so, less when it was guessed from a misspelling.
+    /// 1 for an exact match, less for a misspelling.
     certainty: f64,
 }
 
-/// See the module.
 pub(crate) struct HybridSearch {
     pub(crate) knowledge: Arc<KnowledgeService>,
-    pub(crate) service: Arc<SearchService>,
+    pub(crate) search: Arc<SearchService>,
 }
 
 impl Tool for HybridSearch {
@@ -213,7 +209,7 @@ impl Tool for HybridSearch {
         let query = query_of(&params.query)?;
         let knowledge = self.knowledge.now()?;
         let filter = filter_of(&knowledge.catalog, &params.filters.unwrap_or_default())?;
-        let engine = self.service.engine(&knowledge.catalog)?;
+        let engine = self.search.engine(&knowledge.catalog)?;
         let language = match params.lang {
             AskedLang::Th => Some(search::TextLanguage::Th),
             AskedLang::En => Some(search::TextLanguage::En),
@@ -240,9 +236,9 @@ fn query_of(query: &str) -> Result<&str, ToolError> {
     if letters > MAX_QUERY_LENGTH {
         return Err(ToolError::validation(
             "QUERY_TOO_LONG",
-            format!("`query` has {letters} characters, and at most {MAX_QUERY_LENGTH} are read"),
+            format!("`query` has {letters} characters; the maximum is {MAX_QUERY_LENGTH}"),
         )
-        .hint("ask with the words that matter"));
+        .hint("shorten the text to its key words"));
     }
     Ok(query)
 }
@@ -396,7 +392,7 @@ fn next_of(hits: &[HitRow], lang: Lang) -> Vec<NextAction> {
     next
 }
 
-/// Four digits: what is below comes from rounding, and would only make replies differ.
+/// Rounds to four digits: lower digits are rounding noise and would make replies differ.
 fn rounded(score: f32) -> f64 {
     (f64::from(score) * 1e4).round() / 1e4
 }

@@ -1,17 +1,17 @@
-//! `ingest_jobs`: how far jobs are, and what they found.
+//! `ingest_jobs`: status and results of ingest jobs.
 
 use panoply_contract::prelude::*;
 
 use super::common::{KEYWORDS, READ};
-use super::job_wire::{JobOut, evidence, sentence, service};
+use super::job_wire::{JobOut, evidence, job_service, sentence};
 use crate::jobs::{Job, JobService};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "ingest_jobs",
-    title: "Jobs that take documents in",
+    title: "Import jobs",
     description: Description {
-        does: "Shows the jobs that ingest_run started: how far each is, what it added or would add, and what went wrong.",
-        when: "Use this when ingest_run answered with a job that was still running, or when someone asks what was taken in and when.",
+        does: "Shows the jobs started by ingest_run: progress, planned or applied changes, and errors.",
+        when: "Use this when ingest_run answered with a job that was still running, or when someone asks what was imported and when.",
         returns: "Returns jobs, the newest first, or the one of `job_id` with its report. `log_uri` has every step.",
         asks: &["Is my paper in yet?", "Which documents were added last week?"],
     },
@@ -37,30 +37,29 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// Jobs that a list shows.
+/// Maximum number of jobs in a list.
 const MAX_JOBS_LISTED: usize = 50;
-/// Facts that one job shows; the whole is at `job_uri`.
+/// Maximum number of facts shown per job; `job_uri` has all.
 const MAX_FACTS_LISTED: usize = 100;
 
-/// Which jobs.
+/// Parameters.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// One job, by its id; all when left out.
+    /// One job, by its id; all by default.
     #[schemars(length(min = 1, max = 100))]
     job_id: Option<String>,
 }
 
-/// The jobs.
+/// Jobs.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Output {
-    /// The jobs, the newest first. In a list they come without their facts.
+    /// Jobs, newest first. Lists omit the facts.
     jobs: Vec<JobOut>,
-    /// How many there are; at most 50 are listed.
+    /// Total number of jobs; at most 50 are listed.
     total: usize,
 }
 
-/// See the module.
 pub(crate) struct IngestJobs {
     pub(crate) jobs: Option<JobService>,
 }
@@ -75,7 +74,7 @@ impl Tool for IngestJobs {
 
     async fn call(&self, params: Params, _: &CallContext) -> Result<Reply<Output>, ToolError> {
         if let Some(id) = &params.job_id {
-            let job = service(self.jobs.as_ref())?.job(id)?;
+            let job = job_service(self.jobs.as_ref())?.job(id)?;
             let output = Output { jobs: vec![JobOut::of(&job, MAX_FACTS_LISTED)], total: 1 };
             return Ok(Reply::new(output, sentence(&job), evidence()));
         }

@@ -1,5 +1,5 @@
-//! `ingest_run`: documents of the user into the graph, guarded: a dry run first, and then the hash
-//! of what it showed.
+//! `ingest_run`: imports user documents into the graph. A real run needs the plan hash of a dry
+//! run.
 
 use std::sync::Arc;
 use std::sync::mpsc::channel;
@@ -9,18 +9,18 @@ use panoply_contract::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::common::KEYWORDS;
-use super::job_wire::{JobOut, evidence, sentence, service};
+use super::job_wire::{JobOut, evidence, job_service, sentence};
 use crate::ingest::reader::{FileKind, OcrProvider};
 use crate::jobs::{HOW_TO_ALLOW, Item, Job, JobService, PendingRecord, Request};
 use crate::roots::Refused;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "ingest_run",
-    title: "Take documents in",
+    title: "Import documents",
     description: Description {
-        does: "Reads PDFs and texts of the user, by their text layer or by OCR, finds what they say of herbs and formulations of the graph, and adds it as unverified facts with page and span, and as pieces of text that search finds.",
-        when: "Use this when someone wants papers or books of their own in the graph. Call it first with `dry_run` (the default), show what it would add, and only when they agree call it again with `dry_run` false and the `plan_hash` of the dry run. Files are `file://` addresses in folders that the owner allowed. Not for PubMed records: those are imported with `panoply ttm import-papers`.",
-        returns: "Returns a job with `job_id`, `status` and `log_uri`, what was or would be added, and `plan_hash`. A job that takes longer goes on by itself: look at it with `ingest_jobs`. A real run adds all or nothing, and nothing when R@10 of the curated questions would fall by more than 0.02; `ingest_undo` takes it back.",
+        does: "Imports PDFs and text files of the user: extracts text (text layer or OCR), finds statements about herbs and formulations, and adds them as unverified facts with page and span, and the text as searchable chunks.",
+        when: "Use this when someone wants papers or books of their own in the graph. Call it first with `dry_run` (the default), show what it would add, and only when they agree call it again with `dry_run` false and the `plan_hash` of the dry run. Files are `file://` URIs in allowed folders. Not for PubMed records: those are imported with `panoply ttm import-papers`.",
+        returns: "Returns a job with `job_id`, `status` and `log_uri`, what was or would be added, and `plan_hash`. A longer job continues in the background: query it with `ingest_jobs`. A real run is atomic and is rejected if R@10 of the curated questions would fall by more than 0.02; `ingest_undo` rolls it back.",
         asks: &["Add this paper on turmeric to the graph", "นำหนังสือสมุนไพรเล่มนี้เข้าฐานความรู้", "What would this PDF add?"],
     },
     version: "1.0.0",
@@ -33,7 +33,7 @@ const SPEC: ToolSpec = ToolSpec {
     data: &["ttm"],
     examples: &[
         Example {
-            shows: "a provider that is not there; the known ones are named",
+            shows: "an unknown provider; the error lists the known ones",
             params: r#"{"batch": [{"uri": "file:///books/herbs.pdf", "lang": "th", "doc_type": "pdf"}], "ocr": {"provider": "abbyy"}}"#,
             expect: Expect::Error("INVALID_ARG"),
         },
@@ -52,29 +52,29 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// Facts that a reply lists; the whole is at `job_uri`.
+/// Maximum number of facts in a reply; `job_uri` has all.
 const MAX_FACTS_LISTED: usize = 40;
-/// How long a call waits for its job unless told otherwise.
+/// Default time to wait for the job.
 const DEFAULT_WAIT_SECONDS: u8 = 20;
 
-/// What to take in.
+/// Parameters.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// Show what would be added, and add nothing.
+    /// Show the plan and add nothing.
     #[serde(default = "yes")]
     dry_run: bool,
-    /// The files.
+    /// Files.
     #[schemars(length(min = 1, max = 20))]
     batch: Vec<BatchItem>,
-    /// What pages are read with.
+    /// Text extraction.
     ocr: Option<Provider>,
-    /// What names are found with.
+    /// Entity recognition.
     ner: Option<Provider>,
-    /// For a real run: `plan_hash` of the dry run whose plan was agreed to.
+    /// For a real run: `plan_hash` of the approved dry run.
     #[schemars(length(min = 1, max = 64))]
     plan_hash: Option<String>,
-    /// How many seconds to wait for the job, from 0 to 50; it goes on by itself after that.
+    /// Seconds to wait for the job, from 0 to 50; it continues in the background after that.
     #[schemars(range(min = 0, max = 50))]
     #[serde(default = "default_wait_seconds")]
     wait_seconds: u8,
@@ -92,18 +92,18 @@ const fn default_wait_seconds() -> u8 {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct BatchItem {
-    /// Where it is, as `file:///folder/name.pdf`, in a folder that the owner allowed.
+    /// URI such as `file:///folder/name.pdf`, in an allowed folder.
     #[schemars(length(min = 1, max = 2000), example = "file:///home/me/inbox/paper.pdf")]
     uri: String,
-    /// Its language; `auto` looks at its letters.
+    /// Language; `auto` detects it.
     #[serde(default)]
     lang: ItemLang,
-    /// What it is: a PDF, or plain text in UTF-8.
+    /// File type: PDF, or plain text in UTF-8.
     #[serde(default)]
     doc_type: DocType,
 }
 
-/// A language, or that of the letters.
+/// A language, or automatic detection.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum ItemLang {
@@ -111,35 +111,34 @@ enum ItemLang {
     Th,
     /// English.
     En,
-    /// What the letters say.
+    /// Automatic detection.
     #[default]
     Auto,
 }
 
-/// What a file is.
+/// File type.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum DocType {
     /// PDF.
     #[default]
     Pdf,
-    /// Plain text in UTF-8; a form feed begins a page.
+    /// Plain text in UTF-8; a form feed starts a page.
     Text,
 }
 
-/// A provider and its parameters.
+/// A provider with its parameters.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Provider {
-    /// Of OCR: `auto` (the text layer where it is text, else tesseract), `textlayer` or
-    /// `tesseract`. Of names: `dictionary`.
+    /// For OCR: `auto` (text layer if legible, else tesseract), `textlayer` or `tesseract`. For
+    /// entities: `dictionary`.
     #[schemars(length(min = 1, max = 40))]
     provider: String,
-    /// Of OCR: `dpi` of the pictures, from 100 to 400.
+    /// For OCR: `dpi` from 100 to 400.
     params: Option<Map<String, Value>>,
 }
 
-/// See the module.
 pub(crate) struct IngestRun {
     pub(crate) jobs: Option<JobService>,
 }
@@ -155,7 +154,7 @@ impl Tool for IngestRun {
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<JobOut>, ToolError> {
         let wait = Duration::from_secs(params.wait_seconds.min(50).into());
         let request = request(params, cx.dry_run)?;
-        let service = service(self.jobs.as_ref())?;
+        let service = job_service(self.jobs.as_ref())?;
         readable(&request, service)?;
         let id = match &cx.mutation {
             Some(mutation) => format!("J-{}", mutation.call_id()),
@@ -175,7 +174,7 @@ fn reply(job: &Job) -> Reply<JobOut> {
     reply
 }
 
-/// What is asked for, or everything that is wrong with it.
+/// Validates the parameters, or reports everything that is wrong.
 fn request(params: Params, dry_run: bool) -> Result<Request, ToolError> {
     let mut wrong = Vec::new();
     let (mut ocr, mut dpi) = (OcrProvider::Auto, None);
@@ -220,7 +219,7 @@ fn request(params: Params, dry_run: bool) -> Result<Request, ToolError> {
     }
     if !wrong.is_empty() {
         return Err(ToolError::validation("BAD_INGEST", wrong.join("; "))
-            .hint("correct these and call again, with `dry_run` first"));
+            .hint("correct these and call again; start with `dry_run`"));
     }
     let batch = params.batch.into_iter().map(|item| Item {
         uri: item.uri,
@@ -237,12 +236,12 @@ fn request(params: Params, dry_run: bool) -> Result<Request, ToolError> {
     Ok(Request { dry_run, batch: batch.collect(), ocr, dpi, plan_hash: params.plan_hash })
 }
 
-/// Files that may not be read are told before a job is made of them.
+/// Rejects files outside the allowed roots before a job is created.
 fn readable(request: &Request, service: &JobService) -> Result<(), ToolError> {
     let (roots, largest) = (&service.settings().roots, service.settings().limits.file_bytes);
     let refused = request.batch.iter().filter_map(|item| {
         match roots.open(&item.uri, largest) {
-            // That it is too large is found out by the job, which has a log for it.
+            // The job checks the size, because its log can explain the problem.
             Ok(_) | Err(Refused::TooLarge(..)) => None,
             Err(refused) => Some(refused.to_string()),
         }
@@ -254,7 +253,7 @@ fn readable(request: &Request, service: &JobService) -> Result<(), ToolError> {
     Err(ToolError::validation("NOT_ALLOWED", refused.join("; ")).hint(HOW_TO_ALLOW))
 }
 
-/// Starts a job in a thread of its own, and tells the caller of its pages while it waits.
+/// Runs a job in its own thread and forwards progress while waiting.
 #[expect(clippy::disallowed_methods, reason = "a wait ends by the clock on the wall")]
 fn start_and_wait(
     service: &JobService,
@@ -276,19 +275,19 @@ fn start_and_wait(
     };
     let own = pending.clone();
     let started = std::thread::Builder::new().name("ttm-ingest".to_owned()).spawn(move || {
-        // The job itself says how it ended; whoever waits may be gone.
+        // The job records its own outcome; the receiver may be gone.
         let _ = runner.run(taken, &own, &mut |done, all, what| {
             let _ = sender.send((done, all, what.to_owned()));
         });
     });
-    started.map_err(|error| ToolError::system("no thread for the job").cause(error))?;
+    started.map_err(|error| ToolError::system("cannot start a thread for the job").cause(error))?;
     let left = || until.saturating_duration_since(Instant::now());
-    // It ends when the time is up or the job is over.
+    // Ends at the timeout or when the job finishes.
     while let Ok((done, all, what)) = updates.recv_timeout(left()) {
         cx.report_progress(done.into(), (all > 0).then_some(all.into()), &what);
     }
     if cx.mutation.is_some() && !pending.withdraw() {
-        // The job is committing the record of this call together with what it adds: wait for it.
+        // The job is committing the record of this call with its changes: wait for it.
         while updates.recv().is_ok() {}
     }
     Ok(service.job(id)?)

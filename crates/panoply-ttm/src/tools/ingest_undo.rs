@@ -1,18 +1,18 @@
-//! `ingest_undo`: stops a job that runs, or takes away all that a finished one added.
+//! `ingest_undo`: cancels a running job, or rolls back a finished one.
 
 use panoply_contract::prelude::*;
 
 use super::common::KEYWORDS;
-use super::job_wire::{JobOut, evidence, sentence, service};
+use super::job_wire::{JobOut, evidence, job_service, sentence};
 use crate::jobs::{Job, JobService};
 
 const SPEC: ToolSpec = ToolSpec {
     name: "ingest_undo",
-    title: "Stop a job or take it back",
+    title: "Cancel or roll back a job",
     description: Description {
-        does: "Stops a job of ingest_run that is not over, or takes away all documents, pieces and facts that a finished one added.",
-        when: "Use this when someone wants a document out of the graph again, or does not want to wait for a job. What ships with the program is never touched.",
-        returns: "Returns the job as it is now: `detail` is `cancelled` (soon, when its reader has stopped) or `rolled_back`.",
+        does: "Cancels an unfinished job of ingest_run, or removes all documents, chunks and facts that a finished one added.",
+        when: "Use this when someone wants to remove an imported document or cancel a job. Bundled data are never changed.",
+        returns: "Returns the job as it is now: `detail` is `cancelled` (after its reader has stopped) or `rolled_back`.",
         asks: &["Take that paper out again", "Stop the import"],
     },
     version: "1.0.0",
@@ -24,7 +24,7 @@ const SPEC: ToolSpec = ToolSpec {
     idempotent: false,
     data: &["ttm"],
     examples: &[Example {
-        shows: "a job that is not there",
+        shows: "an unknown job",
         params: r#"{"job_id": "J-0"}"#,
         expect: Expect::Error("NOT_KEPT"),
     }],
@@ -37,16 +37,15 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// Which job.
+/// Parameters.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// The id of the job.
+    /// Job id.
     #[schemars(length(min = 1, max = 100))]
     job_id: String,
 }
 
-/// See the module.
 pub(crate) struct IngestUndo {
     pub(crate) jobs: Option<JobService>,
 }
@@ -60,7 +59,7 @@ impl Tool for IngestUndo {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<JobOut>, ToolError> {
-        let service = service(self.jobs.as_ref())?;
+        let service = job_service(self.jobs.as_ref())?;
         let job = service.job(&params.job_id)?;
         let record = |job: &Job| {
             cx.mutation.as_ref().map(|mutation| mutation.record(&reply(job))).transpose()

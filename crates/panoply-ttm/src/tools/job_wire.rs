@@ -1,4 +1,4 @@
-//! Jobs as replies and documents show them.
+//! Jobs in replies and resources.
 
 use panoply_contract::prelude::*;
 use serde_json::Value;
@@ -8,49 +8,49 @@ use crate::jobs::{Job, JobError, JobService, job_uri, log_uri};
 /// A job.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct JobOut {
-    /// Its id.
+    /// Job id.
     pub(crate) job_id: String,
     /// `queued`, `running`, `done` or `error`.
     pub(crate) status: &'static str,
-    /// Where its log can be read, as a resource.
+    /// URI of the log.
     pub(crate) log_uri: String,
-    /// Where the job itself can be read, with all that it found.
+    /// URI of the job with all its facts.
     pub(crate) job_uri: String,
-    /// More than the status says: `cancelled`, `rolled_back`, `interrupted` or `unchanged`.
+    /// Additional state: `cancelled`, `rolled_back`, `interrupted` or `unchanged`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) detail: Option<String>,
-    /// Whether it only showed what it would add.
+    /// Whether it is a dry run.
     pub(crate) dry_run: bool,
-    /// How far it is.
+    /// Progress.
     pub(crate) progress: PagesOut,
-    /// The hash of what was or would be added; a real run must be given it.
+    /// Hash of the plan; a real run must present it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) plan_hash: Option<String>,
-    /// What was or would be added: documents, facts with page and span, counts, pages that could
-    /// not be read, and R@10 of the curated questions before and after.
+    /// Planned or applied changes: documents, facts with page and span, counts, unreadable pages,
+    /// and R@10 of the curated questions before and after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) report: Option<Value>,
-    /// What went wrong: `code`, `message`, `hint`.
+    /// Error with `code`, `message` and `hint`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<Value>,
-    /// When it was asked for.
+    /// Creation time.
     pub(crate) created: String,
-    /// When it ended.
+    /// End time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) ended: Option<String>,
 }
 
-/// Pages.
+/// Page progress.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct PagesOut {
-    /// Pages that were read.
+    /// Number of pages read.
     pub(crate) pages_done: u32,
-    /// Pages to read, as far as they are counted.
+    /// Total number of pages, as far as known.
     pub(crate) pages: u32,
 }
 
 impl JobOut {
-    /// A job with at most so many of its facts: the whole is at `job_uri`.
+    /// Converts a job with at most `most_facts` facts; `job_uri` has all.
     pub(crate) fn of(job: &Job, most_facts: usize) -> Self {
         let mut report = job.report.clone();
         for list in ["facts", "unsure"] {
@@ -77,14 +77,14 @@ impl JobOut {
     }
 }
 
-/// A number out of a job's report.
+/// Reads a count from the report of a job.
 pub(crate) fn counted(job: &Job, what: &str) -> u64 {
     let report = job.report.as_ref();
     let number = report.and_then(|report| report.get("counts")?.get(what)?.as_u64());
     number.unwrap_or(0)
 }
 
-/// A job in a sentence.
+/// Summarises a job in a sentence.
 pub(crate) fn sentence(job: &Job) -> String {
     let facts = counted(job, "facts");
     let (new, documents) = (
@@ -124,21 +124,21 @@ impl From<JobError> for ToolError {
                 Self::conflict("NOT_NOW", error.to_string()).hint("look at it with `ingest_jobs`")
             }
             JobError::Store(_) | JobError::Folder(_) | JobError::Record(_) => {
-                Self::system("the jobs cannot be read or written").cause(error)
+                Self::system("cannot read or write the jobs").cause(error)
             }
         }
     }
 }
 
-/// The desk, where there is a place to keep jobs.
-pub(crate) fn service(jobs: Option<&JobService>) -> Result<&JobService, ToolError> {
+/// Returns the job service, or an error if there is no home directory.
+pub(crate) fn job_service(jobs: Option<&JobService>) -> Result<&JobService, ToolError> {
     jobs.ok_or_else(|| {
-        ToolError::business("NOT_KEPT", "nothing can be kept here, so no document can be taken in")
-            .hint("give the program a home that can be written; see `panoply doctor`")
+        ToolError::business("NOT_KEPT", "there is no home directory to store documents in")
+            .hint("set a writable home directory; see `panoply doctor`")
     })
 }
 
-/// Where what is said of a job comes from.
+/// Evidence of a job reply.
 pub(crate) fn evidence() -> Evidence {
-    Evidence::from(Source::new(SourceClass::Derived, "the jobs of this home"))
+    Evidence::from(Source::new(SourceClass::Derived, "ingest jobs of this home directory"))
 }

@@ -1,4 +1,4 @@
-//! What agents can call. One file a tool; [`pack`] is the list of them.
+//! MCP tools of the pack, one file each; [`pack`] registers them.
 
 mod chat;
 mod common;
@@ -39,14 +39,14 @@ use crate::knowledge::KnowledgeService;
 use crate::papers::UserStoreError;
 use crate::search::{Embedder, EngineError, SearchService};
 
-/// What was brought cannot be read.
+/// The user store cannot be read.
 impl From<UserStoreError> for ToolError {
     fn from(error: UserStoreError) -> Self {
         stored_error(error.0)
     }
 }
 
-/// An error of the pack's files: what the store calls it, where it has a name for it.
+/// Maps a storage error to the store's error code, if it has one.
 pub(crate) fn stored_error(cause: Box<dyn std::error::Error + Send + Sync>) -> ToolError {
     use panoply_store::StoreError;
     match cause.downcast::<StoreError>() {
@@ -74,13 +74,12 @@ const INFO: PackInfo = PackInfo {
     instructions: "Every fact names its source; what is marked `unverified` rests on general knowledge: say so. No record of a danger is not safety: say so too. Reference information, not medical advice; never turn it into a prescription. Thai and English names both work as ids.",
 };
 
-/// The pack over the bundled facts and what the user brought along, with nothing set. Reports of
-/// evaluations go on a shelf of their own.
+/// Creates the pack with default settings.
 pub fn pack(store: Arc<dyn UserStore>, reports: Arc<dyn ReportStore>) -> Pack {
     made(store, reports, &Settings::default(), None, None, None)
 }
 
-/// The pack as an operator set it. `secret` gives the value of an environment variable.
+/// Creates the pack with operator settings. `secret` looks up an environment variable.
 pub fn pack_with(
     store: Arc<dyn UserStore>,
     reports: Arc<dyn ReportStore>,
@@ -90,7 +89,7 @@ pub fn pack_with(
     pack_with_jobs(store, reports, settings, secret, None)
 }
 
-/// The same, with a desk for jobs that take documents in. Without one there is no place for them.
+/// Creates the pack with a job service. Without one, ingest tools return an error.
 pub fn pack_with_jobs(
     store: Arc<dyn UserStore>,
     reports: Arc<dyn ReportStore>,

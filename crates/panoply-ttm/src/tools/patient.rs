@@ -1,6 +1,6 @@
-//! The patient of a call: conditions in everyday words, an age, medicines by any name.
+//! Patient parameters of a call: conditions in everyday words, age, drugs by any name.
 //!
-//! What nobody knows is named in the reply and never fails the call: the rest is checked.
+//! An unknown name is reported in the reply and does not fail the call.
 
 use panoply_contract::prelude::*;
 
@@ -10,24 +10,24 @@ use crate::names::NameMatch;
 use crate::safety::Patient;
 use crate::text::{Token, TokenKind, normalize};
 
-/// A name that nobody here knows.
+/// A name that could not be resolved.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct UnknownName {
-    /// Which argument.
+    /// Parameter.
     argument: &'static str,
-    /// The name as given.
+    /// Name as given.
     given: String,
-    /// Names one or two letters away; often none, because names of medicines that look alike are
-    /// different medicines.
+    /// Names one or two letters away; often empty, because similar drug names denote different
+    /// drugs.
     nearest: Vec<String>,
 }
 
-/// The patient, as understood.
+/// The patient as understood.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct PatientOut {
-    /// Groups of patients, by their ids in `data/ttm/groups.jsonl`.
+    /// Group ids of `data/ttm/groups.jsonl`.
     groups: Vec<String>,
-    /// Medicines and classes of them.
+    /// Drugs and drug classes.
     drugs: Vec<String>,
 }
 
@@ -38,7 +38,7 @@ impl PatientOut {
     }
 }
 
-/// What a call says of its patient.
+/// Patient parameters.
 pub(crate) struct PatientParams<'t> {
     pub(crate) drugs: &'t [String],
     pub(crate) conditions: &'t [String],
@@ -46,7 +46,7 @@ pub(crate) struct PatientParams<'t> {
     pub(crate) pregnancy: Option<bool>,
 }
 
-/// Reads the patient, and what of it nobody knows.
+/// Resolves the patient and returns unknown names.
 pub(crate) fn read(knowledge: &Knowledge, told: &PatientParams<'_>) -> (Patient, Vec<UnknownName>) {
     let mut patient = Patient::default();
     let mut unknown = Vec::new();
@@ -95,7 +95,7 @@ pub(crate) fn read(knowledge: &Knowledge, told: &PatientParams<'_>) -> (Patient,
     (patient, unknown)
 }
 
-/// A condition by the id of a group, the code of a caution, or everyday words.
+/// Resolves a condition by group id, caution code or phrase.
 fn conditions(knowledge: &Knowledge, given: &str) -> Patient {
     let catalog = &knowledge.catalog;
     let mut found = Patient::default();

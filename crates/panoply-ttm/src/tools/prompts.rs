@@ -1,8 +1,8 @@
-//! Starter prompts: what a person can pick to see what this pack is for.
+//! Starter prompts.
 
 use panoply_contract::prompt::{Prompt, PromptArgument};
 
-/// One herb, from its use to its dangers.
+/// Prompt for one herb.
 pub(crate) const ABOUT_HERB: Prompt = Prompt {
     name: "about-herb",
     title: "What a herb is used for, on what evidence, and with what it must not be combined",

@@ -1,4 +1,4 @@
-//! `query_kg`: paths through the knowledge graph.
+//! `query_kg`: paths in the knowledge graph.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use panoply_contract::spec::Widget;
 use serde_json::json;
 
 use super::common::{
-    CACHE, KEYWORDS, MAX_ID_LENGTH, Named, READ, candidates, evidence_of, what_is_wrong,
+    CACHE, KEYWORDS, MAX_ID_LENGTH, Named, READ, candidates, evidence_of, describe_mismatch,
 };
 use super::wire::{
     HowStrong, Kind, NOTICE, Notice, ReplyLang, caller_language, display_language, pick,
@@ -25,9 +25,9 @@ const SPEC: ToolSpec = ToolSpec {
     name: "query_kg",
     title: "Paths through the knowledge graph",
     description: Description {
-        does: "Walks the knowledge graph of Thai traditional medicine from a herb, constituent, indication (ICD-10), formulation, paper, caution or drug, and returns the best paths with who says so for each edge.",
-        when: "Use this when someone asks how things hang together: which constituents a herb has, which herbs or formulations are used for a disease, which papers stand behind a use, what interacts with a medicine. Write the route as `pattern`, such as herb->constituent->indication or indication<-formulation->herb. To find things by words use hybrid_search; for safety use find_contraindications, which also counts the herbs of a formulation.",
-        returns: "Returns paths, best first, each a list of nodes; the `edge` of a node says how it is reached, from which sources, and whether that was verified. An edge with `inferred` is our inference and no evidence. A name that fits several things is answered with `candidates`.",
+        does: "Walks the knowledge graph of Thai traditional medicine from a herb, constituent, indication (ICD-10), formulation, paper, caution or drug, and returns the best paths with the sources of each edge.",
+        when: "Use this when someone asks for relations: which constituents a herb has, which herbs or formulations are used for a disease, which papers support a use, what interacts with a medicine. Write the route as `pattern`, such as herb->constituent->indication or indication<-formulation->herb. To find things by words use hybrid_search; for safety use find_contraindications, which also counts the herbs of a formulation.",
+        returns: "Returns paths, best first, each a list of nodes; the `edge` of a node has its relation, sources and verification. An edge with `inferred` is an inference, not evidence. An ambiguous name returns `candidates`.",
         asks: &["ขมิ้นชันมีสารสำคัญอะไรและใช้รักษาอะไร", "Which herbs are used for haemorrhoids?", "What interacts with warfarin?"],
     },
     version: "1.0.0",
@@ -40,7 +40,7 @@ const SPEC: ToolSpec = ToolSpec {
     data: &["ttm"],
     examples: &[
         Example {
-            shows: "from a herb over its constituents",
+            shows: "from a herb to its constituents",
             params: r#"{"start": {"type": "herb", "id": "H:turmeric"}, "pattern": "herb->constituent", "filters": {"evidence": "verified", "limit": 1}}"#,
             expect: Expect::Data(
                 r#"{"start": {"id": "H:turmeric", "type": "herb"}, "paths": [[{"id": "H:turmeric", "type": "herb"}, {"id": "C:ar-turmerone", "type": "constituent", "edge": {"relation": "HAS_CONSTITUENT", "verified": true}}]], "more": true}"#,
@@ -70,32 +70,32 @@ const SPEC: ToolSpec = ToolSpec {
 }
 .checked();
 
-/// Paths when no limit is given.
+/// Default number of paths.
 const DEFAULT_LIMIT: u16 = 50;
-/// The most paths.
+/// Maximum number of paths.
 const MAX_LIMIT: u16 = 200;
-/// A reply gets no longer than this many bytes of paths.
+/// Maximum size of the paths in bytes.
 const MAX_REPLY_BYTES: usize = 60_000;
-/// Places in documents that one edge names.
+/// Maximum number of quotations per edge.
 const MAX_QUOTATIONS: usize = 3;
-/// Rows that a person is shown.
+/// Maximum number of rows in the text table.
 const MAX_ROWS_SHOWN: usize = 12;
 
-/// Where to start and where to go.
+/// Parameters.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Params {
-    /// Where to start.
+    /// Start node.
     start: Start,
-    /// The route: node types (herb, constituent, indication, formulation, paper, caution, drug or
-    /// `*`) joined by `->` (along the edge), `<-` (against it) or `--` (either way); relations in
-    /// brackets, `herb-[INDICATED_FOR]->indication`; hops in braces, `formulation->{1,3}indication`.
-    /// Left out: everything within `max_depth`.
+    /// Path pattern: node types (herb, constituent, indication, formulation, paper, caution, drug
+    /// or `*`) joined by `->` (along the edge), `<-` (against it) or `--` (either way); relations
+    /// in brackets, `herb-[INDICATED_FOR]->indication`; hops in braces,
+    /// `formulation->{1,3}indication`. Default: every path within `max_depth`.
     #[schemars(length(max = 500), example = "herb->constituent->indication")]
     pattern: Option<String>,
-    /// What nodes and edges must be like.
+    /// Filters on nodes and edges.
     filters: Option<Filters>,
-    /// The longest path, in hops.
+    /// Maximum path length in hops.
     #[schemars(range(min = 1, max = 6))]
     #[serde(default = "default_depth")]
     max_depth: u8,
@@ -105,24 +105,24 @@ const fn default_depth() -> u8 {
     3
 }
 
-/// A thing to start from.
+/// Start node.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Start {
-    /// What it is.
+    /// Type of the node.
     #[serde(rename = "type")]
     kind: Kind,
-    /// Its id (`H:turmeric`, `C:curcumin`, `K30`, `F:nlem-25`, a PMID, `PREG`, `warfarin`) or its
-    /// name in Thai, English or Latin.
+    /// Id (`H:turmeric`, `C:curcumin`, `K30`, `F:nlem-25`, a PMID, `PREG`, `warfarin`) or name in
+    /// Thai, English or Latin.
     #[schemars(length(min = 1, max = MAX_ID_LENGTH))]
     id: String,
 }
 
-/// What nodes and edges of a path must be like. What a rule does not apply to keeps it.
+/// Filters on nodes and edges. A filter that does not apply to a node is ignored.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Filters {
-    /// ICD-10 code of indications; `K64*` means all that start with K64.
+    /// ICD-10 code of indications; `K64*` matches a prefix.
     #[schemars(length(min = 1, max = 20))]
     icd: Option<String>,
     /// Part used of herbs, in English or Thai, such as `rhizome`.
@@ -131,69 +131,68 @@ struct Filters {
     /// Family of herbs, such as `Zingiberaceae`.
     #[schemars(length(min = 1, max = 60))]
     family: Option<String>,
-    /// Id of a source that every edge must rest on, such as `nlem-herbal-2566+2568`.
+    /// Source id that every edge must have, such as `nlem-herbal-2566+2568`.
     #[schemars(length(min = 1, max = 60))]
     source: Option<String>,
-    /// Only what was checked against a source, or anything.
+    /// Verified edges only, or any.
     evidence: Option<EvidenceWanted>,
-    /// Warnings must be at least this strong.
+    /// Minimum strength of warnings.
     min_strength: Option<HowStrong>,
     /// Kind of cautions, such as `population` or `interaction`.
     #[schemars(length(min = 1, max = 30))]
     kind: Option<String>,
-    /// First year of papers; papers of unknown year are left out.
+    /// First year of papers; papers of unknown year are excluded.
     #[schemars(range(min = 1500, max = 2500))]
     year_from: Option<u16>,
     /// Last year of papers.
     #[schemars(range(min = 1500, max = 2500))]
     year_to: Option<u16>,
-    /// What paths must end in.
+    /// Type of the last node.
     #[serde(rename = "type")]
     ends: Option<Kind>,
-    /// Language of labels: Thai with English beside it when left out.
+    /// Language of labels; Thai with English by default.
     lang: Option<ReplyLang>,
-    /// How many paths at most.
+    /// Maximum number of paths.
     #[schemars(range(min = 1, max = 200))]
     limit: Option<u16>,
-    /// How many of the best paths to skip.
+    /// Number of best paths to skip.
     #[schemars(range(min = 0, max = 10_000))]
     offset: Option<u16>,
 }
 
-/// How well founded a path must be.
+/// Required evidence.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq)]
 #[serde(rename_all = "lowercase")]
 enum EvidenceWanted {
-    /// Only what was checked against a source.
+    /// Verified edges only.
     Verified,
-    /// Also general knowledge and inferences, which are marked.
+    /// Includes unverified and inferred edges, which are marked.
     Any,
 }
 
-/// Paths, and what they rest on.
+/// Paths with their provenance.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Output {
-    /// The paths, best first. Each is a list of nodes.
+    /// Paths, best first. Each is a list of nodes.
     paths: Vec<Vec<PathNode>>,
-    /// The score of each path, from 0 to 1: the product of its edges' weights. A verified edge
-    /// weighs 0.95, an unverified one 0.6, an inferred one 0.3; of a warning, moderate takes a
-    /// tenth off and low two tenths.
+    /// Score of each path from 0 to 1: the product of its edge weights. Verified 0.95, unverified
+    /// 0.6, inferred 0.3; multiplied by 0.9 for a moderate and 0.8 for a low warning.
     scores: Vec<f64>,
-    /// What `start` was understood as; absent when it fits several things.
+    /// Resolved start node; absent if ambiguous.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     start: Option<Named>,
-    /// What `start` may mean, when it fits several things: ask again with one of these ids.
+    /// Candidates for an ambiguous start: repeat the call with one of these ids.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     candidates: Vec<Named>,
-    /// Whether there are more paths, or may be.
+    /// Whether there are or may be more paths.
     more: bool,
-    /// The `filters.offset` that goes on, when there are more.
+    /// `filters.offset` of the next page.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     next_offset: Option<usize>,
-    /// Set when some path goes over an inference: what that means.
+    /// Explanation of inferred edges, if a path contains one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     inference: Option<String>,
-    /// That this is no medical advice.
+    /// Medical disclaimer.
     notice: Notice,
 }
 
@@ -202,53 +201,53 @@ pub(crate) struct Output {
 struct PathNode {
     #[serde(flatten)]
     node: Named,
-    /// How the path gets here from the node before.
+    /// Edge from the previous node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     edge: Option<EdgeInfo>,
 }
 
-/// An edge and who says so.
+/// An edge with its provenance.
 #[derive(Debug, JsonSchema, Serialize)]
 struct EdgeInfo {
-    /// Such as `HAS_CONSTITUENT`.
+    /// Relation, such as `HAS_CONSTITUENT`.
     relation: &'static str,
-    /// `forward` when the edge reads from the node before to this one, `backward` otherwise.
+    /// `forward` if the edge points from the previous node to this one, else `backward`.
     direction: &'static str,
-    /// Whether the statement was checked against a source.
+    /// Whether a verified source states it.
     verified: bool,
-    /// Ids of the sources.
+    /// Source ids.
     sources: Vec<String>,
-    /// Of a warning, how strong.
+    /// Strength of a warning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     strength: Option<HowStrong>,
-    /// Papers behind it.
+    /// PMIDs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pmids: Vec<String>,
-    /// Set when nobody says this and we inferred it: no evidence.
+    /// Set for an inference: not evidence.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     inferred: bool,
-    /// The herbs that an inference goes through.
+    /// Herbs behind an inference.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     via: Vec<String>,
-    /// Where documents that the user brought in say so; read by a program and checked by nobody.
+    /// Quotations from user documents; extracted automatically and unverified.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     said: Vec<SaidOut>,
 }
 
-/// A place in a document.
+/// A quotation.
 #[derive(Debug, JsonSchema, Serialize)]
 struct SaidOut {
-    /// The piece of text, as a resource.
+    /// URI of the chunk.
     uri: String,
-    /// The page, from 1.
+    /// Page number, from 1.
     page: u32,
-    /// First character and the one after the last, counted in the page's text.
+    /// Start and end offset in characters of the page text.
     span: [u32; 2],
-    /// The words.
+    /// Quoted text.
     quote: String,
-    /// How sure the reading is, from 0 to 1.
+    /// Certainty of the extraction from 0 to 1.
     confidence: f64,
-    /// The rule that read it.
+    /// Extraction rule.
     rule: String,
 }
 
@@ -265,7 +264,6 @@ impl From<&Quotation> for SaidOut {
     }
 }
 
-/// See the module.
 pub(crate) struct QueryKg {
     pub(crate) knowledge: Arc<KnowledgeService>,
 }
@@ -302,7 +300,7 @@ impl Tool for QueryKg {
                 Ok(ambiguous(&knowledge, &params.start.id, &nodes, filters.lang, cx.lang))
             }
             other => {
-                let wrong = what_is_wrong(&knowledge, &params.start.id, wanted, &other);
+                let wrong = describe_mismatch(&knowledge, &params.start.id, wanted, &other);
                 Err(ToolError::validation("UNKNOWN_START", format!("`start.id`: {wrong}"))
                     .hint("give an id of that type, or find one with `hybrid_search`")
                     .detail("candidates", candidates(&knowledge, &other)))
@@ -399,7 +397,7 @@ fn reply(
             edge.sources.iter().map(move |source| (source.as_str(), verified))
         }),
     );
-    // Finding nothing proves nothing: the graph only holds what its sources say.
+    // An empty result proves nothing: the graph contains only what its sources state.
     let evidence = evidence.complete(u64::from(shown > 0), 1);
     let start = knowledge.graph.node(question.start).map(|node| Named::of(node, display));
     let text = sentence(knowledge, question, shown, more, inferred, lang);

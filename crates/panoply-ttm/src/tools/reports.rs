@@ -1,5 +1,4 @@
-//! Reports of evaluations as documents: `ttm://eval/{id}` in Markdown, `ttm://eval/{id}.json` as
-//! JSON.
+//! `ttm://eval/` resources: reports as Markdown (`{id}`) and JSON (`{id}.json`).
 
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use super::common::READ;
 use super::resources::content;
 use crate::eval::{ADDRESS, ReportStore};
 
-/// Serves the reports that are kept.
+/// Serves stored reports.
 pub(crate) struct Reports {
     pub(crate) reports: Arc<dyn ReportStore>,
 }
@@ -63,11 +62,14 @@ impl Reports {
         let stored = self
             .reports
             .report(id)
-            .map_err(|error| ToolError::system("the kept reports").cause(error))?;
+            .map_err(|error| ToolError::system("cannot read the stored reports").cause(error))?;
         let Some(stored) = stored else {
             let shown: String = id.chars().take(60).collect();
-            return Err(ToolError::not_found("NOT_FOUND", format!("no report `{shown}` is kept"))
-                .hint("run `eval_run` again: the same set, seed and data give the same report"));
+            return Err(ToolError::not_found(
+                "NOT_FOUND",
+                format!("report `{shown}` does not exist"),
+            )
+            .hint("run `eval_run` again: the same set, seed and data give the same report"));
         };
         Ok(match as_json {
             true => content(uri, "application/json", stored.json),

@@ -1,7 +1,7 @@
-//! Documents of this pack: one address a herb, a formulation and a paper, as the contract shapes
-//! them; and the completion of their ids.
+//! Resources of the pack: herbs, formulations and papers in the contract's shape, and id
+//! completion.
 //!
-//! A read is recorded in the audit log like a call; its input is `{"uri": …}`.
+//! A read is audited like a call; its input is `{"uri": …}`.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use percent_encoding::percent_decode_str;
 use serde::Serialize;
 use serde_json::Map;
 
-use super::common::{READ, candidates, what_is_wrong};
+use super::common::{READ, candidates, describe_mismatch};
 use super::documents::{FormulationDocument, HerbDocument, PaperDocument};
 use super::user_documents;
 use crate::graph::NodeType;
@@ -26,10 +26,10 @@ use crate::knowledge::{Knowledge, KnowledgeService};
 use crate::names::NameMatch;
 
 const ABOUT: &str = "ttm://about";
-/// MCP allows this many suggestions.
+/// Limit of the MCP specification.
 const MAX_SUGGESTIONS: usize = 100;
 
-/// One family of addresses.
+/// A URI family.
 struct Family {
     start: &'static str,
     template: &'static str,
@@ -70,7 +70,7 @@ const FAMILIES: [Family; 3] = [
     },
 ];
 
-/// Serves the addresses of this pack.
+/// Serves the resources of the pack.
 pub(crate) struct Documents {
     pub(crate) store: Arc<dyn UserStore>,
     pub(crate) knowledge: Arc<KnowledgeService>,
@@ -159,29 +159,28 @@ impl Documents {
         if let Some(formulation) = formulation {
             return json_text(&FormulationDocument::of(&knowledge, formulation));
         }
-        let wrong = what_is_wrong(&knowledge, id, node_type, &meant);
+        let wrong = describe_mismatch(&knowledge, id, node_type, &meant);
         Err(ToolError::not_found("NOT_FOUND", wrong)
             .hint("find ids with `hybrid_search` or `completion/complete`")
             .detail("candidates", candidates(&knowledge, &meant)))
     }
 
-    /// What the user imported goes before what ships: it has the abstract.
+    /// The imported record takes precedence: it has the abstract.
     fn paper(&self, knowledge: &Knowledge, pmid: &str) -> Result<String, ToolError> {
         let imported = self
             .store
             .paper(pmid)
-            .map_err(|error| ToolError::system("the imported papers").cause(error))?;
+            .map_err(|error| ToolError::system("cannot read the imported papers").cause(error))?;
         let bundled = knowledge.catalog.paper(pmid);
         if imported.is_some() || bundled.is_some() {
             return json_text(&PaperDocument::of(bundled, imported.as_ref()));
         }
         let shown: String = pmid.chars().take(40).collect();
-        let error =
-            ToolError::not_found("NOT_FOUND", format!("no paper with the PMID `{shown}` is held"));
+        let error = ToolError::not_found("NOT_FOUND", format!("PMID `{shown}` is not in the data"));
         let pointer = knowledge.catalog.references.iter().find(|one| one.pmid == pmid);
         Err(match pointer {
             Some(pointer) => error.hint(format!(
-                "import its record with `panoply ttm import-papers`; it is known only as a pointer that `{}` names for {}",
+                "import its record with `panoply ttm import-papers`; it is only cited, by `{}` for {}",
                 pointer.source, pointer.entity
             )),
             None => error.hint("import it with `panoply ttm import-papers`, or find papers with `hybrid_search`"),
@@ -191,7 +190,7 @@ impl Documents {
 
 pub(super) fn json_text(document: &impl Serialize) -> Result<String, ToolError> {
     serde_json::to_string_pretty(document)
-        .map_err(|error| ToolError::system("a document could not be written as JSON").cause(error))
+        .map_err(|error| ToolError::system("cannot serialise the document").cause(error))
 }
 
 const README: &str = include_str!("../../../../data/ttm/README.md");
@@ -205,7 +204,7 @@ pub(crate) fn content(uri: &str, mime_type: &str, text: String) -> ResourceConte
     }
 }
 
-/// Suggests ids, by id or by name in either language.
+/// Completes ids by id or name in either language.
 pub(crate) struct Ids;
 
 impl Completer for Ids {

@@ -1,4 +1,4 @@
-//! Statements about safety as sentences, in Thai, English or both.
+//! Renders safety statements as sentences in Thai, English or both.
 
 use super::wire::pick;
 use crate::catalog::HerbCatalog;
@@ -6,7 +6,7 @@ use crate::ingest::DOCUMENT;
 use crate::model::{Bilingual, DisplayLanguage, Level};
 use crate::safety::{Statement, Subject};
 
-/// Writes statements in a language.
+/// Renders statements in a language.
 #[derive(Clone, Copy)]
 pub(crate) struct SafetyWords<'a> {
     pub(crate) catalog: &'a HerbCatalog,
@@ -14,7 +14,7 @@ pub(crate) struct SafetyWords<'a> {
 }
 
 impl SafetyWords<'_> {
-    /// What to be careful about.
+    /// Renders the subject of a statement.
     pub(crate) fn contraindication(&self, statement: &Statement) -> String {
         let display = self.display;
         match &statement.subject {
@@ -28,7 +28,7 @@ impl SafetyWords<'_> {
             Subject::NothingVerified => pick(
                 display,
                 "ข้อมูลความปลอดภัยที่มีเป็นความรู้ทั่วไป ยังไม่ได้ตรวจสอบกับแหล่งอ้างอิง",
-                "what is known of its safety is general knowledge that nobody checked against a source",
+                "its safety records are general knowledge that was not verified against a source",
             ),
             Subject::IngredientsWithoutRecord(herbs) => {
                 let names = self.entity_names(herbs);
@@ -61,7 +61,7 @@ impl SafetyWords<'_> {
         }
     }
 
-    /// Groups of patients by name.
+    /// Renders patient groups by name.
     pub(crate) fn group_names(&self, ids: &[String]) -> String {
         let named = ids.iter().map(|id| match self.catalog.group(id) {
             Some(group) => group.names.in_language(self.display),
@@ -101,7 +101,7 @@ impl SafetyWords<'_> {
         }
     }
 
-    /// Who says so, and how good that is.
+    /// Renders the sources and their quality.
     pub(crate) fn evidence(&self, statement: &Statement) -> String {
         let display = self.display;
         if statement.subject.is_gap() {
@@ -137,11 +137,8 @@ impl SafetyWords<'_> {
         if source.verified {
             format!("{} [{id}]", source.title)
         } else if source.kind == DOCUMENT {
-            let unchecked = pick(
-                self.display,
-                "เอกสารที่นำเข้า ยังไม่มีใครตรวจสอบ",
-                "a document that was brought in, checked by nobody",
-            );
+            let unchecked =
+                pick(self.display, "เอกสารที่นำเข้า ยังไม่มีใครตรวจสอบ", "a user document, not verified");
             format!("{unchecked}: {} [{id}]", source.title)
         } else {
             let unchecked = pick(
@@ -153,7 +150,7 @@ impl SafetyWords<'_> {
         }
     }
 
-    /// A paper that we hold is named as such; a mere pointer says that nobody here has read it.
+    /// Distinguishes bundled papers from mere references, whose content was not reviewed.
     fn paper(&self, pmid: &str) -> String {
         if self.catalog.paper(pmid).is_some() {
             return format!("PMID {pmid}");
@@ -165,7 +162,7 @@ impl SafetyWords<'_> {
         )
     }
 
-    /// The name of a herb or formulation, with its id.
+    /// Returns the name of a herb or formulation with its id.
     pub(crate) fn entity_name(&self, id: &str) -> String {
         let herb = self.catalog.herb(id).map(|herb| &herb.names);
         let names = herb.or_else(|| self.catalog.formulation(id).map(|one| &one.names));
@@ -175,7 +172,7 @@ impl SafetyWords<'_> {
         )
     }
 
-    /// The name of a caution.
+    /// Returns the name of a caution.
     pub(crate) fn caution_name(&self, code: &str) -> String {
         let caution = self.catalog.caution(code);
         caution.map_or_else(|| code.to_owned(), |caution| caution.names.in_language(self.display))

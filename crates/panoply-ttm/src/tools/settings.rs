@@ -1,4 +1,4 @@
-//! What an operator can set for this pack: the table `[pack.ttm]` of the settings file.
+//! Operator settings: the table `[pack.ttm]` of the configuration.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,35 +8,35 @@ use serde::Deserialize;
 use super::embedder_choice::EmbedderChoice;
 use crate::answer::TAU;
 
-/// The settings.
+/// Operator settings.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// The confidence below which `rag_answer` withholds its answer, from 0 to 1.
+    /// Confidence threshold of `rag_answer`, from 0 to 1.
     pub answer_conf_tau: f64,
-    /// A language model that writes answers from what was found; without it they are quoted.
+    /// Chat model that writes answers; without one, answers are extractive.
     pub chat: Option<Endpoint>,
-    /// Folders whose files a call may name; `ttm/inbox` of the home when not set.
+    /// Directories whose files may be read; default `ttm/inbox` of the home directory.
     pub roots: Option<Vec<PathBuf>>,
-    /// What taking documents in may use.
+    /// Resource limits of document ingestion.
     pub ingest: IngestSettings,
-    /// Where the vectors of the search come from.
+    /// Embedder of the search.
     pub embedder: EmbedderChoice,
 }
 
-/// What reading one file of `ingest_run` may use; the usual where nothing is set.
+/// Resource limits of `ingest_run` per file.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq)]
 #[serde(default, deny_unknown_fields)]
 pub struct IngestSettings {
-    /// The largest file, in MB.
+    /// Maximum file size in MB.
     pub file_mb: Option<u64>,
-    /// The most pages of a file.
+    /// Maximum number of pages.
     pub pages: Option<u32>,
-    /// Memory of a reading process, in MB.
+    /// Memory of a reader process in MB.
     pub memory_mb: Option<u64>,
-    /// Seconds of work of a reading process.
+    /// CPU seconds of a reader process.
     pub cpu_seconds: Option<u64>,
-    /// Seconds on the clock for one file.
+    /// Wall-clock seconds per file.
     pub wall_seconds: Option<u64>,
 }
 
@@ -52,17 +52,17 @@ impl Default for Settings {
     }
 }
 
-/// A server that speaks the protocol of OpenAI.
+/// A server with OpenAI's API.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
-    /// Its address up to the version, such as `http://127.0.0.1:8000/v1`.
+    /// Base URL up to the version, such as `http://127.0.0.1:8000/v1`.
     pub base_url: String,
-    /// The model.
+    /// Model name.
     pub model: String,
-    /// The environment variable that holds the key, where one is needed.
+    /// Environment variable with the API key, if required.
     pub key_env: Option<String>,
-    /// Who takes longer has failed.
+    /// Request timeout.
     #[serde(default = "twenty")]
     pub timeout_seconds: u64,
 }
@@ -71,16 +71,16 @@ const fn twenty() -> u64 {
     20
 }
 
-/// The longest that a server may be waited for: a call is given up after a minute.
+/// Maximum request timeout: tool calls are aborted after a minute.
 const MAX_TIMEOUT_SECONDS: u64 = 50;
 
 impl Endpoint {
-    /// How long it is waited for.
+    /// Returns the request timeout.
     pub const fn timeout(&self) -> Duration {
         Duration::from_secs(self.timeout_seconds)
     }
 
-    /// Everything that is wrong with it, where it stands in the settings as `place`.
+    /// Returns all errors; `place` is the path in the configuration.
     pub(super) fn wrong(&self, place: &str) -> Vec<String> {
         let mut wrong = Vec::new();
         if !["http://", "https://"].iter().any(|start| self.base_url.starts_with(start)) {
@@ -99,13 +99,13 @@ impl Endpoint {
     }
 }
 
-/// Everything that is wrong with the settings.
+/// Invalid settings.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{}", .0.join("; "))]
 pub struct BadSettings(pub Vec<String>);
 
 impl Settings {
-    /// Says everything that is wrong.
+    /// Validates the settings.
     pub fn check(&self) -> Result<(), BadSettings> {
         let mut wrong = Vec::new();
         if !(0.0..=1.0).contains(&self.answer_conf_tau) {

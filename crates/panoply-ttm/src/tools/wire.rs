@@ -1,4 +1,4 @@
-//! Shapes that several replies share, and the words in them.
+//! Wire types and texts shared by several replies.
 
 use panoply_contract::context::Lang;
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::graph::NodeType;
 use crate::model::{Bilingual, DisplayLanguage, Strength};
 
-/// What a thing of the graph is.
+/// Type of a graph node.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
@@ -48,7 +48,7 @@ impl From<Kind> for NodeType {
     }
 }
 
-/// How strong a warning is.
+/// Strength of a warning.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum HowStrong {
@@ -77,7 +77,7 @@ impl From<HowStrong> for Strength {
     }
 }
 
-/// The language of names and sentences in a reply.
+/// Language of names and sentences in a reply.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, JsonSchema, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ReplyLang {
@@ -87,7 +87,7 @@ pub(crate) enum ReplyLang {
     En,
 }
 
-/// The language asked for; Thai first and English beside it when none was.
+/// Returns the requested language; Thai with English by default.
 pub(crate) const fn display_language(lang: Option<ReplyLang>) -> DisplayLanguage {
     match lang {
         Some(ReplyLang::Th) => DisplayLanguage::Th,
@@ -96,7 +96,7 @@ pub(crate) const fn display_language(lang: Option<ReplyLang>) -> DisplayLanguage
     }
 }
 
-/// The language of the sentence that a person reads.
+/// Returns the language of the text summary.
 pub(crate) const fn caller_language(lang: Lang) -> DisplayLanguage {
     match lang {
         Lang::Th => DisplayLanguage::Th,
@@ -104,7 +104,7 @@ pub(crate) const fn caller_language(lang: Lang) -> DisplayLanguage {
     }
 }
 
-/// That this is no medical advice, in both languages.
+/// Medical disclaimer in both languages.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Notice {
     /// In Thai.
@@ -113,14 +113,14 @@ pub(crate) struct Notice {
     en: &'static str,
 }
 
-/// Every reply that touches treatment carries it.
+/// Included in every reply about treatment.
 pub(crate) const NOTICE: Notice = Notice {
     th: "ข้อมูลนี้ใช้เพื่ออ้างอิงเท่านั้น ไม่ใช่คำแนะนำทางการแพทย์ ควรปรึกษาแพทย์ เภสัชกร หรือแพทย์แผนไทยก่อนใช้",
     en: "This is reference information and not medical advice; ask a physician, a pharmacist or a practitioner of Thai traditional medicine before use.",
 };
 
 impl Notice {
-    /// The notice in the caller's language.
+    /// Returns the disclaimer in the caller's language.
     pub(crate) const fn for_caller(&self, lang: Lang) -> &'static str {
         match lang {
             Lang::Th => self.th,
@@ -129,7 +129,7 @@ impl Notice {
     }
 }
 
-/// One of two texts, by the caller's language.
+/// Selects a text by the caller's language.
 pub(crate) fn pick(
     display: DisplayLanguage,
     th: impl Into<String>,

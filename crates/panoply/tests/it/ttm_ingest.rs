@@ -63,7 +63,7 @@ fn a_plan_is_shown_agreed_to_carried_out_and_taken_back() {
     assert!(said.contains("rolled_back"), "{said}");
     assert_eq!(documents(&place), 0);
     let twice = place.run(&["ttm", "jobs", id, "--roll-back"]);
-    assert!(twice.err.contains("is rolled back already"), "{twice:?}");
+    assert!(twice.err.contains("is already rolled back"), "{twice:?}");
     let undo = call(&mut server, "ingest_undo", json!({"job_id": plan["job_id"]}));
     assert!(undo["content"][0]["text"].as_str().unwrap().contains("was a dry run"), "{undo}");
     let jobs = call(&mut server, "ingest_jobs", json!({}))["structuredContent"].clone();

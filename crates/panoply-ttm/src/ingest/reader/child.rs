@@ -1,4 +1,4 @@
-//! The parent: starts a reader, takes its pages, and ends it when time or text run out.
+//! Parent side of the reader process: starts it, collects pages, and kills it at the limits.
 
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -13,22 +13,23 @@ use super::worker::too_large;
 use super::{Line, Options, ReadError};
 use crate::ingest::plan::ReadFile;
 
-/// How to start a reader: this program again, with a word that makes it one.
+/// Command line of the reader: this program with a subcommand.
 #[derive(Clone, Debug)]
 pub struct ReaderCommand {
-    /// The program.
+    /// Executable.
     pub program: PathBuf,
-    /// Its arguments, before the options and the scratch folder.
+    /// Arguments before the options and the scratch directory.
     pub arguments: Vec<String>,
 }
 
-/// How often the parent looks whether it should stop.
+/// Interval between checks for cancellation.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Lines that wait for the parent.
+/// Capacity of the line queue.
 const LINE_QUEUE_LENGTH: usize = 16;
 
 impl ReaderCommand {
-    /// Reads a file. `watch` hears of each page (how many of how many) and says whether to go on.
+    /// Reads a file. `watch` receives the page count and the total, and returns whether to
+    /// continue.
     pub fn read(
         &self,
         file: File,
@@ -58,7 +59,7 @@ impl ReaderCommand {
             ReadError::new(
                 "NO_READER",
                 "the reader could not be started",
-                "see that there is memory",
+                "check the available memory",
             )
         };
         let options = serde_json::to_string(options).unwrap_or_default();
@@ -69,26 +70,26 @@ impl ReaderCommand {
             .stdin(file)
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
-            // A group of its own, so that what it started can be ended with it.
+            // Own process group, so that child processes can be killed together.
             .process_group(0)
             .spawn()
             .map_err(not_started)
     }
 }
 
-/// What the child says, until it is silent, says too much or ends.
+/// Reads the child's output until it ends, is silent, or exceeds the limit.
 fn listen(child: &mut Child, most: u64) -> Receiver<Option<Line>> {
     let (sender, receiver) = sync_channel(LINE_QUEUE_LENGTH);
     if let Some(output) = child.stdout.take() {
         std::thread::spawn(move || {
-            // One byte more than allowed shows that there was more.
+            // One byte more than allowed reveals truncation.
             let mut output = BufReader::new(output.take(most + 1));
             let mut line = Vec::new();
             loop {
                 line.clear();
                 match output.read_until(b'\n', &mut line) {
                     Ok(0) | Err(_) => break,
-                    // A library may print a warning: what is no line of ours is passed over.
+                    // Libraries may print warnings: skip lines that do not parse.
                     Ok(_) => {
                         if let Ok(line) = serde_json::from_slice::<Line>(&line)
                             && sender.send(Some(line)).is_err()
@@ -106,7 +107,7 @@ fn listen(child: &mut Child, most: u64) -> Receiver<Option<Line>> {
     receiver
 }
 
-/// Pages until the end, or until the time is up; `None` when the child ended before.
+/// Collects pages until the end or the deadline; `None` if the child exited early.
 #[expect(clippy::disallowed_methods, reason = "another process runs by the clock on the wall")]
 fn take(
     lines: &Receiver<Option<Line>>,
@@ -119,7 +120,7 @@ fn take(
     loop {
         if Instant::now() >= until {
             let message = format!("reading took longer than {} s", wall.as_secs());
-            return Err(ReadError::new("TOO_SLOW", message, "cut the file into parts"));
+            return Err(ReadError::new("TOO_SLOW", message, "split the file"));
         }
         if !watch(done, read.pages) {
             return Err(ReadError::new("CANCELLED", "the job was cancelled", "run it again"));
@@ -140,7 +141,7 @@ fn take(
             Ok(Some(Line::Failed(error))) => return Err(error),
             Ok(None) => {
                 let message = "more text came out of the file than it may hold";
-                return Err(ReadError::new("TOO_MUCH_TEXT", message, "cut the file into parts"));
+                return Err(ReadError::new("TOO_MUCH_TEXT", message, "split the file"));
             }
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return Ok(None),
@@ -148,7 +149,7 @@ fn take(
     }
 }
 
-/// Ends the child and all below it. What has ended already cannot be ended again, and that is fine.
+/// Kills the process group. Errors are ignored: the process may have exited.
 fn end(child: &mut Child) {
     let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     if let Some(group) = group {
@@ -156,14 +157,14 @@ fn end(child: &mut Child) {
     }
 }
 
-/// A reader that ended without a word ran out of memory or time, or broke on the file.
+/// Describes an exit without a final line: out of memory, out of time, or a crash.
 fn died(status: Option<ExitStatus>) -> ReadError {
     use std::os::unix::process::ExitStatusExt as _;
     let why = match status.and_then(|status| status.signal()) {
-        // SIGXCPU, and the kill that follows it.
-        Some(24) => "it needs more time than it may have",
-        Some(6 | 11) => "it needs more memory than it may have, or is made to break its reader",
-        _ => "its reader gave up",
+        // SIGXCPU and the SIGKILL that follows.
+        Some(24) => "the CPU time limit was exceeded",
+        Some(6 | 11) => "the memory limit was exceeded or the reader crashed",
+        _ => "the reader exited early",
     };
     ReadError::new(
         "READER_DIED",
@@ -177,7 +178,7 @@ mod tests {
     use super::*;
     use crate::ingest::reader::Limits;
 
-    /// What a reader that says nothing and does not end comes to.
+    /// Describes a timeout or cancellation.
     fn silent(limits: Limits, go_on: bool) -> ReadError {
         let arguments = ["-c", "sleep 600"].map(str::to_owned).to_vec();
         let reader = ReaderCommand { program: PathBuf::from("/bin/sh"), arguments };

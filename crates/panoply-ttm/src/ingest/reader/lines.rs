@@ -1,15 +1,15 @@
-//! Letters of a page, as they are drawn, put together to lines and paragraphs.
+//! Groups PDF glyphs into lines and paragraphs.
 //!
-//! A PDF has no words and no lines, only letters and where each stands. The order is that of the
-//! drawing, which is the order of reading in all but the oddest files.
+//! A PDF has positioned glyphs but no words or lines. The drawing order is used as reading order,
+//! which holds for almost all files.
 
 use pdf_extract::{MediaBox, OutputDev, OutputError, Transform};
 
-/// A gap of more than this part of the letters' size is a blank.
+/// Minimum gap of a space, relative to the font size.
 const BLANK: f64 = 0.15;
-/// A step of more than this part of the size is another line.
+/// Minimum vertical step of a new line, relative to the font size.
 const LINE: f64 = 0.5;
-/// A step of more than this is another paragraph: Thai fonts stand up to 1.7 apart.
+/// Minimum vertical step of a new paragraph; Thai line spacing is up to 1.7.
 const PARAGRAPH: f64 = 2.0;
 
 /// Collects the text of a page.
@@ -26,7 +26,7 @@ struct Letter {
 }
 
 impl Lines {
-    /// What was collected.
+    /// Returns the collected text.
     pub(super) fn text(self) -> String {
         self.text
     }
@@ -69,7 +69,7 @@ impl OutputDev for Lines {
         font_size: f64,
         letters: &str,
     ) -> Result<(), OutputError> {
-        // The side of a square of the same area as what a letter's square becomes.
+        // Effective font size: side of a square with the area of the transformed unit square.
         let across = font_size * (at.m11 + at.m21);
         let up = font_size * (at.m12 + at.m22);
         let size = (across * up).abs().sqrt();

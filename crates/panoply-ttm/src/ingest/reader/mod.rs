@@ -1,9 +1,9 @@
-//! Gets the text off the pages of a file, in a process of its own.
+//! Text extraction in a separate process.
 //!
-//! A PDF is a program of a stranger: it may loop, swell or crash whoever reads it. So the file is
-//! read by a child that has given up memory, time and disk before it looks at the first byte
-//! ([`worker`]), and the parent takes pages from it one by one and ends it when it has had enough
-//! ([`child`]). OCR runs below the child and inherits its limits.
+//! PDFs are untrusted input: they may loop, exhaust memory or crash the parser. The child process
+//! limits its memory, time and disk before it reads the first byte ([`worker`]); the parent
+//! collects pages and kills it at the limits ([`child`]). OCR runs below the child and inherits the
+//! limits.
 
 pub mod child;
 mod limits;
@@ -18,16 +18,16 @@ use super::plan::PageText;
 
 pub use self::ocr::missing_programs;
 
-/// What a page is read with.
+/// Text source of a page.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OcrProvider {
-    /// The text layer where it is text, else a picture of the page.
+    /// Text layer if legible, else OCR.
     #[default]
     Auto,
-    /// The text layer and nothing else.
+    /// Text layer only.
     TextLayer,
-    /// A picture of every page.
+    /// OCR only.
     Tesseract,
 }
 
@@ -35,7 +35,7 @@ impl OcrProvider {
     /// Every provider.
     pub const ALL: [Self; 3] = [Self::Auto, Self::TextLayer, Self::Tesseract];
 
-    /// Its name in calls.
+    /// Returns the name used in calls.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -44,35 +44,35 @@ impl OcrProvider {
         }
     }
 
-    /// The provider of this name.
+    /// Parses a name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == name)
     }
 }
 
-/// What a file is.
+/// File type.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FileKind {
     /// PDF.
     #[default]
     Pdf,
-    /// Plain text in UTF-8; a form feed begins a page.
+    /// Plain text in UTF-8; a form feed starts a page.
     Text,
 }
 
-/// How to read a file.
+/// Options of the reader.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Options {
-    /// What the file is.
+    /// File type.
     pub kind: FileKind,
-    /// What pages are read with.
+    /// Text source.
     pub ocr: OcrProvider,
-    /// Dots per inch of the pictures for OCR.
+    /// Resolution for OCR.
     pub dpi: u16,
-    /// Languages of OCR, as tesseract names them.
+    /// OCR languages in tesseract notation.
     pub languages: String,
-    /// What it may use.
+    /// Resource limits.
     pub limits: Limits,
 }
 
@@ -88,20 +88,20 @@ impl Default for Options {
     }
 }
 
-/// What reading one file may use.
+/// Resource limits for one file.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Limits {
-    /// Bytes of the file.
+    /// Maximum file size in bytes.
     pub file_bytes: u64,
-    /// Pages of it.
+    /// Maximum number of pages.
     pub pages: u32,
-    /// Bytes of text that may come out.
+    /// Maximum size of the extracted text in bytes.
     pub text_bytes: u64,
-    /// Bytes of address space, of each process.
+    /// Address space of each process in bytes.
     pub memory_bytes: u64,
-    /// Seconds of work, of each process.
+    /// CPU time of each process.
     pub cpu_seconds: u64,
-    /// Seconds on the clock, for the whole file.
+    /// Wall-clock time for the file.
     pub wall_seconds: u64,
 }
 
@@ -118,43 +118,31 @@ impl Default for Limits {
     }
 }
 
-/// What the child says, one line of JSON each.
+/// Output of the child: one JSON object per line.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub(super) enum Line {
-    /// First of all.
-    Head {
-        /// SHA-256 of the bytes.
-        sha256: String,
-        /// How many pages there are.
-        pages: u32,
-        /// What the file calls itself.
-        title: Option<String>,
-    },
-    /// A page that could be read.
+    /// First line.
+    Head { sha256: String, pages: u32, title: Option<String> },
+    /// A readable page.
     Page(PageText),
-    /// A page that could not.
-    Unreadable {
-        /// The page, from 1.
-        page: u32,
-        /// Why, as a sentence.
-        why: String,
-    },
-    /// All pages were there.
+    /// An unreadable page.
+    Unreadable { page: u32, why: String },
+    /// All pages were written.
     End,
-    /// It cannot go on.
+    /// Reading failed.
     Failed(ReadError),
 }
 
-/// Why a file could not be read. The words are for whoever sent it.
+/// Why a file could not be read; shown to the caller.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize, thiserror::Error)]
 #[error("{message}")]
 pub struct ReadError {
-    /// A stable code.
+    /// Stable code.
     pub code: String,
-    /// What is wrong.
+    /// Problem.
     pub message: String,
-    /// What to do about it.
+    /// Suggested action.
     pub hint: String,
 }
 

@@ -1,7 +1,7 @@
-//! OCR of a page: a picture by `pdftoppm`, its words by `tesseract`.
+//! OCR of a page with `pdftoppm` and `tesseract`.
 //!
-//! Both are programs of Debian (`poppler-utils`, `tesseract-ocr`, `tesseract-ocr-tha`). No shell
-//! is involved, they work in a folder of their own, and inherit the limits of who calls them.
+//! Debian packages: `poppler-utils`, `tesseract-ocr`, `tesseract-ocr-tha`. The programs run without
+//! a shell, in a scratch directory, under the limits of the calling process.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,16 +9,16 @@ use std::process::{Command, Stdio};
 use super::{Options, ReadError};
 use crate::text::is_thai;
 
-/// A page whose words are less sure than this, on the mean, was noise.
+/// Minimum mean word confidence; below it the page is noise.
 const MIN_CONFIDENCE: f64 = 40.0;
 
-/// The text of a page, and how sure its words are on the mean, from 0 to 100.
+/// Text of a page with its mean word confidence from 0 to 100.
 pub(super) struct Scanned {
     pub(super) text: String,
     pub(super) confidence: f64,
 }
 
-/// The programs of OCR that are not there, and the package of each.
+/// Returns missing OCR programs with their packages.
 pub fn missing_programs(path: Option<&std::ffi::OsStr>) -> Vec<(&'static str, &'static str)> {
     let folders: Vec<PathBuf> =
         path.map(|path| std::env::split_paths(path).collect()).unwrap_or_default();
@@ -29,7 +29,7 @@ pub fn missing_programs(path: Option<&std::ffi::OsStr>) -> Vec<(&'static str, &'
         .collect()
 }
 
-/// Reads a page from its picture.
+/// Reads a page by OCR.
 pub(super) fn scan(pdf: &Path, page: u32, options: &Options) -> Result<Scanned, ReadError> {
     let folder = pdf.parent().unwrap_or_else(|| Path::new("."));
     let picture = folder.join(format!("page-{page}"));
@@ -60,13 +60,13 @@ pub(super) fn scan(pdf: &Path, page: u32, options: &Options) -> Result<Scanned, 
             .args(["stdout", "-l", &options.languages, "--psm", "3", "tsv"])
             .env("OMP_THREAD_LIMIT", "1"),
     );
-    // The next page needs the room, whatever became of this one.
+    // Free the disk space for the next page in any case.
     let _ = std::fs::remove_file(&picture);
     let scanned = words(&String::from_utf8_lossy(&table?));
     if scanned.text.is_empty() || scanned.confidence < MIN_CONFIDENCE {
         return Err(ReadError::new(
             "NOTHING_LEGIBLE",
-            "nothing on the page could be read",
+            "no text on the page could be recognised",
             "scan it again with more contrast, at 300 dpi",
         ));
     }
@@ -78,7 +78,7 @@ fn run(program: &str, package: &str, command: &mut Command) -> Result<Vec<u8>, R
     let done = done.map_err(|_| {
         ReadError::new(
             "OCR_MISSING",
-            format!("the page has no text layer, and OCR needs `{program}`, which is not there"),
+            format!("the page has no text layer, and `{program}` for OCR is not installed"),
             &format!("install {package}"),
         )
     })?;
@@ -90,11 +90,11 @@ fn run(program: &str, package: &str, command: &mut Command) -> Result<Vec<u8>, R
     Err(ReadError::new(
         "OCR_FAILED",
         format!("`{program}` could not read the page ({}): {said}", done.status),
-        "see that the page opens in a viewer, and that the languages of OCR are installed",
+        "check that the page opens in a viewer and that the OCR languages are installed",
     ))
 }
 
-/// One word of tesseract's table.
+/// A word of tesseract's TSV output.
 struct Word<'t> {
     line: (i32, i32, i32),
     left: i32,
@@ -104,7 +104,7 @@ struct Word<'t> {
     text: &'t str,
 }
 
-/// The words of a table as text: lines as they stand, an empty line between paragraphs.
+/// Converts TSV output to text; paragraphs are separated by a blank line.
 fn words(table: &str) -> Scanned {
     let words: Vec<Word<'_>> = table.lines().filter_map(word).collect();
     let mut text = String::new();
@@ -150,11 +150,11 @@ fn word(line: &str) -> Option<Word<'_>> {
     })
 }
 
-/// A line of words. Thai is written without blanks: what stands close together is one run.
+/// Joins the words of a line. Thai has no spaces: adjacent boxes are joined.
 fn written(line: &[Word<'_>]) -> String {
     let mut text = String::new();
     let mut before: Option<&Word<'_>> = None;
-    // Boxes of single letters and marks differ in height; the tallest is that of the line.
+    // Boxes of single letters differ in height; use the tallest.
     let height = line.iter().map(|word| word.height).max().unwrap_or_default();
     for word in line {
         if let Some(before) = before {
@@ -171,13 +171,13 @@ fn written(line: &[Word<'_>]) -> String {
     text
 }
 
-/// Marks, and vowels that only stand behind a letter.
+/// Marks and following vowels.
 const fn follows(one: char) -> bool {
     matches!(one, '\u{0E30}'..='\u{0E3A}' | '\u{0E45}' | '\u{0E47}'..='\u{0E4E}')
 }
 
-/// Tone marks and stains that were read as a line of their own: hardly any Thai letter, no word in
-/// Latin letters, and not mostly digits.
+/// Returns whether a line consists of tone marks or stains: few Thai letters, no Latin word, and
+/// not mostly digits.
 fn is_debris(line: &str) -> bool {
     let all = line.chars().filter(|one| !one.is_whitespace()).count();
     let thai = line.chars().filter(|one| matches!(one, '\u{0E01}'..='\u{0E2E}')).count();

@@ -1,4 +1,4 @@
-//! The text layer of a PDF.
+//! Text layer of a PDF.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -7,14 +7,14 @@ use pdf_extract::{Document, Error, Object, output_doc_page};
 use super::ReadError;
 use super::lines::Lines;
 
-/// A PDF whose structure could be read.
+/// A parsed PDF.
 pub(super) struct Pdf {
     document: Document,
     pages: u32,
 }
 
 impl Pdf {
-    /// Reads the structure.
+    /// Parses the structure.
     pub(super) fn open(bytes: &[u8]) -> Result<Self, ReadError> {
         if !bytes
             .get(..1024.min(bytes.len()))
@@ -22,14 +22,14 @@ impl Pdf {
         {
             return Err(ReadError::new(
                 "NOT_A_PDF",
-                "the file is no PDF: it does not begin with `%PDF-`",
-                "give a PDF, or plain text with `doc_type` = `text`",
+                "not a PDF: the file does not start with `%PDF-`",
+                "provide a PDF, or plain text with `doc_type` = `text`",
             ));
         }
         let opened = catch_unwind(AssertUnwindSafe(|| {
             let mut document = Document::load_mem(bytes)?;
             if document.is_encrypted() {
-                // Many papers are encrypted with an empty password, only to forbid printing.
+                // Many papers are encrypted with an empty user password to forbid printing.
                 document.decrypt("")?;
             }
             spell_out_widths(&mut document);
@@ -43,7 +43,7 @@ impl Pdf {
                 Err(ReadError::new(
                     "ENCRYPTED_PDF",
                     "the PDF is encrypted and needs a password",
-                    "save a copy without a password and give that",
+                    "save a copy without a password",
                 ))
             }
             Ok(Err(error)) => Err(broken(&error.to_string())),
@@ -51,12 +51,11 @@ impl Pdf {
         }
     }
 
-    /// How many pages there are.
     pub(super) const fn pages(&self) -> u32 {
         self.pages
     }
 
-    /// What the PDF calls itself, where that says something.
+    /// Returns the metadata title, if meaningful.
     pub(super) fn title(&self) -> Option<String> {
         let info = self.document.trailer.get(b"Info").ok()?;
         let info = match info {
@@ -71,7 +70,7 @@ impl Pdf {
         (!title.is_empty() && !is_file_name(title)).then(|| title.to_owned())
     }
 
-    /// The text of a page; `None` where its drawing cannot be followed.
+    /// Returns the text of a page; `None` if its content stream cannot be interpreted.
     pub(super) fn text(&self, page: u32) -> Option<String> {
         let read = catch_unwind(AssertUnwindSafe(|| {
             let mut lines = Lines::default();
@@ -82,18 +81,18 @@ impl Pdf {
     }
 }
 
-/// What programs put there when nobody gave a title.
+/// Returns whether a title is a file name set by the authoring program.
 fn is_file_name(title: &str) -> bool {
     let lower = title.to_lowercase();
     let endings = [".html", ".htm", ".doc", ".docx", ".odt", ".pdf", ".tex", ".indd", ".rtf"];
     lower == "untitled" || endings.iter().any(|ending| lower.ends_with(ending))
 }
 
-/// The most letters that one range of widths may cover.
+/// Maximum number of glyphs in a width range.
 const MAX_RANGE_LENGTH: i64 = 65_536;
 
-/// Widths of letters may be given for a range, `first last width`, which pdf-extract 0.12.1 takes
-/// for something else; then blanks appear inside words. As a list, `first [width …]`, it reads them.
+/// Expands glyph width ranges (`first last width`) to lists (`first [width …]`). pdf-extract 0.12.1
+/// misreads ranges and then inserts spaces inside words.
 fn spell_out_widths(document: &mut Document) {
     let lists: Vec<_> = document
         .objects
@@ -133,7 +132,7 @@ fn spelt_out(widths: &[Object]) -> Vec<Object> {
                 rest
             }
             [] => return out,
-            // Not a list of widths, or not one that anybody can read.
+            // Not a valid width array.
             _ => return widths.to_vec(),
         };
     }

@@ -1,4 +1,5 @@
-//! The child: reads the file on standard input and writes pages to standard output.
+//! Child side of the reader process: reads a file from standard input and writes pages to standard
+//! output.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -17,15 +18,15 @@ use crate::ingest::legible::{LEGIBLE, legibility, repaired};
 use crate::ingest::plan::PageText;
 use crate::text::{Dictionary, Segmenter};
 
-/// Characters of a page; the rest is left out.
+/// Maximum number of characters per page; the rest is dropped.
 const MAX_PAGE_LENGTH: usize = 200_000;
 
-/// Runs to its end and never returns an error: what is wrong is written like a page is. `scratch`
-/// is an empty folder that the caller removes.
+/// Runs to completion. Failures are written as a line of output. `scratch` is an empty directory
+/// that the caller removes.
 pub fn run(options: &Options, scratch: &Path, input: impl Read, output: impl Write) {
     let mut output = output;
     let limits = &options.limits;
-    // Whoever started this may be gone, and nobody else would end it.
+    // Exit at the wall-clock limit even if the parent died.
     let wall = Duration::from_secs(limits.wall_seconds);
     #[expect(clippy::exit, reason = "this process is a reader and nothing else")]
     std::thread::spawn(move || {
@@ -41,19 +42,19 @@ pub fn run(options: &Options, scratch: &Path, input: impl Read, output: impl Wri
         Ok(()) => Line::End,
         Err(error) => Line::Failed(error),
     };
-    // Nobody listens any more: there is nothing left to do.
+    // The parent has closed the pipe: nothing left to do.
     let _ = write_line(&mut output, &last);
 }
 
 fn write_line(output: &mut impl Write, line: &Line) -> Result<(), ReadError> {
-    let gone = |_| ReadError::new("GONE", "nobody is listening", "start again");
+    let gone = |_| ReadError::new("GONE", "the parent process closed the pipe", "start again");
     let mut text = serde_json::to_string(line)
         .map_err(|_| ReadError::new("BROKEN_TEXT", "a page cannot be written", "leave it out"))?;
     text.push('\n');
     output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(gone)
 }
 
-/// Reads a file, page by page.
+/// Reads a file page by page.
 pub(super) fn read(
     options: &Options,
     scratch: &Path,
@@ -80,14 +81,14 @@ pub(super) fn read(
     }
 }
 
-/// The words and names that tell text from what a wrong font leaves.
+/// Segmenter for the legibility check.
 fn words() -> Result<Segmenter, String> {
     let names = spellings(HerbCatalog::bundled()?.as_ref());
     let dictionary = Dictionary::new(names.iter().map(String::as_str));
     Ok(Segmenter::new(Arc::new(dictionary.map_err(|error| error.to_string())?)))
 }
 
-/// The PDF as a file, for programs that want one.
+/// Temporary PDF file for the OCR programs.
 struct TemporaryPdf<'b> {
     bytes: &'b [u8],
     folder: &'b Path,
@@ -100,9 +101,8 @@ impl TemporaryPdf<'_> {
             return Ok(file.clone());
         }
         let file = self.folder.join("document.pdf");
-        std::fs::write(&file, self.bytes).map_err(|_| {
-            ReadError::new("NO_ROOM", "there is no room to work in", "make room on the disk")
-        })?;
+        std::fs::write(&file, self.bytes)
+            .map_err(|_| ReadError::new("NO_ROOM", "no scratch space", "free some disk space"))?;
         self.file = Some(file.clone());
         Ok(file)
     }
@@ -130,7 +130,7 @@ fn read_page(
     };
     let read = match options.ocr {
         OcrProvider::TextLayer => layer().ok_or_else(|| {
-            ReadError::new("NO_TEXT_LAYER", "the page has no text layer that is text", "use `auto`")
+            ReadError::new("NO_TEXT_LAYER", "the page has no legible text layer", "use `auto`")
         }),
         OcrProvider::Tesseract => scanned(),
         OcrProvider::Auto => layer().map_or_else(scanned, Ok),
@@ -174,8 +174,8 @@ fn too_many(pages: u32, most: u32) -> Result<(), ReadError> {
     }
     Err(ReadError::new(
         "TOO_MANY_PAGES",
-        format!("the file has {pages} pages, and at most {most} are read"),
-        "cut it into parts",
+        format!("the file has {pages} pages; the maximum is {most}"),
+        "split the file",
     ))
 }
 
@@ -183,7 +183,7 @@ fn bytes_of(input: impl Read, most: u64) -> Result<Vec<u8>, ReadError> {
     let mut bytes = Vec::new();
     let read = input.take(most + 1).read_to_end(&mut bytes);
     read.map_err(|_| {
-        ReadError::new("UNREADABLE", "the file cannot be read", "see that it is there")
+        ReadError::new("UNREADABLE", "the file cannot be read", "check that it exists")
     })?;
     if bytes.len() as u64 > most {
         return Err(too_large(most));
@@ -196,11 +196,11 @@ fn bytes_of(input: impl Read, most: u64) -> Result<Vec<u8>, ReadError> {
 
 pub(super) fn too_large(most: u64) -> ReadError {
     let message = format!("the file is larger than {} MB", most >> 20);
-    ReadError::new("FILE_TOO_LARGE", message, "cut it into parts")
+    ReadError::new("FILE_TOO_LARGE", message, "split the file")
 }
 
-/// Text without control characters, and with one blank where there were several, and one empty
-/// line. Two line ends in a row are the end of a paragraph, and nothing else is.
+/// Removes control characters and collapses spaces and blank lines. Two line breaks end a
+/// paragraph.
 fn tidy(text: &str) -> String {
     let mut tidy = String::with_capacity(text.len());
     let mut empty = 2;

@@ -1,5 +1,5 @@
-//! A service that speaks OpenAI's `POST /v1/embeddings`, as OpenAI, Ollama, vLLM, llama.cpp and
-//! text-embeddings-inference do.
+//! Embedding service with OpenAI's `POST /v1/embeddings`, as provided by OpenAI, Ollama, vLLM,
+//! llama.cpp and text-embeddings-inference.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{EmbedError, Embedder};
 
-/// How many texts go into one request.
+/// Texts per request.
 const BATCH: usize = 64;
-/// A batch of long vectors has a few megabytes.
+/// Maximum response size; a batch of long vectors has a few megabytes.
 const MAX_RESPONSE_BYTES: u64 = 64 * 1024 * 1024;
-/// A request that failed in a way that may pass is made once more.
+/// Number of attempts; transient failures are retried once.
 const ATTEMPTS: usize = 2;
 
-/// A model behind an address.
+/// An embedding model behind an HTTP endpoint.
 pub struct Endpoint {
     agent: ureq::Agent,
     url: String,
@@ -23,13 +23,13 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// The model of this name at `base`, such as `http://127.0.0.1:11434/v1`. Nothing is asked
-    /// before the first search.
+    /// Creates a client for `model` at `base`, such as `http://127.0.0.1:11434/v1`. It connects at
+    /// the first search.
     pub fn new(base: &str, model: &str, key: Option<String>, timeout: Duration) -> Self {
         let settings = ureq::Agent::config_builder()
             .timeout_global(Some(timeout))
             .http_status_as_error(false)
-            // A key must not follow a redirect to somewhere else.
+            // The API key must not follow redirects.
             .max_redirects(0)
             .user_agent(concat!("panoply/", env!("CARGO_PKG_VERSION")))
             .build();
@@ -38,7 +38,7 @@ impl Endpoint {
     }
 
     fn batch(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let mut last = EmbedError("it was not asked".to_owned());
+        let mut last = EmbedError("no request was sent".to_owned());
         for _ in 0..ATTEMPTS {
             match self.request(texts) {
                 Ok(vectors) => return Ok(vectors),
@@ -72,7 +72,7 @@ impl Endpoint {
 }
 
 impl std::fmt::Debug for Endpoint {
-    /// Without the key.
+    /// Omits the API key.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Endpoint").field("url", &self.url).field("model", &self.model).finish()
     }
@@ -92,21 +92,21 @@ impl Embedder for Endpoint {
     }
 }
 
-/// Whether it is worth asking again.
+/// Whether a failure is transient.
 enum Failed {
     ForNow(EmbedError),
     ForGood(EmbedError),
 }
 
-/// What happened, without the address.
+/// Describes the failure without the URL.
 fn short(error: &ureq::Error) -> String {
     match error {
         ureq::Error::Timeout(_) => "it did not answer in time".to_owned(),
         ureq::Error::HostNotFound | ureq::Error::ConnectionFailed | ureq::Error::Io(_) => {
             "it could not be reached".to_owned()
         }
-        ureq::Error::BodyExceedsLimit(_) => "its answer was too long".to_owned(),
-        _ => "its answer could not be read".to_owned(),
+        ureq::Error::BodyExceedsLimit(_) => "its response was too large".to_owned(),
+        _ => "its response could not be parsed".to_owned(),
     }
 }
 
@@ -125,11 +125,11 @@ struct Reply {
 #[derive(Deserialize)]
 struct Row {
     index: usize,
-    /// Read as they are: what is too large for us must not depend on how a library rounds it.
+    /// Parsed as `f64`: overflow handling must not depend on the JSON library.
     embedding: Vec<f64>,
 }
 
-/// The vectors in the order of the texts, whatever order they came in.
+/// Returns the vectors in the order of the texts.
 fn in_order(answer: &str) -> Result<Vec<Vec<f32>>, EmbedError> {
     let wrong = || EmbedError("its answer is not a list of embeddings".to_owned());
     let Reply { mut data } = serde_json::from_str(answer).map_err(|_| wrong())?;

@@ -1,8 +1,7 @@
-//! Where vectors can come from besides the built-in index of meanings: a table of words in a
-//! file, or a service.
+//! External embedders as an alternative to LSI: a static model in a folder, or a service.
 //!
-//! Whatever an embedder answers is checked before it is used. One that does not answer, or lies,
-//! costs nobody an answer: the built-in vectors take its place, and the reply says so.
+//! Output is validated before use. If an embedder fails, LSI vectors are used and the reply says
+//! so.
 
 #[cfg(feature = "tools")]
 mod endpoint;
@@ -15,22 +14,21 @@ use std::fmt::Debug;
 pub use self::endpoint::Endpoint;
 pub use self::static_model::StaticModel;
 
-/// Turns texts into vectors, so that texts that mean the same point the same way.
+/// Maps texts to vectors with similar directions for similar meanings.
 pub trait Embedder: Debug + Send + Sync + 'static {
-    /// What replies call it.
+    /// Returns the name used in replies.
     fn id(&self) -> String;
 
-    /// A vector for each text, in their order.
+    /// Returns one vector per text, in order.
     fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError>;
 }
 
-/// Why an embedder gave no vectors. The sentence goes into replies: no address, no path, no key.
+/// Why an embedder failed. The text is shown in replies: no URL, path or key.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{0}")]
 pub struct EmbedError(pub String);
 
-/// Vectors that can be compared with each other: as many as texts, all equally long, all finite.
-/// `length` is how long earlier ones were.
+/// Validates vectors: one per text, equal lengths (`length`, if known), finite values.
 pub(super) fn checked(
     vectors: Vec<Vec<f32>>,
     texts: usize,
@@ -38,18 +36,18 @@ pub(super) fn checked(
 ) -> Result<Vec<Vec<f32>>, EmbedError> {
     let wrong = |problem: String| Err(EmbedError(problem));
     if vectors.len() != texts {
-        return wrong(format!("it gave {} vectors for {texts} texts", vectors.len()));
+        return wrong(format!("it returned {} vectors for {texts} texts", vectors.len()));
     }
     let expected = length.or_else(|| vectors.first().map(Vec::len)).unwrap_or(0);
     for vector in &vectors {
         if vector.is_empty() || vector.len() != expected {
             return wrong(format!(
-                "it gave a vector of {} numbers where {expected} were expected",
+                "it returned a vector of {} numbers where {expected} were expected",
                 vector.len()
             ));
         }
         if vector.iter().any(|number| !number.is_finite()) {
-            return wrong("it gave a vector with something that is no number".to_owned());
+            return wrong("it returned a vector with a non-finite value".to_owned());
         }
     }
     Ok(vectors)
@@ -62,14 +60,14 @@ mod tests {
     #[test]
     fn incompatible_vectors_are_rejected() {
         let error = |vectors: Vec<Vec<f32>>, length| checked(vectors, 2, length).unwrap_err().0;
-        assert_eq!(error(vec![vec![1.0]], None), "it gave 1 vectors for 2 texts");
+        assert_eq!(error(vec![vec![1.0]], None), "it returned 1 vectors for 2 texts");
         assert_eq!(
             error(vec![vec![1.0, 0.0], vec![1.0]], None),
-            "it gave a vector of 1 numbers where 2 were expected"
+            "it returned a vector of 1 numbers where 2 were expected"
         );
         assert_eq!(
             error(vec![vec![1.0], vec![1.0]], Some(3)),
-            "it gave a vector of 1 numbers where 3 were expected"
+            "it returned a vector of 1 numbers where 3 were expected"
         );
         assert!(error(vec![vec![], vec![]], None).contains("0 numbers"));
         assert!(error(vec![vec![1.0], vec![f32::NAN]], None).contains("no number"));

@@ -1,5 +1,5 @@
-//! A static model in a folder: a vector for each piece of a word, and a text is the mean of its
-//! pieces. This is what Model2Vec writes (`model.safetensors`, `tokenizer.json`).
+//! Static embedding model in a folder, as written by Model2Vec (`model.safetensors`,
+//! `tokenizer.json`): a text is the mean of its token vectors.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -9,10 +9,10 @@ use safetensors::{Dtype, SafeTensors};
 use super::tokenizer::Tokenizer;
 use super::{EmbedError, Embedder};
 
-/// A text counts by its first pieces; Model2Vec does the same.
+/// Maximum number of tokens per text, as in Model2Vec.
 const MAX_PIECES: usize = 512;
 
-/// A folder with a static model, read when it is first needed.
+/// A static model, loaded at first use.
 #[derive(Debug)]
 pub struct StaticModel {
     folder: PathBuf,
@@ -20,7 +20,7 @@ pub struct StaticModel {
 }
 
 impl StaticModel {
-    /// The model in this folder.
+    /// Creates a model for a folder.
     pub const fn at(folder: PathBuf) -> Self {
         Self { folder, read: OnceLock::new() }
     }
@@ -39,7 +39,7 @@ impl Embedder for StaticModel {
     }
 }
 
-/// The numbers of the model, as they stand in its file.
+/// Token vectors and tokenizer.
 #[derive(Debug)]
 struct StaticVectors {
     pieces: Tokenizer,
@@ -81,7 +81,7 @@ impl StaticVectors {
         Ok(Self { pieces, bytes, dtype: view.dtype(), dimensions })
     }
 
-    /// The mean of a text's pieces; nothing for a text without known ones.
+    /// Returns the mean vector of a text; zero without known tokens.
     fn mean(&self, text: &str) -> Vec<f32> {
         let mut sum = vec![0.0; self.dimensions];
         let pieces = self.pieces.of(text);
@@ -108,7 +108,7 @@ impl StaticVectors {
     }
 }
 
-/// A half-precision number (IEEE 754 binary16).
+/// Converts IEEE 754 binary16.
 fn half(bits: u16) -> f32 {
     let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
     let exponent = i32::from((bits >> 10) & 0x1f);

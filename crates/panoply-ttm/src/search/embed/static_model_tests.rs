@@ -1,4 +1,4 @@
-//! A table of word vectors gives what Model2Vec gives from the same files.
+//! The static model matches Model2Vec on the same files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,9 +8,9 @@ use serde_json::json;
 
 use super::*;
 
-/// Small models whose row `r` has `(7r + 13c) mod 11 − 5` in column `c`. What comes out of them
-/// was worked out by Model2Vec 0.10.0 with tokenizers 0.23.3 on the same files:
-/// `StaticModel(vectors, tokenizer, config={"normalize": False}).encode(text)`.
+/// Small models whose row `r` has `(7r + 13c) mod 11 − 5` in column `c`. Expected values were
+/// computed with Model2Vec 0.10.0 and tokenizers 0.23.3: `StaticModel(vectors, tokenizer,
+/// config={"normalize": False}).encode(text)`.
 const ROWS: u16 = 13;
 const COLUMNS: u16 = 8;
 
@@ -33,7 +33,7 @@ fn write(folder: &Path, tokenizer: &serde_json::Value, dtype: Dtype) {
     std::fs::write(folder.join("tokenizer.json"), tokenizer.to_string()).unwrap();
 }
 
-/// The bits of a small whole number in half precision.
+/// Encodes a small integer as binary16.
 fn half_of(number: f32) -> u16 {
     let bits = number.to_bits();
     if bits == 0 {
@@ -139,7 +139,7 @@ fn unigram_f16_model_matches_model2vec() {
     for ((text, expected), vector) in cases.iter().zip(&given) {
         close(vector, expected, text);
     }
-    // Model2Vec with NumPy: cosines of the first text with the other two.
+    // Computed with Model2Vec and NumPy: cosines of the first text with the other two.
     for (other, expected) in [(1, -0.65977), (2, 0.54138)] {
         let dot: f32 = given[0].iter().zip(&given[other]).map(|(one, two)| one * two).sum();
         let length = |vector: &[f32]| vector.iter().map(|one| one * one).sum::<f32>().sqrt();

@@ -1,8 +1,8 @@
-//! Words cut into the pieces that a static model has vectors for, as its `tokenizer.json` says:
-//! WordPiece (BERT) or Unigram (SentencePiece).
+//! Subword tokenizers of static models: WordPiece (BERT) and Unigram (SentencePiece), configured by
+//! `tokenizer.json`.
 //!
-//! The crate `tokenizers` reads every kind of tokenizer and brings sixty crates along; the static
-//! models there are use these two.
+//! The crate `tokenizers` supports all kinds but adds sixty dependencies; static models use these
+//! two.
 
 use std::collections::HashMap;
 
@@ -10,14 +10,14 @@ use serde_json::Value;
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
 
-/// WordPiece gives up on longer words.
+/// Maximum word length in WordPiece.
 const MAX_WORD_LENGTH: usize = 100;
-/// SentencePiece's sign for a space.
+/// SentencePiece's replacement for a space.
 const SPACE: char = '\u{2581}';
-/// How much less than the least likely piece an unknown letter is worth; SentencePiece's figure.
+/// Penalty of an unknown letter relative to the least likely piece, as in SentencePiece.
 const UNKNOWN_PENALTY: f64 = 10.0;
 
-/// The pieces, and how to cut.
+/// Vocabulary and algorithm.
 #[derive(Debug)]
 pub(super) struct Tokenizer {
     places: HashMap<String, usize>,
@@ -31,7 +31,7 @@ enum TokenizerKind {
 }
 
 impl Tokenizer {
-    /// Reads `tokenizer.json`.
+    /// Parses `tokenizer.json`.
     pub(super) fn parse(file: &[u8]) -> Result<Self, String> {
         let file: Value = serde_json::from_slice(file)
             .map_err(|error| format!("`tokenizer.json` is no JSON: {error}"))?;
@@ -53,7 +53,7 @@ impl Tokenizer {
             Some((piece.clone(), usize::try_from(place.as_u64()?).ok()?))
         };
         let mut places: HashMap<String, usize> = vocabulary.iter().filter_map(place).collect();
-        // Model2Vec leaves unknown words out of the mean.
+        // Model2Vec omits unknown tokens from the mean.
         places.remove(model.get("unk_token").and_then(Value::as_str).unwrap_or("[UNK]"));
         let normalizer = file.get("normalizer");
         let says = |name: &str| normalizer.and_then(|one| one.get(name)).and_then(Value::as_bool);
@@ -90,12 +90,12 @@ impl Tokenizer {
         Ok(Self { places, cut: TokenizerKind::Unigram { scores, unknown, least, longest } })
     }
 
-    /// How many rows of vectors there must be.
+    /// Returns the vocabulary size.
     pub(super) fn len(&self) -> usize {
         self.places.values().max().map_or(0, |place| place + 1)
     }
 
-    /// The places of a text's pieces, unknown ones left out.
+    /// Returns the token ids of a text without unknown tokens.
     pub(super) fn of(&self, text: &str) -> Vec<usize> {
         match &self.cut {
             TokenizerKind::WordPiece { lower, accents, prefix } => {
@@ -110,8 +110,7 @@ impl Tokenizer {
         }
     }
 
-    /// The longest known piece, then the longest that continues it, and so on; nothing when some
-    /// of the word is unknown.
+    /// WordPiece: greedy longest match; empty if a part of the word is unknown.
     fn longest_first(&self, word: &str, prefix: &str) -> Vec<usize> {
         let mut pieces = Vec::new();
         if word.chars().count() > MAX_WORD_LENGTH {
@@ -133,15 +132,14 @@ impl Tokenizer {
         pieces
     }
 
-    /// The cut whose pieces are likeliest together (Viterbi).
+    /// Unigram: most likely segmentation (Viterbi).
     fn likeliest(&self, word: &str) -> Vec<usize> {
         let TokenizerKind::Unigram { scores, unknown, least, longest } = &self.cut else {
             return Vec::new();
         };
         let mut ends: Vec<usize> = word.char_indices().map(|(at, _)| at).collect();
         ends.push(word.len());
-        // For each place between letters the best way there: its score, where it came from, and
-        // the piece.
+        // Best path to each position: score, predecessor, token.
         let mut best: Vec<Option<(f64, usize, Option<usize>)>> = vec![None; ends.len()];
         if let Some(first) = best.first_mut() {
             *first = Some((0.0, 0, None));
@@ -177,7 +175,7 @@ impl Tokenizer {
     }
 }
 
-/// Words as BERT cuts them: at spaces, and around each sign and each Chinese character.
+/// BERT pre-tokenisation: splits at whitespace and around punctuation and Chinese characters.
 fn bert_words(text: &str, lower: bool, accents: bool) -> Vec<String> {
     let mut letters: String = text.to_owned();
     if !accents {
@@ -192,7 +190,7 @@ fn bert_words(text: &str, lower: bool, accents: bool) -> Vec<String> {
         if letter.is_whitespace() {
             open = false;
         } else if letter.is_control() || letter == '\u{fffd}' {
-            // Left out, as if it were not there.
+            // Control characters are dropped.
         } else if is_sign(letter) || is_chinese(letter) {
             words.push(letter.to_string());
             open = false;
@@ -207,7 +205,7 @@ fn bert_words(text: &str, lower: bool, accents: bool) -> Vec<String> {
     words
 }
 
-/// What `strip_accents` takes away: nonspacing marks, which many Thai vowels and all tones are.
+/// Nonspacing marks, which `strip_accents` removes; they include many Thai vowels and all tones.
 fn is_mark_of_a_letter(letter: char) -> bool {
     is_combining_mark(letter) && letter != '\u{0E33}'
 }

@@ -1,10 +1,9 @@
-//! Arithmetic that gives the same bits on every machine.
+//! Reproducible floating-point arithmetic.
 //!
-//! The logarithm of the standard library is the platform's and may differ in its last bit; the
-//! hashes of replies would differ with it. Addition, multiplication, division and the square
-//! root are exact by IEEE 754.
+//! The logarithm of the standard library is platform-dependent in its last bit, which would change
+//! reply hashes. IEEE 754 addition, multiplication, division and square root are exact.
 
-/// The natural logarithm of a positive number.
+/// Natural logarithm of a positive number.
 pub(super) fn ln(value: f64) -> f64 {
     const LN_2: f64 = std::f64::consts::LN_2;
     if value <= 0.0 || !value.is_finite() {
@@ -34,7 +33,7 @@ pub(super) fn ln(value: f64) -> f64 {
     2.0 * sum + halvings * LN_2
 }
 
-/// Random numbers that are the same everywhere: SplitMix64.
+/// SplitMix64 pseudo-random numbers.
 #[derive(Clone, Debug)]
 pub(super) struct SplitMix64(u64);
 
@@ -43,7 +42,7 @@ impl SplitMix64 {
         Self(seed)
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub(super) const fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;
@@ -52,7 +51,7 @@ impl SplitMix64 {
         bits ^ (bits >> 31)
     }
 
-    /// One of −1 and 1, which is as good for a random projection as a Gaussian.
+    /// Returns −1 or 1 (Rademacher distribution), sufficient for a random projection.
     pub(super) const fn sign(&mut self) -> f32 {
         if self.next() & 1 == 0 { 1.0 } else { -1.0 }
     }
