@@ -4,7 +4,7 @@
 //! reply hashes. IEEE 754 addition, multiplication, division and square root are exact.
 
 /// Natural logarithm of a positive number.
-pub(super) fn ln(value: f64) -> f64 {
+pub(crate) fn ln(value: f64) -> f64 {
     const LN_2: f64 = std::f64::consts::LN_2;
     if value <= 0.0 || !value.is_finite() {
         return 0.0;
@@ -33,17 +33,44 @@ pub(super) fn ln(value: f64) -> f64 {
     2.0 * sum + halvings * LN_2
 }
 
-/// SplitMix64 pseudo-random numbers.
+/// Computes `exp` with IEEE-exact operations only. The standard library delegates to the platform,
+/// whose last bit may differ, and reply hashes must be identical everywhere.
+pub(crate) fn exp(value: f64) -> f64 {
+    let value = value.clamp(-60.0, 60.0);
+    // exp(v) = exp(v / 1024)^1024; the Taylor series converges quickly for a small argument.
+    let small = value / 1024.0;
+    let mut term = 1.0;
+    let mut sum = 1.0;
+    let mut place = 1.0;
+    for _ in 0..10 {
+        term *= small / place;
+        sum += term;
+        place += 1.0;
+    }
+    (0..10).fold(sum, |power, _| power * power)
+}
+
+/// Rounds to four digits: lower digits are rounding noise and would make replies differ.
+pub(crate) fn round4(value: f64) -> f64 {
+    (value * 1e4).round() / 1e4
+}
+
+/// Rounds to six digits: lower digits depend on the summation order.
+pub(crate) fn round6(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
+}
+
+/// SplitMix64 pseudo-random numbers (Steele, Lea and Flood 2014), identical on every machine.
 #[derive(Clone, Debug)]
-pub(super) struct SplitMix64(u64);
+pub(crate) struct SplitMix64(u64);
 
 impl SplitMix64 {
-    pub(super) const fn seeded(seed: u64) -> Self {
+    pub(crate) const fn seeded(seed: u64) -> Self {
         Self(seed)
     }
 
     /// Returns the next 64 bits.
-    pub(super) const fn next(&mut self) -> u64 {
+    pub(crate) const fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -51,8 +78,13 @@ impl SplitMix64 {
         bits ^ (bits >> 31)
     }
 
+    /// Returns a number below `bound`, or 0.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.next() % (bound as u64).max(1)).unwrap_or_default()
+    }
+
     /// Returns −1 or 1 (Rademacher distribution), sufficient for a random projection.
-    pub(super) const fn sign(&mut self) -> f32 {
+    pub(crate) const fn sign(&mut self) -> f32 {
         if self.next() & 1 == 0 { 1.0 } else { -1.0 }
     }
 }
@@ -60,6 +92,19 @@ impl SplitMix64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn exp_matches_published_tables() {
+        // Abramowitz and Stegun, table 4.4.
+        for (value, expected) in [
+            (0.0, 1.0),
+            (1.0, std::f64::consts::E),
+            (-2.0, 0.135_335_283_236_613),
+            (10.0, 22_026.465_794_806_72),
+        ] {
+            assert!((exp(value) / expected - 1.0).abs() < 1e-10, "{value}: {}", exp(value));
+        }
+    }
 
     #[test]
     fn ln_agrees_with_the_standard_library() {

@@ -5,8 +5,10 @@
 //! the MCP tools, behind the feature of that name.
 
 pub mod answer;
+mod arithmetic;
 pub mod catalog;
 pub mod claims;
+mod collections;
 pub mod eval;
 pub mod graph;
 pub mod ingest;
@@ -15,6 +17,8 @@ pub mod jobs;
 pub mod knowledge;
 pub mod model;
 pub mod names;
+#[cfg(feature = "tools")]
+mod openai;
 pub mod papers;
 #[cfg(feature = "tools")]
 pub use panoply_store::roots;

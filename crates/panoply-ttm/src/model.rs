@@ -340,7 +340,7 @@ pub struct Source {
     pub date: String,
     /// How it was accessed.
     pub access: String,
-    /// What was used.
+    /// Content that was used.
     pub took: String,
     /// False for general knowledge and pointers.
     pub verified: bool,

@@ -11,7 +11,9 @@ use super::wording::Gap;
 use super::{
     AnswerRequest, CITATIONS, Citation, Language, Role, Sentence, conflicts, danger, lists, verify,
 };
+use crate::arithmetic::round4;
 use crate::catalog::HerbCatalog;
+use crate::collections::extend_unique;
 use crate::papers::UserStoreError;
 use crate::search::{Engine, Kind, SearchFilter, SearchQuery, SearchResult, TextLanguage};
 
@@ -101,16 +103,17 @@ pub(super) fn compose(
 fn with_all_own_medicines(catalog: &HerbCatalog, entities: &[String]) -> Vec<String> {
     let mut all = entities.to_vec();
     for id in entities {
-        let own = catalog.formulations.iter().filter(|formulation| {
-            formulation.single_herb && formulation.ingredients.first() == Some(id)
-        });
-        for one in own {
-            if !all.contains(&one.id) {
-                all.push(one.id.clone());
-            }
-        }
+        extend_unique(&mut all, own_medicines(catalog, id));
     }
     all
+}
+
+/// Returns the medicines that contain only this herb.
+fn own_medicines<'c>(catalog: &'c HerbCatalog, herb: &str) -> impl Iterator<Item = &'c str> {
+    let own = catalog.formulations.iter().filter(move |formulation| {
+        formulation.single_herb && formulation.ingredients.first().is_some_and(|id| id == herb)
+    });
+    own.map(|formulation| formulation.id.as_str())
 }
 
 /// Searches for a question.
@@ -136,7 +139,7 @@ fn retrieval(found: &SearchResult, top_k: usize) -> f64 {
     let scores: Vec<f64> = found.hits.iter().take(top_k).map(|hit| f64::from(hit.score)).collect();
     #[expect(clippy::cast_precision_loss, reason = "at most a hundred")]
     let mean = scores.iter().sum::<f64>() / scores.len().max(1) as f64;
-    (mean * 1e4).round() / 1e4
+    round4(mean)
 }
 
 /// Quotes catalog facts about the named herbs and medicines.
@@ -210,11 +213,8 @@ fn with_own_medicines(
         return all;
     }
     for id in entities {
-        let own = builder.catalog.formulations.iter().filter(|formulation| {
-            formulation.single_herb && formulation.ingredients.first() == Some(id)
-        });
-        let own: Vec<String> = own.take(MAX_OWN_MEDICINES).map(|one| one.id.clone()).collect();
-        all.extend(own.into_iter().filter(|id| !entities.contains(id)));
+        let own = own_medicines(builder.catalog, id).take(MAX_OWN_MEDICINES);
+        all.extend(own.filter(|id| !entities.iter().any(|known| known == id)).map(str::to_owned));
     }
     all
 }

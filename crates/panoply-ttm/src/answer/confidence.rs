@@ -9,6 +9,7 @@
 use super::Language;
 use super::builder::AnswerBuilder;
 use super::question::ParsedQuestion;
+use crate::arithmetic::exp;
 
 /// Confidence signals, each from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -139,39 +140,9 @@ pub(super) fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// Computes `exp` with IEEE-exact operations only. The standard library delegates to the platform,
-/// whose last bit may differ, and reply hashes must be identical everywhere.
-pub fn exp(value: f64) -> f64 {
-    let value = value.clamp(-60.0, 60.0);
-    // exp(v) = exp(v / 1024)^1024; the Taylor series converges quickly for a small argument.
-    let small = value / 1024.0;
-    let mut term = 1.0;
-    let mut sum = 1.0;
-    let mut place = 1.0;
-    for _ in 0..10 {
-        term *= small / place;
-        sum += term;
-        place += 1.0;
-    }
-    (0..10).fold(sum, |power, _| power * power)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn exp_matches_published_tables() {
-        // Abramowitz and Stegun, table 4.4.
-        for (value, expected) in [
-            (0.0, 1.0),
-            (1.0, std::f64::consts::E),
-            (-2.0, 0.135_335_283_236_613),
-            (10.0, 22_026.465_794_806_72),
-        ] {
-            assert!((exp(value) / expected - 1.0).abs() < 1e-10, "{value}: {}", exp(value));
-        }
-    }
 
     #[test]
     fn confidence_rises_with_coverage_and_falls_for_missing_aspects() {

@@ -10,6 +10,7 @@ use super::question::ParsedQuestion;
 use super::wording::Gap;
 use super::{Citation, Language};
 use crate::catalog::HerbCatalog;
+use crate::collections::extend_unique;
 use crate::model::Strength;
 use crate::safety::{Alert, Patient, RecordContent, Urgency, alerts};
 
@@ -102,9 +103,9 @@ fn merged(catalog: &HerbCatalog, language: Language, alerts: Vec<Alert<'_>>) -> 
         let medicines = alert.medicines.into_iter().map(|found| found.drug);
         let same = |danger: &&mut Danger| danger.citation.is_of(&passage);
         if let Some(known) = dangers.iter_mut().find(same) {
-            include(&mut known.records, [record]);
-            include(&mut known.groups, groups);
-            include(&mut known.medicines, medicines);
+            extend_unique(&mut known.records, [record]);
+            extend_unique(&mut known.groups, groups);
+            extend_unique(&mut known.medicines, medicines);
             continue;
         }
         let inherited = alert.record.through_ingredient;
@@ -119,19 +120,11 @@ fn merged(catalog: &HerbCatalog, language: Language, alerts: Vec<Alert<'_>>) -> 
             medicines: Vec::new(),
             via: inherited.then(|| alert.record.carrier.to_owned()),
         };
-        include(&mut danger.groups, groups);
-        include(&mut danger.medicines, medicines);
+        extend_unique(&mut danger.groups, groups);
+        extend_unique(&mut danger.medicines, medicines);
         dangers.push(danger);
     }
     dangers
-}
-
-fn include(list: &mut Vec<String>, more: impl IntoIterator<Item = String>) {
-    for one in more {
-        if !list.contains(&one) {
-            list.push(one);
-        }
-    }
 }
 
 /// Maximum number of other records quoted in the answer.

@@ -10,6 +10,7 @@ use super::passages::{Passage, Section, name_of, of_entity, of_record};
 use super::question::{EntityKind, ParsedQuestion};
 use super::{Language, Role};
 use crate::catalog::HerbCatalog;
+use crate::collections::unique;
 use crate::model::Level;
 use crate::safety::{self, CoverKind, Patient};
 
@@ -154,13 +155,7 @@ fn asked_cautions(catalog: &HerbCatalog, question: &ParsedQuestion) -> Vec<Strin
         codes.extend(near.map(|cover| cover.code.clone()));
     }
     codes.extend(patient.cautions.iter().cloned());
-    let mut once: Vec<String> = Vec::new();
-    for code in codes {
-        if !once.contains(&code) {
-            once.push(code);
-        }
-    }
-    once
+    unique(codes)
 }
 
 /// Lists what carries a caution at a level.

@@ -36,6 +36,7 @@ pub use self::passages::Passage;
 pub use self::question::ParsedQuestion;
 pub use self::wording::Gap;
 pub use self::writer::{Prompt, SentenceWriter, WriterError, WrittenBy, prompt};
+use crate::arithmetic::round4;
 use crate::catalog::HerbCatalog;
 use crate::knowledge::Knowledge;
 use crate::model::DisplayLanguage;
@@ -295,9 +296,9 @@ impl Draft {
         let supported = sentences.iter().filter(|sentence| checked(sentence)).count();
         let scores = Scores {
             retrieval: signals.retrieval,
-            answer_conf: rounded(Curve::of(question.language).probability(&signals)),
-            agreement: rounded(agreement(&sentences, &citations)),
-            support: rounded(share(supported, sentences.len())),
+            answer_conf: round4(Curve::of(question.language).probability(&signals)),
+            agreement: round4(agreement(&sentences, &citations)),
+            support: round4(share(supported, sentences.len())),
             signals,
         };
         let emergency = emergency_in(&knowledge.catalog.emergencies, request.text).cloned();
@@ -340,8 +341,8 @@ impl Draft {
                 .filter_map(|id| catalog.source(id))
                 .any(|source| matches!(source.kind.as_str(), "formulary" | "guideline"))
         };
-        // This rule prevents unfounded reassurance. A recorded warning is given whatever its
-        // source.
+        // This rule prevents unfounded reassurance. A recorded warning from any
+        // source is given.
         let warned = self.dangers.iter().any(|danger| danger.asked);
         if self.question.is_about_danger() && !warned && !self.citations.iter().any(official) {
             reasons.push(Reason::NoOfficialSource);
@@ -430,9 +431,4 @@ fn agreement(sentences: &[Sentence], citations: &[Citation]) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a few at most")]
     let count = sentences.len().max(1) as f64;
     sum / count
-}
-
-/// Rounds to four digits: lower digits are rounding noise and would make replies differ.
-fn rounded(score: f64) -> f64 {
-    (score * 1e4).round() / 1e4
 }

@@ -9,8 +9,10 @@ use std::ops::Range;
 use super::Language;
 use super::aspects::{Aspect, asked_in, neutral_in};
 use crate::catalog::HerbCatalog;
+use crate::collections::unique;
 use crate::safety::ParsedPatient;
 use crate::search::{self, Engine, Mention, QueryUnit};
+use crate::text::spans::overlap;
 use crate::text::{Token, skeleton};
 
 /// A parsed question.
@@ -167,28 +169,14 @@ impl ParsedQuestion {
 
     /// Returns the named herbs and formulations, at most `MAX_ENTITIES`.
     pub fn entities(&self) -> Vec<String> {
-        let mut ids: Vec<String> = Vec::new();
-        for entity in &self.named_entities {
-            let own = entity.of(EntityKind::Herb).chain(entity.of(EntityKind::Formulation));
-            ids.extend(
-                own.filter(|id| !ids.iter().any(|known| known == id))
-                    .map(str::to_owned)
-                    .collect::<Vec<_>>(),
-            );
-        }
+        let mut ids = self.all_entities();
         ids.truncate(MAX_ENTITIES);
         ids
     }
 
     /// Returns the distinct ids of a kind.
     pub fn named(&self, kind: EntityKind) -> Vec<String> {
-        let mut ids: Vec<String> = Vec::new();
-        for id in self.named_entities.iter().flat_map(|entity| entity.of(kind)) {
-            if !ids.iter().any(|known| known == id) {
-                ids.push(id.to_owned());
-            }
-        }
-        ids
+        unique(self.named_entities.iter().flat_map(|entity| entity.of(kind)))
     }
 
     /// Returns the cautions named explicitly: `ไข้` counts only in a safety question.
@@ -208,15 +196,9 @@ impl ParsedQuestion {
 
     /// Returns every named herb and formulation, for the safety lookup.
     pub fn all_entities(&self) -> Vec<String> {
-        let mut ids: Vec<String> = Vec::new();
-        for entity in &self.named_entities {
-            for id in entity.of(EntityKind::Herb).chain(entity.of(EntityKind::Formulation)) {
-                if !ids.iter().any(|known| known == id) {
-                    ids.push(id.to_owned());
-                }
-            }
-        }
-        ids
+        unique(self.named_entities.iter().flat_map(|entity| {
+            entity.of(EntityKind::Herb).chain(entity.of(EntityKind::Formulation))
+        }))
     }
 
     /// Returns whether the question asks about safety: `Is X safe in Y`, `Can Y take X`, or a herb
@@ -368,8 +350,4 @@ fn kind_of(catalog: &HerbCatalog, id: &str) -> Option<EntityKind> {
         (id.bytes().all(|byte| byte.is_ascii_digit()), EntityKind::Paper),
     ];
     known.into_iter().find(|(is, _)| *is).map(|(_, sort)| sort)
-}
-
-const fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
-    one.start < other.end && other.start < one.end
 }

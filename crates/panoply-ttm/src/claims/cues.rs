@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::{Mark, Stance};
+use crate::text::spans::{is_bounded_left, is_bounded_right, overlap};
 use crate::text::{is_thai, normalize};
 
 /// Meaning of a cue.
@@ -125,7 +126,7 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, Cue)> {
     all.sort_by_key(|(range, _)| (std::cmp::Reverse(range.len()), range.start));
     let mut selected: Vec<(Range<usize>, Cue)> = Vec::new();
     for one in all {
-        if selected.iter().all(|(other, _)| one.0.end <= other.start || other.end <= one.0.start) {
+        if !selected.iter().any(|(other, _)| overlap(&one.0, other)) {
             selected.push(one);
         }
     }
@@ -134,12 +135,7 @@ pub(super) fn find(text: &str) -> Vec<(Range<usize>, Cue)> {
 }
 
 fn is_bounded(text: &str, range: &Range<usize>) -> bool {
-    let is_part = |letter: Option<char>| {
-        letter.is_some_and(|letter| letter.is_alphanumeric() && !is_thai(letter))
-    };
-    let before = text.get(..range.start).and_then(|before| before.chars().next_back());
-    let after = text.get(range.end..).and_then(|after| after.chars().next());
     // `n't` is a suffix, so it has no left boundary.
     let suffix = text.get(range.clone()) == Some("n't");
-    (suffix || !is_part(before)) && !is_part(after)
+    (suffix || is_bounded_left(text, range)) && is_bounded_right(text, range)
 }

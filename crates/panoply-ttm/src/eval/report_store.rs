@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::compare::{Change, Summary};
 use super::markdown::markdown;
-use super::run::{Report, hex};
+use super::run::Report;
 
 /// Maximum number of reports; the least recently run is evicted first.
 pub const MAX_REPORTS: usize = 200;
@@ -72,7 +72,8 @@ pub const ADDRESS: &str = "ttm://eval/";
 pub fn save(store: &dyn ReportStore, report: &Report) -> Result<StoredReport, ReportStoreError> {
     let failed = |error: serde_json::Error| ReportStoreError(Box::new(error));
     let content = serde_json::to_vec(report).map_err(failed)?;
-    let id: String = hex(&Sha256::digest(content)).chars().take(ID_LETTERS).collect();
+    let mut id = format!("{:x}", Sha256::digest(content));
+    id.truncate(ID_LETTERS);
     let summary = Summary::of(report);
     store.save(&id, &report.set, &|earlier| {
         let change = earlier.map(|one| summary.change(&one.summary, &address(&one.id)));

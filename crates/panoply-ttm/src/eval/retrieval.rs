@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::measures::{ndcg_at, recall_at, reciprocal_rank};
 use super::sets::JudgedQuestion;
+use crate::arithmetic::round4;
 use crate::papers::UserStoreError;
 use crate::search::{Engine, SearchQuery, Tuning};
 
@@ -83,10 +84,9 @@ fn ranking(
 ) -> Result<Vec<Ranked>, UserStoreError> {
     let question = SearchQuery { top: k, ..SearchQuery::new(query) };
     let hits = engine.search_with(&question, tuning)?.hits;
-    let ranked = hits.iter().map(|hit| {
-        let score = (f64::from(hit.score) * 1e4).round() / 1e4;
-        Ranked { id: hit.document.id.clone(), score }
-    });
+    let ranked = hits
+        .iter()
+        .map(|hit| Ranked { id: hit.document.id.clone(), score: round4(f64::from(hit.score)) });
     Ok(ranked.collect())
 }
 

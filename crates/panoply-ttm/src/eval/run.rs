@@ -10,6 +10,7 @@ use super::measures::{ndcg_at, recall_at};
 use super::metric::{MAX_DEPTH, Metric};
 use super::retrieval::{Figures, Ranked, RankedQuestion, ask};
 use super::sets::JudgedQuestion;
+use crate::arithmetic::{SplitMix64, round6};
 use crate::papers::UserStoreError;
 use crate::search::{Engine, Tuning};
 
@@ -111,7 +112,7 @@ impl Row {
         let ranking = self.figures.map(|figures| figures.ndcg);
         let answer = self.answer.as_ref().map(|one| f64::from(one.verdict == Verdict::Right));
         let parts: Vec<f64> = [ranking, answer].into_iter().flatten().collect();
-        rounded(parts.iter().sum::<f64>() / parts.len().max(1) as f64)
+        round6(parts.iter().sum::<f64>() / parts.len().max(1) as f64)
     }
 }
 
@@ -167,12 +168,7 @@ fn sample(questions: Vec<JudgedQuestion>, seed: u64, limit: Option<usize>) -> Ve
 /// Returns a hash of the questions and their annotations.
 pub fn fingerprint(questions: &[JudgedQuestion]) -> String {
     let text = serde_json::to_string(questions).unwrap_or_default();
-    hex(&Sha256::digest(text))
-}
-
-/// Hexadecimal encoding.
-pub(super) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    format!("{:x}", Sha256::digest(text))
 }
 
 fn row(
@@ -216,7 +212,7 @@ fn measured(metric: Metric, rows: &[&Row], seed: u64) -> Measured {
     let shares: Vec<Share> = shares.into_iter().filter(|(_, whole)| *whole > 0).collect();
     Measured {
         name: metric.to_string(),
-        value: ratio(shares.iter()).map(rounded),
+        value: ratio(shares.iter()).map(round6),
         interval: interval(&shares, seed),
         of: shares.iter().map(|(_, whole)| whole).sum(),
     }
@@ -251,38 +247,19 @@ fn interval(shares: &[Share], seed: u64) -> Option<[f64; 2]> {
     if shares.len() < 2 {
         return None;
     }
-    let mut chance = SplitMix(seed);
+    let mut random = SplitMix64::seeded(seed);
     let mut values: Vec<f64> = (0..RESAMPLES)
         .filter_map(|_| {
-            let drawn = (0..shares.len()).filter_map(|_| shares.get(chance.below(shares.len())));
+            let drawn = (0..shares.len()).filter_map(|_| shares.get(random.below(shares.len())));
             ratio(drawn)
         })
         .collect();
     values.sort_by(f64::total_cmp);
-    let at = |place: usize| values.get(place).copied().map(rounded);
+    let at = |place: usize| values.get(place).copied().map(round6);
     Some([at(values.len() * 25 / 1000)?, at(values.len() * 975 / 1000)?])
 }
 
 const RESAMPLES: usize = 1_000;
-
-/// SplitMix64 (Steele, Lea and Flood 2014): small, and the same on every machine.
-struct SplitMix(u64);
-
-impl SplitMix {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^= mixed >> 31;
-        usize::try_from(mixed % (bound as u64).max(1)).unwrap_or_default()
-    }
-}
-
-/// Rounds to six digits: lower digits depend on the summation order.
-fn rounded(value: f64) -> f64 {
-    (value * 1e6).round() / 1e6
-}
 
 /// Returns the reliability diagram in fifths of confidence. A withheld answer counts as correct if
 /// the question has an answer.
@@ -301,7 +278,7 @@ fn reliability(rows: &[Row]) -> Vec<Bucket> {
         let (from, to) = (f64::from(fifth) / 5.0, f64::from(fifth + 1) / 5.0);
         let inside = |sure: f64| sure >= from && (sure < to || fifth == 4);
         let of: Vec<&(f64, bool)> = judged.iter().filter(|(sure, _)| inside(*sure)).collect();
-        let mean = |sum: f64| rounded(sum / of.len().max(1) as f64);
+        let mean = |sum: f64| round6(sum / of.len().max(1) as f64);
         Bucket {
             from,
             to,

@@ -1,15 +1,15 @@
-//! The little language of `pattern`, such as `herb->constituent->indication`.
+//! Parser of path patterns such as `herb->constituent->indication`.
 //!
 //! ```text
 //! pattern = node (arrow node)*
 //! node    = herb | constituent | indication | formulation | paper | caution | drug | *   [hops]
 //! arrow   = ->  →  (along the edge)   <-  ←  (against it)   --  (either way)
-//!           with the relation inside or beside it: -[INDICATED_FOR]->  ->[CONTAINS|CAUTION]
+//!           with the relation inside or after it: -[INDICATED_FOR]->  ->[CONTAINS|CAUTION]
 //! hops    = {n}  {n,m}
 //! ```
 //!
-//! Braces after an arrow mean so many hops over nodes of any type that end in the node named:
-//! `formulation->{1,2}indication`. Braces after a node repeat that step: `herb--*{1,3}`.
+//! Hops after an arrow traverse nodes of any type and end at the named node:
+//! `formulation->{1,2}indication`. Hops after a node repeat that step: `herb--*{1,3}`.
 
 use super::{BitSet, Graph, NodeType, Relation};
 

@@ -12,6 +12,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 
 use crate::catalog::HerbCatalog;
 use crate::graph::NodeType;
+use crate::text::spans::overlap;
 use crate::text::{Dictionary, Normalized, Segmenter, Token, is_thai, normalize, skeleton};
 
 /// Thai names with fewer letters need a cue.
@@ -253,10 +254,6 @@ impl ToneFreeText {
         let last = range.end.checked_sub(1).and_then(|last| self.origins.get(last));
         start..last.map_or(start, |origin| origin.1)
     }
-}
-
-const fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
-    one.start < other.end && other.start < one.end
 }
 
 /// Resolves overlaps to the longest match, then to the most certain.

@@ -9,6 +9,7 @@ use super::lock::Lock;
 use super::record::PendingRecord;
 use super::service::{AcceptedJob, HOW_TO_ALLOW, JobError, JobService};
 use super::{Item, Job, Status, detail};
+use crate::arithmetic::round4;
 use crate::catalog::HerbCatalog;
 use crate::eval::retrieval;
 use crate::eval::sets::Bundled;
@@ -291,9 +292,8 @@ impl JobService {
         }
         user_data.documents.extend(documents.iter().cloned());
         let after = recall(&user_data, &documents, chunks)?;
-        let rounded = |value: f64| (value * 1e4).round() / 1e4;
         if let Some(report) = &mut job.report {
-            let recall = json!({"before": rounded(before), "after": rounded(after)});
+            let recall = json!({"before": round4(before), "after": round4(after)});
             put(report, "recall_at_10", recall);
         }
         self.note(

@@ -9,6 +9,7 @@ use super::{
     Urgency,
 };
 use crate::catalog::HerbCatalog;
+use crate::collections::push_unique;
 use crate::graph::NodeType;
 use crate::model::{RecordedCaution, Strength};
 
@@ -204,10 +205,8 @@ fn cover(catalog: &HerbCatalog, id: &str, ingredients: &[String], answer: &mut S
 }
 
 fn include(list: &mut Vec<String>, one: &str) {
-    if !list.iter().any(|known| known == one) {
-        list.push(one.to_owned());
-        list.sort();
-    }
+    push_unique(list, one);
+    list.sort();
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::ops::Range;
 use super::groups::{CoverKind, Group, OLDER, age_limit};
 use super::phrases::{Found, Phrases};
 use crate::catalog::HerbCatalog;
+use crate::collections::push_unique;
 use crate::text::{Token, TokenKind};
 
 /// A patient as described by a question or call.
@@ -111,7 +112,7 @@ impl ParsedPatient {
             }
             match groups.first() {
                 Some(group) => self.patient.groups.push(group.id.clone()),
-                None => push_once(&mut self.patient.cautions, code),
+                None => push_unique(&mut self.patient.cautions, code),
             }
         }
         for drug in drugs {
@@ -178,7 +179,7 @@ impl PatientWords {
                 continue;
             }
             for key in &keys {
-                push_once(&mut reading.patient.medicines, key);
+                push_unique(&mut reading.patient.medicines, key);
             }
             reading.medicine_phrases.push(keys.into_iter().map(str::to_owned).collect());
             medicine_places.push(range);
@@ -189,7 +190,7 @@ impl PatientWords {
             for group in found.targets.iter().filter_map(|place| catalog.groups.get(*place)) {
                 let patient = &mut reading.patient;
                 let list = if inside { &mut patient.implied } else { &mut patient.groups };
-                push_once(list, &group.id);
+                push_unique(list, &group.id);
             }
             reading.ranges.push(found.range);
         }
@@ -200,12 +201,6 @@ impl PatientWords {
             reading.ranges.push(range);
         }
         reading
-    }
-}
-
-fn push_once(list: &mut Vec<String>, one: &str) {
-    if !list.iter().any(|known| known == one) {
-        list.push(one.to_owned());
     }
 }
 

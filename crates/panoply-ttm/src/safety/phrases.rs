@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, BuildError};
 
+use crate::text::spans::{is_bounded_left, is_bounded_right, overlap};
 use crate::text::{Token, is_thai, normalize};
 
 /// Minimum length of a Thai phrase that matches anywhere.
@@ -71,7 +72,7 @@ impl Phrases {
             let stands = if phrase.thai {
                 !phrase.short || is_whole(&range, tokens)
             } else {
-                is_bounded(text, &range)
+                is_bounded_left(text, &range) && is_bounded_right(text, &range)
             };
             if stands {
                 found.push((range, phrase));
@@ -80,10 +81,7 @@ impl Phrases {
         found.sort_by_key(|(range, _)| (std::cmp::Reverse(range.len()), range.start));
         let mut selected: Vec<(Range<usize>, &Phrase)> = Vec::new();
         for (range, phrase) in found {
-            let free = |(other, _): &(Range<usize>, &Phrase)| {
-                range.end <= other.start || other.end <= range.start
-            };
-            if selected.iter().all(free) {
+            if !selected.iter().any(|(other, _)| overlap(&range, other)) {
                 selected.push((range, phrase));
             }
         }
@@ -96,14 +94,6 @@ impl Phrases {
 fn is_whole(range: &Range<usize>, tokens: &[Token]) -> bool {
     tokens.iter().any(|token| token.range.start == range.start)
         && tokens.iter().any(|token| token.range.end == range.end)
-}
-
-/// Returns whether no non-Thai letter or digit is adjacent to the range.
-fn is_bounded(text: &str, range: &Range<usize>) -> bool {
-    let is_part = |letter: char| letter.is_alphanumeric() && !is_thai(letter);
-    let before = text.get(..range.start).and_then(|before| before.chars().next_back());
-    let after = text.get(range.end..).and_then(|after| after.chars().next());
-    !before.is_some_and(is_part) && !after.is_some_and(is_part)
 }
 
 #[cfg(test)]

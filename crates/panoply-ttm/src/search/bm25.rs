@@ -3,7 +3,7 @@
 //! Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009), with a
 //! non-negative idf. All candidates are scored here, so that scores do not depend on their origin.
 
-use super::arithmetic::ln;
+use crate::arithmetic::ln;
 
 /// Parameters of BM25.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use super::document::{Document, Relation};
 use super::fuzzy;
+use crate::text::spans::overlap;
 use crate::text::terms::{Analyzer, Term};
 use crate::text::{Token, TokenKind, english, is_thai, normalize, skeleton};
 
@@ -332,10 +333,6 @@ impl Letters {
         let first = self.words.get(end.saturating_sub(name.len()))?;
         (edits <= fuzzy::tolerated(name.len())).then_some((first.start..last.end, edits))
     }
-}
-
-const fn overlap(one: &Range<usize>, other: &Range<usize>) -> bool {
-    one.start < other.end && other.start < one.end
 }
 
 /// Resolves overlaps to the longest; keeps all entities of an ambiguous name.

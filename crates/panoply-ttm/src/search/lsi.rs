@@ -10,9 +10,9 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::arithmetic::{SplitMix64, ln};
 use super::index::{Index, Stream, TermCounts, Weighted, frequency};
 use super::vectors::{Quantized, Vectors};
+use crate::arithmetic::{SplitMix64, ln};
 use crate::text::terms::Term;
 
 /// Number of dimensions.

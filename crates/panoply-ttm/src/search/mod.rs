@@ -6,7 +6,6 @@
 //! read.
 
 mod analyzed_query;
-mod arithmetic;
 mod bm25;
 mod candidates;
 mod configured_embedder;

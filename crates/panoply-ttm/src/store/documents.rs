@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, TransactionBehavior, params};
 
-use super::{SqliteUserStore, broken, listed};
+use super::{SqliteUserStore, broken, json_column, json_list};
 use crate::ingest::plan::Extract;
 use crate::ingest::{Chunk, DocumentStore, Fact, UserDocument};
 use crate::papers::UserStoreError;
@@ -116,7 +116,7 @@ pub(super) fn add(connection: &Connection, extract: &Extract) -> Result<bool, Us
         .map_err(broken)?;
     for chunk in chunks {
         let Chunk { number, page, start, end, lang, reader, text, about, .. } = chunk;
-        let row = params![id, number, page, start, end, lang, reader, text, listed(about)];
+        let row = params![id, number, page, start, end, lang, reader, text, json_list(about)];
         statement.execute(row).map_err(broken)?;
     }
     let mut statement = connection
@@ -142,7 +142,6 @@ fn document(row: &Row<'_>) -> rusqlite::Result<UserDocument> {
 }
 
 fn chunk(row: &Row<'_>) -> rusqlite::Result<Chunk> {
-    let about: String = row.get("about")?;
     Ok(Chunk {
         document: row.get("document")?,
         number: row.get("number")?,
@@ -152,6 +151,6 @@ fn chunk(row: &Row<'_>) -> rusqlite::Result<Chunk> {
         lang: row.get("lang")?,
         reader: row.get("reader")?,
         text: row.get("text")?,
-        about: serde_json::from_str(&about).unwrap_or_default(),
+        about: json_column(row, "about")?,
     })
 }

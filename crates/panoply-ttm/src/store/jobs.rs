@@ -5,7 +5,7 @@ use panoply_store::mutations::HasMutations as _;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::documents::{add, remove};
-use super::{SqliteUserStore, broken, changed};
+use super::{SqliteUserStore, broken, changed, json_column};
 use crate::ingest::plan::Extract;
 use crate::jobs::{Job, Request, Status};
 use crate::papers::UserStoreError;
@@ -162,10 +162,6 @@ fn keep(connection: &Connection, job: &Job) -> rusqlite::Result<()> {
 }
 
 fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
-    let value = |name: &str| -> rusqlite::Result<Option<serde_json::Value>> {
-        let text: Option<String> = row.get(name)?;
-        Ok(text.and_then(|text| serde_json::from_str(&text).ok()))
-    };
     let (status, request): (String, String) = (row.get("status")?, row.get("request")?);
     Ok(Job {
         id: row.get("id")?,
@@ -175,8 +171,8 @@ fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
         request: serde_json::from_str(&request).unwrap_or_else(|_| Request::default()),
         done_pages: row.get("done_pages")?,
         all_pages: row.get("all_pages")?,
-        report: value("report")?,
-        error: value("error")?,
+        report: json_column(row, "report")?,
+        error: json_column(row, "error")?,
         created: row.get("created")?,
         started: row.get("started")?,
         ended: row.get("ended")?,

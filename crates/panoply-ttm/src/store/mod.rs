@@ -19,7 +19,9 @@ use panoply_store::StoreError;
 use panoply_store::migrate::{self, Migration};
 use panoply_store::mutations::{self, HasMutations, MutationTable};
 use panoply_store::sqlite::Durability;
+use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
+use serde::de::DeserializeOwned;
 
 pub use self::reports::SqliteReportStore;
 use self::user_index::SqliteUserIndex;
@@ -228,38 +230,43 @@ fn put(connection: &Connection, record: &Record) -> Result<(), UserStoreError> {
             record.pmid,
             record.title,
             record.abstract_text,
-            listed(&record.authors),
+            json_list(&record.authors),
             record.journal,
             record.year,
-            listed(&record.mesh),
-            listed(&record.publication_types),
+            json_list(&record.mesh),
+            json_list(&record.publication_types),
             record.doi,
-            listed(&record.languages),
+            json_list(&record.languages),
         ])
         .map_err(broken)?;
     Ok(())
 }
 
 fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
-    let list = |name: &str| -> rusqlite::Result<Vec<String>> {
-        let text: String = row.get(name)?;
-        Ok(serde_json::from_str(&text).unwrap_or_default())
-    };
     Ok(Record {
         pmid: row.get("pmid")?,
         title: row.get("title")?,
         abstract_text: row.get("abstract")?,
-        authors: list("authors")?,
+        authors: json_column(row, "authors")?,
         journal: row.get("journal")?,
         year: row.get("year")?,
-        mesh: list("mesh")?,
-        publication_types: list("publication_types")?,
+        mesh: json_column(row, "mesh")?,
+        publication_types: json_column(row, "publication_types")?,
         doi: row.get("doi")?,
-        languages: list("languages")?,
+        languages: json_column(row, "languages")?,
     })
 }
 
-fn listed(list: &[String]) -> String {
+/// Reads a column that contains JSON. A damaged value is an error, not an empty one.
+fn json_column<T: DeserializeOwned>(row: &Row<'_>, name: &str) -> rusqlite::Result<T> {
+    let text: Option<String> = row.get(name)?;
+    serde_json::from_str(text.as_deref().unwrap_or("null")).map_err(|error| {
+        let column = row.as_ref().column_index(name).unwrap_or_default();
+        rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
+    })
+}
+
+fn json_list(list: &[String]) -> String {
     serde_json::to_string(list).unwrap_or_else(|_| "[]".to_owned())
 }
 
@@ -303,6 +310,18 @@ mod tests {
         assert_eq!(done, Imported { changed: 1, ..Imported::default() });
         assert_ne!(store.version(), version);
         assert_eq!(store.paper("9").unwrap().unwrap().title, "Nine, corrected");
+    }
+
+    #[test]
+    fn damaged_list_column_is_an_error_not_an_empty_list() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("ttm.db");
+        let store = SqliteUserStore::at(file.clone());
+        import(&store, vec![record("9", "Nine")]).unwrap();
+        let connection = Connection::open(file).unwrap();
+        connection.execute("UPDATE paper SET authors = '[\"cut'", []).unwrap();
+        assert!(store.paper("9").is_err());
+        assert!(store.papers().is_err());
     }
 
     #[test]

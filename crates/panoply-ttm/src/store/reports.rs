@@ -9,6 +9,7 @@ use panoply_store::migrate::{self, Migration};
 use panoply_store::sqlite::Durability;
 use rusqlite::{Connection, OptionalExtension as _, Row, TransactionBehavior, params};
 
+use super::json_column;
 use crate::eval::{MAX_REPORTS, MAX_TOTAL_BYTES, ReportStore, ReportStoreError, StoredReport};
 
 /// Released migrations are never edited; append a new one.
@@ -130,14 +131,13 @@ fn number(count: usize) -> i64 {
 }
 
 fn stored(row: &Row<'_>) -> rusqlite::Result<StoredReport> {
-    let (summary, change): (String, String) = (row.get("summary")?, row.get("change")?);
     Ok(StoredReport {
         id: row.get("id")?,
         set: row.get("set_name")?,
         json: row.get("json")?,
         markdown: row.get("markdown")?,
-        summary: serde_json::from_str(&summary).unwrap_or_default(),
-        change: serde_json::from_str(&change).unwrap_or_default(),
+        summary: json_column(row, "summary")?,
+        change: json_column(row, "change")?,
     })
 }
 

@@ -10,6 +10,7 @@ pub mod english;
 mod keys;
 mod normalize;
 pub mod segment;
+pub(crate) mod spans;
 pub mod terms;
 
 pub use self::cluster::clusters;

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::settings::Endpoint;
 use crate::answer::{Prompt, SentenceWriter, WriterError};
+use crate::openai::OpenAiClient;
 
 /// Maximum response size; a reply has a few kilobytes.
 const MAX_RESPONSE_BYTES: u64 = 1024 * 1024;
@@ -12,40 +13,18 @@ const MAX_RESPONSE_BYTES: u64 = 1024 * 1024;
 const MAX_TOKENS: u32 = 2000;
 
 /// A chat model.
-pub(crate) struct ChatModel {
-    agent: ureq::Agent,
-    url: String,
-    model: String,
-    key: Option<String>,
-}
-
-/// Omits the API key.
-impl std::fmt::Debug for ChatModel {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ChatModel").field("url", &self.url).field("model", &self.model).finish()
-    }
-}
+#[derive(Debug)]
+pub(crate) struct ChatModel(OpenAiClient);
 
 impl ChatModel {
-    /// Creates a client; it connects at the first question.
     pub(crate) fn new(endpoint: &Endpoint, key: Option<String>) -> Self {
-        let config = ureq::Agent::config_builder()
-            .timeout_global(Some(endpoint.timeout()))
-            // The API key must not follow redirects.
-            .max_redirects(0)
-            .user_agent(concat!("panoply/", env!("CARGO_PKG_VERSION")))
-            .build();
-        Self {
-            agent: config.into(),
-            url: format!("{}/chat/completions", endpoint.base_url.trim_end_matches('/')),
-            model: endpoint.model.clone(),
-            key,
-        }
+        let Endpoint { base_url, model, .. } = endpoint;
+        Self(OpenAiClient::new(base_url, "chat/completions", model, key, endpoint.timeout()))
     }
 
     fn body(&self, prompt: &Prompt) -> Value {
         json!({
-            "model": self.model,
+            "model": self.0.model,
             "messages": [
                 {"role": "system", "content": prompt.system},
                 {"role": "user", "content": prompt.user},
@@ -61,18 +40,17 @@ impl ChatModel {
 
 impl SentenceWriter for ChatModel {
     fn model(&self) -> &str {
-        &self.model
+        &self.0.model
     }
 
     fn write(&self, prompt: &Prompt) -> Result<String, WriterError> {
-        let mut request = self.agent.post(&self.url).header("content-type", "application/json");
-        if let Some(key) = &self.key {
-            request = request.header("authorization", format!("Bearer {key}"));
+        let (status, text) = self
+            .0
+            .post(&self.body(prompt).to_string(), MAX_RESPONSE_BYTES)
+            .map_err(|error| writer_error(&error))?;
+        if status != 200 {
+            return Err(WriterError::Down);
         }
-        let body = self.body(prompt).to_string();
-        let mut answer = request.send(body).map_err(|error| why(&error))?;
-        let text = answer.body_mut().with_config().limit(MAX_RESPONSE_BYTES).read_to_string();
-        let text = text.map_err(|error| why(&error))?;
         let reply: Completion = serde_json::from_str(&text).map_err(|_| WriterError::Garbled)?;
         let first = reply.choices.into_iter().next().ok_or(WriterError::Garbled)?;
         Ok(first.message.content)
@@ -80,7 +58,7 @@ impl SentenceWriter for ChatModel {
 }
 
 /// The cause is not forwarded: it may contain the URL.
-fn why(error: &ureq::Error) -> WriterError {
+fn writer_error(error: &ureq::Error) -> WriterError {
     match error {
         ureq::Error::Timeout(_) => WriterError::Slow,
         _ => WriterError::Down,

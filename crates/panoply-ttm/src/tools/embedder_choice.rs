@@ -98,7 +98,7 @@ mod tests {
             json!({"kind": "endpoint", "base_url": "ftp://x", "model": " ", "timeout_seconds": 0});
         let error = made(service).unwrap_err();
         for part in ["not an http address", "`embedder.model` is empty", "not from 1 to 50"] {
-            assert!(told.contains(part), "{told}");
+            assert!(error.contains(part), "{error}");
         }
         let cases = [
             (json!({"kind": "file", "folder": "/no/such"}), "/no/such"),

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::common::{CACHE, KEYWORDS, READ, evidence_of};
 use super::wire::{NOTICE, Notice, caller_language, pick};
+use crate::arithmetic::round4;
 use crate::catalog::HerbCatalog;
 use crate::knowledge::KnowledgeService;
 use crate::search::{self, Facet, Part, SearchFilter, SearchQuery, SearchResult, SearchService};
@@ -292,17 +293,17 @@ fn reply(catalog: &HerbCatalog, query: &str, answer: SearchResult, lang: Lang) -
                 kind: document.kind().into(),
                 title: if first.is_empty() { other } else { first }.clone(),
                 snippet: hit.snippet.text.clone(),
-                score: rounded(hit.score),
+                score: round4(f64::from(hit.score)),
                 source: hit.snippet.source.clone(),
                 uri: document.uri(),
-                why: why.map(|(part, score)| (part.as_str(), rounded(score))).collect(),
+                why: why.map(|(part, score)| (part.as_str(), round4(f64::from(score)))).collect(),
             }
         })
         .collect();
     let named = answer.mentions.iter().map(|mention| NamedThing {
         id: mention.id.clone(),
         name: mention.name.clone(),
-        certainty: rounded(mention.certainty),
+        certainty: round4(f64::from(mention.certainty)),
     });
     let used = hits.iter().map(|hit| {
         let verified = catalog.source(&hit.source).is_none_or(|source| source.verified);
@@ -390,11 +391,6 @@ fn next_of(hits: &[HitRow], lang: Lang) -> Vec<NextAction> {
         ));
     }
     next
-}
-
-/// Rounds to four digits: lower digits are rounding noise and would make replies differ.
-fn rounded(score: f32) -> f64 {
-    (f64::from(score) * 1e4).round() / 1e4
 }
 
 impl From<HitType> for search::Kind {

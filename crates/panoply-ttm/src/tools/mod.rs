@@ -55,18 +55,18 @@ pub(crate) fn stored_error(cause: Box<dyn std::error::Error + Send + Sync>) -> T
             Ok(error) => {
                 StoreError::of(std::path::Path::new("ttm.db"), *error).pack_error(INFO.name)
             }
-            Err(cause) => ToolError::system(cause.to_string()).hint(LOOK_AT_HOME),
+            Err(cause) => ToolError::system(cause.to_string()).hint(CHECK_HOME),
         },
     }
 }
 
 impl From<EngineError> for ToolError {
     fn from(error: EngineError) -> Self {
-        Self::system(error.to_string()).hint(LOOK_AT_HOME)
+        Self::system(error.to_string()).hint(CHECK_HOME)
     }
 }
 
-const LOOK_AT_HOME: &str = "see that the disk has room and that `packs/ttm.db` in the program's home can be read and written; `panoply doctor` says where it is";
+const CHECK_HOME: &str = "check the free disk space and the permissions of `packs/ttm.db` in the home directory; `panoply doctor` shows its location";
 
 const INFO: PackInfo = PackInfo {
     name: "ttm",
@@ -76,7 +76,7 @@ const INFO: PackInfo = PackInfo {
 
 /// Creates the pack with default settings.
 pub fn pack(store: Arc<dyn UserStore>, reports: Arc<dyn ReportStore>) -> Pack {
-    made(store, reports, &Settings::default(), None, None, None)
+    build(store, reports, &Settings::default(), None, None, None)
 }
 
 /// Creates the pack with operator settings. `secret` looks up an environment variable.
@@ -103,10 +103,10 @@ pub fn pack_with_jobs(
         Arc::new(chat::ChatModel::new(chat, key)) as Arc<dyn SentenceWriter>
     });
     let embedder = settings.embedder.make(&secret);
-    Ok(made(store, reports, settings, writer, embedder, jobs))
+    Ok(build(store, reports, settings, writer, embedder, jobs))
 }
 
-fn made(
+fn build(
     store: Arc<dyn UserStore>,
     reports: Arc<dyn ReportStore>,
     settings: &Settings,
@@ -115,25 +115,25 @@ fn made(
     jobs: Option<JobService>,
 ) -> Pack {
     let version = Arc::clone(&store);
-    let service = SearchService::new(Arc::clone(&store)).with_embedder(embedder);
-    let service = Arc::new(service);
+    let search = SearchService::new(Arc::clone(&store)).with_embedder(embedder);
+    let search = Arc::new(search);
     let knowledge = Arc::new(KnowledgeService::new(Arc::clone(&store)));
     Pack::new(INFO, TtmDialect)
         .with(query_kg::QueryKg { knowledge: Arc::clone(&knowledge) })
         .with(hybrid_search::HybridSearch {
             knowledge: Arc::clone(&knowledge),
-            service: Arc::clone(&service),
+            search: Arc::clone(&search),
         })
         .with(rag_answer::RagAnswer {
             knowledge: Arc::clone(&knowledge),
-            service: Arc::clone(&service),
+            search: Arc::clone(&search),
             tau: settings.answer_conf_tau,
             writer,
         })
         .with(find_contraindications::FindContraindications { knowledge: Arc::clone(&knowledge) })
         .with(eval_run::EvalRun {
             knowledge: Arc::clone(&knowledge),
-            service,
+            search,
             reports: Arc::clone(&reports),
             roots: jobs.as_ref().map(|jobs| jobs.settings().roots.clone()).unwrap_or_default(),
             tau: settings.answer_conf_tau,

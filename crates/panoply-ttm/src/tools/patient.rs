@@ -4,6 +4,7 @@
 
 use panoply_contract::prelude::*;
 
+use crate::collections::push_unique;
 use crate::graph::NodeType;
 use crate::knowledge::Knowledge;
 use crate::names::NameMatch;
@@ -47,22 +48,20 @@ pub(crate) struct PatientParams<'t> {
 }
 
 /// Resolves the patient and returns unknown names.
-pub(crate) fn read(knowledge: &Knowledge, told: &PatientParams<'_>) -> (Patient, Vec<UnknownName>) {
+pub(crate) fn read(
+    knowledge: &Knowledge,
+    params: &PatientParams<'_>,
+) -> (Patient, Vec<UnknownName>) {
     let mut patient = Patient::default();
     let mut unknown = Vec::new();
-    let put = |list: &mut Vec<String>, one: &str| {
-        if !list.iter().any(|known| known == one) {
-            list.push(one.to_owned());
-        }
-    };
     let medicines = &knowledge.catalog.medicines;
-    for given in told.drugs {
+    for given in params.drugs {
         let named = medicines.named(given);
         if named.is_empty() {
             match knowledge.names.resolve(&knowledge.graph, given, &[NodeType::Drug]) {
                 NameMatch::One(at) => {
                     let id = knowledge.graph.node(at).map(|node| node.id.clone());
-                    id.into_iter().for_each(|id| put(&mut patient.medicines, &id));
+                    id.into_iter().for_each(|id| push_unique(&mut patient.medicines, &id));
                 }
                 _ => {
                     let nearest = medicines.suggest_similar(given);
@@ -71,23 +70,23 @@ pub(crate) fn read(knowledge: &Knowledge, told: &PatientParams<'_>) -> (Patient,
                 }
             }
         }
-        named.into_iter().for_each(|key| put(&mut patient.medicines, key));
+        named.into_iter().for_each(|key| push_unique(&mut patient.medicines, key));
     }
-    for given in told.conditions {
+    for given in params.conditions {
         let found = conditions(knowledge, given);
         if found.is_unknown() {
             let given = given.clone();
             unknown.push(UnknownName { argument: "conditions", given, nearest: Vec::new() });
         }
-        found.groups.iter().for_each(|group| put(&mut patient.groups, group));
-        found.cautions.iter().for_each(|code| put(&mut patient.cautions, code));
-        found.medicines.iter().for_each(|key| put(&mut patient.medicines, key));
+        found.groups.iter().for_each(|group| push_unique(&mut patient.groups, group));
+        found.cautions.iter().for_each(|code| push_unique(&mut patient.cautions, code));
+        found.medicines.iter().for_each(|key| push_unique(&mut patient.medicines, key));
         patient.age_months = patient.age_months.or(found.age_months);
     }
-    if told.pregnancy == Some(true) {
-        put(&mut patient.groups, "pregnancy");
+    if params.pregnancy == Some(true) {
+        push_unique(&mut patient.groups, "pregnancy");
     }
-    if let Some(age) = told.age {
+    if let Some(age) = params.age {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "0 to 130")]
         let months = (age.clamp(0.0, 130.0) * 12.0).round() as u16;
         patient.age_months = Some(months);

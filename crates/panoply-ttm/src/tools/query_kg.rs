@@ -7,7 +7,7 @@ use panoply_contract::spec::Widget;
 use serde_json::json;
 
 use super::common::{
-    CACHE, KEYWORDS, MAX_ID_LENGTH, Named, READ, candidates, evidence_of, describe_mismatch,
+    CACHE, KEYWORDS, MAX_ID_LENGTH, Named, READ, candidates, describe_mismatch, evidence_of,
 };
 use super::wire::{
     HowStrong, Kind, NOTICE, Notice, ReplyLang, caller_language, display_language, pick,

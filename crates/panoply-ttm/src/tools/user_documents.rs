@@ -4,7 +4,7 @@ use panoply_contract::error::ToolError;
 use panoply_contract::resource::{ResourceContent, ResourceTemplate};
 use serde::Serialize;
 
-use super::job_wire::{JobOut, service};
+use super::job_wire::{JobOut, job_service};
 use super::resources::{content, json_text};
 use super::wire::{NOTICE, Notice};
 use crate::ingest::{Chunk, Fact, UserDocument, UserStore, document_uri};
@@ -117,7 +117,7 @@ pub(super) fn read_job(
     uri: &str,
     path: &str,
 ) -> Result<ResourceContent, ToolError> {
-    let service = service(jobs)?;
+    let service = job_service(jobs)?;
     match path.strip_suffix("/log") {
         Some(id) => Ok(content(uri, "text/plain", service.log(id)?)),
         None => {

@@ -62,7 +62,7 @@ pub(super) fn read(
     write_line: &mut dyn FnMut(&Line) -> Result<(), ReadError>,
 ) -> Result<(), ReadError> {
     let bytes = bytes_of(input, options.limits.file_bytes)?;
-    let sha256 = hex(&Sha256::digest(&bytes));
+    let sha256 = format!("{:x}", Sha256::digest(&bytes));
     let segmenter =
         words().map_err(|error| ReadError::new("NO_WORDS", error, "install the program again"))?;
     match options.kind {
@@ -214,10 +214,6 @@ fn tidy(text: &str) -> String {
         }
     }
     tidy.trim_end().to_owned()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{EmbedError, Embedder};
+use crate::openai::OpenAiClient;
 
 /// Texts per request.
 const BATCH: usize = 64;
@@ -15,26 +16,14 @@ const MAX_RESPONSE_BYTES: u64 = 64 * 1024 * 1024;
 const ATTEMPTS: usize = 2;
 
 /// An embedding model behind an HTTP endpoint.
-pub struct Endpoint {
-    agent: ureq::Agent,
-    url: String,
-    model: String,
-    key: Option<String>,
-}
+#[derive(Debug)]
+pub struct Endpoint(OpenAiClient);
 
 impl Endpoint {
     /// Creates a client for `model` at `base`, such as `http://127.0.0.1:11434/v1`. It connects at
     /// the first search.
     pub fn new(base: &str, model: &str, key: Option<String>, timeout: Duration) -> Self {
-        let settings = ureq::Agent::config_builder()
-            .timeout_global(Some(timeout))
-            .http_status_as_error(false)
-            // The API key must not follow redirects.
-            .max_redirects(0)
-            .user_agent(concat!("panoply/", env!("CARGO_PKG_VERSION")))
-            .build();
-        let url = format!("{}/embeddings", base.trim_end_matches('/'));
-        Self { agent: settings.into(), url, model: model.to_owned(), key }
+        Self(OpenAiClient::new(base, "embeddings", model, key, timeout))
     }
 
     fn batch(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
@@ -42,45 +31,33 @@ impl Endpoint {
         for _ in 0..ATTEMPTS {
             match self.request(texts) {
                 Ok(vectors) => return Ok(vectors),
-                Err(Failed::ForGood(why)) => return Err(why),
-                Err(Failed::ForNow(why)) => last = why,
+                Err(Failure::Permanent(why)) => return Err(why),
+                Err(Failure::Transient(why)) => last = why,
             }
         }
         Err(last)
     }
 
-    fn request(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Failed> {
-        let for_now = |error: ureq::Error| Failed::ForNow(EmbedError(short(&error)));
-        let mut request = self.agent.post(&self.url).content_type("application/json");
-        if let Some(key) = &self.key {
-            request = request.header("Authorization", format!("Bearer {key}"));
-        }
-        let body = Body { model: &self.model, input: texts, encoding_format: "float" };
+    fn request(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Failure> {
+        let body = Body { model: &self.0.model, input: texts, encoding_format: "float" };
         let body = serde_json::to_string(&body)
-            .map_err(|error| Failed::ForGood(EmbedError(error.to_string())))?;
-        let mut answer = request.send(&body).map_err(for_now)?;
-        let status = answer.status().as_u16();
+            .map_err(|error| Failure::Permanent(EmbedError(error.to_string())))?;
+        let (status, text) = self
+            .0
+            .post(&body, MAX_RESPONSE_BYTES)
+            .map_err(|error| Failure::Transient(EmbedError(describe(&error))))?;
         let refused = EmbedError(format!("it answered with status {status}"));
         match status {
-            200 => {}
-            408 | 429 | 500..=599 => return Err(Failed::ForNow(refused)),
-            _ => return Err(Failed::ForGood(refused)),
+            200 => in_order(&text).map_err(Failure::Permanent),
+            408 | 429 | 500..=599 => Err(Failure::Transient(refused)),
+            _ => Err(Failure::Permanent(refused)),
         }
-        let text = answer.body_mut().with_config().limit(MAX_RESPONSE_BYTES).read_to_string();
-        in_order(&text.map_err(for_now)?).map_err(Failed::ForGood)
-    }
-}
-
-impl std::fmt::Debug for Endpoint {
-    /// Omits the API key.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Endpoint").field("url", &self.url).field("model", &self.model).finish()
     }
 }
 
 impl Embedder for Endpoint {
     fn id(&self) -> String {
-        format!("endpoint:{}", self.model)
+        format!("endpoint:{}", self.0.model)
     }
 
     fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, EmbedError> {
@@ -93,13 +70,13 @@ impl Embedder for Endpoint {
 }
 
 /// Whether a failure is transient.
-enum Failed {
-    ForNow(EmbedError),
-    ForGood(EmbedError),
+enum Failure {
+    Transient(EmbedError),
+    Permanent(EmbedError),
 }
 
 /// Describes the failure without the URL.
-fn short(error: &ureq::Error) -> String {
+fn describe(error: &ureq::Error) -> String {
     match error {
         ureq::Error::Timeout(_) => "it did not answer in time".to_owned(),
         ureq::Error::HostNotFound | ureq::Error::ConnectionFailed | ureq::Error::Io(_) => {

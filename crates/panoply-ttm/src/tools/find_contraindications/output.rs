@@ -4,6 +4,7 @@ use panoply_contract::hints::{Level as Urgency, Warning, WarningKind};
 use panoply_contract::prelude::*;
 
 use super::text;
+use crate::arithmetic::round4;
 use crate::graph::NodeType;
 use crate::knowledge::Knowledge;
 use crate::model::{DisplayLanguage, Level};
@@ -279,7 +280,7 @@ fn coverage(words: &SafetyWords<'_>, report: &SafetyReport) -> Coverage {
         without_record: known.without.iter().cloned().collect(),
         pairs: known.pairs,
         pairs_with_record: known.pairs_with_record,
-        share: (share * 1e4).round() / 1e4,
+        share: round4(share),
         note: pick(
             words.display,
             "ไม่มีบันทึกไม่ได้แปลว่าปลอดภัย",

@@ -3,6 +3,7 @@
 use panoply_contract::prelude::*;
 
 use crate::answer::{AnswerOutcome, Citation, Danger, Reason, Role, WrittenBy};
+use crate::arithmetic::round4;
 use crate::knowledge::Knowledge;
 use crate::tools::wire::{NOTICE, Notice};
 
@@ -214,7 +215,7 @@ pub(super) fn output(knowledge: &Knowledge, outcome: AnswerOutcome) -> Output {
         scores: ScoresOut {
             retrieval: scores.retrieval,
             answer_conf: scores.answer_conf,
-            coverage: (scores.signals.coverage * 1e4).round() / 1e4,
+            coverage: round4(scores.signals.coverage),
             agreement: scores.agreement,
             support: scores.support,
         },
