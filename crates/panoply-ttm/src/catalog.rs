@@ -7,7 +7,6 @@ use std::sync::{Arc, OnceLock};
 
 use serde::de::{DeserializeOwned, Error as _};
 
-use crate::ingest::UserData;
 use crate::model::{
     Alias, Caution, Constituent, Drug, Formulation, Herb, Indication, Interaction, Monograph,
     Paper, Part, RecordedCaution, RecordedUse, Reference, Source,
@@ -15,6 +14,7 @@ use crate::model::{
 use crate::safety::{
     Emergency, Group, MedicineCatalog, MedicineClass, MedicineParts, PatientWords,
 };
+use crate::user_data::UserData;
 
 /// All bundled facts, and those of user documents.
 #[derive(Clone, Debug)]

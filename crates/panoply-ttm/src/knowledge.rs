@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::catalog::{DataError, HerbCatalog};
 use crate::graph::Graph;
-use crate::ingest::{UserData, UserStore};
 use crate::names::NameIndex;
+use crate::search::UserStore;
+use crate::user_data::UserData;
 
 /// Catalog, graph and name index.
 #[derive(Debug)]
@@ -22,8 +23,8 @@ impl Knowledge {
     /// Returns the bundled data, built at the first call. The error is a display text.
     pub fn bundled() -> Result<Arc<Self>, String> {
         static BUNDLED: OnceLock<Result<Arc<Knowledge>, String>> = OnceLock::new();
-        let made = || Self::read().map(Arc::new).map_err(|error| error.to_string());
-        BUNDLED.get_or_init(made).clone()
+        let build = || Self::read().map(Arc::new).map_err(|error| error.to_string());
+        BUNDLED.get_or_init(build).clone()
     }
 
     /// Builds the bundled data without the cache; used by benchmarks.
@@ -48,26 +49,26 @@ impl Knowledge {
 #[derive(Debug)]
 pub struct KnowledgeService {
     store: Arc<dyn UserStore>,
-    made: Mutex<Option<(u64, Arc<Knowledge>)>>,
+    cached: Mutex<Option<(u64, Arc<Knowledge>)>>,
 }
 
 impl KnowledgeService {
     /// Creates a service with an empty cache.
     pub const fn new(store: Arc<dyn UserStore>) -> Self {
-        Self { store, made: Mutex::new(None) }
+        Self { store, cached: Mutex::new(None) }
     }
 
     /// Returns the bundled data with the current user documents. The error is a display text.
     pub fn knowledge(&self) -> Result<Arc<Knowledge>, String> {
         let version = self.store.version();
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, knowledge)) = made.as_ref()
+        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, knowledge)) = cached.as_ref()
             && *known == version
         {
             return Ok(Arc::clone(knowledge));
         }
         let knowledge = self.read(version)?;
-        *made = Some((version, Arc::clone(&knowledge)));
+        *cached = Some((version, Arc::clone(&knowledge)));
         Ok(knowledge)
     }
 

@@ -29,3 +29,4 @@ pub mod store;
 pub mod text;
 #[cfg(feature = "tools")]
 pub mod tools;
+pub mod user_data;

@@ -88,6 +88,56 @@ impl Level {
     }
 }
 
+/// Type of a graph node.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub enum NodeType {
+    /// A herb.
+    Herb,
+    /// An active substance.
+    Constituent,
+    /// A disease or symptom, by ICD-10 code.
+    Indication,
+    /// A medicine of the National List.
+    Formulation,
+    /// A paper, by PMID.
+    Paper,
+    /// A caution such as pregnancy.
+    Caution,
+    /// A drug or drug class.
+    Drug,
+}
+
+impl NodeType {
+    /// Every type.
+    pub const ALL: [Self; 7] = [
+        Self::Herb,
+        Self::Constituent,
+        Self::Indication,
+        Self::Formulation,
+        Self::Paper,
+        Self::Caution,
+        Self::Drug,
+    ];
+
+    /// Returns the identifier used in patterns and replies.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Herb => "herb",
+            Self::Constituent => "constituent",
+            Self::Indication => "indication",
+            Self::Formulation => "formulation",
+            Self::Paper => "paper",
+            Self::Caution => "caution",
+            Self::Drug => "drug",
+        }
+    }
+
+    /// Parses an identifier, ignoring case.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str().eq_ignore_ascii_case(word))
+    }
+}
+
 /// Source of a statement.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq)]
 pub struct Provenance {

@@ -294,9 +294,9 @@ impl PaperStore for Poisoned {
     }
 }
 
-impl panoply_ttm::ingest::DocumentStore for Poisoned {}
+impl panoply_ttm::user_data::DocumentStore for Poisoned {}
 
-impl panoply_ttm::ingest::UserStore for Poisoned {}
+impl panoply_ttm::search::UserStore for Poisoned {}
 
 #[tokio::test]
 async fn instructions_in_a_paper_are_quoted_not_followed() {

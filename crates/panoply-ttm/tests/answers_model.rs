@@ -16,9 +16,10 @@ use panoply_contract::dialect::Envelope;
 use panoply_contract::kernel::{Kernel, Settings};
 use panoply_contract::testing::{FixedClock, call_as_owner, kernel_in_memory, noon};
 use panoply_ttm::eval::MemoryReportStore;
-use panoply_ttm::ingest::{DocumentStore, UserStore};
 use panoply_ttm::papers::{NoPapers, PaperStore, Record, UserStoreError};
+use panoply_ttm::search::UserStore;
 use panoply_ttm::tools::{self, Endpoint, pack_with};
+use panoply_ttm::user_data::DocumentStore;
 use serde_json::{Value, json};
 
 /// Reply of the stub: status, body, delay.
@@ -193,9 +194,9 @@ async fn failing_model_falls_back_to_extraction_and_is_reported() {
         (Stub::start(obedient).base_url, "supported"),
         (Stub::start(chatty).base_url, "shape"),
         (Stub::start(odd).base_url, "shape"),
-        (Stub::start(broken).base_url, "reached or refused"),
+        (Stub::start(broken).base_url, "unreachable or returned an error"),
         (Stub::start(slow).base_url, "in time"),
-        (nobody_url, "reached or refused"),
+        (nobody_url, "unreachable or returned an error"),
     ];
     for (base_url, expected) in stubs {
         let kernel = kernel_with(&base_url, Arc::new(NoPapers));

@@ -176,11 +176,11 @@ fn failing_embedding_service_falls_back_to_lsi_with_a_reason() {
         (Manner::Broken, "it answered with status 500"),
         (Manner::Refusing, "it answered with status 401"),
         (Manner::ShortQuestions, "it returned a vector of 1 numbers where 2 were expected"),
-        (Manner::NotANumber, "its answer is not a list of embeddings"),
+        (Manner::NotANumber, "its response is not a list of embeddings"),
         (Manner::Infinite, "it returned a vector with a non-finite value"),
         (Manner::TooFew, "it returned 1 vectors for 3 texts"),
-        (Manner::Twice, "its answer names the same text twice or leaves one out"),
-        (Manner::NoJson, "its answer is not a list of embeddings"),
+        (Manner::Twice, "its response has duplicate or missing indices"),
+        (Manner::NoJson, "its response is not a list of embeddings"),
     ];
     for (manner, why) in cases {
         let (_, embedder) = asked(&Service::start(manner));

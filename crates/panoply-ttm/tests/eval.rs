@@ -181,8 +181,8 @@ async fn bad_input_gets_an_error_with_a_hint() {
         (json!({"set": "custom", "params": {"path": "/x", "lines": OWN}}), "both given"),
         (json!({"set": "custom"}), "`lines` or `path` is required for the set `custom`"),
         (custom("\n\n"), "the set has no questions"),
-        (custom("query;relevant\nขิง;H:ginger"), "line 1: not a judged question"),
-        (custom(&format!("{OWN}\n{{}}")), "line 4: not a judged question: missing field `query`"),
+        (custom("query;relevant\nขิง;H:ginger"), "line 1: not a valid question"),
+        (custom(&format!("{OWN}\n{{}}")), "line 4: not a valid question: missing field `query`"),
         (
             custom(r#"{"query": "ขิง", "relevant": ["H:gingr", "F:0"]}"#),
             "not in the data: `F:0`, `H:gingr`",

@@ -12,9 +12,10 @@ use panoply_contract::dialect::{ERROR_KEY, Envelope};
 use panoply_contract::kernel::{Kernel, Settings};
 use panoply_contract::testing::{FixedClock, call_as_owner, kernel_in_memory, noon};
 use panoply_ttm::eval::MemoryReportStore;
-use panoply_ttm::ingest::{DocumentStore, UserStore};
 use panoply_ttm::papers::{NoPapers, PaperStore, Record, UserStoreError};
+use panoply_ttm::search::UserStore;
 use panoply_ttm::tools::pack;
+use panoply_ttm::user_data::DocumentStore;
 use serde_json::{Value, json};
 
 fn kernel_with(papers: Arc<dyn UserStore>) -> Arc<Kernel> {

@@ -103,13 +103,13 @@ async fn bad_input_gets_a_clear_error() {
     let herb = |id: &str| json!({"type": "herb", "id": id});
     let cases = [
         (json!({"start": herb("H:turmeric"), "max_depth": 0}), "from 1 to 6"),
-        (json!({"start": herb("H:turmeric"), "pattern": "herb->".repeat(1667)}), "at most 500"),
+        (json!({"start": herb("H:turmeric"), "pattern": "herb->".repeat(1667)}), "the maximum is 500"),
         (json!({"start": herb("C:curcumin")}), "is not a herb: it is the constituent `C:curcumin`"),
         (json!({"start": herb("🌿🔥")}), "no herb is called `🌿🔥`"),
         (json!({"start": herb("H:turmric")}), "nearest: `H:turmeric` ขมิ้นชัน (Turmeric)"),
         (
             json!({"start": herb("H:turmeric"), "pattern": "constituent->herb"}),
-            "does not begin with `herb`",
+            "does not start with `herb`",
         ),
         (
             json!({"start": herb("H:turmeric"), "pattern": "herb<-indication"}),
@@ -335,7 +335,7 @@ async fn resources_have_the_contract_members_and_reads_are_audited() {
     let missing = resource(&kernel, "kg://herb/H:turmric").await.unwrap_err();
     assert!(missing.contains("nearest: `H:turmeric`"), "{missing}");
     let pointer = resource(&kernel, "paper://pmid/15801937").await.unwrap_err();
-    assert!(pointer.contains("only as a pointer"), "{pointer}");
+    assert!(pointer.contains("it is only cited"), "{pointer}");
 
     let rows =
         kernel.audit().read(AuditFilter { limit: 10, ..AuditFilter::default() }).await.unwrap();

@@ -16,7 +16,7 @@ use panoply_store::SystemClock;
 use panoply_ttm::catalog::HerbCatalog;
 use panoply_ttm::eval::sets::{Bundled, JudgedQuestion};
 use panoply_ttm::eval::{Figures, retrieval};
-use panoply_ttm::ingest::UserStore as _;
+use panoply_ttm::search::UserStore as _;
 use panoply_ttm::search::{
     Corpus, Engine, Kind, Part, SearchQuery, TextLanguage, Tuning, corpus, record_document,
 };

@@ -177,8 +177,8 @@ impl Aspect {
 }
 
 /// Returns the aspects that a question asks for, with the ranges of their cues.
-pub(super) fn asked_in(text: &str, tokens: &[Token]) -> Vec<(Range<usize>, Aspect)> {
-    let places = places(text, tokens).into_iter();
+pub(super) fn aspects_in(text: &str, tokens: &[Token]) -> Vec<(Range<usize>, Aspect)> {
+    let places = cue_ranges(text, tokens).into_iter();
     let mut found: Vec<(Range<usize>, Aspect)> =
         places.filter_map(|(range, aspect)| Some((range, aspect?))).collect();
     // `ใช้ร่วมกับ` is one cue; the shorter cue inside it does not count.
@@ -197,17 +197,17 @@ pub(super) fn asked_in(text: &str, tokens: &[Token]) -> Vec<(Range<usize>, Aspec
 }
 
 /// Returns the ranges of question words that carry no aspect.
-pub(super) fn neutral_in(text: &str, tokens: &[Token]) -> Vec<Range<usize>> {
-    let places = places(text, tokens).into_iter();
+pub(super) fn neutral_ranges(text: &str, tokens: &[Token]) -> Vec<Range<usize>> {
+    let places = cue_ranges(text, tokens).into_iter();
     places.filter(|(_, aspect)| aspect.is_none()).map(|(range, _)| range).collect()
 }
 
 /// Returns every cue in a question.
-fn places(text: &str, tokens: &[Token]) -> Vec<(Range<usize>, Option<Aspect>)> {
+fn cue_ranges(text: &str, tokens: &[Token]) -> Vec<(Range<usize>, Option<Aspect>)> {
     let cues = Cues::known();
     let mut found = Vec::new();
     for (cue, aspect) in &cues.thai {
-        found.extend(thai_places(text, tokens, cue).map(|range| (range, *aspect)));
+        found.extend(thai_cue_ranges(text, tokens, cue).map(|range| (range, *aspect)));
     }
     let stems: Vec<Option<String>> = tokens
         .iter()
@@ -226,7 +226,7 @@ fn places(text: &str, tokens: &[Token]) -> Vec<(Range<usize>, Option<Aspect>)> {
 }
 
 /// Returns the occurrences of a Thai cue that lie on word boundaries.
-fn thai_places<'t>(
+fn thai_cue_ranges<'t>(
     text: &'t str,
     tokens: &'t [Token],
     cue: &'t str,
@@ -293,7 +293,7 @@ mod tests {
         let text = normalize(question).text().to_owned();
         let tokens = segmenter.segment(&text);
         let mut names: Vec<&str> =
-            asked_in(&text, &tokens).into_iter().map(|(_, aspect)| aspect.as_str()).collect();
+            aspects_in(&text, &tokens).into_iter().map(|(_, aspect)| aspect.as_str()).collect();
         names.dedup();
         names
     }

@@ -90,9 +90,9 @@ pub(super) fn compose(
     if let (false, Some(first)) = (question.is_about_danger(), entities.first()) {
         one_warning(&mut builder, first);
     }
-    fill(&mut builder, &talked_of);
+    add_supporting_facts(&mut builder, &talked_of);
     conflicts::write(&mut builder, &question, &talked_of);
-    gaps.extend(missing(&builder, &question, &entities, &dangers));
+    gaps.extend(missing_information(&builder, &question, &entities, &dangers));
     let retrieval = retrieval(found, request.top_k);
     let signals = signals(&builder, &question, retrieval);
     let AnswerBuilder { sentences, citations, .. } = builder;
@@ -151,7 +151,7 @@ fn facts(
 ) {
     let herbs: Vec<String> =
         entities.iter().filter(|id| builder.catalog.herb(id).is_some()).cloned().collect();
-    for aspect in wanted(question) {
+    for aspect in aspects_to_answer(question) {
         // Drug interactions are looked up pair by pair in `danger`.
         if aspect == Aspect::Interactions && !question.named(EntityKind::Drug).is_empty() {
             continue;
@@ -166,7 +166,7 @@ fn facts(
         }
         for entity in with_own_medicines(builder, entities, aspect) {
             let passages = of_aspect(builder, &entity, aspect);
-            let passages = best(builder, question, passages);
+            let passages = sorted_by_coverage(builder, question, passages);
             if !passages.is_empty() {
                 builder.answered_aspects.insert(aspect);
             }
@@ -180,7 +180,7 @@ fn facts(
 }
 
 /// Returns the aspects to answer: those asked for, or a default that depends on the named entities.
-fn wanted(question: &ParsedQuestion) -> Vec<Aspect> {
+fn aspects_to_answer(question: &ParsedQuestion) -> Vec<Aspect> {
     let held = question.aspects_in_data();
     if !held.is_empty() {
         return held;
@@ -249,7 +249,7 @@ fn of_aspect(builder: &AnswerBuilder<'_>, entity: &str, aspect: Aspect) -> Vec<P
 }
 
 /// Sorts passages: verified first, then by added coverage.
-fn best(
+fn sorted_by_coverage(
     builder: &AnswerBuilder<'_>,
     question: &ParsedQuestion,
     passages: Vec<Passage>,
@@ -368,7 +368,7 @@ fn one_warning(builder: &mut AnswerBuilder<'_>, entity: &str) {
 }
 
 /// Adds facts until the answer has enough citations.
-fn fill(builder: &mut AnswerBuilder<'_>, entities: &[String]) {
+fn add_supporting_facts(builder: &mut AnswerBuilder<'_>, entities: &[String]) {
     let sections = [
         Section::Uses,
         Section::Identity,
@@ -393,7 +393,7 @@ fn fill(builder: &mut AnswerBuilder<'_>, entities: &[String]) {
 }
 
 /// Returns the gaps: requested information that the data do not contain.
-fn missing(
+fn missing_information(
     builder: &AnswerBuilder<'_>,
     question: &ParsedQuestion,
     entities: &[String],

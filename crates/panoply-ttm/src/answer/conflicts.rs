@@ -71,7 +71,10 @@ fn conflicting_papers(builder: &AnswerBuilder<'_>) -> Option<(Passage, Passage)>
                     || other.constituents.contains(id)
                     || other.formulations.contains(id)
             });
-            if same && shared && found_nothing(&other.finding.en) && !found_nothing(&one.finding.en)
+            if same
+                && shared
+                && reports_no_effect(&other.finding.en)
+                && !reports_no_effect(&one.finding.en)
             {
                 let passages = (of_paper(one, builder.language), of_paper(other, builder.language));
                 return Some(passages).filter(|(one, _)| one.kind == Kind::Paper);
@@ -83,7 +86,7 @@ fn conflicting_papers(builder: &AnswerBuilder<'_>) -> Option<(Passage, Passage)>
 
 /// Returns whether a finding states that there was no effect. A record without a stated result does
 /// not count.
-fn found_nothing(finding: &str) -> bool {
+fn reports_no_effect(finding: &str) -> bool {
     let finding = finding.to_lowercase();
     [
         "did not differ",

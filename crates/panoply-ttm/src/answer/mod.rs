@@ -249,7 +249,7 @@ pub fn answer(
     engine: &Engine,
     request: &AnswerRequest<'_>,
 ) -> Result<AnswerOutcome, UserStoreError> {
-    Ok(Draft::of(knowledge, engine, request)?.judged(&knowledge.catalog, request.tau))
+    Ok(Draft::of(knowledge, engine, request)?.apply_policy(&knowledge.catalog, request.tau))
 }
 
 /// An answer before the policy is applied.
@@ -306,7 +306,7 @@ impl Draft {
     }
 
     /// Applies the policy: gives or withholds the answer.
-    pub fn judged(self, catalog: &HerbCatalog, tau: f64) -> AnswerOutcome {
+    pub fn apply_policy(self, catalog: &HerbCatalog, tau: f64) -> AnswerOutcome {
         let need = Need { citations: CITATIONS, answer_conf: tau };
         let reasons = self.reasons(catalog, need);
         let withheld = (!reasons.is_empty()).then_some(Withheld { reasons, need });

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use super::Language;
-use super::aspects::{Aspect, asked_in, neutral_in};
+use super::aspects::{Aspect, aspects_in, neutral_ranges};
 use crate::catalog::HerbCatalog;
 use crate::collections::unique;
 use crate::safety::ParsedPatient;
@@ -93,7 +93,7 @@ impl ParsedQuestion {
     ) -> Self {
         let (text, tokens) = engine.cut(question);
         let units = engine.units(question);
-        let places = places(&text, &tokens, mentions);
+        let places = group_by_range(&text, &tokens, mentions);
         let mut named_entities: Vec<(Range<usize>, NamedEntity)> = Vec::new();
         for (range, mentions) in places {
             let weight = units
@@ -134,7 +134,7 @@ impl ParsedQuestion {
             }
             safety.note(catalog, entity.of(EntityKind::Caution), entity.of(EntityKind::Drug));
         }
-        let asked: Vec<(Range<usize>, Aspect)> = asked_in(&text, &tokens)
+        let asked: Vec<(Range<usize>, Aspect)> = aspects_in(&text, &tokens)
             .into_iter()
             .filter(|(range, aspect)| {
                 // A cue inside a patient phrase belongs to the phrase: `a history of seizures`.
@@ -146,7 +146,7 @@ impl ParsedQuestion {
                 (!of_patient || aspect.is_dangerous()) && !of_name
             })
             .collect();
-        let neutral = neutral_in(&text, &tokens);
+        let neutral = neutral_ranges(&text, &tokens);
         let explained = |unit: &QueryUnit| {
             let within = |range: &Range<usize>| overlap(range, &unit.range);
             named_entities.iter().any(|(range, _)| within(range))
@@ -298,7 +298,7 @@ fn strong_aspects(text: &str, asked: &[(Range<usize>, Aspect)]) -> Vec<Aspect> {
 
 /// Groups mentions by position. A fuzzy mention is placed at the most similar words, or dropped if
 /// none are similar.
-fn places<'m>(
+fn group_by_range<'m>(
     text: &str,
     tokens: &[Token],
     mentions: &'m [Mention],

@@ -186,7 +186,7 @@ fn unfenced(reply: &str) -> &str {
 
 impl Draft {
     /// Applies the policy to the model's answer, or to the extractive draft if the model failed.
-    pub fn judged_with(
+    pub fn apply_policy_with_writer(
         mut self,
         engine: &Engine,
         catalog: &HerbCatalog,
@@ -200,13 +200,13 @@ impl Draft {
         match written {
             Ok((sentences, by)) => {
                 self.sentences = sentences;
-                let mut answered = self.judged(catalog, tau);
+                let mut answered = self.apply_policy(catalog, tau);
                 answered.written_by = by;
                 answered.withhold_if_few();
                 answered
             }
             Err(why) => {
-                let mut answered = self.judged(catalog, tau);
+                let mut answered = self.apply_policy(catalog, tau);
                 answered.written_by = WrittenBy::Instead(why);
                 answered
             }

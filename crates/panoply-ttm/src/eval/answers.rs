@@ -77,7 +77,7 @@ pub enum Verdict {
 }
 
 /// Answers a question and judges the result.
-pub(super) fn judged(
+pub(super) fn judge(
     answers: &dyn Answers,
     question: &JudgedQuestion,
 ) -> Result<JudgedAnswer, UserStoreError> {
@@ -196,7 +196,7 @@ mod tests {
         ];
         for (line, answers, expected) in cases {
             let question = parse(line).unwrap().remove(0);
-            let judged = judged(&answers, &question).unwrap();
+            let judged = judge(&answers, &question).unwrap();
             assert_eq!(judged.verdict, expected, "{line}: {judged:?}");
         }
     }
@@ -220,9 +220,9 @@ mod tests {
             AnswerStatement { text: "y".to_owned(), supported: false, citations: Vec::new() },
         ];
         let answers = [
-            judged(&Says(given), &questions[0]).unwrap(),
-            judged(&withholds(), &questions[1]).unwrap(),
-            judged(&withholds(), &questions[2]).unwrap(),
+            judge(&Says(given), &questions[0]).unwrap(),
+            judge(&withholds(), &questions[1]).unwrap(),
+            judge(&withholds(), &questions[2]).unwrap(),
         ];
         let tally = Tally::of(questions.iter().zip(&answers));
         let expected = Tally {

@@ -33,7 +33,7 @@ impl Summary {
     pub fn of(report: &Report) -> Self {
         let metrics = report.metrics.iter();
         let metrics = metrics.filter_map(|one| Some((one.name.clone(), one.value?)));
-        let questions = report.asked.iter().map(|row| (row.question.id.clone(), row.goodness()));
+        let questions = report.asked.iter().map(|row| (row.question.id.clone(), row.score()));
         Self { metrics: metrics.collect(), questions: questions.collect() }
     }
 

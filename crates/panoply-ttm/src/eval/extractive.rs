@@ -46,10 +46,10 @@ impl Extractive<'_> {
         let stated = |sentence: &Sentence| {
             let cited = |place: &usize| {
                 let citation = all.get(*place)?;
-                let stands = self.stands(citation);
-                let supports = |stands| stands && self.needs(sentence, *place, all);
+                let occurs = self.span_occurs(citation);
+                let supports = |occurs| occurs && self.needs(sentence, *place, all);
                 let id = citation.id.clone();
-                Some(stands.map(|stands| StatementCitation { id, supports: supports(stands) }))
+                Some(occurs.map(|occurs| StatementCitation { id, supports: supports(occurs) }))
             };
             let cited = sentence.citations.iter().filter_map(cited);
             let citations = cited.collect::<Result<Vec<StatementCitation>, UserStoreError>>()?;
@@ -72,7 +72,7 @@ impl Extractive<'_> {
     }
 
     /// Returns whether the cited span occurs in the named document.
-    fn stands(&self, citation: &Citation) -> Result<bool, UserStoreError> {
+    fn span_occurs(&self, citation: &Citation) -> Result<bool, UserStoreError> {
         let span = normalize(citation.span.trim());
         let Some(document) = self.engine.find(&citation.id)? else { return Ok(false) };
         let mut passages = document.passages.iter();

@@ -64,8 +64,8 @@ fn reliability(text: &mut String, report: &Report) -> Result<(), std::fmt::Error
     if report.reliability.is_empty() {
         return Ok(());
     }
-    writeln!(text, "\n## How far confidence can be trusted\n")?;
-    writeln!(text, "| confidence | questions | mean | has an answer that the judge takes |")?;
+    writeln!(text, "\n## Reliability of the confidence\n")?;
+    writeln!(text, "| confidence | questions | mean | has an acceptable answer |")?;
     writeln!(text, "|---|---|---|---|")?;
     for one in &report.reliability {
         let shown = |value: f64| figure((one.answers > 0).then_some(value));
@@ -83,7 +83,7 @@ fn reliability(text: &mut String, report: &Report) -> Result<(), std::fmt::Error
 }
 
 fn since(text: &mut String, change: Option<&Change>) -> Result<(), std::fmt::Error> {
-    writeln!(text, "\n## Since the run before\n")?;
+    writeln!(text, "\n## Changes since the previous run\n")?;
     let Some(change) = change else {
         return writeln!(text, "No earlier run of this set with other results is stored.");
     };

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use super::answers::{Answers, JudgedAnswer, Tally, Verdict, judged};
+use super::answers::{Answers, JudgedAnswer, Tally, Verdict, judge};
 use super::measures::{ndcg_at, recall_at};
 use super::metric::{MAX_DEPTH, Metric};
 use super::retrieval::{Figures, Ranked, RankedQuestion, ask};
@@ -108,7 +108,7 @@ pub struct Row {
 
 impl Row {
     /// Returns the score of the question from 0 to 1: the mean of ranking and answer.
-    pub fn goodness(&self) -> f64 {
+    pub fn score(&self) -> f64 {
         let ranking = self.figures.map(|figures| figures.ndcg);
         let answer = self.answer.as_ref().map(|one| f64::from(one.verdict == Verdict::Right));
         let parts: Vec<f64> = [ranking, answer].into_iter().flatten().collect();
@@ -179,7 +179,7 @@ fn row(
 ) -> Result<Row, UserStoreError> {
     let answer = answers
         .filter(|_| question.expected.answer.is_some())
-        .map(|answers| judged(answers, &question))
+        .map(|answers| judge(answers, &question))
         .transpose()?;
     if question.relevant.is_empty() {
         return Ok(Row { question, ranked: Vec::new(), missed: Vec::new(), figures: None, answer });

@@ -159,7 +159,7 @@ pub fn parse(lines: &str) -> Result<Vec<JudgedQuestion>, BadSet> {
             Ok(question) => {
                 if let Some(first) = seen.insert(question.id.clone(), number) {
                     wrong.push(format!(
-                        "line {number}: the id `{}` stands on line {first} too",
+                        "line {number}: duplicate id `{}`, first on line {first}",
                         shown(&question.id)
                     ));
                 }
@@ -189,7 +189,7 @@ fn question(number: usize, line: &str) -> Result<JudgedQuestion, String> {
     let line = read.map_err(|error| {
         let why = error.to_string();
         let why = why.split(" at line ").next().unwrap_or_default();
-        format!("not a judged question: {why} (column {})", error.column())
+        format!("not a valid question: {why} (column {})", error.column())
     })?;
     line.check()?;
     let thai = line.query.chars().any(crate::text::is_thai);
@@ -220,14 +220,14 @@ impl Line {
         }
         if letters > MAX_QUERY_LENGTH {
             return Err(format!(
-                "`query` has {letters} characters; at most {MAX_QUERY_LENGTH} are read"
+                "`query` has {letters} characters; the maximum is {MAX_QUERY_LENGTH}"
             ));
         }
         if !matches!(self.lang.as_str(), "" | "th" | "en") {
             return Err(format!("`lang` is `{}`; use `th` or `en`", shown(&self.lang)));
         }
         if self.relevant.is_none() && self.withhold.is_none() {
-            return Err("nothing is judged: give `relevant` (ids that a search should find, `[]` \
+            return Err("no annotation: give `relevant` (ids that a search should find, `[]` \
                         for none) or `withhold` (whether the data have no answer)"
                 .to_owned());
         }
@@ -313,20 +313,20 @@ mod tests {
         let cases = [
             ("", "no questions"),
             ("\n \n", "no questions"),
-            ("query,relevant\n", "line 1: not a judged question"),
-            ("{\"query\": \"a\"}", "line 1: nothing is judged: give `relevant`"),
+            ("query,relevant\n", "line 1: not a valid question"),
+            ("{\"query\": \"a\"}", "line 1: no annotation: give `relevant`"),
             (
                 &format!("{fine}\n{{\"query\": \" \", \"relevant\": []}}"),
                 "line 2: `query` is empty",
             ),
-            (&format!("{fine}\n\n[1]"), "line 3: not a judged question"),
+            (&format!("{fine}\n\n[1]"), "line 3: not a valid question"),
             (
                 r#"{"query": "a", "relevant": [], "lang": "fr"}"#,
                 "line 1: `lang` is `fr`; use `th` or `en`",
             ),
             (
                 "{\"id\": \"1\", \"query\": \"a\", \"relevant\": []}\n{\"id\": \"1\", \"query\": \"b\", \"relevant\": []}",
-                "line 2: the id `1` stands on line 1 too",
+                "line 2: duplicate id `1`, first on line 1",
             ),
             (r#"{"query": "a", "relevant": [], "weight": 2}"#, "unknown field `weight`"),
         ];
@@ -338,7 +338,7 @@ mod tests {
         let Err(BadSet::Lines(errors)) = parse(&many) else { panic!("{many} was taken") };
         assert_eq!(errors.len(), MAX_REPORTED_ERRORS);
         let large = format!("{fine}\n").repeat(MAX_SET_BYTES / fine.len() + 1);
-        assert!(parse(&large).unwrap_err().to_string().contains("at most 4194304 bytes"));
+        assert!(parse(&large).unwrap_err().to_string().contains("the maximum is 4194304 bytes"));
         let line =
             |number: usize| format!("{{\"id\":\"{number}\",\"query\":\"a\",\"relevant\":[]}}\n");
         let many: String = (0..=MAX_QUESTIONS).map(line).collect();

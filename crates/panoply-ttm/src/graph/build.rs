@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Edge, Fields, Graph, Node, NodeIndex, NodeType, Relation, Step};
 use crate::catalog::HerbCatalog;
-use crate::ingest::Claim;
 use crate::model::{Bilingual, Level, Provenance, RecordedCaution, RecordedUse, Strength};
 use crate::safety::{Patient, alerts};
+use crate::user_data::Claim;
 
 /// Builds the graph from the catalog.
 pub(super) fn graph(catalog: &HerbCatalog) -> Graph {

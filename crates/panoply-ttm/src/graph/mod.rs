@@ -12,58 +12,9 @@ pub mod walk;
 use std::collections::HashMap;
 
 use crate::catalog::HerbCatalog;
-use crate::ingest::Quotation;
+pub use crate::model::NodeType;
 use crate::model::{Bilingual, Strength};
-
-/// Type of a node.
-#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
-pub enum NodeType {
-    /// A herb.
-    Herb,
-    /// An active substance.
-    Constituent,
-    /// A disease or symptom, by ICD-10 code.
-    Indication,
-    /// A medicine of the National List.
-    Formulation,
-    /// A paper, by PMID.
-    Paper,
-    /// A caution such as pregnancy.
-    Caution,
-    /// A drug or drug class.
-    Drug,
-}
-
-impl NodeType {
-    /// Every type.
-    pub const ALL: [Self; 7] = [
-        Self::Herb,
-        Self::Constituent,
-        Self::Indication,
-        Self::Formulation,
-        Self::Paper,
-        Self::Caution,
-        Self::Drug,
-    ];
-
-    /// Returns the identifier used in patterns and replies.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Herb => "herb",
-            Self::Constituent => "constituent",
-            Self::Indication => "indication",
-            Self::Formulation => "formulation",
-            Self::Paper => "paper",
-            Self::Caution => "caution",
-            Self::Drug => "drug",
-        }
-    }
-
-    /// Parses an identifier, ignoring case.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.as_str().eq_ignore_ascii_case(word))
-    }
-}
+use crate::user_data::Quotation;
 
 /// Type of an edge.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]

@@ -181,9 +181,9 @@ impl Graph {
         let turned = other.filter(|(direction, _)| self.has_edge(from, step, *direction));
         let hint = match turned {
             Some((_, arrow)) => {
-                format!("it runs the other way: write `{}{arrow}{}`", names(from), names(step.to))
+                format!("it points the other way: write `{}{arrow}{}`", names(from), names(step.to))
             }
-            None => "leave the relation out, put `*` between them, or use `--`".to_owned(),
+            None => "omit the relation, put `*` between them, or use `--`".to_owned(),
         };
         BadPattern::NoSuchEdge {
             from: names(from),
@@ -486,7 +486,7 @@ mod tests {
         assert_eq!(checked("indication<-herb", 3), Ok(()));
         assert_eq!(
             checked("indication->herb", 3),
-            Err("no edge runs `indication->herb`; it runs the other way: write `indication<-herb`"
+            Err("no edge runs `indication->herb`; it points the other way: write `indication<-herb`"
                 .to_owned())
         );
         assert_eq!(

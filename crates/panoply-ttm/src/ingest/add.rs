@@ -1,10 +1,10 @@
 //! Merges the facts of user documents into the catalog.
 
-use super::{Claim, Fact, UserData, UserDocument};
 use crate::catalog::HerbCatalog;
 use crate::model::{
     Bilingual, HerbConstituent, Interaction, Provenance, RecordedCaution, RecordedUse, Source,
 };
+use crate::user_data::{Claim, Fact, UserData, UserDocument, document_uri};
 
 /// Source kind of user documents.
 pub const DOCUMENT: &str = "document";
@@ -121,7 +121,7 @@ fn source_of(document: &UserDocument) -> Source {
         kind: DOCUMENT.to_owned(),
         licence: String::new(),
         date: String::new(),
-        access: super::document_uri(&document.id),
+        access: document_uri(&document.id),
         took: "facts extracted automatically, not verified".to_owned(),
         verified: false,
     }
@@ -131,8 +131,8 @@ fn source_of(document: &UserDocument) -> Source {
 mod tests {
     use super::*;
     use crate::graph::{Graph, NodeType, Relation};
-    use crate::ingest::Quotation;
     use crate::model::Level;
+    use crate::user_data::Quotation;
 
     fn fact(subject: &str, claim: Claim) -> Fact {
         let said = Quotation {

@@ -7,11 +7,10 @@
 use std::ops::Range;
 
 use super::gazetteer::{Gazetteer, Named};
-use super::{Claim, Fact, Quotation};
 use crate::claims::{Clause, Mark, Stance, clauses};
-use crate::graph::NodeType;
-use crate::model::Level;
+use crate::model::{Level, NodeType};
 use crate::text::{Normalized, is_thai, normalize};
+use crate::user_data::{Claim, Fact, Quotation};
 
 /// Minimum certainty in percent; less certain facts are listed for review.
 pub const SURE: u8 = 60;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use aho_corasick::{AhoCorasick, MatchKind};
 
 use crate::catalog::HerbCatalog;
-use crate::graph::NodeType;
+use crate::model::NodeType;
 use crate::text::spans::overlap;
 use crate::text::{Dictionary, Normalized, Segmenter, Token, is_thai, normalize, skeleton};
 

@@ -7,8 +7,8 @@ use sha2::{Digest as _, Sha256};
 use super::chunks::{cut, language};
 use super::facts::{Place, read};
 use super::gazetteer::Gazetteer;
-use super::{Chunk, Fact, UserDocument};
 use crate::catalog::HerbCatalog;
+use crate::user_data::{Chunk, Fact, UserDocument};
 
 /// Text of one page.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]

@@ -16,11 +16,11 @@ use crate::eval::sets::Bundled;
 use crate::ingest::gazetteer::Gazetteer;
 use crate::ingest::plan::{Plan, ReadFile};
 use crate::ingest::reader::{Options, ReadError};
-use crate::ingest::{Chunk, DocumentStore as _, Fact, UserData, UserDocument, document_uri};
 use crate::knowledge::Knowledge;
 use crate::papers::{PaperStore as _, UserStoreError};
 use crate::roots::Refused;
 use crate::search::{Tuning, engine_over};
+use crate::user_data::{Chunk, DocumentStore as _, Fact, UserData, UserDocument, document_uri};
 
 /// Maximum tolerated loss of R@10 on the curated questions.
 pub const MAX_RECALL_LOSS: f64 = 0.02;
@@ -222,12 +222,12 @@ impl JobService {
             _ => Stop::rejected(&code, format!("`{name}`: {message}"), &hint),
         })?;
         read.name = name;
-        self.legible(job, &read)?;
+        self.check_legibility(job, &read)?;
         Ok(read)
     }
 
     /// A file without any readable page is an error; single unreadable pages are logged.
-    fn legible(&self, job: &Job, read: &ReadFile) -> Result<(), Stop> {
+    fn check_legibility(&self, job: &Job, read: &ReadFile) -> Result<(), Stop> {
         for (page, why) in &read.unreadable {
             self.note(&job.id, &format!("{}: page {page}: {why}", read.name))?;
         }

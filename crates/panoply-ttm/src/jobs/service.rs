@@ -16,7 +16,7 @@ use crate::roots::Roots;
 use crate::store::SqliteUserStore;
 
 /// Hint for a file outside the allowed roots.
-pub const HOW_TO_ALLOW: &str = "give a regular file as `file:///folder/name.pdf`, in `ttm/inbox` of the home or in a folder that `roots` in `[pack.ttm]` of config.toml names; or use `panoply ttm ingest`";
+pub const HOW_TO_ALLOW: &str = "use a `file:///folder/name.pdf` URI of a regular file in `ttm/inbox` of the home directory or in a folder listed in `roots` of `[pack.ttm]` in config.toml; or run `panoply ttm ingest`";
 
 /// Operator settings.
 #[derive(Clone, Debug)]

@@ -327,7 +327,7 @@ mod tests {
              <PubmedArticle><MedlineCitation><Article><ArticleTitle>",
         );
         let deep = format!("<PubmedArticleSet>{}", "<a>".repeat(1_000));
-        assert!(records(deep.as_bytes()).unwrap_err().to_string().contains("200 elements"));
+        assert!(records(deep.as_bytes()).unwrap_err().to_string().contains("deeper than 200"));
     }
 
     #[test]

@@ -6,8 +6,6 @@ mod pubmed_xml;
 
 use std::fmt::Debug;
 
-use crate::ingest::{DocumentStore, UserStore};
-
 /// A PubMed record.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Record {
@@ -67,7 +65,3 @@ impl PaperStore for NoPapers {
         0
     }
 }
-
-impl DocumentStore for NoPapers {}
-
-impl UserStore for NoPapers {}

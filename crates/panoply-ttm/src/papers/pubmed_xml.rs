@@ -48,7 +48,7 @@ pub(super) fn read(
                 articles += usize::from(RECORDS.contains(&name.as_str()));
                 state.open(name, &element);
                 if state.path.len() > MAX_DEPTH {
-                    return Err(broken(format!("more than {MAX_DEPTH} elements in one another")));
+                    return Err(broken(format!("elements nested deeper than {MAX_DEPTH}")));
                 }
             }
             Event::Text(text) => state.text(&text.xml10_content()),

@@ -118,7 +118,8 @@ pub(super) fn concerns(
                     let classes = catalog.medicines.get(drug).map(|known| known.classes.as_slice());
                     let mut classes = classes.unwrap_or_default().iter();
                     group.is_some_and(|group| {
-                        group.takes(drug) || classes.any(|above| group.takes(&above.class))
+                        group.is_concerned_by_class(drug)
+                            || classes.any(|above| group.is_concerned_by_class(&above.class))
                     })
                 })
             };

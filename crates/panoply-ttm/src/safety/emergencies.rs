@@ -25,7 +25,7 @@ pub struct Emergency {
 impl Emergency {
     /// Returns whether a text describes it.
     fn is_in(&self, text: &str) -> bool {
-        let all = |phrase: &String| phrase.split('+').all(|part| stands(text, part));
+        let all = |phrase: &String| phrase.split('+').all(|part| occurs(text, part));
         self.words.th.iter().chain(&self.words.en).any(all)
     }
 }
@@ -37,7 +37,7 @@ pub fn emergency_in<'e>(emergencies: &'e [Emergency], question: &str) -> Option<
     emergencies.iter().find(|emergency| emergency.is_in(&text))
 }
 
-fn stands(text: &str, phrase: &str) -> bool {
+fn occurs(text: &str, phrase: &str) -> bool {
     let phrase = normalize(phrase).text().to_owned();
     if phrase.chars().any(is_thai) {
         return text.contains(&phrase);

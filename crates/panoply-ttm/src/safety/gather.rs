@@ -10,8 +10,7 @@ use super::{
 };
 use crate::catalog::HerbCatalog;
 use crate::collections::push_unique;
-use crate::graph::NodeType;
-use crate::model::{RecordedCaution, Strength};
+use crate::model::{NodeType, RecordedCaution, Strength};
 
 /// A missing record is not low risk.
 const UNKNOWN: Strength = Strength::Moderate;

@@ -102,7 +102,7 @@ impl Group {
     }
 
     /// Returns whether interactions with a drug class concern this group.
-    pub fn takes(&self, class: &str) -> bool {
+    pub fn is_concerned_by_class(&self, class: &str) -> bool {
         self.classes.iter().any(|cover| cover.class == class)
     }
 }

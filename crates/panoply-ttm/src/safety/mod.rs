@@ -29,8 +29,7 @@ pub use self::medicines::{Medicine, MedicineCatalog, MedicineClass};
 pub use self::patient::{ParsedPatient, Patient, PatientWords};
 pub use self::records::{Record, RecordContent, Urgency};
 use crate::catalog::HerbCatalog;
-use crate::graph::NodeType;
-use crate::model::{Level, Strength};
+use crate::model::{Level, NodeType, Strength};
 
 /// A safety query with existing ids.
 #[derive(Clone, Debug, Default)]

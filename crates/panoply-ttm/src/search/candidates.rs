@@ -71,7 +71,7 @@ impl CandidateSearch<'_> {
         Ok(candidates)
     }
 
-    fn takes(&self, place: usize) -> bool {
+    fn accepts(&self, place: usize) -> bool {
         let entry = self.user_index.table().entry(place);
         entry.is_some_and(|entry| self.filter.accepts(entry.kind, &entry.facets))
     }
@@ -124,7 +124,7 @@ impl CandidateSearch<'_> {
                 left > 0
             })?;
         }
-        touched.retain(|place| self.takes(*place));
+        touched.retain(|place| self.accepts(*place));
         let sum = |place: usize| sums.get(place).copied().unwrap_or_default();
         best(&mut touched, MAX_BY_WORDS, sum);
         Ok(touched)
@@ -133,7 +133,7 @@ impl CandidateSearch<'_> {
     fn by_vectors(&self) -> Vec<usize> {
         let cosine = |place: usize| self.cosines.get(place).copied().unwrap_or_default();
         let mut near: Vec<usize> = (0..self.cosines.len())
-            .filter(|place| cosine(*place) > 0.0 && self.takes(*place))
+            .filter(|place| cosine(*place) > 0.0 && self.accepts(*place))
             .collect();
         best(&mut near, MAX_BY_VECTORS, cosine);
         near
@@ -146,7 +146,7 @@ impl CandidateSearch<'_> {
         for mention in self.mentions {
             let mut targets = Vec::new();
             let mut put = |row: i64, relation: Relation, weight: f32| {
-                if let Some(place) = table.place(row).filter(|place| self.takes(*place)) {
+                if let Some(place) = table.place(row).filter(|place| self.accepts(*place)) {
                     targets.push((place, LinkTarget { document: 0, relation, weight }));
                 }
             };

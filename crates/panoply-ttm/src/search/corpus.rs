@@ -66,7 +66,7 @@ impl<'l> Facts<'l> {
     }
 
     fn herb(&self, herb: &crate::model::Herb) -> Document {
-        let mut document = self.begin(&herb.id, Kind::Herb, &herb.names, &herb.names_source);
+        let mut document = self.new_document(&herb.id, Kind::Herb, &herb.names, &herb.names_source);
         document.names.extend(scientific_names(&herb.scientific));
         let synonyms = &herb.synonyms;
         let others = synonyms.th.iter().chain(&synonyms.romanised).chain(&synonyms.scientific);
@@ -83,7 +83,7 @@ impl<'l> Facts<'l> {
         }
         for id in &herb.formulations {
             let herbs = self.catalog.formulation(id).map_or(1, |one| one.ingredients.len());
-            document.add_link(id, Relation::Holds, share_of(herbs) * 0.8);
+            document.add_link(id, Relation::Holds, herb_share(herbs) * 0.8);
         }
         self.uses_and_warnings(&mut document, &herb.indications, &herb.cautions);
         self.monograph(&mut document);
@@ -93,16 +93,16 @@ impl<'l> Facts<'l> {
     fn formulation(&self, formulation: &crate::model::Formulation) -> Document {
         let id = &formulation.id;
         let mut document =
-            self.begin(id, Kind::Formulation, &formulation.names, &formulation.source);
+            self.new_document(id, Kind::Formulation, &formulation.names, &formulation.source);
         self.add_names(&mut document);
         document.add_passage(TextLanguage::Th, &formulation.purpose.th, USES, &formulation.source);
         document.add_passage(TextLanguage::En, &formulation.purpose.en, USES, &formulation.source);
         let herbs = formulation.ingredients.len();
         for id in &formulation.ingredients {
-            document.add_link(id, Relation::Holds, share_of(herbs) * 0.95);
+            document.add_link(id, Relation::Holds, herb_share(herbs) * 0.95);
             for holds in self.catalog.herb(id).map(|herb| &herb.constituents).into_iter().flatten()
             {
-                document.add_link(&holds.id, Relation::Holds, share_of(herbs) * 0.5);
+                document.add_link(&holds.id, Relation::Holds, herb_share(herbs) * 0.5);
             }
         }
         self.uses_and_warnings(&mut document, &formulation.indications, &formulation.cautions);
@@ -111,7 +111,8 @@ impl<'l> Facts<'l> {
     }
 
     fn constituent(&self, constituent: &crate::model::Constituent) -> Document {
-        let mut document = self.begin(&constituent.id, Kind::Constituent, &constituent.names, "");
+        let mut document =
+            self.new_document(&constituent.id, Kind::Constituent, &constituent.names, "");
         self.add_names(&mut document);
         let herbs = constituent.herbs.iter().filter_map(|id| self.catalog.herb(id));
         let mut names = [Vec::new(), Vec::new()];
@@ -132,10 +133,14 @@ impl<'l> Facts<'l> {
     }
 
     fn indication(&self, indication: &crate::model::Indication) -> Document {
-        let mut document =
-            self.begin(&indication.id, Kind::Indication, &indication.names, &indication.source);
+        let mut document = self.new_document(
+            &indication.id,
+            Kind::Indication,
+            &indication.names,
+            &indication.source,
+        );
         document.names.push(indication.id.clone());
-        let pieces = pieces(&indication.names);
+        let pieces = title_parts(&indication.names);
         document.names.extend(pieces);
         self.add_names(&mut document);
         document.add_facet(Facet::Icd, &indication.id);
@@ -144,8 +149,8 @@ impl<'l> Facts<'l> {
 
     fn caution(&self, caution: &crate::model::Caution) -> Document {
         let mut document =
-            self.begin(&caution.code, Kind::Caution, &caution.names, CAUTIONS_SOURCE);
-        let pieces = pieces(&caution.names);
+            self.new_document(&caution.code, Kind::Caution, &caution.names, CAUTIONS_SOURCE);
+        let pieces = title_parts(&caution.names);
         document.names.extend(pieces);
         self.add_names(&mut document);
         document
@@ -183,7 +188,7 @@ impl<'l> Facts<'l> {
         document
     }
 
-    fn begin(&self, id: &str, kind: Kind, names: &Bilingual, source: &str) -> Document {
+    fn new_document(&self, id: &str, kind: Kind, names: &Bilingual, source: &str) -> Document {
         let mut document = Document {
             id: id.to_owned(),
             kind: Some(kind),
@@ -239,7 +244,11 @@ impl<'l> Facts<'l> {
                 Level::Contraindicated | Level::Interaction => 1.0,
                 Level::Precaution => 0.85,
             };
-            document.add_link(&warned.code, Relation::WarnsOf, weight * force(warned.strength));
+            document.add_link(
+                &warned.code,
+                Relation::WarnsOf,
+                weight * strength_weight(warned.strength),
+            );
         }
         for (drug, weight) in self.drugs_of(&document.id, warnings) {
             document.add_link(&drug, Relation::WarnsOf, weight);
@@ -265,7 +274,7 @@ impl<'l> Facts<'l> {
             *known = known.max(weight);
         };
         for interaction in self.interactions.get(id).into_iter().flatten() {
-            let weight = force(interaction.strength);
+            let weight = strength_weight(interaction.strength);
             for named in &interaction.drugs {
                 put(named, weight);
                 for drug in &self.catalog.drugs {
@@ -280,7 +289,7 @@ impl<'l> Facts<'l> {
         }
         for drug in &self.catalog.drugs {
             let covering = warnings.iter().filter(|warned| drug.cautions.contains(&warned.code));
-            covering.for_each(|warned| put(&drug.name, 0.9 * force(warned.strength)));
+            covering.for_each(|warned| put(&drug.name, 0.9 * strength_weight(warned.strength)));
         }
         drugs
     }
@@ -343,12 +352,12 @@ impl Document {
 
 /// Returns the link weight of a herb in a medicine of `herbs` herbs: 1 for one herb, at least 0.4,
 /// because a query for medicines with a herb includes large formulations.
-fn share_of(herbs: usize) -> f32 {
+fn herb_share(herbs: usize) -> f32 {
     0.4 + 0.6 / (herbs.max(1) as f32).sqrt()
 }
 
 /// Orders links by the strength of the warning.
-const fn force(strength: Strength) -> f32 {
+const fn strength_weight(strength: Strength) -> f32 {
     match strength {
         Strength::High => 1.0,
         Strength::Moderate => 0.85,
@@ -379,7 +388,7 @@ fn scientific_names(scientific: &str) -> Vec<String> {
 }
 
 /// Splits a title that names several conditions: `วิงเวียน เวียนศีรษะ`, `Dizziness and giddiness`.
-fn pieces(names: &Bilingual) -> Vec<String> {
+fn title_parts(names: &Bilingual) -> Vec<String> {
     let thai = names.th.split([' ', '(', ')', ',', '/']);
     let english = names.en.split(['[', ']', '(', ')', ',', ';', '/']);
     let english =

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::ingest::chunk_uri;
+use crate::user_data::chunk_uri;
 
 /// Kind of a document; `type` of a hit in the contract.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]

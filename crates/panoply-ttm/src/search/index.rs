@@ -131,7 +131,7 @@ pub(super) fn analyse(documents: &[Document], analyzer: &Analyzer) -> Vec<Docume
         let mut words = WordCache { analyzer, known: HashMap::new() };
         documents.iter().map(|document| terms_of(document, &mut words)).collect()
     };
-    let shares = shares(documents);
+    let shares = partition_by_size(documents);
     if let [all] = shares.as_slice() {
         return terms_of(all);
     }
@@ -144,7 +144,7 @@ pub(super) fn analyse(documents: &[Document], analyzer: &Analyzer) -> Vec<Docume
 }
 
 /// Partitions documents into shares of similar text size, one per thread.
-fn shares(documents: &[Document]) -> Vec<&[Document]> {
+fn partition_by_size(documents: &[Document]) -> Vec<&[Document]> {
     let letters = |document: &Document| -> usize {
         document.passages.iter().map(|passage| passage.text.len()).sum()
     };

@@ -42,7 +42,9 @@ pub use self::index::{ByTerm, TermCounts};
 pub use self::linker::Mention;
 pub use self::query_units::{QueryUnit, TextWords};
 pub use self::search_filter::SearchFilter;
-pub use self::service::{IMPORTED, SearchService, chunk_document, engine_over, record_document};
+pub use self::service::{
+    IMPORTED, SearchService, UserStore, chunk_document, engine_over, record_document,
+};
 pub use self::snippet::Snippet;
 pub use self::text_model::{DocumentFeatures, TextModel};
 pub use self::user_index::{DocumentEntry, DocumentTable, KnownTerm, UserIndex};

@@ -8,16 +8,32 @@ use super::corpus::{self, ASIDE, Corpus, TEXT, TITLE};
 use super::document::{Document, Facet, Kind, Relation, TextLanguage};
 use super::embed::Embedder;
 use super::engine::{Engine, EngineError};
+use super::text_model::TextModel;
+use super::user_index::UserIndex;
 use crate::catalog::HerbCatalog;
-use crate::ingest::{Chunk, UserDocument, UserStore};
-use crate::papers::Record;
+use crate::papers::{NoPapers, PaperStore, Record, UserStoreError};
+use crate::user_data::{Chunk, DocumentStore, UserDocument};
+
+/// Stores user papers and documents under a common version.
+pub trait UserStore: PaperStore + DocumentStore {
+    /// Returns a search index over the stored data, except for papers that are also bundled. `None`
+    /// if there is nothing, or if the store is searched in memory.
+    fn user_index(
+        &self,
+        _text_model: &TextModel,
+    ) -> Result<Option<Arc<dyn UserIndex>>, UserStoreError> {
+        Ok(None)
+    }
+}
+
+impl UserStore for NoPapers {}
 
 /// Caches the engine for one version of the data.
 #[derive(Debug)]
 pub struct SearchService {
     store: Arc<dyn UserStore>,
     embedder: Option<Arc<dyn Embedder>>,
-    made: Mutex<Option<(Versions, Arc<Engine>)>>,
+    cached: Mutex<Option<(Versions, Arc<Engine>)>>,
 }
 
 /// Versions of the catalog and of the user store.
@@ -26,7 +42,7 @@ type Versions = (u64, u64);
 impl SearchService {
     /// Creates a service with an empty cache.
     pub const fn new(store: Arc<dyn UserStore>) -> Self {
-        Self { store, embedder: None, made: Mutex::new(None) }
+        Self { store, embedder: None, cached: Mutex::new(None) }
     }
 
     /// Uses an external embedder instead of LSI.
@@ -41,15 +57,15 @@ impl SearchService {
     pub fn engine(&self, catalog: &HerbCatalog) -> Result<Arc<Engine>, EngineError> {
         // The catalog snapshot may be older than the store, so both versions form the cache key.
         let version = (catalog.user_data.version, self.store.version());
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, engine)) = made.as_ref()
+        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, engine)) = cached.as_ref()
             && *known == version
         {
             return Ok(Arc::clone(engine));
         }
         let engine = engine_over(catalog, &*self.store, &[], Vec::new())?;
         let engine = Arc::new(engine.with_embedder(self.embedder.clone()));
-        *made = Some((version, Arc::clone(&engine)));
+        *cached = Some((version, Arc::clone(&engine)));
         Ok(engine)
     }
 }

@@ -46,13 +46,17 @@ pub(super) fn snippet(
         }
     }
     let Some((_, passage)) = best else { return Snippet::default() };
-    let places = met(&passage.text, query_terms, analyzer);
+    let places = match_ranges(&passage.text, query_terms, analyzer);
     let source = if passage.source.is_empty() { &document.source } else { &passage.source };
     Snippet { text: cut(&passage.text, &places), source: source.clone() }
 }
 
 /// Returns the ranges of query terms in a passage.
-fn met(text: &str, query_terms: &BTreeSet<Term>, analyzer: &Analyzer) -> Vec<Range<usize>> {
+fn match_ranges(
+    text: &str,
+    query_terms: &BTreeSet<Term>,
+    analyzer: &Analyzer,
+) -> Vec<Range<usize>> {
     let normalized = normalize(text);
     let tokens = analyzer.segmenter().segment(normalized.text());
     let words = analyzer.words(normalized.text(), &tokens);

@@ -4,8 +4,8 @@ use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, TransactionBehavi
 
 use super::{SqliteUserStore, broken, json_column, json_list};
 use crate::ingest::plan::Extract;
-use crate::ingest::{Chunk, DocumentStore, Fact, UserDocument};
 use crate::papers::UserStoreError;
+use crate::user_data::{Chunk, DocumentStore, Fact, UserDocument};
 
 impl SqliteUserStore {
     /// Runs `work` in one transaction.

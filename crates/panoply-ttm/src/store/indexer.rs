@@ -91,8 +91,8 @@ pub(super) fn is_built_with(
 
 /// Error if another program version rebuilt the tables concurrently.
 pub(super) fn model_mismatch() -> UserStoreError {
-    let why = "another version of the program has just made them searchable in its own way; \
-               use one version at a time, and start it again";
+    let why = "another version of the program rebuilt the search index; \
+               run only one version at a time and restart";
     UserStoreError(why.into())
 }
 

@@ -25,8 +25,8 @@ use serde::de::DeserializeOwned;
 
 pub use self::reports::SqliteReportStore;
 use self::user_index::SqliteUserIndex;
-use crate::ingest::UserStore;
 use crate::papers::{PaperStore, Record, UserStoreError};
+use crate::search::UserStore;
 use crate::search::{TextModel, UserIndex};
 
 /// Released migrations are never edited; append a new one.

@@ -10,11 +10,11 @@ use super::*;
 use crate::catalog::HerbCatalog;
 use crate::eval::sets::Bundled;
 use crate::ingest::plan::Extract;
-use crate::ingest::{Chunk, DocumentStore as _, UserDocument};
 use crate::search::{
     Engine, Facet, Kind, SearchFilter, SearchQuery, SearchResult, engine_over, record_document,
 };
 use crate::search::{chunk_document, corpus};
+use crate::user_data::{Chunk, DocumentStore as _, UserDocument};
 
 /// Synthetic papers: shuffled statements of bundled texts.
 fn papers(engine: &Engine, count: usize) -> Vec<Record> {
@@ -110,7 +110,7 @@ fn assert_same(one: &Engine, other: &Engine, every: usize) {
         assert_eq!(found.mentions, expected.mentions, "{}", judged.query);
         from_index += found.hits.iter().filter(|hit| hit.snippet.source == "imported").count();
     }
-    assert!(from_index * every > 100, "only {from_index} hits came from the annex");
+    assert!(from_index * every > 100, "only {from_index} hits came from the user index");
 }
 
 #[test]

@@ -31,14 +31,14 @@ pub struct Folder {
 
 impl EmbedderChoice {
     /// Returns all configuration errors.
-    pub(super) fn wrong(&self) -> Vec<String> {
+    pub(super) fn errors(&self) -> Vec<String> {
         match self {
             Self::Lsi => Vec::new(),
             Self::File(Folder { folder }) if folder.is_dir() => Vec::new(),
             Self::File(Folder { folder }) => {
                 vec![format!("`embedder.folder`: there is no folder `{}`", folder.display())]
             }
-            Self::Endpoint(endpoint) => endpoint.wrong("embedder"),
+            Self::Endpoint(endpoint) => endpoint.errors("embedder"),
         }
     }
 
@@ -69,7 +69,7 @@ mod tests {
     fn made(choice: Value) -> Result<Option<String>, String> {
         let choice: EmbedderChoice =
             serde_json::from_value(choice).map_err(|error| error.to_string())?;
-        match choice.wrong().as_slice() {
+        match choice.errors().as_slice() {
             [] => Ok(choice.make(|_| Some("sk".to_owned())).map(|embedder| embedder.id())),
             wrong => Err(wrong.join("; ")),
         }

@@ -69,7 +69,7 @@ pub(crate) struct Params {
     /// of statements supported by their citations), `citation_precision`, `fact_recall` (share of
     /// expected facts), `withholding_rate`, `withholding_precision` and `withholding_recall` (share
     /// of unanswerable questions that are withheld). Default: R@k, MRR and factuality.
-    #[serde(default = "usual")]
+    #[serde(default = "default_metrics")]
     #[schemars(length(min = 1, max = 20))]
     metrics: Vec<String>,
     /// Options.
@@ -77,7 +77,7 @@ pub(crate) struct Params {
     params: Settings,
 }
 
-fn usual() -> Vec<String> {
+fn default_metrics() -> Vec<String> {
     ["R@k", "MRR", "factuality"].map(str::to_owned).to_vec()
 }
 
@@ -341,9 +341,8 @@ fn reply(report: Report, stored: &StoredReport, lang: Lang) -> Reply<Output> {
     let text = sentence(&report, &stored.id, lang);
     let table = table(&report, lang);
     let asked = report.questions as u64;
-    let evidence =
-        Evidence::from(Source::new(SourceClass::Derived, "questions with judged answers"))
-            .complete(asked, report.questions_in_set as u64);
+    let evidence = Evidence::from(Source::new(SourceClass::Derived, "annotated questions"))
+        .complete(asked, report.questions_in_set as u64);
     let change = stored.change.as_ref().map(|change| Changed {
         since: change.since.clone(),
         metrics: change.metrics.clone(),
@@ -431,7 +430,7 @@ mod tests {
             ("allowed/gone.jsonl", "cannot be read"),
             ("allowed", "not a regular file"),
             ("allowed/huge.jsonl", "has 5242880 bytes; at most 4194304 are read"),
-            ("allowed/bad.jsonl", "`path`: line 1: not a judged question"),
+            ("allowed/bad.jsonl", "`path`: line 1: not a valid question"),
         ];
         for (path, expected) in cases {
             let error = read(path).unwrap_err();

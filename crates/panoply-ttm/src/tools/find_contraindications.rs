@@ -43,7 +43,7 @@ const SPEC: ToolSpec = ToolSpec {
             ),
         },
         Example {
-            shows: "every herb of a formulation counts",
+            shows: "ingredients of a formulation are included",
             params: r#"{"formulation_ids": ["F:nlem-01"], "lang": "en"}"#,
             expect: Expect::Data(r#"{"coverage": {"considered": 36}}"#),
         },

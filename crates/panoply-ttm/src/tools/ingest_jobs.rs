@@ -81,7 +81,7 @@ impl Tool for IngestJobs {
         let jobs = self.jobs.as_ref().map_or(Ok(Vec::new()), JobService::jobs)?;
         let total = jobs.len();
         let running = jobs.iter().filter(|job| !job.status.is_over()).count();
-        let text = format!("{total} jobs, {running} of them not over yet.");
+        let text = format!("{total} jobs, {running} unfinished.");
         let listed = jobs.iter().take(MAX_JOBS_LISTED).map(|job: &Job| JobOut::of(job, 0));
         Ok(Reply::new(Output { jobs: listed.collect(), total }, text, evidence()))
     }

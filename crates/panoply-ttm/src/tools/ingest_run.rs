@@ -38,7 +38,7 @@ const SPEC: ToolSpec = ToolSpec {
             expect: Expect::Error("INVALID_ARG"),
         },
         Example {
-            shows: "nothing is fetched over a network",
+            shows: "network access is not supported",
             params: r#"{"dry_run": true, "batch": [{"uri": "https://example.org/paper.pdf"}]}"#,
             expect: Expect::Error("INVALID_ARG"),
         },
@@ -155,7 +155,7 @@ impl Tool for IngestRun {
         let wait = Duration::from_secs(params.wait_seconds.min(50).into());
         let request = request(params, cx.dry_run)?;
         let service = job_service(self.jobs.as_ref())?;
-        readable(&request, service)?;
+        check_readable(&request, service)?;
         let id = match &cx.mutation {
             Some(mutation) => format!("J-{}", mutation.call_id()),
             None => format!("J-{}", cx.trace_id),
@@ -211,7 +211,7 @@ fn request(params: Params, dry_run: bool) -> Result<Request, ToolError> {
     }
     for item in params.batch.iter().filter(|item| !item.uri.starts_with("file://")) {
         let uri = shown(&item.uri);
-        wrong.push(format!("`{uri}` is no `file://` address; nothing is fetched over a network"));
+        wrong.push(format!("`{uri}` is not a `file://` URI; network access is not supported"));
     }
     let dry_run = params.dry_run || dry_run;
     if !dry_run && params.plan_hash.is_none() {
@@ -237,7 +237,7 @@ fn request(params: Params, dry_run: bool) -> Result<Request, ToolError> {
 }
 
 /// Rejects files outside the allowed roots before a job is created.
-fn readable(request: &Request, service: &JobService) -> Result<(), ToolError> {
+fn check_readable(request: &Request, service: &JobService) -> Result<(), ToolError> {
     let (roots, largest) = (&service.settings().roots, service.settings().limits.file_bytes);
     let refused = request.batch.iter().filter_map(|item| {
         match roots.open(&item.uri, largest) {

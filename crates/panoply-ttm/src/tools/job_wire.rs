@@ -95,18 +95,18 @@ pub(crate) fn sentence(job: &Job) -> String {
         |name: &str| job.error.as_ref().and_then(|error| error[name].as_str()).unwrap_or("");
     match (job.status.as_str(), job.detail.as_deref(), job.request.dry_run) {
         ("done", _, true) => format!(
-            "A dry run: {documents} documents would bring {facts} facts, {new} of them new; nothing was added."
+            "A dry run: {documents} documents would add {facts} facts, {new} of them new; nothing was added."
         ),
         ("done", Some("unchanged"), _) => {
-            "All documents were there already; nothing was added.".to_owned()
+            "All documents were already imported; nothing was added.".to_owned()
         }
-        ("done", Some("rolled_back"), _) => "What the job added was taken away again.".to_owned(),
+        ("done", Some("rolled_back"), _) => "The changes of the job were rolled back.".to_owned(),
         ("done", ..) => format!(
             "{documents} documents were added with {facts} facts, {new} of them new; all are unverified."
         ),
         ("error", ..) => format!("The job failed: {}. To do: {}.", error("message"), error("hint")),
         (status, ..) => format!(
-            "The job is {status}: {} of {} pages are read. Look again at `{}`.",
+            "The job is {status}: {} of {} pages read. See `{}`.",
             job.done_pages,
             job.all_pages,
             job_uri(&job.id)

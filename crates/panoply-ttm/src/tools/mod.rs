@@ -33,10 +33,10 @@ pub use self::embedder_choice::{EmbedderChoice, Folder};
 pub use self::settings::{BadSettings, Endpoint, Settings};
 use crate::answer::SentenceWriter;
 use crate::eval::ReportStore;
-use crate::ingest::UserStore;
 use crate::jobs::JobService;
 use crate::knowledge::KnowledgeService;
 use crate::papers::UserStoreError;
+use crate::search::UserStore;
 use crate::search::{Embedder, EngineError, SearchService};
 
 /// The user store cannot be read.

@@ -16,10 +16,10 @@ use crate::graph::filter::Filter;
 use crate::graph::pattern::{BadPattern, Pattern};
 use crate::graph::walk::{Path, PathQuery, PathResult};
 use crate::graph::{Edge, NodeIndex, NodeType};
-use crate::ingest::Quotation;
 use crate::knowledge::{Knowledge, KnowledgeService};
 use crate::model::DisplayLanguage;
 use crate::names::NameMatch;
+use crate::user_data::Quotation;
 
 const SPEC: ToolSpec = ToolSpec {
     name: "query_kg",
@@ -318,11 +318,11 @@ fn read_pattern(
     let pattern = Pattern::parse(text.unwrap_or_default())?;
     if !pattern.starts_with(start) {
         let message = format!(
-            "the pattern does not begin with `{0}`, and the start is a {0}",
+            "the pattern does not start with `{0}`, but the start node is a {0}",
             start.as_str()
         );
         return Err(ToolError::validation("BAD_PATTERN", message)
-            .hint("begin the pattern with the type of the start, or with `*`"));
+            .hint("start the pattern with the type of the start node, or with `*`"));
     }
     pattern.check(&knowledge.graph, max_depth)?;
     Ok(pattern)

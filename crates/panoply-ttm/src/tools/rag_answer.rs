@@ -40,7 +40,7 @@ const SPEC: ToolSpec = ToolSpec {
             expect: Expect::Data(r#"{"lang": "th", "written": {"by": "extraction"}}"#),
         },
         Example {
-            shows: "missing information is not outcome",
+            shows: "missing information is not answered",
             params: r#"{"question": "How many capsules of turmeric a day?"}"#,
             expect: Expect::Data(r#"{"answer": "", "lang": "en"}"#),
         },
@@ -132,10 +132,16 @@ impl Tool for RagAnswer {
         let engine = self.search.engine(&knowledge.catalog)?;
         let draft = Draft::of(&knowledge, &engine, &request)?;
         let outcome = match &self.writer {
-            None => draft.judged(&knowledge.catalog, self.tau),
+            None => draft.apply_policy(&knowledge.catalog, self.tau),
             Some(writer) => {
                 let prompt = prompt(request.text, &draft, seed(&params)?);
-                draft.judged_with(&engine, &knowledge.catalog, self.tau, writer.as_ref(), &prompt)
+                draft.apply_policy_with_writer(
+                    &engine,
+                    &knowledge.catalog,
+                    self.tau,
+                    writer.as_ref(),
+                    &prompt,
+                )
             }
         };
         Ok(reply(&knowledge, request.text, outcome, cx.lang))

@@ -27,7 +27,7 @@ impl ResourceProvider for Reports {
             name: name.to_owned(),
             title: format!("A report of eval_run{of}"),
             description: format!(
-                "What eval_run measured{of}: every question, what was found and what was missed, by the id in report_uri."
+                "Evaluation report{of}: every question with its results, by the id in report_uri."
             ),
             mime_type: mime_type.to_owned(),
         };

@@ -20,10 +20,11 @@ use super::common::{READ, candidates, describe_mismatch};
 use super::documents::{FormulationDocument, HerbDocument, PaperDocument};
 use super::user_documents;
 use crate::graph::NodeType;
-use crate::ingest::{DOCUMENT_URI, UserStore};
 use crate::jobs::{JOB_URI, JobService};
 use crate::knowledge::{Knowledge, KnowledgeService};
 use crate::names::NameMatch;
+use crate::search::UserStore;
+use crate::user_data::DOCUMENT_URI;
 
 const ABOUT: &str = "ttm://about";
 /// Limit of the MCP specification.

@@ -81,7 +81,7 @@ impl Endpoint {
     }
 
     /// Returns all errors; `place` is the path in the configuration.
-    pub(super) fn wrong(&self, place: &str) -> Vec<String> {
+    pub(super) fn errors(&self, place: &str) -> Vec<String> {
         let mut wrong = Vec::new();
         if !["http://", "https://"].iter().any(|start| self.base_url.starts_with(start)) {
             wrong.push(format!("`{place}.base_url` is `{}`, not an http address", self.base_url));
@@ -112,9 +112,9 @@ impl Settings {
             wrong.push(format!("`answer_conf_tau` is {}, not from 0 to 1", self.answer_conf_tau));
         }
         if let Some(chat) = &self.chat {
-            wrong.extend(chat.wrong("chat"));
+            wrong.extend(chat.errors("chat"));
         }
-        wrong.extend(self.embedder.wrong());
+        wrong.extend(self.embedder.errors());
         if wrong.is_empty() { Ok(()) } else { Err(BadSettings(wrong)) }
     }
 }

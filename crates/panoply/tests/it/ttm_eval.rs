@@ -28,7 +28,7 @@ fn questions_of_ones_own_are_read_from_a_file_and_mistakes_told_by_line() {
     assert_eq!(reply["metrics"][1]["value"], 1.0);
     place.file("bad.jsonl", "{\"query\": \"ขิง\", \"relevant\": [\"H:ginger\"]}\n{\"query\": 1}\n");
     let cases = [
-        (vec!["--file", "bad.jsonl"], "line 2: not a judged question"),
+        (vec!["--file", "bad.jsonl"], "line 2: not a valid question"),
         (vec!["--file", "gone.jsonl"], "gone.jsonl"),
         (vec!["--k", "0"], "k must be >0"),
         (vec!["--metrics", "BLEU"], "there is no metric `BLEU`"),

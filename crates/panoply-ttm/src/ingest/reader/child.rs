@@ -42,13 +42,13 @@ impl ReaderCommand {
             return Err(too_large(limits.file_bytes));
         }
         let mut child = self.start(file, options, scratch)?;
-        let lines = listen(&mut child, limits.text_bytes);
+        let lines = read_output(&mut child, limits.text_bytes);
         let taken = take(&lines, Duration::from_secs(limits.wall_seconds), watch);
         end(&mut child);
         let status = child.wait().ok();
         match taken {
             Ok(Some(read)) => Ok(read),
-            Ok(None) => Err(died(status)),
+            Ok(None) => Err(exit_error(status)),
             Err(error) => Err(error),
         }
     }
@@ -78,7 +78,7 @@ impl ReaderCommand {
 }
 
 /// Reads the child's output until it ends, is silent, or exceeds the limit.
-fn listen(child: &mut Child, most: u64) -> Receiver<Option<Line>> {
+fn read_output(child: &mut Child, most: u64) -> Receiver<Option<Line>> {
     let (sender, receiver) = sync_channel(LINE_QUEUE_LENGTH);
     if let Some(output) = child.stdout.take() {
         std::thread::spawn(move || {
@@ -140,7 +140,7 @@ fn take(
             Ok(Some(Line::End)) => return Ok(Some(read)),
             Ok(Some(Line::Failed(error))) => return Err(error),
             Ok(None) => {
-                let message = "more text came out of the file than it may hold";
+                let message = "the extracted text exceeds the limit";
                 return Err(ReadError::new("TOO_MUCH_TEXT", message, "split the file"));
             }
             Err(RecvTimeoutError::Timeout) => {}
@@ -158,7 +158,7 @@ fn end(child: &mut Child) {
 }
 
 /// Describes an exit without a final line: out of memory, out of time, or a crash.
-fn died(status: Option<ExitStatus>) -> ReadError {
+fn exit_error(status: Option<ExitStatus>) -> ReadError {
     use std::os::unix::process::ExitStatusExt as _;
     let why = match status.and_then(|status| status.signal()) {
         // SIGXCPU and the SIGKILL that follows.
@@ -179,7 +179,7 @@ mod tests {
     use crate::ingest::reader::Limits;
 
     /// Describes a timeout or cancellation.
-    fn silent(limits: Limits, go_on: bool) -> ReadError {
+    fn timeout_error(limits: Limits, go_on: bool) -> ReadError {
         let arguments = ["-c", "sleep 600"].map(str::to_owned).to_vec();
         let reader = ReaderCommand { program: PathBuf::from("/bin/sh"), arguments };
         let scratch = tempfile::tempdir().unwrap();
@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn reader_process_is_killed_at_its_time_limit() {
         let short = Limits { wall_seconds: 1, ..Limits::default() };
-        assert_eq!(silent(short, true).code, "TOO_SLOW");
-        assert_eq!(silent(Limits::default(), false).code, "CANCELLED");
+        assert_eq!(timeout_error(short, true).code, "TOO_SLOW");
+        assert_eq!(timeout_error(Limits::default(), false).code, "CANCELLED");
     }
 }

@@ -47,7 +47,7 @@ impl Pdf {
                 ))
             }
             Ok(Err(error)) => Err(broken(&error.to_string())),
-            Err(_) => Err(broken("its structure makes no sense")),
+            Err(_) => Err(broken("its structure is invalid")),
         }
     }
 

@@ -108,13 +108,11 @@ struct Row {
 
 /// Returns the vectors in the order of the texts.
 fn in_order(answer: &str) -> Result<Vec<Vec<f32>>, EmbedError> {
-    let wrong = || EmbedError("its answer is not a list of embeddings".to_owned());
+    let wrong = || EmbedError("its response is not a list of embeddings".to_owned());
     let Reply { mut data } = serde_json::from_str(answer).map_err(|_| wrong())?;
     data.sort_by_key(|row| row.index);
     if data.iter().enumerate().any(|(place, row)| place != row.index) {
-        return Err(EmbedError(
-            "its answer names the same text twice or leaves one out".to_owned(),
-        ));
+        return Err(EmbedError("its response has duplicate or missing indices".to_owned()));
     }
     #[expect(
         clippy::cast_possible_truncation,

@@ -73,7 +73,7 @@ impl StaticVectors {
         }
         if rows < pieces.len() || dimensions == 0 {
             return Err(broken(&format!(
-                "has {rows} rows of {dimensions} for {} pieces of words",
+                "has {rows} rows of {dimensions} for {} tokens",
                 pieces.len()
             )));
         }

@@ -164,8 +164,8 @@ fn invalid_model_folder_is_reported_with_its_fault() {
     assert!(error(&put("model.safetensors", "x")).starts_with("`model.safetensors` is broken"));
     assert!(error(&put("tokenizer.json", "{")).starts_with("`tokenizer.json` is no JSON"));
     let other = error(&put("tokenizer.json", r#"{"model": {"type": "BPE"}}"#));
-    assert_eq!(other, "`tokenizer.json` is of type `BPE`; WordPiece and Unigram can be read");
+    assert_eq!(other, "`tokenizer.json` is of type `BPE`; WordPiece and Unigram are supported");
     let large = r#"{"model": {"type": "WordPiece", "vocab": {"ginger": 13}}}"#;
     let too_few = error(&put("tokenizer.json", large));
-    assert_eq!(too_few, "`model.safetensors` has 13 rows of 8 for 14 pieces of words");
+    assert_eq!(too_few, "`model.safetensors` has 13 rows of 8 for 14 tokens");
 }

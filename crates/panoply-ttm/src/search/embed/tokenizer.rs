@@ -40,7 +40,7 @@ impl Tokenizer {
             Some("WordPiece") => Self::word_piece(&file, model),
             Some("Unigram") => Self::unigram(model),
             other => Err(format!(
-                "`tokenizer.json` is of type `{}`; WordPiece and Unigram can be read",
+                "`tokenizer.json` is of type `{}`; WordPiece and Unigram are supported",
                 other.unwrap_or("none")
             )),
         }

@@ -218,7 +218,7 @@ pub(super) fn reply(
         reply = reply.warn(Warning {
             kind: WarningKind::Validation,
             severity: Urgency::High,
-            message: "not everything asked about has a safety record; no record is not safety"
+            message: "some entities have no safety record; a missing record does not mean safe"
                 .to_owned(),
             related_ids: without,
             suggested_fix: None,
