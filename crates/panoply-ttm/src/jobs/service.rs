@@ -41,7 +41,7 @@ pub struct JobService {
 
 impl std::fmt::Debug for JobService {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("JobDesk").field("settings", &self.settings).finish_non_exhaustive()
+        f.debug_struct("JobService").field("settings", &self.settings).finish_non_exhaustive()
     }
 }
 
