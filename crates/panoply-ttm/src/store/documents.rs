@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, TransactionBehavior, params};
 
-use super::{SqliteUserStore, broken, json_column, json_list};
+use super::{SqliteUserStore, json_column, json_list};
 use crate::ingest::plan::Extract;
 use crate::papers::UserStoreError;
 use crate::user_data::{Chunk, DocumentStore, Fact, UserDocument};
@@ -15,12 +15,11 @@ impl SqliteUserStore {
     ) -> Result<T, UserStoreError> {
         let mut connection = self.make()?;
         let Some(connection) = connection.as_mut() else {
-            return Err(broken(rusqlite::Error::InvalidQuery));
+            return Err(rusqlite::Error::InvalidQuery.into());
         };
-        let transaction =
-            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let done = work(&transaction)?;
-        transaction.commit().map_err(broken)?;
+        transaction.commit()?;
         Ok(done)
     }
 
@@ -28,10 +27,9 @@ impl SqliteUserStore {
     pub fn document_of(&self, sha256: &str) -> Result<Option<UserDocument>, UserStoreError> {
         let connection = self.open()?;
         let Some(connection) = connection.as_ref() else { return Ok(None) };
-        let mut statement = connection
-            .prepare_cached("SELECT * FROM ingest_document WHERE sha256 = ?1")
-            .map_err(broken)?;
-        statement.query_row([sha256], document).optional().map_err(broken)
+        let mut statement =
+            connection.prepare_cached("SELECT * FROM ingest_document WHERE sha256 = ?1")?;
+        Ok(statement.query_row([sha256], document).optional()?)
     }
 
     pub(super) fn rows<T>(
@@ -42,9 +40,9 @@ impl SqliteUserStore {
     ) -> Result<Vec<T>, UserStoreError> {
         let connection = self.open()?;
         let Some(connection) = connection.as_ref() else { return Ok(Vec::new()) };
-        let mut statement = connection.prepare_cached(sql).map_err(broken)?;
-        let rows = statement.query_map(with, read).map_err(broken)?;
-        rows.collect::<Result<_, _>>().map_err(broken)
+        let mut statement = connection.prepare_cached(sql)?;
+        let rows = statement.query_map(with, read)?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 }
 
@@ -63,12 +61,7 @@ impl DocumentStore for SqliteUserStore {
         let sql = "SELECT fact FROM ingest_fact WHERE document = coalesce(?1, document)
                    ORDER BY document, number";
         let facts = self.rows(sql, &[&of], |row| row.get::<_, String>(0))?;
-        let read = |fact: &String| serde_json::from_str(fact);
-        facts
-            .iter()
-            .map(read)
-            .collect::<Result<_, _>>()
-            .map_err(|error| UserStoreError(Box::new(error)))
+        Ok(facts.iter().map(|fact| serde_json::from_str(fact)).collect::<Result<_, _>>()?)
     }
 }
 
@@ -80,9 +73,9 @@ pub(super) fn chunk_with_title(
 ) -> Result<Option<(Chunk, String)>, UserStoreError> {
     let sql = "SELECT c.*, d.title FROM ingest_chunk c JOIN ingest_document d ON d.id = c.document
                WHERE c.document = ?1 AND c.number = CAST(?2 AS INTEGER)";
-    let mut statement = connection.prepare_cached(sql).map_err(broken)?;
+    let mut statement = connection.prepare_cached(sql)?;
     let read = |row: &Row<'_>| Ok((chunk(row)?, row.get("title")?));
-    statement.query_row([of, number], read).optional().map_err(broken)
+    Ok(statement.query_row([of, number], read).optional()?)
 }
 
 /// Removes the documents of a job.
@@ -90,41 +83,37 @@ pub(super) fn remove(connection: &Connection, job: &str) -> Result<usize, UserSt
     let of_job = "(SELECT id FROM ingest_document WHERE job = ?1)";
     for table in ["ingest_fact", "ingest_chunk"] {
         let sql = format!("DELETE FROM {table} WHERE document IN {of_job}");
-        connection.execute(&sql, [job]).map_err(broken)?;
+        connection.execute(&sql, [job])?;
     }
-    connection.execute("DELETE FROM ingest_document WHERE job = ?1", [job]).map_err(broken)
+    Ok(connection.execute("DELETE FROM ingest_document WHERE job = ?1", [job])?)
 }
 
 pub(super) fn add(connection: &Connection, extract: &Extract) -> Result<bool, UserStoreError> {
     let Extract { document, chunks, facts } = extract;
-    let mut statement = connection
-        .prepare_cached(
-            "INSERT INTO ingest_document (id, sha256, name, title, lang, pages, job)
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO ingest_document (id, sha256, name, title, lang, pages, job)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (id) DO NOTHING",
-        )
-        .map_err(broken)?;
+    )?;
     let UserDocument { id, sha256, name, title, lang, pages, job } = document;
     let new = statement.execute(params![id, sha256, name, title, lang, pages, job]);
-    if new.map_err(broken)? == 0 {
+    if new? == 0 {
         return Ok(false);
     }
     let mut statement = connection
         .prepare_cached(
             "INSERT INTO ingest_chunk (document, number, page, start, \"end\", lang, reader, text, about)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-        )
-        .map_err(broken)?;
+        )?;
     for chunk in chunks {
         let Chunk { number, page, start, end, lang, reader, text, about, .. } = chunk;
         let row = params![id, number, page, start, end, lang, reader, text, json_list(about)];
-        statement.execute(row).map_err(broken)?;
+        statement.execute(row)?;
     }
     let mut statement = connection
-        .prepare_cached("INSERT INTO ingest_fact (document, number, fact) VALUES (?1, ?2, ?3)")
-        .map_err(broken)?;
+        .prepare_cached("INSERT INTO ingest_fact (document, number, fact) VALUES (?1, ?2, ?3)")?;
     for (number, fact) in (1_i64..).zip(facts) {
-        let fact = serde_json::to_string(fact).map_err(|error| UserStoreError(Box::new(error)))?;
-        statement.execute(params![id, number, fact]).map_err(broken)?;
+        let fact = serde_json::to_string(fact)?;
+        statement.execute(params![id, number, fact])?;
     }
     Ok(true)
 }

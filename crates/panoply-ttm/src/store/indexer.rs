@@ -8,8 +8,8 @@ use std::sync::mpsc;
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior, params};
 
 use super::documents::chunk_with_title;
+use super::find;
 use super::term_counts::{packed, unpacked};
-use super::{broken, find};
 use crate::catalog::HerbCatalog;
 use crate::papers::UserStoreError;
 use crate::search::{
@@ -39,8 +39,7 @@ pub(super) fn update(
     loop {
         let done = total.saturating_sub(left(connection)?);
         progress(done, total);
-        let transaction =
-            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
+        let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         if !is_built_with(&transaction, text_model.fingerprint())? {
             return Err(model_mismatch());
         }
@@ -59,18 +58,18 @@ pub(super) fn update(
         write_all(&transaction, &documents, text_model, &mut terms)?;
         terms.write(&transaction)?;
         let done = "DELETE FROM search_pending WHERE id = ?1";
-        let mut done = transaction.prepare_cached(done).map_err(broken)?;
+        let mut done = transaction.prepare_cached(done)?;
         for id in &ids {
-            done.execute([id]).map_err(broken)?;
+            done.execute([id])?;
         }
         drop(done);
-        transaction.commit().map_err(broken)?;
+        transaction.commit()?;
     }
 }
 
 fn left(connection: &Connection) -> Result<u64, UserStoreError> {
     let sql = "SELECT count(*) FROM search_pending";
-    let left: i64 = connection.query_row(sql, [], |row| row.get(0)).map_err(broken)?;
+    let left: i64 = connection.query_row(sql, [], |row| row.get(0))?;
     Ok(left.unsigned_abs())
 }
 
@@ -85,8 +84,8 @@ pub(super) fn is_built_with(
     fingerprint: &[u8; 32],
 ) -> Result<bool, UserStoreError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM search_form WHERE learnt_from = ?1)";
-    let mut statement = connection.prepare_cached(sql).map_err(broken)?;
-    statement.query_row([fingerprint.as_slice()], |row| row.get(0)).map_err(broken)
+    let mut statement = connection.prepare_cached(sql)?;
+    Ok(statement.query_row([fingerprint.as_slice()], |row| row.get(0))?)
 }
 
 /// Error if another program version rebuilt the tables concurrently.
@@ -102,8 +101,7 @@ fn rebuild_if_model_changed(
     connection: &mut Connection,
     text_model: &TextModel,
 ) -> Result<(), UserStoreError> {
-    let transaction =
-        connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     if is_built_with(&transaction, text_model.fingerprint())? {
         return Ok(());
     }
@@ -116,10 +114,10 @@ fn rebuild_if_model_changed(
         INSERT INTO search_index (search_index) VALUES ('delete-all');
         INSERT OR IGNORE INTO search_pending SELECT pmid FROM paper;
         INSERT OR IGNORE INTO search_pending SELECT document || '#' || number FROM ingest_chunk;";
-    transaction.execute_batch(reset).map_err(broken)?;
+    transaction.execute_batch(reset)?;
     let form = "INSERT INTO search_form VALUES (?1)";
-    transaction.execute(form, [text_model.fingerprint().as_slice()]).map_err(broken)?;
-    transaction.commit().map_err(broken)
+    transaction.execute(form, [text_model.fingerprint().as_slice()])?;
+    Ok(transaction.commit()?)
 }
 
 /// Writes documents; analysis and writing are pipelined.
@@ -148,9 +146,9 @@ fn write_all(
 
 fn pending(connection: &Connection) -> Result<Vec<String>, UserStoreError> {
     let sql = format!("SELECT id FROM search_pending ORDER BY id LIMIT {BATCH_SIZE}");
-    let mut statement = connection.prepare_cached(&sql).map_err(broken)?;
-    let ids = statement.query_map([], |row| row.get(0)).map_err(broken)?;
-    ids.collect::<Result<_, _>>().map_err(broken)
+    let mut statement = connection.prepare_cached(&sql)?;
+    let ids = statement.query_map([], |row| row.get(0))?;
+    Ok(ids.collect::<Result<_, _>>()?)
 }
 
 /// Reads a paper or chunk as a search document.
@@ -168,13 +166,11 @@ pub(super) fn read(connection: &Connection, id: &str) -> Result<Option<Document>
 fn remove(connection: &Connection, id: &str, terms: &mut Terms) -> Result<(), UserStoreError> {
     let row: Option<i64> = connection
         .prepare_cached("SELECT row FROM search_document WHERE id = ?1")
-        .and_then(|mut statement| statement.query_row([id], |row| row.get(0)).optional())
-        .map_err(broken)?;
+        .and_then(|mut statement| statement.query_row([id], |row| row.get(0)).optional())?;
     let Some(row) = row else { return Ok(()) };
     let bag: Option<Vec<u8>> = connection
         .prepare_cached("SELECT bag FROM search_bag WHERE row = ?1")
-        .and_then(|mut statement| statement.query_row([row], |row| row.get(0)).optional())
-        .map_err(broken)?;
+        .and_then(|mut statement| statement.query_row([row], |row| row.get(0)).optional())?;
     for (place, _) in unpacked(&bag.unwrap_or_default()) {
         *terms.fewer.entry(place).or_default() -= 1;
     }
@@ -184,8 +180,8 @@ fn remove(connection: &Connection, id: &str, terms: &mut Terms) -> Result<(), Us
         "DELETE FROM search_bag WHERE row = ?1",
         "DELETE FROM search_document WHERE row = ?1",
     ] {
-        let mut statement = connection.prepare_cached(sql).map_err(broken)?;
-        statement.execute([row]).map_err(broken)?;
+        let mut statement = connection.prepare_cached(sql)?;
+        statement.execute([row])?;
     }
     Ok(())
 }
@@ -197,17 +193,20 @@ fn put(
     terms: &mut Terms,
 ) -> Result<(), UserStoreError> {
     let vector: Vec<u8> = placed.vector.iter().map(|number| number.cast_unsigned()).collect();
-    let mut statement = connection
-        .prepare_cached(
-            "INSERT INTO search_document (id, kind, year, words, trigrams, vector)
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO search_document (id, kind, year, words, trigrams, vector)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-        )
-        .map_err(broken)?;
+    )?;
     let (words, trigrams) = (f64::from(placed.words.length), f64::from(placed.trigrams.length));
     let kind = document.kind();
-    statement
-        .execute(params![document.id, kind.as_str(), year(document), words, trigrams, vector])
-        .map_err(broken)?;
+    statement.execute(params![
+        document.id,
+        kind.as_str(),
+        year(document),
+        words,
+        trigrams,
+        vector
+    ])?;
     let row = connection.last_insert_rowid();
     let mut all: Vec<(i64, u8)> = Vec::new();
     let mut digits = itoa::Buffer::new();
@@ -223,16 +222,16 @@ fn put(
     };
     let (words, trigrams) = (places(&placed.words.terms)?, places(&placed.trigrams.terms)?);
     let sql = "INSERT INTO search_index (rowid, words, trigrams) VALUES (?1, ?2, ?3)";
-    let mut statement = connection.prepare_cached(sql).map_err(broken)?;
-    statement.execute(params![row, words, trigrams]).map_err(broken)?;
+    let mut statement = connection.prepare_cached(sql)?;
+    statement.execute(params![row, words, trigrams])?;
     all.sort_unstable();
     let sql = "INSERT INTO search_bag VALUES (?1, ?2)";
-    let mut statement = connection.prepare_cached(sql).map_err(broken)?;
-    statement.execute(params![row, packed(&all)]).map_err(broken)?;
+    let mut statement = connection.prepare_cached(sql)?;
+    statement.execute(params![row, packed(&all)])?;
     let sql = "INSERT OR IGNORE INTO search_about VALUES (?1, ?2)";
-    let mut statement = connection.prepare_cached(sql).map_err(broken)?;
+    let mut statement = connection.prepare_cached(sql)?;
     for link in &document.links {
-        statement.execute(params![link.to, row]).map_err(broken)?;
+        statement.execute(params![link.to, row])?;
     }
     Ok(())
 }
@@ -274,9 +273,9 @@ impl Terms {
             *changed.entry(met.place).or_default() += std::mem::take(&mut met.more);
         }
         let sql = "UPDATE search_term SET documents = documents + ?2 WHERE place = ?1";
-        let mut statement = connection.prepare_cached(sql).map_err(broken)?;
+        let mut statement = connection.prepare_cached(sql)?;
         for (place, by) in changed {
-            statement.execute([place, by]).map_err(broken)?;
+            statement.execute([place, by])?;
         }
         Ok(())
     }
@@ -284,14 +283,12 @@ impl Terms {
 
 fn place_of(connection: &Connection, term: Term) -> Result<i64, UserStoreError> {
     let number = term.number().cast_signed();
-    let mut known = connection
-        .prepare_cached("SELECT place FROM search_term WHERE number = ?1")
-        .map_err(broken)?;
-    let place = known.query_row([number], |row| row.get(0)).optional().map_err(broken)?;
+    let mut known = connection.prepare_cached("SELECT place FROM search_term WHERE number = ?1")?;
+    let place = known.query_row([number], |row| row.get(0)).optional()?;
     if let Some(place) = place {
         return Ok(place);
     }
     let sql = "INSERT INTO search_term (number, documents) VALUES (?1, 0)";
-    connection.prepare_cached(sql).and_then(|mut new| new.execute([number])).map_err(broken)?;
+    connection.prepare_cached(sql).and_then(|mut new| new.execute([number]))?;
     Ok(connection.last_insert_rowid())
 }

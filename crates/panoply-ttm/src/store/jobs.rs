@@ -5,7 +5,7 @@ use panoply_store::mutations::HasMutations as _;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 use super::documents::{add, remove};
-use super::{SqliteUserStore, broken, changed, json_column};
+use super::{SqliteUserStore, changed, json_column};
 use crate::ingest::plan::Extract;
 use crate::jobs::{Job, Request, Status};
 use crate::papers::UserStoreError;
@@ -13,8 +13,7 @@ use crate::papers::UserStoreError;
 impl SqliteUserStore {
     /// Stores a new job.
     pub fn add_job(&self, job: &Job) -> Result<(), UserStoreError> {
-        let request =
-            serde_json::to_string(&job.request).map_err(|e| UserStoreError(Box::new(e)))?;
+        let request = serde_json::to_string(&job.request)?;
         self.write_row(|connection| {
             let sql = "INSERT INTO ingest_job (id, status, dry_run, request, created)
                        VALUES (?1, ?2, ?3, ?4, ?5)";
@@ -42,7 +41,7 @@ impl SqliteUserStore {
             for extract in extracts {
                 added += usize::from(add(transaction, extract)?);
             }
-            keep(transaction, job).map_err(broken)?;
+            keep(transaction, job)?;
             if added > 0 {
                 changed(transaction)?;
             }
@@ -59,7 +58,7 @@ impl SqliteUserStore {
         self.in_transaction(|transaction| {
             self.attach(transaction, record)?;
             let removed = remove(transaction, &job.id)?;
-            keep(transaction, job).map_err(broken)?;
+            keep(transaction, job)?;
             if removed > 0 {
                 changed(transaction)?;
             }
@@ -71,9 +70,8 @@ impl SqliteUserStore {
     pub fn job(&self, id: &str) -> Result<Option<Job>, UserStoreError> {
         let connection = self.open()?;
         let Some(connection) = connection.as_ref() else { return Ok(None) };
-        let mut statement =
-            connection.prepare_cached("SELECT * FROM ingest_job WHERE id = ?1").map_err(broken)?;
-        statement.query_row([id], job).optional().map_err(broken)
+        let mut statement = connection.prepare_cached("SELECT * FROM ingest_job WHERE id = ?1")?;
+        Ok(statement.query_row([id], job).optional()?)
     }
 
     /// Returns all jobs, newest first.
@@ -89,9 +87,8 @@ impl SqliteUserStore {
     ) -> Result<(), UserStoreError> {
         self.in_transaction(|transaction| {
             self.attach(transaction, record)?;
-            let progress =
-                transaction.execute("UPDATE ingest_job SET cancel = 1 WHERE id = ?1", [id]);
-            progress.map(drop).map_err(broken)
+            transaction.execute("UPDATE ingest_job SET cancel = 1 WHERE id = ?1", [id])?;
+            Ok(())
         })
     }
 
@@ -101,19 +98,17 @@ impl SqliteUserStore {
         transaction: &Connection,
         record: Option<&MutationRecord>,
     ) -> Result<(), UserStoreError> {
-        record.map_or(Ok(()), |one| self.mutations().insert(transaction, one)).map_err(broken)
+        Ok(record.map_or(Ok(()), |one| self.mutations().insert(transaction, one))?)
     }
 
     /// Returns whether cancellation was requested.
     pub fn is_cancelled(&self, id: &str) -> Result<bool, UserStoreError> {
         let connection = self.open()?;
         let Some(connection) = connection.as_ref() else { return Ok(false) };
-        let mut statement = connection
-            .prepare_cached("SELECT cancel FROM ingest_job WHERE id = ?1")
-            .map_err(broken)?;
-        let progress: Option<bool> =
-            statement.query_row([id], |row| row.get(0)).optional().map_err(broken)?;
-        Ok(progress.unwrap_or(false))
+        let mut statement =
+            connection.prepare_cached("SELECT cancel FROM ingest_job WHERE id = ?1")?;
+        let cancelled: Option<bool> = statement.query_row([id], |row| row.get(0)).optional()?;
+        Ok(cancelled.unwrap_or(false))
     }
 
     /// Appends to the log of a job.
@@ -136,7 +131,7 @@ impl SqliteUserStore {
         write: impl FnOnce(&Connection) -> rusqlite::Result<()>,
     ) -> Result<(), UserStoreError> {
         let connection = self.make()?;
-        connection.as_ref().map_or(Ok(()), write).map_err(broken)
+        Ok(connection.as_ref().map_or(Ok(()), write)?)
     }
 }
 

@@ -94,12 +94,13 @@ impl SqliteUserStore {
     {
         let mut connection = self.make()?;
         let Some(connection) = connection.as_mut() else {
-            return Err(broken(rusqlite::Error::InvalidQuery).into());
+            return Err(UserStoreError::from(rusqlite::Error::InvalidQuery).into());
         };
         // A deferred transaction would fail with SQLITE_BUSY when it upgrades from read to write
         // after another import.
-        let transaction =
-            connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(broken)?;
+        let transaction = connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(UserStoreError::from)?;
         let mut imported = Imported::default();
         fill(&mut |record| {
             let known = find(&transaction, &record.pmid)?;
@@ -116,7 +117,7 @@ impl SqliteUserStore {
         if imported.added + imported.changed > 0 {
             changed(&transaction)?;
         }
-        transaction.commit().map_err(broken)?;
+        transaction.commit().map_err(UserStoreError::from)?;
         Ok(imported)
     }
 
@@ -183,11 +184,10 @@ impl PaperStore for SqliteUserStore {
     fn papers(&self) -> Result<Vec<Record>, UserStoreError> {
         let connection = self.open()?;
         let Some(connection) = connection.as_ref() else { return Ok(Vec::new()) };
-        let mut statement = connection
-            .prepare_cached("SELECT * FROM paper ORDER BY CAST(pmid AS INTEGER)")
-            .map_err(broken)?;
-        let rows = statement.query_map([], record).map_err(broken)?;
-        rows.collect::<Result<_, _>>().map_err(broken)
+        let mut statement =
+            connection.prepare_cached("SELECT * FROM paper ORDER BY CAST(pmid AS INTEGER)")?;
+        let rows = statement.query_map([], record)?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     fn version(&self) -> u64 {
@@ -203,14 +203,13 @@ impl PaperStore for SqliteUserStore {
 
 /// Increments the version, which other processes and caches observe.
 fn changed(connection: &Connection) -> Result<(), UserStoreError> {
-    connection.execute("UPDATE shelf SET version = version + 1", []).map_err(broken)?;
+    connection.execute("UPDATE shelf SET version = version + 1", [])?;
     Ok(())
 }
 
 fn find(connection: &Connection, pmid: &str) -> Result<Option<Record>, UserStoreError> {
-    let mut statement =
-        connection.prepare_cached("SELECT * FROM paper WHERE pmid = ?1").map_err(broken)?;
-    statement.query_row([pmid], record).optional().map_err(broken)
+    let mut statement = connection.prepare_cached("SELECT * FROM paper WHERE pmid = ?1")?;
+    Ok(statement.query_row([pmid], record).optional()?)
 }
 
 fn put(connection: &Connection, record: &Record) -> Result<(), UserStoreError> {
@@ -223,22 +222,19 @@ fn put(connection: &Connection, record: &Record) -> Result<(), UserStoreError> {
                journal = excluded.journal, year = excluded.year, mesh = excluded.mesh,
                publication_types = excluded.publication_types, doi = excluded.doi,
                languages = excluded.languages",
-        )
-        .map_err(broken)?;
-    statement
-        .execute(params![
-            record.pmid,
-            record.title,
-            record.abstract_text,
-            json_list(&record.authors),
-            record.journal,
-            record.year,
-            json_list(&record.mesh),
-            json_list(&record.publication_types),
-            record.doi,
-            json_list(&record.languages),
-        ])
-        .map_err(broken)?;
+        )?;
+    statement.execute(params![
+        record.pmid,
+        record.title,
+        record.abstract_text,
+        json_list(&record.authors),
+        record.journal,
+        record.year,
+        json_list(&record.mesh),
+        json_list(&record.publication_types),
+        record.doi,
+        json_list(&record.languages),
+    ])?;
     Ok(())
 }
 
@@ -270,8 +266,16 @@ fn json_list(list: &[String]) -> String {
     serde_json::to_string(list).unwrap_or_else(|_| "[]".to_owned())
 }
 
-fn broken(error: rusqlite::Error) -> UserStoreError {
-    UserStoreError(Box::new(error))
+impl From<rusqlite::Error> for UserStoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self(Box::new(error))
+    }
+}
+
+impl From<serde_json::Error> for UserStoreError {
+    fn from(error: serde_json::Error) -> Self {
+        Self(Box::new(error))
+    }
 }
 
 #[cfg(test)]

@@ -57,72 +57,64 @@ impl ReportStore for SqliteReportStore {
     ) -> Result<StoredReport, ReportStoreError> {
         let mut connection = self.open()?;
         let Some(connection) = connection.as_mut() else {
-            return Err(broken(rusqlite::Error::InvalidQuery));
+            return Err(rusqlite::Error::InvalidQuery.into());
         };
         // Another process may store a report concurrently: serialise writers.
         let behavior = TransactionBehavior::Immediate;
-        let transaction = connection.transaction_with_behavior(behavior).map_err(broken)?;
+        let transaction = connection.transaction_with_behavior(behavior)?;
         let stored = match find(&transaction, id)? {
             Some(stored) => stored,
             None => make(latest(&transaction, set)?.as_ref())?,
         };
         put(&transaction, &stored)?;
         evict(&transaction)?;
-        transaction.commit().map_err(broken)?;
+        transaction.commit()?;
         Ok(stored)
     }
 }
 
 fn find(connection: &Connection, id: &str) -> Result<Option<StoredReport>, ReportStoreError> {
-    let mut statement =
-        connection.prepare_cached("SELECT * FROM report WHERE id = ?1").map_err(broken)?;
-    statement.query_row([id], stored).optional().map_err(broken)
+    let mut statement = connection.prepare_cached("SELECT * FROM report WHERE id = ?1")?;
+    Ok(statement.query_row([id], stored).optional()?)
 }
 
 fn latest(connection: &Connection, set: &str) -> Result<Option<StoredReport>, ReportStoreError> {
     let mut statement = connection
-        .prepare_cached("SELECT * FROM report WHERE set_name = ?1 ORDER BY ran DESC LIMIT 1")
-        .map_err(broken)?;
-    statement.query_row([set], stored).optional().map_err(broken)
+        .prepare_cached("SELECT * FROM report WHERE set_name = ?1 ORDER BY ran DESC LIMIT 1")?;
+    Ok(statement.query_row([set], stored).optional()?)
 }
 
 fn put(connection: &Connection, stored: &StoredReport) -> Result<(), ReportStoreError> {
     let failed = |error: serde_json::Error| ReportStoreError(Box::new(error));
     let summary = serde_json::to_string(&stored.summary).map_err(failed)?;
     let change = serde_json::to_string(&stored.change).map_err(failed)?;
-    let mut statement = connection
-        .prepare_cached(
-            "INSERT INTO report (id, set_name, ran, bytes, json, markdown, summary, change)
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO report (id, set_name, ran, bytes, json, markdown, summary, change)
              VALUES (?1, ?2, (SELECT coalesce(max(ran), 0) + 1 FROM report), ?7, ?3, ?4, ?5, ?6)
              ON CONFLICT (id) DO UPDATE SET ran = excluded.ran",
-        )
-        .map_err(broken)?;
-    statement
-        .execute(params![
-            stored.id,
-            stored.set,
-            stored.json,
-            stored.markdown,
-            summary,
-            change,
-            number(stored.bytes())
-        ])
-        .map_err(broken)?;
+    )?;
+    statement.execute(params![
+        stored.id,
+        stored.set,
+        stored.json,
+        stored.markdown,
+        summary,
+        change,
+        number(stored.bytes())
+    ])?;
     Ok(())
 }
 
 /// Bounds the disk usage of user-supplied sets. The latest report is never evicted.
 fn evict(connection: &Connection) -> Result<(), ReportStoreError> {
-    let mut statement = connection
-        .prepare_cached(
-            "DELETE FROM report WHERE id IN (
+    let mut statement = connection.prepare_cached(
+        "DELETE FROM report WHERE id IN (
                SELECT id FROM (
                  SELECT id, row_number() OVER latest AS place, sum(bytes) OVER latest AS room
                  FROM report WINDOW latest AS (ORDER BY ran DESC))
                WHERE place > 1 AND (place > ?1 OR room > ?2))",
-        )
-        .map_err(broken)?;
-    statement.execute([number(MAX_REPORTS), number(MAX_TOTAL_BYTES)]).map_err(broken)?;
+    )?;
+    statement.execute([number(MAX_REPORTS), number(MAX_TOTAL_BYTES)])?;
     Ok(())
 }
 
@@ -141,8 +133,10 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<StoredReport> {
     })
 }
 
-fn broken(error: rusqlite::Error) -> ReportStoreError {
-    ReportStoreError(Box::new(error))
+impl From<rusqlite::Error> for ReportStoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self(Box::new(error))
+    }
 }
 
 #[cfg(test)]

@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use panoply_store::sqlite;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
-use super::broken;
 use super::indexer::{is_built_with, model_mismatch, read};
 use super::term_counts::unpacked;
 use crate::papers::UserStoreError;
@@ -67,7 +66,7 @@ impl UserIndex for SqliteUserIndex {
             }
             let sql = "SELECT place, documents FROM search_term
                        WHERE number = ?1 AND documents > 0";
-            let mut statement = connection.prepare_cached(sql).map_err(broken)?;
+            let mut statement = connection.prepare_cached(sql)?;
             let mut known = Vec::new();
             for term in terms {
                 let row = |row: &Row<'_>| {
@@ -76,7 +75,7 @@ impl UserIndex for SqliteUserIndex {
                     Ok(KnownTerm { term: *term, place: row.get(0)?, documents })
                 };
                 let number = term.number().cast_signed();
-                known.extend(statement.query_row([number], row).optional().map_err(broken)?);
+                known.extend(statement.query_row([number], row).optional()?);
             }
             Ok(known)
         })
@@ -89,10 +88,10 @@ impl UserIndex for SqliteUserIndex {
     ) -> Result<(), UserStoreError> {
         self.with(|connection| {
             let sql = "SELECT rowid FROM search_index WHERE search_index MATCH ?1";
-            let mut statement = connection.prepare_cached(sql).map_err(broken)?;
-            let mut rows = statement.query([format!("\"{}\"", term.place)]).map_err(broken)?;
-            while let Some(row) = rows.next().map_err(broken)? {
-                if !take(row.get(0).map_err(broken)?) {
+            let mut statement = connection.prepare_cached(sql)?;
+            let mut rows = statement.query([format!("\"{}\"", term.place)])?;
+            while let Some(row) = rows.next()? {
+                if !take(row.get(0)?) {
                     break;
                 }
             }
@@ -107,35 +106,34 @@ impl UserIndex for SqliteUserIndex {
     ) -> Result<Option<Vec<(Term, u8)>>, UserStoreError> {
         self.with(|connection| {
             let sql = "SELECT bag FROM search_bag WHERE row = ?1";
-            let mut statement = connection.prepare_cached(sql).map_err(broken)?;
+            let mut statement = connection.prepare_cached(sql)?;
             let found = |row: &Row<'_>| Ok(among(row.get_ref(0)?.as_blob()?, terms));
-            statement.query_row([row], found).optional().map_err(broken)
+            Ok(statement.query_row([row], found).optional()?)
         })
     }
 
     fn about(&self, id: &str) -> Result<Vec<i64>, UserStoreError> {
         self.with(|connection| {
             let sql = "SELECT row FROM search_about WHERE id = ?1 ORDER BY row";
-            let mut statement = connection.prepare_cached(sql).map_err(broken)?;
-            let rows = statement.query_map([id], |row| row.get(0)).map_err(broken)?;
-            rows.collect::<Result<_, _>>().map_err(broken)
+            let mut statement = connection.prepare_cached(sql)?;
+            let rows = statement.query_map([id], |row| row.get(0))?;
+            Ok(rows.collect::<Result<_, _>>()?)
         })
     }
 
     fn row(&self, id: &str) -> Result<Option<i64>, UserStoreError> {
         self.with(|connection| {
             let sql = "SELECT row FROM search_document WHERE id = ?1";
-            let mut statement = connection.prepare_cached(sql).map_err(broken)?;
-            statement.query_row([id], |row| row.get(0)).optional().map_err(broken)
+            let mut statement = connection.prepare_cached(sql)?;
+            Ok(statement.query_row([id], |row| row.get(0)).optional()?)
         })
     }
 
     fn document(&self, row: i64) -> Result<Option<Document>, UserStoreError> {
         self.with(|connection| {
             let sql = "SELECT id FROM search_document WHERE row = ?1";
-            let mut statement = connection.prepare_cached(sql).map_err(broken)?;
-            let id: Option<String> =
-                statement.query_row([row], |row| row.get(0)).optional().map_err(broken)?;
+            let mut statement = connection.prepare_cached(sql)?;
+            let id: Option<String> = statement.query_row([row], |row| row.get(0)).optional()?;
             id.map_or(Ok(None), |id| read(connection, &id))
         })
     }
@@ -159,12 +157,12 @@ fn among(bag: &[u8], terms: &[KnownTerm]) -> Vec<(Term, u8)> {
 /// Returns the entries: papers by PMID, then chunks in order.
 fn entries(connection: &Connection) -> Result<Vec<DocumentEntry>, UserStoreError> {
     let sql = "SELECT row, id, kind, year, words, trigrams, vector FROM search_document";
-    let mut statement = connection.prepare(sql).map_err(broken)?;
-    let mut rows = statement.query([]).map_err(broken)?;
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([])?;
     let mut shared = HashSet::new();
     let mut entries: Vec<(Order, DocumentEntry)> = Vec::new();
-    while let Some(row) = rows.next().map_err(broken)? {
-        entries.push(entry(row, &mut shared).map_err(broken)?);
+    while let Some(row) = rows.next()? {
+        entries.push(entry(row, &mut shared)?);
     }
     entries.sort_by(|one, other| one.0.cmp(&other.0));
     Ok(entries.into_iter().map(|(_, entry)| entry).collect())

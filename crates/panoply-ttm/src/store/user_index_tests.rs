@@ -161,9 +161,7 @@ fn update_and_delete_leave_no_trace_in_the_search_index() {
     import(&store, &changed);
     store
         .in_transaction(|connection| {
-            connection
-                .execute("DELETE FROM paper WHERE CAST(pmid AS INTEGER) >= 900000090", [])
-                .map_err(broken)?;
+            connection.execute("DELETE FROM paper WHERE CAST(pmid AS INTEGER) >= 900000090", [])?;
             remove(connection, "job")
         })
         .unwrap();
