@@ -136,17 +136,17 @@ impl NameIndex {
         }
         let mut best: HashMap<NodeIndex, f64> = HashMap::new();
         for (name, owners) in self.by_id.iter().chain(&self.by_name) {
-            let alike = similarity(text, name);
-            if alike < MIN_SIMILARITY {
+            let score = similarity(text, name);
+            if score < MIN_SIMILARITY {
                 continue;
             }
             for at in owners.iter().filter(|at| fits(at)) {
                 let known = best.entry(*at).or_default();
-                *known = known.max(alike);
+                *known = known.max(score);
             }
         }
         let mut best: Vec<(NodeIndex, f64)> = best.into_iter().collect();
-        best.sort_by(|(one, alike), (other, less)| less.total_cmp(alike).then(one.cmp(other)));
+        best.sort_by(|(one, score), (other, less)| less.total_cmp(score).then(one.cmp(other)));
         best.into_iter().take(MAX_SUGGESTIONS).map(|(at, _)| at).collect()
     }
 
@@ -172,9 +172,9 @@ impl NameIndex {
 /// Returns the similarity of two names from 0 to 1. Containment counts as high.
 fn similarity(one: &str, other: &str) -> f64 {
     let (short, long) = if one.len() < other.len() { (one, other) } else { (other, one) };
-    let alike = strsim::jaro_winkler(one, other);
+    let score = strsim::jaro_winkler(one, other);
     // Lengths are bytes: three Thai letters take nine.
-    if short.len() >= 4 && long.contains(short) { alike.max(0.85) } else { alike }
+    if short.len() >= 4 && long.contains(short) { score.max(0.85) } else { score }
 }
 
 /// Normalises a name.

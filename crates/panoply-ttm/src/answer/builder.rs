@@ -136,9 +136,9 @@ impl<'a> AnswerBuilder<'a> {
             };
             let named_entities =
                 question.named_entities.iter().filter(spoken).map(|entity| entity.weight);
-            let said =
+            let covered =
                 question.words.iter().filter(|unit| words.contains(unit)).map(|unit| unit.weight);
-            named_entities.chain(said).sum::<f32>()
+            named_entities.chain(covered).sum::<f32>()
         });
         let most = of_one.fold(0.0, f32::max);
         if most > 0.0 { most / whole } else { 0.0 }

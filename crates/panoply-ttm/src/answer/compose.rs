@@ -57,8 +57,8 @@ pub(super) fn compose(
     let order: Vec<String> = found.hits.iter().map(|hit| hit.document.id.clone()).collect();
     let mut builder = AnswerBuilder::new(catalog, engine, language);
     let entities = question.entities();
-    let in_danger = with_all_own_medicines(catalog, &question.all_entities());
-    let dangers = danger::dangers(catalog, &question, &in_danger);
+    let safety_entities = with_all_own_medicines(catalog, &question.all_entities());
+    let dangers = danger::dangers(catalog, &question, &safety_entities);
     let danger_first = question.asks_for_danger();
     if danger_first && !entities.is_empty() {
         danger::write(&mut builder, &dangers);
@@ -69,7 +69,7 @@ pub(super) fn compose(
         facts(&mut builder, &question, &entities, &order);
         Vec::new()
     };
-    let talked_of: Vec<String> = if entities.is_empty() {
+    let subjects: Vec<String> = if entities.is_empty() {
         listed.into_iter().take(MAX_LISTED_WITH_DANGERS).collect()
     } else {
         with_own_medicines(&builder, &entities, Aspect::Cautions)
@@ -78,11 +78,11 @@ pub(super) fn compose(
     // Safety records precede papers and documents, which only fill what is not yet covered.
     if question.is_about_danger() {
         if entities.is_empty() {
-            let own = danger::dangers(catalog, &question, &talked_of);
+            let own = danger::dangers(catalog, &question, &subjects);
             danger::write(&mut builder, &own);
         } else {
             danger::write(&mut builder, &dangers);
-            gaps.extend(danger::gaps(catalog, &question, &in_danger));
+            gaps.extend(danger::gaps(catalog, &question, &safety_entities));
         }
     }
     papers(&mut builder, &question, &entities, &order, request.top_k);
@@ -90,8 +90,8 @@ pub(super) fn compose(
     if let (false, Some(first)) = (question.is_about_danger(), entities.first()) {
         one_warning(&mut builder, first);
     }
-    add_supporting_facts(&mut builder, &talked_of);
-    conflicts::write(&mut builder, &question, &talked_of);
+    add_supporting_facts(&mut builder, &subjects);
+    conflicts::write(&mut builder, &question, &subjects);
     gaps.extend(missing_information(&builder, &question, &entities, &dangers));
     let retrieval = retrieval(found, request.top_k);
     let signals = signals(&builder, &question, retrieval);
@@ -181,9 +181,9 @@ fn facts(
 
 /// Returns the aspects to answer: those asked for, or a default that depends on the named entities.
 fn aspects_to_answer(question: &ParsedQuestion) -> Vec<Aspect> {
-    let held = question.aspects_in_data();
-    if !held.is_empty() {
-        return held;
+    let aspects = question.aspects_in_data();
+    if !aspects.is_empty() {
+        return aspects;
     }
     let names = |kind: EntityKind| !question.named(kind).is_empty();
     if names(EntityKind::Drug) {

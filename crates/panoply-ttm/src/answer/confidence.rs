@@ -114,14 +114,19 @@ pub(super) fn signals(
         parts.push((ASPECT_WEIGHT, builder.answered_aspects.contains(aspect)));
     }
     let whole: f32 = parts.iter().map(|(weight, _)| weight).sum();
-    let covered: f32 = parts.iter().filter(|(_, met)| *met).map(|(weight, _)| weight).sum();
-    let missing =
-        parts.iter().filter(|(_, met)| !met).map(|(weight, _)| *weight).fold(0.0, f32::max);
+    let covered: f32 =
+        parts.iter().filter(|(_, answered)| *answered).map(|(weight, _)| weight).sum();
+    let missing = parts
+        .iter()
+        .filter(|(_, answered)| !answered)
+        .map(|(weight, _)| *weight)
+        .fold(0.0, f32::max);
     let named = question.named_entities.iter().filter(|entity| builder.covers_entity(entity));
     let named = named.map(|entity| entity.certainty).fold(0.0, f32::max);
     let checked = builder.citations.iter().filter(|citation| citation.verified).count();
-    let held = question.aspects_in_data();
-    let met = held.iter().filter(|aspect| builder.answered_aspects.contains(aspect)).count();
+    let in_data = question.aspects_in_data();
+    let answered =
+        in_data.iter().filter(|aspect| builder.answered_aspects.contains(aspect)).count();
     Signals {
         // The sum of an empty iterator is -0.0, which would be visible in the reply.
         coverage: if covered > 0.0 { f64::from(covered / whole) } else { 0.0 },
@@ -129,7 +134,7 @@ pub(super) fn signals(
         named: f64::from(named),
         retrieval,
         checked: share(checked, builder.citations.len()),
-        aspects: if held.is_empty() { 0.5 } else { share(met, held.len()) },
+        aspects: if in_data.is_empty() { 0.5 } else { share(answered, in_data.len()) },
         not_held: if question.aspects_not_in_data().is_empty() { 0.0 } else { 1.0 },
         together: f64::from(builder.best_document_coverage(question)),
     }

@@ -176,10 +176,10 @@ fn with_caution(
         levels.min() == Some(level)
     });
     let ids: Vec<String> = warning.map(|(id, _)| id.clone()).collect();
-    let together = caution.kind == "interaction";
-    let section = if together { Section::Interactions } else { Section::Cautions };
+    let is_combination = caution.kind == "interaction";
+    let section = if is_combination { Section::Interactions } else { Section::Cautions };
     let items = items(builder, &ids, section, std::slice::from_ref(&name), order);
-    let lead = lead(builder.language, level, together, &name);
+    let lead = lead(builder.language, level, is_combination, &name);
     let named = list(builder, &lead, items, Role::Danger);
     if !named.is_empty() {
         builder.answered_aspects.insert(Aspect::Cautions);
@@ -189,9 +189,9 @@ fn with_caution(
 }
 
 /// Returns the lead-in of a list of warnings.
-fn lead(language: Language, level: Level, together: bool, name: &str) -> String {
+fn lead(language: Language, level: Level, is_combination: bool, name: &str) -> String {
     let forbids = level == Level::Contraindicated;
-    match (language, forbids, together) {
+    match (language, forbids, is_combination) {
         (Language::Th, true, true) => format!("ห้ามใช้ร่วมกับ{name}"),
         (Language::Th, false, true) => format!("ให้ระวังเมื่อใช้ร่วมกับ{name}"),
         (Language::Th, true, false) => format!("ห้ามใช้ในกรณี{name}"),

@@ -117,12 +117,12 @@ impl ParsedQuestion {
         let names_entity = |entity: &NamedEntity| {
             entity.is(EntityKind::Herb) || entity.is(EntityKind::Formulation)
         };
-        let taken: Vec<Range<usize>> = named_entities
+        let entity_ranges: Vec<Range<usize>> = named_entities
             .iter()
             .filter(|(_, entity)| names_entity(entity))
             .map(|(range, _)| range.clone())
             .collect();
-        let mut safety = catalog.patient_words.read(catalog, &text, &tokens, &taken);
+        let mut safety = catalog.patient_words.read(catalog, &text, &tokens, &entity_ranges);
         let read = safety.ranges.clone();
         for (place, entity) in named_entities.iter().filter(|(_, entity)| !names_entity(entity)) {
             // `เหล้า` inside `ติดเหล้า` was already read as part of the longer phrase.
@@ -329,9 +329,9 @@ fn closest_words(text: &str, tokens: &[Token], name: &str) -> Option<Range<usize
             let Some((start, end)) = window.first().zip(window.last()) else { break };
             let range = start.range.start..end.range.end;
             let words = skeleton(text.get(range.clone()).unwrap_or_default());
-            let alike = strsim::normalized_levenshtein(&words, &name);
-            if alike >= MIN_SIMILARITY && best.as_ref().is_none_or(|(most, _)| alike > *most) {
-                best = Some((alike, range));
+            let score = strsim::normalized_levenshtein(&words, &name);
+            if score >= MIN_SIMILARITY && best.as_ref().is_none_or(|(most, _)| score > *most) {
+                best = Some((score, range));
             }
         }
     }

@@ -79,10 +79,10 @@ pub fn support_by(
 ) -> Support {
     let mut cited = TextWords::default();
     passages.iter().chain(labels).for_each(|text| cited.join(&engine.words_of(text)));
-    let telling = engine.content_terms(sentence);
-    let shared = cited.shared(telling.iter());
+    let content = engine.content_terms(sentence);
+    let shared = cited.shared(content.iter());
     #[expect(clippy::cast_precision_loss, reason = "words of a sentence")]
-    let coverage = if telling.is_empty() { 0.0 } else { shared as f64 / telling.len() as f64 };
+    let coverage = if content.is_empty() { 0.0 } else { shared as f64 / content.len() as f64 };
     let mut known_numbers = BTreeSet::new();
     let mut known_names: BTreeSet<String> =
         labels.iter().map(|label| (*label).to_owned()).collect();

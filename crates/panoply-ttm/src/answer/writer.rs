@@ -151,14 +151,14 @@ fn rewritten(
         return Err(WriterError::Unsupported);
     }
     // A warning is omitted only if the model's answer contains it verbatim.
-    let stands = |own: &Sentence| {
+    let is_quoted = |own: &Sentence| {
         kept.iter().any(|one| {
             one.text.contains(own.text.as_str())
                 && own.citations.iter().all(|place| one.citations.contains(place))
         })
     };
     let left_out = draft.sentences.iter().filter(|sentence| {
-        matches!(sentence.role, Role::Danger | Role::Contradiction) && !stands(sentence)
+        matches!(sentence.role, Role::Danger | Role::Contradiction) && !is_quoted(sentence)
     });
     let left_out: Vec<Sentence> = left_out.cloned().collect();
     kept.extend(left_out);

@@ -110,26 +110,26 @@ fn clause(text: &str, range: Range<usize>) -> Clause {
             Cue::Myth => myth = true,
             Cue::Nothing => {}
             Cue::Stance(stance) => {
-                let said = match (stance, denied) {
+                let effective = match (stance, denied) {
                     (stance, false) => stance,
                     (Stance::Permits, true) => Stance::Forbids,
                     (Stance::Forbids | Stance::Cautions, true) => Stance::Permits,
                 };
-                clause.stances.insert(said);
+                clause.stances.insert(effective);
                 denial = denial.filter(|_| !denied);
             }
             Cue::Mark(mark) => {
-                let said = match (mark, denied) {
+                let effective = match (mark, denied) {
                     (Mark::Treats, true) => Mark::TreatsNot,
                     (Mark::Causes, true) => Mark::CausesNot,
                     (Mark::Interacts, true) => Mark::InteractsNot,
                     (mark, _) => mark,
                 };
-                clause.marks.insert(said);
-                if matches!(said, Mark::More | Mark::Less) {
-                    clause.directions.push((said, adjacent_word(piece, &place)));
+                clause.marks.insert(effective);
+                if matches!(effective, Mark::More | Mark::Less) {
+                    clause.directions.push((effective, adjacent_word(piece, &place)));
                 }
-                if said != mark {
+                if effective != mark {
                     denial = None;
                 }
             }

@@ -23,9 +23,9 @@ pub fn reciprocal_rank(ranked: &[&str], relevant: &[&str]) -> f64 {
 pub fn ndcg_at(k: usize, ranked: &[&str], relevant: &[&str]) -> f64 {
     let gain = |place: usize| 1.0 / (place as f64 + 2.0).log2();
     let best: f64 = (0..relevant.len().min(k)).map(gain).sum();
-    let met = ranked.iter().take(k).enumerate().filter(|(_, id)| relevant.contains(id));
+    let hits = ranked.iter().take(k).enumerate().filter(|(_, id)| relevant.contains(id));
     // `sum` of an empty iterator is -0.0.
-    let got = met.fold(0.0, |got, (place, _)| got + gain(place));
+    let got = hits.fold(0.0, |got, (place, _)| got + gain(place));
     if best > 0.0 { got / best } else { 0.0 }
 }
 

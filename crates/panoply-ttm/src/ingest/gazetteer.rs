@@ -204,8 +204,8 @@ impl Gazetteer {
             let first = word.chars().next().unwrap_or_default();
             let near = self.words.get(&first).into_iter().flatten().filter_map(|at| {
                 let name = self.names.get(*at)?;
-                let alike = strsim::normalized_levenshtein(&name.spelling, word);
-                (alike >= MIN_SIMILARITY).then_some((alike, *at))
+                let score = strsim::normalized_levenshtein(&name.spelling, word);
+                (score >= MIN_SIMILARITY).then_some((score, *at))
             });
             if let Some((_, at)) = near.max_by(|one, other| one.0.total_cmp(&other.0)) {
                 found.push((token.range.clone(), at, 75));

@@ -270,15 +270,15 @@ mod tests {
 
     #[test]
     fn unsupported_file_is_rejected_with_a_reason() {
-        let told = |file: &str| records(file.as_bytes()).unwrap_err().to_string();
-        assert!(told("hello").starts_with("this is neither PubMed XML nor MEDLINE"));
-        assert!(told("").starts_with("this is neither"));
-        assert!(told("\u{1b}[2Jx").ends_with("it begins with `[2Jx`"));
-        assert!(told("<html><body/></html>").contains("not as `html`"));
+        let errors = |file: &str| records(file.as_bytes()).unwrap_err().to_string();
+        assert!(errors("hello").starts_with("not PubMed XML or MEDLINE"));
+        assert!(errors("").starts_with("not PubMed XML"));
+        assert!(errors("\u{1b}[2Jx").ends_with("the file starts with `[2Jx`"));
+        assert!(errors("<html><body/></html>").contains("not as `html`"));
         let cut = &XML[..XML.len() / 2];
-        assert!(told(cut).starts_with("malformed XML at byte"), "{}", told(cut));
+        assert!(errors(cut).starts_with("malformed XML at byte"), "{}", errors(cut));
         let bomb = "<!DOCTYPE x [<!ENTITY a \"aa\">]><PubmedArticleSet><PubmedArticle><MedlineCitation><PMID>&a;</PMID></MedlineCitation></PubmedArticle></PubmedArticleSet>";
-        assert!(told(bomb).starts_with("malformed XML at byte"), "{}", told(bomb));
+        assert!(errors(bomb).starts_with("malformed XML at byte"), "{}", errors(bomb));
     }
 
     #[test]
@@ -317,9 +317,9 @@ mod tests {
     #[test]
     fn oversized_record_is_rejected_before_it_is_buffered() {
         let endless = |before: &'static str| {
-            let told =
+            let errors =
                 read(before.as_bytes().chain(io::repeat(b'a')), &mut |_| Ok(())).unwrap_err();
-            assert_eq!(told.to_string(), "record 2 has more than 32 MiB");
+            assert_eq!(errors.to_string(), "record 2 has more than 32 MiB");
         };
         endless("PMID- 1\nTI  - Good.\n\nPMID- 2\nTI  - ");
         endless(

@@ -51,13 +51,13 @@ pub(super) fn entity(
     } else if !statements.iter().any(|statement| statement.verified) {
         statements.push(gap(Subject::NothingVerified));
     }
-    let silent: Vec<String> = ingredients
+    let without_record: Vec<String> = ingredients
         .iter()
         .filter(|herb| answer.coverage.without.contains(*herb))
         .cloned()
         .collect();
-    if !silent.is_empty() {
-        statements.push(gap(Subject::IngredientsWithoutRecord(silent)));
+    if !without_record.is_empty() {
+        statements.push(gap(Subject::IngredientsWithoutRecord(without_record)));
     }
     let unmatched: Vec<String> = patient
         .medicines
@@ -289,12 +289,12 @@ mod tests {
     #[test]
     fn entity_without_a_record_is_reported_and_lowers_coverage() {
         let catalog = HerbCatalog::bundled().unwrap();
-        let silent = catalog.herbs.iter().find(|herb| {
+        let without_record = catalog.herbs.iter().find(|herb| {
             herb.cautions.is_empty()
                 && !catalog.interactions.iter().any(|one| one.entity == herb.id)
         });
-        let silent = silent.expect("some herb has no record");
-        let answer = ask(&[&silent.id], &[], &[]);
+        let without_record = without_record.expect("some herb has no record");
+        let answer = ask(&[&without_record.id], &[], &[]);
         assert_eq!(answer.statements.len(), 1);
         assert_eq!(answer.statements[0].subject, Subject::NoRecord);
         assert_eq!(answer.coverage.share(), (0, 2));

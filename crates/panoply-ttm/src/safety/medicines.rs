@@ -276,12 +276,12 @@ impl MedicineDraft {
         }
         by_name.remove("");
         // Names of two or three letters are ambiguous, except Thai words of three.
-        let telling = self.spellings.iter().filter(|(spelling, _)| {
+        let content = self.spellings.iter().filter(|(spelling, _)| {
             spelling.chars().count() >= if spelling.chars().any(is_thai) { 3 } else { 4 }
                 || spelling.chars().all(|letter| letter.is_ascii_uppercase())
         });
         let phrases =
-            Phrases::new(telling.map(|(spelling, place)| (spelling.as_str(), Some(*place))))?;
+            Phrases::new(content.map(|(spelling, place)| (spelling.as_str(), Some(*place))))?;
         Ok(MedicineCatalog { list: self.list, by_name, by_key: self.by_key, phrases })
     }
 

@@ -86,8 +86,8 @@ impl Phrases {
             }
         }
         selected.sort_by_key(|(range, _)| range.start);
-        let telling = selected.into_iter().filter(|(_, phrase)| !phrase.targets.is_empty());
-        telling.map(|(range, phrase)| Found { range, targets: phrase.targets.clone() }).collect()
+        let content = selected.into_iter().filter(|(_, phrase)| !phrase.targets.is_empty());
+        content.map(|(range, phrase)| Found { range, targets: phrase.targets.clone() }).collect()
     }
 }
 

@@ -41,12 +41,12 @@ impl AnalyzedQuery {
             tokens.iter().map(|token| analyzer.is_stop_word(token, token.text(&text))).collect();
         let all = analyzer.words(&text, &tokens);
         // A query of stop words only is searched as it is.
-        let telling = all.iter().any(|word| !word.is_stop_word);
+        let content = all.iter().any(|word| !word.is_stop_word);
         let words = all
             .iter()
-            .filter(|word| !telling || !word.is_stop_word)
+            .filter(|word| !content || !word.is_stop_word)
             .map(|word| Weighted { term: word.term, weight: word.share });
-        let trigrams = if telling {
+        let trigrams = if content {
             analyzer.question_trigrams(&text, &tokens)
         } else {
             analyzer.trigrams(&text, &tokens)

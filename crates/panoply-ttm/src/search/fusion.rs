@@ -160,24 +160,24 @@ pub(super) fn choose<T: Copy>(
     top: usize,
     max_of_kind: impl Fn(Kind) -> usize,
 ) -> Vec<T> {
-    let mut taken = [0_usize; Kind::ALL.len()];
+    let mut counts = [0_usize; Kind::ALL.len()];
     let mut chosen: Vec<(usize, T)> = Vec::with_capacity(top);
-    let mut waiting: Vec<(usize, T)> = Vec::new();
+    let mut deferred: Vec<(usize, T)> = Vec::new();
     for (rank, (item, kind)) in ranked.iter().enumerate() {
         if chosen.len() == top {
             break;
         }
-        let count = taken.get_mut(*kind as usize);
+        let count = counts.get_mut(*kind as usize);
         match count {
             Some(count) if *count < max_of_kind(*kind) => {
                 *count += 1;
                 chosen.push((rank, *item));
             }
-            _ => waiting.push((rank, *item)),
+            _ => deferred.push((rank, *item)),
         }
     }
     let left = top - chosen.len();
-    chosen.extend(waiting.into_iter().take(left));
+    chosen.extend(deferred.into_iter().take(left));
     chosen.sort_by_key(|(rank, _)| *rank);
     chosen.into_iter().map(|(_, item)| item).collect()
 }

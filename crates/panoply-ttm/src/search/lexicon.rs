@@ -166,15 +166,15 @@ fn put_terms(translation: &str, rank: usize, analyzer: &Analyzer, out: &mut Vec<
     let normalized = normalize(translation);
     let tokens = analyzer.segmenter().segment(normalized.text());
     let words = analyzer.words(normalized.text(), &tokens);
-    let telling: Vec<(Term, f32)> = words
+    let content: Vec<(Term, f32)> = words
         .iter()
         .filter(|word| !word.is_stop_word)
         .map(|word| (word.term, word.share))
         .collect();
-    let wholes: f32 = telling.iter().map(|(_, share)| share).sum();
+    let wholes: f32 = content.iter().map(|(_, share)| share).sum();
     let weight = 0.9 / (1.0 + 0.25 * rank as f32);
     out.extend(
-        telling
+        content
             .into_iter()
             .map(|(term, share)| Weighted { term, weight: weight * share / wholes.max(1.0) }),
     );

@@ -67,13 +67,13 @@ impl Engine {
             let (length, translations) = lexicon.longest_phrase(&text, rest, analyzer);
             let phrase = rest.get(..length).unwrap_or_default();
             rest = rest.get(length..).unwrap_or_default();
-            let telling: Vec<Token> = phrase
+            let content: Vec<Token> = phrase
                 .iter()
                 .filter(|token| !analyzer.is_stop_word(token, token.text(&text)))
                 .cloned()
                 .collect();
-            let own = whole_words(&analyzer.words(&text, &telling));
-            let (Some(first), Some(last)) = (telling.first(), telling.last()) else { continue };
+            let own = whole_words(&analyzer.words(&text, &content));
+            let (Some(first), Some(last)) = (content.first(), content.last()) else { continue };
             let rarest = own
                 .iter()
                 .map(|term| Bm25::idf(index.words.document_frequency(*term), index.documents));
@@ -110,12 +110,12 @@ impl Engine {
     pub fn content_terms(&self, text: &str) -> Vec<Term> {
         let analyzer = self.analyzer();
         let (normalized, tokens) = self.cut(text);
-        let telling: Vec<Token> = tokens
+        let content: Vec<Token> = tokens
             .into_iter()
             .filter(|token| !analyzer.is_stop_word(token, token.text(&normalized)))
             .filter(|token| token.kind != TokenKind::Sign)
             .collect();
-        let mut terms = whole_words(&analyzer.words(&normalized, &telling));
+        let mut terms = whole_words(&analyzer.words(&normalized, &content));
         terms.sort_unstable();
         terms.dedup();
         terms

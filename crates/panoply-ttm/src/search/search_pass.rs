@@ -99,9 +99,9 @@ impl<'r> SearchPass<'r> {
     /// Finds entities and PMIDs of user papers in the query.
     fn find_mentions(&self) -> Result<Vec<Mention>, UserStoreError> {
         let (analyzed, analyzer) = (&self.analyzed, self.engine.analyzer());
-        let stands = |term: Term| self.statistics.document_frequency(term) > 0;
+        let occurs = |term: Term| self.statistics.document_frequency(term) > 0;
         let mut mentions =
-            self.engine.linker().mentions(&analyzed.text, &analyzed.tokens, analyzer, stands);
+            self.engine.linker().mentions(&analyzed.text, &analyzed.tokens, analyzer, occurs);
         let Some(user_index) = self.engine.user_index() else { return Ok(mentions) };
         for token in analyzed.tokens.iter().filter(|token| token.kind == TokenKind::Number) {
             let number = token.text(&analyzed.text);
@@ -242,7 +242,7 @@ impl<'r> SearchPass<'r> {
     fn link_scores(&self) -> Vec<f32> {
         let all = self.engine.memory_documents().len() + self.candidates.places.len();
         let mut scores = vec![0.0; all];
-        let mut met = vec![0_u16; all];
+        let mut match_counts = vec![0_u16; all];
         // An ambiguous name counts once.
         let mut by_place: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
         for (number, mention) in self.mentions.iter().enumerate() {
@@ -264,7 +264,8 @@ impl<'r> SearchPass<'r> {
                 }
             }
             for (document, score) in best {
-                if let (Some(sum), Some(count)) = (scores.get_mut(document), met.get_mut(document))
+                if let (Some(sum), Some(count)) =
+                    (scores.get_mut(document), match_counts.get_mut(document))
                 {
                     *sum += score;
                     *count += 1;
@@ -274,8 +275,8 @@ impl<'r> SearchPass<'r> {
         let about_names = self.analyzed.share_of_names(&self.mentions);
         // A document linked to all named entities precedes one linked to some.
         let named = by_place.len().max(1) as f32 / about_names;
-        for (score, met) in scores.iter_mut().zip(met) {
-            *score *= (0.5 + 0.5 * f32::from(met) / by_place.len().max(1) as f32) / named;
+        for (score, match_counts) in scores.iter_mut().zip(match_counts) {
+            *score *= (0.5 + 0.5 * f32::from(match_counts) / by_place.len().max(1) as f32) / named;
         }
         scores
     }

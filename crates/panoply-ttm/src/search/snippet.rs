@@ -31,7 +31,7 @@ pub(super) fn snippet(
 ) -> Snippet {
     let mut best: Option<((bool, f32), &Passage)> = None;
     for (passage, words) in document.passages.iter().zip(words) {
-        let met = words.count(query_terms);
+        let matches = words.count(query_terms);
         // Names are in the title already: prefer passages with more content.
         let language = match passage.language {
             TextLanguage::Neither => 0.3,
@@ -39,10 +39,10 @@ pub(super) fn snippet(
             _ => 0.6,
         };
         // A passage in another language is useful only if none matches in the reader's language.
-        let is_readable = passage.language == reader && met > 0;
-        let worth = (is_readable, (met as f32 + 0.1) * language);
-        if best.is_none_or(|(most, _)| worth > most) {
-            best = Some((worth, passage));
+        let is_readable = passage.language == reader && matches > 0;
+        let score = (is_readable, (matches as f32 + 0.1) * language);
+        if best.is_none_or(|(most, _)| score > most) {
+            best = Some((score, passage));
         }
     }
     let Some((_, passage)) = best else { return Snippet::default() };
@@ -60,15 +60,15 @@ fn match_ranges(
     let normalized = normalize(text);
     let tokens = analyzer.segmenter().segment(normalized.text());
     let words = analyzer.words(normalized.text(), &tokens);
-    let mut met: Vec<Range<usize>> = Vec::new();
+    let mut matches: Vec<Range<usize>> = Vec::new();
     for word in words.into_iter().filter(|word| query_terms.contains(&word.term)) {
         let place = normalized.source(word.range);
         // A compound precedes its parts and is already marked.
-        if met.last().is_none_or(|last| place.start >= last.end) {
-            met.push(place);
+        if matches.last().is_none_or(|last| place.start >= last.end) {
+            matches.push(place);
         }
     }
-    met
+    matches
 }
 
 /// Cuts the densest window and highlights the matches.
@@ -134,8 +134,8 @@ mod tests {
     fn snippet_is_cut_around_the_matches() {
         let text = format!("{} ขิงแก้คลื่นไส้ {}", "ก ".repeat(300), "ข ".repeat(300));
         let place = text.find("ขิง").unwrap();
-        let met = vec![Range { start: place, end: place + "ขิง".len() }];
-        let cut = cut(&text, &met);
+        let matches = vec![Range { start: place, end: place + "ขิง".len() }];
+        let cut = cut(&text, &matches);
         assert!(cut.starts_with('…') && cut.ends_with('…'));
         assert!(cut.contains("**ขิง**แก้คลื่นไส้"), "{cut}");
         assert!(cut.chars().count() < LETTERS + 10);

@@ -143,12 +143,12 @@ impl Analyzer {
 
     /// Returns the trigrams of a query without its stop words.
     pub fn question_trigrams(&self, normalized: &str, tokens: &[Token]) -> Vec<Term> {
-        let telling: Vec<Token> = tokens
+        let content: Vec<Token> = tokens
             .iter()
             .filter(|token| !self.is_stop_word(token, token.text(normalized)))
             .cloned()
             .collect();
-        self.trigrams(normalized, &telling)
+        self.trigrams(normalized, &content)
     }
 }
 

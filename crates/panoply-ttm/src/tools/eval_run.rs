@@ -292,7 +292,7 @@ fn questions(
 }
 
 fn custom(settings: &Settings, roots: &Roots) -> Result<(String, Vec<JudgedQuestion>), ToolError> {
-    let wrong = |told: String| ToolError::validation("INVALID_ARG", told).hint(CUSTOM_HINT);
+    let wrong = |message: String| ToolError::validation("INVALID_ARG", message).hint(CUSTOM_HINT);
     let (from, lines) = match (&settings.lines, &settings.path) {
         (Some(lines), None) => ("lines", lines.clone()),
         (None, Some(path)) => {
@@ -333,8 +333,9 @@ fn check_ids(questions: &[JudgedQuestion], engine: &Engine) -> Result<(), ToolEr
     let shown: Vec<String> = shown.collect();
     let more = unknown.len().saturating_sub(MAX_ROWS_SHOWN);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let told = format!("`relevant` names ids that are not in the data: {}{more}", shown.join(", "));
-    Err(ToolError::validation("INVALID_ARG", told).hint("find ids with `hybrid_search`"))
+    let message =
+        format!("`relevant` names ids that are not in the data: {}{more}", shown.join(", "));
+    Err(ToolError::validation("INVALID_ARG", message).hint("find ids with `hybrid_search`"))
 }
 
 fn reply(report: Report, stored: &StoredReport, lang: Lang) -> Reply<Output> {

@@ -263,7 +263,7 @@ fn start_and_wait(
     cx: &CallContext,
 ) -> Result<Job, ToolError> {
     let until = Instant::now() + wait;
-    let taken = service.accept(id, request)?;
+    let accepted = service.accept(id, request)?;
     let (sender, updates) = channel();
     let runner = service.clone();
     let pending = match &cx.mutation {
@@ -276,7 +276,7 @@ fn start_and_wait(
     let own = pending.clone();
     let started = std::thread::Builder::new().name("ttm-ingest".to_owned()).spawn(move || {
         // The job records its own outcome; the receiver may be gone.
-        let _ = runner.run(taken, &own, &mut |done, all, what| {
+        let _ = runner.run(accepted, &own, &mut |done, all, what| {
             let _ = sender.send((done, all, what.to_owned()));
         });
     });

@@ -85,11 +85,11 @@ fn run(program: &str, package: &str, command: &mut Command) -> Result<Vec<u8>, R
     if done.status.success() {
         return Ok(done.stdout);
     }
-    let said = String::from_utf8_lossy(&done.stderr);
-    let said: String = said.lines().next().unwrap_or_default().chars().take(160).collect();
+    let message = String::from_utf8_lossy(&done.stderr);
+    let message: String = message.lines().next().unwrap_or_default().chars().take(160).collect();
     Err(ReadError::new(
         "OCR_FAILED",
-        format!("`{program}` could not read the page ({}): {said}", done.status),
+        format!("`{program}` could not read the page ({}): {message}", done.status),
         "check that the page opens in a viewer and that the OCR languages are installed",
     ))
 }

@@ -47,11 +47,11 @@ pub fn run(options: &Options, scratch: &Path, input: impl Read, output: impl Wri
 }
 
 fn write_line(output: &mut impl Write, line: &Line) -> Result<(), ReadError> {
-    let gone = |_| ReadError::new("GONE", "the parent process closed the pipe", "start again");
+    let closed = |_| ReadError::new("GONE", "the parent process closed the pipe", "start again");
     let mut text = serde_json::to_string(line)
         .map_err(|_| ReadError::new("BROKEN_TEXT", "a page cannot be written", "leave it out"))?;
     text.push('\n');
-    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(gone)
+    output.write_all(text.as_bytes()).and_then(|()| output.flush()).map_err(closed)
 }
 
 /// Reads a file page by page.

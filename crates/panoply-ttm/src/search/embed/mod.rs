@@ -70,7 +70,7 @@ mod tests {
             "it returned a vector of 1 numbers where 3 were expected"
         );
         assert!(error(vec![vec![], vec![]], None).contains("0 numbers"));
-        assert!(error(vec![vec![1.0], vec![f32::NAN]], None).contains("no number"));
+        assert!(error(vec![vec![1.0], vec![f32::NAN]], None).contains("non-finite"));
         assert!(checked(vec![vec![1.0], vec![2.0]], 2, Some(1)).is_ok());
     }
 }

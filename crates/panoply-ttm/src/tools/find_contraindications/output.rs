@@ -184,8 +184,8 @@ pub(super) fn reply(
     let rest = report.statements.iter().skip(page.offset);
     for statement in rest.take(page.limit.unwrap_or(usize::MAX)) {
         let asked = !statement.matches.is_empty() || !statement.groups.is_empty();
-        let briefly = !query.patient.is_unknown() && !asked && !statement.subject.is_gap();
-        let one = found(&words, statement, briefly);
+        let brief = !query.patient.is_unknown() && !asked && !statement.subject.is_gap();
+        let one = found(&words, statement, brief);
         size += serde_json::to_string(&one).map_or(0, |text| text.len());
         if size > MAX_REPLY_BYTES {
             break;
@@ -228,7 +228,7 @@ pub(super) fn reply(
     reply
 }
 
-fn found(words: &SafetyWords<'_>, statement: &Statement, briefly: bool) -> Found {
+fn found(words: &SafetyWords<'_>, statement: &Statement, brief: bool) -> Found {
     let (kind, code) = match &statement.subject {
         Subject::Caution { code, level } => (
             match level {
@@ -253,7 +253,7 @@ fn found(words: &SafetyWords<'_>, statement: &Statement, briefly: bool) -> Found
         },
         contraindication: words.contraindication(statement),
         // Only results that concern the query are explained at length.
-        evidence: if briefly { statement.sources.join("; ") } else { words.evidence(statement) },
+        evidence: if brief { statement.sources.join("; ") } else { words.evidence(statement) },
         level: (!statement.subject.is_gap()).then(|| statement.urgency.as_str()),
         asked: !statement.matches.is_empty() || !statement.groups.is_empty(),
         groups: statement.groups.iter().map(|found| found.group.clone()).collect(),

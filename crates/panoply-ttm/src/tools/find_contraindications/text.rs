@@ -54,7 +54,7 @@ pub(super) fn table(words: &SafetyWords<'_>, report: &SafetyReport) -> Table {
     ];
     report.statements.iter().take(MAX_ROWS_SHOWN).fold(Table::new(columns), |table, one| {
         let sources = if one.sources.is_empty() { "-".to_owned() } else { one.sources.join(", ") };
-        let said: String = words.contraindication(one).chars().take(90).collect();
-        table.row([one.entity.clone(), one.strength.as_str().to_owned(), said, sources])
+        let statement: String = words.contraindication(one).chars().take(90).collect();
+        table.row([one.entity.clone(), one.strength.as_str().to_owned(), statement, sources])
     })
 }
