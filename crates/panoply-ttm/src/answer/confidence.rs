@@ -140,7 +140,7 @@ pub(super) fn signals(
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a few at most")]
+#[expect(clippy::cast_precision_loss, reason = "a small count")]
 pub(super) fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }

@@ -428,7 +428,7 @@ fn agreement(sentences: &[Sentence], citations: &[Citation]) -> f64 {
         if cited.any(|citation| citation.verified) { 1.0 } else { 0.5 }
     };
     let sum: f64 = sentences.iter().map(worth).fold(0.0, |sum, worth| sum + worth);
-    #[expect(clippy::cast_precision_loss, reason = "a few at most")]
+    #[expect(clippy::cast_precision_loss, reason = "a small count")]
     let count = sentences.len().max(1) as f64;
     sum / count
 }

@@ -81,7 +81,7 @@ pub fn support_by(
     passages.iter().chain(labels).for_each(|text| cited.join(&engine.words_of(text)));
     let content = engine.content_terms(sentence);
     let shared = cited.shared(content.iter());
-    #[expect(clippy::cast_precision_loss, reason = "words of a sentence")]
+    #[expect(clippy::cast_precision_loss, reason = "a small count")]
     let coverage = if content.is_empty() { 0.0 } else { shared as f64 / content.len() as f64 };
     let mut known_numbers = BTreeSet::new();
     let mut known_names: BTreeSet<String> =

@@ -74,7 +74,7 @@ impl PassageWords {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "half of the number is what is wanted")]
+#[expect(clippy::cast_possible_truncation, reason = "the lower half is wanted")]
 const fn half(term: Term) -> u32 {
     term.number() as u32
 }

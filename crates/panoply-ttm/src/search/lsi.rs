@@ -369,7 +369,7 @@ fn damped(frequency: f32) -> f32 {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "half the digits are enough for a direction")]
+#[expect(clippy::cast_possible_truncation, reason = "f32 precision is sufficient for a direction")]
 const fn narrow(number: f64) -> f32 {
     number as f32
 }

@@ -193,7 +193,7 @@ fn entry(row: &Row<'_>, shared: &mut Shared) -> rusqlite::Result<(Order, Documen
         shared.insert(Arc::clone(&new));
         new
     });
-    #[expect(clippy::cast_possible_truncation, reason = "they were this short when written")]
+    #[expect(clippy::cast_possible_truncation, reason = "written as f32")]
     let length = |name: &str| Ok::<f32, rusqlite::Error>(row.get::<_, f64>(name)? as f32);
     let vector = row.get_ref("vector")?.as_blob()?.iter().map(|byte| byte.cast_signed()).collect();
     let entry = DocumentEntry {

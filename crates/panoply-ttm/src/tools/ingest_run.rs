@@ -254,7 +254,7 @@ fn check_readable(request: &Request, service: &JobService) -> Result<(), ToolErr
 }
 
 /// Runs a job in its own thread and forwards progress while waiting.
-#[expect(clippy::disallowed_methods, reason = "a wait ends by the clock on the wall")]
+#[expect(clippy::disallowed_methods, reason = "a wait is limited by wall-clock time")]
 fn start_and_wait(
     service: &JobService,
     id: &str,

@@ -108,7 +108,7 @@ fn read_output(child: &mut Child, most: u64) -> Receiver<Option<Line>> {
 }
 
 /// Collects pages until the end or the deadline; `None` if the child exited early.
-#[expect(clippy::disallowed_methods, reason = "another process runs by the clock on the wall")]
+#[expect(clippy::disallowed_methods, reason = "a child process is limited by wall-clock time")]
 fn take(
     lines: &Receiver<Option<Line>>,
     wall: Duration,

@@ -28,7 +28,7 @@ pub fn run(options: &Options, scratch: &Path, input: impl Read, output: impl Wri
     let limits = &options.limits;
     // Exit at the wall-clock limit even if the parent died.
     let wall = Duration::from_secs(limits.wall_seconds);
-    #[expect(clippy::exit, reason = "this process is a reader and nothing else")]
+    #[expect(clippy::exit, reason = "this process only reads one file")]
     std::thread::spawn(move || {
         std::thread::sleep(wall);
         std::process::exit(1);

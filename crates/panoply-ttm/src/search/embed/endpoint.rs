@@ -116,7 +116,7 @@ fn in_order(answer: &str) -> Result<Vec<Vec<f32>>, EmbedError> {
     }
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "what does not fit becomes infinite, and is refused"
+        reason = "overflow becomes infinite and is rejected later"
     )]
     let narrow = |row: Row| row.embedding.into_iter().map(|number| number as f32).collect();
     Ok(data.into_iter().map(narrow).collect())

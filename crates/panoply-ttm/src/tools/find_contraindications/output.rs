@@ -271,7 +271,7 @@ fn found(words: &SafetyWords<'_>, statement: &Statement, brief: bool) -> Found {
 fn coverage(words: &SafetyWords<'_>, report: &SafetyReport) -> Coverage {
     let known = &report.coverage;
     let (part, whole) = known.share();
-    #[expect(clippy::cast_precision_loss, reason = "a few hundred at most")]
+    #[expect(clippy::cast_precision_loss, reason = "a small count")]
     let share = if whole == 0 { 0.0 } else { part as f64 / whole as f64 };
     Coverage {
         considered: known.considered.len(),
