@@ -192,8 +192,8 @@ async fn failing_model_falls_back_to_extraction_and_is_reported() {
     drop(nobody);
     let stubs = [
         (Stub::start(obedient).base_url, "supported"),
-        (Stub::start(chatty).base_url, "shape"),
-        (Stub::start(odd).base_url, "shape"),
+        (Stub::start(chatty).base_url, "schema"),
+        (Stub::start(odd).base_url, "schema"),
         (Stub::start(broken).base_url, "unreachable or returned an error"),
         (Stub::start(slow).base_url, "in time"),
         (nobody_url, "unreachable or returned an error"),

@@ -109,7 +109,7 @@ async fn reply_has_the_contract_members_and_the_report_lists_every_question() {
     assert_eq!(report["metrics"][0]["of"], 2, "the question without an answer has no recall");
     assert_eq!(report["change"], Value::Null);
     let unknown = document(&kernel, "ttm://eval/0123").await.unwrap_err();
-    assert_eq!(unknown, "no report `0123` is kept");
+    assert_eq!(unknown, "report `0123` does not exist");
 }
 
 #[tokio::test]
