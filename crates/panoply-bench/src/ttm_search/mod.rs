@@ -80,13 +80,14 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
     let size = std::fs::metadata(file)?.len() as f64;
     let texts: usize = records.iter().map(|one| one.title.len() + one.abstract_text.len()).sum();
     report::figure("file / text", size / texts as f64, "x", None);
-    let big = Engine::bundled()?.with_annex(annex);
+    let big = Engine::bundled()?.with_user_index(annex);
     let times = query_times(&big, &held, &clock)?;
     report::figure("search, median", report::median(times.clone()), "ms", None);
     report::figure("search, 95th percentile", p95(times), "ms", Some(GOAL_LARGE_P95_MILLIS));
     let mut everything = corpus(&catalog);
     everything.documents.extend(records.iter().map(record_document));
-    let recall_of_full_search = recall_of_full_search(&big, &engine.beside(everything), &held)?;
+    let recall_of_full_search =
+        recall_of_full_search(&big, &engine.with_corpus(everything), &held)?;
     report::figure(
         "of the hits of a search in memory, found",
         recall_of_full_search * 100.0,
@@ -97,7 +98,7 @@ pub(crate) fn run(arguments: &[&str]) -> Outcome {
     peers::run(&engine, &records, &held)
 }
 
-fn judged(set: Bundled) -> Outcome<Vec<Judged>> {
+fn judged(set: Bundled) -> Outcome<Vec<JudgedQuestion>> {
     // Recall is undefined for a question without an answer.
     Ok(set.questions()?.into_iter().filter(|judged| !judged.relevant.is_empty()).collect())
 }
@@ -129,8 +130,12 @@ fn quality(name: &str, engine: &Engine, questions: &[JudgedQuestion]) -> Outcome
 }
 
 /// Milliseconds of each query.
-fn query_times(engine: &Engine, questions: &[Judged], clock: &SystemClock) -> Outcome<Vec<f64>> {
-    let time = |question: &Judged| {
+fn query_times(
+    engine: &Engine,
+    questions: &[JudgedQuestion],
+    clock: &SystemClock,
+) -> Outcome<Vec<f64>> {
+    let time = |question: &JudgedQuestion| {
         let start = clock.monotonic();
         engine.search(&SearchQuery::new(&question.query))?;
         Ok(clock.monotonic().saturating_sub(start).as_secs_f64() * 1e3)
@@ -140,7 +145,11 @@ fn query_times(engine: &Engine, questions: &[Judged], clock: &SystemClock) -> Ou
 
 /// Recall of an engine against one that scores every document. Synthetic texts have many ties, so
 /// a hit counts if its score equals that of the last one.
-fn recall_of_full_search(engine: &Engine, full: &Engine, questions: &[Judged]) -> Outcome<f64> {
+fn recall_of_full_search(
+    engine: &Engine,
+    full: &Engine,
+    questions: &[JudgedQuestion],
+) -> Outcome<f64> {
     let (mut found, mut all) = (0, 0);
     for question in questions {
         let question = SearchQuery::new(&question.query);

@@ -15,7 +15,7 @@ const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/py
 const SCRIPT: &str = include_str!("peers.py");
 
 /// Runs the peers on the documents in memory and these papers.
-pub(super) fn run(engine: &Engine, papers: &[Record], questions: &[Judged]) -> Outcome {
+pub(super) fn run(engine: &Engine, papers: &[Record], questions: &[JudgedQuestion]) -> Outcome {
     let folder = tempfile::tempdir()?;
     let own = PathBuf::from(PYTHON);
     let python = if own.exists() { own } else { PathBuf::from("python3") };
