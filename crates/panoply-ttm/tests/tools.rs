@@ -105,7 +105,7 @@ async fn bad_input_gets_a_clear_error() {
         (json!({"start": herb("H:turmeric"), "max_depth": 0}), "from 1 to 6"),
         (
             json!({"start": herb("H:turmeric"), "pattern": "herb->".repeat(1667)}),
-            "the maximum is 500",
+            "at most 500 characters",
         ),
         (json!({"start": herb("C:curcumin")}), "is not a herb: it is the constituent `C:curcumin`"),
         (json!({"start": herb("🌿🔥")}), "no herb is called `🌿🔥`"),
