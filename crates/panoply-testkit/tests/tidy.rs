@@ -52,6 +52,17 @@ fn documents_link_to_files_that_exist() {
 }
 
 #[test]
+fn paths_in_the_code_map_exist() {
+    let root = root();
+    assert_none(&tidy::links::missing_paths(&Repository::here(), |path| root.join(path).exists()));
+}
+
+#[test]
+fn no_banned_phrase_is_written() {
+    assert_none(&tidy::phrases::found(&Repository::here()));
+}
+
+#[test]
 fn every_spec_line_names_a_test_that_exists() {
     let repository = Repository::here();
     assert_none(&tidy::traceability::problems(&repository, &tidy::traceability::RECORDED));

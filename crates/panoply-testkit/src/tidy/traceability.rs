@@ -50,14 +50,6 @@ pub fn problems(repository: &Repository, recorded: &[(&str, usize)]) -> Vec<Prob
     problems
 }
 
-/// Ids of the rows that wait for this issue.
-pub fn pending(repository: &Repository, issue: u32) -> Vec<String> {
-    let wanted = format!("pending: issue {issue}");
-    let lines = repository.file(DOCUMENT).into_iter().flat_map(super::SourceFile::lines);
-    let rows = lines.filter_map(|(number, line)| row(number, line));
-    rows.filter(|row| row.evidence == wanted).map(|row| row.id).collect()
-}
-
 /// `| TC-001 | what | evidence |`.
 fn row(number: usize, line: &str) -> Option<Row> {
     let cells: Vec<&str> = line.trim().strip_prefix('|')?.strip_suffix('|')?.split('|').collect();
@@ -73,15 +65,11 @@ fn row(number: usize, line: &str) -> Option<Row> {
     })
 }
 
-/// What is wrong with a cell: `pending: issue N`, or names of tests and files in backticks.
+/// What is wrong with a cell, which names tests and files in backticks.
 fn unproven(evidence: &str, repository: &Repository, tests: &BTreeSet<String>) -> Vec<String> {
-    if let Some(issue) = evidence.strip_prefix("pending: issue ") {
-        let wrong = issue.parse::<u32>().is_err();
-        return wrong.then(|| format!("`{evidence}` names no issue")).into_iter().collect();
-    }
     let names: Vec<&str> = evidence.split('`').skip(1).step_by(2).collect();
     if names.is_empty() {
-        return vec!["name a test, or the issue that brings it".to_owned()];
+        return vec!["name a test or a file".to_owned()];
     }
     let exists = |name: &str| {
         if name.contains("::") {
@@ -111,8 +99,7 @@ mod tests {
     fn a_true_document_passes() {
         let document = "# Head\n| id | line | shown by |\n|---|---|---|\n\
             | TC-1 | a | `a::shown`, `a::tests::shown` |\n\
-            | TC-2 | b | `tests/outside/judge.py` |\n\
-            | TC-3 | c | pending: issue 2 |\n";
+            | TC-2 | b | `tests/outside/judge.py` |\n";
         assert_eq!(judge(document), [] as [&str; 0]);
     }
 
@@ -121,22 +108,12 @@ mod tests {
         let cases = [
             ("| TC-1 | a | `a::gone` |", "TC-1: `a::gone` does not exist"),
             ("| TC-1 | a | `tests/gone.py` |", "TC-1: `tests/gone.py` does not exist"),
-            ("| TC-1 | a | |", "TC-1: name a test, or the issue that brings it"),
-            ("| TC-1 | a | pending: issue soon |", "TC-1: `pending: issue soon` names no issue"),
+            ("| TC-1 | a | |", "TC-1: name a test or a file"),
             ("| TC-1 | a | `a::shown` |\n| TC-1 | b | `a::shown` |", "`TC-1` stands twice"),
             ("| BT-1 | a | `a::shown` |", "0 lines of TC, and there were 1"),
         ];
         for (document, expected) in cases {
             assert_eq!(judge(document), [expected], "document: {document}");
         }
-    }
-
-    #[test]
-    fn what_waits_for_an_issue_can_be_listed() {
-        let sample = Repository::sample(&[(
-            DOCUMENT,
-            "| TC-1 | a | pending: issue 2 |\n| TC-2 | b | pending: issue 22 |",
-        )]);
-        assert_eq!(pending(&sample, 2), ["TC-1"]);
     }
 }
