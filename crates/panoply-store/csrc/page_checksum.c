@@ -39,7 +39,7 @@ static sqlite3_vfs pages_vfs;
 /*
 ** Each step is a bijection of the hash and of the word, so a change within one word is always seen;
 ** any other is missed once in 2^64. The offset is part of it: a page that was written to another
-** place is seen too. panoply-store/src/pages.rs computes the same.
+** place is seen too. panoply-store/src/page_checksums.rs computes the same.
 */
 static uint64_t checksum(const unsigned char *page, int length, sqlite3_int64 offset) {
   uint64_t hash = UINT64_C(0x9e3779b97f4a7c15) ^ (uint64_t)offset;

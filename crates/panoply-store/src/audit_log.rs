@@ -1,20 +1,22 @@
 //! The audit log: every call of every tool, append-only, each row chained to the one before.
 //!
-//! One thread writes, many rows in one transaction. A row of a query costs the caller a lock
-//! and a push; it is on disk 20 ms later. A row of a mutation is committed,
-//! and safe from loss of power, before its future completes.
+//! One writer thread commits rows in batches. Appending a query's row costs the caller a lock and
+//! a push; the row is committed within 20 ms. The future of a mutation's row completes when the
+//! row is durable, including against loss of power.
 //!
-//! - When rows come faster than the disk takes them, callers wait: nothing is dropped.
-//! - When the disk takes nothing, [`ready`](AuditLog::ready) says so and mutations are refused;
-//!   queries go on, and the newest [`KEPT_ROWS`] of their rows at most wait for the disk to come
-//!   back. What does not fit is counted ([`SqliteAuditLog::lost_rows`]) and logged.
-//! - Several processes may write to one file: the place in the chain is taken under the lock.
+//! - Backpressure: when rows arrive faster than the disk writes them, callers wait. No row is
+//!   dropped.
+//! - When the disk rejects writes, [`ready`](AuditLog::ready) fails and mutations are refused.
+//!   Queries continue; at most [`MAX_BUFFERED_ROWS`] of their rows are buffered. Rows over that
+//!   limit are counted ([`SqliteAuditLog::lost_rows`]) and logged.
+//! - Several processes may write to one file: the sequence number is assigned under SQLite's write
+//!   lock.
 //!
-//! [`mod@verify`] walks the chain. What it can and cannot find is said there.
+//! [`mod@verify`] verifies the chain and documents what it can detect.
 
 mod checkpoint;
 mod export;
-mod late;
+mod deferred;
 mod queue;
 mod read;
 mod row;
@@ -37,7 +39,7 @@ pub use self::checkpoint::{
     read_checkpoints,
 };
 pub use self::export::export;
-pub use self::late::LateAuditLog;
+pub use self::late::DeferredAuditLog;
 use self::queue::Queue;
 pub use self::row::ChainHash;
 pub use self::seal::{ROWS_PER_SEGMENT, SealError, prune, seal};
@@ -45,7 +47,7 @@ pub use self::segment::{
     Segment, SegmentLock, files_of as segment_files, folder_of as segment_folder,
 };
 pub use self::verify::{Fault, FaultKind, Head, Verification, verify, verify_against, verify_tail};
-pub use self::writer::KEPT_ROWS;
+pub use self::writer::MAX_BUFFERED_ROWS;
 use crate::error::StoreError;
 use crate::migrate::{self, Migration};
 use crate::sqlite::{self, Durability};
@@ -66,8 +68,8 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "sealed segments", sql: include_str!("audit_log/segments.sql") },
 ];
 
-/// The audit log in a SQLite file. Dropping it writes what is waiting; so does
-/// [`close`](Self::close), which a short program should call before it ends.
+/// The audit log in a SQLite file. Dropping it flushes the queue, as does [`close`](Self::close),
+/// which a short-lived program should call before it exits.
 pub struct SqliteAuditLog {
     file: PathBuf,
     queue: Arc<Queue>,
@@ -76,10 +78,10 @@ pub struct SqliteAuditLog {
 }
 
 impl SqliteAuditLog {
-    /// Opens the log, making it if need be, and starts its writer.
+    /// Opens the log, creates it if it does not exist, and starts the writer thread.
     pub fn open(file: &Path) -> Result<Self, StoreError> {
         let connection = migrate::open(file, Durability::Full, MIGRATIONS)?;
-        // A file that can be read but not written is better found now than at the first change.
+        // Fail now rather than at the first mutation.
         sqlite::require_writable(&connection, file)?;
         connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK").map_err(StoreError::about(file))?;
         let reader = sqlite::open_read_only(file)?;
@@ -93,29 +95,29 @@ impl SqliteAuditLog {
         })
     }
 
-    /// Where it is.
+    /// The path of the SQLite file.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Waits until all that was appended before is on disk, or has been tried.
+    /// Waits until every row appended before has been committed or has failed.
     pub async fn flush(&self) {
         self.queue.flush().await;
     }
 
-    /// Rows of queries that were never written because the disk took nothing for too long.
+    /// Number of query rows dropped because the disk rejected writes for too long.
     pub fn lost_rows(&self) -> u64 {
         self.queue.lost()
     }
 
-    /// Queues a row that waited for the log to be opened; counts it as lost when there is no room.
-    fn push_held(&self, entry: AuditEntry) {
+    /// Queues a row buffered before the log was opened; counts it as lost when the queue is full.
+    fn push_buffered(&self, entry: AuditEntry) {
         if self.queue.try_push(entry).is_some() {
-            self.queue.lose(1);
+            self.queue.count_lost(1);
         }
     }
 
-    /// Writes what is waiting and ends the writer. Later appends are refused.
+    /// Flushes the queue and stops the writer. Later appends are refused.
     pub fn close(&self) {
         self.queue.close();
         let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -161,7 +163,7 @@ impl AuditLog for SqliteAuditLog {
         let queue = Arc::clone(&self.queue);
         let (reader, file) = (Arc::clone(&self.reader), self.file.clone());
         Box::pin(async move {
-            // So that a caller finds the calls it has just made.
+            // Callers can read the calls they have just made.
             queue.flush().await;
             let read = move || {
                 let connection = reader.lock().unwrap_or_else(PoisonError::into_inner);

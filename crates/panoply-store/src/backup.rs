@@ -1,9 +1,9 @@
-//! Copies a home while servers use it, and puts such a copy back.
+//! Online backup of a home, and restore.
 //!
 //! Each database is copied in one read transaction, so each file is consistent in itself. The
-//! audit log comes last: a change that is in a copy has its row there. `manifest.json` lists every
-//! file with its length and SHA-256; it is written when all else is on the disk, and nothing is
-//! restored before every file agrees with it.
+//! audit log is copied last, so it has a row for every mutation in the other copies.
+//! `manifest.json` lists every file with its length and SHA-256. It is written after all other
+//! files are synced, and restore verifies every file against it first.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -20,67 +20,67 @@ use crate::error::StoreError;
 use crate::home::Home;
 use crate::sqlite::{self, Durability};
 
-/// The name of the list of files in a backup.
+/// File name of the manifest.
 pub const MANIFEST: &str = "manifest.json";
 const FORMAT: u32 = 1;
 
-/// What a backup holds.
+/// Contents of a backup.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Manifest {
-    /// The form of this file.
+    /// Version of the manifest format.
     pub format: u32,
-    /// The program that made it.
+    /// Version of the program that created the backup.
     pub program: String,
-    /// When it was begun.
+    /// When the backup was started.
     pub made: Timestamp,
     /// Every file.
-    pub files: Vec<Copied>,
+    pub files: Vec<BackupFile>,
 }
 
 /// One file of a backup.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub struct Copied {
-    /// Its place below the home, and below the backup.
+pub struct BackupFile {
+    /// Path relative to the home and to the backup folder.
     pub path: String,
-    /// Its length.
+    /// Length in bytes.
     pub bytes: u64,
-    /// 64 hexadecimal digits.
+    /// SHA-256 as 64 hexadecimal digits.
     pub sha256: String,
 }
 
-/// Why a backup could not be made or put back.
+/// Why a backup could not be created or restored.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
     /// A file of the home.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The operating system said no.
+    /// An I/O error.
     #[error("`{}`: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The cause.
         source: io::Error,
     },
-    /// A folder for a new backup has something in it.
+    /// The target folder of a new backup is not empty.
     #[error("`{}` is not empty: name a folder that does not exist yet", .0.display())]
     NotEmpty(PathBuf),
-    /// A folder that holds no backup.
+    /// The folder is not a backup.
     #[error("`{}` holds no backup: {what}", folder.display())]
     NoBackup {
         /// The folder.
         folder: PathBuf,
-        /// What is missing or wrong.
+        /// The reason.
         what: String,
     },
-    /// A file is not what the manifest says.
-    #[error("the backup is damaged: `{0}` is not what its manifest says; nothing was restored")]
+    /// A file does not match the manifest.
+    #[error("the backup is damaged: `{0}` does not match the manifest; nothing was restored")]
     Damaged(String),
     /// Another process has a file open.
     #[error("`{}` is in use: stop every server over this home first", .0.display())]
     InUse(PathBuf),
-    /// The home has data.
-    #[error("there are data in `{}`: restore into another home, or say that they are to be replaced", .0.display())]
+    /// The home already contains data.
+    #[error("`{}` already contains data: restore into another home, or pass `--replace`", .0.display())]
     HasData(PathBuf),
 }
 
@@ -100,7 +100,7 @@ pub fn back_up(
     }
     sqlite::create_private_folder(to).map_err(at(to))?;
     let mut files = Vec::new();
-    // The catalog of runs before the runs, which are listed after it; the audit log last.
+    // The catalog of runs is copied before the runs it lists; the audit log last.
     let mut first: Vec<PathBuf> =
         vec![home.keys(), home.kernel(), home.folder().join("config.toml")];
     first.extend(
@@ -114,7 +114,7 @@ pub fn back_up(
             files.extend(copy(home, &file, to)?);
         }
     }
-    // Nothing is sealed or pruned between the log and its segments.
+    // Prevents sealing and pruning between copying the log and its segments.
     let log = home.audit_log();
     let segments = audit_log::segment_folder(&log);
     let _lock = segments
@@ -134,8 +134,8 @@ pub fn back_up(
     Ok(manifest)
 }
 
-/// Copies one file; `None` when it is not there, or not any more.
-fn copy(home: &Home, file: &Path, to: &Path) -> Result<Option<Copied>, BackupError> {
+/// Copies one file; `None` when it does not exist.
+fn copy(home: &Home, file: &Path, to: &Path) -> Result<Option<BackupFile>, BackupError> {
     let Ok(below) = file.strip_prefix(home.folder()) else { return Ok(None) };
     if !file.exists() {
         return Ok(None);
@@ -147,23 +147,23 @@ fn copy(home: &Home, file: &Path, to: &Path) -> Result<Option<Copied>, BackupErr
     let is_database = file.extension().is_some_and(|end| end == "db" || end == "open");
     if is_database {
         match copy_database(file, &target) {
-            // An open run that was sealed in the meantime is in the backup as a sealed one.
+            // A run sealed concurrently is in the backup as a sealed run.
             Err(_) if !file.exists() => return Ok(None),
             copied => copied?,
         }
     } else {
-        // Sealed runs and figures are replaced whole and never written again.
+        // Sealed runs and figures are immutable: they are only ever replaced by a rename.
         write_new(&target, &fs::read(file).map_err(at(file))?)?;
     }
     let path = below.components().map(|part| part.as_os_str().to_string_lossy());
     let (bytes, sha256) = digest(&target)?;
-    Ok(Some(Copied { path: path.collect::<Vec<_>>().join("/"), bytes, sha256 }))
+    Ok(Some(BackupFile { path: path.collect::<Vec<_>>().join("/"), bytes, sha256 }))
 }
 
 fn copy_database(file: &Path, target: &Path) -> Result<(), BackupError> {
     let original = sqlite::open_read_only(file)?;
     let mut copy = sqlite::open(target, Durability::Full)?;
-    // All pages in one step: one read transaction, which no writer can make begin again.
+    // All pages in one step, that is one read transaction: a writer cannot restart the copy.
     Backup::new(&original, &mut copy)
         .and_then(|work| work.run_to_completion(i32::MAX, Duration::ZERO, None))
         .and_then(|()| copy.pragma_update(None, "journal_mode", "DELETE"))
@@ -200,7 +200,7 @@ fn digest(path: &Path) -> Result<(u64, String), BackupError> {
     Ok((length, hex))
 }
 
-/// Reads the manifest of a backup and compares every file with it.
+/// Reads the manifest of a backup and verifies every file against it.
 pub fn verify(folder: &Path) -> Result<Manifest, BackupError> {
     let none = |what: String| BackupError::NoBackup { folder: folder.to_owned(), what };
     let text =
@@ -208,13 +208,13 @@ pub fn verify(folder: &Path) -> Result<Manifest, BackupError> {
     let manifest: Manifest =
         serde_json::from_slice(&text).map_err(|error| none(format!("{MANIFEST}: {error}")))?;
     if manifest.format != FORMAT {
-        return Err(none(format!("its form is {}, this program knows {FORMAT}", manifest.format)));
+        return Err(none(format!("its format is {}, this program supports {FORMAT}", manifest.format)));
     }
     for file in &manifest.files {
         let path = Path::new(&file.path);
         let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
         if !plain || path.as_os_str().is_empty() {
-            return Err(none(format!("`{}` is no place below a home", file.path)));
+            return Err(none(format!("`{}` is not a relative path inside a home", file.path)));
         }
         let (bytes, sha256) = digest(&folder.join(path))?;
         if (bytes, &sha256) != (file.bytes, &file.sha256) {
@@ -224,17 +224,17 @@ pub fn verify(folder: &Path) -> Result<Manifest, BackupError> {
     Ok(manifest)
 }
 
-/// What becomes of data that are in the home.
+/// How restore treats data already in the home.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Existing {
-    /// They stay, and nothing is restored.
+pub enum ExistingData {
+    /// Fail and leave them in place.
     Keep,
-    /// They are moved into a folder of their own in the home.
+    /// Move them into a new folder inside the home.
     MoveAside,
 }
 
-/// Puts a backup into a home.
-pub fn restore(folder: &Path, home: &Home, existing: Existing) -> Result<Manifest, BackupError> {
+/// Restores a backup into a home.
+pub fn restore(folder: &Path, home: &Home, existing: ExistingData) -> Result<Manifest, BackupError> {
     let manifest = verify(folder)?;
     let there: Vec<PathBuf> = home
         .kernel_files()
@@ -249,17 +249,17 @@ pub fn restore(folder: &Path, home: &Home, existing: Existing) -> Result<Manifes
             return Err(BackupError::InUse(file.clone()));
         }
     }
-    if !there.is_empty() && existing == Existing::Keep {
+    if !there.is_empty() && existing == ExistingData::Keep {
         return Err(BackupError::HasData(home.folder().to_owned()));
     }
     home.create()?;
-    let aside = home.folder().join(format!("replaced-{}", manifest_time(&manifest)));
+    let aside = home.folder().join(format!("replaced-{}", replaced_folder_suffix(&manifest)));
     for file in &there {
         move_aside(home, file, &aside)?;
     }
     for file in &manifest.files {
         let (from, target) = (folder.join(&file.path), home.folder().join(&file.path));
-        // Settings of the home that is restored into win over those of the backup.
+        // Existing settings of the home take precedence over those of the backup.
         if target.exists() {
             continue;
         }
@@ -271,22 +271,22 @@ pub fn restore(folder: &Path, home: &Home, existing: Existing) -> Result<Manifes
     Ok(manifest)
 }
 
-fn manifest_time(manifest: &Manifest) -> String {
-    let unique = uuid_like(manifest);
+fn replaced_folder_suffix(manifest: &Manifest) -> String {
+    let unique = random_suffix(manifest);
     format!("{}-{unique}", manifest.made.as_second())
 }
 
-/// Tells restores of one backup apart.
-fn uuid_like(manifest: &Manifest) -> String {
+/// Distinguishes repeated restores of one backup.
+fn random_suffix(manifest: &Manifest) -> String {
     let mut random = [0; 4];
-    // Without randomness the length of the list has to do; a folder that is there is an error.
+    // Without randomness fall back to the number of files; a collision is reported as an error.
     match getrandom::fill(&mut random) {
         Ok(()) => random.iter().map(|byte| format!("{byte:02x}")).collect(),
         Err(_) => manifest.files.len().to_string(),
     }
 }
 
-/// Moves a file and the logs beside it.
+/// Moves a database file with its WAL, shared-memory and journal files.
 fn move_aside(home: &Home, file: &Path, aside: &Path) -> Result<(), BackupError> {
     for ending in ["", "-wal", "-shm", "-journal"] {
         let mut name = file.as_os_str().to_owned();

@@ -1,4 +1,4 @@
-//! Reads a SQLite file to find out whether it is whole. Nothing is changed.
+//! Read-only integrity checks of a SQLite file.
 
 use std::path::Path;
 
@@ -7,58 +7,57 @@ use rusqlite::{Connection, ffi};
 use crate::error::StoreError;
 use crate::sqlite;
 
-/// How much of a file is read.
+/// How thoroughly a file is checked.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Depth {
-    /// The header, the length and the structure of every table (`quick_check`); of a file of more
-    /// than [`LARGEST_QUICK`] bytes only header and length.
+pub enum CheckDepth {
+    /// Header, length and structure of every table (`quick_check`). Files larger than
+    /// [`MAX_QUICK_CHECK_BYTES`]: header and length only.
     Quick,
     /// Every page and row: `integrity_check`, which compares indexes with their tables, and
     /// foreign keys.
     Deep,
 }
 
-/// The largest file whose structure a quick check walks.
-pub const LARGEST_QUICK: u64 = 256 << 20;
+/// Largest file for which a quick check runs `quick_check`.
+pub const MAX_QUICK_CHECK_BYTES: u64 = 256 << 20;
 
-/// What was found in a file that could be opened.
+/// Result of a check.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Checked {
-    /// The version of its schema.
+pub struct CheckReport {
+    /// Schema version (`user_version`).
     pub schema: u32,
-    /// What is wrong with it, a line each; empty when nothing is.
+    /// One line for each fault.
     pub faults: Vec<String>,
 }
 
-/// Faults that are named; more are seldom of use.
-const MOST_FAULTS: usize = 10;
+/// Maximum number of faults reported.
+const MAX_FAULTS: usize = 10;
 
-/// Reads the file. An error means that it cannot be read at all, or that reading stopped.
-pub fn check(file: &Path, depth: Depth) -> Result<Checked, StoreError> {
+/// Checks the file. An error means that the file could not be opened or read to its end.
+pub fn check(file: &Path, depth: CheckDepth) -> Result<CheckReport, StoreError> {
     let connection = sqlite::open_read_only(file)?;
     let look = || {
         let schema: u32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
         let length = std::fs::metadata(file).map_or(0, |found| found.len());
         let mut faults = Vec::new();
         match depth {
-            Depth::Quick if length > LARGEST_QUICK => {
+            CheckDepth::Quick if length > MAX_QUICK_CHECK_BYTES => {
                 connection.query_row("SELECT count(*) FROM sqlite_schema", (), |_| Ok(()))?;
             }
-            Depth::Quick => faults = lines(&connection, "PRAGMA quick_check(10)")?,
-            Depth::Deep => {
-                faults = lines(&connection, "PRAGMA integrity_check(10)")?;
-                faults.extend(orphans(&connection)?);
+            CheckDepth::Quick => faults = pragma_lines(&connection, "PRAGMA quick_check(10)")?,
+            CheckDepth::Deep => {
+                faults = pragma_lines(&connection, "PRAGMA integrity_check(10)")?;
+                faults.extend(foreign_key_violations(&connection)?);
             }
         }
-        faults.truncate(MOST_FAULTS);
-        Ok(Checked { schema, faults })
+        faults.truncate(MAX_FAULTS);
+        Ok(CheckReport { schema, faults })
     };
     look().map_err(StoreError::about(file))
 }
 
-/// What makes the content of a file unusable, if anything does. A lock or a lack of handles does
-/// not.
-pub fn damage(file: &Path, depth: Depth) -> Option<StoreError> {
+/// The error that makes a file unusable, if any. A lock or a lack of file handles does not count.
+pub fn damage(file: &Path, depth: CheckDepth) -> Option<StoreError> {
     match check(file, depth) {
         Ok(checked) => checked.faults.into_iter().next().map(|fault| {
             let code = ffi::Error::new(ffi::SQLITE_CORRUPT);
@@ -74,16 +73,16 @@ pub fn damage(file: &Path, depth: Depth) -> Option<StoreError> {
     }
 }
 
-/// What a pragma of checking says, without its `ok`.
-fn lines(connection: &Connection, pragma: &str) -> rusqlite::Result<Vec<String>> {
+/// Output lines of a check pragma, without `ok`.
+fn pragma_lines(connection: &Connection, pragma: &str) -> rusqlite::Result<Vec<String>> {
     let mut statement = connection.prepare(pragma)?;
     let rows = statement.query_map((), |row| row.get::<_, String>(0))?;
     let all: Vec<String> = rows.collect::<rusqlite::Result<_>>()?;
     Ok(all.into_iter().filter(|line| line != "ok").collect())
 }
 
-/// Rows that name a row which is not there.
-fn orphans(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+/// Rows that violate a foreign key.
+fn foreign_key_violations(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let mut statement = connection.prepare("PRAGMA foreign_key_check")?;
     let rows = statement.query_map((), |row| {
         let (table, parent): (String, String) = (row.get(0)?, row.get(2)?);
@@ -91,7 +90,7 @@ fn orphans(connection: &Connection) -> rusqlite::Result<Vec<String>> {
         let id = id.map_or_else(|| "?".to_owned(), |id| id.to_string());
         Ok(format!("row {id} of `{table}` names a row of `{parent}` that does not exist"))
     })?;
-    rows.take(MOST_FAULTS).collect()
+    rows.take(MAX_FAULTS).collect()
 }
 
 #[cfg(test)]
@@ -116,36 +115,36 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_whole_has_no_faults() {
+    fn an_intact_file_has_no_faults() {
         let folder = tempfile::tempdir().unwrap();
         let file = filled(&folder);
-        for depth in [Depth::Quick, Depth::Deep] {
+        for depth in [CheckDepth::Quick, CheckDepth::Deep] {
             let checked = check(&file, depth).unwrap();
-            assert_eq!(checked, Checked { schema: 3, faults: Vec::new() }, "{depth:?}");
+            assert_eq!(checked, CheckReport { schema: 3, faults: Vec::new() }, "{depth:?}");
         }
     }
 
     #[test]
-    fn a_file_cut_in_half_is_found_by_either_depth() {
+    fn a_truncated_file_is_reported_at_either_depth() {
         let folder = tempfile::tempdir().unwrap();
         let file = filled(&folder);
         let bytes = std::fs::read(&file).unwrap();
         std::fs::write(&file, bytes.get(..bytes.len() / 2).unwrap()).unwrap();
-        for depth in [Depth::Quick, Depth::Deep] {
+        for depth in [CheckDepth::Quick, CheckDepth::Deep] {
             let found = check(&file, depth).map_or(true, |checked| !checked.faults.is_empty());
             assert!(found, "{depth:?}");
         }
     }
 
     #[test]
-    fn a_row_that_names_a_missing_row_is_found_by_the_deep_check() {
+    fn the_deep_check_reports_foreign_key_violations() {
         let folder = tempfile::tempdir().unwrap();
         let file = filled(&folder);
         let connection = sqlite::open(&file, Durability::Full).unwrap();
         connection.execute_batch("PRAGMA foreign_keys = OFF; DELETE FROM deck;").unwrap();
-        assert_eq!(check(&file, Depth::Quick).unwrap().faults, Vec::<String>::new());
-        let faults = check(&file, Depth::Deep).unwrap().faults;
-        assert_eq!(faults.len(), MOST_FAULTS);
+        assert_eq!(check(&file, CheckDepth::Quick).unwrap().faults, Vec::<String>::new());
+        let faults = check(&file, CheckDepth::Deep).unwrap().faults;
+        assert_eq!(faults.len(), MAX_FAULTS);
         assert_eq!(faults[0], "row 1 of `card` names a row of `deck` that does not exist");
     }
 }

@@ -1,4 +1,4 @@
-//! The time of this machine: the one place that asks the operating system for it.
+//! The system clock: the only module that reads the time from the operating system.
 
 use std::time::{Duration, Instant};
 
@@ -6,14 +6,14 @@ use futures::future::BoxFuture;
 use jiff::Timestamp;
 use panoply_contract::clock::Clock;
 
-/// The machine's clocks. Sleeping needs a tokio runtime.
+/// Wall clock and monotonic clock. Sleeping needs a tokio runtime.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemClock {
     start: Instant,
 }
 
 impl SystemClock {
-    /// A clock whose monotonic time starts now.
+    /// Starts the monotonic time at zero.
     #[expect(clippy::disallowed_methods, reason = "this is where the clock comes from")]
     pub fn new() -> Self {
         Self { start: Instant::now() }
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_sleeper_wakes_no_earlier_than_asked() {
+    async fn sleep_lasts_at_least_the_requested_duration() {
         let clock = SystemClock::new();
         let before = clock.monotonic();
         clock.sleep(Duration::from_millis(5)).await;
@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wall_clock_is_later_than_this_program() {
+    fn the_wall_clock_is_plausible() {
         assert!(SystemClock::new().now() > "2025-01-01T00:00:00Z".parse::<Timestamp>().unwrap());
     }
 }

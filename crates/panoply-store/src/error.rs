@@ -1,7 +1,7 @@
-//! What can go wrong with a file, in words that say what to do about it.
+//! Errors of file access, with messages that say how to fix the cause.
 //!
-//! The operator reads [`StoreError`]; an agent gets the [`ToolError`] made of it, which has a
-//! stable code and no path, SQL or cause in it.
+//! The operator reads [`StoreError`]. Agents receive the [`ToolError`] converted from it, which has
+//! a stable code and contains no path, SQL or cause.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,15 +10,15 @@ use std::time::Duration;
 use panoply_contract::error::{ErrorKind, ToolError};
 use rusqlite::{ErrorCode, ffi};
 
-/// A file that could not be opened, read or written.
+/// A file could not be opened, read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// No room for what was to be written.
+    /// The disk or quota is full.
     #[error("the disk that holds `{}` is full: free some space; what was acknowledged is safe", file.display())]
     DiskFull {
         /// The file.
         file: PathBuf,
-        /// What SQLite said.
+        /// The cause.
         source: rusqlite::Error,
     },
     /// The file or its folder cannot be written.
@@ -26,112 +26,112 @@ pub enum StoreError {
     ReadOnly {
         /// The file.
         file: PathBuf,
-        /// What SQLite said.
+        /// The cause.
         source: rusqlite::Error,
     },
-    /// Someone else kept it locked for too long.
+    /// Another process held the lock for longer than the busy timeout.
     #[error("`{}` is locked by another program: close that program, or wait and try again", file.display())]
     Locked {
         /// The file.
         file: PathBuf,
-        /// What SQLite said.
+        /// The cause.
         source: rusqlite::Error,
     },
-    /// The path names another file than the one that was opened, or none.
+    /// The path no longer names the file that was opened.
     #[error("`{}` was deleted or replaced while it was open: put the file back, or restart this program to open the new one", file.display())]
     Replaced {
         /// The file.
         file: PathBuf,
     },
-    /// The bytes are not SQLite's.
+    /// The file is not a SQLite database.
     #[error("`{}` is not a SQLite database: move it away, or set another home", file.display())]
     NotADatabase {
         /// The file.
         file: PathBuf,
-        /// What SQLite said.
+        /// The cause.
         source: rusqlite::Error,
     },
-    /// It was a database once.
+    /// The database is corrupt.
     #[error("`{}` is damaged: run `panoply doctor --deep`, then restore it from a backup", file.display())]
     Damaged {
         /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         source: rusqlite::Error,
     },
-    /// A row holds what this program never writes.
+    /// A row contains a value that this program never writes.
     #[error("row {row} of `{}` cannot be read ({what}): it was changed by another program", file.display())]
     BadRow {
         /// The file.
         file: PathBuf,
         /// Which row.
         row: u64,
-        /// What is wrong with it.
+        /// The fault.
         what: &'static str,
     },
-    /// A database with tables that are not ours.
+    /// The database contains tables of another program.
     #[error("`{}` belongs to another program: move it away, or set another home", file.display())]
     Foreign {
         /// The file.
         file: PathBuf,
     },
-    /// A later version of this program wrote it.
-    #[error("`{}` was written by a newer version of this program (its schema is {found}, this one knows {known}): upgrade this program, or restore the backup made before the upgrade", file.display())]
+    /// A newer version of this program wrote the file.
+    #[error("`{}` was written by a newer version of this program (its schema is {found}, this one supports {known}): upgrade this program, or restore the backup made before the upgrade", file.display())]
     NewerSchema {
         /// The file.
         file: PathBuf,
         /// The version in the file.
         found: u32,
-        /// The newest version this program knows.
+        /// The newest version this program supports.
         known: u32,
     },
-    /// A migration failed and was undone.
-    #[error("`{}` could not be brought to schema {to} ({name}) and is as it was", file.display())]
+    /// A migration failed and was rolled back.
+    #[error("`{}` could not be migrated to schema {to} ({name}) and was not changed", file.display())]
     Migration {
         /// The file.
         file: PathBuf,
-        /// The version that was to be reached.
+        /// The target version.
         to: u32,
         /// The migration that failed.
         name: &'static str,
-        /// What SQLite said.
+        /// The cause.
         source: rusqlite::Error,
     },
-    /// The operating system said no.
+    /// An I/O error.
     #[error("`{}` cannot be opened: {source}", file.display())]
     Unopenable {
         /// The file or folder.
         file: PathBuf,
-        /// What the system said.
+        /// The cause.
         source: io::Error,
     },
     /// The operating system gave no random bytes.
     #[error("the operating system gave no random bytes: {0}")]
     NoRandomness(getrandom::Error),
-    /// The thread that writes has ended.
+    /// The writer thread has ended.
     #[error("the writer of `{}` has ended: restart this program", file.display())]
     WriterGone {
         /// The file.
         file: PathBuf,
     },
-    /// Anything else that SQLite said.
+    /// Any other SQLite error.
     #[error("`{}`: {source}", file.display())]
     Sql {
         /// The file.
         file: PathBuf,
-        /// What SQLite said.
+        /// The cause.
         source: rusqlite::Error,
     },
 }
 
 impl StoreError {
-    /// Sorts an error of SQLite by what is to be done about it.
+    /// Classifies a SQLite error by its remedy.
     pub fn of(file: &Path, source: rusqlite::Error) -> Self {
         let file = file.to_owned();
         match source.sqlite_extended_error_code() {
             Some(ffi::SQLITE_CONSTRAINT_COMMITHOOK) => return Self::Replaced { file },
             Some(ffi::SQLITE_IOERR_DATA) => return Self::Damaged { file, source },
-            // The index of the write-ahead log could not grow.
+            // The WAL index could not grow.
             Some(ffi::SQLITE_IOERR_SHMSIZE) => return Self::DiskFull { file, source },
             Some(_) | None => {}
         }
@@ -149,18 +149,18 @@ impl StoreError {
         }
     }
 
-    /// For `map_err`: errors of this file.
+    /// [`Self::of`] for `map_err`.
     pub fn about(file: &Path) -> impl Fn(rusqlite::Error) -> Self + '_ {
         move |source| Self::of(file, source)
     }
 
-    /// The error as a caller sees it.
+    /// Converts to the error that callers receive.
     pub fn tool_error(&self) -> ToolError {
-        let told = |kind, (code, message, hint): (&'static str, &str, &str)| {
+        let tool_error = |kind, (code, message, hint): (&'static str, &str, &str)| {
             ToolError::new(kind, code, message).hint(hint).cause(self.chain())
         };
-        match self.trouble() {
-            Trouble::Full => told(
+        match self.failure_kind() {
+            FailureKind::Full => tool_error(
                 ErrorKind::Storage,
                 (
                     "DISK_FULL",
@@ -168,7 +168,7 @@ impl StoreError {
                     "ask the operator to free some space, then try again",
                 ),
             ),
-            Trouble::ReadOnly => told(
+            FailureKind::ReadOnly => tool_error(
                 ErrorKind::Storage,
                 (
                     "STORE_READ_ONLY",
@@ -176,7 +176,7 @@ impl StoreError {
                     "ask the operator to run `panoply doctor`, then try again",
                 ),
             ),
-            Trouble::Replaced => told(
+            FailureKind::Replaced => tool_error(
                 ErrorKind::Storage,
                 (
                     "STORE_REPLACED",
@@ -184,7 +184,7 @@ impl StoreError {
                     "ask the operator to put the file back or to restart the server",
                 ),
             ),
-            Trouble::Damaged => told(
+            FailureKind::Damaged => tool_error(
                 ErrorKind::Storage,
                 (
                     "STORE_DAMAGED",
@@ -192,16 +192,16 @@ impl StoreError {
                     "ask the operator to run `panoply doctor --deep` and `panoply restore`",
                 ),
             ),
-            Trouble::Busy => told(
+            FailureKind::Busy => tool_error(
                 ErrorKind::System,
                 (
                     "STORE_BUSY",
                     "the server's data are locked by another program",
-                    "try again in a moment",
+                    "try again in a few seconds",
                 ),
             )
             .retry_after(Duration::from_secs(1)),
-            Trouble::Other => told(
+            FailureKind::Other => tool_error(
                 ErrorKind::System,
                 (
                     "DATABASE_ERROR",
@@ -212,49 +212,48 @@ impl StoreError {
         }
     }
 
-    /// The error as a caller of a pack sees it: damage is told of the pack by name.
+    /// Converts to the error that callers of a pack receive; damage names the pack.
     pub fn pack_error(&self, pack: &str) -> ToolError {
         let error = self.tool_error();
-        match self.trouble() {
-            Trouble::Damaged => ToolError {
+        match self.failure_kind() {
+            FailureKind::Damaged => ToolError {
                 code: "PACK_DAMAGED".into(),
-                message: format!("the data of the pack `{pack}` are damaged; other packs serve on"),
+                message: format!("the data of the pack `{pack}` are damaged; other packs are available"),
                 ..error
             }
             .detail("pack", pack),
-            Trouble::Full
-            | Trouble::ReadOnly
-            | Trouble::Replaced
-            | Trouble::Busy
-            | Trouble::Other => error.detail("pack", pack),
+            FailureKind::Full
+            | FailureKind::ReadOnly
+            | FailureKind::Replaced
+            | FailureKind::Busy
+            | FailureKind::Other => error.detail("pack", pack),
         }
     }
 
-    /// What is to be done about it decides how it is told.
-    fn trouble(&self) -> Trouble {
+    fn failure_kind(&self) -> FailureKind {
         match self {
-            Self::DiskFull { .. } => Trouble::Full,
-            Self::ReadOnly { .. } => Trouble::ReadOnly,
-            Self::Replaced { .. } => Trouble::Replaced,
-            Self::Locked { .. } => Trouble::Busy,
+            Self::DiskFull { .. } => FailureKind::Full,
+            Self::ReadOnly { .. } => FailureKind::ReadOnly,
+            Self::Replaced { .. } => FailureKind::Replaced,
+            Self::Locked { .. } => FailureKind::Busy,
             Self::NotADatabase { .. }
             | Self::Damaged { .. }
             | Self::BadRow { .. }
             | Self::Foreign { .. }
             | Self::NewerSchema { .. }
-            | Self::Migration { .. } => Trouble::Damaged,
+            | Self::Migration { .. } => FailureKind::Damaged,
             Self::Unopenable { source, .. } => match source.kind() {
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Trouble::Full,
+                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => FailureKind::Full,
                 io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-                    Trouble::ReadOnly
+                    FailureKind::ReadOnly
                 }
-                _ => Trouble::Other,
+                _ => FailureKind::Other,
             },
-            Self::NoRandomness(_) | Self::WriterGone { .. } | Self::Sql { .. } => Trouble::Other,
+            Self::NoRandomness(_) | Self::WriterGone { .. } | Self::Sql { .. } => FailureKind::Other,
         }
     }
 
-    /// The error and its causes in one line, for the log.
+    /// The error and its causes in one line.
     pub fn chain(&self) -> String {
         let mut chain = self.to_string();
         let mut next = std::error::Error::source(self);
@@ -266,8 +265,8 @@ impl StoreError {
     }
 }
 
-/// The kinds of trouble with storage that callers tell apart.
-enum Trouble {
+/// Storage failures that callers can distinguish.
+enum FailureKind {
     Full,
     ReadOnly,
     Replaced,
@@ -276,7 +275,7 @@ enum Trouble {
     Other,
 }
 
-/// An error of SQLite that lost its type on the way, by its extended code.
+/// Converts a SQLite error given by its extended code, for callers without the typed error.
 pub fn pack_error_of_code(pack: &str, extended_code: i32, message: String) -> ToolError {
     let source = rusqlite::Error::SqliteFailure(ffi::Error::new(extended_code), Some(message));
     StoreError::of(Path::new(pack), source).pack_error(pack)
@@ -293,7 +292,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_caller_learns_what_to_do_and_not_where_the_file_is() {
+    fn tool_errors_have_stable_codes_and_contain_no_path() {
         let file = Path::new("/home/ann/panoply/audit.db");
         let cases = [
             (rusqlite::ffi::SQLITE_FULL, "DISK_FULL"),
@@ -310,11 +309,11 @@ mod tests {
             let source = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);
             let error = StoreError::of(file, source);
             assert!(error.to_string().contains("audit.db"), "the operator sees the file: {error}");
-            let told = error.tool_error();
-            assert_eq!(told.code, expected, "code: {code}");
+            let tool_error = error.tool_error();
+            assert_eq!(tool_error.code, expected, "code: {code}");
             let helps = matches!(expected, "STORE_BUSY" | "DATABASE_ERROR");
-            assert_eq!(told.kind.retryable(), helps, "code: {code}");
-            assert!(!format!("{} {:?}", told.message, told.hint).contains("/home"), "code: {code}");
+            assert_eq!(tool_error.kind.retryable(), helps, "code: {code}");
+            assert!(!format!("{} {:?}", tool_error.message, tool_error.hint).contains("/home"), "code: {code}");
         }
     }
 }

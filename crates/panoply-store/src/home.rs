@@ -1,16 +1,16 @@
-//! What lies where in the home of the program. The binary decides where the home is.
+//! File layout of the home folder. The binary decides where the home is.
 
 use std::path::{Path, PathBuf};
 
 use crate::error::StoreError;
 use crate::sqlite;
 
-/// The folder with everything this program keeps.
+/// The folder with all persistent files of this program.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Home(PathBuf);
 
 impl Home {
-    /// A home at this place. Nothing is made there until something is kept.
+    /// Refers to a folder without creating it.
     pub fn at(folder: impl Into<PathBuf>) -> Self {
         Self(folder.into())
     }
@@ -20,7 +20,7 @@ impl Home {
         &self.0
     }
 
-    /// Makes the folder, for this user alone.
+    /// Creates the folder with permissions for this user only.
     pub fn create(&self) -> Result<(), StoreError> {
         sqlite::create_private_folder(&self.0)
             .map_err(|source| StoreError::Unopenable { file: self.0.clone(), source })
@@ -36,12 +36,12 @@ impl Home {
         self.0.join("audit-signing.key")
     }
 
-    /// What became of the last checkpoint, for `panoply doctor`.
+    /// State of the last checkpoint, for `panoply doctor`.
     pub fn checkpoint_state(&self) -> PathBuf {
         self.0.join("audit-checkpoint.json")
     }
 
-    /// What the kernel itself remembers: idempotency keys.
+    /// The kernel's database, see [`KernelDb`](crate::KernelDb).
     pub fn kernel(&self) -> PathBuf {
         self.0.join("kernel.db")
     }
@@ -51,23 +51,23 @@ impl Home {
         self.0.join("keys.db")
     }
 
-    /// Exists once a key was made: from then on a server asks for one, even if `keys.db` is gone.
+    /// Marker file created with the first key: servers then require one, even if `keys.db` is lost.
     pub fn keys_required(&self) -> PathBuf {
         self.0.join("keys.required")
     }
 
-    /// The folder with what packs keep.
+    /// The folder with the packs' databases.
     pub fn packs(&self) -> PathBuf {
         self.0.join("packs")
     }
 
-    /// What a pack keeps. The name is a pack's, so it is a plain word.
+    /// The database of a pack. Pack names are plain words, so they are safe in a path.
     pub fn pack(&self, pack: &str) -> PathBuf {
         self.packs().join(format!("{pack}.db"))
     }
 
-    /// What packs keep, where it is there: what each file is for, and where it is. Runs of the
-    /// backtest pack come one by one, in a fixed order.
+    /// Existing files of packs: purpose and path, in a fixed order. Runs of the backtest pack are
+    /// listed one by one.
     pub fn pack_files(&self) -> Vec<(String, PathBuf)> {
         let known = [
             ("noema: cards", "noema.db"),
@@ -91,7 +91,7 @@ impl Home {
         known.into_iter().filter(|(_, path)| path.exists()).chain(runs).collect()
     }
 
-    /// The kernel's own files, for `panoply doctor`: what each is for, and where it is.
+    /// The kernel's files, for `panoply doctor`: purpose and path.
     pub fn kernel_files(&self) -> [(&'static str, PathBuf); 3] {
         [
             ("audit log", self.audit_log()),
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_file_has_its_place_below_the_home() {
+    fn file_paths_are_inside_the_home() {
         let home = Home::at("/srv/panoply");
         assert_eq!(home.audit_log(), Path::new("/srv/panoply/audit.db"));
         assert_eq!(home.pack("noema"), Path::new("/srv/panoply/packs/noema.db"));

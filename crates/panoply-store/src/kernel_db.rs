@@ -1,4 +1,4 @@
-//! `kernel.db`: the records of mutations of packs that have no database of their own.
+//! `kernel.db`: the mutation log of packs without a database.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,19 +14,19 @@ use crate::sqlite::{self, Durability};
 #[derive(Debug)]
 pub struct KernelDb {
     file: PathBuf,
-    /// `None` while the file could not be opened; each use tries again.
+    /// `None` until the file could be opened; each use retries.
     connection: Mutex<Option<Connection>>,
     mutations: MutationTable,
 }
 
 impl KernelDb {
-    /// Opens the file, making it if need be.
+    /// Opens the file, creating it if it does not exist.
     pub fn open(file: &Path) -> Result<SqliteMutationLog<Self>, StoreError> {
         Ok(Self::with(file, Some(connect(file)?)))
     }
 
-    /// Opens the file when it is first used, and tries again as often as that fails.
-    pub fn late(file: &Path) -> SqliteMutationLog<Self> {
+    /// Opens the file on first use and retries on each use until that succeeds.
+    pub fn open_lazily(file: &Path) -> SqliteMutationLog<Self> {
         Self::with(file, None)
     }
 
@@ -49,7 +49,7 @@ fn connect(file: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
-/// The connection, opened if it is not open yet.
+/// Returns the connection, opening it if necessary.
 fn opened<'a>(
     connection: &'a mut Option<Connection>,
     file: &Path,

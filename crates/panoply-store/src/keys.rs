@@ -1,7 +1,7 @@
-//! API keys: `pnp_<id>_<secret>`, of which only the SHA-256 is kept.
+//! API keys: `pnp_<id>_<secret>`. Only the SHA-256 is stored.
 //!
-//! The secret is 32 random bytes, so a fast hash is enough: there is no dictionary to try. The
-//! file is asked at every request, so a key that one process revokes stops working in all.
+//! The secret is 32 random bytes, so a fast hash suffices: a dictionary attack is impossible. The
+//! file is queried at every request, so a revocation by one process takes effect in all.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -35,52 +35,52 @@ const MIGRATIONS: &[Migration] = &[Migration {
     ",
 }];
 
-/// What is kept of a key.
+/// The stored record of a key.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct KeyRecord {
-    /// The part that may be shown and logged.
+    /// The public part of the key, safe to display and log.
     pub id: String,
     /// The SHA-256 of the whole key, 64 hexadecimal digits.
     pub hash: String,
-    /// What a person calls it.
+    /// Label chosen by the user.
     pub label: String,
     /// The user it acts for, as `user_…`.
     pub user_id: String,
-    /// What it may do.
+    /// The profile that grants its permissions.
     pub profile: Profile,
-    /// When it was made.
+    /// When it was created.
     pub created: Timestamp,
-    /// When it stops working.
+    /// When it expires.
     pub expires: Option<Timestamp>,
-    /// When it was taken back.
+    /// When it was revoked.
     pub revoked: Option<Timestamp>,
 }
 
 impl KeyRecord {
-    /// Whether it opens anything at `now`.
+    /// Whether the key is neither expired nor revoked at `now`.
     pub fn works_at(&self, now: Timestamp) -> bool {
         self.revoked.is_none() && self.expires.is_none_or(|expires| expires > now)
     }
 }
 
-/// What a new key is to be.
+/// Properties of a new key.
 #[derive(Clone, Debug)]
 pub struct NewKey {
-    /// What a person calls it.
+    /// Label chosen by the user.
     pub label: String,
-    /// The user it acts for; `None` makes a user of its own for it.
+    /// The user it acts for; `None` creates a new user id.
     pub user_id: Option<String>,
-    /// What it may do.
+    /// The profile that grants its permissions.
     pub profile: Profile,
-    /// When it stops working.
+    /// When it expires.
     pub expires: Option<Timestamp>,
 }
 
-/// A key that has just been made. Its text is never to be had again.
+/// A newly created key. Its text cannot be retrieved again.
 pub struct CreatedKey {
-    /// What is kept of it.
+    /// The stored record.
     pub record: KeyRecord,
-    /// The key itself, to be shown once.
+    /// The key text, to be displayed once.
     pub text: String,
 }
 
@@ -97,13 +97,13 @@ pub struct ApiKeys {
 }
 
 impl ApiKeys {
-    /// Opens the file, making it if need be.
+    /// Opens the file, creating it if it does not exist.
     pub fn open(file: &Path) -> Result<Self, StoreError> {
         let connection = Mutex::new(migrate::open(file, Durability::Full, MIGRATIONS)?);
         Ok(Self { file: file.to_owned(), connection })
     }
 
-    /// Makes a key.
+    /// Creates a key.
     pub fn create(&self, new: NewKey, now: Timestamp) -> Result<CreatedKey, StoreError> {
         let mut random = [0; 40];
         getrandom::fill(&mut random).map_err(StoreError::NoRandomness)?;
@@ -138,7 +138,7 @@ impl ApiKeys {
         Ok(CreatedKey { record, text })
     }
 
-    /// The key of that id, revoked or not.
+    /// The key with this id, also if revoked.
     pub fn find(&self, id: &str) -> Result<Option<KeyRecord>, StoreError> {
         let find = |connection: &Connection| {
             connection
@@ -149,7 +149,7 @@ impl ApiKeys {
         find(&self.lock()).map_err(StoreError::about(&self.file))
     }
 
-    /// Every key, the oldest first.
+    /// All keys, oldest first.
     pub fn list(&self) -> Result<Vec<KeyRecord>, StoreError> {
         let list = |connection: &Connection| {
             let sql = format!("SELECT {COLUMNS} FROM api_key ORDER BY created, id");
@@ -158,8 +158,7 @@ impl ApiKeys {
         list(&self.lock()).map_err(StoreError::about(&self.file))
     }
 
-    /// Takes a key back for good. `false` when there is no such key; a second time changes
-    /// nothing.
+    /// Revokes a key permanently. Returns `false` for an unknown id; idempotent.
     pub fn revoke(&self, id: &str, now: Timestamp) -> Result<bool, StoreError> {
         let changed = self.lock().execute(
             "UPDATE api_key SET revoked = coalesce(revoked, ?2) WHERE id = ?1",
@@ -223,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_found_by_its_id_and_known_by_its_hash() {
+    fn a_key_is_found_by_id_and_verified_by_hash() {
         let (_folder, keys) = keys();
         let expires = noon() + Duration::from_secs(60);
         let new = NewKey { expires: Some(expires), profile: Profile::Reader, ..new_key("laptop") };
@@ -270,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_listed_in_the_order_they_were_made_and_never_repeat() {
+    fn keys_are_listed_in_creation_order_and_are_unique() {
         let (_folder, keys) = keys();
         for place in 0..20 {
             let now = noon() + Duration::from_secs(place);

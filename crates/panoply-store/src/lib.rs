@@ -1,8 +1,8 @@
-//! Where Panoply keeps things: SQLite files, the audit log, the mutation log and API keys.
+//! Persistence: SQLite files, the audit log, the mutation log and API keys.
 //!
-//! [`sqlite`] and [`migrate`] are the one way every file is opened, by the kernel's stores here
-//! and by the packs' own stores: there is no domain SQL in this crate. The binary says where
-//! files live ([`home`]); nothing here reads the environment.
+//! Every SQLite file, of the kernel and of the packs, is opened through [`sqlite`] and [`migrate`].
+//! This crate contains no domain SQL and does not read the environment: the binary passes the
+//! location of the files ([`home`]).
 
 pub mod audit_log;
 pub mod backup;
@@ -14,11 +14,11 @@ pub mod kernel_db;
 pub mod keys;
 pub mod migrate;
 pub mod mutations;
-pub mod pages;
+pub mod page_checksums;
 pub mod roots;
 pub mod sqlite;
 
-pub use self::audit_log::{LateAuditLog, SqliteAuditLog};
+pub use self::audit_log::{DeferredAuditLog, SqliteAuditLog};
 pub use self::clock::SystemClock;
 pub use self::error::StoreError;
 pub use self::home::Home;

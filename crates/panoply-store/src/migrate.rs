@@ -1,7 +1,7 @@
-//! Brings a file to the schema this program knows, step by step, with a backup first.
+//! Schema migrations, with a backup before an upgrade.
 //!
-//! `user_version` counts the steps taken. Steps are never edited once released; a change is a
-//! new step. A file from a newer program is refused, because an older one would misread it.
+//! `user_version` is the number of applied migrations. Released migrations are never edited; a
+//! schema change is a new migration. Files of a newer program version are refused.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -12,36 +12,36 @@ use rusqlite::{Connection, TransactionBehavior};
 use crate::error::StoreError;
 use crate::sqlite::{self, Durability};
 
-/// One step of a schema.
+/// One schema migration.
 #[derive(Clone, Copy, Debug)]
 pub struct Migration {
-    /// What it does, in a few words.
+    /// Short description, for error messages.
     pub name: &'static str,
-    /// Statements that do it.
+    /// SQL statements.
     pub sql: &'static str,
 }
 
-/// What had to be done.
+/// Outcome of a migration.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Migrated {
-    /// Nothing.
+pub enum MigrationOutcome {
+    /// The schema was current.
     UpToDate,
     /// The file was new.
     Created,
-    /// It was older, and a copy of what it was has been kept.
+    /// The schema was older; the file was backed up first.
     Upgraded {
-        /// The schema it had.
+        /// The previous schema version.
         from: u32,
-        /// The copy.
+        /// Path of the backup.
         backup: PathBuf,
     },
 }
 
-/// Opens a file and brings it to the newest of `migrations`.
+/// Opens a file and applies the missing `migrations`.
 ///
-/// While another process makes the same file, SQLite answers BUSY in a few moments without asking
-/// the busy handler: when it turns to WAL, and when a last connection removes the log. So a file
-/// that is being made is tried again, with backoff.
+/// While another process creates the same file, SQLite can return BUSY without calling the busy
+/// handler: when it switches to WAL, and when the last connection removes the log. Opening a new
+/// file is therefore retried with backoff.
 pub fn open(
     file: &Path,
     durability: Durability,
@@ -61,7 +61,7 @@ pub fn open(
 const BUSY_RETRIES: u32 = 6;
 const BUSY_DELAY: Duration = Duration::from_millis(20);
 
-/// Whether a file has hardly more than a schema.
+/// Whether a file is so small that it may have just been created.
 fn is_being_made(file: &Path) -> bool {
     std::fs::metadata(file).is_ok_and(|found| found.len() < 256 << 10)
 }
@@ -72,8 +72,8 @@ fn open_once(
     migrations: &[Migration],
 ) -> Result<Connection, StoreError> {
     let is_new = std::fs::metadata(file).is_ok_and(|found| found.len() == 0) || !file.exists();
-    // A step that a loss of power undoes is taken again at the next start, so it need not wait
-    // for the disk. The first commit that must last takes all before it along.
+    // A migration lost with the power is repeated at the next start, so it does not have to be
+    // synced. The first durable commit syncs all earlier ones.
     let mut connection = sqlite::open(file, Durability::Normal)?;
     if is_new {
         let relax = connection.pragma_update(None, "synchronous", "OFF");
@@ -84,7 +84,7 @@ fn open_once(
     Ok(connection)
 }
 
-/// The schema a file has, for `panoply doctor`. The file is only read.
+/// Reads the schema version of a file, for `panoply doctor`.
 pub fn schema_version(file: &Path) -> Result<u32, StoreError> {
     let connection = sqlite::open_read_only(file)?;
     connection
@@ -92,27 +92,27 @@ pub fn schema_version(file: &Path) -> Result<u32, StoreError> {
         .map_err(StoreError::about(file))
 }
 
-/// Takes the steps that are missing, all or none.
+/// Applies the missing migrations in one transaction.
 pub fn migrate(
     connection: &mut Connection,
     file: &Path,
     migrations: &[Migration],
-) -> Result<Migrated, StoreError> {
+) -> Result<MigrationOutcome, StoreError> {
     let about = StoreError::about(file);
-    // Two reads outside of a transaction may see a file before and after another process made it,
-    // so this one only says whether there is nothing to do.
+    // Fast path. Outside a transaction two reads may straddle the creation of the file by another
+    // process, so this only decides whether there is nothing to do.
     let found: i64 =
         connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(&about)?;
     if usize::try_from(found).is_ok_and(|found| found > 0 && found == migrations.len()) {
-        return Ok(Migrated::UpToDate);
+        return Ok(MigrationOutcome::UpToDate);
     }
     let transaction =
         connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(&about)?;
-    // Another process may have been faster while we waited for the lock. Under the lock nobody
-    // writes, so the copy is of this very version.
+    // Another process may have migrated the file while we waited for the lock. No process writes
+    // while we hold it, so the backup is of exactly this version.
     let from = version(&transaction, file, migrations)?;
     if from as usize == migrations.len() {
-        return Ok(Migrated::UpToDate);
+        return Ok(MigrationOutcome::UpToDate);
     }
     let backup = (from > 0).then(|| back_up(file, from)).transpose()?;
     for (to, migration) in (1u32..).zip(migrations).skip(from as usize) {
@@ -124,8 +124,8 @@ pub fn migrate(
     }
     transaction.commit().map_err(&about)?;
     Ok(match backup {
-        None => Migrated::Created,
-        Some(backup) => Migrated::Upgraded { from, backup },
+        None => MigrationOutcome::Created,
+        Some(backup) => MigrationOutcome::Upgraded { from, backup },
     })
 }
 
@@ -151,7 +151,7 @@ fn version(
     }
 }
 
-/// A full disk or a lock is no fault of the migration, and says better what to do.
+/// Reports a full disk or a lock as itself: the message then names the remedy.
 fn migration_error(
     file: &Path,
     to: u32,
@@ -166,18 +166,19 @@ fn migration_error(
     }
 }
 
-/// Copies the file as it is now, through SQLite, so that the log beside it is included.
+/// Copies the file through SQLite, which includes the contents of the WAL.
 fn back_up(file: &Path, version: u32) -> Result<PathBuf, StoreError> {
     let mut name = file.as_os_str().to_owned();
     name.push(format!(".v{version}.bak"));
     let backup = PathBuf::from(name);
-    // SQLite copies nothing out of a connection that is writing; a reader sees the same.
+    // SQLite cannot back up from a connection with an open write transaction. A reader sees the
+    // same data.
     let original = sqlite::open_read_only(file)?;
-    // One that is there already is what remains of an attempt that died. It is made again.
+    // An existing file was left by a crash; overwrite it.
     let mut copy = sqlite::open(&backup, Durability::Full)?;
     Backup::new(&original, &mut copy)
         .and_then(|work| work.run_to_completion(256, Duration::ZERO, None))
-        // One file, without a log beside it, is easier to move.
+        // A single file without a WAL is easier to move.
         .and_then(|()| copy.pragma_update(None, "journal_mode", "DELETE"))
         .map_err(StoreError::about(&backup))?;
     Ok(backup)
@@ -200,23 +201,23 @@ mod tests {
     }
 
     #[test]
-    fn a_new_file_takes_every_step_and_then_none() {
+    fn a_new_file_gets_every_migration_once() {
         let folder = tempfile::tempdir().unwrap();
         let (mut connection, file) = opened(&folder);
         let steps = [FIRST, SECOND];
-        assert_eq!(migrate(&mut connection, &file, &steps).unwrap(), Migrated::Created);
-        assert_eq!(migrate(&mut connection, &file, &steps).unwrap(), Migrated::UpToDate);
+        assert_eq!(migrate(&mut connection, &file, &steps).unwrap(), MigrationOutcome::Created);
+        assert_eq!(migrate(&mut connection, &file, &steps).unwrap(), MigrationOutcome::UpToDate);
         connection.execute("INSERT INTO deck (name, colour) VALUES ('a', 'red')", ()).unwrap();
     }
 
     #[test]
-    fn an_old_file_is_copied_before_it_is_changed() {
+    fn an_older_file_is_backed_up_before_migration() {
         let folder = tempfile::tempdir().unwrap();
         let (mut connection, file) = opened(&folder);
         migrate(&mut connection, &file, &[FIRST]).unwrap();
         connection.execute("INSERT INTO deck (name) VALUES ('kept')", ()).unwrap();
         let done = migrate(&mut connection, &file, &[FIRST, SECOND]).unwrap();
-        let Migrated::Upgraded { from: 1, backup } = done else { panic!("{done:?}") };
+        let MigrationOutcome::Upgraded { from: 1, backup } = done else { panic!("{done:?}") };
         let copy = sqlite::open_read_only(&backup).unwrap();
         let name: String = copy.query_row("SELECT name FROM deck", (), |row| row.get(0)).unwrap();
         assert_eq!(name, "kept");
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_fails_leaves_the_file_as_it_was() {
+    fn a_failed_migration_is_rolled_back() {
         let folder = tempfile::tempdir().unwrap();
         let (mut connection, file) = opened(&folder);
         migrate(&mut connection, &file, &[FIRST]).unwrap();
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_newer_and_of_other_programs_are_refused() {
+    fn files_of_newer_versions_and_other_programs_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let (mut connection, file) = opened(&folder);
         migrate(&mut connection, &file, &[FIRST, SECOND]).unwrap();
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn many_processes_may_start_at_once() {
+    fn concurrent_processes_can_create_the_same_file() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("decks.db");
         std::thread::scope(|scope| {

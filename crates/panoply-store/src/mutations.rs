@@ -21,7 +21,7 @@ use crate::error::StoreError;
 use crate::migrate::Migration;
 use crate::sqlite::transact;
 
-/// The step that adds the table to a database.
+/// Migration that creates the table.
 pub const MIGRATION: Migration = Migration {
     name: "mutations",
     sql: "
@@ -46,15 +46,15 @@ pub const MIGRATION: Migration = Migration {
 
 const COLUMNS: &str = "partition, tool, key, entry, reply_data, reply_text";
 
-/// The table of one database, and which of its records are audited but not marked yet.
+/// The table of one database, with the ids of records that are audited but not yet marked.
 #[derive(Debug, Default)]
 pub struct MutationTable {
     audited: Mutex<Vec<CallId>>,
 }
 
 impl MutationTable {
-    /// Writes a record in the transaction that is open on `connection`. Fails when the key is
-    /// taken; the transaction must then be rolled back.
+    /// Inserts a record in the open transaction of `connection`. Fails when the key exists; the
+    /// caller must then roll back.
     pub fn insert(&self, connection: &Connection, record: &MutationRecord) -> rusqlite::Result<()> {
         self.mark_audited(connection)?;
         let MutationRecord { key, entry, reply } = record;
@@ -81,8 +81,8 @@ impl MutationTable {
             .map(drop)
     }
 
-    /// Ids that are lost with a rolled-back transaction or with the process are found again by
-    /// the next recovery, whose entries the audit log then knows.
+    /// Marks lost by a rollback or a crash are harmless: the next recovery resends the entries, and
+    /// the audit log deduplicates them by call id.
     fn mark_audited(&self, connection: &Connection) -> rusqlite::Result<()> {
         let audited = std::mem::take(&mut *self.waiting());
         for call_id in audited {
@@ -106,7 +106,8 @@ impl MutationTable {
     }
 }
 
-/// The expired record of this key, and a few of the oldest: the table stays as small as a day.
+/// Deletes the expired record of this key and a few of the oldest, so that the table holds about
+/// one day of records.
 fn remove_expired(
     connection: &Connection,
     key: Option<&IdempotencyKey>,
@@ -128,25 +129,25 @@ fn remove_expired(
         .map(drop)
 }
 
-/// A store whose database has the table.
+/// A store whose database has the mutation table.
 pub trait HasMutations: Send + Sync + 'static {
-    /// The table.
+    /// Its mutation table.
     fn mutations(&self) -> &MutationTable;
 
-    /// Holds the connection for `work`, opening the database or making it if need be.
+    /// Runs `work` on the locked connection; opens or creates the database if necessary.
     fn with_connection<T>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError>;
 
-    /// Whether there is a database to read. A store that makes its file with the first change
-    /// says no before.
+    /// Whether the database exists. A store that creates its file with the first mutation returns
+    /// `false` before.
     fn has_database(&self) -> bool {
         true
     }
 }
 
-/// Runs `work` on the database of a store; `None` when there is none yet.
+/// Runs `work` on the database of a store; `None` when it does not exist yet.
 fn read<S: HasMutations, T>(
     store: &S,
     work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -157,7 +158,7 @@ fn read<S: HasMutations, T>(
     store.with_connection(|connection| work(connection).map_err(about(connection)).map(Some))
 }
 
-/// Runs `work` in a transaction, in the database of a store or a new one.
+/// Runs `work` in a transaction; creates the database if necessary.
 fn write<S: HasMutations, T>(
     store: &S,
     work: impl FnOnce(&Connection) -> rusqlite::Result<T>,

@@ -1,9 +1,9 @@
-//! Files of this machine that a call may name: regular ones, under folders that the operator
-//! allowed. Every path from a caller goes through here, to be read or to be made.
+//! Path sandbox: callers may name only regular files under folders that the operator allowed. Every
+//! path from a caller passes through this module, for reading and for creating.
 //!
-//! The way to a file is walked folder by folder, and a link on it is refused, not followed. Each
-//! step starts from the folder that the last one opened, so that nobody can swap a folder for a
-//! link between the check and the opening.
+//! A path is opened component by component with `openat` and `O_NOFOLLOW`: symbolic links are
+//! refused. Each step starts from the previous folder's file descriptor, which prevents replacing a
+//! folder with a link between check and open (TOCTOU).
 
 #[cfg(unix)]
 use std::ffi::{OsStr, OsString};
@@ -15,11 +15,11 @@ use std::time::Duration;
 
 use percent_encoding::{AsciiSet, CONTROLS, percent_decode_str, utf8_percent_encode};
 
-/// Folders under which files may be read. None by default: then no call can name a file.
+/// Allowed folders. Empty by default: calls cannot name any file.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Roots(Vec<PathBuf>);
 
-/// Why a file is not read. Nothing here tells whether a file outside the roots exists.
+/// Why access is refused. No variant reveals whether a file outside the roots exists.
 #[derive(Debug, thiserror::Error)]
 pub enum Refused {
     /// No folder is allowed.
@@ -27,47 +27,47 @@ pub enum Refused {
         "no folder is allowed for files; the operator lists them as `roots` of the pack in config.toml"
     )]
     NoRoots,
-    /// Not a whole path.
-    #[error("`{0}` is not an absolute path or a `file://` address of this machine")]
+    /// A relative path or another scheme.
+    #[error("`{0}` is not an absolute path or a `file://` URI of this machine")]
     NotAbsolute(String),
-    /// It climbs.
-    #[error("`{0}` has `..` in it; write the path without")]
+    /// The path contains `..`.
+    #[error("`{0}` contains `..`; use a path without it")]
     Climbs(String),
-    /// It is somewhere else.
+    /// The path is outside the allowed folders.
     #[error("`{0}` is not under a folder that the operator allowed")]
     Outside(String),
-    /// There is a link on the way.
+    /// A component is a symbolic link or a file.
     #[error(
-        "`{0}` is a link, or the way to it leads over one or over a file; links are not followed"
+        "`{0}` is a symbolic link, or its path contains one or a file; links are not followed"
     )]
     Link(String),
-    /// A folder, a pipe, a device.
+    /// A folder, pipe or device.
     #[error("`{0}` is not a regular file")]
     NotAFile(String),
-    /// Too much.
-    #[error("`{0}` has {1} bytes; at most {2} are read")]
+    /// The file exceeds the size limit.
+    #[error("`{0}` has {1} bytes; the limit is {2}")]
     TooLarge(String, u64, u64),
-    /// Nothing is ever written over a file.
-    #[error("`{0}` is there already; choose another name")]
+    /// Existing files are never overwritten.
+    #[error("`{0}` already exists; choose another name")]
     Exists(String),
-    /// Anything else.
+    /// Any other read error.
     #[error("`{0}` cannot be read: {1}")]
     Unreadable(String, #[source] io::Error),
-    /// Anything else on the way out.
+    /// Any other write error.
     #[error("`{0}` cannot be written: {1}")]
     Unwritable(String, #[source] io::Error),
 }
 
 impl Roots {
-    /// These folders, as they are now: a link among them is followed once, here.
+    /// Resolves the folders once; symbolic links in the configuration are followed here only.
     pub fn of(folders: &[PathBuf]) -> io::Result<Self> {
         folders.iter().map(|folder| folder.canonicalize()).collect::<io::Result<_>>().map(Self)
     }
 
-    /// Opens a file by its path or `file://` address. It has at most `largest` bytes.
-    pub fn open(&self, named: &str, largest: u64) -> Result<File, Refused> {
-        let shown: String = named.chars().take(200).collect();
-        let (root, rest) = self.allowed(named)?;
+    /// Opens a file of at most `max_bytes` by path or `file://` URI.
+    pub fn open(&self, name_or_uri: &str, max_bytes: u64) -> Result<File, Refused> {
+        let shown: String = name_or_uri.chars().take(200).collect();
+        let (root, rest) = self.allowed(name_or_uri)?;
         let file = walk(root, &rest).map_err(|error| match error.kind() {
             io::ErrorKind::NotADirectory => Refused::Link(shown.clone()),
             _ => Refused::Unreadable(shown.clone(), error),
@@ -76,19 +76,19 @@ impl Roots {
         if !about.is_file() {
             return Err(Refused::NotAFile(shown));
         }
-        if about.len() > largest {
-            return Err(Refused::TooLarge(shown, about.len(), largest));
+        if about.len() > max_bytes {
+            return Err(Refused::TooLarge(shown, about.len(), max_bytes));
         }
         Ok(file)
     }
 
-    /// The root that a name is under, and the rest of its path.
-    fn allowed(&self, named: &str) -> Result<(&Path, PathBuf), Refused> {
-        let shown: String = named.chars().take(200).collect();
+    /// The root that contains the file, and the path relative to it.
+    fn allowed(&self, name_or_uri: &str) -> Result<(&Path, PathBuf), Refused> {
+        let shown: String = name_or_uri.chars().take(200).collect();
         if self.0.is_empty() {
             return Err(Refused::NoRoots);
         }
-        let path = path_of(named).ok_or_else(|| Refused::NotAbsolute(shown.clone()))?;
+        let path = path_of(name_or_uri).ok_or_else(|| Refused::NotAbsolute(shown.clone()))?;
         if path.components().any(|part| part == Component::ParentDir) {
             return Err(Refused::Climbs(shown));
         }
@@ -97,13 +97,13 @@ impl Roots {
         found.ok_or(Refused::Outside(shown))
     }
 
-    /// Makes a file that only its owner may read, whole or not at all, and never over another.
-    /// `marker` names the change: repeated with the same one, a file that it made before is taken
-    /// for its own. [`NewFile::settle`] once the change is recorded.
+    /// Atomically creates a file readable by its owner only; never overwrites a file. `marker`
+    /// identifies the mutation: a retry with the same marker accepts the file it created before.
+    /// Call [`NewFile::settle`] once the mutation is recorded.
     #[cfg(unix)]
-    pub fn create(&self, named: &str, marker: &str, bytes: &[u8]) -> Result<NewFile, Refused> {
-        let shown: String = named.chars().take(200).collect();
-        let (root, rest) = self.allowed(named)?;
+    pub fn create(&self, name_or_uri: &str, marker: &str, bytes: &[u8]) -> Result<NewFile, Refused> {
+        let shown: String = name_or_uri.chars().take(200).collect();
+        let (root, rest) = self.allowed(name_or_uri)?;
         let name = rest.file_name().ok_or_else(|| Refused::NotAFile(shown.clone()))?;
         let folder =
             walk(root, rest.parent().unwrap_or(Path::new(""))).map_err(|error| {
@@ -118,29 +118,29 @@ impl Roots {
         })
     }
 
-    /// Files are made on Unix only.
+    /// Not supported outside Unix.
     #[cfg(not(unix))]
-    pub fn create(&self, named: &str, _: &str, _: &[u8]) -> Result<NewFile, Refused> {
-        let shown = named.chars().take(200).collect();
-        Err(Refused::Unwritable(shown, io::Error::other("files are made by path on Unix only")))
+    pub fn create(&self, name_or_uri: &str, _: &str, _: &[u8]) -> Result<NewFile, Refused> {
+        let shown = name_or_uri.chars().take(200).collect();
+        Err(Refused::Unwritable(shown, io::Error::other("creating files by path is supported on Unix only")))
     }
 
-    /// The text of such a file. It may grow while it is read, and is refused then.
-    pub fn text(&self, named: &str, largest: u64) -> Result<String, Refused> {
-        let file = self.open(named, largest)?;
-        let shown = || named.chars().take(200).collect::<String>();
+    /// Reads a file as text; refuses it if it grows over the limit while being read.
+    pub fn text(&self, name_or_uri: &str, max_bytes: u64) -> Result<String, Refused> {
+        let file = self.open(name_or_uri, max_bytes)?;
+        let shown = || name_or_uri.chars().take(200).collect::<String>();
         let mut text = String::new();
-        file.take(largest + 1)
+        file.take(max_bytes + 1)
             .read_to_string(&mut text)
             .map_err(|error| Refused::Unreadable(shown(), error))?;
         match u64::try_from(text.len()) {
-            Ok(read) if read <= largest => Ok(text),
-            _ => Err(Refused::TooLarge(shown(), largest + 1, largest)),
+            Ok(read) if read <= max_bytes => Ok(text),
+            _ => Err(Refused::TooLarge(shown(), max_bytes + 1, max_bytes)),
         }
     }
 }
 
-/// A file that was made, and beside it the link that proves who made it.
+/// A created file with a second hard link, which identifies the mutation that created it.
 #[derive(Debug)]
 pub struct NewFile {
     #[cfg(unix)]
@@ -179,7 +179,7 @@ impl NewFile {
         Ok(own)
     }
 
-    /// The change is recorded, so the proof may go.
+    /// Removes the second link after the mutation is recorded.
     pub fn settle(self) {
         // After a crash before this line the link stays: hidden, a second name of the same file,
         // and removed by `remove_stale_links` when the folder gets its next file.
@@ -187,12 +187,12 @@ impl NewFile {
     }
 }
 
-/// How long a retry may find the link that proves who made a file: as long as its key is kept.
+/// Lifetime of the second link: equal to that of an idempotency key.
 #[cfg(unix)]
 const LINK_LIFETIME: Duration = Duration::from_secs(24 * 3600);
 
-/// Removes the links of calls that crashed and whose keys have expired. The file `new` was made
-/// just now: its timestamp is that of the file system, with which the others are compared.
+/// Removes links left by crashed calls whose idempotency keys have expired. Ages are relative to the
+/// timestamp of the new file `new`, which uses the clock of the file system.
 #[cfg(unix)]
 fn remove_stale_links(folder: &File, new: &File) {
     use rustix::fs::{AtFlags, Dir, fstat, statat, unlinkat};
@@ -215,29 +215,29 @@ fn remove_stale_links(folder: &File, new: &File) {
 
 #[cfg(not(unix))]
 impl NewFile {
-    /// The change is recorded.
+    /// Not supported outside Unix.
     pub fn settle(self) {}
 }
 
-/// What a path may not show of itself in an address; letters beyond ASCII never may.
-const HIDDEN: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b'?').add(b'#');
+/// ASCII characters to percent-encode in a URI; other characters always are.
+const URI_ESCAPES: &AsciiSet = &CONTROLS.add(b' ').add(b'%').add(b'?').add(b'#');
 
-/// The `file://` address of an absolute path.
+/// The `file://` URI of an absolute path.
 pub fn file_uri(path: &Path) -> String {
-    format!("file://{}", utf8_percent_encode(&path.to_string_lossy(), HIDDEN))
+    format!("file://{}", utf8_percent_encode(&path.to_string_lossy(), URI_ESCAPES))
 }
 
-/// The path of an absolute path or of a `file://` address without a host.
-fn path_of(named: &str) -> Option<PathBuf> {
-    let path = match named.split_once("://") {
+/// Parses an absolute path or a `file://` URI without a host.
+fn path_of(name_or_uri: &str) -> Option<PathBuf> {
+    let path = match name_or_uri.split_once("://") {
         Some(("file", rest)) => {
             let rest = rest.strip_prefix("localhost").unwrap_or(rest);
             PathBuf::from(&*percent_decode_str(rest).decode_utf8_lossy())
         }
         Some(_) => return None,
-        None => PathBuf::from(named),
+        None => PathBuf::from(name_or_uri),
     };
-    (path.is_absolute() && !named.contains('\0')).then_some(path)
+    (path.is_absolute() && !name_or_uri.contains('\0')).then_some(path)
 }
 
 #[cfg(unix)]
@@ -250,7 +250,7 @@ fn walk(root: &Path, rest: &Path) -> io::Result<File> {
             _ => io::Error::from(error),
         })
     };
-    // NONBLOCK, because opening a pipe would wait for somebody to write.
+    // NONBLOCK: opening a pipe would wait for a writer.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let mut at = opened(openat(CWD, root, flags | OFlags::DIRECTORY, Mode::empty()))?;
     let mut parts = rest.components().peekable();
@@ -263,7 +263,7 @@ fn walk(root: &Path, rest: &Path) -> io::Result<File> {
 
 #[cfg(not(unix))]
 fn walk(_: &Path, _: &Path) -> io::Result<File> {
-    Err(io::Error::other("files by path are read on Unix only"))
+    Err(io::Error::other("reading files by path is supported on Unix only"))
 }
 
 #[cfg(all(test, unix))]
@@ -297,8 +297,8 @@ mod tests {
             (format!("https://{}", at("allowed/deep/a")), Some("not an absolute path")),
             ("allowed/deep/a".to_owned(), Some("not an absolute path")),
             (String::new(), Some("not an absolute path")),
-            (at("allowed/../secret"), Some("has `..` in it")),
-            (format!("file://{}", at("allowed/%2E%2E/secret")), Some("has `..` in it")),
+            (at("allowed/../secret"), Some("contains `..`")),
+            (format!("file://{}", at("allowed/%2E%2E/secret")), Some("contains `..`")),
             (at("secret"), Some("not under a folder")),
             (at("allowed-not/a"), Some("not under a folder")),
             ("/etc/passwd".to_owned(), Some("not under a folder")),
@@ -311,37 +311,37 @@ mod tests {
             (at("allowed/gone"), Some("cannot be read")),
             (at("allowed/nul\0"), Some("not an absolute path")),
         ];
-        for (named, expected) in cases {
-            match (roots.text(&named, 4), expected) {
+        for (name_or_uri, expected) in cases {
+            match (roots.text(&name_or_uri, 4), expected) {
                 (Ok(text), None) => assert_eq!(text, "four"),
                 (Err(error), Some(expected)) => {
-                    assert!(error.to_string().contains(expected), "{named}: {error}");
+                    assert!(error.to_string().contains(expected), "{name_or_uri}: {error}");
                 }
-                (given, _) => panic!("{named}: {given:?}"),
+                (given, _) => panic!("{name_or_uri}: {given:?}"),
             }
         }
         let large = roots.text(&at("allowed/deep/a"), 3).unwrap_err();
-        assert!(large.to_string().contains("has 4 bytes; at most 3"), "{large}");
+        assert!(large.to_string().contains("has 4 bytes; the limit is 3"), "{large}");
         let none = Roots::default().text(&at("allowed/deep/a"), 4).unwrap_err();
         assert!(matches!(none, Refused::NoRoots), "{none}");
     }
 
     #[test]
-    fn a_file_is_made_once_and_never_over_another() {
+    fn create_is_idempotent_and_never_overwrites() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
         let base = folder.path().canonicalize().unwrap();
         let roots = Roots::of(std::slice::from_ref(&base)).unwrap();
-        let named = base.join("deck.csv").display().to_string();
-        let made = roots.create(&named, "one", b"cards").unwrap();
-        let mode = std::fs::metadata(&named).unwrap().permissions().mode();
+        let name_or_uri = base.join("deck.csv").display().to_string();
+        let made = roots.create(&name_or_uri, "one", b"cards").unwrap();
+        let mode = std::fs::metadata(&name_or_uri).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
-        // A crash before the change was recorded: the same change finds its own file.
+        // After a crash before recording, a retry of the same mutation accepts its own file.
         drop(made);
-        roots.create(&named, "one", b"cards").unwrap().settle();
-        assert_eq!(std::fs::read(&named).unwrap(), b"cards");
+        roots.create(&name_or_uri, "one", b"cards").unwrap().settle();
+        assert_eq!(std::fs::read(&name_or_uri).unwrap(), b"cards");
         assert_eq!(std::fs::read_dir(&base).unwrap().count(), 1);
-        let other = roots.create(&named, "two", b"others").unwrap_err();
+        let other = roots.create(&name_or_uri, "two", b"others").unwrap_err();
         assert!(matches!(other, Refused::Exists(_)), "{other}");
         symlink("/tmp", base.join("way")).unwrap();
         let cases = [
@@ -350,9 +350,9 @@ mod tests {
             (format!("{}/gone/x", base.display()), "cannot be written"),
             (base.display().to_string(), "not a regular file"),
         ];
-        for (named, expected) in cases {
-            let refused = roots.create(&named, "three", b"x").unwrap_err().to_string();
-            assert!(refused.contains(expected), "{named}: {refused}");
+        for (name_or_uri, expected) in cases {
+            let refused = roots.create(&name_or_uri, "three", b"x").unwrap_err().to_string();
+            assert!(refused.contains(expected), "{name_or_uri}: {refused}");
         }
         assert_eq!(std::fs::read_dir(&base).unwrap().count(), 2);
     }

@@ -1,11 +1,11 @@
-//! Opens a SQLite file the one way we do.
+//! Opens SQLite files with the settings common to all stores.
 //!
-//! Write-ahead log, so that readers never wait for a writer; foreign keys; nothing that a
-//! hostile schema could run; pages checked as they are read. In this mode a commit survives the
-//! death of the process in any case. [`Durability`] says whether it survives loss of power too.
+//! WAL mode, so that readers never wait for a writer; foreign keys; defensive mode against hostile
+//! schemas; page checksums. In WAL mode a commit always survives a crash of the process.
+//! [`Durability`] decides whether it also survives loss of power.
 //!
-//! A file that is deleted or replaced while it is open takes no more commits: they would go to an
-//! inode that nobody finds again. Each commit compares device and inode first ([`FileIdentity`]).
+//! A file deleted or replaced while open accepts no more commits: they would go to an unlinked
+//! inode. Each commit compares device and inode first ([`FileIdentity`]).
 
 use std::fs;
 use std::io;
@@ -15,17 +15,17 @@ use std::time::Duration;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior, ffi};
 
 use crate::error::StoreError;
-use crate::pages;
+use crate::page_checksums;
 
-/// How long a writer waits for another process.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a writer waits for the lock of another process.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// What a commit survives beside the death of the process.
+/// Whether a commit survives loss of power.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Durability {
-    /// Loss of power: for what a user wrote.
+    /// Synced at each commit: for user data.
     Full,
-    /// Loss of power may take the last commits: for what can be made again.
+    /// Loss of power may lose the last commits: for data that can be recreated.
     Normal,
 }
 
@@ -38,7 +38,7 @@ impl Durability {
     }
 }
 
-/// Opens a file for reading and writing; makes it, and its folder, for this user alone.
+/// Opens a file for reading and writing; creates it and its folder for this user only.
 pub fn open(file: &Path, durability: Durability) -> Result<Connection, StoreError> {
     let unopenable = |source| StoreError::Unopenable { file: file.to_owned(), source };
     create_private(file).map_err(unopenable)?;
@@ -52,7 +52,7 @@ pub fn open(file: &Path, durability: Durability) -> Result<Connection, StoreErro
         let place = file.to_owned();
         connection.commit_hook(Some(move || !identity.is_at(&place)))?;
         if is_empty {
-            // There is nothing to lose yet. SQLite would wait for the disk half a dozen times.
+            // A new file has nothing to lose yet; SQLite would sync about six times.
             connection.pragma_update(None, "synchronous", "OFF")?;
         }
         connection.pragma_update(None, "journal_mode", "WAL")?;
@@ -61,15 +61,15 @@ pub fn open(file: &Path, durability: Durability) -> Result<Connection, StoreErro
     };
     let connection = set_up().map_err(StoreError::about(file))?;
     if is_empty {
-        // From here on there is: after a loss of power, a log beside an empty file is thrown away.
+        // Sync now: after a loss of power SQLite discards a WAL next to an empty file.
         sync_with_folder(file).map_err(unopenable)?;
     }
     Ok(connection)
 }
 
-/// Opens an existing file to look and not touch.
+/// Opens an existing file read-only.
 pub fn open_read_only(file: &Path) -> Result<Connection, StoreError> {
-    // SQLite says only "unable to open" for a file that is not there.
+    // For a missing file SQLite reports only "unable to open".
     fs::metadata(file)
         .map_err(|source| StoreError::Unopenable { file: file.to_owned(), source })?;
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -82,8 +82,7 @@ pub fn open_read_only(file: &Path) -> Result<Connection, StoreError> {
     set_up().map_err(StoreError::about(file))
 }
 
-/// Opens an existing file to look at whatever is in it, page checksums aside: for evidence of
-/// what was done to it.
+/// Opens an existing file read-only without verifying page checksums, to examine tampered files.
 pub fn open_unverified(file: &Path) -> Result<Connection, StoreError> {
     fs::metadata(file)
         .map_err(|source| StoreError::Unopenable { file: file.to_owned(), source })?;
@@ -96,13 +95,13 @@ pub fn open_unverified(file: &Path) -> Result<Connection, StoreError> {
     set_up().map_err(StoreError::about(file))
 }
 
-/// Whether another connection has the file open. A file that cannot be asked is said to be free.
+/// Whether another connection has the file open. `false` for a file that cannot be opened.
 pub fn is_in_use(file: &Path) -> bool {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let ask = || {
         let connection = Connection::open_with_flags_and_vfs(file, flags, pages::VFS)?;
         connection.busy_timeout(Duration::ZERO)?;
-        // With a write-ahead log every connection shares a lock on the file as long as it is open.
+        // In WAL mode every open connection holds a shared lock on the file.
         connection.pragma_update(None, "locking_mode", "EXCLUSIVE")?;
         connection.execute_batch("BEGIN IMMEDIATE; ROLLBACK")
     };
@@ -112,8 +111,8 @@ pub fn is_in_use(file: &Path) -> bool {
     })
 }
 
-/// An error when SQLite could only open the file for reading, which it does without a word where
-/// a disk is mounted so. Such a connection stays so when the disk can be written again.
+/// Fails when SQLite silently opened the file read-only, as on a read-only mount. Such a connection
+/// stays read-only even after the disk becomes writable.
 pub fn require_writable(connection: &Connection, file: &Path) -> Result<(), StoreError> {
     match connection.is_readonly("main") {
         Ok(false) => Ok(()),
@@ -125,7 +124,7 @@ pub fn require_writable(connection: &Connection, file: &Path) -> Result<(), Stor
     }
 }
 
-/// Which file was opened: a path may name another one later.
+/// Identity of an open file: a path may name another file later.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct FileIdentity {
     device: u64,
@@ -133,7 +132,7 @@ pub struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// The file that is at `path` now.
+    /// Identity of the file currently at `path`.
     pub fn of(path: &Path) -> io::Result<Self> {
         let found = fs::metadata(path)?;
         if !found.is_file() {
@@ -144,7 +143,7 @@ impl FileIdentity {
             use std::os::unix::fs::MetadataExt as _;
             (found.dev(), found.ino())
         };
-        // Elsewhere an open file can be neither deleted nor replaced.
+        // Other systems do not allow deleting or replacing an open file.
         #[cfg(not(unix))]
         let (device, inode) = (0, u64::from(found.is_dir()));
         Ok(Self { device, inode })
@@ -155,13 +154,13 @@ impl FileIdentity {
         Self::of(path).is_ok_and(|found| found == self)
     }
 
-    /// An error when `path` names another file by now, or none.
+    /// Fails when `path` no longer names this file.
     pub fn verify(self, path: &Path) -> Result<(), StoreError> {
         if self.is_at(path) { Ok(()) } else { Err(StoreError::Replaced { file: path.to_owned() }) }
     }
 }
 
-/// Runs `work` in a transaction that has the write lock from its beginning.
+/// Runs `work` in an immediate transaction, which takes the write lock at its start.
 pub fn transact<T>(
     connection: &mut Connection,
     work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -172,20 +171,20 @@ pub fn transact<T>(
     Ok(done)
 }
 
-/// Changes what commits from now on survive.
+/// Sets the durability of subsequent commits.
 pub fn set_durability(connection: &Connection, durability: Durability) -> rusqlite::Result<()> {
     connection.pragma_update(None, "synchronous", durability.pragma())
 }
 
 fn harden(connection: &Connection) -> rusqlite::Result<()> {
-    connection.busy_timeout(PATIENCE)?;
+    connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "cell_size_check", true)
 }
 
-/// Makes the folder and an empty file before SQLite does, which would let others read them.
-/// The log files beside it get the permissions of the file.
+/// Creates the folder and an empty file with private permissions before SQLite does. SQLite gives
+/// the WAL files the permissions of the database.
 pub(crate) fn create_private(file: &Path) -> io::Result<()> {
     if let Some(folder) = file.parent() {
         create_private_folder(folder)?;
@@ -197,16 +196,16 @@ pub(crate) fn create_private(file: &Path) -> io::Result<()> {
     match options.open(file) {
         Ok(_) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        // SQLite has a better word for a file that cannot be made here.
+        // Let SQLite report the error: its message is more specific.
         Err(error) => Err(error),
     }
 }
 
-/// Waits until the file and its name are on disk.
+/// Syncs the file and its directory entry.
 fn sync_with_folder(file: &Path) -> io::Result<()> {
     fs::File::open(file)?.sync_all()?;
     match file.parent() {
-        // Other systems cannot open a folder, and do not need to.
+        // Other systems cannot open a folder and do not need to sync it.
         Some(folder) if cfg!(unix) => {
             let here = folder.as_os_str().is_empty();
             fs::File::open(if here { Path::new(".") } else { folder })?.sync_all()
@@ -215,7 +214,7 @@ fn sync_with_folder(file: &Path) -> io::Result<()> {
     }
 }
 
-/// Makes a folder that only this user may enter; leaves an existing one as it is.
+/// Creates a folder accessible by this user only; does not change an existing one.
 pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -278,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_something_else_is_named_as_such_and_left_alone() {
+    fn a_file_of_another_format_is_refused_and_not_changed() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("notes.txt");
         fs::write(&file, "my notes, which are longer than a header of a database".repeat(40))
@@ -291,7 +290,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn no_commit_goes_to_a_file_that_was_deleted_or_replaced() {
+    fn commits_to_a_deleted_or_replaced_file_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.db");
         let connection = open(&file, Durability::Full).unwrap();
@@ -314,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn looking_at_a_file_that_is_not_there_does_not_make_it() {
+    fn opening_a_missing_file_read_only_does_not_create_it() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("none.db");
         assert!(matches!(open_read_only(&file), Err(StoreError::Unopenable { .. })));

@@ -10,7 +10,7 @@ use panoply_contract::error::{ErrorKind, ToolError};
 use panoply_contract::pack::Pack;
 use panoply_contract::supervise::Supervisor;
 use panoply_store::StoreError;
-use panoply_store::check::{self, Depth};
+use panoply_store::check::{self, CheckDepth};
 use panoply_store::sqlite::FileIdentity;
 
 use crate::failure::Failure;
@@ -199,7 +199,7 @@ impl Supervisor for FileSupervisor {
             .files
             .iter()
             .filter(|file| file.exists())
-            .find_map(|file| check::damage(file, Depth::Quick));
+            .find_map(|file| check::damage(file, CheckDepth::Quick));
         let Some(error) = found else { return Ok(()) };
         let error = Arc::new(error);
         tracing::error!(

@@ -13,7 +13,7 @@ use panoply_contract::mutation::MemoryMutationLog;
 use panoply_contract::observe::Observer;
 use panoply_contract::pack::Pack;
 use panoply_mcp::observe::CallLog;
-use panoply_store::{Home, KernelDb, LateAuditLog, SqliteAuditLog, StoreError, SystemClock};
+use panoply_store::{Home, KernelDb, DeferredAuditLog, SqliteAuditLog, StoreError, SystemClock};
 use uuid::Uuid;
 
 use crate::audit_keeper::{AuditHealth, AuditKeeper};
@@ -49,7 +49,7 @@ pub enum Storage {
 enum Audit {
     Memory,
     File(Arc<SqliteAuditLog>),
-    Late(LateAuditLog),
+    Late(DeferredAuditLog),
 }
 
 impl House {
@@ -69,7 +69,7 @@ impl House {
                 let why = error.chain();
                 tracing::warn!(why, "{NOTHING_KEPT}");
                 (
-                    Audit::Late(LateAuditLog::new(&home.audit_log(), error, clock())),
+                    Audit::Late(DeferredAuditLog::new(&home.audit_log(), error, clock())),
                     Storage::Waiting(why),
                 )
             }
@@ -80,7 +80,7 @@ impl House {
             Audit::Memory => Arc::new(MemoryAuditLog::default()),
         };
         let mutations =
-            KernelDb::open(&home.kernel()).unwrap_or_else(|_| KernelDb::late(&home.kernel()));
+            KernelDb::open(&home.kernel()).unwrap_or_else(|_| KernelDb::open_lazily(&home.kernel()));
         let made = packs::make(config, &Data::Kept(home.packs()))?;
         let audit_health = Arc::new(AuditHealth::default());
         audit_health.check_chain(&home);

@@ -1,12 +1,12 @@
-//! Signed checkpoints: statements of where the chain ended, which can be kept elsewhere.
+//! Signed checkpoints: statements of the chain's head that can be stored outside this machine.
 //!
 //! A checkpoint is a C2SP signed note (<https://c2sp.org/signed-note>) with the lines of a
 //! C2SP tlog-checkpoint: the origin, the last sequence, its hash in base64, and `time` as an
 //! extension line. The hash is that of a chain, not the root of a Merkle tree. Keys are written as
 //! Go's `sumdb/note` does: `<name>+<id>+<base64>`, private ones after `PRIVATE+KEY+`.
 //!
-//! Whoever has the private key and the log can sign another history. A checkpoint convinces only
-//! when it left the machine before, or when the key is kept elsewhere.
+//! A holder of the private key and the log can sign another history. A checkpoint is evidence only
+//! if it was copied off the machine earlier, or if the key is stored elsewhere.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -28,10 +28,10 @@ use crate::sqlite;
 /// The algorithm byte of Ed25519 in the specification of signed notes.
 const ED25519: u8 = 1;
 const PRIVATE: &str = "PRIVATE+KEY+";
-/// A key file is a hundred bytes.
-const LARGEST_KEY: u64 = 4096;
+/// A key file has about one hundred bytes.
+const MAX_KEY_FILE_BYTES: u64 = 4096;
 
-/// Where the chain ended at a time.
+/// The head of the chain at a point in time.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Checkpoint {
     /// The name of the log, which is the name of its key.
@@ -55,11 +55,11 @@ pub struct PublicKey {
     key: VerifyingKey,
 }
 
-/// Why a text is no key.
+/// Why a key cannot be parsed, read or created.
 #[derive(Debug, thiserror::Error)]
 pub enum BadKey {
-    /// It does not look like one, or its id is not its own.
-    #[error("this is no {0}")]
+    /// Wrong syntax, or the id does not match the key.
+    #[error("this is not a {0}")]
     Malformed(&'static str),
     /// The file cannot be read or written.
     #[error("the key file cannot be used: {0}")]
@@ -69,17 +69,17 @@ pub enum BadKey {
     NoRandomness(getrandom::Error),
 }
 
-/// The first checkpoint of a file that is not good.
+/// The first invalid checkpoint of a file.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("checkpoint {number}: {what}")]
 pub struct BadCheckpoint {
-    /// Its place in the file, from 1.
+    /// Position in the file, from 1.
     pub number: usize,
     /// What is wrong with it.
     pub what: &'static str,
 }
 
-/// Where the chain of a log ends by its own record; `None` for an empty log.
+/// The head record of a log; `None` for an empty log.
 pub fn head(log: &Path) -> Result<Option<Head>, StoreError> {
     let connection = sqlite::open_read_only(log)?;
     connection
@@ -89,7 +89,7 @@ pub fn head(log: &Path) -> Result<Option<Head>, StoreError> {
 }
 
 impl SigningKey {
-    /// Reads the key, or makes one, for this user alone.
+    /// Reads the key, or creates one with permissions for this user only.
     pub fn open_or_create(file: &Path) -> Result<Self, BadKey> {
         if file.try_exists()? {
             return Self::open(file);
@@ -112,16 +112,16 @@ impl SigningKey {
                 new.sync_all()?;
                 Ok(made)
             }
-            // Another process was faster; it may still be writing.
+            // Another process created the file concurrently and may still be writing it.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Self::open(file),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// Reads a key that is there.
+    /// Reads an existing key.
     pub fn open(file: &Path) -> Result<Self, BadKey> {
         let mut text = String::new();
-        File::open(file)?.take(LARGEST_KEY).read_to_string(&mut text)?;
+        File::open(file)?.take(MAX_KEY_FILE_BYTES).read_to_string(&mut text)?;
         let malformed = BadKey::Malformed("signing key of an audit log");
         let parsed = text.trim().strip_prefix(PRIVATE).and_then(parse_key);
         let Some((name, id, seed)) = parsed else { return Err(malformed) };
@@ -132,12 +132,12 @@ impl SigningKey {
         Ok(Self { name, key })
     }
 
-    /// The key that verifies what this one signs.
+    /// The public key of this key pair.
     pub fn public(&self) -> PublicKey {
         PublicKey { name: self.name.clone(), key: self.key.verifying_key() }
     }
 
-    /// A signed note.
+    /// Signs a checkpoint; returns the signed note.
     pub fn sign(&self, head: Head, at: Timestamp) -> String {
         let checkpoint = Checkpoint { origin: self.name.clone(), head, at };
         let text = checkpoint.to_string();
@@ -172,7 +172,7 @@ impl PublicKey {
         }
     }
 
-    /// The checkpoint in a note, or what is wrong with it.
+    /// Verifies the signature and parses the checkpoint.
     fn verify(&self, text: &str, signatures: &[&str]) -> Result<Checkpoint, &'static str> {
         let id = key_id(&self.name, &self.key);
         let ours = signatures.iter().filter_map(|line| {
@@ -191,7 +191,7 @@ impl PublicKey {
         }
         Checkpoint::parse(text)
             .filter(|checkpoint| checkpoint.origin == self.name)
-            .ok_or("it is signed, but it is no checkpoint of this log")
+            .ok_or("it is signed, but it is not a checkpoint of this log")
     }
 }
 
@@ -223,10 +223,10 @@ impl Checkpoint {
     }
 }
 
-/// How a signature line begins: an em dash and a space.
+/// Prefix of a signature line: an em dash and a space.
 const SIGNATURE: &str = "\u{2014} ";
 
-/// Reads notes, one after the other, and verifies each.
+/// Parses concatenated notes and verifies each.
 pub fn read_checkpoints(notes: &str, key: &PublicKey) -> Result<Vec<Checkpoint>, BadCheckpoint> {
     let mut checkpoints = Vec::new();
     let mut lines = notes.lines().peekable();
@@ -252,7 +252,7 @@ pub fn read_checkpoints(notes: &str, key: &PublicKey) -> Result<Vec<Checkpoint>,
     }
 }
 
-/// Appends a note to a file, which is made for this user alone, and syncs it.
+/// Appends a note to a file and syncs it. A new file is readable by this user only.
 pub fn append(file: &Path, note: &str) -> io::Result<()> {
     let is_new = !file.try_exists()?;
     let mut options = fs::OpenOptions::new();
@@ -260,7 +260,7 @@ pub fn append(file: &Path, note: &str) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut open = options.open(file)?;
-    // One write, so that notes of two processes do not mix.
+    // A single write, so that notes of two processes do not interleave.
     open.write_all(format!("{note}\n").as_bytes())?;
     open.sync_all()?;
     let folder = file.parent().filter(|folder| is_new && !folder.as_os_str().is_empty());
@@ -270,14 +270,14 @@ pub fn append(file: &Path, note: &str) -> io::Result<()> {
     }
 }
 
-/// The name and the first bytes of a public key, so that no two logs have one origin.
+/// Name with the first bytes of the public key, so that each log has its own origin.
 fn default_name(key: &VerifyingKey) -> String {
     let hash = Sha256::digest(key.as_bytes());
     let start: [u8; 4] = std::array::from_fn(|index| hash.get(index).copied().unwrap_or_default());
     format!("panoply-audit/{}", hex(start))
 }
 
-/// The id of a key: four bytes of SHA-256 over name, line feed, algorithm and key.
+/// Key id: the first four bytes of SHA-256 over name, line feed, algorithm and key.
 fn key_id(name: &str, key: &VerifyingKey) -> [u8; 4] {
     let mut hash = Sha256::new();
     hash.update(name.as_bytes());

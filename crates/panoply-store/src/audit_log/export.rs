@@ -10,13 +10,13 @@ use super::verify;
 use crate::error::StoreError;
 use crate::sqlite;
 
-/// Writes every row that is there to `output`; gives the segments that were pruned.
+/// Writes every existing row to `output`; returns the pruned segments.
 pub fn export(log: &Path, output: &mut dyn Write) -> Result<Vec<Segment>, SealError> {
     let folder = segment::folder_of(log);
     let failed = |source| SealError::Io { path: log.to_owned(), source };
     let about = StoreError::about(log);
     let mut connection = sqlite::open_read_only(log)?;
-    // One transaction: what is sealed meanwhile is read from the log.
+    // One read transaction: rows sealed concurrently are still read from the log.
     let snapshot = connection.transaction().map_err(&about)?;
     let mut pruned = Vec::new();
     for segment in segment::headers(&snapshot).map_err(&about)? {
@@ -27,7 +27,7 @@ pub fn export(log: &Path, output: &mut dyn Write) -> Result<Vec<Segment>, SealEr
         let path = folder.join(&segment.file);
         let unreadable = |source| SealError::Io { path: path.clone(), source };
         let altered =
-            || unreadable(io::Error::new(io::ErrorKind::InvalidData, "is not what was sealed"));
+            || unreadable(io::Error::new(io::ErrorKind::InvalidData, "does not match the checksum of the sealed segment"));
         let bytes = segment::read(&folder, &segment).map_err(|error| match error {
             Unreadable::Missing => unreadable(io::ErrorKind::NotFound.into()),
             Unreadable::Altered => altered(),

@@ -1,4 +1,4 @@
-//! Between the callers and the writer: a bounded queue that callers never block a thread on.
+//! Bounded queue between callers and the writer thread. Callers wait asynchronously.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,130 +9,130 @@ use tokio::sync::{Semaphore, oneshot};
 
 use crate::error::StoreError;
 
-/// How many rows may wait before callers do.
-const ROOM: usize = 4096;
-/// The most rows in one transaction.
-const BATCH: usize = 512;
-/// How long the writer lets rows of queries gather. Nobody waits for those.
-pub(super) const LINGER: Duration = Duration::from_millis(20);
-/// How long the writer waits before it tries a failing disk again.
-const RETRY: Duration = Duration::from_millis(500);
+/// Rows in the queue before callers have to wait.
+const QUEUE_CAPACITY: usize = 4096;
+/// Maximum number of rows in one transaction.
+const MAX_BATCH_ROWS: usize = 512;
+/// How long the writer collects query rows into a batch. No caller waits for them.
+pub(super) const BATCH_DELAY: Duration = Duration::from_millis(20);
+/// How long the writer waits before it retries a failed write.
+const WRITE_RETRY_DELAY: Duration = Duration::from_millis(500);
 
-/// The outcome of a write, shared by everyone who waits for it.
-pub(super) type Written = Result<(), Arc<StoreError>>;
+/// Outcome of a write, shared by all callers of the batch.
+pub(super) type WriteResult = Result<(), Arc<StoreError>>;
 
-/// A row on its way, and who waits for it.
-pub(super) struct Job {
+/// A queued row, with a channel for a caller that waits until the row is durable.
+pub(super) struct PendingRow {
     pub(super) entry: AuditEntry,
-    pub(super) done: Option<oneshot::Sender<Written>>,
+    pub(super) done: Option<oneshot::Sender<WriteResult>>,
 }
 
-/// What the writer is to do next.
+/// The writer's next unit of work.
 #[derive(Default)]
-pub(super) struct Work {
-    pub(super) jobs: Vec<Job>,
-    /// Who wants to know when these have been tried.
+pub(super) struct Batch {
+    pub(super) rows: Vec<PendingRow>,
+    /// Notified after the rows have been committed or have failed.
     pub(super) flushes: Vec<oneshot::Sender<()>>,
-    /// Nothing comes after this.
+    /// The queue is closed and empty after this batch.
     pub(super) last: bool,
     #[cfg(test)]
-    pub(super) tampering: Vec<Tampering>,
+    pub(super) tampering: Vec<ConnectionHook>,
 }
 
-/// Something a test does to the writer's connection.
+/// Runs on the writer's connection, to inject failures.
 #[cfg(test)]
-pub(super) type Tampering = Box<dyn FnOnce(&rusqlite::Connection) + Send>;
+pub(super) type ConnectionHook = Box<dyn FnOnce(&rusqlite::Connection) + Send>;
 
 pub(super) struct Queue {
     state: Mutex<State>,
     wake: Condvar,
-    /// One permit for each row that may still wait.
-    room: Semaphore,
+    /// One permit for each free slot.
+    capacity: Semaphore,
 }
 
 struct State {
-    jobs: VecDeque<Job>,
-    /// How many rows the writer has taken so far.
+    rows: VecDeque<PendingRow>,
+    /// Number of rows the writer has dequeued.
     taken: u64,
-    /// Who waits for rows to be tried, and for how many in all.
+    /// Pending flushes, each with the value of `taken` that completes it.
     flushes: Vec<(u64, oneshot::Sender<()>)>,
-    /// Someone waits, so the writer must not linger.
+    /// A caller waits, so the writer must not delay the batch.
     urgent: bool,
     closing: bool,
-    health: Written,
-    /// Why nothing will be written any more.
-    gone: Option<Arc<StoreError>>,
+    health: WriteResult,
+    /// Set once the writer has ended.
+    writer_error: Option<Arc<StoreError>>,
     lost: u64,
     #[cfg(test)]
-    tampering: Vec<Tampering>,
+    tampering: Vec<ConnectionHook>,
 }
 
 impl Queue {
     pub(super) fn new() -> Self {
         let state = State {
-            jobs: VecDeque::new(),
+            rows: VecDeque::new(),
             taken: 0,
             flushes: Vec::new(),
             urgent: false,
             closing: false,
             health: Ok(()),
-            gone: None,
+            writer_error: None,
             lost: 0,
             #[cfg(test)]
             tampering: Vec::new(),
         };
-        Self { state: Mutex::new(state), wake: Condvar::new(), room: Semaphore::new(ROOM) }
+        Self { state: Mutex::new(state), wake: Condvar::new(), capacity: Semaphore::new(QUEUE_CAPACITY) }
     }
 
-    /// Queues a row that nobody waits for; gives it back when there is no room right now.
+    /// Queues a row without waiting for it to be durable; returns the row when the queue is full.
     pub(super) fn try_push(&self, entry: AuditEntry) -> Option<AuditEntry> {
-        match self.room.try_acquire() {
+        match self.capacity.try_acquire() {
             Ok(permit) => {
                 permit.forget();
-                self.add(Job { entry, done: None });
+                self.add(PendingRow { entry, done: None });
                 None
             }
             Err(tokio::sync::TryAcquireError::NoPermits) => Some(entry),
-            // The writer is gone. Queries go on; that they are not recorded is counted.
+            // The writer has ended. Queries continue and their unrecorded rows are counted.
             Err(tokio::sync::TryAcquireError::Closed) => {
-                self.lose(1);
+                self.count_lost(1);
                 None
             }
         }
     }
 
-    /// Queues a row that nobody waits for, as soon as there is room.
+    /// Queues a row without waiting for it to be durable; waits while the queue is full.
     pub(super) async fn push(&self, entry: AuditEntry) {
-        match self.room.acquire().await {
+        match self.capacity.acquire().await {
             Ok(permit) => {
                 permit.forget();
-                self.add(Job { entry, done: None });
+                self.add(PendingRow { entry, done: None });
             }
-            Err(_) => self.lose(1),
+            Err(_) => self.count_lost(1),
         }
     }
 
-    /// Queues a row and waits until it is on disk.
-    pub(super) async fn push_and_wait(&self, entry: AuditEntry) -> Written {
-        let Ok(permit) = self.room.acquire().await else { return self.health() };
+    /// Queues a row and waits until it is durable.
+    pub(super) async fn push_and_wait(&self, entry: AuditEntry) -> WriteResult {
+        let Ok(permit) = self.capacity.acquire().await else { return self.health() };
         permit.forget();
         let (done, written) = oneshot::channel();
-        self.add(Job { entry, done: Some(done) });
+        self.add(PendingRow { entry, done: Some(done) });
         match written.await {
             Ok(written) => written,
             Err(_) => self.health(),
         }
     }
 
-    /// Waits until what was queued before has been tried.
+    /// Waits until every row queued before has been committed or has failed.
     pub(super) async fn flush(&self) {
         let (done, flushed) = oneshot::channel();
         {
             let mut state = self.lock();
-            if state.gone.is_some() {
+            if state.writer_error.is_some() {
                 return;
             }
-            let until = state.taken + state.jobs.len() as u64;
+            let until = state.taken + state.rows.len() as u64;
             state.flushes.push((until, done));
             state.urgent = true;
         }
@@ -145,10 +145,10 @@ impl Queue {
         self.wake.notify_one();
     }
 
-    /// Whether a row could be written now, as far as is known.
-    pub(super) fn health(&self) -> Written {
+    /// Outcome of the last write, or the error that ended the writer.
+    pub(super) fn health(&self) -> WriteResult {
         let state = self.lock();
-        match &state.gone {
+        match &state.writer_error {
             Some(error) => Err(Arc::clone(error)),
             None => state.health.clone(),
         }
@@ -158,64 +158,64 @@ impl Queue {
         self.lock().lost
     }
 
-    /// For the writer: what came of the last try, and how many rows it has taken over.
-    pub(super) fn tried(&self, outcome: Written, taken: usize) {
+    /// For the writer: reports the outcome of a write and frees the slots of the dequeued rows.
+    pub(super) fn report_outcome(&self, outcome: WriteResult, taken: usize) {
         self.lock().health = outcome;
-        self.room.add_permits(taken);
+        self.capacity.add_permits(taken);
     }
 
-    pub(super) fn lose(&self, rows: u64) {
+    pub(super) fn count_lost(&self, rows: u64) {
         self.lock().lost += rows;
     }
 
-    /// For the writer: nothing will be written any more.
+    /// For the writer: reports that it has ended.
     pub(super) fn end(&self, error: StoreError) {
         let mut state = self.lock();
-        state.gone = Some(Arc::new(error));
-        self.room.close();
-        state.lost += state.jobs.iter().filter(|job| job.done.is_none()).count() as u64;
-        // Whoever waits learns it from the end of its channel.
-        state.jobs.clear();
+        state.writer_error = Some(Arc::new(error));
+        self.capacity.close();
+        state.lost += state.rows.iter().filter(|job| job.done.is_none()).count() as u64;
+        // Dropping the senders wakes the callers that wait.
+        state.rows.clear();
         state.flushes.clear();
     }
 
-    /// For the writer: waits for something to do. While rows are being `held` because the disk
-    /// takes nothing, it comes back after a while in any case, to try again.
-    pub(super) fn next(&self, held: bool) -> Work {
+    /// For the writer: waits for the next batch. While rows are `buffered` after a failed write, it
+    /// returns after [`WRITE_RETRY_DELAY`] at the latest so that the write is retried.
+    pub(super) fn next(&self, buffered: bool) -> Batch {
         let mut state = self.lock();
-        if held {
+        if buffered {
             let idle = |state: &mut State| !(state.urgent || state.closing);
             state = self
                 .wake
-                .wait_timeout_while(state, RETRY, idle)
+                .wait_timeout_while(state, WRITE_RETRY_DELAY, idle)
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         } else {
             let idle =
-                |state: &mut State| state.jobs.is_empty() && !(state.urgent || state.closing);
+                |state: &mut State| state.rows.is_empty() && !(state.urgent || state.closing);
             state = self.wake.wait_while(state, idle).unwrap_or_else(PoisonError::into_inner);
             let gathering =
-                |state: &mut State| state.jobs.len() < BATCH && !(state.urgent || state.closing);
+                |state: &mut State| state.rows.len() < MAX_BATCH_ROWS && !(state.urgent || state.closing);
             state = self
                 .wake
-                .wait_timeout_while(state, LINGER, gathering)
+                .wait_timeout_while(state, BATCH_DELAY, gathering)
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
         state.take()
     }
 
-    fn add(&self, job: Job) {
+    fn add(&self, job: PendingRow) {
         let mut state = self.lock();
-        if state.gone.is_some() {
+        if state.writer_error.is_some() {
             state.lost += u64::from(job.done.is_none());
             return;
         }
         let urgent = job.done.is_some();
         state.urgent |= urgent;
-        state.jobs.push_back(job);
-        // A waiting writer must hear of the first row, of an urgent one and of a full batch.
-        let wake = urgent || state.jobs.len() == 1 || state.jobs.len() == BATCH;
+        state.rows.push_back(job);
+        // Wake the writer for the first row, an urgent row and a full batch.
+        let wake = urgent || state.rows.len() == 1 || state.rows.len() == MAX_BATCH_ROWS;
         drop(state);
         if wake {
             self.wake.notify_one();
@@ -227,26 +227,26 @@ impl Queue {
     }
 
     #[cfg(test)]
-    pub(super) async fn tamper(&self, tampering: Tampering) {
+    pub(super) async fn tamper(&self, tampering: ConnectionHook) {
         self.lock().tampering.push(tampering);
         self.flush().await;
     }
 }
 
 impl State {
-    fn take(&mut self) -> Work {
-        let count = self.jobs.len().min(BATCH);
-        let jobs: Vec<Job> = self.jobs.drain(..count).collect();
+    fn take(&mut self) -> Batch {
+        let count = self.rows.len().min(MAX_BATCH_ROWS);
+        let rows: Vec<PendingRow> = self.rows.drain(..count).collect();
         self.taken += count as u64;
         let taken = self.taken;
         let flushes = self.flushes.extract_if(.., |(until, _)| *until <= taken);
         let flushes = flushes.map(|(_, done)| done).collect();
-        let drained = self.jobs.is_empty();
+        let drained = self.rows.is_empty();
         if drained {
             self.urgent = false;
         }
-        Work {
-            jobs,
+        Batch {
+            rows,
             flushes,
             last: self.closing && drained,
             #[cfg(test)]

@@ -14,7 +14,7 @@ pub(super) fn read(
     file: &Path,
     filter: &AuditFilter,
 ) -> Result<Vec<AuditRow>, StoreError> {
-    let (sql, parameters) = question(filter);
+    let (sql, parameters) = query(filter);
     let stored = || {
         let mut statement = connection.prepare_cached(&sql)?;
         let rows = statement.query_map(params_from_iter(parameters), StoredRow::of)?;
@@ -24,8 +24,8 @@ pub(super) fn read(
     stored.into_iter().map(|row| row.into_row(file)).collect()
 }
 
-/// The conditions are fixed texts; what a caller wrote is only ever a parameter.
-fn question(filter: &AuditFilter) -> (String, Vec<Value>) {
+/// Conditions are constant SQL; caller input is only bound as parameters.
+fn query(filter: &AuditFilter) -> (String, Vec<Value>) {
     let integer = |number: u64| Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
     let text = |text: &Option<String>| text.clone().map(Value::Text);
     let status = filter.errors_only.then(|| Value::Text(Status::Error.as_str().to_owned()));

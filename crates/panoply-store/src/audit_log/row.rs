@@ -1,8 +1,8 @@
-//! A row as it is stored, and the hash that ties it to the one before.
+//! The stored form of a row, and the hash that links it to the previous row.
 //!
 //! The hash is the SHA-256 of `panoply-audit-2` and a line feed, then every column from `sequence`
-//! to `count` as a netstring (`<bytes>:<content>,`), integers in decimal, an absent text as a single
-//! `-`, and last the previous hash as 32 raw bytes in a netstring. No two rows have the same
+//! to `count` as a netstring (`<bytes>:<content>,`), integers in decimal, an absent text as a
+//! single `-`, and last the previous hash as 32 raw bytes in a netstring. No two rows have the same
 //! encoding, and any language can compute it.
 //!
 //! Rows of format 1 (`panoply-audit-1`) end with `mutation` and have neither address nor
@@ -26,7 +26,7 @@ pub(super) const COLUMNS: &str = "sequence, at, tool, tool_version, partition, a
      in_hash, out_hash, latency_ms, seed, status, error_code, mutation, address, credential, \
      count, format, previous, hash";
 
-/// The same of a file that no program since format 2 has opened for writing.
+/// Columns of a file last written by a version before format 2.
 pub(super) const COLUMNS_BEFORE_FORMAT_2: &str = "sequence, at, tool, tool_version, partition, \
      agent_id, trace_id, in_hash, out_hash, latency_ms, seed, status, error_code, mutation, NULL, \
      NULL, 1, 1, previous, hash";
@@ -39,8 +39,8 @@ const FORMAT: i64 = 2;
 pub struct ChainHash(pub [u8; 32]);
 
 impl ChainHash {
-    /// What the first row has for a predecessor.
-    pub const BEFORE_ALL: Self = Self([0; 32]);
+    /// The previous hash of the first row.
+    pub const GENESIS: Self = Self([0; 32]);
 
     /// Reads 64 hexadecimal digits, as `panoply audit verify` prints them.
     pub fn parse(text: &str) -> Option<Self> {
@@ -81,8 +81,8 @@ impl<'de> Deserialize<'de> for ChainHash {
     }
 }
 
-/// A row exactly as the file has it: texts are kept as texts, so that a change which means the
-/// same is still seen.
+/// A row exactly as stored. Timestamps and hashes stay text, so that a change to an equivalent
+/// spelling is still detected.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(super) struct StoredRow {
     pub(super) sequence: i64,
@@ -105,14 +105,12 @@ pub(super) struct StoredRow {
     pub(super) format: i64,
 }
 
-/// A row with its place in the chain: one line of a sealed segment and of an export.
+/// A row with its hashes: one line of a sealed segment and of an export.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub(super) struct ChainedRow {
     #[serde(flatten)]
     pub(super) row: StoredRow,
-    /// The hash of the row before.
     pub(super) previous: ChainHash,
-    /// The hash of this one.
     pub(super) hash: ChainHash,
 }
 
@@ -175,12 +173,12 @@ impl StoredRow {
         })
     }
 
-    /// The hash by the row's own format; `None` for a row that no format has.
+    /// Computes the hash in the row's own format; `None` for an unknown format.
     pub(super) fn hash(&self, previous: ChainHash) -> Option<ChainHash> {
         let is_plain = self.address.is_none() && self.credential.is_none() && self.count == 1;
         let mut encoded = match self.format {
-            1 if is_plain => Encoded(b"panoply-audit-1\n".to_vec()),
-            FORMAT => Encoded(b"panoply-audit-2\n".to_vec()),
+            1 if is_plain => NetstringWriter(b"panoply-audit-1\n".to_vec()),
+            FORMAT => NetstringWriter(b"panoply-audit-2\n".to_vec()),
             _ => return None,
         };
         encoded.integer(self.sequence);
@@ -210,28 +208,28 @@ impl StoredRow {
         let audit = Audit {
             in_hash: self.in_hash,
             out_hash: self.out_hash,
-            latency_ms: u64::try_from(self.latency_ms).map_err(|_| bad("a negative time"))?,
+            latency_ms: u64::try_from(self.latency_ms).map_err(|_| bad("the latency is negative"))?,
             seed: self.seed.parse().map_err(|_| bad("the seed is not a number"))?,
             status: [Status::Ok, Status::Error]
                 .into_iter()
                 .find(|status| status.as_str() == self.status)
-                .ok_or_else(|| bad("an unknown status"))?,
+                .ok_or_else(|| bad("the status is unknown"))?,
         };
         let address = self.address.map(|text| text.parse()).transpose();
         let provenance = Provenance {
-            address: address.map_err(|_| bad("the address is not an address"))?,
+            address: address.map_err(|_| bad("the address is not an IP address"))?,
             credential: self.credential.map(Arc::from),
         };
         let entry = AuditEntry {
             call_id: None,
-            at: self.at.parse().map_err(|_| bad("the time is not a time"))?,
+            at: self.at.parse().map_err(|_| bad("the timestamp is not ISO 8601"))?,
             tool: self.tool,
             tool_version: self.tool_version,
             partition: self.partition,
             agent_id: self.agent_id,
             trace_id: self.trace_id,
             provenance,
-            count: u64::try_from(self.count).map_err(|_| bad("a negative count"))?,
+            count: u64::try_from(self.count).map_err(|_| bad("the count is negative"))?,
             audit,
             error_code: self.error_code,
             mutation: self.mutation != 0,
@@ -240,10 +238,10 @@ impl StoredRow {
     }
 }
 
-/// Netstrings, one after the other.
-struct Encoded(Vec<u8>);
+/// Encodes fields as concatenated netstrings.
+struct NetstringWriter(Vec<u8>);
 
-impl Encoded {
+impl NetstringWriter {
     fn bytes(&mut self, content: &[u8]) {
         self.0.extend_from_slice(content.len().to_string().as_bytes());
         self.0.push(b':');

@@ -1,13 +1,13 @@
 //! Retention: `seal` moves the oldest rows into a segment, `prune` deletes old segments.
 //!
-//! Both work beside running servers: a segment is written from a read transaction, and the write
-//! lock is held only to exchange its rows for its header. Each step may be the last of a process:
+//! Both run concurrently with servers: a segment is written from a read transaction, and the write
+//! lock is held only while its rows are replaced with its header. Every step is crash-safe:
 //!
 //! 1. The file is written under a temporary name, synced and renamed. A crash leaves a file
-//!    without a header; its rows are still in the log, and the next run writes it again.
+//!    without a header; its rows are still in the log, and the next run writes the file again.
 //! 2. Header, removal of the rows and the audit row of the command are one transaction.
-//! 3. Pruning commits the mark in the header first. A file that a crash left is deleted by the
-//!    next run.
+//! 3. Pruning first commits the `pruned` mark in the header. The next run deletes a file left by a
+//!    crash.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -31,15 +31,15 @@ use crate::error::StoreError;
 use crate::migrate;
 use crate::sqlite::{self, Durability};
 
-/// The most rows in one segment: the write lock is held for a fraction of a second.
+/// Maximum number of rows in a segment: limits the write lock to a fraction of a second.
 pub const ROWS_PER_SEGMENT: u64 = 100_000;
 
-/// The name of the audit row that records a sealing.
+/// Tool name of the audit row for sealing.
 const SEAL: &str = "panoply audit seal";
-/// The name of the audit row that records a pruning.
+/// Tool name of the audit row for pruning.
 pub(super) const PRUNE: &str = "panoply audit prune";
 
-/// Why rows could not be sealed or segments not be pruned.
+/// Why rows could not be sealed or segments could not be pruned.
 #[derive(Debug, thiserror::Error)]
 pub enum SealError {
     /// The log itself.
@@ -53,7 +53,7 @@ pub enum SealError {
         /// What the system said.
         source: io::Error,
     },
-    /// Evidence of a change must stay where it is.
+    /// Evidence of tampering must not be moved.
     #[error("the audit chain is broken, so nothing is sealed: {0}")]
     Broken(Fault),
     /// The audit row of the command could not be made.
@@ -66,11 +66,11 @@ fn at(path: &Path) -> impl Fn(io::Error) -> SealError + '_ {
 }
 
 /// Moves all rows before the first that is not older than `before` into segments of at most
-/// `most_rows`; without `before`, all rows there are.
+/// `max_rows` rows. Without `before`, moves all rows.
 pub fn seal(
     log: &Path,
     before: Option<Timestamp>,
-    most_rows: u64,
+    max_rows: u64,
     now: Timestamp,
 ) -> Result<Vec<Segment>, SealError> {
     let folder = segment::folder_of(log);
@@ -78,23 +78,23 @@ pub fn seal(
     let mut connection = migrate::open(log, Durability::Full, MIGRATIONS)?;
     remove_leftovers(&connection, log, &folder)?;
     let about = StoreError::about(log);
-    // The row about a sealing is younger than the sealing, and must not make it go on for ever.
+    // Exclude the audit rows of this run: sealing them would never terminate.
     let end: i64 = connection
         .query_row("SELECT coalesce(max(sequence), 0) FROM audit", (), |row| row.get(0))
         .map_err(&about)?;
     let mut sealed = Vec::new();
-    let range = Range { before, end, most_rows };
+    let range = SealRange { before, end, max_rows };
     while let Some(segment) = write(&mut connection, log, &folder, &range, now)? {
         let entry = entry(SEAL, &segment, now)?;
-        sqlite::transact(&mut connection, |transaction| exchange(transaction, &segment, &entry))
+        sqlite::transact(&mut connection, |transaction| replace_rows_with_header(transaction, &segment, &entry))
             .map_err(&about)?;
         sealed.push(segment);
     }
     Ok(sealed)
 }
 
-/// Deletes the segments whose rows are all older than `before`, the oldest first, and keeps their
-/// headers.
+/// Deletes the files of segments whose rows are all older than `before`, oldest first. Headers
+/// remain.
 pub fn prune(log: &Path, before: Timestamp, now: Timestamp) -> Result<Vec<Segment>, SealError> {
     let folder = segment::folder_of(log);
     let _lock = SegmentLock::take(&folder).map_err(at(&folder))?;
@@ -110,7 +110,7 @@ pub fn prune(log: &Path, before: Timestamp, now: Timestamp) -> Result<Vec<Segmen
             break;
         }
         let entry = entry(PRUNE, &segment, now)?;
-        sqlite::transact(&mut connection, |transaction| mark(transaction, &segment, &entry, now))
+        sqlite::transact(&mut connection, |transaction| mark_pruned(transaction, &segment, &entry, now))
             .map_err(&about)?;
         remove(&folder, &segment.file)?;
         pruned.push(segment);
@@ -118,36 +118,35 @@ pub fn prune(log: &Path, before: Timestamp, now: Timestamp) -> Result<Vec<Segmen
     Ok(pruned)
 }
 
-/// Which rows are to be sealed.
-struct Range {
+struct SealRange {
     before: Option<Timestamp>,
     end: i64,
-    most_rows: u64,
+    max_rows: u64,
 }
 
-/// Writes the next segment; `None` when no row is left for one.
+/// Writes the next segment; `None` when no row is left.
 fn write(
     connection: &mut Connection,
     log: &Path,
     folder: &Path,
-    range: &Range,
+    range: &SealRange,
     now: Timestamp,
 ) -> Result<Option<Segment>, SealError> {
     let about = StoreError::about(log);
     let snapshot = connection.transaction().map_err(&about)?;
     let before = segment::headers(&snapshot).map_err(&about)?.last().map(Segment::head);
     let (first, previous) =
-        before.map_or((1, ChainHash::BEFORE_ALL), |head| (head.sequence + 1, head.hash));
+        before.map_or((1, ChainHash::GENESIS), |head| (head.sequence + 1, head.hash));
     let mut chain = Chain::after(before);
     let partial = folder.join(format!("{first}{PARTIAL}"));
-    let mut output = Output::create(&partial).map_err(at(&partial))?;
+    let mut output = SegmentWriter::create(&partial).map_err(at(&partial))?;
     let mut newest = Timestamp::MIN;
     {
         let sql = format!("SELECT {COLUMNS} FROM audit WHERE sequence <= ?1 ORDER BY sequence");
         let mut statement = snapshot.prepare(&sql).map_err(&about)?;
         let mut rows = statement.query([range.end]).map_err(&about)?;
         while let Some(row) = rows.next().map_err(&about)? {
-            if output.rows == range.most_rows {
+            if output.rows == range.max_rows {
                 break;
             }
             let row = ChainedRow::of(row).map_err(&about)?;
@@ -191,8 +190,8 @@ fn write(
     }))
 }
 
-/// Exchanges the rows of a segment for its header.
-fn exchange(
+/// Deletes the rows of a segment and inserts its header.
+fn replace_rows_with_header(
     transaction: &Connection,
     segment: &Segment,
     entry: &AuditEntry,
@@ -217,8 +216,8 @@ fn exchange(
     writer::append(transaction, std::slice::from_ref(entry))
 }
 
-/// Marks a segment as pruned, by the audit row that says so.
-fn mark(
+/// Appends the audit row of a pruning and references it in the segment's header.
+fn mark_pruned(
     transaction: &Connection,
     segment: &Segment,
     entry: &AuditEntry,
@@ -234,8 +233,8 @@ fn mark(
         .map(drop)
 }
 
-/// Removes what a crash left: unfinished files, files whose rows are still in the log, and files
-/// of pruned segments. A file that is neither is another log's, and stays.
+/// Removes files left by a crash: unfinished files, files whose rows are still in the log, and
+/// files of pruned segments. Any other file belongs to another log and stays.
 fn remove_leftovers(connection: &Connection, log: &Path, folder: &Path) -> Result<(), SealError> {
     let about = StoreError::about(log);
     let headers = segment::headers(connection).map_err(&about)?;
@@ -277,12 +276,12 @@ fn sync_folder(folder: &Path) -> Result<(), SealError> {
 }
 
 fn time(text: &str, log: &Path, row: u64) -> Result<Timestamp, SealError> {
-    let what = "the time is not a time";
+    let what = "the timestamp is not ISO 8601";
     let bad = |_| StoreError::BadRow { file: log.to_owned(), row, what };
     Ok(text.parse::<Timestamp>().map_err(bad)?)
 }
 
-/// The audit row of a command; `in_hash` is the hash of the segment's header.
+/// Audit entry of a command; `in_hash` is the hash of the segment's header.
 fn entry(tool: &str, segment: &Segment, now: Timestamp) -> Result<AuditEntry, SealError> {
     let hash: Fingerprint = segment.fingerprint().map_err(SealError::Row)?;
     Ok(AuditEntry {
@@ -307,20 +306,19 @@ fn entry(tool: &str, segment: &Segment, now: Timestamp) -> Result<AuditEntry, Se
     })
 }
 
-/// The file of a segment while it is written.
-struct Output {
-    lines: GzEncoder<Hashed>,
+struct SegmentWriter {
+    lines: GzEncoder<HashingWriter>,
     rows: u64,
 }
 
-impl Output {
+impl SegmentWriter {
     fn create(path: &Path) -> io::Result<Self> {
         let mut options = File::options();
         options.write(true).create(true).truncate(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = BufWriter::new(options.open(path)?);
-        let hashed = Hashed { file, hash: Sha256::new() };
+        let hashed = HashingWriter { file, hash: Sha256::new() };
         Ok(Self { lines: GzEncoder::new(hashed, Compression::default()), rows: 0 })
     }
 
@@ -331,9 +329,9 @@ impl Output {
         Ok(())
     }
 
-    /// Syncs the file; gives its SHA-256.
+    /// Syncs the file; returns its SHA-256.
     fn finish(self) -> io::Result<ChainHash> {
-        let Hashed { file, hash } = self.lines.finish()?;
+        let HashingWriter { file, hash } = self.lines.finish()?;
         let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.sync_all()?;
         #[cfg(unix)]
@@ -345,13 +343,13 @@ impl Output {
     }
 }
 
-/// Hashes what goes into a file.
-struct Hashed {
+/// Computes the SHA-256 of the bytes written.
+struct HashingWriter {
     file: BufWriter<File>,
     hash: Sha256,
 }
 
-impl Write for Hashed {
+impl Write for HashingWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write_all(bytes)?;
         self.hash.update(bytes);

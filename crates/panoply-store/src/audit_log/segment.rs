@@ -19,14 +19,13 @@ use super::row::{ChainHash, ChainedRow};
 use super::verify::Head;
 use crate::sqlite;
 
-/// The ending of a segment's file.
-const ENDING: &str = ".jsonl.gz";
-/// The ending of one that is being written.
+const EXTENSION: &str = ".jsonl.gz";
+/// Extension of an unfinished file.
 pub(super) const PARTIAL: &str = ".partial";
-/// No segment that this program writes is larger.
-const LARGEST_FILE: u64 = 1 << 30;
-/// Nor has a line that is longer.
-const LONGEST_LINE: u64 = 1 << 24;
+/// Larger files are rejected: this program never writes them.
+const MAX_FILE_BYTES: u64 = 1 << 30;
+/// Longer lines are rejected: this program never writes them.
+const MAX_LINE_BYTES: u64 = 1 << 24;
 
 /// The header of a segment.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -35,13 +34,13 @@ pub struct Segment {
     pub first: u64,
     /// Its last row.
     pub last: u64,
-    /// What the first row has for a predecessor.
+    /// The previous hash of the first row.
     pub previous: ChainHash,
     /// The hash of the last row.
     pub hash: ChainHash,
     /// How many rows it has.
     pub rows: u64,
-    /// The latest time of its rows.
+    /// The latest timestamp of its rows.
     pub newest: String,
     /// The name of its file.
     pub file: String,
@@ -49,9 +48,9 @@ pub struct Segment {
     pub sha256: ChainHash,
     /// When it was sealed.
     pub sealed_at: String,
-    /// When its file was deleted on purpose.
+    /// When `prune` deleted its file.
     pub pruned_at: Option<String>,
-    /// The row of the log that records that.
+    /// Sequence of the audit row that records the pruning.
     pub pruned_by: Option<u64>,
 }
 
@@ -61,7 +60,7 @@ impl Segment {
         Head { sequence: self.last, hash: self.hash }
     }
 
-    /// The hash of the header, which the rows about sealing and pruning carry as `in_hash`.
+    /// Hash of the header: the `in_hash` of the audit rows for sealing and pruning.
     pub(super) fn fingerprint(&self) -> Result<Fingerprint, ToolError> {
         let header = json!({
             "first": self.first,
@@ -83,7 +82,7 @@ pub fn folder_of(log: &Path) -> PathBuf {
     log.with_file_name("audit-segments")
 }
 
-/// The files of all segments that are there, in the order of their rows.
+/// Files of all segments that have not been pruned, in chain order.
 pub fn files_of(log: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder_of(log)).into_iter().flatten();
     let mut files: Vec<PathBuf> = entries
@@ -99,24 +98,24 @@ pub fn files_of(log: &Path) -> Vec<PathBuf> {
 /// The name of the file with these rows.
 pub(super) fn file_name(first: u64, last: Head) -> String {
     let digits: String = last.hash.to_string().chars().take(16).collect();
-    format!("audit-{first:012}-{:012}-{digits}{ENDING}", last.sequence)
+    format!("audit-{first:012}-{:012}-{digits}{EXTENSION}", last.sequence)
 }
 
-/// What a name says: the last row, and the first digits of its hash.
+/// Parses a file name: the last row, and the first digits of its hash.
 pub(super) fn range(name: &str) -> Option<(u64, &str)> {
-    let mut parts = name.strip_prefix("audit-")?.strip_suffix(ENDING)?.split('-');
+    let mut parts = name.strip_prefix("audit-")?.strip_suffix(EXTENSION)?.split('-');
     let (first, last, digits) = (parts.next()?, parts.next()?, parts.next()?);
     let _first: u64 = first.parse().ok()?;
     let is_whole = parts.next().is_none() && digits.len() == 16;
     is_whole.then_some((last.parse().ok()?, digits))
 }
 
-/// Held while segments are made, deleted or copied. The end of the process releases it.
+/// File lock held while segments are created, deleted or copied. Released when the process exits.
 #[derive(Debug)]
 pub struct SegmentLock(#[expect(dead_code, reason = "the open file is the lock")] File);
 
 impl SegmentLock {
-    /// Waits until no other process seals, prunes or copies. Makes the folder, for this user alone.
+    /// Waits for the lock. Creates the folder for this user only.
     pub fn take(folder: &Path) -> io::Result<Self> {
         sqlite::create_private_folder(folder)?;
         let path = folder.join(".lock");
@@ -129,7 +128,7 @@ impl SegmentLock {
 
 /// The headers, in the order of their rows.
 pub(super) fn headers(connection: &Connection) -> rusqlite::Result<Vec<Segment>> {
-    if !is_table_there(connection)? {
+    if !has_segment_table(connection)? {
         return Ok(Vec::new());
     }
     let sql = "SELECT first, last, previous, hash, rows, newest, file, sha256, sealed_at, \
@@ -137,8 +136,8 @@ pub(super) fn headers(connection: &Connection) -> rusqlite::Result<Vec<Segment>>
     connection.prepare(sql)?.query_map((), header)?.collect()
 }
 
-/// A log that was last written by an older program has no such table.
-fn is_table_there(connection: &Connection) -> rusqlite::Result<bool> {
+/// A log last written by an older version has no such table.
+fn has_segment_table(connection: &Connection) -> rusqlite::Result<bool> {
     let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'segment'";
     connection.query_row(sql, (), |row| row.get::<_, i64>(0)).map(|tables| tables > 0)
 }
@@ -160,20 +159,18 @@ fn header(row: &Row<'_>) -> rusqlite::Result<Segment> {
     })
 }
 
-/// Why the content of a segment cannot be had.
+/// Why a segment cannot be read.
 pub(super) enum Unreadable {
-    /// The file is not there.
     Missing,
-    /// It is not what was sealed.
+    /// The file does not match its header.
     Altered,
-    /// The system does not let us read it.
     Io(io::Error),
 }
 
 /// Reads a segment's file and compares it with its header.
 pub(super) fn read(folder: &Path, segment: &Segment) -> Result<Vec<u8>, Unreadable> {
     if range(&segment.file).is_none() {
-        // A header that names a file elsewhere.
+        // A header must not name a file outside the folder.
         return Err(Unreadable::Altered);
     }
     let file = match File::open(folder.join(&segment.file)) {
@@ -182,17 +179,17 @@ pub(super) fn read(folder: &Path, segment: &Segment) -> Result<Vec<u8>, Unreadab
         Err(error) => return Err(Unreadable::Io(error)),
     };
     let mut bytes = Vec::new();
-    file.take(LARGEST_FILE).read_to_end(&mut bytes).map_err(Unreadable::Io)?;
+    file.take(MAX_FILE_BYTES).read_to_end(&mut bytes).map_err(Unreadable::Io)?;
     let sha256 = ChainHash(Sha256::digest(&bytes).into());
     if sha256 == segment.sha256 { Ok(bytes) } else { Err(Unreadable::Altered) }
 }
 
-/// The rows of a segment, given the bytes of its file; `None` for a line that is no row.
+/// Parses the rows of a segment; `None` for an invalid line.
 pub(super) fn rows(bytes: &[u8]) -> impl Iterator<Item = Option<ChainedRow>> {
     let mut lines = BufReader::new(GzDecoder::new(bytes));
     std::iter::from_fn(move || {
         let mut line = Vec::new();
-        match (&mut lines).take(LONGEST_LINE).read_until(b'\n', &mut line) {
+        match (&mut lines).take(MAX_LINE_BYTES).read_until(b'\n', &mut line) {
             Ok(0) => None,
             Ok(_) => Some(serde_json::from_slice(&line).ok()),
             Err(_) => Some(None),

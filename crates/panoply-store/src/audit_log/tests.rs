@@ -1,4 +1,4 @@
-//! The log from inside: what callers see while the disk takes nothing. The rest is in `tests/`.
+//! Unit tests of write failures, which need access to the writer's connection.
 
 use panoply_contract::audit::{Audit, Status};
 use panoply_contract::context::Provenance;
@@ -42,9 +42,9 @@ async fn tools(log: &SqliteAuditLog) -> Vec<String> {
     rows.into_iter().rev().map(|row| row.entry.tool).collect()
 }
 
-/// SQL for the writer's own connection that makes each write fail, and the SQL that ends it.
+/// SQL that makes every write on the writer's connection fail, and the SQL that reverts it.
 const FAILURES: [(&str, &str, &str); 2] = [
-    // SQLite's own way to be out of space.
+    // SQLite reports a full disk at the page limit.
     ("DISK_FULL", "PRAGMA max_page_count = 1", "PRAGMA max_page_count = 1000000"),
     ("STORE_READ_ONLY", "PRAGMA query_only = ON", "PRAGMA query_only = OFF"),
 ];
@@ -57,7 +57,7 @@ async fn run_sql(log: &SqliteAuditLog, sql: &'static str) {
 }
 
 #[tokio::test]
-async fn while_nothing_can_be_written_changes_are_refused_and_rows_wait() {
+async fn mutations_are_refused_and_query_rows_buffered_while_writes_fail() {
     for (code, breaks, heals) in FAILURES {
         let (_folder, log) = log();
         log.append(entry("before", true)).await.unwrap();
@@ -88,7 +88,7 @@ async fn while_nothing_can_be_written_changes_are_refused_and_rows_wait() {
 }
 
 #[tokio::test]
-async fn it_recovers_without_anyone_asking() {
+async fn failed_writes_are_retried_without_a_new_append() {
     let (_folder, log) = log();
     let (_, breaks, heals) = FAILURES[1];
     run_sql(&log, breaks).await;
@@ -106,10 +106,10 @@ async fn it_recovers_without_anyone_asking() {
 }
 
 #[tokio::test]
-async fn queries_go_on_for_ever_without_a_disk_and_what_is_lost_is_counted() {
+async fn queries_continue_without_a_disk_and_lost_rows_are_counted() {
     let (_folder, log) = log();
     run_sql(&log, FAILURES[1].1).await;
-    for number in 0..KEPT_ROWS + 100 {
+    for number in 0..MAX_BUFFERED_ROWS + 100 {
         log.append(entry(&number.to_string(), false)).await.unwrap();
         if number % 500 == 0 {
             log.flush().await;
@@ -120,16 +120,16 @@ async fn queries_go_on_for_ever_without_a_disk_and_what_is_lost_is_counted() {
     run_sql(&log, FAILURES[1].2).await;
     log.flush().await;
     let kept = tools(&log).await;
-    assert_eq!(kept.len(), KEPT_ROWS, "the oldest are kept, in order");
+    assert_eq!(kept.len(), MAX_BUFFERED_ROWS, "the oldest are kept, in order");
     assert_eq!(kept[0], "0");
-    assert_eq!(kept[KEPT_ROWS - 1], (KEPT_ROWS - 1).to_string());
+    assert_eq!(kept[MAX_BUFFERED_ROWS - 1], (MAX_BUFFERED_ROWS - 1).to_string());
 }
 
 #[tokio::test]
-async fn a_dead_writer_refuses_changes_and_lets_queries_pass() {
+async fn a_dead_writer_refuses_mutations_and_accepts_queries() {
     let (_folder, log) = log();
     log.queue.tamper(Box::new(|_| panic!("a bug in the writer"))).await;
-    // The flush inside `tamper` ended with the writer.
+    // The flush inside `tamper` returns when the writer ends.
     let error = log.append(entry("changed", true)).await.unwrap_err();
     assert_eq!(error.code, "DATABASE_ERROR");
     assert!(log.ready().is_err());
@@ -140,7 +140,7 @@ async fn a_dead_writer_refuses_changes_and_lets_queries_pass() {
 }
 
 #[tokio::test]
-async fn after_closing_a_change_is_refused() {
+async fn mutations_are_refused_after_close() {
     let (_folder, log) = log();
     log.close();
     assert!(log.ready().is_err());
@@ -148,12 +148,12 @@ async fn after_closing_a_change_is_refused() {
 }
 
 #[tokio::test]
-async fn rows_of_the_first_format_stay_verifiable_beside_new_ones() {
+async fn rows_of_format_1_and_format_2_verify_in_one_chain() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("audit.db");
-    // The schema and the row of a program before format 2.
+    // Schema and row written by a version before format 2.
     let old = StoredRow { format: 1, ..StoredRow::new(1, &entry("old", false)) };
-    let hash = old.hash(ChainHash::BEFORE_ALL).unwrap();
+    let hash = old.hash(ChainHash::GENESIS).unwrap();
     let connection = migrate::open(&file, Durability::Full, &MIGRATIONS[..2]).unwrap();
     connection
         .execute(
@@ -174,14 +174,14 @@ async fn rows_of_the_first_format_stay_verifiable_beside_new_ones() {
                 old.status,
                 old.error_code,
                 old.mutation,
-                ChainHash::BEFORE_ALL.0,
+                ChainHash::GENESIS.0,
                 hash.0,
             ],
         )
         .unwrap();
     connection.execute("INSERT INTO head VALUES (1, 1, ?1)", [hash.0]).unwrap();
     drop(connection);
-    // Verification only reads, so it has to understand the old schema too.
+    // Verification is read-only, so it must support the old schema without a migration.
     let found = verify(&file, None).unwrap();
     assert!(found.is_intact() && found.rows == 1, "{found:?}");
     let log = SqliteAuditLog::open(&file).unwrap();
@@ -189,7 +189,7 @@ async fn rows_of_the_first_format_stay_verifiable_beside_new_ones() {
     drop(log);
     let found = verify(&file, None).unwrap();
     assert!(found.is_intact() && found.rows == 2, "{found:?}");
-    // The old format does not cover the new columns, so nothing may be in them.
+    // Format 1 does not hash the new columns, so they must be empty.
     for forgery in ["address = '192.0.2.9'", "credential = 'key x (y)'", "count = 2", "format = 2"]
     {
         let copy = folder.path().join("copy.db");

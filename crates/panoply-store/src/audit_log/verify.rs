@@ -1,17 +1,17 @@
-//! Walks the chain and finds the first row that is not what was written.
+//! Verifies the hash chain and reports the first row that was tampered with.
 //!
-//! Found without fail, because each hash covers the row, its place and the hash before it:
-//! a changed, removed, moved or inserted row, unless every row after it was rewritten too. Rows
-//! cut off the end, or added there, disagree with the head record.
+//! Each hash covers the row, its sequence and the previous hash. A changed, removed, moved or
+//! inserted row is therefore always detected, unless every later row was rewritten too. Rows
+//! truncated from or added to the end contradict the head record.
 //!
-//! Whoever can write the file can rewrite the whole chain and its head, and the chain holds no
-//! secret that would stop them. Against that, note the head that a verification prints somewhere
-//! else, and give it to the next one as an anchor: then nothing up to it can be rewritten unseen.
-//! What came after the last noted head, someone with the file can always rewrite or cut off.
-//! Signed checkpoints are such notes, made by the server itself ([`Checkpoint`]).
+//! A process with write access to the file can rewrite the whole chain and its head, because the
+//! chain contains no secret. To detect that, store the head printed by a verification on another
+//! machine and pass it to the next one as an anchor: no row up to it can be rewritten undetected.
+//! Rows after the last anchor can still be rewritten or truncated. Signed checkpoints are such
+//! anchors, issued by the server ([`Checkpoint`]).
 //!
-//! Rows that were sealed are read from their segments. A segment that was pruned has left its
-//! header, which must fit the chain on both sides, and an audit row that records the pruning.
+//! Sealed rows are read from their segments. A pruned segment leaves its header, which must link to
+//! the chain on both sides, and an audit row that records the pruning.
 //!
 //! [`Checkpoint`]: super::Checkpoint
 
@@ -36,66 +36,66 @@ pub struct Head {
     pub hash: ChainHash,
 }
 
-/// What a walk along the chain found.
+/// Result of a verification.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Verification {
-    /// How many rows were found in order, before the fault if there is one.
+    /// Number of valid rows before the fault, or in total.
     pub rows: u64,
-    /// Where the chain ends as far as it is in order; `None` for an empty log.
+    /// Head of the valid part of the chain; `None` for an empty log.
     pub head: Option<Head>,
-    /// The first thing that is wrong.
+    /// The first fault.
     pub fault: Option<Fault>,
-    /// The segments that were sealed, the pruned ones among them.
+    /// All sealed segments, including pruned ones.
     pub segments: Vec<Segment>,
-    /// The file of the segment that the fault is in, if it is in one.
+    /// File of the segment that contains the fault, if any.
     pub fault_file: Option<String>,
-    /// Noted heads that lie in pruned segments and could not be compared.
+    /// Number of anchors inside pruned segments, which could not be compared.
     pub unchecked: usize,
 }
 
 impl Verification {
-    /// Whether nothing is wrong.
+    /// Whether no fault was found.
     pub const fn is_intact(&self) -> bool {
         self.fault.is_none()
     }
 }
 
-/// The first row that is not what was written.
+/// The first row that was tampered with.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Fault {
-    /// Its place in the chain.
+    /// Sequence of the row.
     pub sequence: u64,
-    /// What happened to it.
+    /// Kind of tampering.
     pub kind: FaultKind,
 }
 
-/// What can have happened to a row.
+/// Kinds of tampering.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum FaultKind {
-    /// Its content does not match its hash.
+    /// The content does not match the hash.
     Altered,
-    /// It matches neither its own hash nor the one before: it stood somewhere else.
+    /// The row matches neither its own hash nor the previous hash: it was moved.
     Moved,
-    /// It was exchanged for another row with a hash that fits that one.
+    /// The row was replaced with another whose own hash is valid.
     Replaced,
-    /// It is not there.
+    /// The row does not exist.
     Missing,
-    /// It stands after the end that the writers recorded.
+    /// The row follows the recorded head.
     Unrecorded,
-    /// The record of the end is not there; the row is the last one.
+    /// The head record is missing; the row is the last one.
     HeadMissing,
-    /// Its hash is not the one noted earlier.
+    /// The hash differs from an anchor.
     NotAsNoted,
-    /// It is the first of a sealed segment whose file is not there and was not pruned.
+    /// First row of a sealed segment whose file is missing without having been pruned.
     SegmentMissing,
-    /// It is the first of a sealed segment that is not what was sealed.
+    /// First row of a sealed segment whose file does not match its header.
     SegmentAltered,
-    /// It is the first of a segment whose pruning no audit row records.
+    /// First row of a segment whose pruning has no audit row.
     PruningUnrecorded,
 }
 
 impl FaultKind {
-    /// A name for programs.
+    /// The name in JSON output.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Altered => "altered",
@@ -139,18 +139,18 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Walks the log in `file`. `anchor` is a head that an earlier walk printed and that was kept
-/// where the file's owner cannot change it. Others may go on writing meanwhile.
+/// Verifies the log in `file`. `anchor` is the head of an earlier verification, stored out of reach
+/// of the file's owner. Other processes may write concurrently.
 pub fn verify(file: &Path, anchor: Option<Head>) -> Result<Verification, StoreError> {
     verify_against(file, anchor.as_slice())
 }
 
-/// The same against many noted heads.
+/// Verifies the log against several anchors.
 pub fn verify_against(file: &Path, noted: &[Head]) -> Result<Verification, StoreError> {
-    // What an intruder wrote is to be named row by row, so page checksums do not stop the walk.
+    // Skip page checksums: tampering must be reported by row, not as an unreadable page.
     let mut connection = sqlite::open_unverified(file)?;
-    // A segment that is sealed meanwhile has its file before its rows go, and in one snapshot
-    // rows, headers and head belong together. Only pruning takes files away, so it is kept out.
+    // Sealing writes the file before it deletes the rows, and one snapshot has consistent rows,
+    // headers and head. Only pruning deletes files, so it is locked out.
     let folder = segment::folder_of(file);
     let _lock = folder.is_dir().then(|| SegmentLock::take(&folder).ok());
     let mut chain = Chain::after(None);
@@ -166,14 +166,14 @@ pub fn verify_against(file: &Path, noted: &[Head]) -> Result<Verification, Store
     })
 }
 
-/// Walks the last `rows` of the log only, taking the row before them for good, and sees that the
-/// sealed segments are there: cheap enough for every start of a server.
+/// Verifies only the last `rows` of the log, trusting the row before them, and checks that the
+/// sealed segments exist. Cheap enough for every server start.
 pub fn verify_tail(file: &Path, rows: u32) -> Result<Verification, StoreError> {
     let found = walk_tail(file, rows)?;
     if found.fault.is_none_or(|fault| fault.kind != FaultKind::SegmentMissing) {
         return Ok(found);
     }
-    // It may have been pruned between our look at its header and our look at its file.
+    // The segment may have been pruned between reading its header and its file.
     let _lock = SegmentLock::take(&segment::folder_of(file));
     walk_tail(file, rows)
 }
@@ -203,7 +203,7 @@ fn walk_tail(file: &Path, rows: u32) -> Result<Verification, StoreError> {
                 head,
             )
             .optional()?;
-        // Rows about pruning may lie before the tail.
+        // Audit rows of prunings may precede the tail.
         let last = before.or_else(|| segments.last().map(Segment::head));
         let after = last.map_or(i64::MIN, |last| last.sequence.cast_signed());
         let found = finish(&snapshot, Chain::after(last), fault, after)?;
@@ -212,7 +212,7 @@ fn walk_tail(file: &Path, rows: u32) -> Result<Verification, StoreError> {
     walked.map_err(StoreError::about(file))
 }
 
-/// Walks the rows of the log after a sequence, unless something is wrong already.
+/// Verifies the rows after a sequence, unless a fault was already found.
 fn finish(
     connection: &Connection,
     mut chain: Chain,
@@ -225,7 +225,7 @@ fn finish(
     if fault.is_none() {
         fault = chain.end(recorded_head(connection)?);
     }
-    // A replaced row was taken for a good one until its successor said otherwise.
+    // A replaced row counts as valid until its successor contradicts it.
     let bad = fault.map_or(u64::MAX, |fault| fault.sequence);
     let head = chain.last.filter(|last| last.sequence < bad);
     let rows = chain.last.map_or(0, |last| last.sequence.min(bad.saturating_sub(1)));
@@ -233,7 +233,7 @@ fn finish(
     Ok(Verification { rows, head, fault, segments, fault_file, unchecked })
 }
 
-/// The rows of the log after a sequence, whatever version of this program wrote last.
+/// Query for the rows after a sequence, for the schema of any version.
 pub(super) fn select(connection: &Connection) -> rusqlite::Result<String> {
     let sql = "SELECT count(*) FROM pragma_table_info('audit') WHERE name = 'format'";
     let has_format = connection.query_row(sql, (), |row| row.get::<_, i64>(0))? > 0;
@@ -241,21 +241,21 @@ pub(super) fn select(connection: &Connection) -> rusqlite::Result<String> {
     Ok(format!("SELECT {columns} FROM audit WHERE sequence > ?1 ORDER BY sequence"))
 }
 
-/// The chain as far as it was walked.
+/// State of a verification.
 pub(super) struct Chain {
     pub(super) last: Option<Head>,
-    /// Heads that were noted elsewhere.
+    /// Anchors by sequence.
     noted: BTreeMap<u64, ChainHash>,
-    /// One of two notes about one row that disagree.
+    /// An anchor that contradicts another for the same row.
     contradiction: Option<u64>,
-    /// Noted heads that lie in pruned segments.
+    /// Number of anchors inside pruned segments.
     unchecked: usize,
-    /// Rows that must record a pruning: the hash of the header, and the segment's first row.
+    /// Sequences that must record a pruning, with the header's hash and the segment's first row.
     prunings: BTreeMap<u64, (String, u64)>,
 }
 
 impl Chain {
-    /// A walk that begins after a row that is taken for good.
+    /// Starts after a trusted row.
     pub(super) const fn after(last: Option<Head>) -> Self {
         Self {
             last,
@@ -273,12 +273,12 @@ impl Chain {
         }
     }
 
-    /// Where the next row has to be, and what it has to follow.
+    /// Expected sequence and previous hash of the next row.
     fn next(&self) -> (u64, ChainHash) {
-        self.last.map_or((1, ChainHash::BEFORE_ALL), |last| (last.sequence + 1, last.hash))
+        self.last.map_or((1, ChainHash::GENESIS), |last| (last.sequence + 1, last.hash))
     }
 
-    /// Takes the segments, or says what is wrong and in which file.
+    /// Verifies the segments; returns the fault and its file.
     fn take_segments(
         &mut self,
         segments: &[Segment],
@@ -297,7 +297,7 @@ impl Chain {
         Ok((None, None))
     }
 
-    /// Takes a header without its rows.
+    /// Verifies a header without its rows.
     fn take_header(&mut self, segment: &Segment) -> Option<Fault> {
         let fits = self.next() == (segment.first, segment.previous);
         let whole = segment.last.checked_sub(segment.first) == segment.rows.checked_sub(1);
@@ -344,8 +344,8 @@ impl Chain {
         if self.last == Some(segment.head()) { Ok(None) } else { fault(FaultKind::SegmentAltered) }
     }
 
-    /// Takes the rows of the log after a sequence. One that a sealed segment should have, or that
-    /// is before the first, was added by somebody else.
+    /// Verifies the rows after a sequence. A row that belongs to a sealed segment or precedes the
+    /// first row was added by another program.
     fn take_rows(
         &mut self,
         connection: &Connection,
@@ -356,7 +356,7 @@ impl Chain {
         while let Some(row) = rows.next()? {
             let fault = match ChainedRow::of(row) {
                 Ok(row) => self.take(&row),
-                // A type or a length that this program never writes.
+                // This program never writes such a type or length.
                 Err(_) => {
                     let sequence = u64::try_from(row.get::<_, i64>(0)?).unwrap_or_default();
                     let (expected, _) = self.next();
@@ -373,7 +373,7 @@ impl Chain {
         Ok(None)
     }
 
-    /// Takes the next row, or says what is wrong.
+    /// Verifies the next row.
     pub(super) fn take(&mut self, row: &ChainedRow) -> Option<Fault> {
         let ChainedRow { row: stored, previous, hash } = row;
         let found = u64::try_from(stored.sequence).unwrap_or_default();
@@ -391,7 +391,7 @@ impl Chain {
             (true, true) => {}
             (false, true) => return fault(found, FaultKind::Altered),
             (false, false) => return fault(found, FaultKind::Moved),
-            // It vouches for another predecessor than the one that stands there.
+            // Its previous hash refers to another predecessor.
             (true, false) if found > 1 => return fault(found - 1, FaultKind::Replaced),
             (true, false) => return fault(found, FaultKind::Moved),
         }
@@ -405,14 +405,14 @@ impl Chain {
         self.compare(head)
     }
 
-    /// Compares a row with what was noted of it.
+    /// Compares a row with its anchor.
     fn compare(&self, head: Head) -> Option<Fault> {
         let is_noted = self.noted.get(&head.sequence).is_none_or(|noted| *noted == head.hash)
             && self.contradiction != Some(head.sequence);
         (!is_noted).then_some(Fault { sequence: head.sequence, kind: FaultKind::NotAsNoted })
     }
 
-    /// Compares the last row with where the writers say it is.
+    /// Compares the last row with the head record.
     fn end(&self, recorded: Option<Head>) -> Option<Fault> {
         let last = self.last.map_or(0, |last| last.sequence);
         let fault = |sequence, kind| Some(Fault { sequence, kind });

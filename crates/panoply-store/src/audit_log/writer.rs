@@ -1,4 +1,4 @@
-//! The one thread that writes the log.
+//! The writer thread of the audit log.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use std::thread::{self, JoinHandle};
 use panoply_contract::audit::AuditEntry;
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
 
-use super::queue::{Job, Queue, Work, Written};
+use super::queue::{PendingRow, Queue, Batch, WriteResult};
 use super::row::{COLUMNS, ChainHash, StoredRow};
 use crate::error::StoreError;
 use crate::sqlite::{self, Durability};
 
-/// How many rows wait for a disk that takes nothing. The rest are counted and lost.
-pub const KEPT_ROWS: usize = 4096;
+/// Maximum number of rows buffered while writes fail. Rows over the limit are counted as lost.
+pub const MAX_BUFFERED_ROWS: usize = 4096;
 
 /// Starts the writer.
 pub(super) fn start(
@@ -25,8 +25,8 @@ pub(super) fn start(
         file: file.to_owned(),
         connection,
         durability: Durability::Full,
-        held: Vec::new(),
-        end: End { file: file.to_owned(), queue },
+        buffered: Vec::new(),
+        end: EndGuard { file: file.to_owned(), queue },
     };
     thread::Builder::new()
         .name("audit-log".to_owned())
@@ -37,20 +37,20 @@ pub(super) fn start(
 struct Writer {
     file: PathBuf,
     connection: Connection,
-    /// What the connection is set to.
+    /// The connection's current setting.
     durability: Durability,
-    /// Rows that could not be written yet, oldest first.
-    held: Vec<AuditEntry>,
-    end: End,
+    /// Rows of failed writes, oldest first.
+    buffered: Vec<AuditEntry>,
+    end: EndGuard,
 }
 
-/// Tells the callers when the writer ends, however it ends.
-struct End {
+/// Drop guard: reports the end of the writer to callers, also after a panic.
+struct EndGuard {
     file: PathBuf,
     queue: Arc<Queue>,
 }
 
-impl Drop for End {
+impl Drop for EndGuard {
     fn drop(&mut self) {
         self.queue.end(StoreError::WriterGone { file: self.file.clone() });
     }
@@ -59,38 +59,38 @@ impl Drop for End {
 impl Writer {
     fn run(mut self) {
         loop {
-            let work = self.end.queue.next(!self.held.is_empty());
+            let work = self.end.queue.next(!self.buffered.is_empty());
             let last = work.last;
-            self.take_on(work);
+            self.process(work);
             if last {
                 break;
             }
         }
-        if !self.held.is_empty() {
-            let (file, rows) = (self.file.display(), self.held.len());
+        if !self.buffered.is_empty() {
+            let (file, rows) = (self.file.display(), self.buffered.len());
             tracing::error!(%file, rows, "rows of the audit log could not be written and are lost");
         }
     }
 
-    fn take_on(&mut self, work: Work) {
+    fn process(&mut self, work: Batch) {
         #[cfg(test)]
         for tampering in work.tampering {
             tampering(&self.connection);
         }
-        let taken = work.jobs.len();
+        let taken = work.rows.len();
         let mut waiting = Vec::new();
-        let mut entries = std::mem::take(&mut self.held);
-        for Job { entry, done } in work.jobs {
+        let mut entries = std::mem::take(&mut self.buffered);
+        for PendingRow { entry, done } in work.rows {
             waiting.extend(done);
             entries.push(entry);
         }
         let outcome = self.write(&entries);
         if let Err(error) = &outcome {
             tracing::error!(cause = error.chain(), "the audit log cannot be written");
-            self.hold(entries);
+            self.buffer(entries);
         }
-        // First the state, then the news: who hears of a failure must find it in `ready` too.
-        self.end.queue.tried(outcome.clone(), taken);
+        // Publish the state before notifying: a notified caller must see the failure in `ready`.
+        self.end.queue.report_outcome(outcome.clone(), taken);
         for done in waiting {
             let _ = done.send(outcome.clone());
         }
@@ -99,27 +99,27 @@ impl Writer {
         }
     }
 
-    /// Keeps what could not be written. A mutation's row is kept too: its change was made, and
-    /// the log should say so once it can, although its caller was told of the failure.
-    fn hold(&mut self, mut entries: Vec<AuditEntry>) {
-        let lost = entries.len().saturating_sub(KEPT_ROWS);
-        entries.truncate(KEPT_ROWS);
-        self.held = entries;
+    /// Buffers rows of a failed write. A mutation's row is buffered too: its change was committed
+    /// and must be recorded later, although its caller received the error.
+    fn buffer(&mut self, mut entries: Vec<AuditEntry>) {
+        let lost = entries.len().saturating_sub(MAX_BUFFERED_ROWS);
+        entries.truncate(MAX_BUFFERED_ROWS);
+        self.buffered = entries;
         if lost > 0 {
-            self.end.queue.lose(lost as u64);
+            self.end.queue.count_lost(lost as u64);
         }
     }
 
-    fn write(&mut self, entries: &[AuditEntry]) -> Written {
+    fn write(&mut self, entries: &[AuditEntry]) -> WriteResult {
         if entries.is_empty() {
             return self.end.queue.health();
         }
-        // Rows of queries need not survive a loss of power one by one. A commit that must
-        // survive takes all before it along: they are in the same log.
+        // A loss of power may lose recent query rows. Syncing the WAL for a mutation also makes
+        // every earlier commit durable.
         let any_mutation = entries.iter().any(|entry| entry.mutation);
         let durability = if any_mutation { Durability::Full } else { Durability::Normal };
         self.commit(entries, durability).map_err(|source| {
-            // SQLite has rolled back already after most errors; this is for the others.
+            // SQLite rolls back by itself after most errors, but not all.
             if !self.connection.is_autocommit() {
                 let _ = self.connection.execute_batch("ROLLBACK");
             }
@@ -139,7 +139,7 @@ impl Writer {
     }
 }
 
-/// Appends rows where the chain ends, and moves its head.
+/// Appends rows to the end of the chain and updates the head record.
 pub(super) fn append(transaction: &Connection, entries: &[AuditEntry]) -> rusqlite::Result<()> {
     let (mut sequence, mut previous) = end_of_chain(transaction)?;
     let before = sequence;
@@ -193,7 +193,7 @@ pub(super) fn append(transaction: &Connection, entries: &[AuditEntry]) -> rusqli
     Ok(())
 }
 
-/// Whether the row of this mutation is in the log already; if not, it is from now on.
+/// Whether the row of this mutation is already in the log; marks it as recorded if not.
 fn is_recorded(transaction: &Connection, entry: &AuditEntry) -> rusqlite::Result<bool> {
     let Some(call_id) = entry.call_id else { return Ok(false) };
     transaction
@@ -202,9 +202,9 @@ fn is_recorded(transaction: &Connection, entry: &AuditEntry) -> rusqlite::Result
         .map(|inserted| inserted == 0)
 }
 
-/// Where the next row goes. The head decides, not the last row: if rows were cut off the end,
-/// the gap stays for [`verify`](super::verify()) to find; if rows were added or the head was
-/// removed, the link stays broken.
+/// Sequence and hash that the next row follows. The head record decides, not the last row: if rows
+/// were truncated, the gap remains for [`verify`](super::verify()) to detect; if rows were added or
+/// the head was removed, the link stays broken.
 fn end_of_chain(transaction: &Connection) -> rusqlite::Result<(i64, ChainHash)> {
     let head = transaction
         .prepare_cached("SELECT sequence, hash FROM head")?
@@ -215,6 +215,6 @@ fn end_of_chain(transaction: &Connection) -> rusqlite::Result<(i64, ChainHash)> 
         .query_row((), |row| row.get(0))?;
     Ok(match head {
         Some((sequence, hash)) => (sequence.max(last), ChainHash(hash)),
-        None => (last, ChainHash::BEFORE_ALL),
+        None => (last, ChainHash::GENESIS),
     })
 }

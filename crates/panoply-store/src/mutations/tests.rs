@@ -1,4 +1,4 @@
-//! Records come back, keys are taken once, and what is audited is not recovered.
+//! Round trip, uniqueness of idempotency keys, and recovery of unaudited records.
 
 use panoply_contract::audit::{Audit, AuditEntry, Status};
 use panoply_contract::context::Provenance;
@@ -43,7 +43,7 @@ fn sample(number: u64, key: Option<&str>) -> MutationRecord {
 }
 
 #[test]
-fn a_record_comes_back_as_it_was_also_after_a_restart() {
+fn a_record_survives_a_restart_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("kernel.db");
     let (keyed, keyless) = (sample(1, Some("k")), sample(2, None));
@@ -58,7 +58,7 @@ fn a_record_comes_back_as_it_was_also_after_a_restart() {
 }
 
 #[test]
-fn a_key_is_taken_once_also_by_another_process() {
+fn an_idempotency_key_is_unique_across_processes() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("kernel.db");
     let (one, other) = (KernelDb::open(&file).unwrap(), KernelDb::open(&file).unwrap());
@@ -70,7 +70,7 @@ fn a_key_is_taken_once_also_by_another_process() {
 }
 
 #[test]
-fn what_is_audited_is_not_recovered_and_a_key_is_forgotten_after_a_day() {
+fn audited_records_are_not_recovered_and_keys_expire_after_a_day() {
     let folder = tempfile::tempdir().unwrap();
     let log = KernelDb::open(&folder.path().join("kernel.db")).unwrap();
     let first = sample(1, Some("k"));

@@ -1,4 +1,4 @@
-//! Signed checkpoints: made by one key, and held against logs that were changed since.
+//! Signed checkpoints: creation, and verification against tampered logs.
 
 use std::fs;
 
@@ -17,7 +17,7 @@ fn heads(checkpoints: &[Checkpoint]) -> Vec<Head> {
 }
 
 #[test]
-fn a_key_is_made_once_for_this_user_alone() {
+fn a_signing_key_is_created_once_with_private_permissions() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("home/audit-signing.key");
     let public = SigningKey::open_or_create(&file).unwrap().public().to_string();
@@ -37,7 +37,7 @@ fn a_key_is_made_once_for_this_user_alone() {
 }
 
 #[test]
-fn a_forged_or_foreign_checkpoint_is_named() {
+fn forged_and_foreign_checkpoints_are_reported_by_position() {
     let folder = tempfile::tempdir().unwrap();
     let key = SigningKey::open_or_create(&folder.path().join("one")).unwrap();
     let other = SigningKey::open_or_create(&folder.path().join("other")).unwrap();
@@ -60,7 +60,7 @@ fn a_forged_or_foreign_checkpoint_is_named() {
 }
 
 #[tokio::test]
-async fn checkpoints_find_a_rewritten_a_truncated_and_a_fresh_log() {
+async fn checkpoints_detect_rewritten_truncated_and_replaced_logs() {
     let folder = tempfile::tempdir().unwrap();
     let (file, sink) = (folder.path().join("audit.db"), folder.path().join("checkpoints"));
     let key = SigningKey::open_or_create(&folder.path().join("key")).unwrap();
@@ -74,7 +74,7 @@ async fn checkpoints_find_a_rewritten_a_truncated_and_a_fresh_log() {
     assert_eq!(noted.iter().map(|head| head.sequence).collect::<Vec<_>>(), [5, 9, 12]);
     assert!(verify_against(&file, &noted).unwrap().is_intact());
 
-    // Another history that agrees with the first checkpoint and is in itself without a fault.
+    // Another valid history that matches the first checkpoint.
     let rewritten = folder.path().join("rewritten.db");
     log_with(&rewritten, 5).await;
     let log = SqliteAuditLog::open(&rewritten).unwrap();
@@ -95,7 +95,7 @@ async fn checkpoints_find_a_rewritten_a_truncated_and_a_fresh_log() {
     let fault = verify_against(&fresh, &noted).unwrap().fault.unwrap();
     assert_eq!((fault.sequence, fault.kind), (1, FaultKind::Missing));
 
-    // Two statements about one row cannot both be true.
+    // Two contradicting checkpoints of one row.
     let mut contradicting = noted.clone();
     contradicting.push(Head { hash: noted[0].hash, ..noted[1] });
     let fault = verify_against(&file, &contradicting).unwrap().fault.unwrap();
@@ -103,7 +103,7 @@ async fn checkpoints_find_a_rewritten_a_truncated_and_a_fresh_log() {
 }
 
 #[tokio::test]
-async fn checkpoints_of_pruned_rows_are_counted_and_those_after_them_hold() {
+async fn checkpoints_of_pruned_rows_are_counted_and_later_ones_verified() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("audit.db");
     let mut noted = Vec::new();
@@ -117,7 +117,7 @@ async fn checkpoints_of_pruned_rows_are_counted_and_those_after_them_hold() {
     prune(&file, later, noon()).unwrap();
     let found = verify_against(&file, &noted).unwrap();
     assert!(found.is_intact(), "{found:?}");
-    // Rows 5, 10 and 15 lie inside of pruned segments; row 20 ends the last one.
+    // Rows 5, 10 and 15 are inside pruned segments; row 20 ends the last one.
     assert_eq!(found.unchecked, 3);
     let mut forged = noted.clone();
     forged[3].hash = forged[0].hash;

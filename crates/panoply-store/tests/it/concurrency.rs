@@ -1,4 +1,4 @@
-//! Several writers on one file, as when an agent's server and a command run at once.
+//! Concurrent writers on one file, such as a server and a command.
 
 use panoply_contract::audit::{AuditEntry, AuditFilter, AuditLog};
 use panoply_contract::ids::CallId;
@@ -8,10 +8,10 @@ use panoply_store::audit_log::verify;
 use crate::entries::entry;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn many_writers_make_one_chain() {
+async fn concurrent_writers_produce_one_valid_chain() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("audit.db");
-    // Each opens the file for itself: to SQLite these are as different as processes.
+    // Each writer opens the file separately, which SQLite treats like separate processes.
     let writers: Vec<_> = (0..4u64)
         .map(|writer| {
             let file = file.clone();
@@ -19,7 +19,7 @@ async fn many_writers_make_one_chain() {
                 let log = SqliteAuditLog::open(&file).unwrap();
                 for number in 0..50 {
                     log.append(entry(writer * 1000 + number, number % 10 == 0)).await.unwrap();
-                    // The rows of the others come in between.
+                    // Rows of the other writers interleave.
                     if number % 7 == 0 {
                         log.flush().await;
                     }
@@ -37,7 +37,7 @@ async fn many_writers_make_one_chain() {
 }
 
 #[tokio::test]
-async fn one_can_verify_while_another_writes() {
+async fn verification_succeeds_during_concurrent_writes() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("audit.db");
     let log = SqliteAuditLog::open(&file).unwrap();
@@ -51,12 +51,12 @@ async fn one_can_verify_while_another_writes() {
 }
 
 #[tokio::test]
-async fn the_row_of_a_mutation_is_appended_once_whoever_sends_it() {
+async fn the_row_of_a_mutation_is_appended_exactly_once() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("audit.db");
     let id = CallId::new(uuid::Uuid::from_u128(7), 1);
     let sent = AuditEntry { call_id: Some(id), ..entry(1, true) };
-    // By the call, by the recovery of another process, and by one that was started later.
+    // Sent by the call, by the recovery of another process, and by a process started later.
     let (first, second) =
         (SqliteAuditLog::open(&file).unwrap(), SqliteAuditLog::open(&file).unwrap());
     first.append(sent.clone()).await.unwrap();

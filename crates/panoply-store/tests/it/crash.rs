@@ -1,4 +1,4 @@
-//! `kill -9` in the middle of writing: the chain holds, and nothing acknowledged is lost.
+//! Crash safety: after `kill -9` the chain is valid and no acknowledged row is lost.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
@@ -17,7 +17,7 @@ async fn no_acknowledged_row_is_lost_when_the_process_is_killed() {
     let file = folder.path().join("audit.db");
     let mut acknowledged = Vec::new();
     for kill in 0..KILLS {
-        // Kills come after different numbers of acknowledgements, some while more are written.
+        // Vary the number of acknowledgements before the kill; some kills interrupt a write.
         let (first, acks) = (kill * 10_000, 1 + (kill * 7) % 23);
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "crash::writes_until_killed", "--ignored", "--nocapture"])
@@ -44,13 +44,13 @@ async fn no_acknowledged_row_is_lost_when_the_process_is_killed() {
         rows.iter().map(|row| row.entry.audit.latency_ms).collect();
     assert!(acknowledged.len() as u64 >= KILLS);
     for number in acknowledged {
-        assert!(written.contains(&number), "{number} was acknowledged and is not there");
+        assert!(written.contains(&number), "{number} was acknowledged and is missing");
     }
-    assert_eq!(written.len(), rows.len(), "and nothing is there twice");
+    assert_eq!(written.len(), rows.len(), "no row is duplicated");
 }
 
 #[tokio::test]
-#[ignore = "the child of the test above, which tells it on standard input where to write"]
+#[ignore = "child process of the test above; reads the file path from standard input"]
 async fn writes_until_killed() {
     let mut lines = std::io::stdin().lines().map_while(Result::ok);
     let (Some(file), Some(first)) = (lines.next(), lines.next()) else { return };

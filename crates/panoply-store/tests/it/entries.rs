@@ -1,4 +1,4 @@
-//! Audit entries for the tests.
+//! Audit entry fixtures.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use panoply_contract::context::Provenance;
 use panoply_contract::testing::noon;
 use panoply_store::SqliteAuditLog;
 
-/// The `number`th entry; everything in it depends on the number.
+/// An entry derived from `number`.
 pub(crate) fn entry(number: u64, mutation: bool) -> AuditEntry {
     let failed = number.is_multiple_of(3);
     AuditEntry {
@@ -35,7 +35,7 @@ pub(crate) fn entry(number: u64, mutation: bool) -> AuditEntry {
     }
 }
 
-/// A closed log with this many rows.
+/// Creates a closed log with this many rows.
 pub(crate) async fn log_with(file: &Path, rows: u64) {
     let log = SqliteAuditLog::open(file).unwrap();
     for number in 1..=rows {

@@ -1,6 +1,6 @@
-//! The stores from outside: tampering, several writers, and sudden death.
+//! Integration tests of the stores: tampering, concurrent writers and crashes.
 //!
-//! `cfg(test)` tells the lints that helpers may unwrap too.
+//! `cfg(test)` lets clippy allow `unwrap` in helpers.
 
 #[cfg(test)]
 mod checkpoints;

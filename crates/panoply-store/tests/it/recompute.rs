@@ -1,4 +1,4 @@
-//! The chain computed by another language from the file alone, as its description says.
+//! Recomputes the hash chain in Python from the documented encoding.
 
 use std::process::Command;
 
@@ -23,12 +23,12 @@ print(count, previous.hex())
 "#;
 
 #[tokio::test]
-async fn python_computes_the_same_chain() {
+async fn python_recomputes_the_same_chain() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("audit.db");
     log_with(&file, 30).await;
     let Ok(output) = Command::new("python3").arg("-c").arg(SCRIPT).arg(&file).output() else {
-        // Without Python there is nothing to compare with.
+        // Python is not installed.
         return;
     };
     let head = verify(&file, None).unwrap().head.unwrap();

@@ -1,4 +1,4 @@
-//! A change that was committed without its audit row gets the row at the next start, once.
+//! Recovery of the audit row of a committed mutation after a crash.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use uuid::Uuid;
 
 use crate::entries::entry;
 
-/// A start of the program over the files in `folder`.
+/// Starts a kernel over the files in `folder`.
 fn start(folder: &std::path::Path) -> (Arc<Kernel>, Arc<SqliteAuditLog>, Arc<dyn MutationLog>) {
     let audit = Arc::new(SqliteAuditLog::open(&folder.join("audit.db")).unwrap());
-    // The store of a pack; what matters here is its table of mutations.
+    // Stands for a pack's store: only the mutation table matters here.
     let records: Arc<dyn MutationLog> = Arc::new(KernelDb::open(&folder.join("pack.db")).unwrap());
     let info = PackInfo { name: "cards", title: "Cards", instructions: "Keeps cards." };
     let pack = Pack::new(info, Unified).with_mutation_log(Arc::clone(&records));
@@ -50,7 +50,7 @@ async fn recovery_appends_a_missing_audit_row_exactly_once() {
             let record = MutationRecord { key: None, entry: entry.clone(), reply: None };
             records.commit(&record).unwrap();
         }
-        // The process dies before the first row; the second is written, but not marked as such.
+        // Crash before the first row; the second row is written but not marked as audited.
         audit.append(recorded.clone()).await.unwrap();
         assert_eq!(tools(&audit).await, ["tool-0"]);
     }

@@ -1,4 +1,4 @@
-//! What goes into the log comes out of it, filtered and newest first.
+//! Reading the log: round trip, filters and order.
 
 use panoply_contract::audit::{AuditFilter, AuditLog};
 use panoply_store::SqliteAuditLog;
@@ -12,7 +12,7 @@ async fn sequences(log: &SqliteAuditLog, filter: AuditFilter) -> Vec<u64> {
 }
 
 #[tokio::test]
-async fn rows_come_back_as_they_went_in() {
+async fn rows_round_trip_unchanged() {
     let folder = tempfile::tempdir().unwrap();
     let log = SqliteAuditLog::open(&folder.path().join("audit.db")).unwrap();
     for number in 1..=20 {
@@ -27,7 +27,7 @@ async fn rows_come_back_as_they_went_in() {
 }
 
 #[tokio::test]
-async fn each_filter_keeps_what_it_says() {
+async fn each_filter_returns_only_matching_rows() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("audit.db");
     log_with(&file, 12).await;
@@ -55,7 +55,7 @@ async fn each_filter_keeps_what_it_says() {
 }
 
 #[tokio::test]
-async fn a_short_program_that_drops_its_log_loses_nothing() {
+async fn dropping_the_log_flushes_all_rows() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("audit.db");
     for number in 1..=3 {
@@ -69,7 +69,7 @@ async fn a_short_program_that_drops_its_log_loses_nothing() {
 }
 
 #[tokio::test]
-async fn more_rows_than_the_queue_holds_are_all_written() {
+async fn rows_beyond_the_queue_capacity_are_all_written() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("audit.db");
     log_with(&file, 20_000).await;

@@ -1,4 +1,4 @@
-//! Sealed segments: the chain holds across them, and whatever is done to one is named.
+//! Sealed segments: chain verification across segments, and detection of tampering.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,18 +37,18 @@ fn intruder(file: &Path) -> Connection {
     Connection::open_with_flags_and_vfs(file, flags, panoply_store::pages::VFS).unwrap()
 }
 
-/// A file that is there to be read only, exchanged for these bytes.
+/// Replaces a read-only file with these bytes.
 fn exchange(file: &Path, bytes: &[u8]) {
     fs::remove_file(file).unwrap();
     fs::write(file, bytes).unwrap();
 }
 
 #[tokio::test]
-async fn the_chain_holds_from_the_first_segment_to_the_last_row() {
+async fn the_chain_verifies_across_segments_and_rows() {
     let (_folder, file) = sealed_log().await;
     let found = verify(&file, None).unwrap();
     assert!(found.is_intact(), "{found:?}");
-    // Thirty rows, and one for each segment that was sealed.
+    // Thirty rows, and one audit row per sealed segment.
     assert_eq!((found.rows, found.segments.len()), (33, 3));
     assert!(verify_tail(&file, 5).unwrap().is_intact());
     assert!(verify_tail(&file, 1000).unwrap().is_intact());
@@ -69,7 +69,7 @@ async fn the_chain_holds_from_the_first_segment_to_the_last_row() {
 }
 
 #[tokio::test]
-async fn a_removed_changed_or_exchanged_segment_is_named() {
+async fn a_removed_changed_or_replaced_segment_is_reported() {
     let (_folder, file) = sealed_log().await;
     let files = segment_files(&file);
     let contents: Vec<Vec<u8>> = files.iter().map(|file| fs::read(file).unwrap()).collect();
@@ -95,10 +95,10 @@ async fn a_removed_changed_or_exchanged_segment_is_named() {
 }
 
 #[tokio::test]
-async fn a_header_that_is_changed_to_fit_another_file_does_not_fit_the_chain() {
+async fn a_header_forged_to_match_another_file_breaks_the_chain() {
     let (_folder, file) = sealed_log().await;
     let files = segment_files(&file);
-    // The first segment's content under the second's header, with the checksum to match.
+    // The first segment's content under the second's header, with a matching checksum.
     exchange(&files[1], &fs::read(&files[0]).unwrap());
     let connection = intruder(&file);
     connection
@@ -115,7 +115,7 @@ async fn a_header_that_is_changed_to_fit_another_file_does_not_fit_the_chain() {
 }
 
 #[tokio::test]
-async fn a_row_that_is_put_back_beside_its_segment_is_found() {
+async fn a_row_reinserted_next_to_its_segment_is_detected() {
     let (_folder, file) = sealed_log().await;
     let connection = intruder(&file);
     connection
@@ -131,10 +131,10 @@ async fn a_row_that_is_put_back_beside_its_segment_is_found() {
 }
 
 #[tokio::test]
-async fn a_pruned_segment_leaves_its_header_and_a_row_that_says_so() {
+async fn pruning_leaves_the_header_and_an_audit_row() {
     let (_folder, file) = sealed_log().await;
     let noted = verify(&file, None).unwrap().head;
-    // All rows of the first two are older than row 25.
+    // All rows of the first two segments are older than row 25.
     let pruned = prune(&file, entry(25, false).at, noon()).unwrap();
     assert_eq!(pruned.iter().map(|segment| segment.first).collect::<Vec<_>>(), [1, 11]);
     assert_eq!(segment_files(&file).len(), 1);
@@ -145,7 +145,7 @@ async fn a_pruned_segment_leaves_its_header_and_a_row_that_says_so() {
     assert_eq!(gone, [true, true, false]);
     assert!(prune(&file, entry(25, false).at, noon()).unwrap().is_empty(), "not twice");
 
-    // Who deletes the file and marks the header, without the command, is found.
+    // Deleting the file and marking the header without the command is detected.
     let files = segment_files(&file);
     fs::remove_file(&files[0]).unwrap();
     let connection = intruder(&file);
@@ -158,7 +158,7 @@ async fn a_pruned_segment_leaves_its_header_and_a_row_that_says_so() {
 }
 
 #[tokio::test]
-async fn rows_of_pruning_may_be_sealed_and_pruned_themselves() {
+async fn audit_rows_of_pruning_can_be_sealed_and_pruned() {
     let (_folder, file) = sealed_log().await;
     for _ in 0..3 {
         seal(&file, None, 10, noon()).unwrap();
@@ -170,10 +170,10 @@ async fn rows_of_pruning_may_be_sealed_and_pruned_themselves() {
 }
 
 #[tokio::test]
-async fn what_a_crash_left_is_written_again_and_what_is_another_logs_stays() {
+async fn crash_leftovers_are_replaced_and_files_of_other_logs_remain() {
     let (_folder, file) = sealed_log().await;
     let (files, folder) = (segment_files(&file), segment_folder(&file));
-    // A crash before the commit leaves the file of a segment whose rows are still in the log.
+    // A crash before the commit leaves a segment file whose rows are still in the log.
     let late = {
         fs::create_dir(folder.parent().unwrap().join("other")).unwrap();
         let other = folder.parent().unwrap().join("other/audit.db");
@@ -216,7 +216,7 @@ async fn a_broken_chain_is_not_sealed() {
 }
 
 #[tokio::test]
-async fn an_export_has_every_row_that_is_there_in_order() {
+async fn an_export_contains_every_existing_row_in_order() {
     let (_folder, file) = sealed_log().await;
     prune(&file, entry(11, false).at, noon()).unwrap();
     let mut lines = Vec::new();
@@ -233,7 +233,7 @@ async fn an_export_has_every_row_that_is_there_in_order() {
 }
 
 #[tokio::test]
-async fn sealing_beside_a_writer_loses_no_row() {
+async fn sealing_during_concurrent_writes_loses_no_row() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("audit.db");
     let log = SqliteAuditLog::open(&file).unwrap();
@@ -246,7 +246,7 @@ async fn sealing_beside_a_writer_loses_no_row() {
     let appended = 400;
     for number in 1..=appended {
         log.append(entry(number, number % 50 == 0)).await.unwrap();
-        // Faster than any sealing, it would go on for ever.
+        // A writer faster than sealing would never let it finish.
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let segments = sealing.await.unwrap() as u64;

@@ -1,4 +1,4 @@
-//! Whatever is done to the file behind our back, the first row that is wrong is named.
+//! Tampering with the file: verification reports the first affected row.
 
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -30,7 +30,7 @@ const TEXTS: [&str; 13] = [
 const NUMBERS: [&str; 4] = ["latency_ms", "mutation", "count", "format"];
 const BLOBS: [&str; 2] = ["previous", "hash"];
 
-/// Something done to the file.
+/// A modification of the file.
 #[derive(Clone, Debug)]
 enum Attack {
     Edit { row: u64, column: usize },
@@ -56,14 +56,14 @@ fn attacks() -> impl Strategy<Value = Attack> {
     ]
 }
 
-/// Someone who knows of the page checksums and keeps them right.
+/// A connection that maintains the page checksums, like an informed attacker.
 fn intruder(file: &Path) -> Connection {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_URI;
     Connection::open_with_flags_and_vfs(file, flags, panoply_store::pages::VFS).unwrap()
 }
 
 impl Attack {
-    /// Does it, and says which row is the first that is wrong now.
+    /// Applies the attack; returns the first affected row.
     fn run(&self, file: &Path) -> u64 {
         let connection = intruder(file);
         disarm(&connection);
@@ -104,7 +104,7 @@ impl Attack {
                 from
             }
             Self::ForgeHash { row } => {
-                // A content that fits its hash: the successor, or the head, still disagrees.
+                // The content matches its hash, but the successor or the head does not.
                 drop(connection);
                 replace_with_whole_row(file, row);
                 row
@@ -148,8 +148,8 @@ fn copy_row(connection: &Connection, from: u64, to: u64) {
         .unwrap();
 }
 
-/// Exchanges a row for another whose hash is right for its place and its predecessor, by letting
-/// the program itself write it into a shortened copy.
+/// Replaces a row with another whose hash is valid for its position and predecessor: the log
+/// itself writes the row into a truncated copy.
 fn replace_with_whole_row(file: &Path, row: u64) {
     let other = file.with_extension("forged");
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -167,7 +167,7 @@ fn replace_with_whole_row(file: &Path, row: u64) {
     assert_eq!(connection.execute(copy, params![sequence]).unwrap(), 1);
 }
 
-/// A copy of a log that was written once: writing waits for the disk, copying does not.
+/// Copies a log written once: writing syncs the disk, copying does not.
 fn intact_log(folder: &tempfile::TempDir) -> PathBuf {
     static ORIGINAL: LazyLock<Vec<u8>> = LazyLock::new(|| {
         let folder = tempfile::tempdir().unwrap();
@@ -184,7 +184,7 @@ fn intact_log(folder: &tempfile::TempDir) -> PathBuf {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
     #[test]
-    fn every_attack_is_found_and_its_first_row_named(attack in attacks()) {
+    fn every_attack_is_detected_at_its_first_row(attack in attacks()) {
         let folder = tempfile::tempdir().unwrap();
         let file = intact_log(&folder);
         prop_assert!(verify(&file, None).unwrap().is_intact());
@@ -196,7 +196,7 @@ proptest! {
 }
 
 #[test]
-fn each_kind_of_fault_is_told_apart() {
+fn each_kind_of_fault_is_distinguished() {
     let cases = [
         (Attack::Edit { row: 5, column: 1 }, 5, FaultKind::Altered),
         (Attack::Delete { row: 1 }, 1, FaultKind::Missing),
@@ -216,7 +216,7 @@ fn each_kind_of_fault_is_told_apart() {
 }
 
 #[test]
-fn rows_cannot_be_changed_by_accident() {
+fn triggers_reject_updates_and_deletes() {
     let folder = tempfile::tempdir().unwrap();
     let connection = intruder(&intact_log(&folder));
     for sql in [
@@ -227,12 +227,12 @@ fn rows_cannot_be_changed_by_accident() {
         "INSERT OR REPLACE INTO head VALUES (1, 3, x'00')",
     ] {
         let refused = connection.execute(sql, ()).is_err();
-        // Replacing deletes without asking the trigger, unless recursive triggers are on.
+        // REPLACE deletes without firing the trigger, unless recursive triggers are enabled.
         assert!(refused || sql.contains("REPLACE"), "{sql}");
     }
 }
 
-/// After `attack`, the program goes on writing: the evidence must not be written over.
+/// Continues to write after `attack`: the evidence must remain.
 fn goes_on_after(attack: &Attack) -> Verification {
     let folder = tempfile::tempdir().unwrap();
     let file = intact_log(&folder);
@@ -243,7 +243,7 @@ fn goes_on_after(attack: &Attack) -> Verification {
 }
 
 #[test]
-fn writing_on_does_not_cover_the_traces() {
+fn later_writes_do_not_hide_tampering() {
     let cut = goes_on_after(&Attack::CutTail { from: 10 });
     assert_eq!(cut.fault, Some(Fault { sequence: 10, kind: FaultKind::Missing }));
     let forged = goes_on_after(&Attack::AppendForged);
@@ -251,14 +251,14 @@ fn writing_on_does_not_cover_the_traces() {
 }
 
 #[test]
-fn a_rewritten_chain_is_found_by_a_head_that_was_noted_elsewhere() {
+fn an_anchor_detects_a_rewritten_chain() {
     let folder = tempfile::tempdir().unwrap();
     let file = intact_log(&folder);
     let noted = verify(&file, None).unwrap().head.unwrap();
     assert_eq!(noted.sequence, ROWS);
     assert!(verify(&file, Some(noted)).unwrap().is_intact());
 
-    // Someone writes a whole other history, longer than ours and in itself without a fault.
+    // A longer, internally valid history.
     let rewritten = folder.path().join("rewritten.db");
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(async {
@@ -267,11 +267,11 @@ fn a_rewritten_chain_is_found_by_a_head_that_was_noted_elsewhere() {
             log.append(entry(number, false)).await.unwrap();
         }
     });
-    assert!(verify(&rewritten, None).unwrap().is_intact(), "nothing in the file can tell");
+    assert!(verify(&rewritten, None).unwrap().is_intact(), "the file alone is valid");
     let found = verify(&rewritten, Some(noted)).unwrap();
     assert_eq!(found.fault, Some(Fault { sequence: ROWS, kind: FaultKind::NotAsNoted }));
 
-    // Or a shorter one.
+    // A shorter one.
     let shorter = folder.path().join("shorter.db");
     runtime.block_on(log_with(&shorter, 5));
     let found = verify(&shorter, Some(noted)).unwrap();

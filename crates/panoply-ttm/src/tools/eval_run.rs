@@ -425,12 +425,12 @@ mod tests {
         };
         assert_eq!(read("allowed/own.jsonl").unwrap().questions.len(), 1);
         let cases = [
-            ("allowed/../secret.jsonl", "has `..` in it"),
+            ("allowed/../secret.jsonl", "contains `..`"),
             ("secret.jsonl", "not under a folder that the operator allowed"),
             ("allowed/link.jsonl", "links are not followed"),
             ("allowed/gone.jsonl", "cannot be read"),
             ("allowed", "not a regular file"),
-            ("allowed/huge.jsonl", "has 5242880 bytes; at most 4194304 are read"),
+            ("allowed/huge.jsonl", "has 5242880 bytes; the limit is 4194304"),
             ("allowed/bad.jsonl", "`path`: line 1: not a valid question"),
         ];
         for (path, expected) in cases {

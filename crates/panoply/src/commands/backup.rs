@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use panoply_contract::audit::{Audit, AuditEntry, AuditLog as _, Fingerprint, Status};
 use panoply_contract::clock::Clock as _;
 use panoply_contract::context::Provenance;
-use panoply_store::backup::{self, BackupError, Existing, Manifest};
+use panoply_store::backup::{self, BackupError, ExistingData, Manifest};
 use panoply_store::{Home, SqliteAuditLog, SystemClock};
 use serde_json::json;
 
@@ -36,7 +36,7 @@ pub(super) fn restore(command: &Restore, session: &Session) -> Result<ExitCode, 
         let manifest = backup::verify(&command.folder).map_err(|error| told(&error))?;
         return print(&manifest, "Checked", &command.folder.display().to_string(), command.json);
     }
-    let existing = if command.replace { Existing::MoveAside } else { Existing::Keep };
+    let existing = if command.replace { ExistingData::MoveAside } else { ExistingData::Keep };
     let manifest =
         backup::restore(&command.folder, &home, existing).map_err(|error| told(&error))?;
     record(&home, "panoply restore", &manifest)?;

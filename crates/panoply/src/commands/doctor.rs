@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use panoply_contract::clock::Clock as _;
-use panoply_store::check::{self, Depth};
+use panoply_store::check::{self, CheckDepth};
 use panoply_store::{ApiKeys, Home, SystemClock, audit_log};
 use serde::Serialize;
 use serde_json::json;
@@ -47,7 +47,7 @@ enum State {
 
 /// Runs it. Status 1 when something does not work.
 pub(super) fn run(doctor: &Doctor, session: &Session) -> Result<ExitCode, Failure> {
-    let depth = if doctor.deep { Depth::Deep } else { Depth::Quick };
+    let depth = if doctor.deep { CheckDepth::Deep } else { CheckDepth::Quick };
     let findings = examine(session, depth);
     let ill = findings.iter().any(|finding| finding.state == State::Ill);
     let mut out = Out::new();
@@ -81,7 +81,7 @@ fn print(findings: &[Finding], out: &mut Out) -> Result<(), Failure> {
     Ok(())
 }
 
-fn examine(session: &Session, depth: Depth) -> Vec<Finding> {
+fn examine(session: &Session, depth: CheckDepth) -> Vec<Finding> {
     let mut findings = vec![program()];
     let place = session.home();
     let config = session.config();
@@ -261,13 +261,13 @@ fn ocr(session: &Session) -> Finding {
 }
 
 /// Every file of the home that is there.
-fn files(home: &Home, depth: Depth) -> Vec<Finding> {
+fn files(home: &Home, depth: CheckDepth) -> Vec<Finding> {
     let kernel = home.kernel_files().into_iter().filter(|(_, file)| file.exists());
     let kernel = kernel.map(|(what, file)| (what.to_owned(), file));
     kernel.chain(home.pack_files()).map(|(what, file)| one_file(what, &file, depth)).collect()
 }
 
-fn one_file(what: String, file: &Path, depth: Depth) -> Finding {
+fn one_file(what: String, file: &Path, depth: CheckDepth) -> Finding {
     let shown = file.display();
     if file.extension().is_some_and(|end| end == "tsv") {
         return figures(what, file);
@@ -275,8 +275,8 @@ fn one_file(what: String, file: &Path, depth: Depth) -> Finding {
     match check::check(file, depth) {
         Ok(checked) if checked.faults.is_empty() => {
             let read = match depth {
-                Depth::Quick => "",
-                Depth::Deep => ", every row read",
+                CheckDepth::Quick => "",
+                CheckDepth::Deep => ", every row read",
             };
             Finding::well(what, format!("{shown}, schema {}{read}", checked.schema))
         }
@@ -309,18 +309,18 @@ fn figures(what: String, file: &Path) -> Finding {
 /// Rows of the audit chain that are walked without `--deep`.
 const TAIL: u32 = 10_000;
 
-fn audit_chain(home: &Home, depth: Depth) -> Finding {
+fn audit_chain(home: &Home, depth: CheckDepth) -> Finding {
     let file = home.audit_log();
     if !file.exists() {
         return Finding::well("audit chain", "no call was recorded yet");
     }
     let walked = match depth {
-        Depth::Quick => audit_log::verify_tail(&file, TAIL),
-        Depth::Deep => audit_log::verify(&file, None),
+        CheckDepth::Quick => audit_log::verify_tail(&file, TAIL),
+        CheckDepth::Deep => audit_log::verify(&file, None),
     };
     match walked {
         Ok(found) => match found.fault {
-            None if depth == Depth::Quick && found.rows > u64::from(TAIL) => Finding::well(
+            None if depth == CheckDepth::Quick && found.rows > u64::from(TAIL) => Finding::well(
                 "audit chain",
                 format!("{} rows, the last {TAIL} are intact; `--deep` walks all", found.rows),
             ),

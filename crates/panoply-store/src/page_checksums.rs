@@ -1,13 +1,13 @@
-//! Page checksums: every page of every database says whether its bytes are those that were written.
+//! Page checksums: detects corrupted pages of every database when they are read.
 //!
-//! The work is done by a VFS of SQLite (`csrc/page_checksum.c`), which is registered when the
-//! program is loaded. Each page ends with eight bytes that SQLite leaves alone (offset 20 of the
-//! file's header says so); they hold a checksum of the page and of its place in the file. A page is
-//! verified whenever it is read from the file; one that disagrees is `SQLITE_IOERR_DATA`, which
-//! [`StoreError`] calls damaged. docs/adr/0007-page-checksums.md says why it is done so.
+//! Implemented by a SQLite VFS (`csrc/page_checksum.c`) that registers itself when the program is
+//! loaded. Each page ends with eight reserved bytes (offset 20 of the file header), which hold a
+//! checksum of the page and its offset in the file. Every page read from the file is verified; a
+//! mismatch is `SQLITE_IOERR_DATA`, which [`StoreError`] reports as damaged. See
+//! docs/adr/0007-page-checksums.md for the decision.
 //!
-//! Here is what the VFS cannot know: a header that was damaged just where it asks for checksums,
-//! and files that are older than they are.
+//! This module covers what the VFS cannot detect: a header whose reserved-bytes field is corrupted,
+//! and files that predate checksums.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -18,28 +18,29 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
 use crate::error::StoreError;
 
-/// The name of the VFS that keeps the checksums.
+/// Name of the checksumming VFS.
 pub const VFS: &str = "panoply-pages";
 
-/// Bytes at the end of a page.
+/// Reserved bytes at the end of a page.
 const RESERVED: u8 = 8;
-/// The place in the header of a database that says how many bytes are reserved.
+/// Offset of the reserved-bytes field in the database header.
 const RESERVED_AT: usize = 20;
 
-/// What the header of a file says about checksums.
+/// Checksum state according to the file header.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Header {
-    /// There is none yet, or the file is no database.
+    /// Empty file, or not a database.
     None,
     /// Pages have checksums.
     Checked,
-    /// Pages have none: the file is older than they are, or of another program.
+    /// Pages have no checksums: an older file, or one of another program.
     Unchecked,
-    /// Pages have checksums, and the header denies it.
+    /// Pages have checksums, but the reserved-bytes field is corrupted.
     Damaged,
 }
 
-/// Gives an older file checksums, unless another program has it open: then the next start does.
+/// Adds checksums to an older file, unless another program has it open; then the next start
+/// retries.
 pub(crate) fn require(file: &Path) -> Result<(), StoreError> {
     match header(file)? {
         Header::None | Header::Checked => Ok(()),
@@ -57,7 +58,7 @@ pub(crate) fn require(file: &Path) -> Result<(), StoreError> {
                     )
                 ) =>
             {
-                tracing::info!(file = %file.display(), "page checksums are added at another start");
+                tracing::info!(file = %file.display(), "another program has the file open; page checksums are added at a later start");
                 Ok(())
             }
             Err(error) => Err(StoreError::of(file, error)),
@@ -65,7 +66,7 @@ pub(crate) fn require(file: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// An error when the header of a file was damaged where it asks for checksums.
+/// Fails when the reserved-bytes field of the header is corrupted.
 pub(crate) fn refuse_damaged_header(file: &Path) -> Result<(), StoreError> {
     match header(file)? {
         Header::Damaged => Err(damaged_header(file)),
@@ -79,8 +80,8 @@ fn damaged_header(file: &Path) -> StoreError {
     StoreError::of(file, rusqlite::Error::SqliteFailure(code, Some(what)))
 }
 
-/// Writes every page anew, with room for a checksum. Alone: a connection that was opened before
-/// would go on writing pages without one.
+/// Rewrites every page with space for a checksum. Needs exclusive access: a connection opened
+/// before would continue to write pages without checksums.
 fn convert(file: &Path) -> rusqlite::Result<()> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags_and_vfs(file, flags, VFS)?;
@@ -103,7 +104,7 @@ fn header(file: &Path) -> Result<Header, StoreError> {
     })
 }
 
-/// The first page, or what there is of it.
+/// The first page, possibly truncated.
 fn first_page(file: &Path) -> io::Result<Vec<u8>> {
     let mut page = vec![0; 100];
     let mut file = File::open(file)?;
@@ -118,7 +119,7 @@ fn first_page(file: &Path) -> io::Result<Vec<u8>> {
             && let Some(&[high, low]) = page.get(16..18)
             && page.get(RESERVED_AT) != Some(&RESERVED)
         {
-            // 1 stands for 65536.
+            // The value 1 means 65536.
             let size = match u16::from_be_bytes([high, low]) {
                 1 => 65536,
                 size => usize::from(size),
@@ -130,7 +131,7 @@ fn first_page(file: &Path) -> io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// Whether the page has a checksum that is right once its header asks for one.
+/// Whether the page has a valid checksum once its reserved-bytes field is corrected.
 fn agrees_with_reserved(mut page: Vec<u8>) -> bool {
     if let Some(reserved) = page.get_mut(RESERVED_AT) {
         *reserved = RESERVED;
@@ -170,7 +171,7 @@ mod tests {
         file
     }
 
-    /// What a reader sees of each table and index.
+    /// Contents of each table, read through table and index.
     fn seen(file: &Path) -> Result<Vec<String>, StoreError> {
         let connection = sqlite::open(file, Durability::Full)?;
         let see = || {
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_checksum_is_the_one_that_the_vfs_writes() {
+    fn rust_and_vfs_compute_the_same_checksum() {
         let folder = tempfile::tempdir().unwrap();
         let bytes = std::fs::read(filled(&folder)).unwrap();
         let (pages, rest) = bytes.as_chunks::<4096>();
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flip_that_changes_an_answer_is_an_error() {
+    fn every_bit_flip_that_changes_a_result_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let file = filled(&folder);
         let (whole, expected) = (std::fs::read(&file).unwrap(), seen(&file).unwrap());
@@ -208,7 +209,7 @@ mod tests {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             usize::try_from(random >> 33).unwrap() % below
         };
-        // Every byte of the header, and places all over the file.
+        // Every byte of the header, and offsets across the file.
         let places = (0..100).map(|at| (at, 1)).chain((0..200).map(|_| (usize::MAX, 16)));
         let mut found = 0;
         for (at, most) in places.collect::<Vec<_>>() {
@@ -227,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_denies_its_checksums_is_damaged() {
+    fn a_corrupted_reserved_bytes_field_is_reported_as_damage() {
         let folder = tempfile::tempdir().unwrap();
         let file = filled(&folder);
         let mut bytes = std::fs::read(&file).unwrap();
@@ -239,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn an_older_file_gets_checksums_once_nobody_else_has_it_open() {
+    fn an_older_file_gets_checksums_when_no_other_program_has_it_open() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("old.db");
         let old = Connection::open(&file).unwrap();
@@ -254,12 +255,12 @@ mod tests {
     }
 
     #[test]
-    fn another_program_that_only_reads_leaves_the_file_readable() {
+    fn a_checkpoint_by_another_program_leaves_the_file_readable() {
         let folder = tempfile::tempdir().unwrap();
         let file = filled(&folder);
         let writer = sqlite::open(&file, Durability::Full).unwrap();
         writer.execute_batch("UPDATE card SET front = 'changed' WHERE id % 5 = 0").unwrap();
-        // As after a crash: the log is there and nobody has the file open.
+        // As after a crash: a WAL exists and no process has the file open.
         let copy = folder.path().join("copy.db");
         std::fs::copy(&file, &copy).unwrap();
         std::fs::copy(folder.path().join("a.db-wal"), folder.path().join("copy.db-wal")).unwrap();

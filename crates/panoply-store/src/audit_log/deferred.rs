@@ -1,4 +1,5 @@
-//! A log whose file could not be opened at start: opening is tried again, calls are held meanwhile.
+//! An audit log whose file could not be opened at startup: opening is retried at an interval and
+//! rows are buffered until it succeeds.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -10,16 +11,16 @@ use panoply_contract::audit::{AuditEntry, AuditFilter, AuditLog, AuditRow};
 use panoply_contract::clock::Clock;
 use panoply_contract::error::ToolError;
 
-use super::{KEPT_ROWS, SqliteAuditLog};
+use super::{MAX_BUFFERED_ROWS, SqliteAuditLog};
 use crate::error::StoreError;
 
-/// How long a failure to open stands before the next try.
-const RETRY: Duration = Duration::from_secs(1);
+/// Minimum time between two attempts to open the file.
+const OPEN_RETRY_INTERVAL: Duration = Duration::from_secs(1);
 
-/// An audit log that is opened as soon as that is possible. Until then mutations are refused, and
-/// the newest [`KEPT_ROWS`] rows of queries wait in memory.
+/// Until the file can be opened, mutations are refused and the newest [`MAX_BUFFERED_ROWS`] query
+/// rows are buffered in memory.
 #[derive(Clone)]
-pub struct LateAuditLog {
+pub struct DeferredAuditLog {
     file: Arc<PathBuf>,
     clock: Arc<dyn Clock>,
     state: Arc<Mutex<State>>,
@@ -27,57 +28,57 @@ pub struct LateAuditLog {
 
 struct State {
     log: Option<Arc<SqliteAuditLog>>,
-    failed: Arc<StoreError>,
-    /// When opening was last tried, by the monotonic clock.
-    tried: Duration,
-    held: VecDeque<AuditEntry>,
+    open_error: Arc<StoreError>,
+    /// On the monotonic clock.
+    last_attempt: Duration,
+    buffered: VecDeque<AuditEntry>,
 }
 
-impl LateAuditLog {
-    /// A log that `failed` to open just now.
-    pub fn new(file: &Path, failed: StoreError, clock: Arc<dyn Clock>) -> Self {
+impl DeferredAuditLog {
+    /// Starts from the error of the attempt that just failed.
+    pub fn new(file: &Path, open_error: StoreError, clock: Arc<dyn Clock>) -> Self {
         let state = State {
             log: None,
-            failed: Arc::new(failed),
-            tried: clock.monotonic(),
-            held: VecDeque::new(),
+            open_error: Arc::new(open_error),
+            last_attempt: clock.monotonic(),
+            buffered: VecDeque::new(),
         };
         Self { file: Arc::new(file.to_owned()), clock, state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Writes what is waiting, if it can be written, and ends the writer.
+    /// Flushes the buffer if the file can be opened, and stops the writer.
     pub fn close(&self) {
         match self.open() {
             Ok(log) => log.close(),
             Err(error) => {
-                let rows = self.lock().held.len();
+                let rows = self.lock().buffered.len();
                 tracing::error!(cause = error.chain(), rows, "rows of the audit log are lost");
             }
         }
     }
 
-    /// The log, once it can be opened. What was held goes first.
+    /// Returns the log, opening it after the retry interval. Buffered rows are queued first.
     fn open(&self) -> Result<Arc<SqliteAuditLog>, Arc<StoreError>> {
         let mut state = self.lock();
         if let Some(log) = &state.log {
             return Ok(Arc::clone(log));
         }
-        if self.clock.monotonic().saturating_sub(state.tried) < RETRY {
-            return Err(Arc::clone(&state.failed));
+        if self.clock.monotonic().saturating_sub(state.last_attempt) < OPEN_RETRY_INTERVAL {
+            return Err(Arc::clone(&state.open_error));
         }
-        state.tried = self.clock.monotonic();
+        state.last_attempt = self.clock.monotonic();
         match SqliteAuditLog::open(&self.file) {
             Ok(log) => {
                 let log = Arc::new(log);
-                for entry in state.held.drain(..) {
-                    log.push_held(entry);
+                for entry in state.buffered.drain(..) {
+                    log.push_buffered(entry);
                 }
                 state.log = Some(Arc::clone(&log));
                 Ok(log)
             }
             Err(error) => {
-                state.failed = Arc::new(error);
-                Err(Arc::clone(&state.failed))
+                state.open_error = Arc::new(error);
+                Err(Arc::clone(&state.open_error))
             }
         }
     }
@@ -87,7 +88,7 @@ impl LateAuditLog {
     }
 }
 
-impl AuditLog for LateAuditLog {
+impl AuditLog for DeferredAuditLog {
     fn ready(&self) -> Result<(), ToolError> {
         self.open().map_err(|error| error.tool_error())?.ready()
     }
@@ -98,10 +99,10 @@ impl AuditLog for LateAuditLog {
             Err(error) if entry.mutation => Err(error.tool_error()),
             Err(_) => {
                 let mut state = self.lock();
-                if state.held.len() >= KEPT_ROWS {
-                    state.held.pop_front();
+                if state.buffered.len() >= MAX_BUFFERED_ROWS {
+                    state.buffered.pop_front();
                 }
-                state.held.push_back(entry);
+                state.buffered.push_back(entry);
                 Ok(())
             }
         };
