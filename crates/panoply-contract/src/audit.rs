@@ -1,6 +1,5 @@
-//! What is recorded of every call: hashes of what went in and came out, over canonical JSON.
-//!
-//! Canonical JSON is RFC 8785, made in `canonical`.
+//! Audit of calls: SHA-256 hashes of input and output over canonical JSON (RFC 8785, see
+//! `canonical`).
 
 use std::sync::Arc;
 
@@ -16,7 +15,7 @@ use crate::error::ToolError;
 use crate::ids::CallId;
 use crate::json::Json;
 
-/// The audit of one call, as replies carry it.
+/// The audit of one call, as returned in replies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Audit {
     /// SHA-256 of the canonical JSON of the input.
@@ -31,18 +30,18 @@ pub struct Audit {
     pub status: Status,
 }
 
-/// How a call ended.
+/// Outcome of a call.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// With an answer.
+    /// Success.
     Ok,
-    /// With an error.
+    /// Failure.
     Error,
 }
 
 impl Status {
-    /// The word in the audit.
+    /// The value in the audit.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -56,12 +55,12 @@ impl Status {
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
-    /// The fingerprint of a JSON value, and how many bytes its canonical form has.
+    /// Fingerprint of a JSON value, and the size of its canonical form in bytes.
     pub fn of(value: &Value) -> Result<(Self, usize), ToolError> {
         Self::of_json(&Json::of(value)?)
     }
 
-    /// The same of JSON that is written already.
+    /// [`Self::of`] for serialised JSON.
     pub fn of_json(json: &Json) -> Result<(Self, usize), ToolError> {
         let canonical = canonical::of_text(json.text())?;
         Ok((Self(Sha256::digest(&canonical).into()), canonical.len()))
@@ -71,15 +70,15 @@ impl Fingerprint {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// 64 hexadecimal digits. Twice in every call, so not through the formatter.
+    /// 64 hexadecimal digits. Computed twice per call, so it avoids the formatter.
     pub fn hex(&self) -> String {
         let digit = |half: u8| if half < 10 { b'0' + half } else { b'a' + half - 10 };
         let digits = self.0.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect();
         String::from_utf8(digits).unwrap_or_default()
     }
 
-    /// Its first eight bytes as a big-endian integer, which is what reading the first sixteen
-    /// hexadecimal digits as a number gives.
+    /// The first eight bytes as a big-endian integer: the first sixteen hexadecimal digits as a
+    /// number.
     pub const fn seed(&self) -> u64 {
         let bytes = &self.0;
         u64::from_be_bytes([
@@ -96,32 +95,32 @@ pub fn canonical_json(value: &Value) -> Result<Vec<u8>, ToolError> {
 /// One row of the audit log.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct AuditEntry {
-    /// Names a mutation, so that its row is appended once however often it is sent: by the call
-    /// itself, and by the recovery after a crash. Not part of the stored row.
+    /// Deduplicates the row of a mutation, which both the call and the recovery after a crash may
+    /// append. Not part of the stored row.
     pub call_id: Option<CallId>,
-    /// When the call came.
+    /// When the call was received.
     pub at: Timestamp,
-    /// The published name that was called.
+    /// Published name of the tool.
     pub tool: String,
-    /// Its version.
+    /// Version of the tool's contract.
     pub tool_version: String,
-    /// Whose call it was.
+    /// The caller's partition.
     pub partition: String,
     /// The client program.
     pub agent_id: String,
-    /// The trace.
+    /// The trace id.
     pub trace_id: String,
-    /// Where the call came from.
+    /// Address and credential of the caller.
     #[serde(default)]
     pub provenance: Provenance,
-    /// How many events this row stands for: refused logins of one address are one row.
+    /// Number of events in this row: refused logins of one address are aggregated.
     #[serde(default = "one")]
     pub count: u64,
-    /// The audit that the reply carried.
+    /// The audit returned in the reply.
     pub audit: Audit,
-    /// The code of the error, if there was one.
+    /// Error code of a failed call.
     pub error_code: Option<String>,
-    /// Whether the call changed data: then the row is on disk before the reply leaves.
+    /// Whether the call is a mutation: then the row is durable before the reply is sent.
     pub mutation: bool,
 }
 
@@ -132,13 +131,13 @@ const fn one() -> u64 {
 /// A row read back from the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditRow {
-    /// Its place in the chain, from 1.
+    /// Sequence in the chain, from 1.
     pub sequence: u64,
-    /// What was recorded.
+    /// The recorded entry.
     pub entry: AuditEntry,
 }
 
-/// Which rows to read back, newest first.
+/// Selects rows to read, newest first.
 #[derive(Clone, Debug, Default)]
 pub struct AuditFilter {
     /// Only calls of this tool.
@@ -151,25 +150,25 @@ pub struct AuditFilter {
     pub errors_only: bool,
     /// Only rows before this one.
     pub before: Option<u64>,
-    /// At most so many.
+    /// Maximum number of rows.
     pub limit: usize,
 }
 
-/// Where audit entries go. Implemented by the store; an append must not block the caller
-/// unless the entry is a mutation's.
+/// Destination of audit entries, implemented by the store. An append must not block the caller
+/// unless the entry is of a mutation.
 pub trait AuditLog: Send + Sync + 'static {
-    /// Whether an entry could be written now. Asked before a mutation runs, so that nothing is
-    /// changed that cannot be recorded.
+    /// Whether an entry could be written now. Checked before a mutation runs: a change that cannot
+    /// be recorded must not be made.
     fn ready(&self) -> Result<(), ToolError>;
 
     /// Appends an entry. For a mutation the future completes when the row is durable.
     fn append(&self, entry: AuditEntry) -> BoxFuture<'static, Result<(), ToolError>>;
 
-    /// Reads rows back, newest first.
+    /// Reads rows, newest first.
     fn read(&self, filter: AuditFilter) -> BoxFuture<'static, Result<Vec<AuditRow>, ToolError>>;
 }
 
-/// A log that keeps its rows in memory, for tests and for programs without a home.
+/// In-memory log for tests and programs without a home.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryAuditLog(Arc<std::sync::Mutex<Vec<AuditRow>>>);
 
@@ -220,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_rfc_8785_section_3_2_2() {
+    fn canonical_json_matches_rfc_8785_section_3_2_2() {
         let input = r#"{
             "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
             "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
@@ -231,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sorting_example_of_rfc_8785_section_3_2_3() {
+    fn key_order_matches_rfc_8785_section_3_2_3() {
         let input = r#"{"\u20ac":"Euro Sign","\r":"Carriage Return","\ufb33":"Hebrew Letter Dalet With Dagesh","1":"One","\ud83d\ude00":"Emoji: Grinning Face","\u0080":"Control","\u00f6":"Latin Small Letter O With Diaeresis"}"#;
         let sorted: Vec<String> = canonical(input).split("\":\"").map(str::to_owned).collect();
         let order =
@@ -242,8 +241,8 @@ mod tests {
     }
 
     #[test]
-    fn the_numbers_of_rfc_8785_appendix_b() {
-        // Bit patterns and texts as printed in the RFC's table; NaN and infinities are not JSON.
+    fn numbers_match_rfc_8785_appendix_b() {
+        // Bit patterns and texts from the RFC's table, without NaN and infinities.
         let cases: [(u64, &str); 24] = [
             (0x0000_0000_0000_0000, "0"),
             (0x8000_0000_0000_0000, "0"),
@@ -302,14 +301,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn our_canonical_json_is_that_of_the_reference(value in any_json()) {
+        fn canonical_json_matches_the_reference_implementation(value in any_json()) {
             let reference = serde_json_canonicalizer::to_string(&value).unwrap();
             prop_assert_eq!(String::from_utf8(canonical_json(&value).unwrap()).unwrap(), reference);
         }
     }
 
     #[test]
-    fn a_fingerprint_does_not_depend_on_the_order_of_keys() {
+    fn fingerprints_are_independent_of_key_order() {
         let (first, _) = Fingerprint::of(&json!({"a": 1, "b": [1, 2]})).unwrap();
         let (second, _) =
             Fingerprint::of(&serde_json::from_str(r#"{"b":[1,2],"a":1.0}"#).unwrap()).unwrap();
@@ -317,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn the_seed_is_the_first_sixteen_digits_read_as_a_number() {
+    fn the_seed_is_the_first_sixteen_hex_digits_as_a_number() {
         // SHA-256 of "{}", as printed by sha256sum: 44136fa355b3678a1146ad16f7e8649e…
         let (fingerprint, size) = Fingerprint::of(&json!({})).unwrap();
         assert_eq!(

@@ -1,9 +1,9 @@
-//! How evidence becomes the numbers in `agentHints`. No other file computes a confidence.
+//! Computes the numbers in `agentHints` from evidence. No other file computes a confidence.
 //!
-//! Confidence is the probability that the data answer the question correctly and completely,
-//! taken as the product of the factors that apply. Each factor is between 0 and 1 and can only
-//! fall when there is less data, older data, a smaller sample or a worse source; so can their
-//! product. The tests below hold us to that.
+//! Confidence estimates the probability that the data answer the question correctly and
+//! completely: the product of the applicable factors. Each factor lies between 0 and 1 and is
+//! monotonic: less data, older data, a smaller sample or a worse source never raises it. The
+//! property tests below verify this.
 
 use std::time::Duration;
 
@@ -16,56 +16,56 @@ use crate::hints::{
     Alignment, EstimatedImpact, Level, RiskFactor, RiskKind, SourceQuality, ValidityPeriod,
 };
 
-/// Two standard errors, near enough: the normal quantile of a 95 % interval.
-const Z: f64 = 1.96;
-/// A figure with no observations at all is a coin toss.
-const NO_SAMPLE: f64 = 0.5;
-/// A source with less weight than this does not decide the quality of the whole.
+/// Normal quantile of a two-sided 95 % confidence interval.
+const Z_95: f64 = 1.96;
+/// Factor of a figure without observations.
+const NO_SAMPLE_FACTOR: f64 = 0.5;
+/// Sources below this share of the weight do not affect the source quality.
 const NEGLIGIBLE_WEIGHT: f64 = 0.05;
-/// Risks below this product of probability and impact are noise.
+/// Risks below this product of probability and impact are omitted.
 const NEGLIGIBLE_RISK: f64 = 0.01;
 
-/// A confidence and the sentence that says where it comes from.
+/// A confidence with its explanation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assessment {
     /// From 0 to 1.
     pub confidence: f64,
-    /// The factors, named, with what they rest on.
+    /// The named factors.
     pub reasoning: String,
-    /// Inputs that would have told more.
+    /// Inputs that would raise the confidence.
     pub missing: Vec<String>,
 }
 
-/// How sure the evidence makes us at `now`.
+/// Computes the confidence at `now`.
 pub fn assess(evidence: &Evidence, now: Timestamp) -> Assessment {
     let mut factors: Vec<(String, f64)> = Vec::new();
     let mut missing = Vec::new();
     if let Some(share) = evidence.completeness {
-        factors.push((format!("completeness {}/{}", share.part, share.whole), share_of(share)));
+        factors.push((format!("completeness {}/{}", share.part, share.whole), completeness_factor(share)));
         if share.part < share.whole {
             missing.push(format!("{} of {} needed values", share.whole - share.part, share.whole));
         }
     }
     if let Some(freshness) = evidence.freshness {
-        let label = format!("freshness as of {}", day_of(freshness.as_of));
-        factors.push((label, freshness_of(freshness, now)));
+        let label = format!("freshness as of {}", date_of(freshness.as_of));
+        factors.push((label, freshness_factor(freshness, now)));
     }
     if let Some(sample) = evidence.sample {
         let n = match sample {
             Sample::Proportion { n, .. } | Sample::Mean { n, .. } => n,
         };
-        factors.push((format!("sample n={n}"), sample_of(sample)));
+        factors.push((format!("sample n={n}"), sample_factor(sample)));
         if n == 0 {
             missing.push("observations to measure from".to_owned());
         }
     }
     if let Some(share) = evidence.agreement {
-        factors.push((format!("agreement {}/{}", share.part, share.whole), share_of(share)));
+        factors.push((format!("agreement {}/{}", share.part, share.whole), completeness_factor(share)));
     }
     if let Some(ambiguity) = evidence.ambiguity {
-        factors.push(("clearness of the match".to_owned(), clearness_of(ambiguity)));
+        factors.push(("clearness of the match".to_owned(), margin_factor(ambiguity)));
     }
-    factors.push((provenance_label(&evidence.sources), provenance_of(&evidence.sources)));
+    factors.push((provenance_label(&evidence.sources), provenance_factor(&evidence.sources)));
     if evidence.sources.is_empty() {
         missing.push("the sources of the data".to_owned());
     }
@@ -79,15 +79,15 @@ pub fn assess(evidence: &Evidence, now: Timestamp) -> Assessment {
     }
 }
 
-/// The part of the whole that is there; of nothing, everything is there.
-fn share_of(share: Share) -> f64 {
+/// Present share of the needed items; 1 when none are needed.
+fn completeness_factor(share: Share) -> f64 {
     if share.whole == 0 {
         return 1.0;
     }
-    (as_f64(share.part) / as_f64(share.whole)).clamp(0.0, 1.0)
+    (to_f64(share.part) / to_f64(share.whole)).clamp(0.0, 1.0)
 }
 
-fn freshness_of(freshness: Freshness, now: Timestamp) -> f64 {
+fn freshness_factor(freshness: Freshness, now: Timestamp) -> f64 {
     let age = now.duration_since(freshness.as_of).as_secs_f64().max(0.0);
     let half_life = freshness.half_life.as_secs_f64();
     if half_life <= 0.0 {
@@ -96,26 +96,27 @@ fn freshness_of(freshness: Freshness, now: Timestamp) -> f64 {
     (-age / half_life).exp2()
 }
 
-/// One minus half the width of the 95 % interval: Wilson's for a proportion, relative for a mean.
-fn sample_of(sample: Sample) -> f64 {
+/// One minus half the width of the 95 % interval: Wilson score for a proportion, relative for a
+/// mean.
+fn sample_factor(sample: Sample) -> f64 {
     match sample {
-        Sample::Proportion { n: 0, .. } | Sample::Mean { n: 0, .. } => NO_SAMPLE,
+        Sample::Proportion { n: 0, .. } | Sample::Mean { n: 0, .. } => NO_SAMPLE_FACTOR,
         Sample::Proportion { successes, n } => {
-            let trials = as_f64(n);
-            let rate = (as_f64(successes) / trials).clamp(0.0, 1.0);
-            let spread = (rate * (1.0 - rate) / trials + Z * Z / (4.0 * trials * trials)).sqrt();
-            let half_width = Z * spread / (1.0 + Z * Z / trials);
-            (1.0 - half_width).clamp(NO_SAMPLE, 1.0)
+            let trials = to_f64(n);
+            let rate = (to_f64(successes) / trials).clamp(0.0, 1.0);
+            let spread = (rate * (1.0 - rate) / trials + Z_95 * Z_95 / (4.0 * trials * trials)).sqrt();
+            let half_width = Z_95 * spread / (1.0 + Z_95 * Z_95 / trials);
+            (1.0 - half_width).clamp(NO_SAMPLE_FACTOR, 1.0)
         }
         Sample::Mean { n, variation } if variation.is_finite() => {
-            let half_width = Z * variation.abs() / as_f64(n).sqrt();
-            (1.0 - half_width).clamp(NO_SAMPLE, 1.0)
+            let half_width = Z_95 * variation.abs() / to_f64(n).sqrt();
+            (1.0 - half_width).clamp(NO_SAMPLE_FACTOR, 1.0)
         }
-        Sample::Mean { .. } => NO_SAMPLE,
+        Sample::Mean { .. } => NO_SAMPLE_FACTOR,
     }
 }
 
-fn clearness_of(ambiguity: Ambiguity) -> f64 {
+fn margin_factor(ambiguity: Ambiguity) -> f64 {
     let (top, runner_up) = (ambiguity.top.max(0.0), ambiguity.runner_up.max(0.0));
     if !(top.is_finite() && runner_up.is_finite()) || top <= 0.0 {
         return 0.0;
@@ -123,8 +124,8 @@ fn clearness_of(ambiguity: Ambiguity) -> f64 {
     (top / (top + runner_up)).clamp(0.0, 1.0)
 }
 
-/// The documented table of source classes.
-const fn worth_of(class: SourceClass) -> f64 {
+/// Documented reliability of each source class.
+const fn reliability_of(class: SourceClass) -> f64 {
     match class {
         SourceClass::Exact | SourceClass::Verified => 1.0,
         SourceClass::Authoritative => 0.97,
@@ -134,13 +135,13 @@ const fn worth_of(class: SourceClass) -> f64 {
     }
 }
 
-/// The mean worth of the sources, by weight; half when nothing is known.
-fn provenance_of(sources: &[Source]) -> f64 {
+/// Weighted mean reliability of the sources; 0.5 when there are none.
+fn provenance_factor(sources: &[Source]) -> f64 {
     let total = total_weight(sources);
     if total <= 0.0 {
-        return NO_SAMPLE;
+        return NO_SAMPLE_FACTOR;
     }
-    sources.iter().map(|source| worth_of(source.class) * source.weight.max(0.0)).sum::<f64>()
+    sources.iter().map(|source| reliability_of(source.class) * source.weight.max(0.0)).sum::<f64>()
         / total
 }
 
@@ -157,7 +158,7 @@ fn provenance_label(sources: &[Source]) -> String {
     }
 }
 
-/// High needs every source that matters to be an authority's and the data to be fresh.
+/// High requires fresh data and that every source with relevant weight is an authority.
 pub fn source_quality(evidence: &Evidence, now: Timestamp) -> SourceQuality {
     let total = total_weight(&evidence.sources);
     let matters = |source: &&Source| source.weight > NEGLIGIBLE_WEIGHT * total;
@@ -165,7 +166,7 @@ pub fn source_quality(evidence: &Evidence, now: Timestamp) -> SourceQuality {
     else {
         return SourceQuality::Unknown;
     };
-    let freshness = evidence.freshness.map_or(1.0, |freshness| freshness_of(freshness, now));
+    let freshness = evidence.freshness.map_or(1.0, |freshness| freshness_factor(freshness, now));
     if worst <= SourceClass::Authoritative && freshness >= 0.9 {
         SourceQuality::High
     } else if worst <= SourceClass::Derived && freshness >= 0.5 {
@@ -175,16 +176,16 @@ pub fn source_quality(evidence: &Evidence, now: Timestamp) -> SourceQuality {
     }
 }
 
-/// How long the answer holds, from when it may next change.
+/// Derives the validity period from the next possible change.
 pub fn validity(next_change: NextChange, now: Timestamp) -> ValidityPeriod {
     const MINUTE: i64 = 60;
     const HOUR: i64 = 60 * MINUTE;
-    let moment = match next_change {
+    let timestamp = match next_change {
         NextChange::NotScheduled => return ValidityPeriod::Indefinite,
         NextChange::WithNextAction => return ValidityPeriod::Immediate,
-        NextChange::At(moment) => moment,
+        NextChange::At(timestamp) => timestamp,
     };
-    match moment.duration_since(now).as_secs() {
+    match timestamp.duration_since(now).as_secs() {
         left if left <= 0 => ValidityPeriod::Immediate,
         left if left <= 10 * MINUTE => ValidityPeriod::Short,
         left if left <= 2 * HOUR => ValidityPeriod::Medium,
@@ -193,10 +194,10 @@ pub fn validity(next_change: NextChange, now: Timestamp) -> ValidityPeriod {
     }
 }
 
-/// What following the first suggestion would bring and cost: `typical` is how long that tool
-/// takes. Without a suggestion both are nothing.
+/// Benefit and effort of the first suggestion; `typical` is the tool's usual duration. Both are
+/// zero without a suggestion.
 pub fn impact(benefit: Option<&Benefit>, typical: Option<Duration>) -> EstimatedImpact {
-    const EFFORTLESS: f64 = 0.01;
+    const MIN_EFFORT: f64 = 0.01;
     let Some(typical) = typical else {
         return EstimatedImpact {
             benefit: 0.0,
@@ -213,12 +214,12 @@ pub fn impact(benefit: Option<&Benefit>, typical: Option<Duration>) -> Estimated
     EstimatedImpact {
         benefit: value,
         effort,
-        roi: round(value / effort.max(EFFORTLESS), 2),
+        roi: round(value / effort.max(MIN_EFFORT), 2),
         affected_metrics: benefit.map(|benefit| benefit.metrics.clone()).unwrap_or_default(),
     }
 }
 
-/// A risk with its severity worked out, or nothing when it is too small to mention.
+/// Computes the severity of a risk; `None` for a negligible one.
 pub fn risk(
     kind: RiskKind,
     description: impl Into<String>,
@@ -226,7 +227,7 @@ pub fn risk(
     impact: f64,
     mitigation: Option<String>,
 ) -> Option<RiskFactor> {
-    let (probability, impact) = (unit(probability), unit(impact));
+    let (probability, impact) = (clamp_to_unit(probability), clamp_to_unit(impact));
     let severity = match probability * impact {
         product if product < NEGLIGIBLE_RISK => return None,
         product if product >= 0.5 => Level::Critical,
@@ -245,7 +246,7 @@ pub fn risk(
     })
 }
 
-/// The word for an alignment score between -1 and 1.
+/// Maps an alignment score between -1 and 1 to its category.
 pub fn alignment(score: f64) -> Alignment {
     match score {
         score if score >= 0.66 => Alignment::Strong,
@@ -256,7 +257,7 @@ pub fn alignment(score: f64) -> Alignment {
     }
 }
 
-fn unit(value: f64) -> f64 {
+fn clamp_to_unit(value: f64) -> f64 {
     finite_or_zero(value).clamp(0.0, 1.0)
 }
 
@@ -264,22 +265,22 @@ fn finite_or_zero(value: f64) -> f64 {
     if value.is_finite() { value } else { 0.0 }
 }
 
-/// Rounded down at the given place, so that rounding never raises a confidence.
+/// Rounds to the nearest value with this many decimal places; 0 for non-finite results.
 fn round(value: f64, places: i32) -> f64 {
     let scale = 10_f64.powi(places);
     let rounded = (value * scale).round() / scale;
     if rounded.is_finite() { rounded } else { 0.0 }
 }
 
-fn day_of(moment: Timestamp) -> String {
-    moment.to_string().chars().take(10).collect()
+fn date_of(timestamp: Timestamp) -> String {
+    timestamp.to_string().chars().take(10).collect()
 }
 
 #[expect(
     clippy::cast_precision_loss,
     reason = "counts beyond 2^53 do not occur, and a ratio would not notice"
 )]
-fn as_f64(count: u64) -> f64 {
+fn to_f64(count: u64) -> f64 {
     count as f64
 }
 
@@ -300,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exact_read_is_certain_and_says_so() {
+    fn an_exact_read_has_confidence_one_with_its_reason() {
         let stored = Evidence::from(Source::new(SourceClass::Exact, "stored card"));
         let assessment = assess(&stored, now());
         assert_eq!(assessment.confidence.to_string(), "1");
@@ -319,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_known_is_said_to_be_unknown() {
+    fn missing_sources_give_unknown_source_quality() {
         let mut nothing = evidence();
         nothing.sources.clear();
         assert_eq!(source_quality(&nothing, now()), SourceQuality::Unknown);
@@ -351,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn a_risk_too_small_to_matter_is_not_mentioned() {
+    fn a_negligible_risk_is_omitted() {
         assert!(risk(RiskKind::Accuracy, "tiny", 0.05, 0.1, None).is_none());
         let grave = risk(RiskKind::Accuracy, "grave", 0.9, 1.0, None).unwrap();
         assert_eq!(grave.severity, Level::Critical);
@@ -361,7 +362,7 @@ mod tests {
     fn wilson_agrees_with_the_published_interval() {
         // Newcombe (1998), Statistics in Medicine 17:857, example 15/148: 0.0624 to 0.1605.
         let half_width = (0.1605 - 0.0624) / 2.0;
-        let factor = sample_of(Sample::Proportion { successes: 15, n: 148 });
+        let factor = sample_factor(Sample::Proportion { successes: 15, n: 148 });
         assert!((factor - (1.0 - half_width)).abs() < 1e-4, "{factor}");
     }
 

@@ -1,15 +1,16 @@
-//! Canonical JSON as RFC 8785 has it: keys sorted by UTF-16, numbers as ECMAScript prints doubles.
+//! Canonical JSON (RFC 8785): keys sorted by UTF-16 code units, numbers in ECMAScript notation.
 //!
-//! Made from text to text, without a tree between: this is done to every reply, and a tree would
-//! cost several times what the rest does. The text comes from `serde_json`, which writes no
-//! spaces and already escapes strings as the RFC wants.
+//! Converts text to text without building a tree. Every reply is canonicalised, and with a tree
+//! (`serde_json_canonicalizer`, the reference in the tests) this step costs several times more. The
+//! input comes from `serde_json`, which writes no whitespace and escapes strings as the RFC
+//! requires.
 
 use std::cmp::Ordering;
 use std::ops::Range;
 
 use crate::error::ToolError;
 
-/// The canonical form of JSON that `serde_json` wrote without spaces.
+/// Canonicalises compact JSON written by `serde_json`.
 pub(crate) fn of_text(text: &str) -> Result<Vec<u8>, ToolError> {
     let mut writer = Writer {
         text: text.as_bytes(),
@@ -24,48 +25,46 @@ pub(crate) fn of_text(text: &str) -> Result<Vec<u8>, ToolError> {
     }
 }
 
-/// Deeper than `serde_json` reads.
-const DEEPEST: usize = 256;
+/// Larger than the recursion limit of `serde_json`.
+const MAX_DEPTH: usize = 256;
 
 struct Writer<'a> {
     text: &'a [u8],
     at: usize,
     out: Vec<u8>,
-    /// Members of the objects that are being written, the innermost last.
+    /// Members of the open objects, innermost last.
     members: Vec<Member>,
-    /// Where members are put in order.
+    /// Scratch buffer for sorting members.
     sorted: Vec<u8>,
 }
 
-/// A member of an object.
 struct Member {
     name: Name,
-    /// Name and value in what was written.
+    /// Range of name and value in the output.
     written: Range<usize>,
 }
 
-/// The name of a member.
 struct Name {
-    /// Where it stands in the text, with its escapes and without its quotes.
-    place: Range<usize>,
-    /// Its first eight bytes, which nearly always decide what comes before what; none for a name
-    /// whose bytes are in another order than its UTF-16 units.
-    start: Option<u64>,
+    /// Range in the input, with escapes and without quotes.
+    range: Range<usize>,
+    /// The first eight bytes, which nearly always decide the order; `None` for a name whose byte
+    /// order may differ from its UTF-16 order.
+    prefix: Option<u64>,
 }
 
 impl Writer<'_> {
-    /// Writes the value that begins here. `None` when the text is not what it should be.
+    /// Writes the value at the current position. `None` for malformed input.
     fn value(&mut self, depth: usize) -> Option<()> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return None;
         }
         match self.text.get(self.at)? {
             b'{' => self.object(depth),
             b'[' => self.array(depth),
             b'"' => self.string().map(|_| ()),
-            b't' => self.word("true"),
-            b'f' => self.word("false"),
-            b'n' => self.word("null"),
+            b't' => self.literal("true"),
+            b'f' => self.literal("false"),
+            b'n' => self.literal("null"),
             _ => self.number(),
         }
     }
@@ -73,7 +72,7 @@ impl Writer<'_> {
     fn object(&mut self, depth: usize) -> Option<()> {
         let first = self.members.len();
         let start = self.out.len() + 1;
-        self.keep(1);
+        self.copy(1);
         let mut in_order = true;
         while *self.text.get(self.at)? != b'}' {
             if self.members.len() > first {
@@ -81,8 +80,8 @@ impl Writer<'_> {
                 self.out.push(b',');
             }
             let from = self.out.len();
-            let place = self.string()?;
-            let name = Name { start: start_of(self.text.get(place.clone())?), place };
+            let range = self.string()?;
+            let name = Name { prefix: sort_prefix(self.text.get(range.clone())?), range };
             self.expect(b':')?;
             self.out.push(b':');
             self.value(depth + 1)?;
@@ -95,11 +94,11 @@ impl Writer<'_> {
             self.sort(first, start)?;
         }
         self.members.truncate(first);
-        self.keep(1);
+        self.copy(1);
         Some(())
     }
 
-    /// Puts the members from `first` on, written from `start` on, in order.
+    /// Sorts the members from index `first`, whose output begins at `start`.
     fn sort(&mut self, first: usize, start: usize) -> Option<()> {
         let members = self.members.get_mut(first..)?;
         members.sort_by(|one, other| compare(self.text, &one.name, &other.name));
@@ -115,7 +114,7 @@ impl Writer<'_> {
     }
 
     fn array(&mut self, depth: usize) -> Option<()> {
-        self.keep(1);
+        self.copy(1);
         let mut is_first = true;
         while *self.text.get(self.at)? != b']' {
             if !is_first {
@@ -125,11 +124,11 @@ impl Writer<'_> {
             is_first = false;
             self.value(depth + 1)?;
         }
-        self.keep(1);
+        self.copy(1);
         Some(())
     }
 
-    /// A string as it is; gives where its content stands.
+    /// Copies a string; returns the range of its content.
     fn string(&mut self) -> Option<Range<usize>> {
         let start = self.at + 1;
         let mut end = start;
@@ -144,12 +143,12 @@ impl Writer<'_> {
             }
             end += 2;
         }
-        self.keep(end + 1 - self.at);
+        self.copy(end + 1 - self.at);
         Some(start..end)
     }
 
-    fn word(&mut self, word: &str) -> Option<()> {
-        self.text.get(self.at..)?.starts_with(word.as_bytes()).then(|| self.keep(word.len()))
+    fn literal(&mut self, literal: &str) -> Option<()> {
+        self.text.get(self.at..)?.starts_with(literal.as_bytes()).then(|| self.copy(literal.len()))
     }
 
     fn number(&mut self) -> Option<()> {
@@ -160,7 +159,7 @@ impl Writer<'_> {
             .unwrap_or(rest.len());
         let number = rest.get(..length)?;
         if is_canonical(number) {
-            self.keep(length);
+            self.copy(length);
             return Some(());
         }
         let double: f64 = std::str::from_utf8(number).ok()?.parse().ok()?;
@@ -173,20 +172,20 @@ impl Writer<'_> {
         (*self.text.get(self.at)? == byte).then(|| self.at += 1)
     }
 
-    /// Takes over so many bytes as they are.
-    fn keep(&mut self, length: usize) {
+    /// Copies `length` bytes unchanged.
+    fn copy(&mut self, length: usize) {
         let end = self.at + length;
         self.out.extend_from_slice(self.text.get(self.at..end).unwrap_or_default());
         self.at = end;
     }
 }
 
-/// Whether a number is surely written as the RFC wants. Up to fifteen digits a double holds any
-/// decimal, so what has no more, no exponent and no needless zero is the shortest text of its
-/// double; ECMAScript writes it without an exponent from a millionth on.
+/// Whether a number is certainly in canonical form already. A double represents any decimal of up
+/// to fifteen digits, so a number with no more digits, no exponent and no redundant zero is the
+/// shortest text of its double; ECMAScript writes it without an exponent from 1e-6 upward.
 fn is_canonical(number: &[u8]) -> bool {
     const EXACT_DIGITS: usize = 15;
-    const MOST_ZEROS: usize = 5;
+    const MAX_LEADING_ZEROS: usize = 5;
     let digits = number.strip_prefix(b"-").unwrap_or(number);
     if digits.len() > EXACT_DIGITS + 1 {
         return false;
@@ -204,13 +203,13 @@ fn is_canonical(number: &[u8]) -> bool {
             is_plain
                 && !whole.is_empty()
                 && fraction.last().is_some_and(|last| *last != b'0')
-                && (whole != b"0" || zeros <= MOST_ZEROS)
+                && (whole != b"0" || zeros <= MAX_LEADING_ZEROS)
         }
     }
 }
 
-/// The first eight bytes of a name without escapes and beyond-ASCII letters, as a number.
-fn start_of(name: &[u8]) -> Option<u64> {
+/// The first eight bytes of a plain ASCII name without escapes, as a big-endian number.
+fn sort_prefix(name: &[u8]) -> Option<u64> {
     let mut start = [0; 8];
     for (byte, slot) in name.iter().zip(&mut start) {
         *slot = *byte;
@@ -219,18 +218,18 @@ fn start_of(name: &[u8]) -> Option<u64> {
     name.iter().all(is_plain).then(|| u64::from_be_bytes(start))
 }
 
-/// The RFC sorts by UTF-16 units, which differs from bytes only beyond ASCII.
+/// Compares by UTF-16 code units, as the RFC requires; byte order differs for non-ASCII names only.
 fn compare(text: &[u8], one: &Name, other: &Name) -> Ordering {
-    let at = |name: &Name| text.get(name.place.clone()).unwrap_or_default();
-    match one.start.zip(other.start) {
+    let at = |name: &Name| text.get(name.range.clone()).unwrap_or_default();
+    match one.prefix.zip(other.prefix) {
         Some((one, other)) if one != other => one.cmp(&other),
         Some(_) => at(one).cmp(at(other)),
-        None => units(at(one)).cmp(&units(at(other))),
+        None => utf16_units(at(one)).cmp(&utf16_units(at(other))),
     }
 }
 
-/// The UTF-16 units of a name with its escapes.
-fn units(name: &[u8]) -> Vec<u16> {
+/// Unescapes a name and returns its UTF-16 code units.
+fn utf16_units(name: &[u8]) -> Vec<u16> {
     let mut quoted = Vec::with_capacity(name.len() + 2);
     quoted.push(b'"');
     quoted.extend_from_slice(name);

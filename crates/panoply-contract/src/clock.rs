@@ -1,16 +1,16 @@
-//! Time, handed in: the kernel reads no clock of its own, so that a test can hold it still.
+//! The clock interface: the kernel never reads the system clock, so that tests control time.
 
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use jiff::Timestamp;
 
-/// Where the kernel gets the time from.
+/// Source of time for the kernel.
 pub trait Clock: Send + Sync + 'static {
-    /// The wall clock, for people and for data.
+    /// The wall clock, for timestamps.
     fn now(&self) -> Timestamp;
 
-    /// Time since some fixed moment; never goes back. For limits, caches and durations.
+    /// Monotonic time since an arbitrary origin. For limits, caches and durations.
     fn monotonic(&self) -> Duration;
 
     /// Completes after `duration`.

@@ -1,7 +1,7 @@
-//! The contract's verification checklist, line by line, for every tool.
+//! The contract's verification checklist for every tool.
 //!
-//! Some lines are decided by types and by [`static_violations`] when a tool is registered; the
-//! rest need the tool to be called, which [`check`] does with the tool's own examples.
+//! Types and [`static_violations`] decide some lines when a tool is registered. The others require
+//! calls, which [`check`] makes with the tool's own examples.
 
 mod behaviour;
 
@@ -71,9 +71,9 @@ pub enum Line {
     Logging,
     /// Calls are counted.
     Metrics,
-    /// Its examples hold.
+    /// Every example passes.
     Tests,
-    /// It is in the registry.
+    /// Registered.
     Registered,
 }
 
@@ -117,7 +117,7 @@ impl Line {
         format!("C{place:02}")
     }
 
-    /// What the line demands, in a few words.
+    /// Short description of the requirement.
     pub const fn demand(self) -> &'static str {
         match self {
             Self::UniqueName => "unique name of lower-case words",
@@ -153,26 +153,26 @@ impl Line {
     }
 }
 
-/// A line that a tool breaks.
+/// A checklist line that a tool violates.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 pub struct Violation {
     /// The tool.
     pub tool: String,
     /// The line's code.
     pub code: String,
-    /// What is wrong.
+    /// Description of the violation.
     pub message: String,
     #[serde(skip)]
     line: Line,
 }
 
 impl Violation {
-    /// `tool` breaks `line`.
+    /// Creates a violation of `line` by `tool`.
     pub fn new(tool: &str, line: Line, message: impl Into<String>) -> Self {
         Self { tool: tool.to_owned(), code: line.code(), message: message.into(), line }
     }
 
-    /// The line that is broken.
+    /// The violated line.
     pub const fn line(&self) -> Line {
         self.line
     }
@@ -187,23 +187,23 @@ impl std::fmt::Display for Violation {
 /// Every tool against every line.
 #[derive(Debug, Serialize)]
 pub struct Matrix {
-    /// Codes of the lines with what they demand.
+    /// Codes and requirements of the lines.
     pub lines: BTreeMap<String, &'static str>,
     /// The tools that were checked.
     pub tools: Vec<String>,
-    /// What they break; a cell that is not here holds.
+    /// All violations; a cell without one passes.
     pub violations: Vec<Violation>,
 }
 
 impl Matrix {
-    /// Whether `tool` keeps `line`.
+    /// Whether `tool` satisfies `line`.
     pub fn holds(&self, tool: &str, line: Line) -> bool {
         !self.violations.iter().any(|violation| violation.tool == tool && violation.line == line)
     }
 }
 
-/// What can be seen without calling the tool. `checked()` makes most of these compile errors;
-/// this catches specs that were made at run time, and what only the schemas show.
+/// Violations detectable without calling the tool. `checked()` makes most of these compile errors;
+/// this covers specs created at run time and rules about schemas.
 pub fn static_violations(spec: &'static ToolSpec, input: &Value, output: &Value) -> Vec<Violation> {
     let mut found = Vec::new();
     if let Some(breach) = spec.breach() {
@@ -256,7 +256,7 @@ pub fn static_violations(spec: &'static ToolSpec, input: &Value, output: &Value)
     found
 }
 
-/// The checklist line behind a breach found while compiling: breaches start with their field.
+/// The checklist line of a breach reported by `ToolSpec::breach`, which starts with the field.
 fn line_of(breach: &str) -> Line {
     match breach.split(':').next().unwrap_or_default() {
         "name" | "deprecated" => Line::UniqueName,

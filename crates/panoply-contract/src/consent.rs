@@ -1,9 +1,9 @@
-//! Consent of a person: lets a caller without one permission have a change made, once the person
-//! at the client has agreed to exactly what was shown.
+//! User consent: lets a caller that lacks one permission make a change after the user at the client
+//! has approved exactly what was displayed.
 //!
-//! A tool names the permission and asks the question; the transport carries it (in MCP:
-//! elicitation). The text is the server's own. What was shown is fixed by a fingerprint, which the
-//! handler compares inside the transaction of its change.
+//! A tool declares the permission and phrases the question; the transport delivers it (in MCP:
+//! elicitation). The server writes the text. A fingerprint identifies the displayed data; the
+//! handler compares it inside the transaction of the change.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,59 +13,59 @@ use futures::future::BoxFuture;
 
 use crate::permission::Grants;
 
-/// Which permission of a tool a person's consent can stand in for.
+/// The permission of a tool that user consent can replace.
 #[derive(Clone, Copy, Debug)]
 pub struct ConsentRule {
     /// The permission that the caller may lack.
     pub permission: &'static str,
-    /// What the caller needs all the same, so that somebody who may only look cannot ask.
+    /// Permissions still required, so that read-only callers cannot ask.
     pub needs: &'static [&'static str],
-    /// How else a person can have it done; a hint that starts with a verb.
+    /// Alternative for the user; a hint that starts with a verb.
     pub other_ways: &'static str,
 }
 
 impl ConsentRule {
-    /// Whether consent is all that a caller with these grants lacks of `required`.
+    /// Whether consent is the only thing these grants lack for `required`.
     pub fn covers(&self, grants: &Grants, required: &[&str]) -> bool {
         grants.missing(required) == [self.permission] && grants.allow_all(self.needs)
     }
 }
 
-/// What a person is asked.
+/// A question for the user.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// The whole text, written by the server. Quoted data are marked as such.
+    /// The whole text, written by the server. Quoted data are marked.
     pub message: String,
-    /// Fingerprint of everything the change would touch, as it was when it was shown.
+    /// Fingerprint of all data the change would touch, as displayed.
     pub subject: String,
 }
 
-/// How a question ended.
+/// Outcome of a question.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Answer {
-    /// The person agreed.
+    /// Approved.
     Accepted,
-    /// The person said no.
+    /// Declined.
     Declined,
-    /// The person closed the question.
+    /// Dismissed without an answer.
     Cancelled,
-    /// Nobody answered in time.
+    /// No answer before the timeout.
     Unanswered,
-    /// The client could not show it.
+    /// The client could not display it.
     Undelivered,
-    /// It goes out with the reply to this call; the client calls again with the answer.
+    /// Sent with the reply to this call; the client repeats the call with the answer.
     Deferred,
-    /// The answer belongs to another question, or what was shown has changed since.
+    /// The answer belongs to another question, or the data have changed since.
     Stale,
 }
 
-/// A way to ask the person at the client. The answer never passes through a tool.
+/// Asks the user at the client. The answer never passes through a tool.
 pub trait Elicitor: Send + Sync + 'static {
-    /// Asks, and waits for the answer no longer than `limit`.
+    /// Asks and waits at most `limit` for the answer.
     fn ask(&self, question: Question, limit: Duration) -> BoxFuture<'_, Answer>;
 }
 
-/// The consent that a call was given; made by the pipeline alone.
+/// Consent given to a call. Only the pipeline creates it.
 #[derive(Clone, Debug)]
 pub struct Consent {
     subject: Arc<str>,
@@ -76,18 +76,18 @@ impl Consent {
         Self { subject: question.subject.as_str().into() }
     }
 
-    /// The fingerprint of what was shown.
+    /// Fingerprint of the displayed data.
     pub fn subject(&self) -> &str {
         &self.subject
     }
 }
 
-/// The callers whose question is open. One at a time each: a person is not asked in parallel.
+/// Callers with an open question. One question per caller at a time.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OpenQuestions(Arc<Mutex<HashSet<String>>>);
 
 impl OpenQuestions {
-    /// Opens the question of a caller until the guard is dropped; `None` while one is open.
+    /// Registers a question until the guard is dropped; `None` while one is open.
     pub(crate) fn open(&self, partition: &str) -> Option<OpenQuestion> {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_first = open.insert(partition.to_owned());
@@ -95,7 +95,7 @@ impl OpenQuestions {
     }
 }
 
-/// A question that is open.
+/// Guard of an open question.
 pub(crate) struct OpenQuestion {
     all: OpenQuestions,
     partition: String,

@@ -1,4 +1,4 @@
-//! Who is calling, when, under which ids, and how to reach them while they wait.
+//! Context of a call: caller, time, ids, cancellation and progress.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -17,16 +17,16 @@ use crate::ids::{CorrelationId, TraceId};
 use crate::mutation::Mutation;
 use crate::permission::{Grants, Profile};
 
-/// What every handler receives beside its parameters.
+/// Passed to every handler together with its parameters.
 #[derive(Clone)]
 pub struct CallContext {
-    /// Who is calling and what they may do.
+    /// The caller and its permissions.
     pub caller: Caller,
     /// The session, where the transport has one.
     pub session_id: Option<String>,
     /// Links related requests.
     pub correlation_id: CorrelationId,
-    /// Ties together everything this request caused.
+    /// Correlates everything caused by this request.
     pub trace_id: TraceId,
     /// The client program.
     pub agent_id: String,
@@ -34,33 +34,32 @@ pub struct CallContext {
     pub agent_version: String,
     /// When the request was made.
     pub timestamp: Timestamp,
-    /// Whatever else the transport knows.
+    /// Other data from the transport.
     pub metadata: Map<String, Value>,
-    /// The language to answer in.
+    /// Language of the reply.
     pub lang: Lang,
-    /// Show what a mutation would do, and do nothing.
+    /// Dry run: previews a mutation without changing data.
     pub dry_run: bool,
-    /// Makes a repeated mutation happen once.
+    /// Idempotency key: a retried mutation runs once.
     pub idempotency_key: Option<String>,
-    /// For a call that changes data, unless it is a dry run: what its store commits the record of.
+    /// The mutation whose record the store commits; `None` for queries and dry runs.
     pub mutation: Option<Arc<Mutation>>,
-    /// Fires when the caller gives up or the deadline passes.
+    /// Triggered when the caller cancels or the deadline passes.
     pub cancel: CancellationToken,
-    /// How long the caller waits, where that differs from the deadline of the tool: a person at a
-    /// command line waits for an import of a gigabyte.
+    /// Overrides the tool's deadline: a command-line user waits for the import of a gigabyte.
     pub deadline: Option<Duration>,
-    /// Where progress goes, when the caller asked for it.
+    /// Receives progress if the caller requested it.
     pub progress: Option<Arc<dyn ProgressSink>>,
-    /// How to ask the person at the client, where the client can be asked.
+    /// Asks the user at the client, if the client supports it.
     pub elicitor: Option<Arc<dyn Elicitor>>,
-    /// What that person agreed to, for a caller without the permission of the tool.
+    /// The user's consent, for a caller without the tool's permission.
     pub consent: Option<Consent>,
     /// The time.
     pub clock: Arc<dyn Clock>,
 }
 
 impl CallContext {
-    /// The context of a call by the local owner; the transport sets what else it knows.
+    /// Context of a call by the local owner; the transport sets further fields.
     pub fn local(clock: Arc<dyn Clock>, trace_id: TraceId) -> Self {
         Self {
             caller: Caller::local_owner(),
@@ -84,12 +83,12 @@ impl CallContext {
         }
     }
 
-    /// Who the call is for; `None` for the system itself.
+    /// The user; `None` for the system itself.
     pub fn user_id(&self) -> Option<&str> {
         self.caller.user_id.as_deref()
     }
 
-    /// To be asked inside long loops: an error once nobody waits for the answer any more.
+    /// Fails once the call is cancelled. Call it inside long loops.
     pub fn check_cancelled(&self) -> Result<(), ToolError> {
         if self.cancel.is_cancelled() {
             Err(ToolError::new(ErrorKind::Cancelled, "CANCELLED", "the call was cancelled"))
@@ -98,7 +97,7 @@ impl CallContext {
         }
     }
 
-    /// Tells a waiting caller how far the work is; costs nothing when nobody asked.
+    /// Reports progress; free when the caller did not request it.
     pub fn report_progress(&self, done: u64, total: Option<u64>, message: &str) {
         if let Some(sink) = &self.progress {
             sink.progress(done, total, message);
@@ -116,21 +115,21 @@ impl fmt::Debug for CallContext {
     }
 }
 
-/// Someone who calls tools.
+/// The identity and permissions of a caller.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// The user, as the verified token or key says; `None` for the system itself.
+    /// The user of the verified token or key; `None` for the system itself.
     pub user_id: Option<String>,
-    /// Keeps limits, caches and idempotency keys of different callers apart.
+    /// Tenant key: separates the rate limits, caches and idempotency keys of callers.
     pub partition: String,
-    /// What they may do.
+    /// Granted permissions.
     pub grants: Grants,
-    /// Where they call from and what proved who they are, for the audit log.
+    /// Address and credential, for the audit log.
     pub provenance: Provenance,
 }
 
-/// Where a call came from: the address of the client and the credential it showed. Both are made
-/// once, for a connection and for a key, so that a call copies no text.
+/// Origin of a call: the client's address and credential. Both are shared per connection and key,
+/// so that a call copies no text.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Provenance {
     /// The peer address of the HTTP connection; `None` for stdio and the command line.
@@ -141,7 +140,7 @@ pub struct Provenance {
     pub credential: Option<Arc<str>>,
 }
 
-/// Reads and writes shared text as a string.
+/// Serialises shared text as a string.
 mod shared_text {
     use std::sync::Arc;
 
@@ -162,13 +161,13 @@ mod shared_text {
 }
 
 impl Caller {
-    /// Whoever started the program on this machine.
+    /// The user who started the program on this machine.
     pub fn local_owner() -> Self {
         Self::local(Profile::Owner)
     }
 
-    /// A program on this machine that acts for the owner, with the rights of a profile. Only the
-    /// owner shares a partition with the command line.
+    /// A local program that acts for the owner with the permissions of a profile. Only the owner
+    /// shares a partition with the command line.
     pub fn local(profile: Profile) -> Self {
         let partition = match profile {
             Profile::Owner => "local".to_owned(),
@@ -181,7 +180,7 @@ impl Caller {
 
 /// Receives progress of a long call.
 pub trait ProgressSink: Send + Sync + 'static {
-    /// `done` of `total`, and what is going on.
+    /// Reports `done` of `total` with a message.
     fn progress(&self, done: u64, total: Option<u64>, message: &str);
 }
 
@@ -196,7 +195,7 @@ pub enum Lang {
 }
 
 impl Lang {
-    /// The language of a BCP 47 locale such as `th-TH`; English for all we do not speak.
+    /// The language of a BCP 47 locale such as `th-TH`; English for unsupported languages.
     pub fn of_locale(locale: &str) -> Self {
         let primary = locale.split(['-', '_']).next().unwrap_or_default();
         if primary.eq_ignore_ascii_case("th") { Self::Th } else { Self::En }

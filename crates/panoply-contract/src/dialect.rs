@@ -1,7 +1,8 @@
-//! The shape a pack's answers have over the wire. The pipeline is one; the specs are several.
+//! Dialects: the wire format of a pack's results. All packs share one pipeline, but their
+//! specifications define different result shapes.
 //!
-//! A dialect knows nothing of MCP: an [`Envelope`] says what to send, and each surface
-//! (MCP, command line, GraphQL, gRPC) sends it in its own way.
+//! A dialect is independent of MCP: it produces an [`Envelope`], which each surface (MCP, command
+//! line, GraphQL, gRPC) encodes.
 
 use std::sync::LazyLock;
 
@@ -15,9 +16,9 @@ use crate::json::Json;
 use crate::meta::Meta;
 use crate::reply::{Attachment, Notes};
 use crate::spec::ToolSpec;
-use crate::table::LONGEST_TABLE;
+use crate::table::MAX_TABLE_BYTES;
 
-/// The result's `_meta` key for hints, where the pack's own shape has no place for them.
+/// The result's `_meta` key for hints, for packs whose shape does not include them.
 pub const HINTS_KEY: &str = "panoply/agentHints";
 /// The result's `_meta` key for metadata.
 pub const METADATA_KEY: &str = "panoply/metadata";
@@ -26,8 +27,8 @@ pub const AUDIT_KEY: &str = "panoply/audit";
 /// The result's `_meta` key for an error.
 pub const ERROR_KEY: &str = "panoply/error";
 
-/// The shape of a pack's results. The defaults are the pack's own data at the top level and the
-/// contract's parts in `_meta`; a pack overrides what its specification has otherwise.
+/// The shape of a pack's results. By default the pack's data are at the top level and the
+/// contract's parts in `_meta`; a pack overrides what its specification defines differently.
 pub trait Dialect: Send + Sync + 'static {
     /// The output schema to publish for a tool whose data have this schema.
     fn output_schema(&self, data: Value) -> Value {
@@ -60,24 +61,24 @@ pub trait Dialect: Send + Sync + 'static {
         error_result(&self.error_body(failed.error), failed, true)
     }
 
-    /// The body of an error, of which the `out_hash` of a failed call is taken.
+    /// The body of an error; the `out_hash` of a failed call is its hash.
     fn error_body(&self, error: &ToolError) -> Value {
         json!({"error": plain_error(error)})
     }
 }
 
-/// A call that was answered.
+/// A successful call.
 #[derive(Debug)]
 pub struct Answered<'a> {
     /// The tool.
     pub spec: &'static ToolSpec,
-    /// Its answer.
+    /// The data.
     pub data: &'a Json,
     /// Text, table, attachments and the pack's own meta.
     pub notes: &'a Notes,
-    /// What was computed from the evidence.
+    /// Hints computed from the evidence.
     pub hints: &'a AgentHints,
-    /// The pack that made the hints.
+    /// The pack that issued the hints.
     pub pack: &'static str,
     /// Version, times and ids.
     pub metadata: &'a Metadata,
@@ -85,14 +86,14 @@ pub struct Answered<'a> {
     pub audit: &'a Audit,
 }
 
-/// A call that failed.
+/// A failed call.
 #[derive(Debug)]
 pub struct Failed<'a> {
-    /// Why.
+    /// The error.
     pub error: &'a ToolError,
-    /// What could be done about it.
+    /// Hints about remedies.
     pub hints: &'a AgentHints,
-    /// The pack that made the hints.
+    /// The pack that issued the hints.
     pub pack: &'static str,
     /// Version, times and ids.
     pub metadata: &'a Metadata,
@@ -126,49 +127,49 @@ pub struct Metadata {
     pub replayed: bool,
 }
 
-/// What to send.
+/// A result to send.
 #[derive(Clone, Debug)]
 pub enum Envelope {
-    /// An ordinary result, good or bad.
+    /// A tool result, successful or not.
     Result {
-        /// For people and for clients that read text only.
+        /// Text for users and text-only clients.
         text: String,
-        /// Pictures, sounds and documents.
+        /// Images, audio and embedded resources.
         attachments: Vec<Attachment>,
-        /// For programs; absent on errors.
+        /// Structured content; absent on errors.
         structured: Option<Json>,
-        /// Beside both.
+        /// The `_meta` object.
         meta: Meta,
         /// Whether it is an error.
         is_error: bool,
     },
-    /// An error of the protocol itself, for packs whose spec demands that.
+    /// A protocol error, for packs whose specification requires it.
     Refusal {
-        /// Whose fault it was.
+        /// Whether the caller or the server is at fault.
         fault: Fault,
-        /// For people.
+        /// Message for the user.
         message: String,
-        /// For programs.
+        /// Machine-readable data.
         data: Value,
     },
 }
 
-/// Whose fault an error is.
+/// Whether the caller or the server is at fault.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Fault {
     /// The caller's input.
     Input,
-    /// Ours.
+    /// The server.
     Server,
 }
 
-/// `{data, agentHints, metadata}`: the contract's own ToolResult, spoken by noema and the kernel.
+/// `{data, agentHints, metadata}`: the contract's ToolResult, used by noema and the kernel.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unified;
 
 impl Dialect for Unified {
     fn output_schema(&self, data: Value) -> Value {
-        // The same for every tool, and dear to generate.
+        // Identical for every tool and expensive to generate.
         static HINTS: LazyLock<Value> = LazyLock::new(crate::schema::of::<AgentHints>);
         static METADATA: LazyLock<Value> = LazyLock::new(crate::schema::of::<Metadata>);
         json!({
@@ -204,18 +205,18 @@ impl Dialect for Unified {
     }
 }
 
-/// `agentHints` that say themselves when and by what they were made.
+/// `agentHints` with their own metadata.
 fn hints_with_metadata(hints: &AgentHints, metadata: &Metadata, pack: &str) -> Json {
     let made = json!({"generatedAt": metadata.timestamp, "generatedBy": pack});
     let hints = Json::of(hints).unwrap_or_else(|_| Json::null());
     hints.with_member("metadata", &made.to_string())
 }
 
-/// The pack's own shape at the top, the contract's parts in `_meta`. What the pack's errors
-/// look like is its own affair.
+/// The pack's own shape at the top level, the contract's parts in `_meta`, and the pack's own error
+/// object.
 #[derive(Clone, Copy, Debug)]
 pub struct Published {
-    /// Makes the error object of the pack's spec.
+    /// Builds the error object of the pack's specification.
     pub error_body: fn(&ToolError) -> Value,
 }
 
@@ -231,8 +232,8 @@ impl Dialect for Published {
     }
 }
 
-/// A result that says `isError`: the body as JSON text and in `_meta`, no structured content,
-/// because a widely used client drops an error whose structured content breaks the schema.
+/// A result with `isError`: the body as JSON text and in `_meta`. It has no structured content,
+/// because a widely used client drops errors whose structured content violates the schema.
 pub fn error_result(body: &Value, failed: &Failed<'_>, parts_in_meta: bool) -> Envelope {
     let mut meta = Meta::default();
     if parts_in_meta {
@@ -258,8 +259,7 @@ fn insert_contract_parts(meta: &mut Meta, hints: &AgentHints, metadata: &Metadat
     meta.insert(AUDIT_KEY, audit);
 }
 
-/// [`Metadata`] in `_meta`, where every byte counts: a correlation id that only repeats the trace
-/// id is left out.
+/// Compact [`Metadata`] for `_meta`: omits a correlation id equal to the trace id.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct CompactMetadata<'a> {
@@ -313,11 +313,11 @@ pub fn plain_error(error: &ToolError) -> Value {
     body
 }
 
-/// The sentence, and under it the table.
+/// The text followed by the table.
 pub fn text_of(notes: &Notes) -> String {
     match &notes.table {
         Some(table) if !table.rows.is_empty() => {
-            format!("{}\n\n{}", notes.text, table.render(LONGEST_TABLE))
+            format!("{}\n\n{}", notes.text, table.render(MAX_TABLE_BYTES))
         }
         _ => notes.text.clone(),
     }

@@ -1,4 +1,4 @@
-//! What can go wrong, for three readers: the agent (code, hint), the person (message), us (cause).
+//! Errors with three audiences: the agent (code, hint), the user (message), the operator (cause).
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -11,25 +11,25 @@ use serde_json::{Map, Value};
 /// The boxed cause of an error, for the log only.
 pub type Cause = Box<dyn Error + Send + Sync>;
 
-/// A call that failed. Made by the domain's translation or by the pipeline, dressed by the
-/// pack's [`Dialect`](crate::dialect::Dialect).
+/// Error of a call. Created by a pack's error translation or by the pipeline, encoded by the pack's
+/// [`Dialect`](crate::dialect::Dialect).
 #[derive(Debug)]
 pub struct ToolError {
-    /// What kind of failure; decides class and whether to retry.
+    /// Decides the class and whether to retry.
     pub kind: ErrorKind,
     /// A stable code, `UPPER_SNAKE`.
     pub code: Cow<'static, str>,
-    /// A sentence for a person: a lower-case fragment that names the offending value.
+    /// Message for the user: a lower-case fragment that names the offending value.
     pub message: String,
-    /// What to do next; starts with a verb.
+    /// Suggested remedy; starts with a verb.
     pub hint: Option<String>,
-    /// Facts that a program can use.
+    /// Machine-readable details.
     pub details: Map<String, Value>,
-    /// Everything wrong with the input, not only the first thing.
+    /// All problems of the input, not only the first.
     pub problems: Vec<Problem>,
-    /// How long to wait before another try, where waiting helps.
+    /// Delay before a retry, where waiting helps.
     pub retry_after: Option<Duration>,
-    /// For the log, never for the wire.
+    /// For the log only; never sent to callers.
     pub cause: Option<Cause>,
 }
 
@@ -38,30 +38,29 @@ pub struct ToolError {
 pub enum ErrorKind {
     /// The input breaks the schema or a rule about input.
     Validation,
-    /// The input is fine but the domain says no.
+    /// The input is valid but violates a domain rule.
     Business,
-    /// What was named does not exist.
+    /// The named item does not exist.
     NotFound,
-    /// It clashes with what is stored or running.
+    /// Conflicts with stored data or a running call.
     Conflict,
-    /// The caller may not.
+    /// The caller lacks a permission.
     Forbidden,
-    /// Too often.
+    /// The rate limit is exceeded.
     RateLimited,
     /// The tool no longer exists.
     Removed,
-    /// Took too long.
+    /// The deadline passed.
     Timeout,
-    /// The caller gave up.
+    /// The caller cancelled.
     Cancelled,
-    /// Our fault.
+    /// An internal error.
     System,
-    /// The server's storage is damaged, full, read-only or gone: nothing helps until the operator
-    /// acts.
+    /// The server's storage is damaged, full, read-only or missing: the operator must act.
     Storage,
 }
 
-/// The three classes the contract tells apart.
+/// The three error classes of the contract.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ErrorClass {
@@ -87,18 +86,18 @@ impl ErrorClass {
     }
 }
 
-/// One thing wrong with the input.
+/// One problem of the input.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Problem {
-    /// Where: a JSON pointer into the input; empty for the whole of it.
+    /// JSON pointer into the input; empty for the whole input.
     pub pointer: String,
-    /// What is wrong, in a few words.
+    /// Short description.
     pub message: String,
-    /// The value that was seen, shortened.
+    /// The received value, truncated.
     pub seen: Value,
-    /// What was expected there.
+    /// The expected value, in words.
     pub expected: String,
-    /// A value that would work there.
+    /// A valid value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub example: Option<Value>,
 }
@@ -144,27 +143,27 @@ impl ToolError {
         }
     }
 
-    /// The input breaks a rule.
+    /// The input is invalid.
     pub fn validation(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Validation, code, message)
     }
 
-    /// The domain says no.
+    /// A domain rule is violated.
     pub fn business(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Business, code, message)
     }
 
-    /// What was named does not exist.
+    /// The named item does not exist.
     pub fn not_found(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
         Self::new(ErrorKind::NotFound, code, message)
     }
 
-    /// It clashes with what is stored.
+    /// Conflicts with stored data.
     pub fn conflict(code: impl Into<Cow<'static, str>>, message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Conflict, code, message)
     }
 
-    /// Our fault. The message is for the log only; the caller gets a fixed one with the trace id.
+    /// An internal error. The message is logged; the caller receives a fixed text.
     pub fn system(message: impl Into<String>) -> Self {
         let cause: Cause = message.into().into();
         Self::new(ErrorKind::System, "INTERNAL_ERROR", "the server failed to answer this call")
@@ -172,21 +171,21 @@ impl ToolError {
             .cause(cause)
     }
 
-    /// Adds what to do next.
+    /// Adds a suggested remedy.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Adds a fact that a program can use.
+    /// Adds a machine-readable detail.
     #[must_use]
     pub fn detail(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.details.insert(name.to_owned(), value.into());
         self
     }
 
-    /// Adds one thing wrong with the input.
+    /// Adds a problem of the input.
     #[must_use]
     pub fn problem(mut self, problem: Problem) -> Self {
         self.problems.push(problem);
@@ -200,14 +199,14 @@ impl ToolError {
         self
     }
 
-    /// Says when to try again.
+    /// Sets the delay before a retry.
     #[must_use]
     pub const fn retry_after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);
         self
     }
 
-    /// `details` as they go over the wire: with problems and waiting time, `None` when empty.
+    /// `details` as sent to callers, with problems and retry delay; `None` when empty.
     pub fn wire_details(&self) -> Option<Value> {
         let mut details = self.details.clone();
         if !self.problems.is_empty() {
@@ -248,7 +247,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_system_error_keeps_its_cause_off_the_wire() {
+    fn the_cause_of_a_system_error_is_not_sent() {
         let error = ToolError::system("disk /var/lib/secret.db is full");
         assert!(!error.message.contains("secret"));
         assert_eq!(error.wire_details(), None);
@@ -256,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_time_and_problems_travel_in_the_details() {
+    fn details_contain_retry_delay_and_problems() {
         let error = ToolError::new(ErrorKind::RateLimited, "RATE_LIMITED", "too many calls")
             .retry_after(Duration::from_millis(1500));
         assert_eq!(error.wire_details(), Some(serde_json::json!({"retryAfterMs": 1500})));

@@ -1,32 +1,32 @@
-//! What a handler knows about its own answer. Handlers give evidence; the kernel does the sums.
+//! Evidence about an answer: handlers provide it, the kernel computes hints from it.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-/// What is known about an answer. A part that does not apply stays `None` and costs nothing.
+/// Evidence for an answer. A part that does not apply stays `None` and does not lower confidence.
 #[derive(Clone, Debug)]
 pub struct Evidence {
-    /// How much of what was needed is there.
+    /// Share of the needed data that is present.
     pub completeness: Option<Share>,
-    /// How old the data are, against how fast they age.
+    /// Age and half-life of the data.
     pub freshness: Option<Freshness>,
-    /// How many observations stand behind a figure.
+    /// Observations behind a figure.
     pub sample: Option<Sample>,
-    /// How many independent checks agree.
+    /// Share of independent checks that agree.
     pub agreement: Option<Share>,
-    /// How clearly the best match beat the next.
+    /// Margin between the best match and the next.
     pub ambiguity: Option<Ambiguity>,
-    /// Where the data come from.
+    /// Sources of the data.
     pub sources: Vec<Source>,
     /// When the answer may change.
     pub next_change: NextChange,
-    /// What following the first suggestion would bring, by the pack's own measure.
+    /// Benefit of the first suggestion, by the pack's own measure.
     pub benefit: Option<Benefit>,
 }
 
 impl Evidence {
-    /// Evidence of an answer from one source; add what else is known.
+    /// Evidence from one source.
     pub fn from(source: Source) -> Self {
         Self {
             completeness: None,
@@ -40,21 +40,21 @@ impl Evidence {
         }
     }
 
-    /// Some of what was needed is there: `present` of `needed`.
+    /// `present` of `needed` items are available.
     #[must_use]
     pub const fn complete(mut self, present: u64, needed: u64) -> Self {
         self.completeness = Some(Share { part: present, whole: needed });
         self
     }
 
-    /// The data are of `as_of` and lose half their worth in `half_life`.
+    /// The data describe `as_of`; confidence halves every `half_life`.
     #[must_use]
     pub const fn as_of(mut self, as_of: Timestamp, half_life: Duration) -> Self {
         self.freshness = Some(Freshness { as_of, half_life });
         self
     }
 
-    /// A figure rests on a sample.
+    /// A figure is based on a sample.
     #[must_use]
     pub const fn sampled(mut self, sample: Sample) -> Self {
         self.sample = Some(sample);
@@ -75,7 +75,7 @@ impl Evidence {
         self
     }
 
-    /// Another source took part.
+    /// Adds another source.
     #[must_use]
     pub fn and_source(mut self, source: Source) -> Self {
         self.sources.push(source);
@@ -89,7 +89,7 @@ impl Evidence {
         self
     }
 
-    /// What the first suggestion would bring: `value` from 0 to 1, in which measures.
+    /// Sets the benefit of the first suggestion.
     #[must_use]
     pub fn benefits(mut self, benefit: Benefit) -> Self {
         self.benefit = Some(benefit);
@@ -100,18 +100,18 @@ impl Evidence {
 /// A part of a whole.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
-    /// How many.
+    /// Count.
     pub part: u64,
-    /// Of how many.
+    /// Total.
     pub whole: u64,
 }
 
-/// How old data are, and how fast they age.
+/// Age and half-life of data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Freshness {
-    /// The moment the data describe.
+    /// The time the data describe.
     pub as_of: Timestamp,
-    /// The age at which they are worth half.
+    /// The age at which the factor is 0.5.
     pub half_life: Duration,
 }
 
@@ -120,47 +120,47 @@ pub struct Freshness {
 pub enum Sample {
     /// `successes` in `n` trials.
     Proportion {
-        /// How often it happened.
+        /// Number of successes.
         successes: u64,
-        /// How often it was tried.
+        /// Number of trials.
         n: u64,
     },
     /// A mean of `n` values with this coefficient of variation (deviation over mean).
     Mean {
-        /// How many values.
+        /// Number of values.
         n: u64,
         /// Standard deviation divided by the absolute mean.
         variation: f64,
     },
 }
 
-/// How clearly the best match beat the next.
+/// Margin between the best match and the next.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ambiguity {
-    /// The score of the one that was taken.
+    /// Score of the selected match.
     pub top: f64,
-    /// The score of the next best.
+    /// Score of the runner-up.
     pub runner_up: f64,
 }
 
-/// Where data come from.
+/// A source of data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Source {
-    /// What it is called.
+    /// Name of the source.
     pub label: String,
-    /// How far it can be trusted.
+    /// Reliability class.
     pub class: SourceClass,
-    /// How much of the answer rests on it, relative to the other sources.
+    /// Weight relative to the other sources.
     pub weight: f64,
 }
 
 impl Source {
-    /// The only source, or one of equals.
+    /// A source of weight 1.
     pub fn new(class: SourceClass, label: impl Into<String>) -> Self {
         Self { label: label.into(), class, weight: 1.0 }
     }
 
-    /// Gives the source a weight of its own.
+    /// Sets the weight.
     #[must_use]
     pub const fn weighing(mut self, weight: f64) -> Self {
         self.weight = weight;
@@ -168,41 +168,41 @@ impl Source {
     }
 }
 
-/// How far a source can be trusted, best first.
+/// Reliability of a source, best first.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Hash)]
 pub enum SourceClass {
-    /// The answer is the stored or given thing itself: nothing to be wrong about.
+    /// The answer is the stored or given item itself.
     Exact,
     /// An authority's data whose checksum was verified.
     Verified,
     /// An authority's data.
     Authoritative,
-    /// What the user says.
+    /// Stated by the user.
     UserSupplied,
     /// Computed or inferred from the above.
     Derived,
-    /// Nobody checked it.
+    /// Unverified.
     Unverified,
 }
 
 /// When an answer may change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum NextChange {
-    /// Nothing is scheduled: it holds until somebody changes the data.
+    /// Not scheduled: valid until the data change.
     NotScheduled,
-    /// At this moment.
+    /// At this time.
     At(Timestamp),
     /// The caller's own next action changes it.
     WithNextAction,
 }
 
-/// What following the first suggestion would bring.
+/// Benefit of following the first suggestion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Benefit {
     /// From 0 to 1, by the pack's own measure.
     pub value: f64,
-    /// What would move.
+    /// The affected measures.
     pub metrics: Vec<String>,
-    /// Seconds of a person's time it would take, beside the tool's.
+    /// Seconds of the user's time, in addition to the tool's duration.
     pub human_seconds: f64,
 }

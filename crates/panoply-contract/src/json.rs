@@ -1,5 +1,5 @@
-//! JSON as text. An answer is written once: what is hashed, kept and sent are the same bytes, and
-//! a kept answer takes as much memory as it has letters; a tree of it takes six times that.
+//! Serialised JSON. A result is serialised once: the same bytes are hashed, cached and sent. Cached
+//! text takes about a sixth of the memory of a `Value` tree.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use serde_json::Value;
 
 use crate::error::ToolError;
 
-/// JSON that was written and is not changed any more. A copy is another pointer to it.
+/// Immutable serialised JSON; cloning is cheap (reference-counted).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Json(Arc<str>);
 
 impl Json {
-    /// A value as JSON, without spaces, its members in the order of its type.
+    /// Serialises a value compactly, members in the order of the type.
     pub fn of(value: &(impl Serialize + ?Sized)) -> Result<Self, ToolError> {
         serde_json::to_string(value).map(|text| Self(text.into())).map_err(|error| {
-            ToolError::system("the reply could not be written as JSON").cause(error)
+            ToolError::system("the reply could not be serialised as JSON").cause(error)
         })
     }
 
@@ -25,13 +25,13 @@ impl Json {
         Self("null".into())
     }
 
-    /// Text that was stored as JSON.
+    /// Parses stored JSON text.
     pub fn parse(text: String) -> Result<Self, serde_json::Error> {
         serde_json::from_str::<serde::de::IgnoredAny>(&text)?;
         Ok(Self(text.into()))
     }
 
-    /// An object of members that are JSON.
+    /// Builds an object from serialised members.
     pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let mut text = String::from("{");
         for (name, json) in members {
@@ -50,7 +50,7 @@ impl Json {
         Self(text.into())
     }
 
-    /// JSON out of pieces of text that are JSON together, which the caller answers for.
+    /// Concatenates fragments; the caller guarantees that the result is valid JSON.
     pub fn spliced<'a>(pieces: impl IntoIterator<Item = &'a str>) -> Self {
         let text: String = pieces.into_iter().collect();
         debug_assert!(
@@ -65,12 +65,12 @@ impl Json {
         &self.0
     }
 
-    /// The same as a tree, for those who look into it.
+    /// Parses into a `Value`.
     pub fn value(&self) -> Value {
         serde_json::from_str(&self.0).unwrap_or_default()
     }
 
-    /// The same object with one more member at its end. What is no object stays as it is.
+    /// Appends a member to an object; other values are returned unchanged.
     #[must_use]
     pub fn with_member(&self, name: &str, json: &str) -> Self {
         let object = self.0.strip_suffix('}').filter(|object| object.starts_with('{'));
@@ -81,7 +81,7 @@ impl Json {
     }
 }
 
-/// Writes a string as JSON. Names of members rarely need escapes, so they are copied.
+/// Writes a JSON string. Fast path for strings without escapes, such as member names.
 fn push_string(out: &mut String, text: &str) {
     if text.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
         out.push('"');
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_member_is_added_to_objects_and_to_nothing_else() {
+    fn with_member_changes_objects_only() {
         let cases = [
             (json!({}), r#"{"a\"":[1]}"#),
             (json!({"b": {"c": "}"}}), r#"{"b":{"c":"}"},"a\"":[1]}"#),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn json_in_json_is_written_as_it_is() {
+    fn nested_json_is_serialised_verbatim() {
         let inner = Json::of(&json!({"b": 1.0, "a": null})).unwrap();
         let outer = Json::object([("x", inner.text()), ("y", "2")]);
         assert_eq!(outer.text(), r#"{"x":{"b":1.0,"a":null},"y":2}"#);

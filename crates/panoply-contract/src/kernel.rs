@@ -1,4 +1,4 @@
-//! The registry with everything a call needs: time, log, limits, cache and counters.
+//! The kernel: registry, clock, audit log, rate limits, reply cache and metrics.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,7 +14,7 @@ use crate::consent::OpenQuestions;
 use crate::context::{CallContext, Caller, Lang};
 use crate::error::{ErrorKind, ToolError};
 use crate::ids::CallId;
-use crate::kernel_tools::{self, Catalog};
+use crate::kernel_tools::{self, KernelHandle};
 use crate::mutation::{MutationLog, RunningKeys};
 use crate::observe::Observer;
 use crate::pack::Pack;
@@ -26,21 +26,21 @@ use crate::resource::{
 };
 use crate::spec::{Listing, ResponseTime};
 
-/// What the kernel needs from outside.
+/// External services that the kernel depends on.
 pub struct World {
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// Where every call is recorded.
+    /// Records every call.
     pub audit: Arc<dyn AuditLog>,
-    /// The records of mutations of packs that have no store of their own.
+    /// Mutation log of packs without a store.
     pub mutations: Arc<dyn MutationLog>,
-    /// Drawn at random when the process starts; call ids are made from it.
+    /// Random per process; prefix of call ids.
     pub incarnation: Uuid,
-    /// Who is told about calls.
+    /// Notified about calls.
     pub observers: Vec<Arc<dyn Observer>>,
 }
 
-/// What an operator can choose.
+/// Operator settings.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Version of the program, for metadata.
@@ -51,12 +51,11 @@ pub struct Settings {
     pub read_only: bool,
     /// The largest input, in bytes of canonical JSON.
     pub largest_input: usize,
-    /// The most memory that kept replies may take, in bytes.
+    /// Capacity of the reply cache in bytes.
     pub cache_bytes: u64,
-    /// The language of replies to calls that ask for none.
+    /// Default language of replies.
     pub lang: Lang,
-    /// How long a person may take to answer a question; zero to ask nobody. No deadline of a tool
-    /// runs meanwhile.
+    /// Timeout of consent questions; zero disables them. The tool's deadline is paused meanwhile.
     pub consent_time: Duration,
 }
 
@@ -74,7 +73,7 @@ impl Default for Settings {
     }
 }
 
-/// Which tools a server lists. What is not listed can still be found and called.
+/// Which tools a server lists. Unlisted tools can still be searched for and called.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Offer {
     /// The core tools of its packs.
@@ -96,7 +95,7 @@ pub enum Scope {
     Pack(String),
 }
 
-/// The house: every surface holds one of these and calls tools through
+/// Shared state of all surfaces, which call tools through
 /// [`pipeline::call`](crate::pipeline::call).
 pub struct Kernel {
     pub(crate) registry: Registry,
@@ -106,14 +105,14 @@ pub struct Kernel {
     pub(crate) cache: ReplyCache,
     pub(crate) running_keys: RunningKeys,
     pub(crate) open_questions: OpenQuestions,
-    /// This kernel: a call outlives its caller when it runs in a lane.
+    /// Self reference: a call that runs in a lane may outlive its caller.
     own: Weak<Self>,
     mutations_begun: AtomicU64,
     epochs: HashMap<&'static str, AtomicU64>,
 }
 
 impl Kernel {
-    /// A kernel over these packs and its own tools, or everything that is wrong with them.
+    /// Creates a kernel with these packs and the kernel tools, or returns all violations.
     pub fn new(
         packs: Vec<Pack>,
         world: World,
@@ -121,7 +120,7 @@ impl Kernel {
     ) -> Result<Arc<Self>, Vec<Violation>> {
         let kernel_handle = Arc::new(OnceLock::new());
         let mut all = vec![kernel_tools::pack(
-            Catalog::new(Arc::clone(&kernel_handle)),
+            KernelHandle::new(Arc::clone(&kernel_handle)),
             Arc::clone(&world.audit),
         )];
         all.extend(packs);
@@ -144,8 +143,8 @@ impl Kernel {
             world,
             settings,
         });
-        // The kernel's own tools look at the kernel, which exists only now. Weakly, or neither
-        // would ever be dropped.
+        // The kernel tools refer to the kernel, which exists only now. A weak reference avoids a
+        // cycle.
         let _ = kernel_handle.set(Arc::downgrade(&kernel));
         Ok(kernel)
     }
@@ -155,7 +154,7 @@ impl Kernel {
         &self.registry
     }
 
-    /// What the operator chose.
+    /// The operator settings.
     pub const fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -174,7 +173,7 @@ impl Kernel {
         self.own.upgrade()
     }
 
-    /// The id of a call that changes data.
+    /// Id of a mutating call.
     pub(crate) fn call_id(&self, entry: &ToolEntry, cx: &CallContext) -> Option<CallId> {
         let is_mutation = entry.spec.category.mutates() && !cx.dry_run;
         is_mutation.then(|| self.next_call_id())
@@ -185,8 +184,8 @@ impl Kernel {
         CallId::new(self.world.incarnation, number)
     }
 
-    /// Where calls of this tool run; `None` for those that only compute, which run where they are
-    /// polled.
+    /// Lane of the tool's handler; `None` for handlers that never block, which run on the async
+    /// worker.
     pub(crate) fn lane(&self, entry: &ToolEntry) -> Option<&Lane> {
         let spec = entry.spec;
         let pack = self.registry.pack_of(entry)?;
@@ -195,19 +194,19 @@ impl Kernel {
         blocks.then(|| pack.lanes.of(spec.response_time))
     }
 
-    /// Where the mutations of this tool are recorded.
+    /// Mutation log of the tool's pack.
     pub(crate) fn mutation_log(&self, entry: &ToolEntry) -> &dyn MutationLog {
         self.mutation_log_of(entry.pack)
     }
 
-    /// Where the mutations of this pack are recorded.
+    /// Mutation log of a pack.
     pub(crate) fn mutation_log_of(&self, pack: &str) -> &dyn MutationLog {
         let pack = self.registry.packs().iter().find(|one| one.info.name == pack);
         pack.and_then(|pack| pack.mutation_log.as_ref()).unwrap_or(&self.world.mutations).as_ref()
     }
 
-    /// Appends to the audit log what was committed without it, because the process or the log
-    /// ended in between; gives how many entries that were. To be called before serving.
+    /// Appends the audit entries of mutations that were committed before a crash or a log failure;
+    /// returns their number. Call it before serving.
     pub async fn recover_audit(&self) -> Result<usize, ToolError> {
         let packs = self.registry.packs().iter().filter_map(|pack| pack.mutation_log.as_ref());
         let mut recovered = 0;
@@ -227,12 +226,12 @@ impl Kernel {
         let listed = |entry: &&ToolEntry| match self.settings.offer {
             Offer::All => true,
             Offer::Core => entry.spec.listing == Listing::Core,
-            Offer::Lazy => kernel_tools::FINDERS.contains(&entry.spec.name),
+            Offer::Lazy => kernel_tools::DISCOVERY_TOOLS.contains(&entry.spec.name),
         };
         self.callable(scope, caller).filter(listed).collect()
     }
 
-    /// The tools this caller may call, listed or not.
+    /// The tools this caller may call, including unlisted ones.
     pub fn callable(&self, scope: &Scope, caller: &Caller) -> impl Iterator<Item = &ToolEntry> {
         let today = self.world.clock.now().to_string();
         self.registry.get_all().iter().filter(move |entry| {
@@ -247,12 +246,12 @@ impl Kernel {
         })
     }
 
-    /// Whether these grants suffice for the tool, with the consent of a person if need be.
+    /// Whether these grants suffice for the tool, possibly with user consent.
     pub(crate) fn is_open_to(&self, entry: &ToolEntry, grants: &Grants) -> bool {
         grants.allow_all(entry.spec.permissions) || self.takes_consent(entry, grants)
     }
 
-    /// Whether the consent of a person is all that these grants lack for the tool.
+    /// Whether user consent is the only thing these grants lack for the tool.
     pub fn takes_consent(&self, entry: &ToolEntry, grants: &Grants) -> bool {
         let rule = entry.handler.consent_rule().filter(|_| !self.settings.consent_time.is_zero());
         rule.is_some_and(|rule| rule.covers(grants, entry.spec.permissions))
@@ -268,21 +267,21 @@ impl Kernel {
         self.registry.packs().iter().filter(move |pack| in_scope(pack.info.name, scope))
     }
 
-    /// Every address that is always there.
+    /// All static resources.
     pub fn resources(&self, scope: &Scope, caller: &Caller) -> Vec<Resource> {
         let providers = self.packs(scope).flat_map(|pack| &pack.resources);
         let visible = providers.filter(|provider| caller.grants.allow_all(provider.permissions()));
         visible.flat_map(|provider| provider.resources()).collect()
     }
 
-    /// Every family of addresses.
+    /// All resource templates.
     pub fn resource_templates(&self, scope: &Scope, caller: &Caller) -> Vec<ResourceTemplate> {
         let providers = self.packs(scope).flat_map(|pack| &pack.resources);
         let visible = providers.filter(|provider| caller.grants.allow_all(provider.permissions()));
         visible.flat_map(|provider| provider.templates()).collect()
     }
 
-    /// What is at `uri`.
+    /// Reads the resource at `uri`.
     pub async fn read_resource(
         &self,
         scope: &Scope,
@@ -291,7 +290,7 @@ impl Kernel {
     ) -> Result<ResourceContent, ToolError> {
         let providers =
             self.packs(scope).flat_map(|pack| pack.resources.iter().map(move |one| (pack, one)));
-        // Who may not read here is not told that there is something to read.
+        // Do not reveal the existence of resources to callers without the permission.
         let visible: Vec<(&PackEntry, &Arc<dyn ResourceProvider>)> = providers
             .filter(|(_, provider)| cx.caller.grants.allow_all(provider.permissions()))
             .collect();
@@ -301,7 +300,7 @@ impl Kernel {
             return match provider.recorded_as(uri) {
                 None => found,
                 Some(name) => {
-                    let read = crate::pipeline::Reading { name, uri, started, cx };
+                    let read = crate::pipeline::ResourceRead { name, uri, started, cx };
                     crate::pipeline::recorded(self, &read, found).await
                 }
             };
@@ -311,7 +310,7 @@ impl Kernel {
             .hint("list what there is with `resources/list` and `resources/templates/list`"))
     }
 
-    /// Suggestions for an argument that a person is typing: of the first completer that knows it.
+    /// Completes an argument with the first completer that supports it.
     pub async fn complete(
         &self,
         scope: &Scope,
@@ -329,7 +328,7 @@ impl Kernel {
         Ok(Vec::new())
     }
 
-    /// A number that changes whenever data that this tool reads may have changed.
+    /// Cache epoch and data version: change whenever data that this tool reads may have changed.
     pub(crate) fn epoch(&self, entry: &ToolEntry) -> (u64, u64) {
         let epochs = entry.spec.data.iter().filter_map(|name| self.epochs.get(name));
         let changes = epochs.map(|epoch| epoch.load(Ordering::Acquire)).sum();
@@ -337,7 +336,7 @@ impl Kernel {
         (changes, version.map_or(0, |version| version()))
     }
 
-    /// Says that the data a mutation touches may have changed.
+    /// Invalidates cached replies about the data that a mutation changes.
     pub(crate) fn advance_epochs(&self, entry: &ToolEntry) {
         self.advance_epochs_of(entry.spec.data);
     }
@@ -349,7 +348,7 @@ impl Kernel {
     }
 }
 
-/// Reads in the lane of the pack, if its store may block.
+/// Reads in the pack's lane if its store may block.
 async fn read(
     pack: &PackEntry,
     provider: &Arc<dyn ResourceProvider>,
@@ -366,7 +365,7 @@ async fn read(
     within(cx, "reading a resource", deadline, async { lane.run(work).await? }).await
 }
 
-/// Completes in the lane of the pack, if its store may block.
+/// Completes in the pack's lane if its store may block.
 async fn complete(
     pack: &PackEntry,
     completer: &Arc<dyn Completer>,
@@ -412,7 +411,7 @@ pub(crate) fn forbidden(caller: &Caller, required: &[&str]) -> ToolError {
     .detail("missingPermissions", missing)
 }
 
-/// At start: each permission that a tool asks for is granted by some profile.
+/// Checks that some profile grants each permission required by a tool.
 fn prove_permissions(registry: &Registry) -> Result<(), Vec<Violation>> {
     let profiles: Vec<Grants> = Profile::ALL.into_iter().map(Grants::of).collect();
     let granted = |permission: &str| profiles.iter().any(|grants| grants.allow(permission));

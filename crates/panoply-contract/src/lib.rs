@@ -1,12 +1,12 @@
-//! The contract kernel: what a tool is, and the one way to call it.
+//! The contract kernel: the definition of a tool and the pipeline that calls it.
 //!
 //! A tool is a file with a [`ToolSpec`](spec::ToolSpec), its parameters, its output and a
-//! handler. Tools come in [`Pack`](pack::Pack)s, packs are gathered in a
-//! [`Registry`](registry::Registry), and [`pipeline::call`] is the only way to a handler:
-//! MCP, the command line, GraphQL and gRPC all take it.
+//! handler. A [`Pack`](pack::Pack) groups tools, the [`Registry`](registry::Registry) holds all
+//! packs, and [`pipeline::call`] is the only way to invoke a handler. MCP, the command line,
+//! GraphQL and gRPC all use it.
 //!
-//! Nothing here does I/O or reads a clock; both are handed in as traits ([`clock::Clock`],
-//! [`audit::AuditLog`], [`mutation::MutationLog`]). Nothing here knows MCP.
+//! This crate performs no I/O and reads no clock; both are injected as traits ([`clock::Clock`],
+//! [`audit::AuditLog`], [`mutation::MutationLog`]). It does not depend on MCP.
 
 #[doc(hidden)]
 pub use {schemars, serde};
@@ -15,7 +15,7 @@ pub mod audit;
 pub mod calculus;
 mod canonical;
 pub mod clock;
-mod compiled;
+mod lazy_schema;
 pub mod compliance;
 pub mod consent;
 pub mod context;
@@ -49,7 +49,7 @@ pub mod table;
 pub mod testing;
 pub mod tool;
 
-/// What a tool file needs, in one line.
+/// Common imports of a tool file.
 pub mod prelude {
     pub use std::time::Duration;
 

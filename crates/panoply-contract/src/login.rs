@@ -1,4 +1,4 @@
-//! Audit rows for logins that were refused: no call of theirs ever reaches the pipeline.
+//! Audit rows of refused logins, whose calls never reach the pipeline.
 
 use serde_json::json;
 
@@ -6,23 +6,23 @@ use crate::audit::{Audit, AuditEntry, Fingerprint, Status};
 use crate::context::Provenance;
 use crate::kernel::Kernel;
 
-/// The name of these rows in the audit log.
+/// Tool name of these rows in the audit log.
 pub const REFUSED: &str = "login_refused";
 
-/// Logins that were refused for one reason.
+/// Refused logins with the same reason.
 #[derive(Clone, Debug)]
 pub struct RefusedLogin {
-    /// The code of the reason, such as `KEY_EXPIRED`.
+    /// Error code, such as `KEY_EXPIRED`.
     pub reason: &'static str,
-    /// The address, and the id of the key if it is one of ours; never what was presented.
+    /// The address, and the id of a known key; never the presented secret.
     pub provenance: Provenance,
-    /// How many there were.
+    /// Number of attempts.
     pub count: u64,
 }
 
 impl Kernel {
-    /// Writes a row for refused logins. A log that takes nothing makes the server not ready; the
-    /// refusal stands all the same.
+    /// Appends a row for refused logins. The login is refused even if the log cannot be written,
+    /// which the readiness check reports.
     pub async fn record_refused_login(&self, refused: RefusedLogin) {
         let RefusedLogin { reason, provenance, count } = refused;
         let Ok((hash, _)) = Fingerprint::of(&json!({"reason": reason, "count": count})) else {

@@ -1,12 +1,12 @@
-//! Counters of every tool: how often, how long, how it ended. Read by `get-tool-metrics`, by
-//! `/metrics`, and by the hints, which need to know how long a suggested tool takes.
+//! Metrics of every tool: calls, durations and outcomes. Read by `get-tool-metrics`, by `/metrics`,
+//! and by the hints, which estimate the duration of a suggested tool.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use crate::error::ErrorClass;
 
-/// Upper ends of the histogram's buckets, in microseconds; the last bucket is open.
+/// Upper bounds of the histogram buckets in microseconds; the last bucket is unbounded.
 pub const BUCKETS_MICROS: [u64; 16] = [
     10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 100_000, 500_000, 1_000_000,
     10_000_000, 60_000_000,
@@ -24,14 +24,14 @@ pub struct Meter {
     buckets: [AtomicU64; BUCKETS_MICROS.len() + 1],
 }
 
-/// What came of a look into the cache.
+/// Outcome of a cache lookup.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum CacheUse {
     /// The tool is not cached.
     None,
-    /// A kept reply was served.
+    /// Hit: a cached reply was served.
     Hit,
-    /// The handler had to run.
+    /// Miss: the handler ran.
     Miss,
 }
 
@@ -67,7 +67,7 @@ impl Meter {
         }
     }
 
-    /// The counters as they stand.
+    /// A snapshot of the counters.
     pub fn snapshot(&self) -> MeterSnapshot {
         let load = |counter: &AtomicU64| counter.load(Relaxed);
         let [validation, business, system] = &self.errors;
@@ -91,28 +91,27 @@ const fn place_of(class: ErrorClass) -> usize {
     }
 }
 
-/// The counters of one tool at one moment.
+/// Snapshot of the counters of one tool.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeterSnapshot {
     /// Calls that ended.
     pub calls: u64,
     /// Errors by class, in the order of [`ErrorClass::ALL`].
     pub errors: [u64; 3],
-    /// Calls refused for coming too often.
+    /// Calls refused by the rate limit.
     pub rate_limited: u64,
     /// Replies served from the cache.
     pub cache_hits: u64,
-    /// Calls of a cached tool that had to run.
+    /// Cache misses.
     pub cache_misses: u64,
     /// Time spent in all calls.
     pub total: Duration,
-    /// Calls per bucket; one more than [`BUCKETS_MICROS`], the last one open.
+    /// Calls per bucket; one more than [`BUCKETS_MICROS`] for the unbounded bucket.
     pub buckets: Vec<u64>,
 }
 
 impl MeterSnapshot {
-    /// The duration that this share of calls stayed under, as the upper end of its bucket;
-    /// `None` before the first call.
+    /// Quantile of the duration, as the upper bound of its bucket; `None` before the first call.
     pub fn quantile(&self, share: f64) -> Option<Duration> {
         let calls: u64 = self.buckets.iter().sum();
         if calls == 0 {
@@ -150,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_meter_counts_by_class_and_bucket() {
+    fn calls_are_counted_by_class_and_bucket() {
         let meter = Meter::default();
         assert_eq!(meter.snapshot().quantile(0.5), None);
         for _ in 0..9 {

@@ -1,9 +1,9 @@
-//! A mutation on its way to its commit, and the record that is committed with it.
+//! Mutations and the records committed with them (transactional outbox).
 //!
-//! A lost reply does not tell the caller whether the change was made. So a pack's store writes a
-//! [`MutationRecord`] in the transaction of the change itself: a transactional outbox that holds
-//! the idempotency key with its reply, and the audit entry. After a crash both are there or
-//! neither. A retry with the same key replays the reply, and
+//! A lost reply does not tell the caller whether the change was made. Therefore a pack's store
+//! writes a [`MutationRecord`] in the transaction of the change: the idempotency key with its
+//! reply, and the audit entry. After a crash either both change and record exist or neither. A
+//! retry with the same key replays the reply, and
 //! [`Kernel::recover_audit`](crate::kernel::Kernel::recover_audit) appends the entries that the
 //! audit log lacks.
 
@@ -20,43 +20,43 @@ use crate::ids::CallId;
 use crate::json::Json;
 use crate::reply::Reply;
 
-/// How long an idempotency key is remembered.
+/// How long an idempotency key is stored.
 pub const KEY_LIFETIME: Duration = Duration::from_secs(24 * 3600);
-/// Longer idempotency keys are refused.
+/// Maximum length of an idempotency key.
 pub const MAX_KEY_BYTES: usize = 200;
 
-/// Whose key, for which tool.
+/// An idempotency key, scoped to caller and tool.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct IdempotencyKey {
     /// The caller's partition.
     pub partition: String,
     /// The tool's published name.
     pub tool: String,
-    /// What the caller made up.
+    /// The key chosen by the caller.
     pub key: String,
 }
 
 /// The reply to the first call with a key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredReply {
-    /// Its data, byte for byte.
+    /// The serialised data.
     pub data: Json,
     /// Its text.
     pub text: String,
 }
 
-/// What a store commits together with a change.
+/// The record that a store commits together with a change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MutationRecord {
     /// The idempotency key, if the caller sent one.
     pub key: Option<IdempotencyKey>,
-    /// What the audit log gets, once. It has a `call_id`.
+    /// The audit entry; it has a `call_id`.
     pub entry: AuditEntry,
-    /// Kept for a key only.
+    /// Stored only with an idempotency key.
     pub reply: Option<StoredReply>,
 }
 
-/// The records that a pack's store has committed. Its methods may block: they run in a lane.
+/// Committed mutation records of a pack's store. Methods may block: they run in a lane.
 pub trait MutationLog: Send + Sync + 'static {
     /// The mutation that was committed with this key, within [`KEY_LIFETIME`] before `now`.
     fn find(
@@ -65,24 +65,24 @@ pub trait MutationLog: Send + Sync + 'static {
         now: jiff::Timestamp,
     ) -> Result<Option<MutationRecord>, ToolError>;
 
-    /// The mutation that this call has committed, as long as it is not known to be audited.
+    /// The mutation committed by this call, unless it is marked as audited.
     fn find_call(&self, call_id: CallId) -> Result<Option<MutationRecord>, ToolError>;
 
-    /// Commits a record alone: for a mutation whose change is not in this store's database.
+    /// Commits a record without a change, for mutations outside this store's database.
     fn commit(&self, record: &MutationRecord) -> Result<(), ToolError>;
 
-    /// The records whose audit entry is not known to be in the audit log, oldest first.
+    /// Records not marked as audited, oldest first.
     fn unaudited(&self) -> Result<Vec<MutationRecord>, ToolError>;
 
-    /// The audit entry of this call is durable. May be remembered with the next commit: an entry
-    /// that is sent to the audit log again is not appended again.
+    /// Marks the audit entry of this call as durable. May be persisted with the next commit: the
+    /// audit log deduplicates entries by call id.
     fn audited(&self, call_id: CallId);
 }
 
-/// One mutating call. A store asks it for the record to commit, and tells it when that is done.
+/// One mutating call: provides the record to commit and is notified of the commit.
 pub struct Mutation {
     key: Option<IdempotencyKey>,
-    /// All of the entry but its output and its duration.
+    /// The audit entry without output and duration.
     entry: AuditEntry,
     started: Duration,
     clock: Arc<dyn Clock>,
@@ -99,7 +99,7 @@ impl Mutation {
         Self { key, entry, started, clock, committed: Mutex::default() }
     }
 
-    /// The record to commit in the transaction of the change that `reply` tells of.
+    /// The record to commit in the transaction of the change described by `reply`.
     pub fn record<T: Serialize>(&self, reply: &Reply<T>) -> Result<MutationRecord, ToolError> {
         self.record_of(Json::of(&reply.data)?, &reply.notes.text)
     }
@@ -123,8 +123,8 @@ impl Mutation {
         self.entry.call_id.map(|id| id.to_string()).unwrap_or_default()
     }
 
-    /// A name for what the change makes outside of a database: the same whenever the call is
-    /// repeated with its key.
+    /// Stable marker for effects outside a database: equal for all calls with the same idempotency
+    /// key.
     pub fn marker(&self) -> String {
         let named = match &self.key {
             Some(IdempotencyKey { partition, tool, key }) => format!("{partition}\n{tool}\n{key}"),
@@ -133,7 +133,7 @@ impl Mutation {
         Fingerprint::of_bytes(named.as_bytes()).hex().chars().take(24).collect()
     }
 
-    /// To be called once the transaction with the record is committed.
+    /// Call after the transaction with the record is committed.
     pub fn committed(&self, record: MutationRecord) {
         *lock(&self.committed) = Some(record);
     }
@@ -149,21 +149,21 @@ impl std::fmt::Debug for Mutation {
     }
 }
 
-/// The keys of the mutations that run in this process. Another process with the same key is kept
-/// out by the unique index of the store: its transaction fails, and it replays ours.
+/// Idempotency keys of running mutations in this process. Across processes the unique index of the
+/// store applies: the second transaction fails and replays the first reply.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunningKeys(Arc<Mutex<HashSet<IdempotencyKey>>>);
 
 impl RunningKeys {
-    /// Claims a key until the claim is dropped; `None` while another call has it.
+    /// Claims a key until the claim is dropped; `None` while another call holds it.
     pub(crate) fn claim(&self, key: &IdempotencyKey) -> Option<Claim> {
         let is_free = lock(&self.0).insert(key.clone());
         is_free.then(|| Claim { keys: self.clone(), key: key.clone() })
     }
 }
 
-/// A key in use. The handler's thread holds it, so that a call which timed out keeps its key
-/// until its handler has really ended.
+/// A claimed key. The handler's thread owns it, so that a timed-out call holds its key until the
+/// handler has ended.
 #[derive(Debug)]
 pub(crate) struct Claim {
     keys: RunningKeys,
@@ -186,7 +186,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Records in memory, for tests and for programs without a home.
+/// In-memory log for tests and programs without a home.
 #[derive(Debug, Default)]
 pub struct MemoryMutationLog(Mutex<HashMap<CallId, (MutationRecord, bool)>>);
 

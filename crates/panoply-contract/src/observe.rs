@@ -1,4 +1,4 @@
-//! Who is told about calls: a line in the log, and whatever else the binary plugs in.
+//! Observers of calls, such as request logging; provided by the binary.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use crate::audit::Audit;
 use crate::context::CallContext;
 use crate::error::ToolError;
 
-/// Is told when a call starts and when it ends. Must be quick: it runs inside the call.
+/// Notified when a call starts and ends. Must be fast: it runs inside the call.
 pub trait Observer: Send + Sync + 'static {
-    /// A call was accepted and starts.
+    /// A call starts.
     fn started(&self, call: &CallStarted<'_>);
 
-    /// A call has ended, well or badly.
+    /// A call has ended, successfully or not.
     fn finished(&self, call: &CallFinished<'_>);
 }
 
@@ -24,9 +24,9 @@ pub struct CallStarted<'a> {
     pub tool: &'static str,
     /// Its pack.
     pub pack: &'static str,
-    /// Who calls, under which ids.
+    /// Caller and ids.
     pub cx: &'a CallContext,
-    /// What they said. May hold secrets: log it only redacted.
+    /// The arguments. May contain secrets: redact before logging.
     pub input: &'a Value,
 }
 
@@ -37,9 +37,9 @@ pub struct CallFinished<'a> {
     pub tool: &'static str,
     /// Its pack.
     pub pack: &'static str,
-    /// Who called, under which ids.
+    /// Caller and ids.
     pub cx: &'a CallContext,
-    /// How long it took.
+    /// Duration.
     pub elapsed: Duration,
     /// Hashes and status.
     pub audit: &'a Audit,
@@ -47,6 +47,6 @@ pub struct CallFinished<'a> {
     pub output_bytes: usize,
     /// Whether the reply came from the cache.
     pub cached: bool,
-    /// What went wrong, with its cause.
+    /// The error with its cause.
     pub error: Option<&'a ToolError>,
 }

@@ -1,9 +1,9 @@
-//! A change that is no tool call: a stream of events over HTTP, an import or a sync on the command
-//! line. It has the same gates as a mutation (permission, read-only, a log that can be written)
+//! Mutations that are not tool calls: an event stream over HTTP, an import or a sync on the command
+//! line. They have the same checks as a mutation (permission, read-only mode, a writable audit log)
 //! and the same audit row.
 //!
-//! Its work spans many transactions and files, so an intent is committed before the first of them.
-//! After a crash the recovery makes it a row with the code `INTERRUPTED`.
+//! An operation spans many transactions and files, so an intent is committed first. After a crash
+//! the recovery converts it into an audit row with the code `INTERRUPTED`.
 
 use std::sync::Arc;
 
@@ -15,21 +15,21 @@ use crate::error::ToolError;
 use crate::kernel::{Kernel, forbidden, read_only};
 use crate::mutation::{MutationLog, MutationRecord};
 
-/// What an operation is and who may start it.
+/// Definition of an operation.
 #[derive(Clone, Copy, Debug)]
 pub struct OperationSpec {
-    /// Its name in the audit log, such as `backtest/import`.
+    /// Name in the audit log, such as `backtest/import`.
     pub name: &'static str,
     /// The pack whose store it changes.
     pub pack: &'static str,
-    /// What its caller needs.
+    /// Required permissions.
     pub permissions: &'static [&'static str],
     /// The data it changes, as tools name them.
     pub data: &'static [&'static str],
 }
 
-/// An operation that has begun. Dropped without [`finish`](Self::finish), it leaves its intent
-/// behind, which the next start records as interrupted.
+/// A running operation. If it is dropped without [`finish`](Self::finish), the next start records
+/// it as interrupted.
 pub struct Operation {
     kernel: Arc<Kernel>,
     spec: OperationSpec,
@@ -38,7 +38,7 @@ pub struct Operation {
 }
 
 impl Kernel {
-    /// Begins an operation, or says why this caller may not. Blocks on the pack's store.
+    /// Begins an operation after checking permissions. Blocks on the pack's store.
     pub fn begin(
         &self,
         spec: &OperationSpec,
@@ -83,8 +83,7 @@ impl Kernel {
 }
 
 impl Operation {
-    /// Ends it: what it did, or the code of the error that ended it. The row is durable when this
-    /// returns.
+    /// Ends the operation with its output or error code. The audit row is durable on return.
     pub async fn finish(mut self, output: &Value, error: Option<&str>) -> Result<(), ToolError> {
         let (output, _) = Fingerprint::of(output)?;
         let elapsed = self.kernel.world.clock.monotonic().saturating_sub(self.started);
@@ -93,14 +92,14 @@ impl Operation {
         self.entry.audit.status = if error.is_none() { Status::Ok } else { Status::Error };
         self.entry.error_code = error.map(str::to_owned);
         self.kernel.advance_epochs_of(self.spec.data);
-        // First the log, then the intent: in between the next start appends nothing, because the
-        // log knows the call.
+        // Log first, then remove the intent: after a crash in between, the audit log deduplicates
+        // the call id.
         self.kernel.world.audit.append(self.entry.clone()).await?;
         self.entry.call_id.into_iter().for_each(|call_id| self.log().audited(call_id));
         Ok(())
     }
 
-    /// The same for code that has no runtime.
+    /// [`finish`](Self::finish) for code without an async runtime.
     pub fn finish_blocking(self, output: &Value, error: Option<&str>) -> Result<(), ToolError> {
         futures::executor::block_on(self.finish(output, error))
     }

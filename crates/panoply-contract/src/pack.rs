@@ -1,4 +1,4 @@
-//! A pack: the tools, documents and prompts of one field, with the dialect they speak.
+//! A pack: the tools, resources and prompts of one domain, with their result dialect.
 
 use std::sync::Arc;
 
@@ -13,19 +13,18 @@ use crate::resource::{Completer, ResourceProvider};
 use crate::spec::ToolSpec;
 use crate::tool::{AnyTool, Handler, HandlerTool, Tool};
 
-/// What a pack is called and what it is for.
+/// Name and purpose of a pack.
 #[derive(Clone, Copy, Debug)]
 pub struct PackInfo {
-    /// The word on the command line and in URLs.
+    /// Identifier on the command line and in URLs.
     pub name: &'static str,
-    /// Its name for people.
+    /// Display name.
     pub title: &'static str,
-    /// What an agent should know before it calls anything here; goes into the server's
-    /// instructions, so a few sentences.
+    /// Instructions for agents, part of the server's instructions: a few sentences.
     pub instructions: &'static str,
 }
 
-/// One field's tools, ready to be served.
+/// The tools, resources and prompts of one domain.
 pub struct Pack {
     pub(crate) info: PackInfo,
     pub(crate) dialect: Arc<dyn Dialect>,
@@ -38,7 +37,7 @@ pub struct Pack {
     pub(crate) blocks: bool,
 }
 
-/// A number that changes whenever a pack's data do, by whatever process.
+/// Changes whenever any process changes the pack's data.
 pub(crate) type DataVersion = Arc<dyn Fn() -> u64 + Send + Sync>;
 
 impl Pack {
@@ -77,7 +76,7 @@ impl Pack {
         self
     }
 
-    /// Adds documents.
+    /// Adds resources.
     #[must_use]
     pub fn with_resources(mut self, provider: impl ResourceProvider) -> Self {
         self.resources.push(Arc::new(provider));
@@ -91,30 +90,30 @@ impl Pack {
         self
     }
 
-    /// Adds suggestions for arguments.
+    /// Adds argument completion.
     #[must_use]
     pub fn with_completer(mut self, completer: impl Completer) -> Self {
         self.completers.push(Arc::new(completer));
         self
     }
 
-    /// Ends cached replies when this number changes: a data set's version, or what SQLite
-    /// calls `data_version`, which sees the writes of other processes too.
+    /// Invalidates cached replies when this number changes: a data set's version, or SQLite's
+    /// `data_version`, which also reflects writes of other processes.
     #[must_use]
     pub fn with_data_version(mut self, version: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
         self.data_version = Some(Arc::new(version));
         self
     }
 
-    /// Says that handlers and resources of this pack wait for a store or a file: they run in a
-    /// lane, never on a worker of the runtime.
+    /// Declares that handlers and resources of this pack block on a store or file: they run in a
+    /// lane, never on an async worker.
     #[must_use]
     pub const fn with_blocking_store(mut self) -> Self {
         self.blocks = true;
         self
     }
 
-    /// Commits the records of mutations with the changes themselves, in the pack's own store.
+    /// Sets the mutation log in the pack's own store, which commits records with the changes.
     #[must_use]
     pub fn with_mutation_log(mut self, log: Arc<dyn MutationLog>) -> Self {
         self.mutation_log = Some(log);

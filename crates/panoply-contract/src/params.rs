@@ -1,5 +1,5 @@
-//! Parameters that many tools share: paging, sorting, dates. Each is a type that cannot hold
-//! a wrong value, with the schema that says what a right one is.
+//! Common parameter types: pagination, sorting, date ranges. Each type admits only valid values and
+//! has a matching schema.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use crate::audit::Fingerprint;
 
-/// How many items to return: 1 to 100, 20 unless told.
+/// Page size: 1 to 100, default 20.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 pub struct Limit(u32);
 
@@ -18,7 +18,7 @@ impl Limit {
     /// The largest page.
     pub const MAX: u32 = 100;
 
-    /// A limit in range, or nothing.
+    /// `None` when out of range.
     pub const fn new(limit: u32) -> Option<Self> {
         if limit >= 1 && limit <= Self::MAX { Some(Self(limit)) } else { None }
     }
@@ -65,7 +65,7 @@ impl JsonSchema for Limit {
 pub struct Offset(u32);
 
 impl Offset {
-    /// The furthest one can skip.
+    /// The largest offset.
     pub const MAX: u32 = 10_000_000;
 
     /// As a count.
@@ -102,49 +102,49 @@ impl JsonSchema for Offset {
     }
 }
 
-/// Where the next page starts: made by a reply, given back unchanged. It remembers which
-/// question it belongs to, so that it cannot continue another one.
+/// Pagination cursor: issued by a reply and sent back unchanged. It contains a fingerprint of its
+/// query, so that it cannot be used with another one.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Cursor {
     offset: u64,
-    question: String,
+    query: String,
 }
 
 /// Why a cursor cannot be used.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum BadCursor {
-    /// It belongs to another question.
-    #[error("this cursor continues another question; start again without a cursor")]
-    OtherQuestion,
+    /// The cursor belongs to another query.
+    #[error("this cursor continues another query; start again without a cursor")]
+    OtherQuery,
 }
 
 impl Cursor {
-    /// A cursor that continues `question` at `offset`.
-    pub fn at(offset: u64, question: &Fingerprint) -> Self {
-        Self { offset, question: question.hex().chars().take(12).collect() }
+    /// Creates a cursor that continues `query` at `offset`.
+    pub fn at(offset: u64, query: &Fingerprint) -> Self {
+        Self { offset, query: query.hex().chars().take(12).collect() }
     }
 
-    /// Where to go on, if this cursor belongs to `question`.
-    pub fn offset_in(&self, question: &Fingerprint) -> Result<u64, BadCursor> {
-        if question.hex().starts_with(&self.question) {
+    /// The offset, if this cursor belongs to `query`.
+    pub fn offset_in(&self, query: &Fingerprint) -> Result<u64, BadCursor> {
+        if query.hex().starts_with(&self.query) {
             Ok(self.offset)
         } else {
-            Err(BadCursor::OtherQuestion)
+            Err(BadCursor::OtherQuery)
         }
     }
 
     fn parse(text: &str) -> Option<Self> {
-        let (offset, question) = text.strip_prefix('c')?.split_once('-')?;
+        let (offset, query) = text.strip_prefix('c')?.split_once('-')?;
         let hexadecimal =
-            question.len() == 12 && question.bytes().all(|byte| byte.is_ascii_hexdigit());
+            query.len() == 12 && query.bytes().all(|byte| byte.is_ascii_hexdigit());
         let offset = u64::from_str_radix(offset, 36).ok()?;
-        hexadecimal.then(|| Self { offset, question: question.to_owned() })
+        hexadecimal.then(|| Self { offset, query: query.to_owned() })
     }
 }
 
 impl fmt::Display for Cursor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "c{}-{}", base36(self.offset), self.question)
+        write!(f, "c{}-{}", base36(self.offset), self.query)
     }
 }
 
@@ -191,33 +191,6 @@ impl JsonSchema for Cursor {
     }
 }
 
-/// A page of a list: so many, from there.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Page {
-    /// How many items to return at most.
-    #[serde(default)]
-    pub limit: Limit,
-    /// How many items to skip.
-    #[serde(default)]
-    pub offset: Offset,
-    /// Continues an earlier reply; wins over `offset`.
-    #[serde(default)]
-    pub cursor: Option<Cursor>,
-}
-
-impl Page {
-    /// Where the page starts.
-    pub fn start(&self, question: &Fingerprint) -> Result<usize, BadCursor> {
-        match &self.cursor {
-            Some(cursor) => cursor
-                .offset_in(question)
-                .map(|offset| usize::try_from(offset).unwrap_or(usize::MAX)),
-            None => Ok(self.offset.get()),
-        }
-    }
-}
-
 /// Which way to sort.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -236,7 +209,7 @@ pub struct DateRange {
     to: Option<Date>,
 }
 
-/// A range that ends before it starts.
+/// Error of a range that ends before it starts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("the range starts on {from}, after its end on {to}")]
 pub struct BackwardRange {
@@ -247,7 +220,7 @@ pub struct BackwardRange {
 }
 
 impl DateRange {
-    /// A range that does not run backward.
+    /// Fails when `from` is after `to`.
     pub fn new(from: Option<Date>, to: Option<Date>) -> Result<Self, BackwardRange> {
         match (from, to) {
             (Some(from), Some(to)) if from > to => Err(BackwardRange { from, to }),
@@ -287,15 +260,15 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_survives_the_round_trip_and_knows_its_question() {
-        let (question, _) = Fingerprint::of(&json!({"q": "a"})).unwrap();
+    fn a_cursor_round_trips_and_is_bound_to_its_query() {
+        let (query, _) = Fingerprint::of(&json!({"q": "a"})).unwrap();
         let (other, _) = Fingerprint::of(&json!({"q": "b"})).unwrap();
         for offset in [0, 35, 36, 12_345, u64::MAX] {
-            let cursor = Cursor::at(offset, &question);
+            let cursor = Cursor::at(offset, &query);
             let back: Cursor =
                 serde_json::from_value(serde_json::to_value(&cursor).unwrap()).unwrap();
-            assert_eq!(back.offset_in(&question), Ok(offset));
-            assert_eq!(back.offset_in(&other), Err(BadCursor::OtherQuestion));
+            assert_eq!(back.offset_in(&query), Ok(offset));
+            assert_eq!(back.offset_in(&other), Err(BadCursor::OtherQuery));
         }
         for text in ["", "c-", "c1", "x1-0123456789ab", "c1-0123456789xy", "cZZ!-0123456789ab"] {
             assert!(serde_json::from_value::<Cursor>(json!(text)).is_err(), "cursor: {text:?}");
@@ -303,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_date_range_includes_its_ends_and_never_runs_backward() {
+    fn a_date_range_is_inclusive_and_never_reversed() {
         let range = DateRange::new(Some(date(2026, 1, 1)), Some(date(2026, 1, 31))).unwrap();
         assert!(range.contains(date(2026, 1, 1)) && range.contains(date(2026, 1, 31)));
         assert!(!range.contains(date(2026, 2, 1)));

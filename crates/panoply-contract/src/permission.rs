@@ -1,9 +1,9 @@
-//! Who may do what: permissions written `resource:action`, and the profiles that grant them.
+//! Permissions (`resource:action`) and the profiles that grant them.
 
 use std::borrow::Cow;
 use std::fmt;
 
-/// The actions a permission may name. Closed, so that a profile can be checked against it.
+/// All actions of permissions. A closed list, so that profiles can be verified.
 pub const ACTIONS: &[&str] =
     &["read", "create", "update", "delete", "approve", "import", "export", "write", "run", "admin"];
 
@@ -56,17 +56,17 @@ const fn tail_equals(bytes: &[u8], from: usize, expected: &[u8]) -> bool {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Profile {
-    /// The person whose machine or account this is.
+    /// The owner of the machine or account.
     Owner,
-    /// An agent working for the owner: all but deleting, approving, administering and guarded
+    /// An agent acting for the owner: everything except delete, approve, administer and guarded
     /// writes.
     Agent,
-    /// Someone who may look.
+    /// Read-only access.
     Reader,
 }
 
 impl Profile {
-    /// Every profile there is.
+    /// Every profile.
     pub const ALL: [Self; 3] = [Self::Owner, Self::Agent, Self::Reader];
 
     /// Its name in settings and key files.
@@ -83,7 +83,7 @@ impl Profile {
         Self::ALL.into_iter().find(|profile| profile.as_str() == name)
     }
 
-    /// What it grants. Spelled out, so that a permission nobody grants is found at start.
+    /// Granted permissions, listed explicitly so that startup detects a permission without a grant.
     pub const fn grants(self) -> &'static [&'static str] {
         match self {
             Self::Owner => &[
@@ -104,7 +104,7 @@ impl Profile {
     }
 }
 
-/// What one caller may do.
+/// The permissions of a caller.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Grants(Vec<Cow<'static, str>>);
 
@@ -114,8 +114,8 @@ impl Grants {
         Self(profile.grants().iter().copied().map(Cow::Borrowed).collect())
     }
 
-    /// The well-formed patterns of a list (`cards:read`, `cards:*`, `*:read`); the rest are
-    /// dropped, because a token's scopes may speak of other services too.
+    /// Parses patterns (`cards:read`, `cards:*`, `*:read`); ignores others, because a token may
+    /// contain scopes of other services.
     pub fn from_patterns<'a>(patterns: impl IntoIterator<Item = &'a str>) -> Self {
         let well_formed = patterns.into_iter().filter(|pattern| is_pattern(pattern));
         Self(well_formed.map(|pattern| Cow::Owned(pattern.to_owned())).collect())

@@ -1,6 +1,5 @@
-//! The one way to a handler. [`call`] shows the order of every step; read it top to bottom.
-//! Authorisation stands before the cache, so that a cached reply can never reach someone who may
-//! not see it.
+//! The call pipeline: the only way to invoke a handler. [`call`] lists the steps in order.
+//! Authorisation precedes the cache, so that a cached reply never reaches an unauthorised caller.
 
 mod cache;
 mod consent;
@@ -9,7 +8,7 @@ mod finish;
 mod lanes;
 mod limits;
 mod mutate;
-mod reading;
+mod resource_read;
 mod validate;
 
 use std::borrow::Cow;
@@ -24,7 +23,7 @@ pub(crate) use self::execute::{guarded, within};
 pub(crate) use self::lanes::{Lane, Lanes};
 use self::limits::Authority;
 pub use self::limits::Throttle;
-pub(crate) use self::reading::{Reading, recorded};
+pub(crate) use self::resource_read::{ResourceRead, recorded};
 use crate::audit::{Audit, AuditEntry, Fingerprint};
 use crate::context::CallContext;
 use crate::dialect::{Envelope, Fault};
@@ -38,7 +37,7 @@ use crate::observe::CallStarted;
 use crate::registry::{ToolEntry, ToolIndex};
 use crate::reply::Notes;
 
-/// What a caller asks for.
+/// A tool call.
 #[derive(Clone, Debug)]
 pub struct Request<'a> {
     /// A tool's name or alias.
@@ -49,18 +48,18 @@ pub struct Request<'a> {
     pub scope: &'a Scope,
 }
 
-/// Calls a tool: the life of every request, whatever surface it came by.
+/// Calls a tool, for every surface.
 pub async fn call(kernel: &Kernel, request: Request<'_>, cx: CallContext) -> Envelope {
     let started = kernel.world.clock.monotonic();
     let Some(shared) = kernel.shared() else {
-        return finish::refuse_unreadable(ToolError::system("the kernel is being dropped"));
+        return finish::internal_error(ToolError::system("the kernel is being dropped"));
     };
     let Some(entry) = kernel.resolve(request.tool, request.scope) else {
         return unknown_tool(kernel, &request, &cx);
     };
     let (fingerprint, input_bytes) = match Fingerprint::of(&request.input) {
         Ok(measured) => measured,
-        Err(error) => return finish::refuse_unreadable(error),
+        Err(error) => return finish::internal_error(error),
     };
     let now = kernel.world.clock.now();
     let mut call = Call {
@@ -75,7 +74,7 @@ pub async fn call(kernel: &Kernel, request: Request<'_>, cx: CallContext) -> Env
         cx: Arc::new(cx),
         started,
         now,
-        now_text: to_the_millisecond(now).to_string(),
+        now_text: truncate_to_millisecond(now).to_string(),
         needs_consent: false,
     };
     call.observe_start();
@@ -88,12 +87,12 @@ pub async fn call(kernel: &Kernel, request: Request<'_>, cx: CallContext) -> Env
     finish::finish(&call, outcome).await
 }
 
-/// Finer than that nobody reads, and every reply says it three times.
-fn to_the_millisecond(now: Timestamp) -> Timestamp {
+/// Timestamps appear three times in each reply; millisecond precision keeps them short.
+fn truncate_to_millisecond(now: Timestamp) -> Timestamp {
     Timestamp::from_millisecond(now.as_millisecond()).unwrap_or(now)
 }
 
-/// The gates before the handler, in the order that is the contract.
+/// Checks before the handler, in the order of the contract.
 fn admit(call: &mut Call) -> Result<Option<Claim>, ToolError> {
     limits::size_cap(call)?;
     limits::not_removed(call)?;
@@ -105,10 +104,10 @@ fn admit(call: &mut Call) -> Result<Option<Claim>, ToolError> {
     if call.entry().spec.category.mutates() { mutate::admit(call) } else { Ok(None) }
 }
 
-/// The verified answer: where the handler may block, in a lane; always within its deadline.
+/// Runs the handler within its deadline, in a lane if it may block, and verifies the result.
 async fn answer(call: &Arc<Call>, claim: Option<Claim>) -> Result<Outcome, Arc<ToolError>> {
     let (call, claim) = if call.needs_consent {
-        // Boxed, as is the lane below: a call carries the size of its largest branch.
+        // Boxed, like the lane below: the future of a call has the size of its largest branch.
         match Box::pin(consent::obtain(call, claim)).await? {
             consent::Obtained::Replay(outcome) => return Ok(outcome),
             consent::Obtained::Consent(call, claim) => (call, claim),
@@ -118,41 +117,41 @@ async fn answer(call: &Arc<Call>, claim: Option<Claim>) -> Result<Outcome, Arc<T
     };
     let spec = call.entry().spec;
     let Some(lane) = call.kernel.lane(call.entry()) else {
-        return within(&call.cx, spec.name, spec.deadline(), cache::remembered(&call)).await;
+        return within(&call.cx, spec.name, spec.deadline(), cache::cached_or_computed(&call)).await;
     };
     let work = Box::pin(work(Arc::clone(&call), claim));
     let in_lane = Box::pin(async { lane.run(work).await? });
     within(&call.cx, spec.name, spec.deadline(), in_lane).await
 }
 
-/// What a lane runs: a mutation once for its key, a query through the cache.
+/// Work of a lane: a mutation once per idempotency key, a query through the cache.
 async fn work(call: Arc<Call>, claim: Option<Claim>) -> Result<Outcome, Arc<ToolError>> {
     if call.entry().spec.category.mutates() {
         mutate::once(&call, claim).await
     } else {
-        cache::remembered(&call).await
+        cache::cached_or_computed(&call).await
     }
 }
 
-/// One call on its way. It is shared with the thread of its handler, which may outlive the caller.
+/// State of a call, shared with the handler's thread, which may outlive the caller.
 #[derive(Clone)]
 struct Call {
     kernel: Arc<Kernel>,
     tool: ToolIndex,
     scope: Scope,
     input: Value,
-    /// The input without what a lenient reading leaves out, where that differs.
+    /// The normalised input, if it differs from `input`.
     corrected_input: Option<Value>,
     fingerprint: Fingerprint,
     input_bytes: usize,
-    /// For mutations.
+    /// Set for mutations.
     call_id: Option<CallId>,
     cx: Arc<CallContext>,
     started: Duration,
     now: Timestamp,
-    /// Written in several places of a reply, and not cheap to write.
+    /// Formatted once: it appears several times in a reply.
     now_text: String,
-    /// The caller lacks a permission that a person's consent can stand in for.
+    /// The caller lacks a permission that user consent can replace.
     needs_consent: bool,
 }
 
@@ -161,7 +160,7 @@ impl Call {
         self.kernel.registry.at(self.tool)
     }
 
-    /// The arguments as the handler gets them.
+    /// The normalised arguments.
     fn arguments(&self) -> &Value {
         self.corrected_input.as_ref().unwrap_or(&self.input)
     }
@@ -195,12 +194,12 @@ impl Call {
     }
 }
 
-/// A verified answer.
+/// A verified result.
 struct Outcome {
     reply: Arc<CachedReply>,
     cache: CacheUse,
     replayed: bool,
-    /// The audit of a mutation, whose row is in the log already.
+    /// Audit of a mutation whose row is already in the log.
     recorded: Option<Audit>,
 }
 
@@ -214,7 +213,7 @@ impl Outcome {
     }
 }
 
-/// What of an answer can be served again.
+/// The cacheable part of a result.
 pub(crate) struct CachedReply {
     data: Json,
     notes: Notes,

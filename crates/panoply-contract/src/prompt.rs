@@ -1,35 +1,35 @@
-//! Starter prompts: what a person can pick in their client to see what a pack is for.
+//! Starter prompts that users can select in their client.
 
 use std::collections::BTreeMap;
 
-/// A text with blanks.
+/// A prompt template.
 #[derive(Clone, Debug)]
 pub struct Prompt {
     /// Its name.
     pub name: &'static str,
-    /// Its name for people.
+    /// Display name.
     pub title: &'static str,
-    /// What it is for.
+    /// Purpose.
     pub description: &'static str,
-    /// The blanks.
+    /// Its arguments.
     pub arguments: &'static [PromptArgument],
-    /// The text, with `{name}` where an argument goes.
+    /// Text with `{name}` placeholders.
     pub template: &'static str,
 }
 
-/// A blank in a prompt.
+/// An argument of a prompt.
 #[derive(Clone, Copy, Debug)]
 pub struct PromptArgument {
     /// Its name.
     pub name: &'static str,
-    /// What goes there.
+    /// Description.
     pub description: &'static str,
-    /// What stands there when nothing is given; `None` makes the argument required.
+    /// Default value; `None` makes the argument required.
     pub default: Option<&'static str>,
 }
 
 impl Prompt {
-    /// The text with its blanks filled, or the names of the arguments that are missing.
+    /// Substitutes the placeholders, or returns the names of missing arguments.
     pub fn fill(&self, given: &BTreeMap<String, String>) -> Result<String, Vec<&'static str>> {
         let mut missing = Vec::new();
         let mut values: Vec<(&str, &str)> = Vec::new();
@@ -43,7 +43,7 @@ impl Prompt {
     }
 }
 
-/// One pass from left to right, so that braces inside a value are left alone.
+/// Single pass, so that braces inside a value are not substituted.
 fn fill_blanks(template: &str, values: &[(&str, &str)]) -> String {
     let mut text = String::with_capacity(template.len());
     let mut rest = template;
@@ -82,13 +82,13 @@ mod tests {
     };
 
     #[test]
-    fn blanks_are_filled_once_and_defaults_apply() {
+    fn placeholders_are_substituted_once_with_defaults() {
         let given = BTreeMap::from([("fund".to_owned(), "{years}".to_owned())]);
         assert_eq!(PROMPT.fill(&given).unwrap(), "Look at {years} over 5 years, {unknown}.");
     }
 
     #[test]
-    fn a_required_argument_that_is_missing_is_named() {
+    fn a_missing_required_argument_is_reported() {
         assert_eq!(PROMPT.fill(&BTreeMap::new()), Err(vec!["fund"]));
     }
 }

@@ -1,4 +1,4 @@
-//! Every tool there is, under every name it answers to, with its schemas.
+//! The registry of all tools by name and alias, with their schemas.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::compiled::Compiled;
+use crate::compiled::LazySchema;
 use crate::compliance::{self, Line, Violation};
 use crate::context::Caller;
 use crate::dialect::Dialect;
@@ -19,7 +19,7 @@ use crate::resource::{Completer, ResourceProvider};
 use crate::spec::{Category, ToolSpec};
 use crate::tool::AnyTool;
 
-/// The tools of all packs. Built once, then only read.
+/// The tools of all packs. Immutable after startup.
 pub struct Registry {
     packs: Vec<PackEntry>,
     tools: Vec<ToolEntry>,
@@ -27,7 +27,7 @@ pub struct Registry {
     by_name: HashMap<&'static str, ToolIndex>,
 }
 
-/// A pack as the registry keeps it.
+/// A registered pack.
 pub struct PackEntry {
     /// Its name and purpose.
     pub info: PackInfo,
@@ -42,42 +42,42 @@ pub struct PackEntry {
     pub(crate) lanes: Lanes,
 }
 
-/// Where a tool stands in the registry. Only the registry makes one, so it always leads somewhere.
+/// Index of a tool. Only the registry creates one, so it is always valid.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct ToolIndex(pub(crate) usize);
 
-/// A tool as the registry keeps it: a description. Only the pipeline can call it.
+/// A registered tool. Only the pipeline can call it.
 pub struct ToolEntry {
-    /// What it declares.
+    /// Its spec.
     pub spec: &'static ToolSpec,
     /// The pack it belongs to.
     pub pack: &'static str,
-    /// The description as agents read it.
+    /// Description text for agents.
     pub description: String,
     /// Its counters.
     pub meter: Meter,
     pub(crate) index: ToolIndex,
     pub(crate) pack_index: usize,
-    pub(crate) input: Compiled,
-    pub(crate) data: Compiled,
-    output: Compiled,
+    pub(crate) input: LazySchema,
+    pub(crate) data: LazySchema,
+    output: LazySchema,
     pub(crate) handler: Arc<dyn AnyTool>,
 }
 
 impl ToolEntry {
-    /// The portable schema of its input.
+    /// Published input schema.
     pub fn input_schema(&self) -> &Value {
         self.input.schema()
     }
 
-    /// The portable schema of its structured reply.
+    /// Published output schema.
     pub fn output_schema(&self) -> &Value {
         self.output.schema()
     }
 }
 
 impl Registry {
-    /// A registry of these packs, or everything that is wrong with them.
+    /// Registers these packs, or returns all violations.
     pub fn new(packs: Vec<Pack>) -> Result<Self, Vec<Violation>> {
         let mut registry = Self { packs: Vec::new(), tools: Vec::new(), by_name: HashMap::new() };
         let violations: Vec<Violation> =
@@ -85,7 +85,7 @@ impl Registry {
         if violations.is_empty() { Ok(registry) } else { Err(violations) }
     }
 
-    /// Adds a pack and says what is wrong with it; a tool with violations is left out.
+    /// Adds a pack and returns its violations; a tool with violations is not registered.
     pub fn register(&mut self, pack: Pack) -> Vec<Violation> {
         let pack_index = self.packs.len();
         let Pack {
@@ -104,7 +104,7 @@ impl Registry {
             violations.push(Violation::new(
                 info.name,
                 Line::UniqueName,
-                "a pack of this name is there already",
+                "a pack of this name is already registered",
             ));
         }
         for handler in tools {
@@ -129,12 +129,12 @@ impl Registry {
         violations
     }
 
-    /// The tool of this name or alias.
+    /// The tool with this name or alias.
     pub fn get(&self, name: &str) -> Option<&ToolEntry> {
         self.by_name.get(name).map(|index| self.at(*index))
     }
 
-    /// Every tool, in the order of registration.
+    /// All tools in registration order.
     pub fn get_all(&self) -> &[ToolEntry] {
         &self.tools
     }
@@ -149,7 +149,7 @@ impl Registry {
         self.tools.iter().filter(move |entry| entry.spec.tags.contains(&tag))
     }
 
-    /// What a registered tool breaks of the contract that can be seen without calling it.
+    /// Violations of a registered tool that are detectable without calling it.
     pub fn validate(&self, entry: &ToolEntry) -> Vec<Violation> {
         compliance::static_violations(entry.spec, entry.input_schema(), entry.output_schema())
     }
@@ -159,8 +159,7 @@ impl Registry {
         &self.packs
     }
 
-    /// The names nearest to `name`, for a caller who mistyped; tools the caller may not call
-    /// are not given away.
+    /// Tool names similar to a mistyped `name`, limited to tools the caller may call.
     pub fn nearest(&self, name: &str, caller: &Caller) -> Vec<&'static str> {
         let candidates =
             self.tools.iter().filter(|entry| caller.grants.allow_all(entry.spec.permissions));
@@ -193,15 +192,15 @@ impl Registry {
             meter: Meter::default(),
             index: ToolIndex(self.tools.len()),
             pack_index,
-            input: Compiled::new(move || input.input_schema()),
-            data: Compiled::new(move || data.output_schema()),
-            output: Compiled::new(move || dialect.output_schema(output.output_schema())),
+            input: LazySchema::new(move || input.input_schema()),
+            data: LazySchema::new(move || data.output_schema()),
+            output: LazySchema::new(move || dialect.output_schema(output.output_schema())),
             handler,
         }
     }
 
-    /// What is wrong with a tool. Schemas are checked in builds with debug assertions only: they
-    /// come from types, so a build that passes its tests has none that is wrong.
+    /// Violations of a tool. Schemas are checked in debug builds only: they are derived from types,
+    /// so the tests cover them.
     fn violations(&self, entry: &ToolEntry) -> Vec<Violation> {
         let spec = entry.spec;
         let taken = std::iter::once(&spec.name)
@@ -231,9 +230,9 @@ impl Registry {
     }
 }
 
-/// Up to three of `candidates` that look like `name`, nearest first.
+/// Up to three `candidates` similar to `name`, most similar first.
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    // Long names are cut: the distance takes time proportional to the product of both lengths.
+    // Truncate long names: the edit distance is quadratic.
     let wanted: String = name.chars().take(80).flat_map(char::to_lowercase).collect();
     let mut scored: Vec<(f64, &str)> = candidates
         .map(|candidate| (strsim::jaro_winkler(&wanted, &candidate.to_lowercase()), candidate))

@@ -1,4 +1,4 @@
-//! What a handler gives back: data, a text for people, evidence, and what could come next.
+//! The result of a handler: data, text, evidence and suggested next calls.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -12,43 +12,43 @@ use crate::hints::{
 use crate::json::Json;
 use crate::table::Table;
 
-/// A successful answer. It cannot be made without a text and evidence.
+/// A successful result. Requires a text and evidence.
 #[derive(Debug)]
 pub struct Reply<T> {
-    /// The answer itself, in the pack's own shape.
+    /// The data in the pack's own shape.
     pub data: T,
-    /// Everything around it.
+    /// Everything else.
     pub notes: Notes,
 }
 
-/// Everything around an answer that does not depend on its type.
+/// The parts of a result that do not depend on the type of its data.
 #[derive(Clone, Debug)]
 pub struct Notes {
-    /// A sentence or two for a person.
+    /// One or two sentences for the user.
     pub text: String,
-    /// Rows to look at, under the text.
+    /// Table shown below the text.
     pub table: Option<Table>,
-    /// Pictures, sounds and documents beside the text.
+    /// Images, audio and embedded resources.
     pub attachments: Vec<Attachment>,
-    /// What the kernel computes the hints from.
+    /// Input for the computed hints.
     pub evidence: Evidence,
-    /// Calls worth making next.
+    /// Suggested next calls.
     pub next: Vec<NextAction>,
-    /// Things the answer is about.
+    /// Related resources.
     pub related: Vec<RelatedResource>,
     /// Defaults that were applied.
     pub assumptions: Vec<String>,
-    /// What would have made the answer better.
+    /// Missing context that would improve the answer.
     pub context_needed: Vec<String>,
-    /// Made by [`calculus::risk`](crate::calculus::risk).
+    /// Computed by [`calculus::risk`](crate::calculus::risk).
     pub risks: Vec<RiskFactor>,
-    /// Which suggestions come before which.
+    /// Ordering constraints of the suggestions.
     pub dependencies: Vec<Dependency>,
-    /// How suggestions sit with stored preferences.
+    /// Alignment of suggestions with stored preferences.
     pub preferences: Vec<PreferenceAlignment>,
-    /// What to be careful about.
+    /// Warnings.
     pub warnings: Vec<Warning>,
-    /// Other ways that were considered.
+    /// Alternatives that were considered.
     pub alternatives: Vec<Alternative>,
     /// Limits on the suggestions.
     pub constraints: Vec<String>,
@@ -57,7 +57,7 @@ pub struct Notes {
 }
 
 impl<T: Serialize> Reply<T> {
-    /// An answer with its text and the evidence for it.
+    /// Creates a result from data, text and evidence.
     pub fn new(data: T, text: impl Into<String>, evidence: Evidence) -> Self {
         let notes = Notes {
             text: text.into(),
@@ -79,14 +79,14 @@ impl<T: Serialize> Reply<T> {
         Self { data, notes }
     }
 
-    /// Puts rows under the text.
+    /// Adds a table.
     #[must_use]
     pub fn table(mut self, table: Table) -> Self {
         self.notes.table = Some(table);
         self
     }
 
-    /// Adds a picture, sound or document.
+    /// Adds an attachment.
     #[must_use]
     pub fn attach(mut self, attachment: Attachment) -> Self {
         self.notes.attachments.push(attachment);
@@ -100,28 +100,28 @@ impl<T: Serialize> Reply<T> {
         self
     }
 
-    /// Names something the answer is about.
+    /// Adds a related resource.
     #[must_use]
     pub fn related(mut self, resource: RelatedResource) -> Self {
         self.notes.related.push(resource);
         self
     }
 
-    /// Says which default was applied.
+    /// Adds an assumption.
     #[must_use]
     pub fn assuming(mut self, assumption: impl Into<String>) -> Self {
         self.notes.assumptions.push(assumption.into());
         self
     }
 
-    /// Says what would have made the answer better.
+    /// Adds missing context.
     #[must_use]
     pub fn needing(mut self, context: impl Into<String>) -> Self {
         self.notes.context_needed.push(context.into());
         self
     }
 
-    /// Adds a risk, if it is large enough to mention.
+    /// Adds a risk, if any.
     #[must_use]
     pub fn risk(mut self, risk: Option<RiskFactor>) -> Self {
         self.notes.risks.extend(risk);
@@ -142,26 +142,26 @@ impl<T: Serialize> Reply<T> {
         self
     }
 
-    /// The same answer with its data as JSON, which is what the pipeline works with.
+    /// Serialises the data for the pipeline.
     pub(crate) fn erase(self) -> Result<Reply<Json>, ToolError> {
         Ok(Reply { data: Json::of(&self.data)?, notes: self.notes })
     }
 }
 
-/// A call worth making next. The kernel drops it when the caller may not make it.
+/// A suggested next call. The kernel drops it if the caller lacks the permission.
 #[derive(Clone, Debug)]
 pub struct NextAction {
     /// A tool's name.
     pub tool: &'static str,
     /// Its arguments.
     pub arguments: Value,
-    /// How urgent it is.
+    /// Priority.
     pub priority: Level,
-    /// What it would do, for a person.
+    /// Reason, for the user.
     pub why: String,
-    /// What it is good for.
+    /// Category.
     pub category: Option<ActionCategory>,
-    /// What will have happened.
+    /// Expected outcome.
     pub outcome: Option<String>,
 }
 
@@ -178,21 +178,21 @@ impl NextAction {
         }
     }
 
-    /// Gives it another priority.
+    /// Sets the priority.
     #[must_use]
     pub const fn priority(mut self, priority: Level) -> Self {
         self.priority = priority;
         self
     }
 
-    /// Says what it is good for.
+    /// Sets the category.
     #[must_use]
     pub const fn category(mut self, category: ActionCategory) -> Self {
         self.category = Some(category);
         self
     }
 
-    /// Says what will have happened.
+    /// Sets the expected outcome.
     #[must_use]
     pub fn outcome(mut self, outcome: impl Into<String>) -> Self {
         self.outcome = Some(outcome.into());
@@ -200,30 +200,30 @@ impl NextAction {
     }
 }
 
-/// Something beside the text of an answer.
+/// Additional content of a result.
 #[derive(Clone, Debug)]
 pub enum Attachment {
-    /// A picture.
+    /// An image.
     Image {
         /// Its bytes.
         bytes: Vec<u8>,
         /// Such as `image/png`.
         mime_type: &'static str,
     },
-    /// A sound.
+    /// Audio.
     Audio {
         /// Its bytes.
         bytes: Vec<u8>,
         /// Such as `audio/wav`.
         mime_type: &'static str,
     },
-    /// A document of text, with the address it can be read at.
+    /// An embedded text resource.
     Document {
-        /// Its address.
+        /// Its URI.
         uri: String,
         /// Such as `text/markdown`.
         mime_type: &'static str,
-        /// What it says.
+        /// Its content.
         text: String,
     },
 }

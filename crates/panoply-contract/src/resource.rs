@@ -1,50 +1,50 @@
-//! Documents and data that clients can read by address.
+//! Resources that clients can read by URI.
 
 use futures::future::BoxFuture;
 
 use crate::context::CallContext;
 use crate::error::ToolError;
 
-/// One address that is always there.
+/// A static resource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Resource {
-    /// Its address.
+    /// Its URI.
     pub uri: String,
     /// A short name.
     pub name: String,
-    /// A name for people.
+    /// Display name.
     pub title: String,
-    /// What it holds.
+    /// Description or content.
     pub description: String,
     /// Such as `text/markdown`.
     pub mime_type: String,
-    /// How many bytes, when known.
+    /// Size in bytes, if known.
     pub size: Option<u64>,
 }
 
-/// A family of addresses, such as `kg://herb/{id}`.
+/// A resource template, such as `kg://herb/{id}`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceTemplate {
-    /// The address with `{names}` in it.
+    /// URI template.
     pub uri_template: String,
     /// A short name.
     pub name: String,
-    /// A name for people.
+    /// Display name.
     pub title: String,
-    /// What such an address holds.
+    /// Description.
     pub description: String,
     /// Such as `application/json`.
     pub mime_type: String,
 }
 
-/// What was found at an address.
+/// Content of a resource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceContent {
-    /// The address that was read.
+    /// The URI that was read.
     pub uri: String,
-    /// Its type.
+    /// MIME type.
     pub mime_type: String,
-    /// What it holds.
+    /// Description or content.
     pub body: ResourceBody,
     /// The content's `_meta`, such as a widget's content security policy.
     pub meta: serde_json::Map<String, serde_json::Value>,
@@ -59,30 +59,30 @@ pub enum ResourceBody {
     Bytes(Vec<u8>),
 }
 
-/// Serves some addresses. A pack has as many providers as it has kinds of address.
+/// Serves resources of one URI scheme or path prefix.
 pub trait ResourceProvider: Send + Sync + 'static {
-    /// What a caller must be allowed to read here.
+    /// Permissions required to read.
     fn permissions(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// The addresses that are always there.
+    /// Static resources.
     fn resources(&self) -> Vec<Resource> {
         Vec::new()
     }
 
-    /// The families of addresses.
+    /// Resource templates.
     fn templates(&self) -> Vec<ResourceTemplate> {
         Vec::new()
     }
 
-    /// The name under which reading `uri` is recorded in the audit log, for packs whose contract
-    /// wants that. The document then carries its audit in `_meta`; its input is `{"uri": …}`.
+    /// Tool name for auditing reads of `uri`, for packs whose contract requires it. The content
+    /// then has its audit in `_meta`; the hashed input is `{"uri": …}`.
     fn recorded_as(&self, _uri: &str) -> Option<&'static str> {
         None
     }
 
-    /// What is at `uri`; `None` when this provider does not serve such addresses.
+    /// Reads `uri`; `None` when this provider does not serve it.
     fn read<'a>(
         &'a self,
         uri: &'a str,
@@ -90,10 +90,10 @@ pub trait ResourceProvider: Send + Sync + 'static {
     ) -> BoxFuture<'a, Option<Result<ResourceContent, ToolError>>>;
 }
 
-/// Suggests values for an argument while a person types.
+/// Argument completion.
 pub trait Completer: Send + Sync + 'static {
-    /// Values for `argument` of `of` that start like `typed`, best first; `None` when this
-    /// completer does not know the argument.
+    /// Values for `argument` of `of` that match the prefix `typed`, best first; `None` for an
+    /// unknown argument.
     fn complete(
         &self,
         of: CompletionTarget<'_>,
@@ -102,10 +102,10 @@ pub trait Completer: Send + Sync + 'static {
     ) -> Option<Vec<String>>;
 }
 
-/// What a person is typing.
+/// A completion request.
 #[derive(Clone, Debug)]
 pub struct Completion {
-    /// What the argument belongs to.
+    /// The prompt or template of the argument.
     pub of: CompletionSubject,
     /// The argument.
     pub argument: String,
@@ -113,7 +113,7 @@ pub struct Completion {
     pub typed: String,
 }
 
-/// What an argument belongs to, kept while it waits for its turn.
+/// Owned form of [`CompletionTarget`], for requests that wait for a lane.
 #[derive(Clone, Debug)]
 pub enum CompletionSubject {
     /// A prompt, by name.
@@ -123,7 +123,7 @@ pub enum CompletionSubject {
 }
 
 impl CompletionSubject {
-    /// The same for a completer.
+    /// Borrows as a [`CompletionTarget`].
     pub fn target(&self) -> CompletionTarget<'_> {
         match self {
             Self::Prompt(name) => CompletionTarget::Prompt(name),
@@ -132,7 +132,7 @@ impl CompletionSubject {
     }
 }
 
-/// What an argument belongs to.
+/// The prompt or template of an argument.
 #[derive(Clone, Copy, Debug)]
 pub enum CompletionTarget<'a> {
     /// A prompt, by name.

@@ -1,29 +1,29 @@
-//! JSON Schemas that every client takes.
+//! Portable JSON Schemas.
 //!
-//! One careless keyword makes some clients refuse the whole tool list, so the schemas that
-//! schemars writes are rewritten: references inlined, nullable types spelled out, formats that
-//! nobody knows dropped. [`lint`] then refuses what no rewriting can mend.
+//! A single unsupported keyword makes some clients refuse the whole tool list. Therefore schemas
+//! from schemars are rewritten: references are inlined, nullable types expanded, uncommon formats
+//! dropped. [`lint`] rejects what rewriting cannot fix.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-/// Formats that all large clients accept; the others only narrow who can call us.
+/// Formats that all major clients accept.
 const KNOWN_FORMATS: &[&str] = &["date-time"];
-/// Deeper than this a schema is taken to contain itself.
-const DEEPEST: usize = 32;
-/// The longest description a client shows.
-const LONGEST_DESCRIPTION: usize = 2048;
-/// The longest property name we allow.
-const LONGEST_PROPERTY: usize = 50;
+/// Deeper schemas are considered recursive.
+const MAX_DEPTH: usize = 32;
+/// Maximum description length that clients display.
+const MAX_DESCRIPTION_BYTES: usize = 2048;
+/// Maximum length of a property name.
+const MAX_PROPERTY_BYTES: usize = 50;
 
 /// The portable schema of an output type.
 pub fn of<T: JsonSchema>() -> Value {
     portable(generate::<T>(), Direction::Out)
 }
 
-/// The portable schema of a parameter type: `null` is not offered, and an object always has
-/// `properties`, because some clients insist.
+/// The portable schema of a parameter type: without `null`, and every object has `properties`,
+/// because some clients require it.
 pub fn of_params<T: JsonSchema>() -> Value {
     let mut schema = portable(generate::<T>(), Direction::In);
     if let Some(object) = schema.as_object_mut() {
@@ -56,7 +56,7 @@ fn portable(schema: Value, direction: Direction) -> Value {
     let mut rewritten = rewrite(Value::Object(root), &definitions, direction, 0);
     if let Some(object) = rewritten.as_object_mut() {
         object.shift_remove("title");
-        // The type's own doc comment speaks to readers of the code, not to the agent.
+        // The doc comment of the type is for developers, not for the agent.
         object.shift_remove("description");
     }
     rewritten
@@ -69,7 +69,7 @@ fn rewrite(
     depth: usize,
 ) -> Value {
     let Value::Object(mut object) = schema else { return json!({}) };
-    if depth > DEEPEST {
+    if depth > MAX_DEPTH {
         return json!({"description": "nested further"});
     }
     if let Some(Value::String(reference)) = object.shift_remove("$ref") {
@@ -78,7 +78,7 @@ fn rewrite(
             Some(Value::Object(target)) => target.clone(),
             _ => Map::new(),
         };
-        // What stands beside the reference (a field's own description) wins.
+        // Siblings of the reference (a field's own description) take precedence.
         target.extend(object);
         return rewrite(Value::Object(target), definitions, direction, depth + 1);
     }
@@ -134,8 +134,8 @@ fn drop_unknown_format(object: &mut Map<String, Value>) {
     }
 }
 
-/// An enum whose variants have doc comments comes as `oneOf` constants; clients want `enum`.
-/// The variants' descriptions move into the description of the whole.
+/// Converts `oneOf` constants (an enum with documented variants) to `enum`, which clients expect.
+/// The variants' descriptions move into the description of the enum.
 fn merge_constant_choices(object: &mut Map<String, Value>) {
     let Some(Value::Array(choices)) = object.get("oneOf") else { return };
     let mut values = Vec::new();
@@ -163,8 +163,8 @@ fn merge_constant_choices(object: &mut Map<String, Value>) {
     }
 }
 
-/// `type: [x, null]` becomes `x` on the way in (leave it out instead), and a choice on the way
-/// out. `anyOf: [x, null]` likewise loses its `null` on the way in.
+/// Rewrites `type: [x, null]` to `x` in inputs (callers omit the argument instead) and to `anyOf`
+/// in outputs. `anyOf: [x, null]` loses its `null` in inputs.
 fn spell_out_null(object: &mut Map<String, Value>, direction: Direction) {
     if let Some(Value::Array(types)) = object.get("type").cloned() {
         let real: Vec<Value> = types.iter().filter(|name| *name != "null").cloned().collect();
@@ -198,7 +198,7 @@ fn spell_out_null(object: &mut Map<String, Value>, direction: Direction) {
     }
 }
 
-/// A choice of one is that one; what stands beside it wins.
+/// Unwraps a choice with a single alternative; siblings take precedence.
 fn unwrap_single_choice(mut object: Map<String, Value>) -> Value {
     for keyword in ["anyOf", "oneOf", "allOf"] {
         let single = match object.get(keyword) {
@@ -216,7 +216,7 @@ fn unwrap_single_choice(mut object: Map<String, Value>) -> Value {
     Value::Object(object)
 }
 
-/// What in a published schema some client would refuse, as `pointer: what`.
+/// Constructs of a published schema that some client refuses, as `pointer: reason`.
 pub fn lint(schema: &Value, input: bool) -> Vec<String> {
     let mut found = Vec::new();
     for combinator in ["anyOf", "oneOf", "allOf", "not", "enum"] {
@@ -252,15 +252,15 @@ fn lint_below(schema: &Value, pointer: &str, input: bool, found: &mut Vec<String
     if object
         .get("description")
         .and_then(Value::as_str)
-        .is_some_and(|text| text.len() > LONGEST_DESCRIPTION)
+        .is_some_and(|text| text.len() > MAX_DESCRIPTION_BYTES)
     {
-        found.push(format!("{pointer}: a description over {LONGEST_DESCRIPTION} bytes"));
+        found.push(format!("{pointer}: a description over {MAX_DESCRIPTION_BYTES} bytes"));
     }
     if let Some(Value::Object(properties)) = object.get("properties") {
         for (name, property) in properties {
             let below = format!("{pointer}/{name}");
-            if name.len() > LONGEST_PROPERTY {
-                found.push(format!("{below}: a name over {LONGEST_PROPERTY} characters"));
+            if name.len() > MAX_PROPERTY_BYTES {
+                found.push(format!("{below}: a name over {MAX_PROPERTY_BYTES} characters"));
             }
             if input && property.get("description").is_none() {
                 found.push(format!("{below}: no description"));
@@ -280,7 +280,7 @@ fn lint_below(schema: &Value, pointer: &str, input: bool, found: &mut Vec<String
     }
 }
 
-/// Numbers in an input schema that have no limits: the contract wants them where they apply.
+/// Numbers of an input schema without limits, which the contract requires.
 pub fn unbounded_numbers(schema: &Value) -> Vec<String> {
     let mut found = Vec::new();
     collect_unbounded(schema, "", &mut found);
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_lose_references_nulls_and_strange_formats() {
+    fn input_schemas_have_no_references_nulls_or_uncommon_formats() {
         let schema = of_params::<Params>();
         assert_eq!(lint(&schema, true), Vec::<String>::new(), "{schema:#}");
         assert_eq!(schema["properties"]["order"]["enum"], json!(["asc", "desc"]));
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn outputs_say_where_null_may_stand() {
+    fn output_schemas_declare_nullable_values() {
         let schema = of::<Params>();
         assert_eq!(lint(&schema, false), Vec::<String>::new(), "{schema:#}");
         assert_eq!(schema["properties"]["share"]["anyOf"][1]["type"], "null", "{schema:#}");
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn the_linter_sees_what_clients_refuse() {
+    fn lint_reports_constructs_that_clients_refuse() {
         let cases = [
             (json!({"type": "object", "anyOf": []}), "`anyOf` at the top"),
             (json!({"type": "array"}), "the top of a schema is an object"),

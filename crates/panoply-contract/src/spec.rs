@@ -1,56 +1,56 @@
-//! What a tool declares about itself: the "Tool Definition" of the contract.
+//! The declaration of a tool: the "Tool Definition" of the contract.
 //!
 //! A [`ToolSpec`] is a struct literal without `Default`, so a forgotten field is a compile
-//! error, and [`ToolSpec::checked`] is a `const fn`, so a broken rule is one too, provided
+//! error. [`ToolSpec::checked`] is a `const fn`, so a broken rule is a compile error too, provided
 //! the spec is a free `const` (an associated const is only evaluated where it is used).
 
 use std::time::Duration;
 
 use crate::spec_checks;
 
-/// Everything the contract asks a tool to declare.
+/// All declarations that the contract requires of a tool.
 #[derive(Debug)]
 pub struct ToolSpec {
     /// The published name, `verb-noun` or `verb_noun`; it never changes once published.
     pub name: &'static str,
-    /// A short name for people.
+    /// Display name.
     pub title: &'static str,
-    /// What it does, when to use it, what it returns, and questions it answers.
+    /// Structured description.
     pub description: Description,
     /// Semantic version of this tool's own contract.
     pub version: &'static str,
     /// Other names that `tools/call` accepts.
     pub aliases: &'static [&'static str],
-    /// What the caller must be allowed, as `resource:action`.
+    /// Required permissions, as `resource:action`.
     pub permissions: &'static [&'static str],
-    /// Decides caching, retries and who may call it in read-only mode.
+    /// Decides caching, retries and availability in read-only mode.
     pub category: Category,
-    /// How long it usually takes; sets the deadline.
+    /// Usual duration; sets the deadline.
     pub response_time: ResponseTime,
-    /// Whether a reply may be served again.
+    /// Whether replies are cached.
     pub cache: CachePolicy,
     /// Whether the same input gives the same output.
     pub idempotent: bool,
-    /// The data it reads (queries) or changes (mutations). A mutation advances their epochs,
-    /// which is what makes cached replies about them unreachable.
+    /// The data it reads (queries) or changes (mutations). A mutation advances their epochs, which
+    /// invalidates cached replies.
     pub data: &'static [&'static str],
-    /// Calls that show how it is used; each is replayed as a test.
+    /// Example calls; each is replayed as a test.
     pub examples: &'static [Example],
-    /// Words to find it by.
+    /// Search keywords.
     pub tags: &'static [&'static str],
-    /// How often one caller may call it.
+    /// Rate limit per caller.
     pub rate_limit: Option<RateLimit>,
-    /// Set when the tool is on its way out.
+    /// Set for a deprecated tool.
     pub deprecated: Option<Deprecation>,
-    /// What MCP hosts are told beyond what the category says.
+    /// MCP annotations that do not follow from the category.
     pub annotations: Annotations,
     /// Whether a server lists it by default.
     pub listing: Listing,
-    /// The page that shows its reply, where there is one.
+    /// Widget that renders the reply.
     pub widget: Option<Widget>,
 }
 
-/// The parts of a description that the contract demands, so that none is forgotten.
+/// The parts of a description that the contract requires.
 #[derive(Debug)]
 pub struct Description {
     /// What it does, in a sentence.
@@ -138,7 +138,7 @@ impl ResponseTime {
         }
     }
 
-    /// When a call of this class is given up: ten times what it should take, 60 s for slow ones.
+    /// Deadline of this class: ten times the usual duration, 60 s for slow tools.
     pub const fn deadline(self) -> Duration {
         match self {
             Self::Fast => Duration::from_secs(1),
@@ -148,19 +148,19 @@ impl ResponseTime {
     }
 }
 
-/// How long a reply may be served again.
+/// Caching of replies.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum CachePolicy {
-    /// Run the tool every time.
+    /// Never cached.
     Never,
-    /// Keep a reply this long, for the caller that asked.
+    /// Cached for this duration, per caller.
     For(Duration),
-    /// Keep a reply this long, for everyone: the data are public and the same for all.
+    /// Cached for this duration, shared by all callers: the data are public.
     Shared(Duration),
 }
 
 impl CachePolicy {
-    /// How long, if at all.
+    /// The time to live; `None` if not cached.
     pub const fn ttl(self) -> Option<Duration> {
         match self {
             Self::Never => None,
@@ -169,18 +169,18 @@ impl CachePolicy {
     }
 }
 
-/// One call that shows what the tool is for.
+/// An example call.
 #[derive(Debug)]
 pub struct Example {
-    /// What it shows.
+    /// Description.
     pub shows: &'static str,
     /// The input, as JSON.
     pub params: &'static str,
-    /// What must come back.
+    /// Expected result.
     pub expect: Expect,
 }
 
-/// What an example must give.
+/// Expected result of an example.
 #[derive(Debug)]
 pub enum Expect {
     /// JSON that the data must contain: every member named here, with this value.
@@ -198,7 +198,7 @@ pub struct RateLimit {
     pub window: Duration,
 }
 
-/// A tool on its way out.
+/// Deprecation of a tool.
 #[derive(Debug)]
 pub struct Deprecation {
     /// The version that deprecated it.
@@ -214,14 +214,14 @@ pub struct Deprecation {
 /// MCP hints that do not follow from category and `idempotent`.
 #[derive(Clone, Copy, Debug)]
 pub struct Annotations {
-    /// May it destroy what a user made?
+    /// Whether it may destroy user data.
     pub destructive: bool,
-    /// Does it reach beyond this server and its data?
+    /// Whether it accesses systems outside this server.
     pub open_world: bool,
 }
 
 impl Annotations {
-    /// Neither destroys nor reaches out: what most tools are.
+    /// Neither destructive nor open-world: the default of most tools.
     pub const CLOSED: Self = Self { destructive: false, open_world: false };
 }
 
@@ -230,11 +230,11 @@ impl Annotations {
 pub enum Listing {
     /// In every listing.
     Core,
-    /// Only with `--tools all`; found by `search-tools` and callable all the same.
+    /// Only with `--tools all`; always searchable and callable.
     Extra,
 }
 
-/// The page that shows a tool's reply.
+/// The widget that renders a tool's reply.
 #[derive(Clone, Copy, Debug)]
 pub struct Widget {
     /// The `ui://` resource, with its version in the name.
@@ -246,7 +246,7 @@ pub struct Widget {
 }
 
 impl ToolSpec {
-    /// Gives the spec back if it keeps the contract, and stops the build if it does not.
+    /// Returns the spec, or fails the build if it violates the contract.
     ///
     /// ```
     /// use panoply_contract::{spec::ToolSpec, testing::SAMPLE_SPEC};
@@ -283,7 +283,7 @@ impl ToolSpec {
     #[must_use]
     pub const fn checked(self) -> Self {
         if let Some(breach) = self.breach() {
-            spec_checks::stop_the_build(breach);
+            spec_checks::fail_build(breach);
         }
         self
     }
@@ -293,7 +293,7 @@ impl ToolSpec {
         spec_checks::first_breach(self)
     }
 
-    /// When a call of this tool is given up.
+    /// Deadline of a call.
     pub const fn deadline(&self) -> Duration {
         self.response_time.deadline()
     }

@@ -1,4 +1,4 @@
-//! The rules of the contract that can be checked while compiling.
+//! Contract rules that are checked at compile time.
 //!
 //! Everything here is `const fn`, hence the loops over bytes: iterators and string methods
 //! are not available to the compiler's evaluator.
@@ -11,17 +11,17 @@
 use crate::permission;
 use crate::spec::{CachePolicy, Category, ToolSpec};
 
-/// Clients show at most this much of a description.
-const LONGEST_DESCRIPTION: usize = 2048;
-/// The contract's floor for a description.
-const SHORTEST_DESCRIPTION: usize = 50;
+/// Clients truncate longer descriptions.
+const MAX_DESCRIPTION_BYTES: usize = 2048;
+/// Minimum length required by the contract.
+const MIN_DESCRIPTION_BYTES: usize = 50;
 /// Cursor hides tools whose server and tool names together reach 60 characters.
-const LONGEST_NAME: usize = 50;
+const MAX_NAME_BYTES: usize = 50;
 /// "Set removal date (minimum 90 days)".
-const SHORTEST_NOTICE_DAYS: i64 = 90;
+const MIN_NOTICE_DAYS: i64 = 90;
 
 #[expect(clippy::panic, reason = "in a const, a panic is how a compile error is raised")]
-pub(crate) const fn stop_the_build(breach: &'static str) -> ! {
+pub(crate) const fn fail_build(breach: &'static str) -> ! {
     panic!("{}", breach)
 }
 
@@ -40,10 +40,10 @@ pub(crate) const fn first_breach(spec: &ToolSpec) -> Option<&'static str> {
     {
         return Some("description: expected what it does, when to use it, and what it returns");
     }
-    if length < SHORTEST_DESCRIPTION {
+    if length < MIN_DESCRIPTION_BYTES {
         return Some("description: expected at least 50 characters");
     }
-    if length > LONGEST_DESCRIPTION {
+    if length > MAX_DESCRIPTION_BYTES {
         return Some("description: expected at most 2048 characters");
     }
     if description.asks.is_empty() {
@@ -85,7 +85,7 @@ pub(crate) const fn first_breach(spec: &ToolSpec) -> Option<&'static str> {
         else {
             return Some("deprecated: expected dates as YYYY-MM-DD");
         };
-        if removal - announced < SHORTEST_NOTICE_DAYS {
+        if removal - announced < MIN_NOTICE_DAYS {
             return Some("deprecated: the removal date is at least 90 days after the announcement");
         }
     }
@@ -112,7 +112,7 @@ const fn cache_breach(spec: &ToolSpec) -> Option<&'static str> {
 /// Two or more words of `[a-z0-9]`, all joined by `-` or all by `_`, starting with a letter.
 pub(crate) const fn is_tool_name(name: &str) -> bool {
     let bytes = name.as_bytes();
-    if bytes.is_empty() || bytes.len() > LONGEST_NAME || !bytes[0].is_ascii_lowercase() {
+    if bytes.is_empty() || bytes.len() > MAX_NAME_BYTES || !bytes[0].is_ascii_lowercase() {
         return false;
     }
     let mut joiner = 0;
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn every_breach_of_a_spec_is_named() {
+    fn every_breach_of_a_spec_is_reported() {
         let (long, empty) = (Box::leak("x".repeat(3000).into_boxed_str()), Duration::ZERO);
         let description = |does, asks| Description { does, when: "When?", returns: "What?", asks };
         let cached = |ttl| CachePolicy::For(Duration::from_secs(ttl));

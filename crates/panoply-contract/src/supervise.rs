@@ -1,8 +1,8 @@
-//! A pack whose data may be unusable: its tools stay listed and answer with a typed error while
-//! the other packs serve on.
+//! Supervised packs: when a pack's data are unusable, its tools stay listed and return a typed
+//! error while other packs remain available.
 //!
-//! A [`Supervisor`] is asked before each call. It may hand out the pack that was made at start, one
-//! that it could only open later, or the reason why there is none.
+//! A [`Supervisor`] is consulted before each call. It returns the pack opened at startup, a pack
+//! reopened later, or the error.
 
 use std::sync::Arc;
 
@@ -19,21 +19,20 @@ use crate::resource::{
     Completer, CompletionTarget, Resource, ResourceContent, ResourceProvider, ResourceTemplate,
 };
 use crate::spec::ToolSpec;
-use crate::tool::{AnyTool, Handling};
+use crate::tool::{AnyTool, HandlerFuture};
 
-/// Knows whether the data of a pack can be used.
+/// Decides whether the data of a pack are usable.
 pub trait Supervisor: Send + Sync + 'static {
-    /// The pack over its data as they are now. Asked before each call, so it must be cheap.
+    /// The pack over its current data. Called before each call, so it must be cheap.
     fn pack(&self) -> Result<Arc<Pack>, ToolError>;
 
-    /// Looks at the data after a call failed for a reason that is ours. An error says what is
-    /// wrong with them.
+    /// Checks the data after an internal error; returns the damage found.
     fn examine(&self) -> Result<(), ToolError>;
 }
 
 impl Pack {
-    /// A pack under supervision. `shape` gives names, schemas and prompts; every call goes to the
-    /// pack that the supervisor hands out, which has the same tools in the same order.
+    /// Creates a supervised pack. `shape` provides names, schemas and prompts; calls go to the pack
+    /// returned by the supervisor, which has the same tools in the same order.
     #[must_use]
     pub fn supervised(shape: &Self, supervisor: Arc<dyn Supervisor>) -> Self {
         let tools = shape.tools.iter().enumerate().map(|(index, shape)| {
@@ -59,7 +58,7 @@ impl Pack {
             resources: resources.collect(),
             prompts: shape.prompts.clone(),
             completers: completers.collect(),
-            // Replies that were cached before the data became unusable must not be served.
+            // Do not serve replies cached before the data became unusable.
             data_version: Some(Arc::new(move || match supervisor.pack() {
                 Ok(pack) => pack.data_version.as_ref().map_or(0, |version| version()),
                 Err(_) => u64::MAX,
@@ -109,7 +108,7 @@ impl AnyTool for SupervisedTool {
         self: Arc<Self>,
         input: &Value,
         cx: Arc<CallContext>,
-    ) -> Result<Handling, serde_json::Error> {
+    ) -> Result<HandlerFuture, serde_json::Error> {
         let tool = match self.tool() {
             Ok(tool) => tool,
             Err(error) => return Ok(Box::pin(std::future::ready(Err(error)))),
@@ -126,7 +125,7 @@ impl SupervisedTool {
         tool.ok_or_else(|| ToolError::system("a supervised pack has fewer tools than its shape"))
     }
 
-    /// After a failure that is ours: what is wrong with the data, if something is.
+    /// Replaces an internal error with the damage found in the data, if any.
     fn examined(&self, error: ToolError) -> ToolError {
         if !matches!(error.kind, ErrorKind::System | ErrorKind::Storage) {
             return error;
@@ -138,7 +137,7 @@ impl SupervisedTool {
     }
 }
 
-/// Records of mutations in the store of the pack that is handed out.
+/// Mutation log of the pack returned by the supervisor.
 struct SupervisedMutations {
     supervisor: Arc<dyn Supervisor>,
 }
@@ -168,8 +167,8 @@ impl MutationLog for SupervisedMutations {
         self.log()?.commit(record)
     }
 
-    /// A pack that cannot be opened must not keep the others from being recovered: what it holds
-    /// stays unaudited until the next start.
+    /// A pack that cannot be opened must not block the recovery of others: its records stay
+    /// unaudited until the next start.
     fn unaudited(&self) -> Result<Vec<MutationRecord>, ToolError> {
         self.log().map_or_else(|_| Ok(Vec::new()), |log| log.unaudited())
     }
@@ -212,7 +211,7 @@ impl ResourceProvider for SupervisedResources {
         Box::pin(async move {
             match self.supervisor.pack() {
                 Ok(pack) => pack.resources.get(self.index)?.read(uri, cx).await,
-                // Whether the address is of this provider only its shape can tell.
+                // Without the pack, the shape decides whether the URI belongs to this provider.
                 Err(error) => self.shape.read(uri, cx).await.map(|_| Err(error)),
             }
         })

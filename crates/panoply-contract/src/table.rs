@@ -1,7 +1,7 @@
-//! Plain text tables: what people and text-only clients see under a reply's sentence.
+//! Plain-text tables, shown below a reply's text.
 
-/// A reply's table stays under this many bytes, as clients show little more.
-pub const LONGEST_TABLE: usize = 2048;
+/// Maximum size of a reply's table: clients display little more.
+pub const MAX_TABLE_BYTES: usize = 2048;
 
 /// Rows of text under headings.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,7 +25,7 @@ impl Table {
         self
     }
 
-    /// The table as text of at most `limit` bytes; rows that do not fit are counted instead.
+    /// Renders at most `limit` bytes; omitted rows are counted.
     pub fn render(&self, limit: usize) -> String {
         let widths: Vec<usize> = (0..self.columns.len())
             .map(|column| {
@@ -33,7 +33,7 @@ impl Table {
                 cells.chain(self.columns.get(column)).map(|cell| width(cell)).max().unwrap_or(0)
             })
             .collect();
-        // Room for the line that counts what was left out.
+        // Space for the line with the number of omitted rows.
         const COUNT_LINE: usize = 40;
         let mut text = line(&self.columns, &widths);
         for (shown, row) in self.rows.iter().enumerate() {
@@ -68,7 +68,7 @@ fn line(cells: &[String], widths: &[usize]) -> String {
     padded.join("  ").trim_end().to_owned()
 }
 
-/// Columns a text takes in a terminal: Thai vowels and tone marks above and below take none.
+/// Display width in terminal columns: Thai vowels and tone marks above and below have width zero.
 pub fn width(text: &str) -> usize {
     let takes_room = |c: &char| !matches!(c, '\u{0E31}' | '\u{0E34}'..='\u{0E3A}' | '\u{0E47}'..='\u{0E4E}' | '\u{200B}'..='\u{200D}' | '\u{0300}'..='\u{036F}');
     text.chars().filter(takes_room).count()
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_line_up_in_thai_too() {
+    fn columns_align_with_thai_combining_marks() {
         let table = Table::new(["fund", "ชื่อ", "ytd"]).row(["A-RMF", "ทองคำ", "1.5"]).row([
             "LONGER-RMF",
             "หุ้นไทย",
@@ -91,11 +91,11 @@ mod tests {
             fund        ชื่อ     ytd
             A-RMF       ทองคำ  1.5
             LONGER-RMF  หุ้นไทย  -2"#]]
-        .assert_eq(&table.render(LONGEST_TABLE));
+        .assert_eq(&table.render(MAX_TABLE_BYTES));
     }
 
     #[test]
-    fn what_does_not_fit_is_counted() {
+    fn omitted_rows_are_counted() {
         let mut table = Table::new(["n"]);
         for n in 0..1000 {
             table.rows.push(vec![n.to_string()]);

@@ -1,4 +1,4 @@
-//! What tests of packs and surfaces need: a clock that stands still, and a kernel in memory.
+//! Test support for packs and surfaces: a manual clock and an in-memory kernel.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,7 +23,7 @@ use crate::spec::{
     ToolSpec,
 };
 
-/// A spec that keeps the contract, to be varied: `ToolSpec { tags: &[], ..SAMPLE_SPEC }`.
+/// A valid spec as a base for variations: `ToolSpec { tags: &[], ..SAMPLE_SPEC }`.
 pub const SAMPLE_SPEC: ToolSpec = ToolSpec {
     name: "get-sample",
     title: "Get a sample",
@@ -54,7 +54,7 @@ pub const SAMPLE_SPEC: ToolSpec = ToolSpec {
     widget: None,
 };
 
-/// A clock that moves only when told to.
+/// A clock that advances only by [`advance`](Self::advance).
 #[derive(Debug)]
 pub struct FixedClock {
     start: Timestamp,
@@ -63,8 +63,8 @@ pub struct FixedClock {
 }
 
 impl FixedClock {
-    /// A clock that stands at `moment`.
-    pub fn at(moment: Timestamp) -> Arc<Self> {
+    /// Starts at `now`.
+    pub fn at(now: Timestamp) -> Arc<Self> {
         Arc::new(Self {
             start: moment,
             passed_micros: AtomicU64::new(0),
@@ -72,7 +72,7 @@ impl FixedClock {
         })
     }
 
-    /// Lets time pass, and wakes who slept long enough.
+    /// Advances time and wakes expired sleepers.
     pub fn advance(&self, by: Duration) {
         let micros = u64::try_from(by.as_micros()).unwrap_or(u64::MAX);
         self.passed_micros.fetch_add(micros, Ordering::SeqCst);
@@ -87,7 +87,7 @@ impl FixedClock {
         }
     }
 
-    /// How many are asleep.
+    /// Number of pending sleepers.
     pub fn sleeping(&self) -> usize {
         let mut sleepers = self.sleepers.lock().unwrap_or_else(PoisonError::into_inner);
         sleepers.retain(|(_, wake)| !wake.is_closed());
@@ -114,12 +114,12 @@ impl Clock for FixedClock {
     }
 }
 
-/// Noon, UTC, on a day that tests agree on.
+/// The default time of tests: noon UTC.
 pub fn noon() -> Timestamp {
     Timestamp::constant(1_794_744_000, 0)
 }
 
-/// A kernel over these packs that keeps everything in memory.
+/// A kernel over these packs with in-memory logs.
 pub fn kernel_in_memory(
     packs: Vec<Pack>,
     clock: Arc<dyn Clock>,
@@ -135,7 +135,7 @@ pub fn kernel_in_memory(
     Kernel::new(packs, world, settings)
 }
 
-/// Everything the contract finds wrong with a pack: the one test that every pack has.
+/// All contract violations of a pack. Every pack has a test that calls this.
 pub async fn check_pack(pack: Pack) -> Vec<Violation> {
     match kernel_in_memory(vec![pack], FixedClock::at(noon()), Settings::default()) {
         Ok(kernel) => compliance::check(&kernel).await.violations,
@@ -148,7 +148,7 @@ pub async fn call_as_owner(kernel: &Kernel, tool: &str, input: Value) -> Envelop
     call_with(kernel, tool, input, |_| {}).await
 }
 
-/// Calls a tool as the local owner, after `change` has had its way with the context.
+/// Calls a tool as the local owner with a context modified by `change`.
 pub async fn call_with(
     kernel: &Kernel,
     tool: &str,

@@ -1,4 +1,4 @@
-//! The trait a tool implements, and its form without types that the registry keeps.
+//! The `Tool` trait, and its type-erased form for the registry.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -18,28 +18,28 @@ use crate::reply::Reply;
 use crate::schema;
 use crate::spec::ToolSpec;
 
-/// One capability an agent can call. One file each.
+/// A capability that agents can call, in its own file.
 pub trait Tool: Send + Sync + 'static {
-    /// What goes in. Its doc comments become the schema the agent reads. Derive with
+    /// Input. Its doc comments become descriptions in the schema. Derive with
     /// `#[serde(deny_unknown_fields)]`, so that a misspelt argument is an error.
     type Params: DeserializeOwned + JsonSchema + Send + 'static;
-    /// What comes out, as the agent sees it.
+    /// Output data.
     type Output: Serialize + JsonSchema + Send + 'static;
 
-    /// Which of its permissions a person's consent can stand in for.
+    /// The permission that user consent can replace.
     const CONSENT: Option<&'static ConsentRule> = None;
 
     /// The tool's `SPEC`.
     fn spec(&self) -> &'static ToolSpec;
 
-    /// What a person is asked, for a tool with [`CONSENT`](Self::CONSENT). Runs in the lane of the
-    /// tool, before anything is changed.
+    /// Builds the consent question of a tool with [`CONSENT`](Self::CONSENT). Runs in the tool's
+    /// lane before any change.
     fn question(&self, _params: &Self::Params, _cx: &CallContext) -> Result<Question, ToolError> {
-        Err(ToolError::system("this tool asks nobody"))
+        Err(ToolError::system("this tool has no consent question"))
     }
 
-    /// Does the work. The pipeline has checked permissions, limits and the schema, and catches
-    /// panics and overruns; the handler parses, asks the domain, and shapes the reply.
+    /// Executes the call. The pipeline has checked permissions, limits and the schema, and handles
+    /// panics and deadlines. The handler parses, calls the domain and builds the reply.
     fn call(
         &self,
         params: Self::Params,
@@ -49,10 +49,10 @@ pub trait Tool: Send + Sync + 'static {
 
 /// A handler as a plain function: `async fn call(service: &S, params: P, cx: &CallContext)`.
 ///
-/// A trait of its own, because a bound on an `async fn` item cannot yet say that its future is
+/// A separate trait, because a bound on an `async fn` item cannot yet require its future to be
 /// `Send` for every lifetime.
 pub trait Handler<'a, S, P>: Send + Sync + 'static {
-    /// What comes out, as the agent sees it.
+    /// Output data.
     type Output;
 
     /// Calls the function.
@@ -82,7 +82,7 @@ where
     }
 }
 
-/// A tool made of its spec, the service it works on and its handler; see `Pack::tool`.
+/// A tool built from spec, service and handler function; see `Pack::tool`.
 pub(crate) struct HandlerTool<S, P, O, F> {
     spec: &'static ToolSpec,
     service: Arc<S>,
@@ -115,7 +115,7 @@ where
     }
 }
 
-/// A tool without its types. Private to this crate: the pipeline is the only way to a handler.
+/// Type-erased tool. Private to this crate: only the pipeline may call a handler.
 pub(crate) trait AnyTool: Send + Sync {
     fn spec(&self) -> &'static ToolSpec;
     fn input_schema(&self) -> Value;
@@ -130,11 +130,11 @@ pub(crate) trait AnyTool: Send + Sync {
         self: Arc<Self>,
         input: &Value,
         cx: Arc<CallContext>,
-    ) -> Result<Handling, serde_json::Error>;
+    ) -> Result<HandlerFuture, serde_json::Error>;
 }
 
-/// A handler at work.
-pub(crate) type Handling = BoxFuture<'static, Result<Reply<Json>, ToolError>>;
+/// Future of a handler.
+pub(crate) type HandlerFuture = BoxFuture<'static, Result<Reply<Json>, ToolError>>;
 
 impl<T: Tool> AnyTool for T {
     fn spec(&self) -> &'static ToolSpec {
@@ -166,7 +166,7 @@ impl<T: Tool> AnyTool for T {
         self: Arc<Self>,
         input: &Value,
         cx: Arc<CallContext>,
-    ) -> Result<Handling, serde_json::Error> {
+    ) -> Result<HandlerFuture, serde_json::Error> {
         let params = <T::Params as serde::Deserialize>::deserialize(input)?;
         Ok(Box::pin(async move { Tool::call(self.as_ref(), params, &cx).await?.erase() }))
     }

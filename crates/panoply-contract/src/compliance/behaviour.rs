@@ -1,4 +1,4 @@
-//! The part of the checklist that needs the tools to be called.
+//! The checklist lines that require calling the tools.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use crate::pipeline::{self, Request};
 use crate::registry::ToolEntry;
 use crate::spec::{Expect, ToolSpec};
 
-/// Checks every tool of the kernel: calls each with its own examples (mutations as a dry run)
-/// and with nonsense, and looks at what comes back.
+/// Checks every tool of the kernel: calls each with its examples (mutations as a dry run) and with
+/// invalid input, and verifies the replies.
 pub async fn check(kernel: &Kernel) -> Matrix {
     let mut violations = Vec::new();
     for entry in kernel.registry().get_all() {
@@ -76,7 +76,7 @@ async fn behaviour(kernel: &Kernel, entry: &ToolEntry) -> Vec<Violation> {
         found.push(Violation::new(
             spec.name,
             Line::ErrorHandling,
-            "nonsense did not give a structured error",
+            "invalid input did not give a structured error",
         ));
     }
     if entry.meter.snapshot().calls < calls_before + shown + 1 {
@@ -88,7 +88,7 @@ async fn behaviour(kernel: &Kernel, entry: &ToolEntry) -> Vec<Violation> {
     found
 }
 
-/// A reply that its published schema does not allow: a strict client would drop it.
+/// Checks the reply against the published output schema: strict clients drop a mismatch.
 fn broken_output_schema(entry: &ToolEntry, envelope: &Envelope) -> Option<Violation> {
     let Envelope::Result { structured: Some(structured), .. } = envelope else { return None };
     let problem = match jsonschema::validator_for(entry.output_schema()) {
@@ -111,7 +111,7 @@ pub async fn replay(kernel: &Kernel, spec: &ToolSpec, params: Value) -> Envelope
     pipeline::call(kernel, Request { tool: spec.name, input: params, scope: &Scope::All }, cx).await
 }
 
-/// Why an envelope is not what an example promises.
+/// How an envelope differs from an example's expectation.
 pub fn mismatch(envelope: &Envelope, expect: &Expect) -> Option<String> {
     match (expect, envelope) {
         (
@@ -145,7 +145,7 @@ fn contract_shaped(structured: &Value) -> bool {
     structured.get("agentHints").is_some() && structured.get("metadata").is_some()
 }
 
-/// The error code of an envelope, in whichever shape the pack's dialect has.
+/// The error code of an envelope in any dialect.
 pub fn error_code(envelope: &Envelope) -> Option<String> {
     match envelope {
         Envelope::Result { meta, is_error: true, .. } => {
@@ -160,7 +160,8 @@ fn is_structured_error(envelope: &Envelope) -> bool {
     error_code(envelope).is_some()
 }
 
-/// Where `seen` lacks what `expected` has. Objects may have more members, arrays not.
+/// First difference where `seen` does not contain `expected`. Objects may have more members,
+/// arrays may not.
 fn contains(seen: &Value, expected: &Value, pointer: &str) -> Option<String> {
     match (seen, expected) {
         (Value::Object(seen), Value::Object(expected)) => {
@@ -213,7 +214,7 @@ fn envelope_violations(
     found
 }
 
-/// A part of the contract, wherever the pack's dialect puts it.
+/// A part of the contract, from wherever the dialect places it.
 fn part(envelope: &Envelope, meta_key: &str, member: &str) -> Option<Value> {
     let Envelope::Result { structured, meta, .. } = envelope else { return None };
     let inside = || structured.as_ref().and_then(|body| body.value().get(member).cloned());
@@ -221,7 +222,7 @@ fn part(envelope: &Envelope, meta_key: &str, member: &str) -> Option<Value> {
     meta.get(meta_key).map(Json::value).or_else(inside).or_else(of_error)
 }
 
-/// Suggestions that could not be followed as they stand.
+/// Suggestions whose tool or arguments are invalid.
 fn unfollowable(kernel: &Kernel, spec: &'static ToolSpec, hints: &Value) -> Vec<Violation> {
     let actions = hints.get("suggestedNextActions").and_then(Value::as_array);
     let broken = |action: &&Value| {

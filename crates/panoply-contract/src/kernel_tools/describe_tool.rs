@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::Catalog;
+use super::KernelHandle;
 use crate::prelude::*;
 use crate::registry::ToolEntry;
 use crate::spec::Expect as Expected;
@@ -81,33 +81,33 @@ pub(crate) struct Output {
     /// Whether the same input gives the same output.
     idempotent: bool,
     /// How often it may be called; null when there is no limit.
-    rate_limit: Option<Limit>,
+    rate_limit: Option<RateLimitInfo>,
     /// Words to find it by.
     tags: Vec<String>,
     /// What replaces it; null unless it is on its way out.
-    deprecated: Option<Outgoing>,
+    deprecated: Option<DeprecationInfo>,
     /// Schema of its arguments.
     input_schema: Value,
     /// Schema of its structured reply.
     output_schema: Value,
     /// Calls that show how it is used.
-    examples: Vec<Shown>,
+    examples: Vec<ExampleCall>,
 }
 
 /// How often a tool may be called.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Limit {
+struct RateLimitInfo {
     /// How many calls.
     max_calls: u32,
     /// In how many milliseconds.
     window_ms: u64,
 }
 
-/// A tool on its way out.
+/// Deprecation of a tool.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Outgoing {
+struct DeprecationInfo {
     /// The version that deprecated it.
     since: String,
     /// The tool to use instead.
@@ -119,7 +119,7 @@ struct Outgoing {
 /// A worked example.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Shown {
+struct ExampleCall {
     /// What it shows.
     description: String,
     /// The arguments.
@@ -128,14 +128,13 @@ struct Shown {
     expected_result: Value,
 }
 
-/// See the module.
 pub(crate) struct DescribeTool {
-    catalog: Catalog,
+    kernel_handle: KernelHandle,
 }
 
 impl DescribeTool {
-    pub(crate) const fn new(catalog: Catalog) -> Self {
-        Self { catalog }
+    pub(crate) const fn new(kernel_handle: KernelHandle) -> Self {
+        Self { kernel_handle }
     }
 }
 
@@ -148,7 +147,7 @@ impl Tool for DescribeTool {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let described = self.catalog.with_tool(&params.name, cx, describe)?;
+        let described = self.kernel_handle.with_tool(&params.name, cx, describe)?;
         let text = format!(
             "{} ({} pack, version {}): {}",
             described.name, described.pack, described.version, described.description
@@ -173,25 +172,25 @@ fn describe(entry: &ToolEntry) -> Output {
         response_time: spec.response_time,
         cache_ttl_seconds: spec.cache.ttl().map(|ttl| ttl.as_secs()),
         idempotent: spec.idempotent,
-        rate_limit: spec.rate_limit.map(|limit| Limit {
+        rate_limit: spec.rate_limit.map(|limit| RateLimitInfo {
             max_calls: limit.max_calls,
             window_ms: u64::try_from(limit.window.as_millis()).unwrap_or(u64::MAX),
         }),
         tags: owned(spec.tags),
-        deprecated: spec.deprecated.as_ref().map(|outgoing| Outgoing {
+        deprecated: spec.deprecated.as_ref().map(|outgoing| DeprecationInfo {
             since: outgoing.since.to_owned(),
             replacement: outgoing.replacement.to_owned(),
             removal_date: outgoing.removal_date.to_owned(),
         }),
         input_schema: entry.input_schema().clone(),
         output_schema: entry.output_schema().clone(),
-        examples: spec.examples.iter().map(shown).collect(),
+        examples: spec.examples.iter().map(example_call).collect(),
     }
 }
 
-fn shown(example: &Example) -> Shown {
+fn example_call(example: &Example) -> ExampleCall {
     let parse = |text: &str| serde_json::from_str(text).unwrap_or_default();
-    Shown {
+    ExampleCall {
         description: example.shows.to_owned(),
         params: parse(example.params),
         expected_result: match example.expect {

@@ -100,7 +100,6 @@ struct Row {
     audit: Audit,
 }
 
-/// See the module.
 pub(crate) struct GetAuditTrail {
     log: Arc<dyn AuditLog>,
 }
@@ -121,7 +120,7 @@ impl Tool for GetAuditTrail {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let limit = params.limit.get();
-        // Only those who administer the log see the calls of others.
+        // Only callers with `audit:admin` see the calls of others.
         let sees_all = cx.caller.grants.allow("audit:admin");
         let partition = (!sees_all).then(|| cx.caller.partition.clone());
         let filter = AuditFilter {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::Catalog;
+use super::KernelHandle;
 use crate::kernel::Scope;
 use crate::prelude::*;
 use crate::registry::ToolEntry;
@@ -87,14 +87,13 @@ struct Errors {
     system: u64,
 }
 
-/// See the module.
 pub(crate) struct GetToolMetrics {
-    catalog: Catalog,
+    kernel_handle: KernelHandle,
 }
 
 impl GetToolMetrics {
-    pub(crate) const fn new(catalog: Catalog) -> Self {
-        Self { catalog }
+    pub(crate) const fn new(kernel_handle: KernelHandle) -> Self {
+        Self { kernel_handle }
     }
 }
 
@@ -108,9 +107,9 @@ impl Tool for GetToolMetrics {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let mut tools = match &params.tool {
-            Some(name) => vec![self.catalog.with_tool(name, cx, row)?],
+            Some(name) => vec![self.kernel_handle.with_tool(name, cx, row)?],
             None => {
-                let kernel = self.catalog.kernel()?;
+                let kernel = self.kernel_handle.kernel()?;
                 kernel
                     .callable(&Scope::All, &cx.caller)
                     .map(row)

@@ -1,4 +1,4 @@
-//! The tools that every server has: finding tools, describing them, and looking at how they do.
+//! The kernel tools of every server: tool search, tool description, metrics and audit trail.
 
 mod describe_tool;
 mod get_audit_trail;
@@ -15,10 +15,10 @@ use crate::kernel::Kernel;
 use crate::pack::{Pack, PackInfo};
 use crate::registry::ToolEntry;
 
-/// The name of this pack; it is in every scope.
+/// Name of the kernel pack, which is in every scope.
 pub const PACK: &str = "kernel";
-/// What a lazy listing shows.
-pub const FINDERS: [&str; 2] = ["search-tools", "describe-tool"];
+/// The tools of a lazy listing.
+pub const DISCOVERY_TOOLS: [&str; 2] = ["search-tools", "describe-tool"];
 
 const INFO: PackInfo = PackInfo {
     name: PACK,
@@ -27,19 +27,19 @@ const INFO: PackInfo = PackInfo {
 };
 
 /// The kernel's own pack.
-pub(crate) fn pack(catalog: Catalog, audit: Arc<dyn AuditLog>) -> Pack {
+pub(crate) fn pack(kernel_handle: KernelHandle, audit: Arc<dyn AuditLog>) -> Pack {
     Pack::new(INFO, Unified)
-        .with(search_tools::SearchTools::new(catalog.clone()))
-        .with(describe_tool::DescribeTool::new(catalog.clone()))
-        .with(get_tool_metrics::GetToolMetrics::new(catalog))
+        .with(search_tools::SearchTools::new(kernel_handle.clone()))
+        .with(describe_tool::DescribeTool::new(kernel_handle.clone()))
+        .with(get_tool_metrics::GetToolMetrics::new(kernel_handle))
         .with(get_audit_trail::GetAuditTrail::new(audit))
 }
 
-/// A look at the kernel from inside it.
+/// Weak reference to the kernel, set after its construction.
 #[derive(Clone)]
-pub(crate) struct Catalog(Arc<OnceLock<Weak<Kernel>>>);
+pub(crate) struct KernelHandle(Arc<OnceLock<Weak<Kernel>>>);
 
-impl Catalog {
+impl KernelHandle {
     pub(crate) const fn new(kernel: Arc<OnceLock<Weak<Kernel>>>) -> Self {
         Self(kernel)
     }
@@ -48,10 +48,10 @@ impl Catalog {
         self.0
             .get()
             .and_then(Weak::upgrade)
-            .ok_or_else(|| ToolError::system("the kernel is not there any more"))
+            .ok_or_else(|| ToolError::system("the kernel has been dropped"))
     }
 
-    /// The tool of that name, if the caller may know of it.
+    /// Applies `look` to the tool of this name, if the caller may call it.
     fn with_tool<T>(
         &self,
         name: &str,

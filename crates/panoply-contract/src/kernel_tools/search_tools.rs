@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::Catalog;
+use super::KernelHandle;
 use crate::kernel::Scope;
 use crate::params::Limit;
 use crate::prelude::*;
@@ -65,14 +65,14 @@ pub(crate) struct Params {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Output {
     /// The best matches, best first.
-    matches: Vec<Match>,
+    matches: Vec<ToolMatch>,
     /// How many tools were searched.
     searched: usize,
 }
 
 /// A tool that fits.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Match {
+struct ToolMatch {
     /// Its name, to be called with.
     name: String,
     /// Its name for people.
@@ -86,14 +86,13 @@ struct Match {
     score: f64,
 }
 
-/// See the module.
 pub(crate) struct SearchTools {
-    catalog: Catalog,
+    kernel_handle: KernelHandle,
 }
 
 impl SearchTools {
-    pub(crate) const fn new(catalog: Catalog) -> Self {
-        Self { catalog }
+    pub(crate) const fn new(kernel_handle: KernelHandle) -> Self {
+        Self { kernel_handle }
     }
 }
 
@@ -106,10 +105,10 @@ impl Tool for SearchTools {
     }
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
-        let kernel = self.catalog.kernel()?;
+        let kernel = self.kernel_handle.kernel()?;
         let scope = params.pack.map_or(Scope::All, Scope::Pack);
         let words = words_of(&params.query);
-        let mut matches: Vec<Match> =
+        let mut matches: Vec<ToolMatch> =
             kernel.callable(&scope, &cx.caller).map(|entry| match_of(entry, &words)).collect();
         let searched = matches.len();
         matches.retain(|found| found.score > 0.0);
@@ -145,10 +144,10 @@ impl Tool for SearchTools {
     }
 }
 
-fn match_of(entry: &ToolEntry, words: &[String]) -> Match {
+fn match_of(entry: &ToolEntry, words: &[String]) -> ToolMatch {
     let spec = entry.spec;
     let score = score(entry, words);
-    Match {
+    ToolMatch {
         name: spec.name.to_owned(),
         title: spec.title.to_owned(),
         pack: entry.pack.to_owned(),
@@ -157,7 +156,7 @@ fn match_of(entry: &ToolEntry, words: &[String]) -> Match {
     }
 }
 
-/// A word in the name or the tags counts more than one in the description.
+/// Scores a tool: a word in the name or tags weighs more than one in the description.
 fn score(entry: &ToolEntry, words: &[String]) -> f64 {
     let spec = entry.spec;
     let fields: [(Vec<String>, f64); 4] = [
@@ -180,9 +179,9 @@ fn score(entry: &ToolEntry, words: &[String]) -> f64 {
     (total / count * 1000.0).round() / 1000.0
 }
 
-/// Lower-case words of letters and digits, without the ones that say nothing.
+/// Tokenises into lower-case alphanumeric words without stop words.
 fn words_of(text: &str) -> Vec<String> {
-    const EMPTY_WORDS: &[&str] = &[
+    const STOP_WORDS: &[&str] = &[
         "a", "an", "and", "the", "of", "to", "for", "in", "is", "it", "how", "what", "with", "on",
         "by", "tool", "tools",
     ];
@@ -191,7 +190,7 @@ fn words_of(text: &str) -> Vec<String> {
         !c.is_alphanumeric() && !matches!(c, '\u{0E31}' | '\u{0E34}'..='\u{0E4E}')
     });
     words
-        .filter(|word| !word.is_empty() && !EMPTY_WORDS.contains(word))
+        .filter(|word| !word.is_empty() && !STOP_WORDS.contains(word))
         .map(|word| word.trim_end_matches('s').to_owned())
         .collect()
 }

@@ -14,51 +14,51 @@ use crate::meters::CacheUse;
 use crate::registry::ToolIndex;
 use crate::spec::CachePolicy;
 
-/// A reply's weight beside its data: notes, hints and bookkeeping, roughly.
+/// Estimated memory of a reply in addition to its data.
 const OVERHEAD_BYTES: usize = 1024;
-/// Nothing is kept longer than this, whatever the tool says.
-const LONGEST_KEPT: Duration = Duration::from_secs(24 * 3600);
+/// Upper bound on the time to live of a cached reply.
+const MAX_CACHE_AGE: Duration = Duration::from_secs(24 * 3600);
 
-/// What makes two questions the same. The epoch and the data version change with the data, so
-/// a reply about what has changed can no longer be found.
+/// Cache key. Epoch and data version change with the data, which makes outdated replies
+/// unreachable.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 struct Key {
     tool: ToolIndex,
-    /// The caller; empty for replies that are the same for all.
+    /// The caller's partition; empty for replies shared by all callers.
     partition: String,
     input: Fingerprint,
     epoch: (u64, u64),
     lang: Lang,
 }
 
-/// Kept replies, up to a number of bytes.
+/// Size-bounded reply cache.
 pub struct ReplyCache {
     replies: Cache<Key, Arc<CachedReply>>,
 }
 
 impl ReplyCache {
-    pub(crate) fn new(most_bytes: u64) -> Self {
+    pub(crate) fn new(max_bytes: u64) -> Self {
         let weigh = |_: &Key, kept: &Arc<CachedReply>| {
             u32::try_from(kept.bytes + OVERHEAD_BYTES).unwrap_or(u32::MAX)
         };
         Self {
             replies: Cache::builder()
-                .max_capacity(most_bytes)
+                .max_capacity(max_bytes)
                 .weigher(weigh)
-                .time_to_live(LONGEST_KEPT)
+                .time_to_live(MAX_CACHE_AGE)
                 .build(),
         }
     }
 }
 
-/// The kept reply if there is a fresh one, else the answer of `work`, which is then kept.
-pub(super) async fn remembered(call: &Call) -> Result<Outcome, Arc<ToolError>> {
+/// Returns a fresh cached reply, or computes and caches one.
+pub(super) async fn cached_or_computed(call: &Call) -> Result<Outcome, Arc<ToolError>> {
     let Some(ttl) = call.entry().spec.cache.ttl() else {
         return Ok(Outcome::computed(execute::handle(call).await?, CacheUse::None));
     };
     let replies = &call.kernel.cache.replies;
     let key = key_of(call);
-    // The kernel's clock decides what is fresh; the cache's own only bounds memory.
+    // The kernel's clock decides freshness; moka's expiry only bounds memory.
     let fresh = |reply: &CachedReply| call.started.saturating_sub(reply.computed_at) < ttl;
     if let Some(reply) = replies.get(&key).await {
         if fresh(&reply) {
@@ -66,7 +66,7 @@ pub(super) async fn remembered(call: &Call) -> Result<Outcome, Arc<ToolError>> {
         }
         replies.invalidate(&key).await;
     }
-    // Boxed: moka's future has thousands of bytes, and every call would carry them.
+    // Boxed: moka's future has thousands of bytes and would enlarge the future of every call.
     Box::pin(compute_once(call, key)).await
 }
 

@@ -1,9 +1,9 @@
-//! Asks a person before a change that the caller lacks the permission for.
+//! Obtains user consent for a change that the caller lacks the permission for.
 //!
-//! In this order: a known idempotency key is replayed without a question; the question is made in
-//! the lane of the pack, within the deadline of the tool; the person is waited for outside of lane
-//! and deadline, under a limit of its own; the answer is recorded; then the change runs like any
-//! other. The claim of the key is held all the time, so that a repeated call asks nobody twice.
+//! Steps: replay a known idempotency key without asking; build the question in the pack's lane,
+//! within the tool's deadline; wait for the user outside lane and deadline, with a separate
+//! timeout; record the answer; run the change like any other. The claim of the idempotency key is
+//! held throughout, so that a retry does not ask again.
 
 use std::sync::Arc;
 
@@ -15,18 +15,18 @@ use crate::consent::{Answer, Consent, ConsentRule, Question};
 use crate::error::{ErrorKind, ToolError};
 use crate::mutation::Claim;
 
-/// The name of a question in the audit log; it has the trace of the call that it belongs to.
+/// Tool name of a question in the audit log; its row has the trace id of the call.
 const AUDIT_NAME: &str = "elicitation/create";
 
-/// What a call that needs consent may go on with.
+/// Result of obtaining consent.
 pub(super) enum Obtained {
-    /// The stored reply to its key.
+    /// The stored reply for the idempotency key.
     Replay(Outcome),
-    /// The call with the consent, and its key.
+    /// The call with the consent, and its claim.
     Consent(Arc<Call>, Option<Claim>),
 }
 
-/// Obtains consent, or says why there is none.
+/// Obtains consent or returns the refusal.
 pub(super) async fn obtain(
     call: &Arc<Call>,
     claim: Option<Claim>,
@@ -84,7 +84,7 @@ async fn ask(call: &Call, question: &Question) -> Result<Answer, ToolError> {
     }
 }
 
-/// The error of every answer but yes.
+/// The error for every answer except approval.
 fn refusal(answer: Answer, rule: &ConsentRule) -> Option<ToolError> {
     let forbidden = |code: &'static str, message: &str| {
         let error = ToolError::new(ErrorKind::Forbidden, code, message.to_owned());
@@ -113,7 +113,7 @@ fn refusal(answer: Answer, rule: &ConsentRule) -> Option<ToolError> {
     }
 }
 
-/// What was shown is no longer what there is.
+/// The displayed data are outdated.
 fn stale() -> ToolError {
     ToolError::conflict(
         "APPROVAL_STALE",
@@ -127,8 +127,8 @@ fn already_asking() -> ToolError {
         .hint("wait until the person has answered it, then call again")
 }
 
-/// The row of a question: fingerprints of what was asked and of the answer. Like that of a change
-/// it is on disk before anything else happens, so that no approval is without it.
+/// Audit row of a question: fingerprints of question and answer. It is durable before the change
+/// runs, so that every approval is recorded.
 async fn record(
     call: &Call,
     question: &Question,

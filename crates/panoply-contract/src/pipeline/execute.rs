@@ -1,5 +1,4 @@
-//! Runs a handler where it can do no harm: under a deadline, with panics caught, and its
-//! answer verified before anyone sees it.
+//! Runs a handler with a deadline, catches panics and verifies the result.
 
 use std::any::Any;
 use std::future::Future;
@@ -19,22 +18,22 @@ use crate::json::Json;
 use crate::registry::ToolEntry;
 use crate::reply::Reply;
 
-/// About 20,000 tokens: more than this and large clients cut the reply or refuse it.
-pub(crate) const LARGEST_REPLY: usize = 80_000;
-/// In a release build, one reply in so many is checked against its schema. Tests check all. A
-/// check costs more than most handlers, so it stays well clear of the hundredth call.
+/// About 20,000 tokens: major clients truncate or refuse larger replies.
+pub(crate) const MAX_REPLY_BYTES: usize = 80_000;
+/// Release builds validate one reply in this many against its schema; debug builds validate all. A
+/// validation costs more than most handlers, so the rate keeps it out of the p99 latency.
 const REPLIES_PER_CHECK: u64 = if cfg!(debug_assertions) { 1 } else { 1000 };
 
 static REPLIES: AtomicU64 = AtomicU64::new(0);
 
-/// Runs the handler where it is polled.
+/// Runs the handler on the current task.
 pub(super) async fn handle(call: &Call) -> Result<CachedReply, ToolError> {
     let entry = call.entry();
     let handler = Arc::clone(&entry.handler);
     let handling = guard_sync(|| handler.call(call.arguments(), Arc::clone(&call.cx)))?
         .map_err(|error| validate::unparsed(entry, &error))?;
-    // A handler that waits is dropped when nobody wants its answer any more; one that computes
-    // has to ask `check_cancelled` now and then.
+    // Cancellation drops a handler at an await point; a handler that computes must call
+    // `check_cancelled`.
     let reply = tokio::select! {
         biased;
         done = guarded(handling) => done?,
@@ -42,10 +41,10 @@ pub(super) async fn handle(call: &Call) -> Result<CachedReply, ToolError> {
     }?;
     verify(entry, &reply)?;
     let (fingerprint, bytes) = Fingerprint::of_json(&reply.data)?;
-    if bytes > LARGEST_REPLY && !entry.spec.category.mutates() {
+    if bytes > MAX_REPLY_BYTES && !entry.spec.category.mutates() {
         return Err(ToolError::business(
             "REPLY_TOO_LARGE",
-            format!("the answer has {bytes} bytes, at most {LARGEST_REPLY} fit into a reply"),
+            format!("the answer has {bytes} bytes, at most {MAX_REPLY_BYTES} fit into a reply"),
         )
         .hint("ask for less: a smaller page, a shorter period or fewer fields"));
     }
@@ -54,14 +53,14 @@ pub(super) async fn handle(call: &Call) -> Result<CachedReply, ToolError> {
     Ok(CachedReply { data, notes, fingerprint, bytes, computed_at })
 }
 
-/// What a person is asked before the handler runs.
+/// Builds the consent question.
 pub(super) fn question(call: &Call) -> Result<Question, ToolError> {
     let entry = call.entry();
     guard_sync(|| entry.handler.question(call.arguments(), &call.cx))?
         .map_err(|error| validate::unparsed(entry, &error))?
 }
 
-/// Gives up at the deadline, or when the caller does. What runs in a lane goes on.
+/// Stops waiting at the deadline or on cancellation. Work in a lane continues.
 pub(crate) async fn within<T, E: From<ToolError>>(
     cx: &CallContext,
     name: &str,
@@ -75,7 +74,7 @@ pub(crate) async fn within<T, E: From<ToolError>>(
         done = work => done,
         () = cx.cancel.cancelled() => Err(cancelled().into()),
         () = overrun => {
-            // The handler may still be computing: this asks it to stop.
+            // The handler may still be running: signal it to stop.
             cx.cancel.cancel();
             let message = format!("`{name}` did not answer within {} s", deadline.as_secs());
             Err(ToolError::new(ErrorKind::Timeout, "TIMEOUT", message)
@@ -89,7 +88,7 @@ pub(super) fn cancelled() -> ToolError {
     ToolError::new(ErrorKind::Cancelled, "CANCELLED", "the call was cancelled")
 }
 
-/// A future whose panic is an error.
+/// Converts a panic of the future into an error.
 pub(crate) async fn guarded<T>(work: impl Future<Output = T>) -> Result<T, ToolError> {
     AssertUnwindSafe(work).catch_unwind().await.map_err(|panic| panicked(panic.as_ref()))
 }
@@ -107,21 +106,21 @@ fn panicked(panic: &(dyn Any + Send)) -> ToolError {
     ToolError::system(format!("a handler panicked: {text}"))
 }
 
-/// What the contract demands of every result, as far as the types do not say it already.
+/// Checks the contract's rules that types do not enforce.
 fn verify(entry: &ToolEntry, reply: &Reply<Json>) -> Result<(), ToolError> {
     let name = entry.spec.name;
     if reply.data.text() == "null" {
         return Err(ToolError::system(format!("`{name}` answered null")));
     }
     if reply.notes.text.is_empty() {
-        return Err(ToolError::system(format!("`{name}` answered without a text")));
+        return Err(ToolError::system(format!("`{name}` returned an empty text")));
     }
     if REPLIES.fetch_add(1, Ordering::Relaxed).is_multiple_of(REPLIES_PER_CHECK)
         && let Err(error) = entry.data.validator()?.validate(&reply.data.value())
     {
         let place = error.instance_path().to_string();
         return Err(ToolError::system(format!(
-            "`{name}` broke its output schema at `{place}`: {error}"
+            "`{name}` violated its output schema at `{place}`: {error}"
         )));
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! After the answer: hints, audit, counters, log, and the pack's dialect.
+//! Completes a call: hints, audit, metrics, logging, and encoding in the pack's dialect.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::reply::{NextAction, Notes, Reply};
 
 pub(super) async fn finish(call: &Call, outcome: Result<Outcome, Arc<ToolError>>) -> Envelope {
     let Some(pack) = call.kernel.registry.pack_of(call.entry()) else {
-        return refuse_unreadable(ToolError::system("a tool without a pack"));
+        return internal_error(ToolError::system("a tool without a pack"));
     };
     let dialect = &pack.dialect;
     let answered = match outcome {
@@ -57,7 +57,7 @@ pub(super) async fn finish(call: &Call, outcome: Result<Outcome, Arc<ToolError>>
             let fingerprint = Fingerprint::of(&dialect.error_body(&error))
                 .map_or(call.fingerprint, |(hash, _)| hash);
             let audit = audit_of(call, fingerprint, Status::Error);
-            // The call has failed already; a log that cannot be written is reported by the log itself.
+            // The call has already failed; the audit log reports its own write errors.
             let row = call.audit_entry(audit.clone(), Some(&error), false);
             let _ = call.kernel.world.audit.append(row).await;
             let elapsed = observe(call, &audit, CacheUse::None, 0, Some(&error));
@@ -74,8 +74,8 @@ pub(super) async fn finish(call: &Call, outcome: Result<Outcome, Arc<ToolError>>
     }
 }
 
-/// For the few failures that happen before a call has an identity.
-pub(super) fn refuse_unreadable(error: ToolError) -> Envelope {
+/// Envelope for failures before a call has an identity.
+pub(super) fn internal_error(error: ToolError) -> Envelope {
     tracing::error!(cause = error.cause_chain(), "a call failed before it began");
     let data = serde_json::json!({"code": error.code, "hint": error.hint});
     Envelope::Refusal { fault: Fault::Server, message: error.message, data }
@@ -92,7 +92,7 @@ fn audit_of(call: &Call, output: Fingerprint, status: Status) -> Audit {
     }
 }
 
-/// Counts and logs the call; gives back how long it took.
+/// Counts and logs the call; returns its duration.
 fn observe(
     call: &Call,
     audit: &Audit,
@@ -162,7 +162,7 @@ fn complete_hints(call: &Call, notes: &Notes) -> AgentHints {
     }
 }
 
-/// Hints about a failure: what the error itself shows, and the call that would work.
+/// Hints for a failed call, including a valid example call.
 fn hints_for_error(call: &Call, error: &ToolError) -> AgentHints {
     let evidence = Evidence::from(Source::new(SourceClass::Exact, "the error itself"));
     let mut notes = Reply::new((), error.message.clone(), evidence).notes;
@@ -179,7 +179,7 @@ fn hints_for_error(call: &Call, error: &ToolError) -> AgentHints {
     complete_hints(call, &notes)
 }
 
-/// A suggestion as the agent sees it; `None` when the caller could not follow it.
+/// Converts a suggestion; `None` when the caller may not call the tool.
 fn suggestion(call: &Call, action: &NextAction) -> Option<SuggestedAction> {
     let entry = call.kernel.resolve(action.tool, &call.scope)?;
     let mutates = entry.spec.category.mutates();
@@ -199,22 +199,22 @@ fn suggestion(call: &Call, action: &NextAction) -> Option<SuggestedAction> {
         data: action.arguments.as_object().cloned().unwrap_or_default(),
         description: Some(action.why.clone()),
         estimated_time: typical_time(call, action.tool)
-            .filter(|time| *time > A_BLINK)
+            .filter(|time| *time > MIN_REPORTED_DURATION)
             .map(|time| time.as_secs_f64() * 1e3),
         estimated_cost: None,
         category: action.category,
         prerequisites: Vec::new(),
         expected_outcome: action.outcome.clone(),
-        // What only reads leaves nothing to undo.
+        // Queries have nothing to undo.
         reversible: mutates.then_some(!entry.spec.annotations.destructive),
         confidence: None,
     })
 }
 
-/// Nobody plans around a call that takes no longer than this, so it goes unsaid.
-const A_BLINK: Duration = Duration::from_millis(100);
+/// Shorter durations are omitted from suggestions: they do not affect planning.
+const MIN_REPORTED_DURATION: Duration = Duration::from_millis(100);
 
-/// The median of that tool's calls so far; before the first, what its class promises.
+/// Median duration of the tool's calls; before the first call, the bound of its class.
 fn typical_time(call: &Call, tool: &str) -> Option<Duration> {
     let entry = call.kernel.resolve(tool, &call.scope)?;
     Some(entry.meter.snapshot().quantile(0.5).unwrap_or(entry.spec.response_time.deadline() / 10))

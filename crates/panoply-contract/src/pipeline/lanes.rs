@@ -1,9 +1,9 @@
-//! Lanes: where handlers may block. Each pack has one lane for calls that should be quick and one
-//! for slow calls, so that a pack whose store is locked or whose disk hangs holds up no other.
+//! Lanes (bulkheads) for blocking handlers. Each pack has one lane for fast calls and one for slow
+//! calls, so that a pack with a locked store or a hanging disk does not block the others.
 //!
-//! A lane is a fair semaphore over threads of the runtime's blocking pool, with a bound on how
-//! many calls wait for it. No handler that touches a store or a file runs on a runtime worker:
-//! there its deadline could not fire, and two of them would stop a server on two cores.
+//! A lane is a fair semaphore over threads of the runtime's blocking pool, with a bounded wait
+//! queue. No handler that accesses a store or file runs on an async worker: there its deadline
+//! could not fire, and two blocked handlers would stop a server with two cores.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use tokio::sync::Semaphore;
 use crate::error::{ErrorKind, ToolError};
 use crate::spec::ResponseTime;
 
-/// Calls that wait for a lane. More are refused at once: they would only time out.
+/// Maximum number of calls waiting for a lane. Further calls are refused: they would time out.
 const MAX_WAITING: usize = 1024;
-/// Slow handlers wait for processes and other threads more than they compute.
+/// Slow handlers mostly wait for processes and other threads.
 const SLOW_THREADS: usize = 32;
 
 /// The lanes of one pack.
@@ -28,7 +28,7 @@ pub(crate) struct Lanes {
 }
 
 impl Lanes {
-    /// Two threads for each core, so that a handler that waits for a disk leaves no core idle.
+    /// Two threads per core, so that a handler waiting for the disk does not idle a core.
     pub(crate) fn new() -> Self {
         let cores = std::thread::available_parallelism().map_or(2, std::num::NonZero::get);
         Self { quick: Lane::new(cores.max(2) * 2), slow: Lane::new(SLOW_THREADS) }
@@ -42,7 +42,7 @@ impl Lanes {
     }
 }
 
-/// A bounded number of threads, first come, first served.
+/// A bounded number of threads with a FIFO queue.
 #[derive(Debug)]
 pub(crate) struct Lane {
     permits: Arc<Semaphore>,
@@ -54,8 +54,8 @@ impl Lane {
         Self { permits: Arc::new(Semaphore::new(threads)), waiting: AtomicUsize::new(0) }
     }
 
-    /// Runs `work` on a thread of its own once there is a permit. When the caller gives up before
-    /// that, `work` is dropped; afterwards it runs to its end and holds the permit until then.
+    /// Runs `work` on a blocking thread once a permit is free. Cancellation before that drops
+    /// `work`; afterwards it runs to completion and holds the permit.
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
@@ -75,24 +75,24 @@ impl Lane {
     }
 
     async fn wait(&self) -> Result<tokio::sync::OwnedSemaphorePermit, ToolError> {
-        let place = Waiting::take(&self.waiting).ok_or_else(busy)?;
+        let slot = QueueSlot::acquire(&self.waiting).ok_or_else(busy)?;
         let permit = Arc::clone(&self.permits).acquire_owned().await;
-        drop(place);
+        drop(slot);
         permit.map_err(|error| ToolError::system("a lane was closed").cause(error))
     }
 }
 
-/// A place in the queue, given back when the caller gives up too.
-struct Waiting<'a>(&'a AtomicUsize);
+/// A slot in the wait queue, released on drop.
+struct QueueSlot<'a>(&'a AtomicUsize);
 
-impl<'a> Waiting<'a> {
-    fn take(waiting: &'a AtomicUsize) -> Option<Self> {
-        let place = Self(waiting);
-        (waiting.fetch_add(1, Ordering::AcqRel) < MAX_WAITING).then_some(place)
+impl<'a> QueueSlot<'a> {
+    fn acquire(waiting: &'a AtomicUsize) -> Option<Self> {
+        let slot = Self(waiting);
+        (waiting.fetch_add(1, Ordering::AcqRel) < MAX_WAITING).then_some(slot)
     }
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for QueueSlot<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
@@ -102,7 +102,7 @@ fn busy() -> ToolError {
     ToolError::new(
         ErrorKind::RateLimited,
         "BUSY",
-        format!("{MAX_WAITING} calls are waiting already"),
+        format!("{MAX_WAITING} calls are already waiting"),
     )
     .hint("wait a second and call again")
     .retry_after(Duration::from_secs(1))
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_lane_is_first_come_first_served_and_bounded() {
+    async fn a_lane_is_fifo_and_bounded() {
         let lane = Arc::new(Lane::new(1));
         let (stop, stopped) = mpsc::channel::<()>();
         let own = Arc::clone(&lane);
@@ -135,7 +135,7 @@ mod tests {
                 tokio::task::yield_now().await;
             }
         }
-        // A caller who gives up leaves the queue.
+        // Cancellation releases the queue slot.
         calls.remove(2).abort();
         while lane.waiting.load(Ordering::SeqCst) > 5 {
             tokio::task::yield_now().await;

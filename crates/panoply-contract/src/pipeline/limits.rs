@@ -1,4 +1,4 @@
-//! The gates before validation: size, removal, permission, rate.
+//! Checks before validation: input size, removed tools, permissions, rate limits.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -17,7 +17,7 @@ use crate::kernel::{forbidden, read_only};
 use crate::registry::{Registry, ToolIndex};
 use crate::spec::RateLimit;
 
-/// After so many checks, callers who have been quiet are forgotten.
+/// Number of checks between evictions of idle callers.
 const CHECKS_BETWEEN_SWEEPS: u32 = 4096;
 
 pub(super) fn size_cap(call: &Call) -> Result<(), ToolError> {
@@ -32,7 +32,7 @@ pub(super) fn size_cap(call: &Call) -> Result<(), ToolError> {
     .hint("send less at once: split the input into several calls"))
 }
 
-/// A tool past its removal date is gone, and says what replaces it.
+/// Refuses tools past their removal date and names the replacement.
 pub(super) fn not_removed(call: &Call) -> Result<(), ToolError> {
     let spec = call.entry().spec;
     let Some(deprecation) = &spec.deprecated else { return Ok(()) };
@@ -45,12 +45,12 @@ pub(super) fn not_removed(call: &Call) -> Result<(), ToolError> {
         .detail("replacement", deprecation.replacement))
 }
 
-/// On what ground a call may go on.
+/// Basis of an authorisation.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Authority {
     /// The caller's permissions.
     Granted,
-    /// The consent of a person, who can be asked.
+    /// User consent, which still has to be obtained.
     NeedsConsent,
 }
 
@@ -86,7 +86,7 @@ pub(super) fn rate_limit(call: &Call) -> Result<(), ToolError> {
     })
 }
 
-/// How often each caller may call each tool: GCRA, a bucket of `max_calls` that refills evenly.
+/// Rate limits per caller and tool: GCRA, a bucket of `max_calls` that refills evenly.
 pub struct Throttle {
     limiters: Vec<Option<Limiter>>,
 }
@@ -111,7 +111,7 @@ impl Throttle {
         Self { limiters: limiters.collect() }
     }
 
-    /// Lets a call pass, or says how long to wait.
+    /// Admits a call or returns the time to wait.
     fn check(&self, tool: ToolIndex, partition: &str) -> Result<(), Duration> {
         match self.limiters.get(tool.0) {
             Some(Some(limiter)) => limiter.check(partition),
@@ -140,7 +140,7 @@ impl Limiter {
     }
 }
 
-/// The kernel's clock as governor wants it.
+/// Adapter of the kernel's clock for governor.
 #[derive(Clone)]
 struct MonotonicClock(Arc<dyn Clock>);
 
@@ -158,7 +158,7 @@ impl fmt::Debug for MonotonicClock {
     }
 }
 
-// Keeps the trait bound visible: governor accepts `Duration` as an instant.
+// Static assertion: governor accepts `Duration` as an instant.
 const _: fn() = || {
     fn is_reference<T: Reference>() {}
     is_reference::<Duration>();

@@ -1,4 +1,4 @@
-//! Runs a mutation exactly once per idempotency key, and never without its audit row.
+//! Runs a mutation exactly once per idempotency key and guarantees its audit row.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::mutation::{
 };
 use crate::reply::Reply;
 
-/// What is needed before a mutation may run: a log that can be written, and the key.
+/// Preconditions of a mutation: a writable audit log and a free idempotency key.
 pub(super) fn admit(call: &mut Call) -> Result<Option<Claim>, ToolError> {
     call.kernel.world.audit.ready()?;
     if call.cx.dry_run {
@@ -30,8 +30,8 @@ pub(super) fn admit(call: &mut Call) -> Result<Option<Claim>, ToolError> {
     Ok(claim)
 }
 
-/// Runs in a lane, and to its end even when the caller has given up: the claim is held until the
-/// handler has ended, and a late effect gets its audit row too.
+/// Runs in a lane to completion, even after the caller cancelled: the claim is held until the
+/// handler has ended, and a late effect is audited too.
 pub(super) async fn once(call: &Call, claim: Option<Claim>) -> Result<Outcome, Arc<ToolError>> {
     let Some(mutation) = call.cx.mutation.clone() else {
         return Ok(Outcome::computed(execute::handle(call).await?, CacheUse::None));
@@ -52,13 +52,13 @@ async fn run(
     claim: Option<&Claim>,
 ) -> Result<Outcome, Arc<ToolError>> {
     let handled = execute::handle(call).await;
-    // After a failure too: the effect may have been committed before it.
+    // Also after a failure: the effect may have been committed before it.
     call.kernel.advance_epochs(call.entry());
     match handled {
         Ok(reply) => {
             let record = match committed(log, mutation, &reply) {
                 Ok(record) => record,
-                // Another process has committed the same key in the meantime.
+                // Another process has committed the same key concurrently.
                 Err(error) => return replayed(call, log, claim)?.ok_or_else(|| error.into()),
             };
             let audit = record.entry.audit.clone();
@@ -66,7 +66,7 @@ async fn run(
             Ok(Outcome { recorded: Some(audit), ..Outcome::computed(reply, CacheUse::None) })
         }
         Err(error) => {
-            // A commit whose outcome the handler could not learn, or a panic after it.
+            // The handler did not learn the outcome of its commit, or panicked after it.
             if let Some(record) = call.call_id.map(|id| log.find_call(id)).transpose()?.flatten() {
                 audited(call, log, record.entry).await?;
             }
@@ -78,8 +78,8 @@ async fn run(
     }
 }
 
-/// The record as it is committed: by the pack in the transaction of its change, or alone when the
-/// change is not in the pack's database.
+/// The record committed by the pack with its change; commits one if the change is outside the
+/// pack's database.
 fn committed(
     log: &dyn MutationLog,
     mutation: &Mutation,
@@ -93,7 +93,7 @@ fn committed(
     Ok(record)
 }
 
-/// Appends the entry to the audit log; the reply leaves only afterwards.
+/// Appends the entry to the audit log before the reply is sent.
 async fn audited(call: &Call, log: &dyn MutationLog, entry: AuditEntry) -> Result<(), ToolError> {
     let call_id = entry.call_id;
     call.kernel.world.audit.append(entry).await?;
@@ -103,12 +103,12 @@ async fn audited(call: &Call, log: &dyn MutationLog, entry: AuditEntry) -> Resul
     Ok(())
 }
 
-/// The stored reply to the key of this call, without running anything.
+/// Replays the stored reply for the key of this call.
 pub(super) fn replay(call: &Call, claim: Option<&Claim>) -> Result<Option<Outcome>, ToolError> {
     replayed(call, call.kernel.mutation_log(call.entry()), claim)
 }
 
-/// The stored reply to the key, if a call with it has been committed.
+/// The stored reply, if a call with the key has been committed.
 fn replayed(
     call: &Call,
     log: &dyn MutationLog,
@@ -150,11 +150,11 @@ fn running(key: &IdempotencyKey) -> ToolError {
         "IDEMPOTENCY_RUNNING",
         format!("the change with the idempotency key `{}` is still being made", key.key),
     )
-    .hint("wait a moment and send the same call again")
+    .hint("wait a second and send the same call again")
     .retry_after(Duration::from_secs(1))
 }
 
-/// The audit entry of the call as far as it is known before it ran.
+/// The audit entry of the call, without its result.
 fn entry_of(call: &Call) -> AuditEntry {
     let audit = Audit {
         in_hash: call.fingerprint.hex(),

@@ -1,4 +1,4 @@
-//! Checks the input against the tool's schema and reports every problem with what would work.
+//! Validates the input against the tool's schema and reports every problem with a valid value.
 
 use std::borrow::Cow;
 
@@ -10,12 +10,12 @@ use super::Call;
 use crate::error::{Problem, ToolError};
 use crate::registry::{ToolEntry, nearest};
 
-/// More than this and the reader has stopped reading.
-const MOST_PROBLEMS: usize = 20;
-/// How much of an offending value is shown back.
-const LONGEST_SEEN: usize = 120;
+/// Maximum number of reported problems.
+const MAX_PROBLEMS: usize = 20;
+/// Maximum length of a quoted value.
+const MAX_SHOWN_CHARS: usize = 120;
 
-/// The input as the handler gets it, or everything that is wrong with it.
+/// Returns the normalised input, or an error with all problems.
 pub(super) fn validate(call: &Call) -> Result<Cow<'_, Value>, ToolError> {
     let input = without_nulls(&call.input, call.entry().input_schema());
     if call.entry().input.is_valid(&input)? {
@@ -24,7 +24,7 @@ pub(super) fn validate(call: &Call) -> Result<Cow<'_, Value>, ToolError> {
     Err(invalid(call.entry(), problems(call.entry(), &input)?))
 }
 
-/// A type check that only the typed parameters make; the schema should have said it already.
+/// Error of deserialising validated input: the schema was too permissive.
 pub(super) fn unparsed(entry: &ToolEntry, error: &serde_json::Error) -> ToolError {
     let message = error.to_string();
     let expected = message.clone();
@@ -60,10 +60,10 @@ fn describe(problem: &Problem) -> String {
     }
 }
 
-/// Agents often write `null` for "not given". Optional arguments that are null are left out.
+/// Removes optional arguments that are null: agents often send `null` for an omitted argument.
 fn without_nulls<'a>(input: &'a Value, schema: &Value) -> Cow<'a, Value> {
     let Value::Object(arguments) = input else {
-        // No arguments at all is the same as none given.
+        // `null` instead of an object means no arguments.
         return if input.is_null() {
             Cow::Owned(Value::Object(Map::new()))
         } else {
@@ -86,7 +86,7 @@ fn without_nulls<'a>(input: &'a Value, schema: &Value) -> Cow<'a, Value> {
     Cow::Owned(Value::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect()))
 }
 
-/// To a schema `2.0` is an integer, to the typed parameters it is not.
+/// Converts `2.0` to `2`: JSON Schema accepts it as an integer, serde does not.
 fn with_whole_numbers(input: Cow<'_, Value>) -> Cow<'_, Value> {
     if !has_whole_float(&input) {
         return input;
@@ -118,7 +118,7 @@ fn write_whole(value: &mut Value) {
     }
 }
 
-/// The integer that a float is, where a double holds it exactly.
+/// Converts an integral float that a double represents exactly.
 fn whole(number: &serde_json::Number) -> Option<i64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let float = number.as_f64().filter(|float| number.is_f64() && float.abs() <= EXACT)?;
@@ -131,7 +131,7 @@ fn problems(entry: &ToolEntry, input: &Value) -> Result<Vec<Problem>, ToolError>
     let errors = entry.input.validator()?.iter_errors(input);
     Ok(errors
         .flat_map(|error| explain(&error, input, entry.input_schema(), example.as_ref()))
-        .take(MOST_PROBLEMS)
+        .take(MAX_PROBLEMS)
         .collect())
 }
 
@@ -198,7 +198,7 @@ fn unknown_argument(
     } else {
         format!("one of {}", names.join(", "))
     };
-    let pointer: String = below.chars().take(LONGEST_SEEN).collect();
+    let pointer: String = below.chars().take(MAX_SHOWN_CHARS).collect();
     Problem { pointer, message, seen, expected, example: None }
 }
 
@@ -206,7 +206,7 @@ fn escape(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// The part of the schema that speaks of the value at `pointer`.
+/// The subschema of the value at `pointer`.
 fn schema_at<'a>(schema: &'a Value, pointer: &str) -> Option<&'a Value> {
     pointer.split('/').skip(1).try_fold(schema, |schema, part| {
         let name = part.replace("~1", "/").replace("~0", "~");
@@ -218,7 +218,7 @@ fn schema_at<'a>(schema: &'a Value, pointer: &str) -> Option<&'a Value> {
     })
 }
 
-/// What a schema wants, in words.
+/// Describes the values a schema accepts.
 fn expectation(schema: &Value) -> String {
     if let Some(values) = schema.get("enum").and_then(Value::as_array) {
         let listed: Vec<String> = values.iter().map(ToString::to_string).collect();
@@ -249,7 +249,7 @@ fn expectation(schema: &Value) -> String {
     text
 }
 
-/// A value the schema itself shows.
+/// A valid value from the schema's default, example or enum.
 fn sample_value(schema: &Value) -> Option<Value> {
     let first = |keyword: &str| {
         schema.get(keyword).and_then(Value::as_array).and_then(|values| values.first())
@@ -268,9 +268,9 @@ fn working_example(entry: &ToolEntry) -> Option<Value> {
 
 fn shortened(value: &Value) -> Value {
     let text = value.to_string();
-    if text.len() <= LONGEST_SEEN {
+    if text.len() <= MAX_SHOWN_CHARS {
         return value.clone();
     }
-    let start: String = text.chars().take(LONGEST_SEEN).collect();
+    let start: String = text.chars().take(MAX_SHOWN_CHARS).collect();
     Value::String(format!("{start}…"))
 }

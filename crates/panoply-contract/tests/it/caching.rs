@@ -1,4 +1,4 @@
-//! Kept replies: who gets them, for how long, and what ends them.
+//! The reply cache: partitions, time to live and invalidation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +15,7 @@ const CACHED: ToolSpec =
     ToolSpec { cache: CachePolicy::For(MINUTE), data: &["samples"], ..SAMPLE_SPEC };
 
 #[tokio::test]
-async fn a_hit_says_so_and_has_a_fresh_timestamp() {
+async fn a_cache_hit_is_marked_and_has_a_new_timestamp() {
     let (kernel, clock) = kernel_with(CACHED, echo);
     let first = call(&kernel, json!({"text": "x"})).await;
     clock.advance(Duration::from_secs(30));
@@ -34,7 +34,7 @@ async fn a_hit_says_so_and_has_a_fresh_timestamp() {
 }
 
 #[tokio::test]
-async fn a_reply_is_kept_only_as_long_as_the_tool_says() {
+async fn a_cached_reply_expires_after_its_time_to_live() {
     let (kernel, clock) = kernel_with(CACHED, echo);
     call(&kernel, json!({"text": "x"})).await;
     clock.advance(MINUTE);
@@ -42,7 +42,7 @@ async fn a_reply_is_kept_only_as_long_as_the_tool_says() {
 }
 
 #[tokio::test]
-async fn key_order_and_number_form_do_not_matter_but_language_does() {
+async fn the_cache_key_ignores_key_order_and_includes_language() {
     let (kernel, _) = kernel_with(CACHED, echo);
     call(&kernel, serde_json::from_str(r#"{"text":"x","howMany":2}"#).unwrap()).await;
     let same = call(&kernel, serde_json::from_str(r#"{"howMany":2,"text":"x"}"#).unwrap()).await;
@@ -55,7 +55,7 @@ async fn key_order_and_number_form_do_not_matter_but_language_does() {
 }
 
 #[tokio::test]
-async fn one_callers_reply_never_reaches_another_unless_it_is_shared() {
+async fn cached_replies_are_private_per_caller_unless_shared() {
     let other = || Caller {
         user_id: None,
         partition: "other".to_owned(),
@@ -68,7 +68,7 @@ async fn one_callers_reply_never_reaches_another_unless_it_is_shared() {
         let reply =
             call_with(&kernel, "get-sample", json!({"text": "x"}), |cx| cx.caller = other()).await;
         assert_eq!(structured(&reply)["runs"], runs, "cache: {cache:?}");
-        // Nobody without the permission gets even a shared reply.
+        // Callers without the permission do not get a shared reply.
         let barred = || Caller { grants: Grants::from_patterns([]), ..other() };
         let reply =
             call_with(&kernel, "get-sample", json!({"text": "x"}), |cx| cx.caller = barred()).await;
@@ -77,7 +77,7 @@ async fn one_callers_reply_never_reaches_another_unless_it_is_shared() {
 }
 
 #[tokio::test]
-async fn a_hundred_callers_asking_at_once_run_the_handler_once() {
+async fn concurrent_identical_queries_share_one_execution() {
     let (kernel, _) = kernel_with(CACHED, echo);
     let replies =
         futures::future::join_all((0..100).map(|_| call(&kernel, json!({"text": "x"})))).await;
@@ -86,7 +86,7 @@ async fn a_hundred_callers_asking_at_once_run_the_handler_once() {
 }
 
 #[tokio::test]
-async fn an_error_is_not_kept() {
+async fn errors_are_not_cached() {
     fn fails_first(
         _: &Params,
         _: &CallContext,
@@ -105,7 +105,7 @@ async fn an_error_is_not_kept() {
 }
 
 #[tokio::test]
-async fn a_mutation_ends_the_kept_replies_about_what_it_changes_and_no_others() {
+async fn a_mutation_invalidates_only_replies_about_its_data() {
     let change = ToolSpec {
         name: "change-sample",
         category: Category::Mutation,
@@ -124,7 +124,7 @@ async fn a_mutation_ends_the_kept_replies_about_what_it_changes_and_no_others() 
         structured(&call_as_owner(&kernel, tool, input.clone()).await)["runs"].clone()
     };
     assert_eq!((ask("get-sample").await, ask("get-other").await), (json!(1), json!(1)));
-    // A dry run changes nothing, so it ends nothing.
+    // A dry run changes no data and invalidates nothing.
     call_with(&kernel, "change-sample", input.clone(), |cx| cx.dry_run = true).await;
     assert_eq!(ask("get-sample").await, 1);
     ask("change-sample").await;
@@ -132,7 +132,7 @@ async fn a_mutation_ends_the_kept_replies_about_what_it_changes_and_no_others() 
 }
 
 #[tokio::test]
-async fn a_new_data_version_ends_kept_replies_whoever_made_it() {
+async fn a_new_data_version_invalidates_cached_replies() {
     let version = Arc::new(AtomicU64::new(1));
     let seen = Arc::clone(&version);
     let pack = published()

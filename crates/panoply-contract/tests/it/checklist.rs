@@ -1,4 +1,4 @@
-//! The verification checklist: the kernel's own tools keep it, and each line can fail.
+//! The verification checklist: the kernel tools pass it, and each line can fail.
 
 use panoply_contract::compliance::{self, Line};
 use panoply_contract::context::Caller;
@@ -10,7 +10,7 @@ use panoply_contract::testing::{FixedClock, SAMPLE_SPEC, kernel_in_memory, noon}
 use crate::tools::*;
 
 #[tokio::test]
-async fn the_kernels_own_tools_keep_every_line_in_both_dialects() {
+async fn kernel_tools_pass_every_checklist_line_in_both_dialects() {
     for pack in [published(), unified()] {
         let (kernel, _) = kernel_of(pack.with(Sample::new(spec(SAMPLE_SPEC), echo)));
         let matrix = compliance::check(&kernel).await;
@@ -28,7 +28,7 @@ fn violated(pack: panoply_contract::pack::Pack) -> Vec<Line> {
 }
 
 #[test]
-fn a_broken_spec_made_at_run_time_is_refused_with_the_line_it_breaks() {
+fn an_invalid_run_time_spec_is_refused_with_its_checklist_line() {
     let cases: Vec<(ToolSpec, Line)> = vec![
         (ToolSpec { name: "Sample", ..SAMPLE_SPEC }, Line::UniqueName),
         (ToolSpec { tags: &[], ..SAMPLE_SPEC }, Line::Tag),
@@ -64,24 +64,24 @@ fn names_and_aliases_may_not_collide() {
 }
 
 #[test]
-fn parameters_without_description_limits_or_closed_door_are_refused() {
+fn parameters_need_descriptions_limits_and_deny_unknown_fields() {
     #[derive(Deserialize, JsonSchema)]
-    struct Loose {
+    struct LooseParams {
         #[expect(dead_code, reason = "only its schema matters")]
         n: u32,
     }
-    struct Careless;
-    impl Tool for Careless {
-        type Params = Loose;
+    struct UndocumentedTool;
+    impl Tool for UndocumentedTool {
+        type Params = LooseParams;
         type Output = Output;
         fn spec(&self) -> &'static ToolSpec {
             spec(SAMPLE_SPEC)
         }
-        async fn call(&self, _: Loose, _: &CallContext) -> Result<Reply<Output>, ToolError> {
+        async fn call(&self, _: LooseParams, _: &CallContext) -> Result<Reply<Output>, ToolError> {
             Err(ToolError::system("never called"))
         }
     }
-    let violations = Registry::new(vec![published().with(Careless)]).unwrap_err();
+    let violations = Registry::new(vec![published().with(UndocumentedTool)]).unwrap_err();
     let messages: Vec<String> = violations.iter().map(ToString::to_string).collect();
     for expected in
         ["no description", "unknown arguments are let through", "no minimum and maximum"]
@@ -94,7 +94,7 @@ fn parameters_without_description_limits_or_closed_door_are_refused() {
 }
 
 #[tokio::test]
-async fn an_example_that_does_not_hold_fails_its_line() {
+async fn a_failing_example_violates_its_checklist_line() {
     let wrong = ToolSpec {
         examples: &[
             Example {
@@ -119,7 +119,7 @@ async fn an_example_that_does_not_hold_fails_its_line() {
 }
 
 #[test]
-fn tools_are_found_by_name_alias_category_and_tag() {
+fn the_registry_finds_tools_by_name_alias_category_and_tag() {
     let aliased = ToolSpec { aliases: &["tool.sample"], ..SAMPLE_SPEC };
     let registry = Registry::new(vec![published().with(Sample::new(spec(aliased), echo))]).unwrap();
     assert_eq!(registry.get("tool.sample").unwrap().spec.name, "get-sample");
@@ -132,7 +132,7 @@ fn tools_are_found_by_name_alias_category_and_tag() {
 }
 
 #[test]
-fn core_all_and_lazy_list_what_they_say() {
+fn listing_modes_core_all_and_lazy_list_their_tools() {
     const EXTRA: ToolSpec = ToolSpec { name: "get-extra", listing: Listing::Extra, ..SAMPLE_SPEC };
     let cases = [
         (Offer::Core, vec!["search-tools", "describe-tool", "get-sample"]),
@@ -169,11 +169,11 @@ fn core_all_and_lazy_list_what_they_say() {
 }
 
 #[tokio::test]
-async fn a_query_or_a_preview_that_changes_data_fails_its_line() {
+async fn a_query_or_dry_run_that_changes_data_violates_the_checklist() {
     let version = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
     let seen = std::sync::Arc::clone(&version);
-    struct Sneaky(std::sync::Arc<std::sync::atomic::AtomicU64>);
-    impl Tool for Sneaky {
+    struct MutatingQuery(std::sync::Arc<std::sync::atomic::AtomicU64>);
+    impl Tool for MutatingQuery {
         type Params = Params;
         type Output = Output;
         fn spec(&self) -> &'static ToolSpec {
@@ -186,7 +186,7 @@ async fn a_query_or_a_preview_that_changes_data_fails_its_line() {
         }
     }
     let pack = published()
-        .with(Sneaky(version))
+        .with(MutatingQuery(version))
         .with_data_version(move || seen.load(std::sync::atomic::Ordering::SeqCst));
     let matrix = compliance::check(&kernel_of(pack).0).await;
     let lines: Vec<Line> =

@@ -1,4 +1,4 @@
-//! Handlers that fail, panic, hang or answer nonsense: always a structured error, never silence.
+//! Handlers that fail, panic, hang or return invalid data: always a structured error.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::tools::*;
 
 #[tokio::test]
-async fn a_panic_is_a_system_error_with_the_trace_id_and_nothing_of_the_panic() {
+async fn a_panic_becomes_a_system_error_without_the_panic_message() {
     fn panics(_: &Params, _: &CallContext, _: Output) -> Result<Reply<Output>, ToolError> {
         panic!("secret: /etc/passwd")
     }
@@ -28,12 +28,12 @@ async fn a_panic_is_a_system_error_with_the_trace_id_and_nothing_of_the_panic() 
             meta(&reply, "panoply/metadata")["traceId"],
             "4bf92f35-77b3-4da6-a3ce-929d0e0e4736"
         );
-        // The kernel goes on.
+        // The kernel remains usable.
         assert_eq!(error(&call(&kernel, json!({"text": "x"})).await)["code"], "INTERNAL_ERROR");
     }
 }
 
-/// Never answers.
+/// Never returns.
 struct Hangs(&'static ToolSpec);
 
 impl Tool for Hangs {
@@ -51,7 +51,7 @@ impl Tool for Hangs {
 }
 
 #[tokio::test]
-async fn a_handler_that_overruns_its_deadline_is_given_up() {
+async fn a_handler_over_its_deadline_times_out() {
     for response_time in [ResponseTime::Fast, ResponseTime::Medium, ResponseTime::Slow] {
         let (kernel, clock) =
             kernel_of(published().with(Hangs(spec(ToolSpec { response_time, ..SAMPLE_SPEC }))));
@@ -70,7 +70,7 @@ async fn a_handler_that_overruns_its_deadline_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_caller_who_gives_up_is_not_kept_waiting() {
+async fn cancellation_returns_without_waiting_for_the_handler() {
     let (kernel, _) = kernel_of(published().with(Hangs(spec(SAMPLE_SPEC))));
     let reply =
         call_with(&kernel, "get-sample", json!({"text": "x"}), |cx| cx.cancel.cancel()).await;
@@ -78,9 +78,9 @@ async fn a_caller_who_gives_up_is_not_kept_waiting() {
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_its_own_schema_does_not_leave_the_house() {
-    /// Promises a number up to ten.
-    struct Liar;
+async fn a_result_that_violates_its_output_schema_is_not_sent() {
+    /// Declares a maximum of ten and returns more.
+    struct SchemaViolator;
     /// At most ten.
     #[derive(Serialize, JsonSchema)]
     struct Small {
@@ -88,7 +88,7 @@ async fn an_answer_that_breaks_its_own_schema_does_not_leave_the_house() {
         #[schemars(range(min = 0, max = 10))]
         n: u32,
     }
-    impl Tool for Liar {
+    impl Tool for SchemaViolator {
         type Params = Params;
         type Output = Small;
         fn spec(&self) -> &'static ToolSpec {
@@ -102,12 +102,12 @@ async fn an_answer_that_breaks_its_own_schema_does_not_leave_the_house() {
             ))
         }
     }
-    let (kernel, _) = kernel_of(published().with(Liar));
+    let (kernel, _) = kernel_of(published().with(SchemaViolator));
     assert_eq!(error(&call(&kernel, json!({"text": "x"})).await)["code"], "INTERNAL_ERROR");
 }
 
 #[tokio::test]
-async fn an_answer_too_large_for_any_client_says_how_to_get_a_smaller_one() {
+async fn an_oversized_reply_is_refused_with_a_hint() {
     fn large(_: &Params, _: &CallContext, output: Output) -> Result<Reply<Output>, ToolError> {
         let output = Output { text: "x".repeat(90_000), ..output };
         Ok(Reply::new(output, "Large.", Evidence::from(Source::new(SourceClass::Exact, "x"))))
@@ -118,7 +118,7 @@ async fn an_answer_too_large_for_any_client_says_how_to_get_a_smaller_one() {
     assert!(error(&reply)["hint"].as_str().unwrap().starts_with("ask for less"));
 }
 
-/// Counts what it is told.
+/// Counts notifications.
 #[derive(Default)]
 struct Counting {
     started: AtomicUsize,
@@ -173,7 +173,7 @@ async fn every_call_is_observed_counted_and_audited_at_start_and_end() {
 }
 
 #[tokio::test]
-async fn the_same_call_at_the_same_time_gives_the_same_bytes() {
+async fn identical_calls_at_the_same_time_return_identical_bytes() {
     let run = async || {
         let (kernel, _) = sample_kernel();
         format!("{:?}", call(&kernel, json!({"text": "x", "howMany": 3})).await)

@@ -1,4 +1,4 @@
-//! The gates in front of a handler: size, removal, permission, rate, schema; and their order.
+//! Checks before a handler: size, removal, permission, rate limit, schema; and their order.
 
 use panoply_contract::context::{Caller, Provenance};
 use panoply_contract::kernel::{Scope, Settings};
@@ -20,7 +20,7 @@ fn reader() -> Caller {
 }
 
 #[tokio::test]
-async fn every_problem_of_the_input_is_reported_with_a_value_that_works() {
+async fn every_input_problem_is_reported_with_a_valid_value() {
     let (kernel, _) = sample_kernel();
     let reply = call(&kernel, json!({"howMany": 99, "direction": "sideways", "textt": "x"})).await;
     let error = error(&reply);
@@ -42,7 +42,7 @@ async fn every_problem_of_the_input_is_reported_with_a_value_that_works() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_not_an_object_are_refused_and_none_at_all_are_no_arguments() {
+async fn non_object_arguments_are_refused_and_null_means_none() {
     let (kernel, _) = sample_kernel();
     for input in [json!([1]), json!("text"), json!(5), Value::Null, json!({})] {
         let reply = call(&kernel, input.clone()).await;
@@ -51,7 +51,7 @@ async fn arguments_that_are_not_an_object_are_refused_and_none_at_all_are_no_arg
 }
 
 #[tokio::test]
-async fn an_optional_argument_that_is_null_counts_as_not_given() {
+async fn a_null_optional_argument_is_treated_as_omitted() {
     let (kernel, _) = sample_kernel();
     let reply = call(&kernel, json!({"text": "x", "howMany": null})).await;
     assert_eq!(structured(&reply)["text"], "x");
@@ -60,7 +60,7 @@ async fn an_optional_argument_that_is_null_counts_as_not_given() {
 }
 
 #[tokio::test]
-async fn a_whole_number_may_be_written_with_a_point() {
+async fn integral_floats_are_accepted_as_integers() {
     let (kernel, _) = sample_kernel();
     structured(
         &call(&kernel, serde_json::from_str(r#"{"text": "x", "howMany": 2.0}"#).unwrap()).await,
@@ -71,7 +71,7 @@ async fn a_whole_number_may_be_written_with_a_point() {
 }
 
 #[tokio::test]
-async fn an_input_over_the_cap_is_refused() {
+async fn input_over_the_size_limit_is_refused() {
     let clock = FixedClock::at(noon());
     let settings = Settings { largest_input: 100, ..Settings::default() };
     let pack = published().with(Sample::new(spec(SAMPLE_SPEC), echo));
@@ -81,10 +81,10 @@ async fn an_input_over_the_cap_is_refused() {
 }
 
 #[tokio::test]
-async fn a_caller_without_the_permission_is_told_which_one_is_missing() {
+async fn a_missing_permission_is_named_in_the_error() {
     let (kernel, _) =
         kernel_with(ToolSpec { permissions: &["samples:create"], ..SAMPLE_SPEC }, echo);
-    // Nonsense input: authorisation comes before validation and gives nothing of the schema away.
+    // Invalid input: authorisation precedes validation and does not reveal the schema.
     let reply =
         call_with(&kernel, "get-sample", json!({"nonsense": 1}), |cx| cx.caller = reader()).await;
     let error = error(&reply);
@@ -112,7 +112,7 @@ async fn a_read_only_server_hides_and_refuses_mutations() {
 }
 
 #[tokio::test]
-async fn the_rate_limit_is_kept_per_caller_and_says_when_to_come_back() {
+async fn rate_limits_apply_per_caller_and_return_a_retry_delay() {
     let limit = RateLimit { max_calls: 3, window: MINUTE };
     let (kernel, clock) = kernel_with(ToolSpec { rate_limit: Some(limit), ..SAMPLE_SPEC }, echo);
     for _ in 0..3 {
@@ -121,7 +121,7 @@ async fn the_rate_limit_is_kept_per_caller_and_says_when_to_come_back() {
     let refused = call(&kernel, json!({"text": "x"})).await;
     assert_eq!(error(&refused)["code"], "RATE_LIMITED");
     assert_eq!(error(&refused)["details"]["retryAfterMs"], 20_000);
-    // Another caller has a bucket of its own.
+    // Each caller has a separate bucket.
     structured(
         &call_with(&kernel, "get-sample", json!({"text": "x"}), |cx| cx.caller = reader()).await,
     );
@@ -161,7 +161,7 @@ async fn a_deprecated_tool_warns_and_stops_on_its_removal_date() {
 }
 
 #[tokio::test]
-async fn an_unknown_tool_is_refused_with_the_nearest_name() {
+async fn an_unknown_tool_is_refused_with_similar_names() {
     let (kernel, _) = sample_kernel();
     let reply = call_with(&kernel, "get-sampel", json!({}), |_| {}).await;
     assert_eq!(meta(&reply, "")["nearest"][0], "get-sample");

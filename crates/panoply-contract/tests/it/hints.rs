@@ -1,4 +1,4 @@
-//! Hints as callers get them: complete, computed, and never a suggestion that cannot be followed.
+//! Hints in replies: completeness, computed confidence, and valid suggestions.
 
 use panoply_contract::context::{Caller, Provenance};
 use panoply_contract::hints::AgentHints;
@@ -40,7 +40,7 @@ fn kernel() -> std::sync::Arc<panoply_contract::kernel::Kernel> {
 }
 
 #[tokio::test]
-async fn all_eleven_required_fields_are_there_and_confidence_is_explained() {
+async fn all_eleven_required_fields_are_present_and_confidence_is_explained() {
     let reply = call(&kernel(), json!({"text": "x"})).await;
     let hints = meta(&reply, "panoply/agentHints");
     for field in [
@@ -65,7 +65,7 @@ async fn all_eleven_required_fields_are_there_and_confidence_is_explained() {
 }
 
 #[tokio::test]
-async fn a_suggestion_the_caller_could_not_follow_is_not_made() {
+async fn suggestions_the_caller_may_not_call_are_dropped() {
     let names = |hints: AgentHints| {
         hints.suggested_next_actions.into_iter().map(|action| action.action).collect::<Vec<_>>()
     };
@@ -83,7 +83,7 @@ async fn a_suggestion_the_caller_could_not_follow_is_not_made() {
 }
 
 #[tokio::test]
-async fn a_failed_call_has_hints_too_and_suggests_a_call_that_works() {
+async fn a_failed_call_has_hints_with_a_valid_example_call() {
     let reply = call(&kernel(), json!({"text": 5})).await;
     let hints = hints_of(&reply);
     let action = &hints.suggested_next_actions[0];
@@ -92,7 +92,7 @@ async fn a_failed_call_has_hints_too_and_suggests_a_call_that_works() {
 }
 
 #[tokio::test]
-async fn a_kept_reply_ages() {
+async fn the_confidence_of_a_cached_reply_decreases_with_age() {
     const CACHED: ToolSpec =
         ToolSpec { cache: CachePolicy::For(Duration::from_secs(86_400)), ..SAMPLE_SPEC };
     let (kernel, clock) = kernel_with(CACHED, suggests);

@@ -1,4 +1,4 @@
-//! The tools that every server has.
+//! The kernel tools.
 
 use panoply_contract::context::{Caller, Provenance};
 use panoply_contract::permission::{Grants, Profile};
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::tools::*;
 
 #[tokio::test]
-async fn search_finds_tools_that_are_not_listed_and_only_those_the_caller_may_call() {
+async fn search_finds_unlisted_tools_that_the_caller_may_call() {
     let hidden = ToolSpec {
         name: "get-zebra",
         permissions: &["zebras:admin"],
@@ -32,7 +32,7 @@ async fn search_finds_tools_that_are_not_listed_and_only_those_the_caller_may_ca
 }
 
 #[tokio::test]
-async fn describe_shows_schemas_and_examples_and_knows_typing_errors() {
+async fn describe_returns_schemas_and_examples_and_suggests_similar_names() {
     let (kernel, _) = sample_kernel();
     let shown = call_as_owner(&kernel, "describe-tool", json!({"name": "get-sample"})).await;
     let data = &structured(&shown)["data"];
@@ -57,7 +57,7 @@ async fn metrics_count_calls_and_errors() {
 }
 
 #[tokio::test]
-async fn the_audit_trail_pages_back_and_shows_others_only_to_administrators() {
+async fn the_audit_trail_paginates_and_shows_other_callers_to_administrators_only() {
     let (kernel, _) = sample_kernel();
     for text in ["a", "b", "c"] {
         call(&kernel, json!({"text": text})).await;

@@ -1,10 +1,10 @@
-//! The pipeline and the kernel, seen from outside: every test goes through `pipeline::call`.
+//! Integration tests of kernel and pipeline through `pipeline::call`.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail tests")]
 
 mod caching;
 mod checklist;
-mod documents;
+mod resources;
 mod failures;
 mod gates;
 mod hints;

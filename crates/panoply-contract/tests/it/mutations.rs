@@ -1,4 +1,4 @@
-//! Mutations: done once per idempotency key, not at all in a dry run, and never unrecorded.
+//! Mutations: idempotency keys, dry runs and audit rows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ async fn change(kernel: &Kernel, input: Value, key: &str) -> panoply_contract::d
 }
 
 #[tokio::test]
-async fn a_repeated_key_brings_back_the_first_result_and_runs_nothing() {
+async fn a_repeated_idempotency_key_replays_the_first_result() {
     let (kernel, clock) = kernel_with(MUTATION, echo);
     let first = change(&kernel, json!({"text": "x"}), "k1").await;
     let again = change(&kernel, json!({"text": "x"}), "k1").await;
@@ -35,7 +35,7 @@ async fn a_repeated_key_brings_back_the_first_result_and_runs_nothing() {
 }
 
 #[tokio::test]
-async fn a_key_belongs_to_its_input() {
+async fn an_idempotency_key_is_bound_to_its_input() {
     let (kernel, _) = kernel_with(MUTATION, echo);
     change(&kernel, json!({"text": "x"}), "k").await;
     let other = change(&kernel, json!({"text": "y"}), "k").await;
@@ -43,7 +43,7 @@ async fn a_key_belongs_to_its_input() {
 }
 
 #[tokio::test]
-async fn two_callers_with_the_same_key_at_once_make_one_change() {
+async fn concurrent_calls_with_one_key_make_one_change() {
     let (kernel, _) = kernel_with(MUTATION, echo);
     let (one, two) = futures::join!(
         change(&kernel, json!({"text": "x"}), "k"),
@@ -55,7 +55,7 @@ async fn two_callers_with_the_same_key_at_once_make_one_change() {
 }
 
 #[tokio::test]
-async fn a_failed_change_gives_its_key_back() {
+async fn a_failed_mutation_releases_its_key() {
     fn fails_first(
         _: &Params,
         _: &CallContext,
@@ -83,7 +83,7 @@ async fn a_failed_change_gives_its_key_back() {
 }
 
 #[tokio::test]
-async fn a_dry_run_says_so_and_leaves_the_key_unused() {
+async fn a_dry_run_is_marked_and_does_not_use_the_key() {
     fn dry_runs_only(
         params: &Params,
         cx: &CallContext,
@@ -103,7 +103,7 @@ async fn a_dry_run_says_so_and_leaves_the_key_unused() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_no_key_is_refused() {
+async fn an_invalid_idempotency_key_is_refused() {
     let (kernel, _) = kernel_with(MUTATION, echo);
     for key in [String::new(), "x".repeat(201)] {
         let reply = change(&kernel, json!({"text": "x"}), &key).await;
@@ -111,7 +111,7 @@ async fn a_key_that_is_no_key_is_refused() {
     }
 }
 
-/// A log that can be broken.
+/// A log with injectable failures.
 #[derive(Default)]
 struct BrokenLog {
     refuses_to_start: AtomicBool,
@@ -138,7 +138,7 @@ impl AuditLog for BrokenLog {
 }
 
 #[tokio::test]
-async fn nothing_is_changed_that_cannot_be_recorded() {
+async fn a_mutation_is_refused_when_the_audit_log_cannot_be_written() {
     let log = Arc::new(BrokenLog::default());
     let tool = Sample::new(spec(MUTATION), echo);
     let runs = Arc::clone(&tool.runs);
@@ -155,22 +155,22 @@ async fn nothing_is_changed_that_cannot_be_recorded() {
     assert_eq!(runs.load(Ordering::SeqCst), 0);
     log.refuses_to_start.store(false, Ordering::SeqCst);
     log.refuses_to_append.store(true, Ordering::SeqCst);
-    // It ran, but the caller is not told that all is well.
+    // The handler ran, but the caller gets an error.
     assert_eq!(error(&call(&kernel, json!({"text": "x"})).await)["code"], "INTERNAL_ERROR");
 }
 
-/// Holds up the handlers of one test until it is told to let them go.
+/// Blocks the handlers of one test until it is released.
 static GATE: std::sync::Mutex<()> = std::sync::Mutex::new(());
-static AT_THE_GATE: AtomicBool = AtomicBool::new(false);
+static GATE_REACHED: AtomicBool = AtomicBool::new(false);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_mutation_that_timed_out_keeps_its_key_and_its_late_effect_is_audited_once() {
+async fn a_timed_out_mutation_holds_its_key_and_its_late_effect_is_audited_once() {
     fn waits(
         params: &Params,
         cx: &CallContext,
         output: Output,
     ) -> Result<Reply<Output>, ToolError> {
-        AT_THE_GATE.store(true, Ordering::SeqCst);
+        GATE_REACHED.store(true, Ordering::SeqCst);
         drop(GATE.lock());
         echo(params, cx, output)
     }
@@ -181,8 +181,8 @@ async fn a_mutation_that_timed_out_keeps_its_key_and_its_late_effect_is_audited_
         let kernel = Arc::clone(&kernel);
         async move { change(&kernel, json!({"text": "x"}), "k").await }
     });
-    // From here on the handler cannot be dropped: it blocks its thread.
-    while clock.sleeping() == 0 || !AT_THE_GATE.load(Ordering::SeqCst) {
+    // The handler now blocks its thread and cannot be dropped.
+    while clock.sleeping() == 0 || !GATE_REACHED.load(Ordering::SeqCst) {
         tokio::task::yield_now().await;
     }
     clock.advance(ResponseTime::Medium.deadline());

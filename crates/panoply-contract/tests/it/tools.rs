@@ -1,4 +1,4 @@
-//! Small tools that behave well or badly on purpose, and shorthand to call them.
+//! Fixture tools with configurable behaviour, and helpers to call them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 pub(crate) const MINUTE: Duration = Duration::from_secs(60);
 
-/// The parameters of every tool here.
+/// The parameters of every fixture tool.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Params {
@@ -36,7 +36,7 @@ pub(crate) enum Direction {
     Down,
 }
 
-/// What every tool here gives back.
+/// The output of every fixture tool.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Output {
@@ -46,7 +46,7 @@ pub(crate) struct Output {
     pub(crate) runs: u64,
 }
 
-/// What a tool does when it is called.
+/// Handler of a fixture tool.
 pub(crate) type Behaviour = fn(&Params, &CallContext, Output) -> Result<Reply<Output>, ToolError>;
 
 /// A tool with any spec and any behaviour.
@@ -72,7 +72,7 @@ impl Tool for Sample {
 
     async fn call(&self, params: Params, cx: &CallContext) -> Result<Reply<Output>, ToolError> {
         let runs = self.runs.fetch_add(1, Ordering::SeqCst) + 1;
-        // Gives others a chance to ask the same question meanwhile.
+        // Lets concurrent identical calls start.
         tokio::task::yield_now().await;
         let output = Output { text: params.text.clone(), runs };
         (self.behaviour)(&params, cx, output)
@@ -88,7 +88,7 @@ pub(crate) fn echo(
     Ok(Reply::new(output, "Echoed.", Evidence::from(Source::new(SourceClass::Exact, "the input"))))
 }
 
-/// A spec with a lifetime that tests can give to tools.
+/// Leaks a spec to get a static lifetime.
 pub(crate) fn spec(spec: ToolSpec) -> &'static ToolSpec {
     Box::leak(Box::new(spec))
 }
@@ -104,7 +104,7 @@ pub(crate) fn unified() -> Pack {
     Pack::new(INFO, Unified)
 }
 
-/// A kernel with one echoing tool of this spec, and the clock it lives by.
+/// A kernel with one echo tool of this spec, and its clock.
 pub(crate) fn kernel_with(
     tool_spec: ToolSpec,
     behaviour: Behaviour,
@@ -126,7 +126,7 @@ pub(crate) async fn call(kernel: &Kernel, input: Value) -> Envelope {
     call_as_owner(kernel, "get-sample", input).await
 }
 
-/// The structured content of a good reply.
+/// The structured content of a successful reply.
 pub(crate) fn structured(envelope: &Envelope) -> Value {
     match envelope {
         Envelope::Result { structured: Some(structured), is_error: false, .. } => {
@@ -144,7 +144,7 @@ pub(crate) fn meta(envelope: &Envelope, key: &str) -> Value {
     }
 }
 
-/// The error object of a bad reply.
+/// The error object of a failed reply.
 pub(crate) fn error(envelope: &Envelope) -> Value {
     match envelope {
         Envelope::Result { is_error: true, structured: None, .. } => {

@@ -1,4 +1,4 @@
-//! Resources and completions: found, refused, and safe when a provider panics.
+//! Resources and completions: reading, permissions, and panicking providers.
 
 use std::sync::{Arc, Mutex, mpsc};
 
@@ -16,7 +16,7 @@ use serde_json::Map;
 
 use crate::tools::*;
 
-/// `note://one` is there, `note://bad` panics, `other://…` is not served here.
+/// Serves `note://one`, panics for `note://bad`, does not serve `other://…`.
 struct Notes;
 
 impl ResourceProvider for Notes {
@@ -87,7 +87,7 @@ async fn read(kernel: &Kernel, uri: &str, caller: Caller) -> Result<ResourceCont
 }
 
 #[tokio::test]
-async fn a_document_is_read_and_an_unknown_address_says_so() {
+async fn resources_are_read_and_unknown_uris_are_refused() {
     let kernel = kernel();
     let found = read(&kernel, "note://one", Caller::local_owner()).await.unwrap();
     assert_eq!(found.body, ResourceBody::Text("one".to_owned()));
@@ -96,7 +96,7 @@ async fn a_document_is_read_and_an_unknown_address_says_so() {
 }
 
 #[tokio::test]
-async fn who_may_not_read_does_not_learn_what_is_there() {
+async fn resources_are_hidden_from_callers_without_permission() {
     let kernel = kernel();
     let stranger = || Caller { grants: Grants::from_patterns([]), ..Caller::local_owner() };
     assert_eq!(
@@ -123,13 +123,13 @@ async fn complete(kernel: &Kernel, argument: &str, typed: &str) -> Result<Vec<St
 }
 
 #[tokio::test]
-async fn completions_come_from_whoever_knows_the_argument() {
+async fn completions_come_from_the_first_matching_completer() {
     let kernel = kernel();
     assert_eq!(complete(&kernel, "colour", "r").await.unwrap(), ["red", "rose"]);
     assert_eq!(complete(&kernel, "size", "r").await.unwrap(), Vec::<String>::new());
 }
 
-/// Needs its store, and panics for an argument of its own.
+/// Locks its store and panics for the argument `bad`.
 struct Stored(Arc<Mutex<()>>);
 
 impl Completer for Stored {
@@ -140,9 +140,9 @@ impl Completer for Stored {
     }
 }
 
-/// On one worker: a completer that blocked it would stop this test altogether.
+/// Single worker thread: a completer that blocks it would hang the test.
 #[tokio::test]
-async fn completions_end_at_their_deadline_while_the_store_is_locked() {
+async fn completions_time_out_while_the_store_is_locked() {
     let store = Arc::new(Mutex::new(()));
     let pack = published().with_completer(Stored(Arc::clone(&store))).with_blocking_store();
     let (kernel, clock) = kernel_of(pack);
@@ -151,7 +151,7 @@ async fn completions_end_at_their_deadline_while_the_store_is_locked() {
     let holder = std::thread::spawn(move || {
         let _lock = store.lock().unwrap();
         locked.send(()).unwrap();
-        // Ends when the sender is dropped.
+        // Returns when the sender is dropped.
         released.recv().unwrap_err();
     });
     is_locked.recv().unwrap();

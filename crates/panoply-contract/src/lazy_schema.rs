@@ -1,7 +1,7 @@
-//! The schemas of a tool, generated and compiled when they are first needed.
+//! JSON Schemas generated and compiled on first use.
 //!
-//! A server has ninety tools and a session calls a few of them. Generating all schemas took two
-//! thirds of the instructions to the first reply, and compiling them a third of its time before.
+//! A server has ninety tools and a session calls a few of them. Generating all schemas eagerly took
+//! two thirds of the instructions before the first reply, and compiling them a third of the time.
 
 use std::sync::OnceLock;
 
@@ -10,14 +10,14 @@ use serde_json::Value;
 
 use crate::error::ToolError;
 
-/// A schema and, from its first use on, its validator.
-pub(crate) struct Compiled {
+/// A schema with its lazily compiled validator.
+pub(crate) struct LazySchema {
     generate: Box<dyn Fn() -> Value + Send + Sync>,
     schema: OnceLock<Value>,
     validator: OnceLock<Result<Validator, String>>,
 }
 
-impl Compiled {
+impl LazySchema {
     pub(crate) fn new(generate: impl Fn() -> Value + Send + Sync + 'static) -> Self {
         Self { generate: Box::new(generate), schema: OnceLock::new(), validator: OnceLock::new() }
     }
@@ -35,7 +35,7 @@ impl Compiled {
             .map_err(|error| ToolError::system(format!("a schema does not compile: {error}")))
     }
 
-    /// The validator, or why the schema does not compile.
+    /// Returns the validator or the compile error.
     pub(crate) fn compile(&self) -> Result<&Validator, &String> {
         let compile = || {
             jsonschema::validator_for(self.schema())

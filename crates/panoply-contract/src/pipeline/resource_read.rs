@@ -1,5 +1,4 @@
-//! Records the reading of a document like a call: hashes of address and content, and a row in
-//! the audit log.
+//! Audits the read of a resource like a call: hashes of URI and content, and an audit row.
 
 use std::time::Duration;
 
@@ -12,31 +11,29 @@ use crate::error::ToolError;
 use crate::kernel::Kernel;
 use crate::resource::{ResourceBody, ResourceContent};
 
-/// A read that is recorded.
-pub(crate) struct Reading<'a> {
-    /// Its name in the log.
+/// An audited resource read.
+pub(crate) struct ResourceRead<'a> {
+    /// Tool name in the audit log.
     pub(crate) name: &'static str,
-    /// The address.
     pub(crate) uri: &'a str,
-    /// When it began, on the monotonic clock.
+    /// Start on the monotonic clock.
     pub(crate) started: Duration,
-    /// Who reads.
     pub(crate) cx: &'a CallContext,
 }
 
-/// Writes the row and gives the document back with its audit in `_meta`.
+/// Appends the audit row and returns the content with its audit in `_meta`.
 pub(crate) async fn recorded(
     kernel: &Kernel,
-    reading: &Reading<'_>,
+    read: &ResourceRead<'_>,
     found: Result<ResourceContent, ToolError>,
 ) -> Result<ResourceContent, ToolError> {
     let (output, status) = match &found {
         Ok(content) => (output_of(content), Status::Ok),
         Err(error) => (json!({"error": plain_error(error)}), Status::Error),
     };
-    let (input, _) = Fingerprint::of(&json!({"uri": reading.uri}))?;
+    let (input, _) = Fingerprint::of(&json!({"uri": read.uri}))?;
     let (output, _) = Fingerprint::of(&output)?;
-    let elapsed = kernel.world.clock.monotonic().saturating_sub(reading.started);
+    let elapsed = kernel.world.clock.monotonic().saturating_sub(read.started);
     let audit = Audit {
         in_hash: input.hex(),
         out_hash: output.hex(),
@@ -46,13 +43,13 @@ pub(crate) async fn recorded(
     };
     let entry = AuditEntry {
         call_id: None,
-        at: reading.cx.timestamp,
-        tool: reading.name.to_owned(),
+        at: read.cx.timestamp,
+        tool: read.name.to_owned(),
         tool_version: kernel.settings.service_version.to_owned(),
-        partition: reading.cx.caller.partition.clone(),
-        agent_id: reading.cx.agent_id.clone(),
-        trace_id: reading.cx.trace_id.to_string(),
-        provenance: reading.cx.caller.provenance.clone(),
+        partition: read.cx.caller.partition.clone(),
+        agent_id: read.cx.agent_id.clone(),
+        trace_id: read.cx.trace_id.to_string(),
+        provenance: read.cx.caller.provenance.clone(),
         count: 1,
         audit: audit.clone(),
         error_code: found.as_ref().err().map(|error| error.code.to_string()),
@@ -65,7 +62,7 @@ pub(crate) async fn recorded(
     })
 }
 
-/// JSON is hashed as the value it is, other text as a string, bytes as a list of numbers.
+/// The hashed value: JSON is parsed, other text is a string, bytes are a list of numbers.
 fn output_of(content: &ResourceContent) -> Value {
     match &content.body {
         ResourceBody::Text(text) if content.mime_type == "application/json" => {
